@@ -222,7 +222,7 @@ WITH fresh AS (
 SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh
 `
 
-// Lets a project refer to blobs, and answers how many bytes of them are new to it.
+// Adds references from a project to blobs and returns how many bytes are new to the project.
 func (q *Queries) ReferBlobs(ctx context.Context, projectID uuid.UUID, createdAt time.Time, sha256s [][]byte, sizes []int64) (int64, error) {
 	row := q.db.QueryRow(ctx, referBlobs,
 		projectID,

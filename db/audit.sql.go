@@ -17,7 +17,7 @@ const auditActions = `-- name: AuditActions :many
 SELECT DISTINCT action FROM (SELECT action FROM audit_log ORDER BY id DESC LIMIT 5000) AS newest ORDER BY action
 `
 
-// The actions among the newest entries, for the choices of a filter.
+// Returns the distinct actions of the newest entries, as options of a filter.
 func (q *Queries) AuditActions(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, auditActions)
 	if err != nil {
@@ -49,7 +49,7 @@ type AuditPlacesRow struct {
 	TenantID *uuid.UUID
 }
 
-// Tenants first, then what is below them.
+// Returns tenants first, then the nodes below them.
 func (q *Queries) AuditPlaces(ctx context.Context) ([]AuditPlacesRow, error) {
 	rows, err := q.db.Query(ctx, auditPlaces)
 	if err != nil {
@@ -160,8 +160,9 @@ type ListAuditEntriesParams struct {
 	RowLimit   int32
 }
 
-// Newest first. A reader sees the entries of whole tenants, and those of single
-// nodes below which the reader may read the log; everything is for administrators.
+// Returns the newest entries first. A reader sees entries of tenants, and of single nodes for
+// which the reader has the permission to read the log. Administrators see all entries
+// (everything).
 func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesParams) ([]AuditLog, error) {
 	rows, err := q.db.Query(ctx, listAuditEntries,
 		arg.Before,

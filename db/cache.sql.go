@@ -25,7 +25,7 @@ type ArtifactHashesRow struct {
 	MediaType string
 }
 
-// The bytes of artifacts, as far as their project still has them.
+// Returns the hashes of those artifacts whose bytes the project still has.
 func (q *Queries) ArtifactHashes(ctx context.Context, ids []uuid.UUID, projectID uuid.UUID) ([]ArtifactHashesRow, error) {
 	rows, err := q.db.Query(ctx, artifactHashes, ids, projectID)
 	if err != nil {
@@ -85,9 +85,9 @@ type ClaimResultsRow struct {
 	ExecutionStatus *string
 }
 
-// Makes nodes the ones that work keys out, as far as no other does or has. Of every key
-// it answers who does now, and how that node stands; fresh is a key that was free. The
-// rows are locked until the transaction ends.
+// Claims the keys without a claim for the given nodes. Returns the claimant of each key and
+// the state of that node; fresh means that the key was unclaimed. The rows remain locked until
+// the transaction ends.
 func (q *Queries) ClaimResults(ctx context.Context, arg ClaimResultsParams) ([]ClaimResultsRow, error) {
 	rows, err := q.db.Query(ctx, claimResults,
 		arg.Keys,
@@ -142,7 +142,7 @@ type LatestResultsRow struct {
 	ClaimedAt   time.Time
 }
 
-// Of nodes of a workflow by name, what the latest result before was made of.
+// Returns the key parts of the latest earlier result of each named node of a workflow.
 func (q *Queries) LatestResults(ctx context.Context, nodes []string, workflowID uuid.UUID, before time.Time) ([]LatestResultsRow, error) {
 	rows, err := q.db.Query(ctx, latestResults, nodes, workflowID, before)
 	if err != nil {
@@ -182,7 +182,7 @@ type TakeOverResultsParams struct {
 	Keys        json.RawMessage
 }
 
-// Makes nodes the ones that work keys out, whoever did before.
+// Claims keys for the given nodes and replaces existing claims.
 func (q *Queries) TakeOverResults(ctx context.Context, arg TakeOverResultsParams) error {
 	_, err := q.db.Exec(ctx, takeOverResults,
 		arg.ExecutionID,

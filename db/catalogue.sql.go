@@ -164,8 +164,8 @@ type SearchCatalogueParams struct {
 	RowLimit  int32
 }
 
-// Newest first, which a cursor can go on from; ranked puts the names that begin
-// with the text in front, for a first page alone.
+// Returns the newest entries first, with a cursor for the next page. ranked puts names with
+// the prefix first and supports only the first page.
 func (q *Queries) SearchCatalogue(ctx context.Context, arg SearchCatalogueParams) ([]CatalogueEntry, error) {
 	rows, err := q.db.Query(ctx, searchCatalogue,
 		arg.ProjectID,

@@ -18,8 +18,8 @@ FROM jsonb_to_recordset($1::jsonb) AS p(execution_id uuid, i int, attempt int, i
 WHERE a.execution_id = p.execution_id AND a.node_index = p.i AND a.attempt = p.attempt AND (a.inputs IS NULL OR p.ended)
 `
 
-// How inputs came to attempts. Of one that is read while it is written the end of the
-// attempt alone knows; of the others a repetition says the same.
+// Stores how the input files of attempts were transferred. The report at the end of an attempt
+// replaces earlier ones, because only then is the transfer of streamed inputs complete.
 func (q *Queries) KeepPlacedInputs(ctx context.Context, placed json.RawMessage) error {
 	_, err := q.db.Exec(ctx, keepPlacedInputs, placed)
 	return err
@@ -36,7 +36,7 @@ type PlacedInputsRow struct {
 	Inputs  json.RawMessage
 }
 
-// How inputs came to the last attempt of a node that told.
+// Returns the transfer report of the latest attempt that sent one.
 func (q *Queries) PlacedInputs(ctx context.Context, executionID uuid.UUID, nodeIndex int32) ([]PlacedInputsRow, error) {
 	rows, err := q.db.Query(ctx, placedInputs, executionID, nodeIndex)
 	if err != nil {

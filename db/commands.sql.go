@@ -26,7 +26,7 @@ type AnswersOfRow struct {
 	StartedAt *time.Time
 }
 
-// The nodes of an execution that wait for a person.
+// Returns the nodes of an execution that wait for a person.
 func (q *Queries) AnswersOf(ctx context.Context, executionID uuid.UUID, maxRows int32) ([]AnswersOfRow, error) {
 	rows, err := q.db.Query(ctx, answersOf, executionID, maxRows)
 	if err != nil {
@@ -75,7 +75,7 @@ type AnswersOwedRow struct {
 	StartedAt       *time.Time
 }
 
-// The nodes of a project that wait for a person, the oldest first.
+// Returns the nodes of a project that wait for a person, oldest first.
 func (q *Queries) AnswersOwed(ctx context.Context, projectID uuid.UUID, maxRows int32) ([]AnswersOwedRow, error) {
 	rows, err := q.db.Query(ctx, answersOwed, projectID, maxRows)
 	if err != nil {
@@ -111,7 +111,7 @@ WHERE e.id = ANY ($1::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
     AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')
 `
 
-// Those of ids in which every running node waits for a person.
+// Returns the executions in which every running node waits for a person.
 func (q *Queries) AskingExecutions(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, askingExecutions, ids)
 	if err != nil {
@@ -173,7 +173,7 @@ JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> '
 WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
 `
 
-// How many nodes of a project wait for a person.
+// Counts the nodes of a project that wait for a person.
 func (q *Queries) CountAnswersOwed(ctx context.Context, projectID uuid.UUID) (int32, error) {
 	row := q.db.QueryRow(ctx, countAnswersOwed, projectID)
 	var asked int32
@@ -236,7 +236,8 @@ type LockLiveRow struct {
 	Status string
 }
 
-// Keeps a live execution from ending until the transaction does; no row when it has ended.
+// Prevents a live execution from ending before the transaction does. Returns no row if it has
+// ended.
 func (q *Queries) LockLive(ctx context.Context, id uuid.UUID) (LockLiveRow, error) {
 	row := q.db.QueryRow(ctx, lockLive, id)
 	var i LockLiveRow

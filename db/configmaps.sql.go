@@ -17,7 +17,7 @@ UPDATE executions SET inputs = $1::jsonb
 WHERE id = $2 AND owner_epoch = $3 AND finished_at IS NULL
 `
 
-// Values that the launch left to ConfigMaps; only for whoever drives the execution.
+// Stores input values read from ConfigMaps. Only the owner of the execution may call it.
 func (q *Queries) SetInputs(ctx context.Context, inputs json.RawMessage, iD uuid.UUID, epoch int64) (int64, error) {
 	result, err := q.db.Exec(ctx, setInputs, inputs, iD, epoch)
 	if err != nil {

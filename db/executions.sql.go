@@ -22,8 +22,8 @@ WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS
 RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl
 `
 
-// Takes the execution when nobody drives it. The epoch fences the former owner, and
-// the term a leader whose time is over; term 0 is a server without a lease.
+// Acquires an execution that has no live owner. The epoch fences the former owner, and the
+// term a former leader; term 0 means that the server has no lease.
 func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds float64, iD uuid.UUID, term int64) (Execution, error) {
 	row := q.db.QueryRow(ctx, acquireLease,
 		owner,
@@ -113,7 +113,7 @@ type ClaimIdempotencyKeyRow struct {
 	RequestHash []byte
 }
 
-// Answers the execution that owns the key: the new one when the key was free.
+// Returns the execution that owns the key: the new one if the key was unused.
 func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyKeyParams) (ClaimIdempotencyKeyRow, error) {
 	row := q.db.QueryRow(ctx, claimIdempotencyKey,
 		arg.ProjectID,
@@ -245,7 +245,8 @@ ORDER BY id DESC
 LIMIT $4
 `
 
-// The executions of a project whose ids have an end: low and high bound the reversed ids.
+// Returns the executions of a project whose IDs have a given suffix; low and high are the
+// bounds of the reversed IDs.
 func (q *Queries) ExecutionsEndingWith(ctx context.Context, projectID uuid.UUID, low string, high string, maxRows int32) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, executionsEndingWith,
 		projectID,
@@ -280,8 +281,8 @@ WHERE status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, $1::text)))
 `
 
-// For an instance that has just started: its former process is gone for certain,
-// and with it perhaps a drive job that had been fetched and not begun.
+// Expires the leases of an instance that has just started. Its former process has ended, and a
+// drive job that the process fetched may not have started.
 func (q *Queries) ExpireLeasesOf(ctx context.Context, instance string) (int64, error) {
 	result, err := q.db.Exec(ctx, expireLeasesOf, instance)
 	if err != nil {
@@ -304,8 +305,8 @@ WHERE r.execution_id = $1 AND r.node_index = ANY ($2::int[]) AND r.node_index = 
     AND s.deadline_at IS NOT NULL
 `
 
-// The second statement of a flush in which attempts have begun; it runs under the
-// fence that the first one locked.
+// Records the attempts that have started. It is the second statement of a flush and relies on
+// the fence that the first one locked.
 func (q *Queries) FlushBegun(ctx context.Context, iD uuid.UUID, indexes []int32, begun json.RawMessage) error {
 	_, err := q.db.Exec(ctx, flushBegun, iD, indexes, begun)
 	return err
@@ -425,11 +426,11 @@ type FlushExecutionRow struct {
 	Seq    int64
 }
 
-// Writes one batch of a drive loop: everything or, when the fence does not hold,
-// nothing. moved has to equal the number of nodes given: each is compared with
-// the state and the attempt that the loop believes it has. Rows that are there are
-// "inserted": a conflict finds each by its key whatever the planner believes, where a
-// join reads all nodes of the execution as soon as it believes that those are few.
+// Writes one batch of a drive loop, or nothing if the fence fails. moved must equal the number
+// of nodes in the batch: each is compared with the state and the attempt that the loop has in
+// memory. Existing rows are updated through INSERT … ON CONFLICT, which finds each row by its
+// key. With a join, the planner reads all nodes of the execution if it estimates that there
+// are few.
 func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) (FlushExecutionRow, error) {
 	row := q.db.QueryRow(ctx, flushExecution,
 		arg.Status,
@@ -852,8 +853,9 @@ type ListUndrivenRow struct {
 	OwnerEpoch int64
 }
 
-// Executions that need somebody: the owner died, the job got lost, a timer is
-// due, or a report waits. Marked as requested, so that one tick enqueues once.
+// Returns executions that need a drive loop: the owner's lease expired, the job was lost, a
+// timer is due, or a report is waiting. It marks them as requested, so that a tick enqueues
+// each of them once.
 func (q *Queries) ListUndriven(ctx context.Context, patienceSeconds float64, maxRows int32) ([]ListUndrivenRow, error) {
 	rows, err := q.db.Query(ctx, listUndriven, patienceSeconds, maxRows)
 	if err != nil {
@@ -884,7 +886,7 @@ type LivePulseRow struct {
 	Pulse     int64
 }
 
-// A number for each project that changes when any live execution of it does, or one begins or ends.
+// Returns a number per project that changes when a live execution changes, starts or ends.
 func (q *Queries) LivePulse(ctx context.Context) ([]LivePulseRow, error) {
 	rows, err := q.db.Query(ctx, livePulse)
 	if err != nil {
@@ -910,9 +912,8 @@ SELECT ($1::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' 
 FROM executions WHERE id = $2 FOR UPDATE
 `
 
-// The lock of LockExecution for a loop that has just taken the execution, and whether
-// its term is still the latest. AcquireLease may have asked the same before a new
-// leader took over and written after it; this asks once more when that is done.
+// Locks an execution like LockExecution, for a loop that has just acquired it, and checks the
+// term again: a new leader may have updated the row after the check in AcquireLease.
 func (q *Queries) LockDriven(ctx context.Context, term int64, iD uuid.UUID) (bool, error) {
 	row := q.db.QueryRow(ctx, lockDriven, term, iD)
 	var holds bool
@@ -957,8 +958,8 @@ FROM (
 ) d
 `
 
-// The middle duration of the latest successful executions of a version, in seconds. Those
-// that took results over say nothing of how long all of it takes.
+// Returns the median duration in seconds of the latest successful executions of a version.
+// Resumed executions do not count, because they reuse results.
 func (q *Queries) MedianDuration(ctx context.Context, workflowID uuid.UUID, versionID uuid.UUID) (float64, error) {
 	row := q.db.QueryRow(ctx, medianDuration, workflowID, versionID)
 	var seconds float64
@@ -1006,9 +1007,9 @@ type RecentExecutionsRow struct {
 	LevelsDone      int32
 }
 
-// The latest executions of several workflows, without their values.
-// A range of one value and its order leave the planner no index but that of
-// workflows: of a workflow without executions it would else read all of the project.
+// Returns the latest executions of several workflows, without inputs and outputs. The range of
+// one value and its order make the planner use the index of workflows. With another index, it
+// reads all executions of the project for a workflow that has none.
 func (q *Queries) RecentExecutions(ctx context.Context, workflowIds []uuid.UUID, projectID uuid.UUID, each int32) ([]RecentExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, recentExecutions, workflowIds, projectID, each)
 	if err != nil {
@@ -1143,7 +1144,7 @@ WHERE id = $1 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS
 RETURNING owner_epoch
 `
 
-// Answers the epoch for the drive job, or no row when somebody drives already.
+// Returns the epoch for the drive job, or no row if the execution has a live owner.
 func (q *Queries) RequestDrive(ctx context.Context, id uuid.UUID) (int64, error) {
 	row := q.db.QueryRow(ctx, requestDrive, id)
 	var owner_epoch int64

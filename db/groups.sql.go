@@ -37,8 +37,8 @@ type ChildFailuresRow struct {
 	Message string
 }
 
-// The failures in a range of indexes, the most frequent first. Those that differ in
-// the numbers of their messages alone are one: ListNodes finds them by the same key.
+// Returns the failures in a range of indexes, most frequent first. Messages that differ only
+// in numbers count as the same failure; ListNodes uses the same key.
 func (q *Queries) ChildFailures(ctx context.Context, executionID uuid.UUID, first int32, beyond int32, maxRows int32) ([]ChildFailuresRow, error) {
 	rows, err := q.db.Query(ctx, childFailures,
 		executionID,
@@ -84,7 +84,7 @@ type ChildStatesRow struct {
 	Count  int32
 }
 
-// How many nodes of each state some nodes became.
+// Counts the children of expanded nodes by state.
 func (q *Queries) ChildStates(ctx context.Context, executionID uuid.UUID, parents []int32) ([]ChildStatesRow, error) {
 	rows, err := q.db.Query(ctx, childStates, executionID, parents)
 	if err != nil {
@@ -122,7 +122,7 @@ type NodeAncestorsRow struct {
 	ItemIndex *int32
 }
 
-// What a node stands in, the outermost first.
+// Returns the ancestors of a node, outermost first.
 func (q *Queries) NodeAncestors(ctx context.Context, executionID uuid.UUID, nodeIndex int32) ([]NodeAncestorsRow, error) {
 	rows, err := q.db.Query(ctx, nodeAncestors, executionID, nodeIndex)
 	if err != nil {

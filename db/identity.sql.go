@@ -176,9 +176,9 @@ type FindSessionRow struct {
 	InstallationAdmin bool
 }
 
-// The session of a token with its user, unless it is over: ended, idle for too
-// long, too old, of a disabled user, or of one who became or ceased to be an
-// administrator since.
+// Returns the session of a token with its user. A session is invalid if it has ended, was idle
+// for too long or is too old, if its user is disabled, or if the user's administrator status
+// has changed.
 func (q *Queries) FindSession(ctx context.Context, tokenHash []byte, now time.Time, idleSince time.Time) (FindSessionRow, error) {
 	row := q.db.QueryRow(ctx, findSession, tokenHash, now, idleSince)
 	var i FindSessionRow
@@ -393,7 +393,7 @@ type ListAPIKeysRow struct {
 	ProjectName     string
 }
 
-// Keys that are not revoked, of a user and of service accounts, the newest first.
+// Returns the active keys of a user and of service accounts, newest first.
 func (q *Queries) ListAPIKeys(ctx context.Context, userID uuid.UUID, projects []uuid.UUID) ([]ListAPIKeysRow, error) {
 	rows, err := q.db.Query(ctx, listAPIKeys, userID, projects)
 	if err != nil {
@@ -532,7 +532,7 @@ type ListRolesOfGroupsRow struct {
 	TenantID  *uuid.UUID
 }
 
-// What the groups of a provider give at nodes that are in use.
+// Returns the roles that groups of a provider have on nodes that are not archived.
 func (q *Queries) ListRolesOfGroups(ctx context.Context, provider string, groups []string) ([]ListRolesOfGroupsRow, error) {
 	rows, err := q.db.Query(ctx, listRolesOfGroups, provider, groups)
 	if err != nil {

@@ -16,7 +16,8 @@ const endLease = `-- name: EndLease :exec
 UPDATE leases SET expires_at = clock_timestamp(), holder = '', address = '' WHERE name = $1 AND holder = $2 AND term = $3
 `
 
-// Gives the lease back. Without a holder nobody ends the sessions of the former one.
+// Releases the lease. It removes the holder, so that the next leader does not end the sessions
+// of this one.
 func (q *Queries) EndLease(ctx context.Context, name string, holder string, term int64) error {
 	_, err := q.db.Exec(ctx, endLease, name, holder, term)
 	return err
@@ -39,8 +40,8 @@ FROM leases l
 WHERE l.name = $1 AND l.expires_at <= clock_timestamp() AND l.holder <> $2::text
 `
 
-// Ends the sessions of a holder whose lease has run out although its session still
-// holds the lock: it is frozen or cut off.
+// Ends the sessions of a holder whose lease has expired but whose session still has the lock,
+// because the process is frozen or disconnected.
 func (q *Queries) EvictExpired(ctx context.Context, name string, candidate string) (int32, error) {
 	row := q.db.QueryRow(ctx, evictExpired, name, candidate)
 	var ended int32
@@ -57,9 +58,8 @@ WITH ended AS (
 SELECT pg_advisory_unlock_all(), pg_notify('flowforge_leases', $1::text) FROM first WHERE first.n >= 0
 `
 
-// EndLease for who has the session's lock, which it lets go of, and tells the
-// candidates. In one statement, so that a process which freezes here does not keep a
-// lock that no row explains.
+// Releases the lease and the lock of the session, and notifies the candidates. A single
+// statement does all of it, so a process that freezes here does not keep a lock without a row.
 func (q *Queries) GiveLeaseBack(ctx context.Context, name string, holder string, term int64) error {
 	_, err := q.db.Exec(ctx, giveLeaseBack, name, holder, term)
 	return err
@@ -69,7 +69,8 @@ const holdsTerm = `-- name: HoldsTerm :one
 SELECT ($1::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $1::bigint))::bool AS holds
 `
 
-// Whether term is still the latest of the scheduler; 0 is a server without a lease.
+// Reports whether term is the latest of the scheduler. Term 0 means that the server has no
+// lease.
 func (q *Queries) HoldsTerm(ctx context.Context, term int64) (bool, error) {
 	row := q.db.QueryRow(ctx, holdsTerm, term)
 	var holds bool
@@ -87,7 +88,7 @@ type LeaseHolderRow struct {
 	Address string
 }
 
-// Who holds a lease that has not run out.
+// Returns the holder of a lease that has not expired.
 func (q *Queries) LeaseHolder(ctx context.Context, name string) (LeaseHolderRow, error) {
 	row := q.db.QueryRow(ctx, leaseHolder, name)
 	var i LeaseHolderRow
@@ -139,7 +140,7 @@ const notifyDrive = `-- name: NotifyDrive :exec
 SELECT pg_notify('flowforge_drive', id::text) FROM unnest($1::uuid[]) AS t(id)
 `
 
-// Tells the process that drives these executions to look at their rows.
+// Notifies the process that drives these executions to check their rows.
 func (q *Queries) NotifyDrive(ctx context.Context, ids []uuid.UUID) error {
 	_, err := q.db.Exec(ctx, notifyDrive, ids)
 	return err
@@ -178,9 +179,9 @@ type TakeLeaseRow struct {
 	Former string
 }
 
-// Takes the session's lock of the lease and a new term at once, and answers who held
-// the one before; no row when another session has the lock. In one statement, so that
-// a process which freezes never has the lock without the row.
+// Locks the lease for the session, starts a new term and returns the former holder. Returns no
+// row if another session has the lock. A single statement does both, so a process that freezes
+// never has the lock without the row.
 func (q *Queries) TakeLease(ctx context.Context, name string, holder string, address string, ttlSeconds float64) (TakeLeaseRow, error) {
 	row := q.db.QueryRow(ctx, takeLease,
 		name,
@@ -201,9 +202,10 @@ UPDATE executions SET
 WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NOT NULL OR drive_requested_at IS NOT NULL)
 `
 
-// For a new leader: every former loop is fenced by the epoch, and what it drove is
-// free. Nobody else drives, so this asks for no owner. It leaves none either: a former
-// leader that does not know yet that it is one would renew what it owned.
+// Prepares all live executions for a new leader: the epoch fences every former loop, and the
+// executions become available. The update covers all owners, because no other server drives
+// executions now. It clears the owner, because a former leader that has not noticed its loss
+// would renew the leases it owned.
 func (q *Queries) TakeOverExecutions(ctx context.Context) (int64, error) {
 	result, err := q.db.Exec(ctx, takeOverExecutions)
 	if err != nil {
@@ -226,7 +228,8 @@ type TakeTermRow struct {
 	Former string
 }
 
-// TakeLease for who has the right to the lease from elsewhere.
+// Starts a new term for a server that was elected by other means, for example by a Kubernetes
+// lease.
 func (q *Queries) TakeTerm(ctx context.Context, name string, holder string, address string, ttlSeconds float64) (TakeTermRow, error) {
 	row := q.db.QueryRow(ctx, takeTerm,
 		name,

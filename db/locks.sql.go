@@ -16,7 +16,7 @@ const holdLockName = `-- name: HoldLockName :exec
 SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7166661002))
 `
 
-// Lets one transaction at a time look at the locks of a name.
+// Serializes transactions that check the locks of a name.
 func (q *Queries) HoldLockName(ctx context.Context, key string) error {
 	_, err := q.db.Exec(ctx, holdLockName, key)
 	return err
@@ -52,7 +52,8 @@ type ListSemaphoresRow struct {
 	Waiting   int32
 }
 
-// The locks of a project that somebody holds, waits for, or was given permits by hand.
+// Returns the locks of a project that are in use, have waiters, or have a limit set by an
+// administrator.
 func (q *Queries) ListSemaphores(ctx context.Context, arg ListSemaphoresParams) ([]ListSemaphoresRow, error) {
 	rows, err := q.db.Query(ctx, listSemaphores,
 		arg.ProjectID,
@@ -119,7 +120,7 @@ const lockSemaphore = `-- name: LockSemaphore :one
 SELECT coalesce((SELECT s.permits FROM semaphores s WHERE s.project_id = $1 AND s.name = $2 FOR UPDATE), 0)::int AS permits
 `
 
-// Answers the permits that were set before; 0 for none.
+// Returns the permits that were set before; 0 for none.
 func (q *Queries) LockSemaphore(ctx context.Context, projectID uuid.UUID, name string) (int32, error) {
 	row := q.db.QueryRow(ctx, lockSemaphore, projectID, name)
 	var permits int32
@@ -152,9 +153,9 @@ type LockStateRow struct {
 	Permits int32
 }
 
-// What a name has left for a waiter: how many hold it, how many wait with a better
-// right, and the limit that an administrator set (0: none). Waiters that have not been
-// seen for a minute do not count.
+// Returns what a waiting node needs to know about a lock: the number of holders, the number of
+// waiters ahead of the node, and the limit set by an administrator (0: none). Waiters without
+// a check in the last minute do not count.
 func (q *Queries) LockState(ctx context.Context, arg LockStateParams) (LockStateRow, error) {
 	row := q.db.QueryRow(ctx, lockState,
 		arg.ProjectID,
@@ -201,7 +202,7 @@ type LockUsersRow struct {
 	NodeName      string
 }
 
-// Who holds locks, since when, and who waits for them, each in the order of the line.
+// Returns the holders and waiters of locks, each in queue order.
 func (q *Queries) LockUsers(ctx context.Context, projectID uuid.UUID, names []string, fresh time.Time, most int32) ([]LockUsersRow, error) {
 	rows, err := q.db.Query(ctx, lockUsers,
 		projectID,
@@ -296,7 +297,7 @@ WITH freed AS (
 SELECT DISTINCT w.execution_id FROM lock_waits w JOIN freed f ON f.project_id = w.project_id AND f.name = w.name
 `
 
-// Answers the executions that wait for what became free.
+// Releases locks and returns the executions that wait for them.
 func (q *Queries) ReleaseLocks(ctx context.Context, executionID uuid.UUID, everything bool, nodes []int32) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, releaseLocks, executionID, everything, nodes)
 	if err != nil {

@@ -27,7 +27,7 @@ const notifyChanged = `-- name: NotifyChanged :exec
 SELECT pg_notify('flowforge_changed', id::text || ' ' || $1::text) FROM unnest($2::uuid[]) AS t(id)
 `
 
-// One notification for each execution; a payload is the id and who sends it.
+// Sends one notification per execution; the payload is its ID and the sender.
 func (q *Queries) NotifyChanged(ctx context.Context, sender string, ids []uuid.UUID) error {
 	_, err := q.db.Exec(ctx, notifyChanged, sender, ids)
 	return err

@@ -37,7 +37,7 @@ type AttemptSpansRow struct {
 	Host       string
 }
 
-// The attempts of an execution that have ended, in the order in which they began.
+// Returns the ended attempts of an execution in the order of their start.
 func (q *Queries) AttemptSpans(ctx context.Context, executionID uuid.UUID, rowLimit int32) ([]AttemptSpansRow, error) {
 	rows, err := q.db.Query(ctx, attemptSpans, executionID, rowLimit)
 	if err != nil {
@@ -92,7 +92,7 @@ type CountLiveWorkRow struct {
 	Retrying   int64
 }
 
-// The executions that have not ended, and the states of their nodes, by tenant.
+// Returns the number of live executions and the states of their nodes, by tenant.
 func (q *Queries) CountLiveWork(ctx context.Context) ([]CountLiveWorkRow, error) {
 	rows, err := q.db.Query(ctx, countLiveWork)
 	if err != nil {

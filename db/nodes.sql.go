@@ -26,7 +26,7 @@ type AliveAttemptsRow struct {
 	Attempt     int32
 }
 
-// Which of the attempts have begun or may begin, and have not ended.
+// Returns those attempts that may still start or run.
 func (q *Queries) AliveAttempts(ctx context.Context, keys json.RawMessage) ([]AliveAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, aliveAttempts, keys)
 	if err != nil {
@@ -206,7 +206,7 @@ const hasOpenLogs = `-- name: HasOpenLogs :one
 SELECT EXISTS (SELECT 1 FROM open_logs o WHERE o.execution_id = $1 AND o.since > $2::timestamptz)::bool AS open
 `
 
-// Whether lines of an ended attempt of the execution are still coming.
+// Reports whether the log of an ended attempt of the execution is incomplete.
 func (q *Queries) HasOpenLogs(ctx context.Context, executionID uuid.UUID, after time.Time) (bool, error) {
 	row := q.db.QueryRow(ctx, hasOpenLogs, executionID, after)
 	var open bool
@@ -269,7 +269,7 @@ type LevelSpansRow struct {
 	Done  bool
 }
 
-// When the nodes of each level began, and when the last of them ended.
+// Returns the first start and the last end of the nodes of each level.
 func (q *Queries) LevelSpans(ctx context.Context, executionID uuid.UUID) ([]LevelSpansRow, error) {
 	rows, err := q.db.Query(ctx, levelSpans, executionID)
 	if err != nil {
@@ -501,7 +501,8 @@ type ListWaitingRow struct {
 	ReadyInExecution int32
 }
 
-// The nodes that wait for capacity, those of the most important executions first.
+// Returns the nodes that wait for capacity, those of the executions with the highest priority
+// first.
 func (q *Queries) ListWaiting(ctx context.Context, perExecution int32, projectID uuid.UUID, maxRows int32) ([]ListWaitingRow, error) {
 	rows, err := q.db.Query(ctx, listWaiting, perExecution, projectID, maxRows)
 	if err != nil {
@@ -564,7 +565,7 @@ type LoadNodesRow struct {
 	ChildCount    int32
 }
 
-// What a drive loop keeps in memory.
+// Returns the columns of nodes that a drive loop keeps in memory.
 func (q *Queries) LoadNodes(ctx context.Context, executionID uuid.UUID) ([]LoadNodesRow, error) {
 	rows, err := q.db.Query(ctx, loadNodes, executionID)
 	if err != nil {
@@ -670,7 +671,7 @@ const nodeStates = `-- name: NodeStates :many
 SELECT state FROM nodes WHERE execution_id = $1 AND node_index < $2 ORDER BY node_index
 `
 
-// Of the nodes of the plan.
+// Returns the states of the nodes of the plan.
 func (q *Queries) NodeStates(ctx context.Context, executionID uuid.UUID, beyond int32) ([]string, error) {
 	rows, err := q.db.Query(ctx, nodeStates, executionID, beyond)
 	if err != nil {
@@ -703,7 +704,8 @@ WHERE a.finished_at IS NULL
 ON CONFLICT ON CONSTRAINT open_logs_pkey DO NOTHING
 `
 
-// Notes that the logs of attempts that end now are still coming, and forgets those of runners that never came back.
+// Marks the logs of ending attempts as incomplete, and removes the marks of runners that never
+// returned.
 func (q *Queries) OpenLogs(ctx context.Context, since time.Time, keys json.RawMessage, stale time.Time) error {
 	_, err := q.db.Exec(ctx, openLogs, since, keys, stale)
 	return err
@@ -724,7 +726,8 @@ type ReportingAttemptsRow struct {
 	Attempt     int32
 }
 
-// Which of the attempts may send telemetry: they have not ended, or their log is still coming.
+// Returns those attempts that may send telemetry: they have not ended, or their logs are
+// incomplete.
 func (q *Queries) ReportingAttempts(ctx context.Context, keys json.RawMessage) ([]ReportingAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, reportingAttempts, keys)
 	if err != nil {
@@ -829,7 +832,7 @@ type SetProgressParams struct {
 	ExecutionID uuid.UUID
 }
 
-// Takes a number of the execution's sequence, so that watchers see the change.
+// Increments the sequence number of the execution, so that watchers receive the change.
 func (q *Queries) SetProgress(ctx context.Context, arg SetProgressParams) (int64, error) {
 	result, err := q.db.Exec(ctx, setProgress,
 		arg.Progress,

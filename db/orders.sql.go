@@ -19,7 +19,7 @@ FROM executions
 WHERE project_id = $1 AND status IN ('PENDING', 'RUNNING') AND (ready > 0 OR reason IS NOT NULL)
 `
 
-// Nodes of a project that wait for room, and executions that may not begin yet.
+// Counts the nodes of a project that wait for capacity, and the executions that wait to start.
 func (q *Queries) CountWaiting(ctx context.Context, projectID uuid.UUID) (int32, error) {
 	row := q.db.QueryRow(ctx, countWaiting, projectID)
 	var waiting int32
@@ -109,7 +109,7 @@ type OrderNodeParams struct {
 	ExecutionID uuid.UUID
 }
 
-// Adds to what was ordered about a node before. None when the execution has ended.
+// Adds to earlier orders for a node. Affects no row if the execution has ended.
 func (q *Queries) OrderNode(ctx context.Context, arg OrderNodeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, orderNode,
 		arg.NodeIndex,
@@ -191,8 +191,8 @@ type QueueCountsRow struct {
 	Active    int32
 }
 
-// How many nodes of a tenant wait and run, by project and priority. A node with a
-// priority of its own counts there.
+// Counts the waiting and running nodes of a tenant by project and priority. A node's own
+// priority overrides that of its execution.
 func (q *Queries) QueueCounts(ctx context.Context, tenantID uuid.UUID) ([]QueueCountsRow, error) {
 	rows, err := q.db.Query(ctx, queueCounts, tenantID)
 	if err != nil {

@@ -28,7 +28,7 @@ type BegunQueuedRow struct {
 	Pid       *int32
 }
 
-// Attempts of queued nodes that are known to have begun.
+// Returns the started attempts of nodes that are still queued.
 func (q *Queries) BegunQueued(ctx context.Context, executionID uuid.UUID) ([]BegunQueuedRow, error) {
 	rows, err := q.db.Query(ctx, begunQueued, executionID)
 	if err != nil {
@@ -69,7 +69,7 @@ type ClassifyAttemptParams struct {
 	Attempt     int32
 }
 
-// Adds what kind of end an attempt came to that its own report did not name.
+// Adds the class of an attempt's end if its own report had none.
 func (q *Queries) ClassifyAttempt(ctx context.Context, arg ClassifyAttemptParams) (int64, error) {
 	result, err := q.db.Exec(ctx, classifyAttempt,
 		arg.Class,
@@ -90,8 +90,7 @@ LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING', 'PA
 WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, $2::text))
 `
 
-// Of the executions given, those that have ended or that a server other than this
-// instance drove last.
+// Returns those executions that have ended, or whose latest owner is another instance.
 func (q *Queries) DrivenElsewhere(ctx context.Context, ids []uuid.UUID, instance string) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, drivenElsewhere, ids, instance)
 	if err != nil {
@@ -159,7 +158,7 @@ type HoursOfExecutionsRow struct {
 	GpuHours    float64
 }
 
-// The GPU-hours of ended and live attempts of several executions.
+// Returns the GPU-hours of ended and live attempts of several executions.
 func (q *Queries) HoursOfExecutions(ctx context.Context, now time.Time, ids []uuid.UUID) ([]HoursOfExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, hoursOfExecutions, now, ids)
 	if err != nil {
@@ -188,7 +187,7 @@ ON CONFLICT ON CONSTRAINT pod_events_pkey DO UPDATE SET at = EXCLUDED.at, messag
 WHERE EXCLUDED.count > e.count OR EXCLUDED.at > e.at
 `
 
-// Events of the pods of attempts; one seen again counts up.
+// Stores events of pods; a repetition updates the count of its event.
 func (q *Queries) KeepPodEvents(ctx context.Context, events json.RawMessage) error {
 	_, err := q.db.Exec(ctx, keepPodEvents, events)
 	return err
@@ -240,11 +239,10 @@ type ListWaitingInClusterRow struct {
 	Total         int64
 }
 
-// Queued nodes of some projects that the cluster has not begun, for one of codes, and
-// how many there are in all; those that were handed to it first come first. What only
-// starts is left out until it has done so for a while. LIMIT 1 makes it go from what is
-// held, of which there is little, to the executions and nodes by their keys: nodes have
-// no other index, and are many. What is told to stop has another reason by then.
+// Returns queued nodes that the cluster has not started for a reason in codes, oldest request
+// first, with their total number. Nodes that are starting are included only after some time.
+// LIMIT 1 makes the planner start from the few reservations and read executions and nodes by
+// key; nodes have no other index. Nodes that are being stopped have a different reason.
 func (q *Queries) ListWaitingInCluster(ctx context.Context, arg ListWaitingInClusterParams) ([]ListWaitingInClusterRow, error) {
 	rows, err := q.db.Query(ctx, listWaitingInCluster,
 		arg.Projects,
@@ -293,7 +291,7 @@ FROM jsonb_to_recordset($1::jsonb) AS s(execution_id uuid, i int, attempt int, a
 WHERE a.execution_id = s.execution_id AND a.node_index = s.i AND a.attempt = s.attempt AND a.finished_at IS NULL AND a.address = ''
 `
 
-// Where attempts serve. The first address of one stays.
+// Stores the addresses at which attempts serve. The first address of an attempt never changes.
 func (q *Queries) MarkServing(ctx context.Context, serving json.RawMessage) error {
 	_, err := q.db.Exec(ctx, markServing, serving)
 	return err
@@ -311,7 +309,7 @@ type OutOfMemoryRow struct {
 	MemoryMib int32
 }
 
-// The most memory with which an attempt of each node did not get by.
+// Returns the largest memory request that was too small, per node.
 func (q *Queries) OutOfMemory(ctx context.Context, executionID uuid.UUID) ([]OutOfMemoryRow, error) {
 	rows, err := q.db.Query(ctx, outOfMemory, executionID)
 	if err != nil {
@@ -340,7 +338,7 @@ WHERE a.execution_id = p.execution_id AND a.node_index = p.i AND a.attempt = p.a
 RETURNING a.execution_id
 `
 
-// Where attempts run. Answers the executions of which something changed.
+// Stores where attempts run. Returns the executions with changes.
 func (q *Queries) PlaceAttempts(ctx context.Context, places json.RawMessage) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, placeAttempts, places)
 	if err != nil {
@@ -422,7 +420,7 @@ type ServingAttemptsRow struct {
 	Address   string
 }
 
-// Where the present attempts of some nodes serve.
+// Returns the addresses at which the current attempts of nodes serve.
 func (q *Queries) ServingAttempts(ctx context.Context, executionID uuid.UUID, nodes []int32) ([]ServingAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, servingAttempts, executionID, nodes)
 	if err != nil {
@@ -502,9 +500,10 @@ type SetWaitingParams struct {
 	At          time.Time
 }
 
-// Why attempts have not begun, as the reason of their nodes; none takes a reason
-// with one of codes away. Other reasons stay. Answers how many nodes changed. There
-// is an event for each new code, and none for a new sentence.
+// Stores why attempts have not started, as the reasons of their nodes. Without a reason, it
+// clears a reason whose code is in codes; it never changes other reasons. It returns the
+// number of changed nodes. A new code creates an event, a new message with the same code does
+// not.
 func (q *Queries) SetWaiting(ctx context.Context, arg SetWaitingParams) (int32, error) {
 	row := q.db.QueryRow(ctx, setWaiting,
 		arg.Waiting,

@@ -17,7 +17,7 @@ const breakersOf = `-- name: BreakersOf :many
 SELECT id, tenant_id, project_id, workflow_id, workflow_name, operator, fingerprint, version, rule_failures, rule_window, rule_open_for, state, failures, opened, opened_at, open_until, trial_execution, trial_node, last_error, last_execution, last_node, changed_at FROM circuit_breakers WHERE workflow_id = $1 AND operator = ANY ($2::text[])
 `
 
-// The breakers of some operators of a workflow, without waiting for anybody.
+// Returns the breakers of operators of a workflow, without locking them.
 func (q *Queries) BreakersOf(ctx context.Context, workflowID uuid.UUID, operators []string) ([]CircuitBreaker, error) {
 	rows, err := q.db.Query(ctx, breakersOf, workflowID, operators)
 	if err != nil {
@@ -88,7 +88,7 @@ const forgetBreakers = `-- name: ForgetBreakers :execrows
 DELETE FROM circuit_breakers WHERE state = 'closed' AND changed_at < $1
 `
 
-// Closed ones that nothing happened to for a long time.
+// Deletes closed breakers without recent changes.
 func (q *Queries) ForgetBreakers(ctx context.Context, before time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, forgetBreakers, before)
 	if err != nil {
@@ -215,7 +215,7 @@ type InsertBucketParams struct {
 	ChangedBy string
 }
 
-// A full bucket; none when there is one already.
+// Inserts a full bucket. Affects no row if one exists.
 func (q *Queries) InsertBucket(ctx context.Context, arg InsertBucketParams) (int64, error) {
 	result, err := q.db.Exec(ctx, insertBucket,
 		arg.TenantID,
@@ -274,7 +274,7 @@ type ListBreakersRow struct {
 	Waiting        int32
 }
 
-// Those of a project that have something to tell, the open ones first.
+// Returns the breakers of a project, open ones first.
 func (q *Queries) ListBreakers(ctx context.Context, projectID uuid.UUID, maxRows int32) ([]ListBreakersRow, error) {
 	rows, err := q.db.Query(ctx, listBreakers, projectID, maxRows)
 	if err != nil {
@@ -425,7 +425,7 @@ const liveOfWorkflow = `-- name: LiveOfWorkflow :many
 SELECT id FROM executions WHERE workflow_id = $1 AND status IN ('PENDING', 'RUNNING') AND ready > 0 ORDER BY id
 `
 
-// Executions in which something may wait for a breaker.
+// Returns the executions of a workflow with nodes that may wait for a breaker.
 func (q *Queries) LiveOfWorkflow(ctx context.Context, workflowID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, liveOfWorkflow, workflowID)
 	if err != nil {
@@ -485,7 +485,7 @@ SELECT id, tenant_id, project_id, workflow_id, workflow_name, operator, fingerpr
 ORDER BY operator, fingerprint FOR UPDATE
 `
 
-// The same for whoever changes them, always in the same order.
+// Locks the breakers of operators of a workflow, always in the same order.
 func (q *Queries) LockBreakers(ctx context.Context, workflowID uuid.UUID, operators []string) ([]CircuitBreaker, error) {
 	rows, err := q.db.Query(ctx, lockBreakers, workflowID, operators)
 	if err != nil {
@@ -595,7 +595,7 @@ type MakeBreakerParams struct {
 	ChangedAt    time.Time
 }
 
-// A row to be locked, when there is none.
+// Inserts a missing breaker, so that it can be locked.
 func (q *Queries) MakeBreaker(ctx context.Context, arg MakeBreakerParams) error {
 	_, err := q.db.Exec(ctx, makeBreaker,
 		arg.ID,
@@ -647,7 +647,7 @@ const retryingOfTenant = `-- name: RetryingOfTenant :many
 SELECT id FROM executions WHERE tenant_id = $1 AND status = 'RUNNING' AND retrying > 0 ORDER BY id
 `
 
-// Executions in which something may wait for a budget.
+// Returns the executions of a tenant with nodes that may wait for a retry budget.
 func (q *Queries) RetryingOfTenant(ctx context.Context, tenantID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, retryingOfTenant, tenantID)
 	if err != nil {
@@ -770,7 +770,8 @@ type SettleDeadLetterParams struct {
 	ID         uuid.UUID
 }
 
-// The loop that lets a node run again may have noted that before whoever asked for it.
+// Settles a dead letter. The drive loop may have recorded the same outcome before the request
+// that caused it.
 func (q *Queries) SettleDeadLetter(ctx context.Context, arg SettleDeadLetterParams) (int64, error) {
 	result, err := q.db.Exec(ctx, settleDeadLetter,
 		arg.Outcome,
@@ -790,7 +791,7 @@ UPDATE dead_letters SET outcome = 'requeued', settled_at = $1::timestamptz, sett
 WHERE execution_id = $3 AND node_index = ANY ($4::int[]) AND outcome IS NULL
 `
 
-// Whoever lets a node run again settles what is open about it.
+// Settles the open dead letters of nodes that run again.
 func (q *Queries) SettleLettersOf(ctx context.Context, settledAt time.Time, settledBy string, executionID uuid.UUID, nodes []int32) error {
 	_, err := q.db.Exec(ctx, settleLettersOf,
 		settledAt,
@@ -808,8 +809,8 @@ SELECT (NOT EXISTS (SELECT 1 FROM nodes n JOIN executions e ON e.id = n.executio
             OR n.state IN ('PENDING', 'READY') AND EXISTS (SELECT 1 FROM circuit_breakers b WHERE b.id = $3 AND b.changed_at > $4::timestamptz))))::bool AS ended
 `
 
-// Whether a node will not say how its trial went: it has ended, or has not begun since
-// @stale while the breaker did not change either.
+// Reports whether a node will not report the result of its trial: it has ended, or neither the
+// node nor the breaker has changed since the stale time.
 func (q *Queries) TrialEnded(ctx context.Context, executionID uuid.UUID, nodeIndex int32, iD uuid.UUID, stale time.Time) (bool, error) {
 	row := q.db.QueryRow(ctx, trialEnded,
 		executionID,

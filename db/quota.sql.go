@@ -26,7 +26,7 @@ type ClusterProjectsRow struct {
 	Archived  bool
 }
 
-// The projects with their namespaces in a cluster, the archived ones, too.
+// Returns the projects with their namespaces in a cluster, including archived ones.
 func (q *Queries) ClusterProjects(ctx context.Context) ([]ClusterProjectsRow, error) {
 	rows, err := q.db.Query(ctx, clusterProjects)
 	if err != nil {
@@ -79,8 +79,8 @@ type LockQuotaPathRow struct {
 	Revision     int64
 }
 
-// Locks the counters of a path from the root down. Everybody locks the root first,
-// so that what is read under it holds until the end of the transaction.
+// Locks the counters of a path from the root down. Every transaction locks the root first, so
+// values read under the lock are valid until the transaction ends.
 func (q *Queries) LockQuotaPath(ctx context.Context, nodes []uuid.UUID) ([]LockQuotaPathRow, error) {
 	rows, err := q.db.Query(ctx, lockQuotaPath, nodes)
 	if err != nil {
@@ -110,7 +110,7 @@ const quotaRevision = `-- name: QuotaRevision :one
 SELECT revision FROM quota_usage WHERE depth = 1
 `
 
-// Of the limits and the tree; see LockQuotaPath.
+// Returns the revision of the limits and of the tree; see LockQuotaPath.
 func (q *Queries) QuotaRevision(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, quotaRevision)
 	var revision int64
@@ -140,8 +140,8 @@ type QuotaTreeRow struct {
 	Weight   float64
 }
 
-// The tenancy tree with its limits, parents before children, and what is archived
-// as long as something runs there.
+// Returns the tenancy tree with its limits, parents before children. Archived nodes are
+// included while work runs there.
 func (q *Queries) QuotaTree(ctx context.Context) ([]QuotaTreeRow, error) {
 	rows, err := q.db.Query(ctx, quotaTree)
 	if err != nil {
@@ -222,7 +222,7 @@ type QuotaUseBelowRow struct {
 	Used   json.RawMessage
 }
 
-// Everything at or below the nodes that uses anything.
+// Returns the usage of all nodes at or below the given ones.
 func (q *Queries) QuotaUseBelow(ctx context.Context, nodes []uuid.UUID) ([]QuotaUseBelowRow, error) {
 	rows, err := q.db.Query(ctx, quotaUseBelow, nodes)
 	if err != nil {
@@ -291,7 +291,7 @@ type SumReservationsRow struct {
 	Executions int64
 }
 
-// What live reservations hold, by project and type of GPU.
+// Returns the amounts of live reservations by project and GPU type.
 func (q *Queries) SumReservations(ctx context.Context) ([]SumReservationsRow, error) {
 	rows, err := q.db.Query(ctx, sumReservations)
 	if err != nil {
@@ -326,7 +326,7 @@ WHERE at < $1::timestamptz
     OR (at < $2::timestamptz AND at >= $3::timestamptz AND extract(minute FROM at)::int % 10 <> 0)
 `
 
-// Keeps one sample of ten minutes once they are old, and none of what is older still.
+// Reduces old samples to one per ten minutes, and deletes the oldest ones.
 func (q *Queries) ThinQuotaSamples(ctx context.Context, oldest time.Time, thinBefore time.Time, thinFrom time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, thinQuotaSamples, oldest, thinBefore, thinFrom)
 	if err != nil {
@@ -352,7 +352,7 @@ FROM jsonb_to_recordset($1::jsonb) AS w(node_id uuid, used jsonb, storage_bytes 
 WHERE u.node_id = w.node_id
 `
 
-// Writes counters that LockQuotaPath locked.
+// Writes counters that LockQuotaPath has locked.
 func (q *Queries) WriteQuotaUse(ctx context.Context, rows json.RawMessage) error {
 	_, err := q.db.Exec(ctx, writeQuotaUse, rows)
 	return err

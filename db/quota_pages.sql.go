@@ -28,8 +28,8 @@ type DescribeWaitingRow struct {
 	NodeName      string
 }
 
-// What people call nodes of executions: the two arrays go together, and -1 is the
-// execution itself.
+// Returns the names of nodes of executions. The two arrays have the same order; index -1 is
+// the execution itself.
 func (q *Queries) DescribeWaiting(ctx context.Context, executions []uuid.UUID, indexes []int32) ([]DescribeWaitingRow, error) {
 	rows, err := q.db.Query(ctx, describeWaiting, executions, indexes)
 	if err != nil {
@@ -75,7 +75,8 @@ type GetQuotaRow struct {
 	UpdatedByName string
 }
 
-// The limits of a node as they were saved, and by whom; no row means none were.
+// Returns the stored limits of a node and the user who saved them. Returns no row if none were
+// saved.
 func (q *Queries) GetQuota(ctx context.Context, nodeID uuid.UUID) (GetQuotaRow, error) {
 	row := q.db.QueryRow(ctx, getQuota, nodeID)
 	var i GetQuotaRow
@@ -112,7 +113,8 @@ type ListQuotaChangesRow struct {
 	Reason     string
 }
 
-// Changes of limits, newest first; of some nodes alone unless everything is asked for.
+// Returns changes of limits, newest first: those of the given nodes, or all of them
+// (everything).
 func (q *Queries) ListQuotaChanges(ctx context.Context, everything bool, nodes []string, since time.Time, rowLimit int32) ([]ListQuotaChangesRow, error) {
 	rows, err := q.db.Query(ctx, listQuotaChanges,
 		everything,
@@ -170,7 +172,8 @@ type PutQuotaParams struct {
 	Seen      int64
 }
 
-// Saves limits when nobody else has since version, which is 0 for a node without.
+// Saves limits if their version is the one that the caller has seen; 0 is the version of a
+// node without limits.
 func (q *Queries) PutQuota(ctx context.Context, arg PutQuotaParams) (int64, error) {
 	row := q.db.QueryRow(ctx, putQuota,
 		arg.NodeID,
@@ -242,7 +245,7 @@ type ReadQuotaSamplesRow struct {
 	Waiting float64
 }
 
-// Use of one resource by a node, averaged over steps of equal length.
+// Returns the usage of one resource by a node, averaged over steps of equal length.
 func (q *Queries) ReadQuotaSamples(ctx context.Context, arg ReadQuotaSamplesParams) ([]ReadQuotaSamplesRow, error) {
 	rows, err := q.db.Query(ctx, readQuotaSamples,
 		arg.Step,
@@ -276,7 +279,7 @@ JOIN tenancy_nodes t ON t.id = ANY (n.path) AND t.kind = 'tenant'
 WHERE n.id = $1
 `
 
-// The tenant that a node belongs to; nothing for the installation.
+// Returns the tenant of a node; no row for the installation.
 func (q *Queries) TenantOf(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, tenantOf, id)
 	var id_2 uuid.UUID

@@ -36,8 +36,8 @@ WHERE (r.execution_id, r.node_index, r.attempt) IN (
 RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, r.preempt_taken_at
 `
 
-// What nobody will ever give back: the lease of an attempt that no live execution
-// knows has run out, or the execution itself has ended.
+// Deletes reservations that no process will release: those of ended executions, and expired
+// ones without a live execution.
 func (q *Queries) DeleteAbandoned(ctx context.Context, now time.Time, maxRows int32) ([]Reservation, error) {
 	rows, err := q.db.Query(ctx, deleteAbandoned, now, maxRows)
 	if err != nil {
@@ -106,7 +106,7 @@ WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.a
 RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, r.preempt_taken_at
 `
 
-// Answers what was really there: only that is given back.
+// Deletes reservations and returns the deleted ones, because only their amounts are released.
 func (q *Queries) DeleteReservations(ctx context.Context, keys json.RawMessage) ([]Reservation, error) {
 	rows, err := q.db.Query(ctx, deleteReservations, keys)
 	if err != nil {
@@ -157,8 +157,8 @@ SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = $1)
     OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = $1 AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has
 `
 
-// Reports that nobody has applied, orders about nodes that nobody has taken up, or
-// attempts that have to make room.
+// Reports whether the drive loop has work: reports that it has not applied, orders or commands
+// that it has not accepted, or preemption requests.
 func (q *Queries) HasReports(ctx context.Context, executionID uuid.UUID) (bool, error) {
 	row := q.db.QueryRow(ctx, hasReports, executionID)
 	var has bool
@@ -176,7 +176,7 @@ FROM jsonb_to_recordset($3::jsonb) AS r(execution_id uuid, i int, attempt int, p
 ON CONFLICT ON CONSTRAINT reservations_pkey DO NOTHING
 `
 
-// Reserves without a drive loop; one that is there already is left as it is.
+// Inserts reservations outside of a drive loop. Existing ones remain unchanged.
 func (q *Queries) InsertReservations(ctx context.Context, launcher string, at time.Time, rows json.RawMessage) (int64, error) {
 	result, err := q.db.Exec(ctx, insertReservations, launcher, at, rows)
 	if err != nil {
@@ -200,7 +200,7 @@ type ListExpiredRow struct {
 	Overdue     bool
 }
 
-// Attempts that gave no sign of life in time, or that outlived their deadline.
+// Returns the attempts whose heartbeat is overdue or that exceeded their deadline.
 func (q *Queries) ListExpired(ctx context.Context, now time.Time, maxRows int32) ([]ListExpiredRow, error) {
 	rows, err := q.db.Query(ctx, listExpired, now, maxRows)
 	if err != nil {
@@ -265,7 +265,7 @@ type ListReservationsRow struct {
 	Durations      []int64
 }
 
-// Everything that is held, whoever started it, with how long the like took before.
+// Returns all reservations with the durations of earlier attempts of the same operator.
 func (q *Queries) ListReservations(ctx context.Context) ([]ListReservationsRow, error) {
 	rows, err := q.db.Query(ctx, listReservations)
 	if err != nil {
@@ -326,8 +326,8 @@ type ListSettledReservationsRow struct {
 	Attempt     int32
 }
 
-// The reservations of executions that somebody drives or that rest: in the
-// others the next loop finds out first what became of their attempts.
+// Returns the reservations of executions that are idle or have a live owner. For all others,
+// the next drive loop first determines what happened to the attempts.
 func (q *Queries) ListSettledReservations(ctx context.Context, launcher string) ([]ListSettledReservationsRow, error) {
 	rows, err := q.db.Query(ctx, listSettledReservations, launcher)
 	if err != nil {
@@ -366,8 +366,8 @@ type ListSilentRow struct {
 	Overdue     bool
 }
 
-// Attempts of a launcher that outlived their deadline, or that have begun and gave
-// no sign of life since silent_since.
+// Returns the attempts of a launcher that exceeded their deadline, and the started ones
+// without a heartbeat since silent_since.
 func (q *Queries) ListSilent(ctx context.Context, now time.Time, launcher string, silentSince time.Time, maxRows int32) ([]ListSilentRow, error) {
 	rows, err := q.db.Query(ctx, listSilent,
 		now,
@@ -506,7 +506,7 @@ type MarkPreemptedParams struct {
 	Attempt     int32
 }
 
-// The wish that an attempt makes room; the loop that drives it carries it out.
+// Requests the preemption of an attempt. The drive loop of its execution carries it out.
 func (q *Queries) MarkPreempted(ctx context.Context, arg MarkPreemptedParams) (int64, error) {
 	result, err := q.db.Exec(ctx, markPreempted,
 		arg.At,
@@ -654,7 +654,7 @@ type StartedAttemptsRow struct {
 	Pid       *int32
 }
 
-// Attempts without an end that are known to have begun.
+// Returns the attempts that have started and not ended.
 func (q *Queries) StartedAttempts(ctx context.Context, executionID uuid.UUID) ([]StartedAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, startedAttempts, executionID)
 	if err != nil {
@@ -698,7 +698,7 @@ type StoreReportsParams struct {
 	Attempt     int32
 }
 
-// Keeps the final reports of attempts that are still expected and answers which.
+// Stores the final reports of attempts with a reservation, and returns their nodes.
 func (q *Queries) StoreReports(ctx context.Context, arg StoreReportsParams) ([]int32, error) {
 	rows, err := q.db.Query(ctx, storeReports,
 		arg.Report,
@@ -731,7 +731,7 @@ FROM jsonb_to_recordset($3::jsonb) AS k(i int, attempt int)
 WHERE r.execution_id = $2 AND r.node_index = k.i AND r.attempt = k.attempt
 `
 
-// Notes that the loop follows the wish that attempts make room.
+// Records that the drive loop has accepted preemption requests.
 func (q *Queries) TakePreempted(ctx context.Context, at time.Time, executionID uuid.UUID, keys json.RawMessage) error {
 	_, err := q.db.Exec(ctx, takePreempted, at, executionID, keys)
 	return err
@@ -752,7 +752,7 @@ type TouchReservationsRow struct {
 	Preempted   bool
 }
 
-// Signs of life. Answers the attempts that are known, and whether they are to stop.
+// Records heartbeats. Returns the known attempts and whether each must stop.
 func (q *Queries) TouchReservations(ctx context.Context, expiresAt time.Time, keys json.RawMessage) ([]TouchReservationsRow, error) {
 	rows, err := q.db.Query(ctx, touchReservations, expiresAt, keys)
 	if err != nil {

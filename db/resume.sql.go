@@ -20,7 +20,8 @@ FROM jsonb_to_recordset($3::jsonb) AS u(i int, execution uuid, origin int, use t
 WHERE n.execution_id = $1 AND n.node_index = ANY ($2::int[]) AND n.node_index = u.i
 `
 
-// Part of a flush: where results of this batch came from, and what was found of them.
+// Stores the sources of reused results and the results of cache lookups. It is part of a
+// flush.
 func (q *Queries) FlushOrigins(ctx context.Context, executionID uuid.UUID, indexes []int32, origins json.RawMessage) error {
 	_, err := q.db.Exec(ctx, flushOrigins, executionID, indexes, origins)
 	return err
@@ -52,7 +53,7 @@ type MarkResumedParams struct {
 	ID         uuid.UUID
 }
 
-// The counts are those of the nodes that were taken over.
+// Records that an execution resumes another. The counts are those of the reused nodes.
 func (q *Queries) MarkResumed(ctx context.Context, arg MarkResumedParams) error {
 	_, err := q.db.Exec(ctx, markResumed,
 		arg.Origin,
@@ -93,8 +94,8 @@ type OpenDependenciesParams struct {
 	Origins       []int32
 }
 
-// Of new nodes, the number of dependencies that are still open, and the node that each
-// goes on from; -1 for none.
+// Stores the number of open dependencies of new nodes, and the earlier node that each
+// continues (-1: none).
 func (q *Queries) OpenDependencies(ctx context.Context, arg OpenDependenciesParams) error {
 	_, err := q.db.Exec(ctx, openDependencies,
 		arg.FromExecution,
@@ -122,7 +123,7 @@ type OriginChainRow struct {
 	NodeIndex   int32
 }
 
-// A node, and those of earlier executions that it ran again for, the nearest first.
+// Returns a node and its predecessors in earlier executions, nearest first.
 func (q *Queries) OriginChain(ctx context.Context, executionID uuid.UUID, nodeIndex int32) ([]OriginChainRow, error) {
 	rows, err := q.db.Query(ctx, originChain, executionID, nodeIndex)
 	if err != nil {
@@ -155,7 +156,7 @@ type OriginsOfRow struct {
 	OriginUse       *string
 }
 
-// Which nodes of an execution go on from others.
+// Returns the nodes of an execution that have a source node in an earlier execution.
 func (q *Queries) OriginsOf(ctx context.Context, executionID uuid.UUID) ([]OriginsOfRow, error) {
 	rows, err := q.db.Query(ctx, originsOf, executionID)
 	if err != nil {
@@ -212,8 +213,7 @@ type PastNodesRow struct {
 	OriginUse       *string
 }
 
-// What became of the nodes of an ended execution; with a parent, of those alone that it
-// became last.
+// Returns the nodes of an ended execution in a range of indexes.
 func (q *Queries) PastNodes(ctx context.Context, executionID uuid.UUID, first int32, beyond int32) ([]PastNodesRow, error) {
 	rows, err := q.db.Query(ctx, pastNodes, executionID, first, beyond)
 	if err != nil {
@@ -268,7 +268,7 @@ type ResumesOfRow struct {
 	CreatedAt time.Time
 }
 
-// The executions that go on from one, newest first.
+// Returns the executions that resume the given one, newest first.
 func (q *Queries) ResumesOf(ctx context.Context, iD uuid.UUID, projectID uuid.UUID, maxRows int32) ([]ResumesOfRow, error) {
 	rows, err := q.db.Query(ctx, resumesOf, iD, projectID, maxRows)
 	if err != nil {
@@ -303,8 +303,8 @@ type SettleResumedLettersParams struct {
 	Roots       []string
 }
 
-// Settles what is open about nodes of an ended execution, which run again in another
-// one: roots are the nodes of the plan that do, or that hold them.
+// Settles the open dead letters of an ended execution whose nodes run again in another one;
+// roots are the plan nodes that run again or contain such nodes.
 func (q *Queries) SettleResumedLetters(ctx context.Context, arg SettleResumedLettersParams) (int64, error) {
 	result, err := q.db.Exec(ctx, settleResumedLetters,
 		arg.SettledAt,
@@ -346,7 +346,7 @@ JOIN checkpoints c ON c.execution_id = t.execution AND c.node_index = t.origin
 ON CONFLICT ON CONSTRAINT checkpoints_pkey DO NOTHING
 `
 
-// Nodes that run again have what the nodes that they go on from saved.
+// Copies checkpoints to nodes that run again, from the earlier nodes that they continue.
 func (q *Queries) TakeCheckpoints(ctx context.Context, executionID uuid.UUID, indexes []int32, executions []uuid.UUID, origins []int32) error {
 	_, err := q.db.Exec(ctx, takeCheckpoints,
 		executionID,
@@ -375,7 +375,7 @@ type TakeNodesParams struct {
 	FromExecution uuid.UUID
 }
 
-// Gives nodes, which are new, what became of those of an earlier execution.
+// Copies the results of nodes of an earlier execution to new nodes.
 func (q *Queries) TakeNodes(ctx context.Context, arg TakeNodesParams) (int64, error) {
 	result, err := q.db.Exec(ctx, takeNodes,
 		arg.At,

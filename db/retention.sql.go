@@ -18,7 +18,7 @@ FROM nodes n, regexp_matches(n.outputs::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9
 WHERE n.execution_id = $1
 `
 
-// The artifacts that the results of an execution's nodes name.
+// Returns the artifacts that the results of an execution's nodes name.
 func (q *Queries) ArtifactsOfNodes(ctx context.Context, executionID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, artifactsOfNodes, executionID)
 	if err != nil {
@@ -75,8 +75,8 @@ type BeginRemovalRow struct {
 	Total        int32
 }
 
-// Executions that have expired, of the oldest first, are marked: from now on nobody
-// keeps them. Those whose removal was interrupted come again.
+// Marks expired executions for removal, oldest first; marked executions cannot be pinned. It
+// also returns those whose removal was interrupted.
 func (q *Queries) BeginRemoval(ctx context.Context, arg BeginRemovalParams) ([]BeginRemovalRow, error) {
 	rows, err := q.db.Query(ctx, beginRemoval,
 		arg.Moment,
@@ -118,8 +118,8 @@ INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at) VALUES ($1,
 ON CONFLICT ON CONSTRAINT blobs_pkey DO UPDATE SET claimed_at = greatest(blobs.claimed_at, excluded.claimed_at)
 `
 
-// Whoever claims a blob waits for a sweep that deletes it just now, and keeps the next
-// one from it.
+// Claims a blob. It waits for a sweep that is deleting the blob, and prevents the next sweep
+// from doing so.
 func (q *Queries) ClaimBlob(ctx context.Context, sha256 []byte, size int64, claimedAt time.Time) error {
 	_, err := q.db.Exec(ctx, claimBlob, sha256, size, claimedAt)
 	return err
@@ -133,8 +133,7 @@ ORDER BY b.sha256
 ON CONFLICT ON CONSTRAINT blobs_pkey DO UPDATE SET claimed_at = greatest(blobs.claimed_at, excluded.claimed_at)
 `
 
-// ClaimBlob for many blobs, in the order of their hashes, so that two callers cannot
-// deadlock.
+// Claims many blobs, in the order of their hashes to avoid deadlocks; see ClaimBlob.
 func (q *Queries) ClaimBlobs(ctx context.Context, claimedAt time.Time, sha256s [][]byte, sizes []int64) error {
 	_, err := q.db.Exec(ctx, claimBlobs, claimedAt, sha256s, sizes)
 	return err
@@ -172,7 +171,7 @@ WHERE a.gc = 'completion' AND a.id > $1 AND e.finished_at IS NOT NULL AND e.kept
 ORDER BY a.id LIMIT $2
 `
 
-// Artifacts that are wanted no longer than until the end of their execution.
+// Returns artifacts that are kept only until their execution ends.
 func (q *Queries) CompletedArtifacts(ctx context.Context, after uuid.UUID, rowLimit int32) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, completedArtifacts, after, rowLimit)
 	if err != nil {
@@ -237,8 +236,8 @@ WHERE a.id = ANY ($1::uuid[]) AND a.id <> ALL ($2::uuid[]) AND a.gc <> 'never'
 RETURNING a.id
 `
 
-// Of artifacts those go that no execution uses, that no definition names, and whose
-// own execution goes (gone) or went before, or has ended where that is enough.
+// Deletes artifacts that no execution uses and no definition names. Their own execution must
+// be removed (earlier, or now: gone), or must have ended if gc is completion.
 func (q *Queries) DeleteArtifacts(ctx context.Context, ids []uuid.UUID, named []uuid.UUID, gone []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, deleteArtifacts, ids, named, gone)
 	if err != nil {
@@ -302,7 +301,7 @@ DELETE FROM project_blobs p USING old WHERE p.project_id = old.project_id AND p.
 RETURNING p.size
 `
 
-// Takes blobs away from a project, but not those that somebody asked for meanwhile.
+// Removes blobs from a project, except those that were requested again in the meantime.
 func (q *Queries) ForgetProjectBlobs(ctx context.Context, projectID uuid.UUID, sha256s [][]byte, before time.Time) ([]int64, error) {
 	rows, err := q.db.Query(ctx, forgetProjectBlobs, projectID, sha256s, before)
 	if err != nil {
@@ -336,8 +335,8 @@ const holdOrigin = `-- name: HoldOrigin :one
 SELECT id FROM executions WHERE id = $1 AND removal_began_at IS NULL FOR SHARE
 `
 
-// Keeps an ended execution from being removed until the transaction ends; no row when
-// its removal has begun.
+// Prevents the removal of an ended execution until the transaction ends. Returns no row if its
+// removal has started.
 func (q *Queries) HoldOrigin(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, holdOrigin, id)
 	var id_2 uuid.UUID
@@ -360,7 +359,7 @@ UPDATE executions SET kept_at = $1::timestamptz, kept_by = $2 WHERE id = $3 AND 
 RETURNING id
 `
 
-// Pins an execution; no row when its removal has begun.
+// Pins an execution. Returns no row if its removal has started.
 func (q *Queries) KeepExecution(ctx context.Context, keptAt time.Time, keptBy string, iD uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, keepExecution, keptAt, keptBy, iD)
 	var id uuid.UUID
@@ -372,7 +371,7 @@ const latestSweep = `-- name: LatestSweep :one
 SELECT coalesce(max(began_at), to_timestamp(0))::timestamptz AS began_at FROM sweeps WHERE NOT dry_run AND ended_at IS NOT NULL
 `
 
-// When the latest sweep began that came to its end.
+// Returns the start of the latest completed sweep.
 func (q *Queries) LatestSweep(ctx context.Context) (time.Time, error) {
 	row := q.db.QueryRow(ctx, latestSweep)
 	var began_at time.Time
@@ -422,7 +421,8 @@ const lockArtifacts = `-- name: LockArtifacts :many
 SELECT id FROM artifacts WHERE execution_id = ANY ($1::uuid[]) OR id = ANY ($2::uuid[]) ORDER BY id FOR UPDATE
 `
 
-// Waits for everybody who is about to name one of the artifacts of executions, or of @ids.
+// Locks the given artifacts and those of executions. It waits for transactions that are about
+// to use them.
 func (q *Queries) LockArtifacts(ctx context.Context, executions []uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, lockArtifacts, executions, ids)
 	if err != nil {
@@ -496,7 +496,8 @@ type LockUnclaimedRow struct {
 	Size   int64
 }
 
-// Blobs that no project has and nobody claimed since before; others wait for their rows.
+// Locks the blobs that no project has and that have no claim since before; other transactions
+// wait for these rows.
 func (q *Queries) LockUnclaimed(ctx context.Context, after []byte, before time.Time, rowLimit int32) ([]LockUnclaimedRow, error) {
 	rows, err := q.db.Query(ctx, lockUnclaimed, after, before, rowLimit)
 	if err != nil {
@@ -545,7 +546,7 @@ SELECT DISTINCT (m.found[1])::uuid AS id
 FROM workflow_versions v, regexp_matches(v.definition::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"', 'g') AS m(found)
 `
 
-// The artifacts that definitions and other standing documents name.
+// Returns the artifacts that definitions and other permanent documents name.
 func (q *Queries) NamedArtifacts(ctx context.Context) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, namedArtifacts)
 	if err != nil {
@@ -582,7 +583,8 @@ FROM (SELECT unnest($2::bytea[]) AS sha256, unnest($3::bigint[]) AS size) s
 ON CONFLICT ON CONSTRAINT blobs_pkey DO NOTHING
 `
 
-// Blobs of the store that have no row get one; the sweep after the grace takes them.
+// Inserts rows for blobs in the store that have none. A sweep deletes them after the grace
+// period.
 func (q *Queries) NoteStrays(ctx context.Context, now time.Time, sha256s [][]byte, sizes []int64) (int64, error) {
 	result, err := q.db.Exec(ctx, noteStrays, now, sha256s, sizes)
 	if err != nil {
@@ -595,8 +597,8 @@ const oldestReservation = `-- name: OldestReservation :one
 SELECT least(min(created_at), $1::timestamptz)::timestamptz AS since FROM reservations WHERE project_id = $2
 `
 
-// Since when attempts of a project live: what came since then may be on its way into
-// their results.
+// Returns the creation time of the oldest reservation of a project. Blobs uploaded since then
+// may belong to results that are not stored yet.
 func (q *Queries) OldestReservation(ctx context.Context, otherwise time.Time, projectID uuid.UUID) (time.Time, error) {
 	row := q.db.QueryRow(ctx, oldestReservation, otherwise, projectID)
 	var since time.Time
@@ -612,7 +614,7 @@ WHERE a.id > $1 AND a.created_at < $2::timestamptz AND a.gc <> 'never'
 ORDER BY a.id LIMIT $3
 `
 
-// Artifacts whose execution is gone and that nobody uses.
+// Returns unused artifacts whose execution no longer exists.
 func (q *Queries) OrphanArtifacts(ctx context.Context, after uuid.UUID, before time.Time, rowLimit int32) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, orphanArtifacts, after, before, rowLimit)
 	if err != nil {
@@ -643,7 +645,7 @@ type ProjectBlobsRow struct {
 	UsedAt time.Time
 }
 
-// Which of the hashes the project has, and when somebody asked for them last.
+// Returns which of the hashes the project has, and the latest upload or lookup of each.
 func (q *Queries) ProjectBlobs(ctx context.Context, projectID uuid.UUID, sha256s [][]byte) ([]ProjectBlobsRow, error) {
 	rows, err := q.db.Query(ctx, projectBlobs, projectID, sha256s)
 	if err != nil {
@@ -701,7 +703,7 @@ const releaseUses = `-- name: ReleaseUses :many
 DELETE FROM artifact_uses WHERE execution_id = ANY ($1::uuid[]) RETURNING artifact_id
 `
 
-// What executions used they use no more.
+// Deletes the records of the artifacts that executions used.
 func (q *Queries) ReleaseUses(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, releaseUses, ids)
 	if err != nil {
@@ -827,7 +829,7 @@ type SoleBytesRow struct {
 	Bytes int64
 }
 
-// The bytes of blobs that no other project has.
+// Returns the number and the size of blobs that no other project has.
 func (q *Queries) SoleBytes(ctx context.Context, sha256s [][]byte, projectID uuid.UUID) (SoleBytesRow, error) {
 	row := q.db.QueryRow(ctx, soleBytes, sha256s, projectID)
 	var i SoleBytesRow
@@ -842,7 +844,7 @@ WHERE e.id = ANY ($1::uuid[]) AND EXISTS (
 RETURNING e.id
 `
 
-// Executions that a live one goes on from are not removed yet: it reads their nodes.
+// Cancels the removal of executions that a live one resumes, because it reads their nodes.
 func (q *Queries) SpareResumed(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, spareResumed, ids)
 	if err != nil {
@@ -884,7 +886,7 @@ WHERE p.project_id = asked.project_id AND p.sha256 = asked.sha256
 RETURNING p.sha256
 `
 
-// Notes that somebody asks for blobs, and answers those that are there still.
+// Records a lookup of blobs and returns those that still exist.
 func (q *Queries) TouchProjectBlobs(ctx context.Context, usedAt time.Time, projectID uuid.UUID, sha256s [][]byte) ([][]byte, error) {
 	rows, err := q.db.Query(ctx, touchProjectBlobs, usedAt, projectID, sha256s)
 	if err != nil {
@@ -974,8 +976,8 @@ WITH held AS (
 SELECT id FROM held
 `
 
-// Notes which artifacts of other executions of the project one names, keeps them until
-// the transaction ends, and answers all that are there.
+// Records that an execution uses artifacts of other executions of the project, locks them
+// until the transaction ends, and returns those that exist.
 func (q *Queries) UseArtifacts(ctx context.Context, ids []uuid.UUID, projectID uuid.UUID, executionID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, useArtifacts, ids, projectID, executionID)
 	if err != nil {

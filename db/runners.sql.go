@@ -153,7 +153,7 @@ type MeetGangParams struct {
 	ChangedAt   time.Time
 }
 
-// A rank that has failed or succeeded stays so.
+// Stores the state of a rank. A rank that has failed or succeeded does not change.
 func (q *Queries) MeetGang(ctx context.Context, arg MeetGangParams) error {
 	_, err := q.db.Exec(ctx, meetGang,
 		arg.ExecutionID,
@@ -223,7 +223,7 @@ type ResidentPoolsRow struct {
 	Taken     int64
 }
 
-// The pools with work, and a spec of each from which its pods are made.
+// Returns the pools with work, each with a spec from which its pods are created.
 func (q *Queries) ResidentPools(ctx context.Context) ([]ResidentPoolsRow, error) {
 	rows, err := q.db.Query(ctx, residentPools)
 	if err != nil {
@@ -262,7 +262,7 @@ type ResidentWorkOfRow struct {
 	Spec      []byte
 }
 
-// What a worker has taken and not ended.
+// Returns the work that a worker has taken and not ended.
 func (q *Queries) ResidentWorkOf(ctx context.Context, worker string, pool string) (ResidentWorkOfRow, error) {
 	row := q.db.QueryRow(ctx, residentWorkOf, worker, pool)
 	var i ResidentWorkOfRow
@@ -343,7 +343,7 @@ const withdrawResidentWork = `-- name: WithdrawResidentWork :many
 DELETE FROM resident_work WHERE task_id = ANY ($1::text[]) AND worker = '' RETURNING task_id
 `
 
-// Takes back what nobody has taken.
+// Deletes work that no worker has taken.
 func (q *Queries) WithdrawResidentWork(ctx context.Context, taskIds []string) ([]string, error) {
 	rows, err := q.db.Query(ctx, withdrawResidentWork, taskIds)
 	if err != nil {

@@ -19,8 +19,8 @@ SELECT EXISTS (
 )::bool AS alive
 `
 
-// Whether an attempt was started, has not ended and is not asked to stop: the
-// only one that may be given anything.
+// Reports whether an attempt has started, has not ended and is not being stopped. Only such an
+// attempt may receive secrets.
 func (q *Queries) AttemptAlive(ctx context.Context, executionID uuid.UUID, nodeIndex int32, attempt int32) (bool, error) {
 	row := q.db.QueryRow(ctx, attemptAlive, executionID, nodeIndex, attempt)
 	var alive bool
@@ -60,8 +60,8 @@ type GetProjectNamesRow struct {
 	Namespace *string
 }
 
-// Where a project stands: its tenant, and the Kubernetes namespace that is also
-// the folder of its secrets.
+// Returns the tenant of a project and its Kubernetes namespace, which is also the folder of
+// its secrets.
 func (q *Queries) GetProjectNames(ctx context.Context, projectID uuid.UUID) (GetProjectNamesRow, error) {
 	row := q.db.QueryRow(ctx, getProjectNames, projectID)
 	var i GetProjectNamesRow
@@ -190,7 +190,8 @@ const listSecretsOfOtherKeys = `-- name: ListSecretsOfOtherKeys :many
 SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by FROM secrets WHERE key_id <> $1 ORDER BY project_id, name LIMIT $2 FOR UPDATE SKIP LOCKED
 `
 
-// Rows that are sealed with another key than the present one, for sealing anew.
+// Returns secrets that were encrypted with an earlier key, to encrypt them with the current
+// one.
 func (q *Queries) ListSecretsOfOtherKeys(ctx context.Context, keyID string, rowLimit int32) ([]Secret, error) {
 	rows, err := q.db.Query(ctx, listSecretsOfOtherKeys, keyID, rowLimit)
 	if err != nil {
@@ -259,7 +260,7 @@ type NoteSecretUseParams struct {
 	Now         time.Time
 }
 
-// Written at most once a minute for a name and a workflow.
+// Records the use of a secret, at most once a minute per name and workflow.
 func (q *Queries) NoteSecretUse(ctx context.Context, arg NoteSecretUseParams) error {
 	_, err := q.db.Exec(ctx, noteSecretUse,
 		arg.ProjectID,

@@ -43,8 +43,7 @@ type FirstBeginsRow struct {
 	At        time.Time
 }
 
-// When the nodes of an execution began that ran at all: their first attempt, or the first
-// time that they became other nodes, since somebody let them run again last.
+// Returns when each node of an execution first started or expanded, since its latest rerun.
 func (q *Queries) FirstBegins(ctx context.Context, executionID uuid.UUID) ([]FirstBeginsRow, error) {
 	rows, err := q.db.Query(ctx, firstBegins, executionID)
 	if err != nil {
@@ -69,7 +68,7 @@ const holdSeries = `-- name: HoldSeries :exec
 SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7166661003))
 `
 
-// Lets one transaction at a time add series to a project.
+// Serializes transactions that add series to a project.
 func (q *Queries) HoldSeries(ctx context.Context, projectID string) error {
 	_, err := q.db.Exec(ctx, holdSeries, projectID)
 	return err
@@ -91,7 +90,7 @@ const knownSeries = `-- name: KnownSeries :many
 SELECT s.key FROM workflow_series s WHERE s.project_id = $1 AND s.key = ANY ($2::text[])
 `
 
-// Which of the series of a project are there.
+// Returns which of the series exist in a project.
 func (q *Queries) KnownSeries(ctx context.Context, projectID uuid.UUID, keys []string) ([]string, error) {
 	rows, err := q.db.Query(ctx, knownSeries, projectID, keys)
 	if err != nil {
@@ -138,8 +137,8 @@ type ListSeriesRow struct {
 	LiveSince *time.Time
 }
 
-// The series of all projects in places that are not archived, the oldest first; project
-// is the path of the project below its tenant.
+// Returns the series of all projects that are not archived, oldest first; project is the path
+// of the project below its tenant.
 func (q *Queries) ListSeries(ctx context.Context) ([]ListSeriesRow, error) {
 	rows, err := q.db.Query(ctx, listSeries)
 	if err != nil {
@@ -175,7 +174,7 @@ const liveSeries = `-- name: LiveSeries :many
 SELECT s.key FROM workflow_series s WHERE s.project_id = $1 AND s.live_execution = $2::uuid
 `
 
-// The series that are told in real time for an execution.
+// Returns the series that are updated while an execution runs.
 func (q *Queries) LiveSeries(ctx context.Context, projectID uuid.UUID, executionID uuid.UUID) ([]string, error) {
 	rows, err := q.db.Query(ctx, liveSeries, projectID, executionID)
 	if err != nil {
@@ -216,7 +215,7 @@ type LockSeriesRow struct {
 	LiveNode      *int32
 }
 
-// Locks series in the order of their keys, which is that of everybody.
+// Locks series in the order of their keys. All transactions use this order.
 func (q *Queries) LockSeries(ctx context.Context, projectID uuid.UUID, keys []string) ([]LockSeriesRow, error) {
 	rows, err := q.db.Query(ctx, lockSeries, projectID, keys)
 	if err != nil {
@@ -260,7 +259,7 @@ type SeriesFamiliesRow struct {
 	Bounds []float64
 }
 
-// What the oldest series of each name is.
+// Returns the kind and the bounds of the oldest series of each name.
 func (q *Queries) SeriesFamilies(ctx context.Context, projectID uuid.UUID, names []string) ([]SeriesFamiliesRow, error) {
 	rows, err := q.db.Query(ctx, seriesFamilies, projectID, names)
 	if err != nil {
@@ -290,7 +289,7 @@ FROM jsonb_to_recordset($3::jsonb) AS n(
 WHERE s.project_id = $2 AND s.key = n.key
 `
 
-// What locked series have become.
+// Writes the new values of locked series.
 func (q *Queries) WriteSeries(ctx context.Context, now time.Time, projectID uuid.UUID, series json.RawMessage) error {
 	_, err := q.db.Exec(ctx, writeSeries, now, projectID, series)
 	return err

@@ -22,7 +22,8 @@ type ExecutionEndsRow struct {
 	FinishedAt *time.Time
 }
 
-// How executions stand of which a launcher keeps something; those that are no more are left out.
+// Returns the status of executions for a launcher that keeps resources of theirs; deleted
+// executions are missing.
 func (q *Queries) ExecutionEnds(ctx context.Context, ids []uuid.UUID) ([]ExecutionEndsRow, error) {
 	rows, err := q.db.Query(ctx, executionEnds, ids)
 	if err != nil {

@@ -29,7 +29,7 @@ type AppendStreamParams struct {
 	WrittenAt   time.Time
 }
 
-// The next piece of an output. A repetition changes nothing.
+// Stores the next piece of an output. A repetition changes nothing.
 func (q *Queries) AppendStream(ctx context.Context, arg AppendStreamParams) error {
 	_, err := q.db.Exec(ctx, appendStream,
 		arg.ExecutionID,
@@ -88,7 +88,7 @@ SELECT EXISTS (
 )
 `
 
-// Of any attempt of a node.
+// Reports whether a blob is a piece of any attempt of a node.
 func (q *Queries) IsPiece(ctx context.Context, executionID uuid.UUID, nodeIndex int32, output string, sha256 []byte) (bool, error) {
 	row := q.db.QueryRow(ctx, isPiece,
 		executionID,

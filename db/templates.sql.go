@@ -81,7 +81,8 @@ type ListTemplatesRow struct {
 	CreatedAt     time.Time
 }
 
-// The templates that a project sees, without their documents; the latest versions first.
+// Returns the templates that a project can use, without their documents, latest versions
+// first.
 func (q *Queries) ListTemplates(ctx context.Context, tenantID uuid.UUID, projectID *uuid.UUID, maxRows int32) ([]ListTemplatesRow, error) {
 	rows, err := q.db.Query(ctx, listTemplates, tenantID, projectID, maxRows)
 	if err != nil {
@@ -117,7 +118,8 @@ WHERE tenant_id = $1 AND (project_id IS NULL OR project_id = $2) AND name = $3
 ORDER BY (project_id IS NULL), major DESC, minor DESC, patch DESC, (prerelease <> ''), prerelease DESC
 `
 
-// The versions of a template that a project sees, its own before those of the tenant.
+// Returns the versions of a template that a project can use, its own before those of the
+// tenant.
 func (q *Queries) TemplatesNamed(ctx context.Context, tenantID uuid.UUID, projectID *uuid.UUID, name string) ([]OperatorTemplate, error) {
 	rows, err := q.db.Query(ctx, templatesNamed, tenantID, projectID, name)
 	if err != nil {

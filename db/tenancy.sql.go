@@ -39,7 +39,7 @@ SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.use
 WHERE m.node_id = $1 AND m.role = ANY($2::text[]) AND u.kind = 'person' AND u.disabled_at IS NULL AND m.id <> ALL($3::uuid[])
 `
 
-// People who are not disabled and have one of the roles right at the node.
+// Counts the active people who have one of the roles directly on the node.
 func (q *Queries) CountMembersWithRoles(ctx context.Context, nodeID uuid.UUID, roles []string, without []uuid.UUID) (int64, error) {
 	row := q.db.QueryRow(ctx, countMembersWithRoles, nodeID, roles, without)
 	var count int64
@@ -51,7 +51,7 @@ const countOtherAdmins = `-- name: CountOtherAdmins :one
 SELECT count(*) FROM users WHERE installation_admin AND disabled_at IS NULL AND id NOT IN ($1::uuid, $2::uuid)
 `
 
-// Administrators who can sign in, but for two users.
+// Counts the administrators who can sign in, except for two users.
 func (q *Queries) CountOtherAdmins(ctx context.Context, one uuid.UUID, other uuid.UUID) (int64, error) {
 	row := q.db.QueryRow(ctx, countOtherAdmins, one, other)
 	var count int64
@@ -329,7 +329,8 @@ type ListGroupRolesRow struct {
 	Members       int64
 }
 
-// members is how many people have the role by the group now.
+// Returns the roles of groups; members is the number of people who have the role through the
+// group.
 func (q *Queries) ListGroupRoles(ctx context.Context, nodes []uuid.UUID) ([]ListGroupRolesRow, error) {
 	rows, err := q.db.Query(ctx, listGroupRoles, nodes)
 	if err != nil {
@@ -381,7 +382,7 @@ type ListMembershipsRow struct {
 	CreatedByName string
 }
 
-// The roles at the nodes of a path: those of the last one and the inherited ones.
+// Returns the roles on the nodes of a path: those on the last node and the inherited ones.
 func (q *Queries) ListMemberships(ctx context.Context, nodes []uuid.UUID) ([]ListMembershipsRow, error) {
 	rows, err := q.db.Query(ctx, listMemberships, nodes)
 	if err != nil {
@@ -479,7 +480,8 @@ type ListTenancyNodesRow struct {
 	Groups      int64
 }
 
-// Everything at or below root, with how many people and groups have a role right there.
+// Returns all nodes at or below root, with the numbers of people and groups that have a role
+// directly on each.
 func (q *Queries) ListTenancyNodes(ctx context.Context, root uuid.UUID) ([]ListTenancyNodesRow, error) {
 	rows, err := q.db.Query(ctx, listTenancyNodes, root)
 	if err != nil {
@@ -649,7 +651,7 @@ const lockActiveProject = `-- name: LockActiveProject :one
 SELECT id FROM tenancy_nodes WHERE id = $1 AND kind = 'project' AND archived_at IS NULL FOR SHARE
 `
 
-// Holds a project open until the transaction ends: nobody archives it meanwhile.
+// Prevents other transactions from archiving a project until this one ends.
 func (q *Queries) LockActiveProject(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, lockActiveProject, id)
 	var id_2 uuid.UUID
@@ -661,9 +663,8 @@ const lockTenancy = `-- name: LockTenancy :one
 SELECT version FROM tenancy_version FOR UPDATE
 `
 
-// The first statement of every transaction that changes the tree, roles or
-// administrators: their changes follow one another, so what one has checked still
-// holds when it commits.
+// Is the first statement of every transaction that changes the tree, roles or administrators.
+// It serializes them, so that a check is still valid when its transaction commits.
 func (q *Queries) LockTenancy(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, lockTenancy)
 	var version int64

@@ -28,8 +28,8 @@ ON CONFLICT ON CONSTRAINT operator_durations_pkey DO UPDATE SET
     updated_at = EXCLUDED.updated_at
 `
 
-// Adds how long the successful attempts of an execution took to the latest ones
-// of their operators, the latest first.
+// Adds the durations of an execution's successful attempts to those of their operators, latest
+// first.
 func (q *Queries) LearnDurations(ctx context.Context, at time.Time, executionID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, learnDurations, at, executionID)
 	return err
@@ -81,7 +81,7 @@ type RecordHoursParams struct {
 	Spans        json.RawMessage
 }
 
-// What ended attempts used. Writing an attempt twice changes nothing.
+// Stores the usage of ended attempts. A repetition changes nothing.
 func (q *Queries) RecordHours(ctx context.Context, arg RecordHoursParams) error {
 	_, err := q.db.Exec(ctx, recordHours,
 		arg.ExecutionID,
@@ -133,8 +133,8 @@ type UsageAtRow struct {
 	Executions   int32
 }
 
-// What the projects at or below a place used since a moment, by person and
-// workflow: ended attempts, and those alive until now.
+// Returns the usage of the projects at or below a node since a time, by person and workflow:
+// of ended attempts, and of live ones until now.
 func (q *Queries) UsageAt(ctx context.Context, since time.Time, now time.Time, place uuid.UUID) ([]UsageAtRow, error) {
 	rows, err := q.db.Query(ctx, usageAt, since, now, place)
 	if err != nil {

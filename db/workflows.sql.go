@@ -58,8 +58,8 @@ type EnsureWorkflowParams struct {
 	At        time.Time
 }
 
-// Returns the workflow of this name, made when it is missing, and locks its row
-// until the transaction ends: versions of one workflow register one at a time.
+// Returns the workflow of this name, creates it if it is missing, and locks its row until the
+// transaction ends. This serializes the registration of versions of a workflow.
 func (q *Queries) EnsureWorkflow(ctx context.Context, arg EnsureWorkflowParams) (Workflow, error) {
 	row := q.db.QueryRow(ctx, ensureWorkflow,
 		arg.ID,
@@ -167,8 +167,8 @@ type ListWorkflowsRow struct {
 	VersionCount    int32
 }
 
-// By name; after_name is where the page before ended. A pattern is a lower-case
-// LIKE pattern over name, description, team and tags.
+// Returns workflows by name; after_name is the last name of the previous page. The pattern is
+// a lower-case LIKE pattern for name, description, team and tags.
 func (q *Queries) ListWorkflows(ctx context.Context, arg ListWorkflowsParams) ([]ListWorkflowsRow, error) {
 	rows, err := q.db.Query(ctx, listWorkflows,
 		arg.ProjectID,
@@ -227,7 +227,7 @@ type SetLatestWorkflowVersionParams struct {
 	ID          uuid.UUID
 }
 
-// The head of a workflow follows its latest version.
+// Copies the properties of the latest version to the workflow.
 func (q *Queries) SetLatestWorkflowVersion(ctx context.Context, arg SetLatestWorkflowVersionParams) error {
 	_, err := q.db.Exec(ctx, setLatestWorkflowVersion,
 		arg.VersionID,
@@ -320,7 +320,7 @@ type WorkflowFacetsRow struct {
 	Uses  int32
 }
 
-// The tags and teams of active workflows, with how often each is used.
+// Returns the tags and teams of active workflows, with the number of uses.
 func (q *Queries) WorkflowFacets(ctx context.Context, projectID uuid.UUID) ([]WorkflowFacetsRow, error) {
 	rows, err := q.db.Query(ctx, workflowFacets, projectID)
 	if err != nil {
@@ -434,7 +434,7 @@ type WorkflowVersionHeadRow struct {
 	ContentHash []byte
 }
 
-// What registration compares: the content and the identity, not the document.
+// Returns the values that registration compares: ID and content hash, without the document.
 func (q *Queries) WorkflowVersionHead(ctx context.Context, workflowID uuid.UUID, version string) (WorkflowVersionHeadRow, error) {
 	row := q.db.QueryRow(ctx, workflowVersionHead, workflowID, version)
 	var i WorkflowVersionHeadRow

@@ -19,7 +19,7 @@ SELECT * FROM artifacts WHERE id = @id;
 SELECT * FROM artifacts WHERE sha256 = @sha256 AND project_id = @project_id ORDER BY id DESC LIMIT 100;
 
 -- name: ReferBlobs :one
--- Lets a project refer to blobs, and answers how many bytes of them are new to it.
+-- Adds references from a project to blobs and returns how many bytes are new to the project.
 WITH fresh AS (
     INSERT INTO project_blobs (project_id, sha256, size, created_at)
     SELECT DISTINCT ON (b.sha256) @project_id::uuid, b.sha256, b.size, @created_at::timestamptz

@@ -5,8 +5,9 @@ VALUES (@id, @at, sqlc.narg('tenant_id'), sqlc.narg('project_id'), sqlc.narg('ac
     @action, @object_kind, @object_id, @object_name, @old_value, @new_value, @reason);
 
 -- name: ListAuditEntries :many
--- Newest first. A reader sees the entries of whole tenants, and those of single
--- nodes below which the reader may read the log; everything is for administrators.
+-- Returns the newest entries first. A reader sees entries of tenants, and of single nodes for
+-- which the reader has the permission to read the log. Administrators see all entries
+-- (everything).
 SELECT * FROM audit_log
 WHERE id < @before AND id >= @since AND id < @until
     AND (@everything::boolean OR tenant_id = ANY(@tenants::uuid[]) OR project_id = ANY(@nodes::uuid[])
@@ -22,9 +23,9 @@ ORDER BY id DESC
 LIMIT @row_limit;
 
 -- name: AuditActions :many
--- The actions among the newest entries, for the choices of a filter.
+-- Returns the distinct actions of the newest entries, as options of a filter.
 SELECT DISTINCT action FROM (SELECT action FROM audit_log ORDER BY id DESC LIMIT 5000) AS newest ORDER BY action;
 
 -- name: AuditPlaces :many
--- Tenants first, then what is below them.
+-- Returns tenants first, then the nodes below them.
 SELECT id, kind, name, tenant_id FROM tenancy_nodes WHERE kind <> 'installation' ORDER BY cardinality(path), lower(name), id;

@@ -1,7 +1,7 @@
 -- name: ClaimResults :many
--- Makes nodes the ones that work keys out, as far as no other does or has. Of every key
--- it answers who does now, and how that node stands; fresh is a key that was free. The
--- rows are locked until the transaction ends.
+-- Claims the keys without a claim for the given nodes. Returns the claimant of each key and
+-- the state of that node; fresh means that the key was unclaimed. The rows remain locked until
+-- the transaction ends.
 WITH asked AS (
     SELECT decode(t.a ->> 'k', 'hex') AS key, (t.a ->> 'i')::int AS i, t.a ->> 'node' AS node, t.a -> 'parts' AS parts
     FROM jsonb_array_elements(@keys::jsonb) AS t(a)
@@ -19,13 +19,13 @@ LEFT JOIN nodes n ON n.execution_id = c.execution_id AND n.node_index = c.node_i
 LEFT JOIN executions e ON e.id = c.execution_id;
 
 -- name: TakeOverResults :exec
--- Makes nodes the ones that work keys out, whoever did before.
+-- Claims keys for the given nodes and replaces existing claims.
 UPDATE cached_results c SET execution_id = @execution_id, node_index = t.i, node = t.node, parts = t.parts, claimed_at = @at::timestamptz, workflow_id = @workflow_id
 FROM jsonb_to_recordset(@keys::jsonb) AS t(k text, i int, node text, parts jsonb)
 WHERE c.project_id = @project_id AND c.key = decode(t.k, 'hex');
 
 -- name: LatestResults :many
--- Of nodes of a workflow by name, what the latest result before was made of.
+-- Returns the key parts of the latest earlier result of each named node of a workflow.
 SELECT t.node::text AS node, r.execution_id, r.parts, r.claimed_at
 FROM unnest(@nodes::text[]) AS t(node)
 CROSS JOIN LATERAL (
@@ -35,7 +35,7 @@ CROSS JOIN LATERAL (
 ) r;
 
 -- name: ArtifactHashes :many
--- The bytes of artifacts, as far as their project still has them.
+-- Returns the hashes of those artifacts whose bytes the project still has.
 SELECT a.id, a.sha256, a.media_type FROM artifacts a
 JOIN project_blobs b ON b.project_id = a.project_id AND b.sha256 = a.sha256
 WHERE a.id = ANY (@ids::uuid[]) AND a.project_id = @project_id;

@@ -9,8 +9,8 @@ ORDER BY id DESC
 LIMIT 1;
 
 -- name: SearchCatalogue :many
--- Newest first, which a cursor can go on from; ranked puts the names that begin
--- with the text in front, for a first page alone.
+-- Returns the newest entries first, with a cursor for the next page. ranked puts names with
+-- the prefix first and supports only the first page.
 SELECT * FROM catalogue_entries
 WHERE project_id = @project_id AND kind = @kind AND id < @before
     AND (@format::text = '' OR format = '' OR format = @format)

@@ -1,4 +1,4 @@
 -- name: SetInputs :execrows
--- Values that the launch left to ConfigMaps; only for whoever drives the execution.
+-- Stores input values read from ConfigMaps. Only the owner of the execution may call it.
 UPDATE executions SET inputs = @inputs::jsonb
 WHERE id = @id AND owner_epoch = @epoch AND finished_at IS NULL;

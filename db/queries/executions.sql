@@ -7,7 +7,7 @@ VALUES (@id, @tenant_id, @project_id, @workflow_id, @version_id, @workflow_name,
     @traceparent, now());
 
 -- name: ClaimIdempotencyKey :one
--- Answers the execution that owns the key: the new one when the key was free.
+-- Returns the execution that owns the key: the new one if the key was unused.
 WITH mine AS (
     INSERT INTO execution_idempotency_keys (project_id, key, execution_id, request_hash, created_at)
     VALUES (@project_id, @key, @execution_id, @request_hash, @created_at)
@@ -64,7 +64,8 @@ WHERE e.project_id = @project_id
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'));
 
 -- name: ExecutionsEndingWith :many
--- The executions of a project whose ids have an end: low and high bound the reversed ids.
+-- Returns the executions of a project whose IDs have a given suffix; low and high are the
+-- bounds of the reversed IDs.
 SELECT id FROM executions
 WHERE project_id = @project_id AND reverse(id::text) COLLATE "C" >= @low::text AND reverse(id::text) COLLATE "C" < @high::text
 ORDER BY id DESC
@@ -77,8 +78,8 @@ SELECT id FROM users WHERE name = @name;
 SELECT id FROM workflows WHERE project_id = @project_id AND name ILIKE @pattern;
 
 -- name: AcquireLease :one
--- Takes the execution when nobody drives it. The epoch fences the former owner, and
--- the term a leader whose time is over; term 0 is a server without a lease.
+-- Acquires an execution that has no live owner. The epoch fences the former owner, and the
+-- term a former leader; term 0 means that the server has no lease.
 UPDATE executions SET
     owner = @owner, owner_epoch = owner_epoch + 1, drive_requested_at = NULL, wake_at = NULL,
     lease_until = now() + make_interval(secs => @lease_seconds::float8)
@@ -101,9 +102,8 @@ SELECT owner, owner_epoch, status, cancel_requested_at,
 FROM executions WHERE id = @id FOR UPDATE;
 
 -- name: LockDriven :one
--- The lock of LockExecution for a loop that has just taken the execution, and whether
--- its term is still the latest. AcquireLease may have asked the same before a new
--- leader took over and written after it; this asks once more when that is done.
+-- Locks an execution like LockExecution, for a loop that has just acquired it, and checks the
+-- term again: a new leader may have updated the row after the check in AcquireLease.
 SELECT (@term::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = @term::bigint))::bool AS holds
 FROM executions WHERE id = @id FOR UPDATE;
 
@@ -112,8 +112,8 @@ UPDATE executions SET lease_until = NULL, wake_at = sqlc.narg('wake_at')
 WHERE id = @id AND owner = @owner AND owner_epoch = @epoch;
 
 -- name: ExpireLeasesOf :execrows
--- For an instance that has just started: its former process is gone for certain,
--- and with it perhaps a drive job that had been fetched and not begun.
+-- Expires the leases of an instance that has just started. Its former process has ended, and a
+-- drive job that the process fetched may not have started.
 UPDATE executions SET
     lease_until = CASE WHEN lease_until IS NOT NULL AND starts_with(owner, @instance::text)
         THEN now() - interval '1 second' ELSE lease_until END,
@@ -122,8 +122,9 @@ WHERE status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, @instance::text)));
 
 -- name: ListUndriven :many
--- Executions that need somebody: the owner died, the job got lost, a timer is
--- due, or a report waits. Marked as requested, so that one tick enqueues once.
+-- Returns executions that need a drive loop: the owner's lease expired, the job was lost, a
+-- timer is due, or a report is waiting. It marks them as requested, so that a tick enqueues
+-- each of them once.
 UPDATE executions e SET drive_requested_at = now(), owner_epoch = e.owner_epoch + (e.drive_requested_at IS NOT NULL)::int, wake_at = NULL
 WHERE e.id IN (
     SELECT c.id FROM executions c
@@ -142,7 +143,7 @@ WHERE e.id IN (
 RETURNING e.id, e.owner_epoch;
 
 -- name: RequestDrive :one
--- Answers the epoch for the drive job, or no row when somebody drives already.
+-- Returns the epoch for the drive job, or no row if the execution has a live owner.
 UPDATE executions SET drive_requested_at = coalesce(drive_requested_at, now())
 WHERE id = @id AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
 RETURNING owner_epoch;
@@ -157,11 +158,11 @@ INSERT INTO events (execution_id, seq, at, kind, message, data)
 SELECT id, event_seq, @at::timestamptz, 'execution.cancel_requested', @reason, sqlc.narg('data') FROM asked;
 
 -- name: FlushExecution :one
--- Writes one batch of a drive loop: everything or, when the fence does not hold,
--- nothing. moved has to equal the number of nodes given: each is compared with
--- the state and the attempt that the loop believes it has. Rows that are there are
--- "inserted": a conflict finds each by its key whatever the planner believes, where a
--- join reads all nodes of the execution as soon as it believes that those are few.
+-- Writes one batch of a drive loop, or nothing if the fence fails. moved must equal the number
+-- of nodes in the batch: each is compared with the state and the attempt that the loop has in
+-- memory. Existing rows are updated through INSERT … ON CONFLICT, which finds each row by its
+-- key. With a join, the planner reads all nodes of the execution if it estimates that there
+-- are few.
 WITH fence AS (
     UPDATE executions SET
         status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
@@ -239,8 +240,8 @@ SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)
     coalesce((SELECT event_seq FROM fence), 0)::bigint AS seq;
 
 -- name: FlushBegun :exec
--- The second statement of a flush in which attempts have begun; it runs under the
--- fence that the first one locked.
+-- Records the attempts that have started. It is the second statement of a flush and relies on
+-- the fence that the first one locked.
 WITH begun AS (
     INSERT INTO attempts AS a (execution_id, node_index, attempt, launcher, queued_at, started_at, host, pid)
     SELECT @id, s.i, s.attempt, x.launcher, x.queued_at, s.at, coalesce(s.host, ''), s.pid
@@ -268,9 +269,9 @@ ORDER BY e.seq DESC
 LIMIT @max_rows;
 
 -- name: RecentExecutions :many
--- The latest executions of several workflows, without their values.
--- A range of one value and its order leave the planner no index but that of
--- workflows: of a workflow without executions it would else read all of the project.
+-- Returns the latest executions of several workflows, without inputs and outputs. The range of
+-- one value and its order make the planner use the index of workflows. With another index, it
+-- reads all executions of the project for a workflow that has none.
 SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.submitted_by, r.submitted_by_name,
     r.created_at, r.started_at, r.finished_at, r.error, r.total, r.pending, r.ready, r.queued, r.running, r.retrying,
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
@@ -288,8 +289,8 @@ SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNIN
 SELECT id, event_seq FROM executions WHERE id = ANY (@ids::uuid[]);
 
 -- name: MedianDuration :one
--- The middle duration of the latest successful executions of a version, in seconds. Those
--- that took results over say nothing of how long all of it takes.
+-- Returns the median duration in seconds of the latest successful executions of a version.
+-- Resumed executions do not count, because they reuse results.
 SELECT coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM d.finished_at - d.created_at)), 0)::float8 AS seconds
 FROM (
     SELECT e.finished_at, e.created_at FROM executions e
@@ -306,6 +307,6 @@ INSERT INTO events (execution_id, seq, at, kind, message)
 SELECT id, 1, @at::timestamptz, 'execution.launched', @message FROM counted;
 
 -- name: LivePulse :many
--- A number for each project that changes when any live execution of it does, or one begins or ends.
+-- Returns a number per project that changes when a live execution changes, starts or ends.
 SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
 FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id;

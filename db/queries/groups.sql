@@ -1,5 +1,5 @@
 -- name: ChildStates :many
--- How many nodes of each state some nodes became.
+-- Counts the children of expanded nodes by state.
 SELECT p.node_index AS parent, c.state, count(*)::int AS count
 FROM nodes p
 JOIN nodes c ON c.execution_id = p.execution_id AND c.node_index >= p.first_child AND c.node_index < p.first_child + p.child_count
@@ -7,8 +7,8 @@ WHERE p.execution_id = @execution_id AND p.node_index = ANY (@parents::int[])
 GROUP BY p.node_index, c.state;
 
 -- name: ChildFailures :many
--- The failures in a range of indexes, the most frequent first. Those that differ in
--- the numbers of their messages alone are one: ListNodes finds them by the same key.
+-- Returns the failures in a range of indexes, most frequent first. Messages that differ only
+-- in numbers count as the same failure; ListNodes uses the same key.
 SELECT g.key, g.code, g.count, g.first, coalesce(m.error->>'message', '')::text AS message
 FROM (
     SELECT f.key, f.code, count(*)::int AS count, min(f.node_index)::int AS first
@@ -26,7 +26,7 @@ JOIN nodes m ON m.execution_id = @execution_id AND m.node_index = g.first
 ORDER BY g.count DESC, g.first;
 
 -- name: NodeAncestors :many
--- What a node stands in, the outermost first.
+-- Returns the ancestors of a node, outermost first.
 WITH RECURSIVE above AS (
     SELECT n.node_index, n.parent_index, n.name, n.item_index, 0 AS height FROM nodes n
     WHERE n.execution_id = @execution_id AND n.node_index = @node_index

@@ -3,9 +3,9 @@ INSERT INTO sessions (token_hash, id, user_id, project_id, admin, provider, logo
 SELECT @token_hash, @id, u.id, @project_id, u.installation_admin, @provider, @logout_hint, @address, @user_agent, @now, @now, @expires_at
 FROM users u WHERE u.id = @user_id AND u.disabled_at IS NULL;
 
--- The session of a token with its user, unless it is over: ended, idle for too
--- long, too old, of a disabled user, or of one who became or ceased to be an
--- administrator since.
+-- Returns the session of a token with its user. A session is invalid if it has ended, was idle
+-- for too long or is too old, if its user is disabled, or if the user's administrator status
+-- has changed.
 -- name: FindSession :one
 SELECT s.id, s.user_id, s.project_id, s.seen_at, u.name, u.installation_admin
 FROM sessions s JOIN users u ON u.id = s.user_id
@@ -56,7 +56,7 @@ UPDATE users SET name = @name, email = @email, groups = @groups, seen_at = @now 
 -- name: SetInstallationAdmin :exec
 UPDATE users SET installation_admin = @installation_admin WHERE id = @id;
 
--- What the groups of a provider give at nodes that are in use.
+-- Returns the roles that groups of a provider have on nodes that are not archived.
 -- name: ListRolesOfGroups :many
 SELECT g.group_name, g.node_id, g.role, n.name AS node_name, n.kind AS node_kind, n.tenant_id
 FROM group_roles g JOIN tenancy_nodes n ON n.id = g.node_id
@@ -97,7 +97,7 @@ UPDATE api_keys SET last_used_at = @now, last_used_address = @address WHERE id =
 -- name: RevokeAPIKey :execrows
 UPDATE api_keys SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL;
 
--- Keys that are not revoked, of a user and of service accounts, the newest first.
+-- Returns the active keys of a user and of service accounts, newest first.
 -- name: ListAPIKeys :many
 SELECT k.id, k.user_id, k.project_id, k.name, k.scopes, k.created_at, k.expires_at, k.last_used_at, k.last_used_address,
     u.name AS user_name, u.kind AS user_kind, coalesce(p.name, '') AS project_name

@@ -1,11 +1,11 @@
 -- name: HoldLockName :exec
--- Lets one transaction at a time look at the locks of a name.
+-- Serializes transactions that check the locks of a name.
 SELECT pg_advisory_xact_lock(hashtextextended(@key::text, 7166661002));
 
 -- name: LockState :one
--- What a name has left for a waiter: how many hold it, how many wait with a better
--- right, and the limit that an administrator set (0: none). Waiters that have not been
--- seen for a minute do not count.
+-- Returns what a waiting node needs to know about a lock: the number of holders, the number of
+-- waiters ahead of the node, and the limit set by an administrator (0: none). Waiters without
+-- a check in the last minute do not count.
 SELECT
     (SELECT count(*) FROM locks l WHERE l.project_id = @project_id AND l.name = @name)::int AS held,
     (SELECT count(*) FROM lock_waits w WHERE w.project_id = @project_id AND w.name = @name AND w.seen_at > @fresh::timestamptz
@@ -36,7 +36,7 @@ DELETE FROM lock_waits WHERE execution_id = @execution_id AND node_index = ANY (
 SELECT DISTINCT node_index FROM locks WHERE execution_id = @execution_id;
 
 -- name: ReleaseLocks :many
--- Answers the executions that wait for what became free.
+-- Releases locks and returns the executions that wait for them.
 WITH freed AS (
     DELETE FROM locks l WHERE l.execution_id = @execution_id AND (@everything::bool OR l.node_index = ANY (@nodes::int[]))
     RETURNING l.project_id, l.name
@@ -46,7 +46,8 @@ WITH freed AS (
 SELECT DISTINCT w.execution_id FROM lock_waits w JOIN freed f ON f.project_id = w.project_id AND f.name = w.name;
 
 -- name: ListSemaphores :many
--- The locks of a project that somebody holds, waits for, or was given permits by hand.
+-- Returns the locks of a project that are in use, have waiters, or have a limit set by an
+-- administrator.
 SELECT n.name::text AS name, coalesce(s.permits, 0)::int AS permits, s.updated_at, coalesce(s.updated_by, '')::text AS updated_by,
     (SELECT count(*) FROM locks l WHERE l.project_id = @project_id AND l.name = n.name)::int AS held,
     (SELECT count(*) FROM lock_waits w WHERE w.project_id = @project_id AND w.name = n.name AND w.seen_at > @fresh::timestamptz)::int AS waiting
@@ -59,7 +60,7 @@ WHERE n.name > @after::text AND (@single::text = '' OR n.name = @single::text)
 ORDER BY n.name LIMIT @max_rows;
 
 -- name: LockUsers :many
--- Who holds locks, since when, and who waits for them, each in the order of the line.
+-- Returns the holders and waiters of locks, each in queue order.
 SELECT u.name, u.waits, u.execution_id, u.node_index, u.since, u.place::int AS place, e.version_id, e.workflow_name, e.name AS execution_name,
     coalesce(n.name, '')::text AS node_name
 FROM (
@@ -77,7 +78,7 @@ WHERE u.place <= @most::int
 ORDER BY u.name, u.waits, u.place;
 
 -- name: LockSemaphore :one
--- Answers the permits that were set before; 0 for none.
+-- Returns the permits that were set before; 0 for none.
 SELECT coalesce((SELECT s.permits FROM semaphores s WHERE s.project_id = @project_id AND s.name = @name FOR UPDATE), 0)::int AS permits;
 
 -- name: SetSemaphore :exec

@@ -11,7 +11,7 @@ VALUES (@execution_id, @node_index, @name, @level, @state, @pending_dependencies
     @parent_index, @expansion, @graph, @operator_index, @item_index, @item, @inputs, @first_child, @child_count);
 
 -- name: LoadNodes :many
--- What a drive loop keeps in memory.
+-- Returns the columns of nodes that a drive loop keeps in memory.
 SELECT node_index, name, level, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at,
     parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count
 FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
@@ -36,7 +36,7 @@ ORDER BY n.node_index
 LIMIT @max_rows;
 
 -- name: LevelSpans :many
--- When the nodes of each level began, and when the last of them ended.
+-- Returns the first start and the last end of the nodes of each level.
 SELECT level,
     coalesce(min(coalesce(started_at, ready_at)), 'epoch')::timestamptz AS first,
     coalesce(max(finished_at), 'epoch')::timestamptz AS last,
@@ -45,7 +45,7 @@ SELECT level,
 FROM nodes WHERE execution_id = @execution_id GROUP BY level ORDER BY level;
 
 -- name: NodeStates :many
--- Of the nodes of the plan.
+-- Returns the states of the nodes of the plan.
 SELECT state FROM nodes WHERE execution_id = @execution_id AND node_index < @beyond ORDER BY node_index;
 
 -- name: NodeNames :many
@@ -72,7 +72,8 @@ WHERE execution_id = @execution_id AND node_index = @node_index
 ORDER BY attempt;
 
 -- name: ListWaiting :many
--- The nodes that wait for capacity, those of the most important executions first.
+-- Returns the nodes that wait for capacity, those of the executions with the highest priority
+-- first.
 SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.priority,
     n.node_index, n.name AS node_name, n.state, n.reason, n.ready_at, n.retry_at, e.ready AS ready_in_execution
 FROM executions e
@@ -86,7 +87,7 @@ ORDER BY e.priority DESC, n.ready_at
 LIMIT @max_rows;
 
 -- name: SetProgress :execrows
--- Takes a number of the execution's sequence, so that watchers see the change.
+-- Increments the sequence number of the execution, so that watchers receive the change.
 WITH known AS (
     SELECT n.execution_id FROM nodes n
     WHERE n.execution_id = @execution_id AND n.node_index = @node_index AND n.attempt = @attempt
@@ -123,14 +124,15 @@ WHERE checkpoints.attempt <= excluded.attempt;
 SELECT data, saved_at FROM checkpoints WHERE execution_id = @execution_id AND node_index = @node_index;
 
 -- name: AliveAttempts :many
--- Which of the attempts have begun or may begin, and have not ended.
+-- Returns those attempts that may still start or run.
 SELECT a.execution_id, a.node_index, a.attempt
 FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
 JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
 WHERE a.finished_at IS NULL;
 
 -- name: ReportingAttempts :many
--- Which of the attempts may send telemetry: they have not ended, or their log is still coming.
+-- Returns those attempts that may send telemetry: they have not ended, or their logs are
+-- incomplete.
 SELECT a.execution_id, a.node_index, a.attempt
 FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
 JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
@@ -139,7 +141,8 @@ WHERE a.finished_at IS NULL OR EXISTS (
 );
 
 -- name: OpenLogs :exec
--- Notes that the logs of attempts that end now are still coming, and forgets those of runners that never came back.
+-- Marks the logs of ending attempts as incomplete, and removes the marks of runners that never
+-- returned.
 WITH stale AS (
     DELETE FROM open_logs WHERE since < @stale::timestamptz
 )
@@ -156,5 +159,5 @@ USING jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt in
 WHERE o.execution_id = k.execution_id AND o.node_index = k.i AND o.attempt = k.attempt;
 
 -- name: HasOpenLogs :one
--- Whether lines of an ended attempt of the execution are still coming.
+-- Reports whether the log of an ended attempt of the execution is incomplete.
 SELECT EXISTS (SELECT 1 FROM open_logs o WHERE o.execution_id = @execution_id AND o.since > @after::timestamptz)::bool AS open;

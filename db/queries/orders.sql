@@ -1,5 +1,5 @@
 -- name: OrderNode :execrows
--- Adds to what was ordered about a node before. None when the execution has ended.
+-- Adds to earlier orders for a node. Affects no row if the execution has ended.
 WITH live AS (
     SELECT e.id FROM executions e WHERE e.id = @execution_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') FOR UPDATE
 )
@@ -23,8 +23,8 @@ UPDATE node_orders SET taken = true WHERE execution_id = @execution_id AND seq =
 DELETE FROM node_orders WHERE execution_id = @execution_id;
 
 -- name: QueueCounts :many
--- How many nodes of a tenant wait and run, by project and priority. A node with a
--- priority of its own counts there.
+-- Counts the waiting and running nodes of a tenant by project and priority. A node's own
+-- priority overrides that of its execution.
 WITH counted AS (
     SELECT e.project_id, e.priority, e.ready, e.queued + e.running AS active
     FROM executions e
@@ -42,7 +42,7 @@ FROM counted
 GROUP BY project_id, priority;
 
 -- name: CountWaiting :one
--- Nodes of a project that wait for room, and executions that may not begin yet.
+-- Counts the nodes of a project that wait for capacity, and the executions that wait to start.
 SELECT coalesce(sum(ready + (status = 'PENDING' AND reason IS NOT NULL)::integer), 0)::integer AS waiting
 FROM executions
 WHERE project_id = @project_id AND status IN ('PENDING', 'RUNNING') AND (ready > 0 OR reason IS NOT NULL);

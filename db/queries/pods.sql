@@ -1,5 +1,5 @@
 -- name: PlaceAttempts :many
--- Where attempts run. Answers the executions of which something changed.
+-- Stores where attempts run. Returns the executions with changes.
 UPDATE attempts a SET namespace = p.namespace, pod = p.pod, machine = coalesce(nullif(p.machine, ''), a.machine)
 FROM jsonb_to_recordset(@places::jsonb) AS p(execution_id uuid, i int, attempt int, namespace text, pod text, machine text)
 WHERE a.execution_id = p.execution_id AND a.node_index = p.i AND a.attempt = p.attempt
@@ -7,9 +7,10 @@ WHERE a.execution_id = p.execution_id AND a.node_index = p.i AND a.attempt = p.a
 RETURNING a.execution_id;
 
 -- name: SetWaiting :one
--- Why attempts have not begun, as the reason of their nodes; none takes a reason
--- with one of codes away. Other reasons stay. Answers how many nodes changed. There
--- is an event for each new code, and none for a new sentence.
+-- Stores why attempts have not started, as the reasons of their nodes. Without a reason, it
+-- clears a reason whose code is in codes; it never changes other reasons. It returns the
+-- number of changed nodes. A new code creates an event, a new message with the same code does
+-- not.
 WITH changed AS (
     SELECT n.node_index, n.attempt, nullif(w.value->'reason', 'null'::jsonb) AS reason,
         coalesce(n.reason->>'code', '') <> (w.value->'reason'->>'code') AS told,
@@ -36,7 +37,7 @@ WITH changed AS (
 SELECT count(*)::int AS changed FROM written;
 
 -- name: KeepPodEvents :exec
--- Events of the pods of attempts; one seen again counts up.
+-- Stores events of pods; a repetition updates the count of its event.
 INSERT INTO pod_events AS e (execution_id, node_index, attempt, event_id, at, warning, reason, message, count)
 SELECT p.execution_id, p.i, p.attempt, p.id, p.at, p.warning, p.reason, p.message, p.count
 FROM jsonb_to_recordset(@events::jsonb) AS p(execution_id uuid, i int, attempt int, id text, at timestamptz, warning bool, reason text, message text, count int)
@@ -50,20 +51,20 @@ ORDER BY at, event_id
 LIMIT @max_rows;
 
 -- name: ClassifyAttempt :execrows
--- Adds what kind of end an attempt came to that its own report did not name.
+-- Adds the class of an attempt's end if its own report had none.
 UPDATE attempts SET class = @class, message = CASE WHEN message = '' THEN @message ELSE message END
 WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt
     AND class = '' AND finished_at IS NOT NULL AND outcome IN ('FAILED', 'INTERRUPTED', 'LOST', 'START_FAILED');
 
 -- name: OutOfMemory :many
--- The most memory with which an attempt of each node did not get by.
+-- Returns the largest memory request that was too small, per node.
 SELECT node_index, max(memory_mib)::int AS memory_mib FROM attempts
 WHERE execution_id = @execution_id
     AND (class = 'out_of_memory' OR outcome = 'FAILED' AND class IN ('', 'error') AND exit_code = 137)
 GROUP BY node_index;
 
 -- name: HoursOfExecutions :many
--- The GPU-hours of ended and live attempts of several executions.
+-- Returns the GPU-hours of ended and live attempts of several executions.
 WITH span AS (
     SELECT @now::timestamptz AS until
 ), spans AS (
@@ -78,7 +79,7 @@ WITH span AS (
 SELECT execution_id, (sum(gpus * seconds) / 3600)::float8 AS gpu_hours FROM spans GROUP BY execution_id;
 
 -- name: BegunQueued :many
--- Attempts of queued nodes that are known to have begun.
+-- Returns the started attempts of nodes that are still queued.
 SELECT a.node_index, a.attempt, a.started_at, a.host, a.pid
 FROM nodes n
 JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt
@@ -100,18 +101,16 @@ ON CONFLICT ON CONSTRAINT cluster_snapshots_pkey DO UPDATE SET snapshot = EXCLUD
 SELECT snapshot, seen_at FROM cluster_snapshots;
 
 -- name: DrivenElsewhere :many
--- Of the executions given, those that have ended or that a server other than this
--- instance drove last.
+-- Returns those executions that have ended, or whose latest owner is another instance.
 SELECT w.id::uuid AS id FROM unnest(@ids::uuid[]) AS w(id)
 LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
 WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, @instance::text));
 
 -- name: ListWaitingInCluster :many
--- Queued nodes of some projects that the cluster has not begun, for one of codes, and
--- how many there are in all; those that were handed to it first come first. What only
--- starts is left out until it has done so for a while. LIMIT 1 makes it go from what is
--- held, of which there is little, to the executions and nodes by their keys: nodes have
--- no other index, and are many. What is told to stop has another reason by then.
+-- Returns queued nodes that the cluster has not started for a reason in codes, oldest request
+-- first, with their total number. Nodes that are starting are included only after some time.
+-- LIMIT 1 makes the planner start from the few reservations and read executions and nodes by
+-- key; nodes have no other index. Nodes that are being stopped have a different reason.
 SELECT r.execution_id, r.node_index, r.project_id, e.workflow_name, e.name AS execution_name, e.priority, n.name AS node_name, n.reason,
     r.cpu_millis, r.memory_mib, r.gpus, r.gpu_type, r.pods, r.created_at, count(*) OVER () AS total
 FROM (
@@ -131,13 +130,13 @@ ORDER BY r.created_at, r.execution_id, r.node_index
 LIMIT @max_rows;
 
 -- name: MarkServing :exec
--- Where attempts serve. The first address of one stays.
+-- Stores the addresses at which attempts serve. The first address of an attempt never changes.
 UPDATE attempts a SET address = s.address
 FROM jsonb_to_recordset(@serving::jsonb) AS s(execution_id uuid, i int, attempt int, address text)
 WHERE a.execution_id = s.execution_id AND a.node_index = s.i AND a.attempt = s.attempt AND a.finished_at IS NULL AND a.address = '';
 
 -- name: ServingAttempts :many
--- Where the present attempts of some nodes serve.
+-- Returns the addresses at which the current attempts of nodes serve.
 SELECT a.node_index, a.attempt, a.address
 FROM nodes n
 JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt

@@ -1,14 +1,14 @@
 -- name: BreakersOf :many
--- The breakers of some operators of a workflow, without waiting for anybody.
+-- Returns the breakers of operators of a workflow, without locking them.
 SELECT * FROM circuit_breakers WHERE workflow_id = @workflow_id AND operator = ANY (@operators::text[]);
 
 -- name: LockBreakers :many
--- The same for whoever changes them, always in the same order.
+-- Locks the breakers of operators of a workflow, always in the same order.
 SELECT * FROM circuit_breakers WHERE workflow_id = @workflow_id AND operator = ANY (@operators::text[])
 ORDER BY operator, fingerprint FOR UPDATE;
 
 -- name: MakeBreaker :exec
--- A row to be locked, when there is none.
+-- Inserts a missing breaker, so that it can be locked.
 INSERT INTO circuit_breakers (id, tenant_id, project_id, workflow_id, workflow_name, operator, fingerprint, version,
     rule_failures, rule_window, rule_open_for, state, changed_at)
 VALUES (@id, @tenant_id, @project_id, @workflow_id, @workflow_name, @operator, @fingerprint, @version,
@@ -23,15 +23,15 @@ UPDATE circuit_breakers SET version = @version, rule_failures = @rule_failures, 
 WHERE id = @id;
 
 -- name: TrialEnded :one
--- Whether a node will not say how its trial went: it has ended, or has not begun since
--- @stale while the breaker did not change either.
+-- Reports whether a node will not report the result of its trial: it has ended, or neither the
+-- node nor the breaker has changed since the stale time.
 SELECT (NOT EXISTS (SELECT 1 FROM nodes n JOIN executions e ON e.id = n.execution_id
     WHERE n.execution_id = @execution_id AND n.node_index = @node_index AND e.finished_at IS NULL
         AND (n.state IN ('QUEUED', 'RUNNING', 'RETRYING')
             OR n.state IN ('PENDING', 'READY') AND EXISTS (SELECT 1 FROM circuit_breakers b WHERE b.id = @id AND b.changed_at > @stale::timestamptz))))::bool AS ended;
 
 -- name: ListBreakers :many
--- Those of a project that have something to tell, the open ones first.
+-- Returns the breakers of a project, open ones first.
 SELECT sqlc.embed(b), (SELECT count(*) FROM executions e JOIN nodes n ON n.execution_id = e.id
         WHERE e.workflow_id = b.workflow_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.ready > 0
             AND n.state = 'READY' AND n.reason->>'code' = 'BREAKER_OPEN' AND n.reason->'level'->>'id' = b.id::text)::integer AS waiting
@@ -47,15 +47,15 @@ SELECT * FROM circuit_breakers WHERE id = @id;
 SELECT * FROM circuit_breakers WHERE id = @id FOR UPDATE;
 
 -- name: ForgetBreakers :execrows
--- Closed ones that nothing happened to for a long time.
+-- Deletes closed breakers without recent changes.
 DELETE FROM circuit_breakers WHERE state = 'closed' AND changed_at < @before;
 
 -- name: LiveOfWorkflow :many
--- Executions in which something may wait for a breaker.
+-- Returns the executions of a workflow with nodes that may wait for a breaker.
 SELECT id FROM executions WHERE workflow_id = @workflow_id AND status IN ('PENDING', 'RUNNING') AND ready > 0 ORDER BY id;
 
 -- name: RetryingOfTenant :many
--- Executions in which something may wait for a budget.
+-- Returns the executions of a tenant with nodes that may wait for a retry budget.
 SELECT id FROM executions WHERE tenant_id = @tenant_id AND status = 'RUNNING' AND retrying > 0 ORDER BY id;
 
 -- name: GetBucket :one
@@ -68,7 +68,7 @@ SELECT * FROM retry_buckets WHERE tenant_id = @tenant_id FOR UPDATE;
 UPDATE retry_buckets SET tokens = @tokens, refilled_at = sqlc.narg('refilled_at'), delayed = delayed + @delayed WHERE tenant_id = @tenant_id;
 
 -- name: InsertBucket :execrows
--- A full bucket; none when there is one already.
+-- Inserts a full bucket. Affects no row if one exists.
 INSERT INTO retry_buckets (tenant_id, retries, period, burst, changed_at, changed_by)
 VALUES (@tenant_id, @retries, @period, @burst, @changed_at, @changed_by)
 ON CONFLICT ON CONSTRAINT retry_buckets_pkey DO NOTHING;
@@ -120,12 +120,13 @@ SELECT sqlc.embed(l), coalesce((SELECT e.status FROM executions e WHERE e.id = l
 FROM dead_letters l WHERE l.id = @id;
 
 -- name: SettleDeadLetter :execrows
--- The loop that lets a node run again may have noted that before whoever asked for it.
+-- Settles a dead letter. The drive loop may have recorded the same outcome before the request
+-- that caused it.
 UPDATE dead_letters SET outcome = @outcome::text, settled_at = @settled_at::timestamptz, settled_by = @settled_by, requeued_as = sqlc.narg('requeued_as')
 WHERE id = @id AND (outcome IS NULL OR outcome = @outcome::text AND settled_by = '');
 
 -- name: SettleLettersOf :exec
--- Whoever lets a node run again settles what is open about it.
+-- Settles the open dead letters of nodes that run again.
 UPDATE dead_letters SET outcome = 'requeued', settled_at = @settled_at::timestamptz, settled_by = @settled_by
 WHERE execution_id = @execution_id AND node_index = ANY (@nodes::int[]) AND outcome IS NULL;
 

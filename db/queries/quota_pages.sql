@@ -1,5 +1,6 @@
 -- name: GetQuota :one
--- The limits of a node as they were saved, and by whom; no row means none were.
+-- Returns the stored limits of a node and the user who saved them. Returns no row if none were
+-- saved.
 SELECT q.limits, q.borrow, q.lend, q.defaults, q.weight, q.version, q.updated_at, q.updated_by, coalesce(u.name, '')::text AS updated_by_name
 FROM quotas q
 LEFT JOIN users u ON u.id = q.updated_by
@@ -9,7 +10,8 @@ WHERE q.node_id = @node_id;
 SELECT node_id, version FROM quotas;
 
 -- name: PutQuota :one
--- Saves limits when nobody else has since version, which is 0 for a node without.
+-- Saves limits if their version is the one that the caller has seen; 0 is the version of a
+-- node without limits.
 INSERT INTO quotas AS q (node_id, limits, borrow, lend, defaults, weight, version, updated_at, updated_by)
 VALUES (@node_id, @limits, @borrow, @lend, @defaults, @weight, 1, @at, sqlc.narg('updated_by'))
 ON CONFLICT ON CONSTRAINT quotas_pkey DO UPDATE SET
@@ -19,13 +21,13 @@ WHERE q.version = @seen::bigint
 RETURNING version;
 
 -- name: TenantOf :one
--- The tenant that a node belongs to; nothing for the installation.
+-- Returns the tenant of a node; no row for the installation.
 SELECT t.id FROM tenancy_nodes n
 JOIN tenancy_nodes t ON t.id = ANY (n.path) AND t.kind = 'tenant'
 WHERE n.id = @id;
 
 -- name: ReadQuotaSamples :many
--- Use of one resource by a node, averaged over steps of equal length.
+-- Returns the usage of one resource by a node, averaged over steps of equal length.
 SELECT date_bin(@step::interval, s.at, @origin::timestamptz)::timestamptz AS at,
     avg(coalesce((s.used ->> @resource::text)::float8, 0))::float8 AS used,
     avg(coalesce((s.waiting ->> @resource::text)::float8, 0))::float8 AS waiting
@@ -35,15 +37,16 @@ GROUP BY 1
 ORDER BY 1;
 
 -- name: ListQuotaChanges :many
--- Changes of limits, newest first; of some nodes alone unless everything is asked for.
+-- Returns changes of limits, newest first: those of the given nodes, or all of them
+-- (everything).
 SELECT id, at, actor, object_kind, object_id, object_name, old_value, new_value, reason FROM audit_log
 WHERE action = 'quota.update' AND (@everything::boolean OR object_id = ANY (@nodes::text[])) AND at >= @since
 ORDER BY id DESC
 LIMIT @row_limit;
 
 -- name: DescribeWaiting :many
--- What people call nodes of executions: the two arrays go together, and -1 is the
--- execution itself.
+-- Returns the names of nodes of executions. The two arrays have the same order; index -1 is
+-- the execution itself.
 SELECT e.id AS execution_id, coalesce(n.node_index, -1)::int AS node_index, e.workflow_name, e.name AS execution_name, coalesce(n.name, '')::text AS node_name
 FROM (SELECT unnest(@executions::uuid[]) AS execution_id, unnest(@indexes::int[]) AS node_index) w
 JOIN executions e ON e.id = w.execution_id

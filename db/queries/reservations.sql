@@ -1,5 +1,5 @@
 -- name: ListReservations :many
--- Everything that is held, whoever started it, with how long the like took before.
+-- Returns all reservations with the durations of earlier attempts of the same operator.
 SELECT r.*, coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS operator,
     coalesce(d.durations, '{}')::bigint[] AS durations
 FROM reservations r
@@ -9,7 +9,7 @@ LEFT JOIN operator_durations d ON d.workflow_id = e.workflow_id AND d.operator =
 ORDER BY r.execution_id, r.node_index;
 
 -- name: InsertReservations :execrows
--- Reserves without a drive loop; one that is there already is left as it is.
+-- Inserts reservations outside of a drive loop. Existing ones remain unchanged.
 INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
     machine, devices, preemptible, priority, created_at, expires_at)
 SELECT r.execution_id, r.i, r.attempt, r.project_id, @launcher, r.cpu, r.memory, r.gpus, r.gpu_type, r.pods, r.executions,
@@ -19,7 +19,7 @@ FROM jsonb_to_recordset(@rows::jsonb) AS r(execution_id uuid, i int, attempt int
 ON CONFLICT ON CONSTRAINT reservations_pkey DO NOTHING;
 
 -- name: DeleteReservations :many
--- Answers what was really there: only that is given back.
+-- Deletes reservations and returns the deleted ones, because only their amounts are released.
 DELETE FROM reservations r
 USING jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
 WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
@@ -33,8 +33,8 @@ UPDATE reservations SET cpu_millis = @cpu_millis, memory_mib = @memory_mib, gpus
 WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt;
 
 -- name: DeleteAbandoned :many
--- What nobody will ever give back: the lease of an attempt that no live execution
--- knows has run out, or the execution itself has ended.
+-- Deletes reservations that no process will release: those of ended executions, and expired
+-- ones without a live execution.
 DELETE FROM reservations r
 WHERE (r.execution_id, r.node_index, r.attempt) IN (
     SELECT x.execution_id, x.node_index, x.attempt FROM reservations x
@@ -46,7 +46,7 @@ WHERE (r.execution_id, r.node_index, r.attempt) IN (
 RETURNING r.*;
 
 -- name: MarkPreempted :execrows
--- The wish that an attempt makes room; the loop that drives it carries it out.
+-- Requests the preemption of an attempt. The drive loop of its execution carries it out.
 UPDATE reservations SET preempted_at = coalesce(preempted_at, @at::timestamptz), preempted_for = coalesce(preempted_for, @reason)
 WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt AND preemptible;
 
@@ -55,7 +55,7 @@ SELECT node_index, attempt, preempted_for FROM reservations
 WHERE execution_id = @execution_id AND preempted_at IS NOT NULL;
 
 -- name: TakePreempted :exec
--- Notes that the loop follows the wish that attempts make room.
+-- Records that the drive loop has accepted preemption requests.
 UPDATE reservations r SET preempt_taken_at = @at::timestamptz
 FROM jsonb_to_recordset(@keys::jsonb) AS k(i int, attempt int)
 WHERE r.execution_id = @execution_id AND r.node_index = k.i AND r.attempt = k.attempt;
@@ -64,8 +64,8 @@ WHERE r.execution_id = @execution_id AND r.node_index = k.i AND r.attempt = k.at
 SELECT count(*)::int AS losses FROM attempts WHERE execution_id = @execution_id AND node_index = @node_index AND outcome = 'LOST';
 
 -- name: ListSettledReservations :many
--- The reservations of executions that somebody drives or that rest: in the
--- others the next loop finds out first what became of their attempts.
+-- Returns the reservations of executions that are idle or have a live owner. For all others,
+-- the next drive loop first determines what happened to the attempts.
 SELECT r.execution_id, r.node_index, r.attempt
 FROM reservations r
 JOIN executions e ON e.id = r.execution_id
@@ -76,7 +76,7 @@ ORDER BY r.execution_id, r.node_index;
 SELECT * FROM reservations WHERE execution_id = @execution_id ORDER BY node_index;
 
 -- name: StoreReports :many
--- Keeps the final reports of attempts that are still expected and answers which.
+-- Stores the final reports of attempts with a reservation, and returns their nodes.
 INSERT INTO reports (execution_id, node_index, attempt, report, received_at)
 SELECT r.execution_id, r.node_index, r.attempt, @report::bytea, @received_at::timestamptz
 FROM reservations r
@@ -94,15 +94,15 @@ DELETE FROM reports WHERE execution_id = @execution_id AND node_index = @node_in
 DELETE FROM reports WHERE execution_id = @execution_id;
 
 -- name: HasReports :one
--- Reports that nobody has applied, orders about nodes that nobody has taken up, or
--- attempts that have to make room.
+-- Reports whether the drive loop has work: reports that it has not applied, orders or commands
+-- that it has not accepted, or preemption requests.
 SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = @execution_id)
     OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = @execution_id AND NOT o.taken)
     OR EXISTS (SELECT 1 FROM node_commands m WHERE m.execution_id = @execution_id AND NOT m.taken)
     OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = @execution_id AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has;
 
 -- name: TouchReservations :many
--- Signs of life. Answers the attempts that are known, and whether they are to stop.
+-- Records heartbeats. Returns the known attempts and whether each must stop.
 UPDATE reservations r SET expires_at = @expires_at::timestamptz
 FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
 WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
@@ -118,15 +118,15 @@ WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @a
     AND started_at IS NULL AND finished_at IS NULL;
 
 -- name: StartedAttempts :many
--- Attempts without an end that are known to have begun.
+-- Returns the attempts that have started and not ended.
 SELECT a.node_index, a.attempt, a.started_at, a.host, a.pid
 FROM reservations r
 JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
 WHERE r.execution_id = @execution_id AND a.started_at IS NOT NULL;
 
 -- name: ListSilent :many
--- Attempts of a launcher that outlived their deadline, or that have begun and gave
--- no sign of life since silent_since.
+-- Returns the attempts of a launcher that exceeded their deadline, and the started ones
+-- without a heartbeat since silent_since.
 SELECT r.execution_id, r.node_index, r.attempt, r.project_id, (r.deadline_at IS NOT NULL AND r.deadline_at < @now::timestamptz)::bool AS overdue
 FROM reservations r
 JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
@@ -136,7 +136,7 @@ ORDER BY r.expires_at
 LIMIT @max_rows;
 
 -- name: ListExpired :many
--- Attempts that gave no sign of life in time, or that outlived their deadline.
+-- Returns the attempts whose heartbeat is overdue or that exceeded their deadline.
 SELECT execution_id, node_index, attempt, launcher, (deadline_at IS NOT NULL AND deadline_at < @now::timestamptz)::bool AS overdue
 FROM reservations
 WHERE node_index >= 0 AND (expires_at < @now::timestamptz OR deadline_at < @now::timestamptz)

@@ -2,7 +2,7 @@
 UPDATE executions SET expires_at = @expires_at::timestamptz WHERE id = @id;
 
 -- name: KeepExecution :one
--- Pins an execution; no row when its removal has begun.
+-- Pins an execution. Returns no row if its removal has started.
 UPDATE executions SET kept_at = @kept_at::timestamptz, kept_by = @kept_by WHERE id = @id AND removal_began_at IS NULL
 RETURNING id;
 
@@ -17,8 +17,8 @@ FROM executions WHERE id = @id;
 SELECT kept_at, kept_by FROM executions WHERE id = @id FOR UPDATE;
 
 -- name: UseArtifacts :many
--- Notes which artifacts of other executions of the project one names, keeps them until
--- the transaction ends, and answers all that are there.
+-- Records that an execution uses artifacts of other executions of the project, locks them
+-- until the transaction ends, and returns those that exist.
 WITH held AS (
     SELECT a.id, a.execution_id FROM artifacts a WHERE a.id = ANY (@ids::uuid[]) AND a.project_id = @project_id FOR KEY SHARE
 ), used AS (
@@ -29,8 +29,8 @@ WITH held AS (
 SELECT id FROM held;
 
 -- name: BeginRemoval :many
--- Executions that have expired, of the oldest first, are marked: from now on nobody
--- keeps them. Those whose removal was interrupted come again.
+-- Marks expired executions for removal, oldest first; marked executions cannot be pinned. It
+-- also returns those whose removal was interrupted.
 UPDATE executions SET removal_began_at = coalesce(removal_began_at, @moment::timestamptz)
 WHERE id IN (
     SELECT e.id FROM executions e
@@ -54,16 +54,17 @@ WHERE (e.expires_at <= @moment::timestamptz OR e.expires_at IS NULL AND e.id < u
 SELECT id FROM executions WHERE id = ANY (@ids::uuid[]) AND removal_began_at IS NOT NULL ORDER BY id FOR UPDATE;
 
 -- name: ReleaseUses :many
--- What executions used they use no more.
+-- Deletes the records of the artifacts that executions used.
 DELETE FROM artifact_uses WHERE execution_id = ANY (@ids::uuid[]) RETURNING artifact_id;
 
 -- name: LockArtifacts :many
--- Waits for everybody who is about to name one of the artifacts of executions, or of @ids.
+-- Locks the given artifacts and those of executions. It waits for transactions that are about
+-- to use them.
 SELECT id FROM artifacts WHERE execution_id = ANY (@executions::uuid[]) OR id = ANY (@ids::uuid[]) ORDER BY id FOR UPDATE;
 
 -- name: DeleteArtifacts :many
--- Of artifacts those go that no execution uses, that no definition names, and whose
--- own execution goes (gone) or went before, or has ended where that is enough.
+-- Deletes artifacts that no execution uses and no definition names. Their own execution must
+-- be removed (earlier, or now: gone), or must have ended if gc is completion.
 DELETE FROM artifacts a
 WHERE a.id = ANY (@ids::uuid[]) AND a.id <> ALL (@named::uuid[]) AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
@@ -72,7 +73,7 @@ WHERE a.id = ANY (@ids::uuid[]) AND a.id <> ALL (@named::uuid[]) AND a.gc <> 'ne
 RETURNING a.id;
 
 -- name: OrphanArtifacts :many
--- Artifacts whose execution is gone and that nobody uses.
+-- Returns unused artifacts whose execution no longer exists.
 SELECT a.id FROM artifacts a
 WHERE a.id > @after AND a.created_at < @before::timestamptz AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
@@ -80,7 +81,7 @@ WHERE a.id > @after AND a.created_at < @before::timestamptz AND a.gc <> 'never'
 ORDER BY a.id LIMIT @row_limit;
 
 -- name: CompletedArtifacts :many
--- Artifacts that are wanted no longer than until the end of their execution.
+-- Returns artifacts that are kept only until their execution ends.
 SELECT a.id FROM artifacts a JOIN executions e ON e.id = a.execution_id
 WHERE a.gc = 'completion' AND a.id > @after AND e.finished_at IS NOT NULL AND e.kept_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
@@ -88,7 +89,7 @@ WHERE a.gc = 'completion' AND a.id > @after AND e.finished_at IS NOT NULL AND e.
 ORDER BY a.id LIMIT @row_limit;
 
 -- name: NamedArtifacts :many
--- The artifacts that definitions and other standing documents name.
+-- Returns the artifacts that definitions and other permanent documents name.
 SELECT DISTINCT (m.found[1])::uuid AS id
 FROM workflow_versions v, regexp_matches(v.definition::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"', 'g') AS m(found);
 
@@ -99,8 +100,8 @@ DELETE FROM executions WHERE id = ANY (@ids::uuid[]);
 SELECT DISTINCT project_id FROM project_blobs ORDER BY project_id;
 
 -- name: OldestReservation :one
--- Since when attempts of a project live: what came since then may be on its way into
--- their results.
+-- Returns the creation time of the oldest reservation of a project. Blobs uploaded since then
+-- may belong to results that are not stored yet.
 SELECT least(min(created_at), @otherwise::timestamptz)::timestamptz AS since FROM reservations WHERE project_id = @project_id;
 
 -- name: MarkBlobs :exec
@@ -123,7 +124,7 @@ ON CONFLICT ON CONSTRAINT folder_files_pkey DO NOTHING;
 SELECT hash::bytea AS sha256, bytes::bigint AS size FROM unmarked_blobs(@project::uuid, @before::timestamptz, @after::bytea, @row_limit::integer);
 
 -- name: ForgetProjectBlobs :many
--- Takes blobs away from a project, but not those that somebody asked for meanwhile.
+-- Removes blobs from a project, except those that were requested again in the meantime.
 WITH old AS (
     SELECT p.project_id, p.sha256 FROM project_blobs p
     WHERE p.project_id = @project_id AND p.sha256 = ANY (@sha256s::bytea[]) AND p.used_at < @before::timestamptz
@@ -133,11 +134,11 @@ DELETE FROM project_blobs p USING old WHERE p.project_id = old.project_id AND p.
 RETURNING p.size;
 
 -- name: ProjectBlobs :many
--- Which of the hashes the project has, and when somebody asked for them last.
+-- Returns which of the hashes the project has, and the latest upload or lookup of each.
 SELECT sha256, size, used_at FROM project_blobs WHERE project_id = @project_id AND sha256 = ANY (@sha256s::bytea[]);
 
 -- name: TouchProjectBlobs :many
--- Notes that somebody asks for blobs, and answers those that are there still.
+-- Records a lookup of blobs and returns those that still exist.
 WITH asked AS (
     SELECT p.project_id, p.sha256 FROM project_blobs p
     WHERE p.project_id = @project_id AND p.sha256 = ANY (@sha256s::bytea[]) ORDER BY p.sha256 FOR UPDATE
@@ -147,14 +148,13 @@ WHERE p.project_id = asked.project_id AND p.sha256 = asked.sha256
 RETURNING p.sha256;
 
 -- name: ClaimBlob :exec
--- Whoever claims a blob waits for a sweep that deletes it just now, and keeps the next
--- one from it.
+-- Claims a blob. It waits for a sweep that is deleting the blob, and prevents the next sweep
+-- from doing so.
 INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at) VALUES (@sha256, @size, '', @claimed_at, @claimed_at)
 ON CONFLICT ON CONSTRAINT blobs_pkey DO UPDATE SET claimed_at = greatest(blobs.claimed_at, excluded.claimed_at);
 
 -- name: ClaimBlobs :exec
--- ClaimBlob for many blobs, in the order of their hashes, so that two callers cannot
--- deadlock.
+-- Claims many blobs, in the order of their hashes to avoid deadlocks; see ClaimBlob.
 INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at)
 SELECT DISTINCT ON (b.sha256) b.sha256, b.size, '', @claimed_at::timestamptz, @claimed_at::timestamptz
 FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS size) b
@@ -162,7 +162,8 @@ ORDER BY b.sha256
 ON CONFLICT ON CONSTRAINT blobs_pkey DO UPDATE SET claimed_at = greatest(blobs.claimed_at, excluded.claimed_at);
 
 -- name: LockUnclaimed :many
--- Blobs that no project has and nobody claimed since before; others wait for their rows.
+-- Locks the blobs that no project has and that have no claim since before; other transactions
+-- wait for these rows.
 SELECT b.sha256, b.size FROM blobs b
 WHERE b.sha256 > @after AND b.claimed_at < @before::timestamptz
     AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256)
@@ -181,7 +182,8 @@ SELECT count(*)::bigint AS blobs, coalesce(sum(b.size), 0)::bigint AS bytes FROM
 WHERE b.claimed_at < @before::timestamptz AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256);
 
 -- name: NoteStrays :execrows
--- Blobs of the store that have no row get one; the sweep after the grace takes them.
+-- Inserts rows for blobs in the store that have none. A sweep deletes them after the grace
+-- period.
 INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at)
 SELECT s.sha256, s.size, '', @now::timestamptz, @now::timestamptz
 FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS size) s
@@ -207,29 +209,29 @@ SELECT * FROM sweeps ORDER BY id DESC LIMIT @row_limit;
 SELECT coalesce(max(strays_seen_at), to_timestamp(0))::timestamptz AS at FROM sweeps;
 
 -- name: HoldOrigin :one
--- Keeps an ended execution from being removed until the transaction ends; no row when
--- its removal has begun.
+-- Prevents the removal of an ended execution until the transaction ends. Returns no row if its
+-- removal has started.
 SELECT id FROM executions WHERE id = @id AND removal_began_at IS NULL FOR SHARE;
 
 -- name: SpareResumed :many
--- Executions that a live one goes on from are not removed yet: it reads their nodes.
+-- Cancels the removal of executions that a live one resumes, because it reads their nodes.
 UPDATE executions e SET removal_began_at = NULL
 WHERE e.id = ANY (@ids::uuid[]) AND EXISTS (
     SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
 RETURNING e.id;
 
 -- name: ArtifactsOfNodes :many
--- The artifacts that the results of an execution's nodes name.
+-- Returns the artifacts that the results of an execution's nodes name.
 SELECT DISTINCT (m.found[1])::uuid AS id
 FROM nodes n, regexp_matches(n.outputs::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"', 'g') AS m(found)
 WHERE n.execution_id = @execution_id;
 
 -- name: SoleBytes :one
--- The bytes of blobs that no other project has.
+-- Returns the number and the size of blobs that no other project has.
 SELECT count(*)::bigint AS blobs, coalesce(sum(b.size), 0)::bigint AS bytes FROM blobs b
 WHERE b.sha256 = ANY (@sha256s::bytea[])
     AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256 AND p.project_id <> @project_id);
 
 -- name: LatestSweep :one
--- When the latest sweep began that came to its end.
+-- Returns the start of the latest completed sweep.
 SELECT coalesce(max(began_at), to_timestamp(0))::timestamptz AS began_at FROM sweeps WHERE NOT dry_run AND ended_at IS NOT NULL;

@@ -11,7 +11,7 @@ WHERE checkpoint_folders.attempt <= excluded.attempt;
 SELECT sha256, size, saved_at FROM checkpoint_folders WHERE execution_id = @execution_id AND node_index = @node_index;
 
 -- name: MeetGang :exec
--- A rank that has failed or succeeded stays so.
+-- Stores the state of a rank. A rank that has failed or succeeded does not change.
 INSERT INTO gang_members (execution_id, node_index, attempt, rank, address, state, message, exit_code, class, changed_at)
 VALUES (@execution_id, @node_index, @attempt, @rank, @address, @state, @message, @exit_code, @class, @changed_at)
 ON CONFLICT ON CONSTRAINT gang_members_pkey
@@ -33,7 +33,7 @@ VALUES (@task_id, @pool, @tenant_id, @project_id, @spec, @queued_at)
 ON CONFLICT ON CONSTRAINT resident_work_pkey DO NOTHING;
 
 -- name: ResidentWorkOf :one
--- What a worker has taken and not ended.
+-- Returns the work that a worker has taken and not ended.
 SELECT task_id, tenant_id, project_id, spec FROM resident_work WHERE worker = @worker AND pool = @pool;
 
 -- name: TakeResidentWork :one
@@ -50,7 +50,7 @@ RETURNING task_id, tenant_id, project_id, spec;
 DELETE FROM resident_work WHERE task_id = @task_id AND worker = @worker;
 
 -- name: WithdrawResidentWork :many
--- Takes back what nobody has taken.
+-- Deletes work that no worker has taken.
 DELETE FROM resident_work WHERE task_id = ANY (@task_ids::text[]) AND worker = '' RETURNING task_id;
 
 -- name: RemoveResidentWork :exec
@@ -60,7 +60,7 @@ DELETE FROM resident_work WHERE task_id = ANY (@task_ids::text[]);
 SELECT task_id, pool, project_id, worker FROM resident_work;
 
 -- name: ResidentPools :many
--- The pools with work, and a spec of each from which its pods are made.
+-- Returns the pools with work, each with a spec from which its pods are created.
 SELECT DISTINCT ON (w.pool) w.pool, w.tenant_id, w.project_id, w.spec,
     count(*) FILTER (WHERE w.worker = '') OVER (PARTITION BY w.pool) AS queued,
     count(*) FILTER (WHERE w.worker <> '') OVER (PARTITION BY w.pool) AS taken

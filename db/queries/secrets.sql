@@ -22,14 +22,15 @@ WHERE project_id = @project_id AND name = @name;
 DELETE FROM secrets WHERE project_id = @project_id AND name = @name;
 
 -- name: ListSecretsOfOtherKeys :many
--- Rows that are sealed with another key than the present one, for sealing anew.
+-- Returns secrets that were encrypted with an earlier key, to encrypt them with the current
+-- one.
 SELECT * FROM secrets WHERE key_id <> @key_id ORDER BY project_id, name LIMIT @row_limit FOR UPDATE SKIP LOCKED;
 
 -- name: ResealSecret :exec
 UPDATE secrets SET key_id = @key_id, sealed = @sealed WHERE project_id = @project_id AND name = @name;
 
 -- name: NoteSecretUse :exec
--- Written at most once a minute for a name and a workflow.
+-- Records the use of a secret, at most once a minute per name and workflow.
 INSERT INTO secret_uses AS u (project_id, name, workflow, execution_id, used_at)
 SELECT @project_id, unnest(@names::text[]), @workflow, @execution_id, @now
 ON CONFLICT (project_id, name, workflow) DO UPDATE SET execution_id = excluded.execution_id, used_at = excluded.used_at
@@ -39,13 +40,13 @@ WHERE u.used_at < excluded.used_at - interval '1 minute';
 SELECT * FROM secret_uses WHERE project_id = @project_id ORDER BY name, used_at DESC LIMIT @row_limit;
 
 -- name: GetProjectNames :one
--- Where a project stands: its tenant, and the Kubernetes namespace that is also
--- the folder of its secrets.
+-- Returns the tenant of a project and its Kubernetes namespace, which is also the folder of
+-- its secrets.
 SELECT tenant_id, namespace FROM tenancy_nodes WHERE id = @project_id AND kind = 'project';
 
 -- name: AttemptAlive :one
--- Whether an attempt was started, has not ended and is not asked to stop: the
--- only one that may be given anything.
+-- Reports whether an attempt has started, has not ended and is not being stopped. Only such an
+-- attempt may receive secrets.
 SELECT EXISTS (
     SELECT 1 FROM reservations r
     WHERE r.execution_id = @execution_id AND r.node_index = @node_index AND r.attempt = @attempt AND r.stop_sent_at IS NULL

@@ -1,16 +1,16 @@
 -- name: KnownSeries :many
--- Which of the series of a project are there.
+-- Returns which of the series exist in a project.
 SELECT s.key FROM workflow_series s WHERE s.project_id = @project_id AND s.key = ANY (@keys::text[]);
 
 -- name: HoldSeries :exec
--- Lets one transaction at a time add series to a project.
+-- Serializes transactions that add series to a project.
 SELECT pg_advisory_xact_lock(hashtextextended(@project_id::text, 7166661003));
 
 -- name: CountSeries :one
 SELECT count(*) FROM workflow_series s WHERE s.project_id = @project_id;
 
 -- name: SeriesFamilies :many
--- What the oldest series of each name is.
+-- Returns the kind and the bounds of the oldest series of each name.
 SELECT DISTINCT ON (s.name) s.name, s.kind, s.bounds
 FROM workflow_series s
 WHERE s.project_id = @project_id AND s.name = ANY (@names::text[])
@@ -23,7 +23,7 @@ FROM jsonb_to_recordset(@series::jsonb) AS n(key text, name text, labels jsonb, 
 ON CONFLICT DO NOTHING;
 
 -- name: LockSeries :many
--- Locks series in the order of their keys, which is that of everybody.
+-- Locks series in the order of their keys. All transactions use this order.
 SELECT s.key, s.kind, s.help, s.value, s.bounds, s.counts, s.live_since, s.live_execution, s.live_node
 FROM workflow_series s
 WHERE s.project_id = @project_id AND s.key = ANY (@keys::text[])
@@ -31,7 +31,7 @@ ORDER BY s.key
 FOR UPDATE;
 
 -- name: WriteSeries :exec
--- What locked series have become.
+-- Writes the new values of locked series.
 UPDATE workflow_series s
 SET help = n.help, value = n.value, counts = coalesce(n.counts, '{}'), updated_at = @now,
     live_since = n.live_since, live_execution = n.live_execution, live_node = n.live_node
@@ -40,8 +40,8 @@ FROM jsonb_to_recordset(@series::jsonb) AS n(
 WHERE s.project_id = @project_id AND s.key = n.key;
 
 -- name: ListSeries :many
--- The series of all projects in places that are not archived, the oldest first; project
--- is the path of the project below its tenant.
+-- Returns the series of all projects that are not archived, oldest first; project is the path
+-- of the project below its tenant.
 WITH places AS MATERIALIZED (
     SELECT p.id, t.name AS tenant, (
         SELECT string_agg(a.name, '/' ORDER BY u.place) FROM unnest(p.path) WITH ORDINALITY AS u(id, place)
@@ -54,12 +54,11 @@ FROM workflow_series s JOIN places p ON p.id = s.project_id
 ORDER BY s.created_at, s.project_id, s.key;
 
 -- name: LiveSeries :many
--- The series that are told in real time for an execution.
+-- Returns the series that are updated while an execution runs.
 SELECT s.key FROM workflow_series s WHERE s.project_id = @project_id AND s.live_execution = @execution_id::uuid;
 
 -- name: FirstBegins :many
--- When the nodes of an execution began that ran at all: their first attempt, or the first
--- time that they became other nodes, since somebody let them run again last.
+-- Returns when each node of an execution first started or expanded, since its latest rerun.
 WITH reopened AS (
     SELECT e.node_index, max(e.at) AS at FROM events e WHERE e.execution_id = @execution_id AND e.kind = 'node.reopened' GROUP BY e.node_index
 ), begun AS (

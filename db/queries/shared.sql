@@ -1,3 +1,4 @@
 -- name: ExecutionEnds :many
--- How executions stand of which a launcher keeps something; those that are no more are left out.
+-- Returns the status of executions for a launcher that keeps resources of theirs; deleted
+-- executions are missing.
 SELECT id, status, finished_at FROM executions WHERE id = ANY(@ids::uuid[]);

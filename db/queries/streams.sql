@@ -1,5 +1,5 @@
 -- name: AppendStream :exec
--- The next piece of an output. A repetition changes nothing.
+-- Stores the next piece of an output. A repetition changes nothing.
 INSERT INTO stream_pieces (execution_id, node_index, attempt, output, piece, sha256, size, written_at)
 VALUES (@execution_id, @node_index, @attempt, @output, @piece, @sha256, @size, @written_at)
 ON CONFLICT DO NOTHING;
@@ -11,7 +11,7 @@ SELECT EXISTS (
 );
 
 -- name: IsPiece :one
--- Of any attempt of a node.
+-- Reports whether a blob is a piece of any attempt of a node.
 SELECT EXISTS (
     SELECT 1 FROM stream_pieces s
     WHERE s.execution_id = @execution_id AND s.node_index = @node_index AND s.output = @output AND s.sha256 = @sha256

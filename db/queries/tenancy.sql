@@ -14,13 +14,12 @@ SELECT DISTINCT m.user_id, m.node_id, m.role FROM memberships m JOIN users u ON 
 SELECT id FROM users WHERE installation_admin AND disabled_at IS NULL;
 
 -- name: LockTenancy :one
--- The first statement of every transaction that changes the tree, roles or
--- administrators: their changes follow one another, so what one has checked still
--- holds when it commits.
+-- Is the first statement of every transaction that changes the tree, roles or administrators.
+-- It serializes them, so that a check is still valid when its transaction commits.
 SELECT version FROM tenancy_version FOR UPDATE;
 
 -- name: LockActiveProject :one
--- Holds a project open until the transaction ends: nobody archives it meanwhile.
+-- Prevents other transactions from archiving a project until this one ends.
 SELECT id FROM tenancy_nodes WHERE id = @id AND kind = 'project' AND archived_at IS NULL FOR SHARE;
 
 -- name: LockTenancyNode :one
@@ -43,7 +42,8 @@ SELECT count(*) FROM tenancy_nodes WHERE parent_id = @id AND archived_at IS NULL
 SELECT count(*) FROM executions WHERE project_id = @project_id AND status IN ('PENDING', 'RUNNING', 'PAUSED');
 
 -- name: ListTenancyNodes :many
--- Everything at or below root, with how many people and groups have a role right there.
+-- Returns all nodes at or below root, with the numbers of people and groups that have a role
+-- directly on each.
 SELECT sqlc.embed(n),
     (SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.user_id AND u.kind = 'person' WHERE m.node_id = n.id) AS members,
     (SELECT count(DISTINCT (g.provider, g.group_name)) FROM group_roles g WHERE g.node_id = n.id) AS groups
@@ -61,7 +61,7 @@ WHERE kind = @kind AND id > @after
 ORDER BY id LIMIT @row_limit;
 
 -- name: ListMemberships :many
--- The roles at the nodes of a path: those of the last one and the inherited ones.
+-- Returns the roles on the nodes of a path: those on the last node and the inherited ones.
 SELECT m.id, m.user_id, m.node_id, m.role, m.source, m.created_at,
     u.name AS user_name, u.email, u.kind AS user_kind, u.disabled_at, coalesce(c.name, '') AS created_by_name
 FROM memberships m JOIN users u ON u.id = m.user_id LEFT JOIN users c ON c.id = m.created_by
@@ -84,12 +84,13 @@ SELECT id FROM memberships WHERE user_id = @user_id AND node_id = @node_id AND r
 DELETE FROM memberships WHERE id = @id;
 
 -- name: CountMembersWithRoles :one
--- People who are not disabled and have one of the roles right at the node.
+-- Counts the active people who have one of the roles directly on the node.
 SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.node_id = @node_id AND m.role = ANY(@roles::text[]) AND u.kind = 'person' AND u.disabled_at IS NULL AND m.id <> ALL(@without::uuid[]);
 
 -- name: ListGroupRoles :many
--- members is how many people have the role by the group now.
+-- Returns the roles of groups; members is the number of people who have the role through the
+-- group.
 SELECT g.id, g.provider, g.group_name, g.node_id, g.role, g.created_at, coalesce(c.name, '') AS created_by_name,
     (SELECT count(*) FROM memberships m WHERE m.node_id = g.node_id AND m.role = g.role AND m.source = 'group:' || g.provider || '/' || g.group_name) AS members
 FROM group_roles g LEFT JOIN users c ON c.id = g.created_by
@@ -141,7 +142,7 @@ FROM memberships m JOIN tenancy_nodes n ON n.id = m.node_id WHERE m.user_id = @u
 UPDATE users SET disabled_at = @disabled_at WHERE id = @id;
 
 -- name: CountOtherAdmins :one
--- Administrators who can sign in, but for two users.
+-- Counts the administrators who can sign in, except for two users.
 SELECT count(*) FROM users WHERE installation_admin AND disabled_at IS NULL AND id NOT IN (@one::uuid, @other::uuid);
 
 -- name: ListServiceAccounts :many

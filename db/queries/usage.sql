@@ -1,5 +1,5 @@
 -- name: RecordHours :exec
--- What ended attempts used. Writing an attempt twice changes nothing.
+-- Stores the usage of ended attempts. A repetition changes nothing.
 INSERT INTO resource_hours (execution_id, node_index, attempt, project_id, user_id, workflow_name, ended_at, seconds,
     cpu_millis, memory_mib, gpus, gpu_type)
 SELECT @execution_id::uuid, u.i, u.attempt, @project_id::uuid, @person::uuid, @workflow_name::text, u.finished, u.seconds, u.cpu, u.memory, u.gpus, u.gpu_type
@@ -8,8 +8,8 @@ FROM jsonb_to_recordset(@spans::jsonb) AS u(
 ON CONFLICT ON CONSTRAINT resource_hours_pkey DO NOTHING;
 
 -- name: LearnDurations :exec
--- Adds how long the successful attempts of an execution took to the latest ones
--- of their operators, the latest first.
+-- Adds the durations of an execution's successful attempts to those of their operators, latest
+-- first.
 INSERT INTO operator_durations AS o (workflow_id, operator, durations, updated_at)
 SELECT e.workflow_id, n.name, (array_agg((1000 * extract(epoch FROM a.finished_at - a.started_at))::bigint ORDER BY a.finished_at DESC))[1 : 50], @at::timestamptz
 FROM executions e
@@ -27,8 +27,8 @@ ON CONFLICT ON CONSTRAINT operator_durations_pkey DO UPDATE SET
 SELECT operator, durations FROM operator_durations WHERE workflow_id = @workflow_id;
 
 -- name: UsageAt :many
--- What the projects at or below a place used since a moment, by person and
--- workflow: ended attempts, and those alive until now.
+-- Returns the usage of the projects at or below a node since a time, by person and workflow:
+-- of ended attempts, and of live ones until now.
 WITH span AS (
     SELECT @since::timestamptz AS since, @now::timestamptz AS until
 ), projects AS (

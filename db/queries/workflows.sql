@@ -1,6 +1,6 @@
 -- name: EnsureWorkflow :one
--- Returns the workflow of this name, made when it is missing, and locks its row
--- until the transaction ends: versions of one workflow register one at a time.
+-- Returns the workflow of this name, creates it if it is missing, and locks its row until the
+-- transaction ends. This serializes the registration of versions of a workflow.
 INSERT INTO workflows (id, project_id, name, owner_team, created_at, updated_at)
 VALUES (@id, @project_id, @name, @owner_team, @at, @at)
 ON CONFLICT ON CONSTRAINT workflows_name_key DO UPDATE SET name = excluded.name
@@ -13,7 +13,7 @@ SELECT * FROM workflows WHERE id = @id;
 SELECT * FROM workflows WHERE name = @name AND project_id = @project_id;
 
 -- name: WorkflowVersionHead :one
--- What registration compares: the content and the identity, not the document.
+-- Returns the values that registration compares: ID and content hash, without the document.
 SELECT id, content_hash FROM workflow_versions
 WHERE workflow_id = @workflow_id AND version = @version;
 
@@ -24,7 +24,7 @@ VALUES (@id, @workflow_id, @version, @major, @minor, @patch, @prerelease,
     @definition, @plan, @content_hash, @node_count, @created_by, @created_at);
 
 -- name: SetLatestWorkflowVersion :exec
--- The head of a workflow follows its latest version.
+-- Copies the properties of the latest version to the workflow.
 UPDATE workflows SET latest_version_id = @version_id, owner_team = @owner_team,
     description = @description, tags = @tags, updated_at = @at
 WHERE id = @id;
@@ -57,8 +57,8 @@ FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id JOIN tenancy_n
 WHERE v.id = @id;
 
 -- name: ListWorkflows :many
--- By name; after_name is where the page before ended. A pattern is a lower-case
--- LIKE pattern over name, description, team and tags.
+-- Returns workflows by name; after_name is the last name of the previous page. The pattern is
+-- a lower-case LIKE pattern for name, description, team and tags.
 SELECT w.*, coalesce(v.version, '')::text AS latest_version, coalesce(v.node_count, 0)::int AS node_count,
     (SELECT count(*) FROM workflow_versions c WHERE c.workflow_id = w.id)::int AS version_count
 FROM workflows w LEFT JOIN workflow_versions v ON v.id = w.latest_version_id
@@ -80,7 +80,7 @@ WHERE w.project_id = @project_id
   AND (@status::text = '' OR w.status = @status);
 
 -- name: WorkflowFacets :many
--- The tags and teams of active workflows, with how often each is used.
+-- Returns the tags and teams of active workflows, with the number of uses.
 SELECT 'tag'::text AS facet, tag::text AS value, count(*)::int AS uses
 FROM workflows w, unnest(w.tags) AS tag WHERE w.project_id = @project_id AND w.status = 'ACTIVE' GROUP BY tag
 UNION ALL
