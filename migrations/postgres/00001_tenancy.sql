@@ -29,7 +29,7 @@ CREATE TABLE users (
     created_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT users_name_key UNIQUE (tenant_id, name)
 );
--- The home of everything in local mode; the ids are constants of package auth.
+-- The tenant, team, project and user of local mode; the IDs are constants of package auth.
 INSERT INTO tenants (id, name) VALUES ('01900000-0000-7000-8000-000000000001', 'local');
 INSERT INTO teams (id, tenant_id, name) VALUES ('01900000-0000-7000-8000-000000000002', '01900000-0000-7000-8000-000000000001', 'local');
 INSERT INTO projects (id, tenant_id, team_id, name) VALUES ('01900000-0000-7000-8000-000000000003', '01900000-0000-7000-8000-000000000001', '01900000-0000-7000-8000-000000000002', 'default');

@@ -156,7 +156,7 @@ CREATE TABLE nodes (
     CONSTRAINT nodes_progress_check CHECK (progress BETWEEN 0 AND 100)
 ) PARTITION BY RANGE (execution_id);
 
--- One row for each attempt that a launcher was told to start.
+-- One row for each attempt that a launcher was requested to start.
 CREATE TABLE attempts (
     execution_id   uuid NOT NULL,
     node_index     integer NOT NULL,
@@ -193,7 +193,7 @@ CREATE TABLE events (
 ) PARTITION BY RANGE (execution_id);
 
 -- The capacity that a live attempt uses, from its claim to its end. The rows also list the
--- attempts that should be live: every sign of life moves expires_at. After deadline_at, which is
+-- attempts that should be live: every heartbeat moves expires_at. After deadline_at, which is
 -- known when the attempt starts, the engine no longer waits for the runner's own timeout.
 CREATE TABLE reservations (
     execution_id uuid NOT NULL,

@@ -1,9 +1,8 @@
--- The whole tenancy tree in one table: installation › tenants › departments
--- (nested) › teams › projects. One table, because limits, roles and fair shares
--- are the same on every level. path leads from the installation to the node
--- itself, so that "everything below" and "everything above" are one comparison.
--- Departments nest; nothing else does. Nodes are archived, never deleted, because
--- executions and the audit log name them.
+-- This table stores the whole tenancy tree: installation › tenants › departments › teams ›
+-- projects. One table is enough, because limits, roles and fair shares work the same way at
+-- every level. path contains the IDs from the installation to the node itself, so that one
+-- comparison finds all descendants or all ancestors. Only departments can be nested. Nodes are
+-- archived and never deleted, because executions and the audit log refer to them.
 -- +goose Up
 CREATE TABLE tenancy_nodes (
     id          uuid PRIMARY KEY,

@@ -1,7 +1,7 @@
--- Secrets of projects. The value is sealed (AES-256-GCM) with a key that is not
--- in the database; key_id says which, so that keys can be replaced while old rows
--- are still read. secret_uses remembers which workflow was given which name,
--- wherever its value is kept: the names outlive their values.
+-- Secrets of projects. The value is encrypted (AES-256-GCM) with a key that is not in the
+-- database. key_id identifies the key, so that old rows remain readable while keys are rotated.
+-- secret_uses records which workflow received which secret by name, for every secret store. Its
+-- rows remain after a secret is deleted.
 -- +goose Up
 CREATE TABLE secrets (
     project_id  uuid NOT NULL REFERENCES tenancy_nodes,

@@ -1,7 +1,6 @@
--- A frozen server keeps the locks of its transactions for as long as its sessions
--- live. Whoever follows it as the holder of a lease ends them: every session of a
--- server names its holder. The answer comes when they are gone, so that no lock
--- of theirs is left.
+-- A frozen server keeps the locks of its transactions until its sessions end. The next holder
+-- of its lease ends them: the application name of a session contains the holder. end_sessions
+-- returns when the sessions have ended, so that none of their locks remains.
 -- +goose Up
 -- +goose StatementBegin
 CREATE FUNCTION end_sessions(holder text) RETURNS integer LANGUAGE sql AS $$

@@ -1,5 +1,4 @@
--- The trace that the launch of an execution belongs to, as a W3C trace context; empty
--- when it is not traced.
+-- traceparent is the trace of the launch as a W3C trace context. It is empty without tracing.
 -- +goose Up
 ALTER TABLE executions ADD COLUMN traceparent text NOT NULL DEFAULT '';
 

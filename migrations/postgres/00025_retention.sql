@@ -1,8 +1,9 @@
--- How long ended executions are kept, and what it takes to remove them and the bytes
--- that are no longer referenced (docs/decisions/012-garbage.md).
+-- Retention of ended executions, and garbage collection of executions and of unreferenced bytes
+-- (docs/decisions/012-garbage.md).
 -- +goose Up
--- expires_at is what the definition says; without it the installation's rule holds.
--- Somebody keeps an execution by kept_at. removal_began_at is the point of no return.
+-- expires_at is set by the retention of the definition; without it, the retention of the
+-- installation applies. kept_at is set when a user pins the execution. After removal_began_at,
+-- the execution cannot be pinned.
 ALTER TABLE executions
     ADD COLUMN expires_at       timestamptz,
     ADD COLUMN kept_at          timestamptz,
@@ -15,8 +16,8 @@ CREATE INDEX cached_results_execution_idx ON cached_results (execution_id);
 CREATE INDEX execution_idempotency_keys_execution_idx ON execution_idempotency_keys (execution_id);
 CREATE INDEX executions_removal_idx ON executions (id) WHERE removal_began_at IS NOT NULL;
 
--- used_at is when somebody brought the bytes into the project, or asked whether they
--- are there, last: what was asked for a short while ago is about to be named.
+-- used_at is the latest upload or lookup of the bytes in the project. After a recent lookup, a
+-- client is probably about to store a reference to them.
 ALTER TABLE project_blobs ADD COLUMN used_at timestamptz NOT NULL DEFAULT now();
 CREATE INDEX project_blobs_sha256_idx ON project_blobs (sha256);
 
@@ -29,14 +30,14 @@ INSERT INTO blobs (sha256, size, media_type, created_at)
 SELECT DISTINCT ON (sha256) sha256, size, '', created_at FROM project_blobs ORDER BY sha256, created_at
 ON CONFLICT ON CONSTRAINT blobs_pkey DO NOTHING;
 
--- The files of folders, by the manifests that name them.
+-- The files in folders, by folder manifest.
 CREATE TABLE folder_files (
     manifest bytea NOT NULL,
     file     bytea NOT NULL,
     CONSTRAINT folder_files_pkey PRIMARY KEY (manifest, file)
 );
 
--- Which artifacts of other executions an execution names.
+-- The artifacts of other executions that an execution uses.
 CREATE TABLE artifact_uses (
     artifact_id  uuid NOT NULL,
     execution_id uuid NOT NULL,
@@ -49,7 +50,7 @@ FROM executions e, regexp_matches(e.inputs::text, '"([0-9a-f]{8}-[0-9a-f]{4}-[0-
 JOIN artifacts a ON a.id = m.ids[1]::uuid
 WHERE a.execution_id <> e.id AND a.project_id = e.project_id;
 
--- What sweeps did, the latest of them.
+-- The results of the latest sweeps.
 CREATE TABLE sweeps (
     id             uuid NOT NULL,
     began_at       timestamptz NOT NULL,
@@ -67,11 +68,12 @@ CREATE TABLE sweeps (
     CONSTRAINT sweeps_pkey PRIMARY KEY (id)
 );
 
--- mark_blobs notes in the temporary table gc_marks which blobs a project names: every
--- column called sha256, and every 64 hex digits in a JSON document, of every table that
--- is not named here. So a new table is looked at without a word here, and what looks
--- like a hash and is none keeps nothing. maybe_folder: it may be the list of a folder.
--- What executions name that will have expired at ahead is left out; NULL leaves out nothing.
+-- mark_blobs inserts the blobs that a project refers to into the temporary table gc_marks. It
+-- reads every column whose name contains sha256, and every sequence of 64 hex digits in JSON
+-- documents, of all tables except those listed here. A new table is therefore included
+-- automatically. A value that only looks like a hash matches no blob and has no effect.
+-- maybe_folder: the blob may be a folder manifest. References from executions that will have
+-- expired at ahead do not count; with NULL, all references count.
 -- +goose StatementBegin
 CREATE FUNCTION mark_blobs(project uuid, ahead timestamptz, after_success double precision, after_failure double precision)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -137,7 +139,7 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
         + make_interval(secs => CASE WHEN e.status = 'SUCCEEDED' THEN after_success ELSE after_failure END)) <= moment, false)
 $$;
 
--- mark_folder_files marks what marked folders hold.
+-- mark_folder_files marks the files in marked folders.
 CREATE FUNCTION mark_folder_files() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO gc_marks SELECT DISTINCT f.file, false FROM gc_marks m JOIN folder_files f ON f.manifest = m.sha256 WHERE m.maybe_folder
@@ -165,7 +167,7 @@ BEGIN
 END
 $$;
 
--- untold reports whether the news of an execution's end has still to be told.
+-- untold reports whether the completion event of an execution has not been delivered yet.
 CREATE FUNCTION untold(execution uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT 1 FROM river_job j WHERE j.kind = 'finished' AND j.state NOT IN ('completed', 'cancelled', 'discarded')
@@ -173,9 +175,10 @@ BEGIN
 END
 $$;
 
--- drop_empty_partitions drops the partitions of months that ended before moment and
--- hold nothing: those of executions and what belongs to them together, as an execution
--- of the month may still write any of them. It gives up after two seconds on a table that is in use.
+-- drop_empty_partitions drops the empty partitions of months that ended before moment. It drops
+-- the partitions of executions and of the tables that refer to them together, because an
+-- execution of that month can still write to any of them. If a table is in use, it skips the
+-- month after two seconds.
 CREATE FUNCTION drop_empty_partitions(moment timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     month   record;
@@ -206,7 +209,7 @@ BEGIN
                 dropped := dropped + 1;
             END LOOP;
         EXCEPTION WHEN lock_not_available THEN
-            NULL; -- the next sweep tries again
+            NULL; -- The next sweep tries again.
         END;
     END LOOP;
     RETURN dropped;

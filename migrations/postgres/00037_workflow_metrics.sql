@@ -1,11 +1,11 @@
--- Metrics that workflows define. A row is one series of a project: a name and the
--- values of its labels. The transaction that ends a node, or an execution, changes it,
--- so that nothing is counted twice or lost. key is a hash of name and labels.
+-- Metrics that workflows define. A row is one series of a project: a name and the values of its
+-- labels. The transaction that ends a node or an execution updates it, so that no value is lost
+-- or counted twice. key is a hash of the name and the labels.
 --
--- value is that of a counter or a gauge, and the sum of a histogram, whose counts stand
--- beside the upper bounds of its buckets, one more for what is above all of them. A
--- gauge that is told while something runs has live_since, the begin of that, until
--- the node that it belongs to has ended (-1: the execution itself).
+-- value is the value of a counter or gauge, or the sum of a histogram. bounds are the upper
+-- bounds of a histogram's buckets; counts has one more element, for values above all bounds. A
+-- real-time gauge has live_since, the start of its node, until the node (live_node, -1: the
+-- execution itself) has ended.
 -- +goose Up
 CREATE TABLE workflow_series (
     project_id     uuid NOT NULL REFERENCES tenancy_nodes ON DELETE CASCADE,

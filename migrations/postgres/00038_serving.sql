@@ -1,6 +1,6 @@
--- Attempts that serve others while they run.
+-- Attempts that provide a service to other nodes while they run (daemons).
 -- +goose Up
--- Where an attempt serves, once the cluster says that its pod is ready; '' before.
+-- The address of an attempt's service. It is empty until the pod is ready.
 ALTER TABLE attempts ADD COLUMN address text NOT NULL DEFAULT '';
 
 -- +goose Down

@@ -1,7 +1,7 @@
--- What tasks request that name no resources.
+-- Default resource requests of tasks.
 -- +goose Up
--- CPU in millicores and memory in MiB, for each pod of a task; the nearest level of the
--- tree that names a resource decides.
+-- CPU in millicores and memory in MiB for each pod of a task. For each resource, the nearest
+-- node of the tree with a default applies.
 ALTER TABLE quotas ADD COLUMN defaults jsonb NOT NULL DEFAULT '{}',
     ADD CONSTRAINT quotas_defaults_check CHECK (is_amounts(defaults));
 

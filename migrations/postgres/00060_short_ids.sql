@@ -1,6 +1,6 @@
--- People read and type the random end of an execution's id ("#8c6804").
+-- Short IDs of executions: users see and enter the random suffix of an ID ("#8c6804").
 -- +goose Up
--- The reversed id, so that an end of the id is a prefix of the key.
+-- The index reverses the ID, so that a suffix of the ID is a prefix of the key.
 CREATE INDEX executions_short_idx ON executions (project_id, (reverse(id::text)) COLLATE "C");
 
 -- +goose Down
