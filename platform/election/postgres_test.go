@@ -118,7 +118,7 @@ func TestLostSessionEndsLeading(t *testing.T) {
 	case term := <-b.leads:
 		require.Equal(t, int64(2), term.Number)
 	case <-time.After(patience):
-		t.Fatal("nobody leads")
+		t.Fatal("no candidate was elected")
 	}
 }
 

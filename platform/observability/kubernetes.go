@@ -9,9 +9,9 @@ import (
 )
 
 func (m *Metrics) apiMetrics() {
-	m.apiRequests = m.counter("kubernetes_requests_total", "Requests to the cluster's API.", "method", "code")
+	m.apiRequests = m.counter("kubernetes_requests_total", "Requests to the Kubernetes API.", "method", "code")
 	m.apiDuration = m.histogramVec("kubernetes_request_seconds", "Time until the cluster's API answered.", "verb")
-	m.apiThrottle = m.histogram("kubernetes_throttle_seconds", "Time that requests to the cluster's API waited for our own limit.")
+	m.apiThrottle = m.histogram("kubernetes_throttle_seconds", "Time that requests to the Kubernetes API waited for the client's own rate limit.")
 }
 
 // WatchClients counts the requests of all clients of this process to the cluster's API.

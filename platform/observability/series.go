@@ -28,13 +28,13 @@ type Series struct {
 // conflicting or duplicate series are reported as an error of the scrape.
 func workflowSeries(series []Series, now time.Time, out chan<- prometheus.Metric) error {
 	families := map[string]Series{}
-	told := map[string]struct{}{}
+	exported := map[string]struct{}{}
 	var problems []error
 	for _, s := range series {
 		first, known := families[s.Name]
 		switch {
 		case !known && suffixTaken(s, families):
-			problems = append(problems, fmt.Errorf("%s of %s/%s: a histogram has a part of that name", s.Name, s.Tenant, s.Project))
+			problems = append(problems, fmt.Errorf("%s of %s/%s: the name conflicts with a part of a histogram (_bucket, _count or _sum)", s.Name, s.Tenant, s.Project))
 			continue
 		case !known:
 			first, families[s.Name] = s, s
@@ -44,25 +44,25 @@ func workflowSeries(series []Series, now time.Time, out chan<- prometheus.Metric
 		}
 		m, key, err := constant(s, first.Help, now)
 		if err == nil {
-			if _, twice := told[key]; twice {
-				err = fmt.Errorf("%s of %s/%s stands there twice", s.Name, s.Tenant, s.Project)
+			if _, twice := exported[key]; twice {
+				err = fmt.Errorf("%s of %s/%s exists twice", s.Name, s.Tenant, s.Project)
 			}
 		}
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
-		told[key] = struct{}{}
+		exported[key] = struct{}{}
 		out <- m
 	}
 	if len(problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d series of workflows cannot be told; the first: %w", len(problems), problems[0])
+	return fmt.Errorf("%d series of workflows cannot be exported; the first: %w", len(problems), problems[0])
 }
 
-// suffixTaken reports whether the name of s is one that a histogram uses for its parts, or
-// the other way round.
+// suffixTaken reports whether a histogram uses the name of s for one of its parts, or s is a
+// histogram whose parts have names of other series.
 func suffixTaken(s Series, families map[string]Series) bool {
 	for _, suffix := range []string{"_bucket", "_count", "_sum"} {
 		if whole, ok := strings.CutSuffix(s.Name, suffix); ok && families[whole].Kind == "histogram" {

@@ -84,7 +84,7 @@ const scrapeWithin = 10 * time.Second
 
 // Watch adds the data of sources to every scrape.
 func (m *Metrics) Watch(s Sources) {
-	failures := m.counter("scrape_errors_total", "Parts of a scrape that could not be told.", "source")
+	failures := m.counter("scrape_errors_total", "Sources that could not be read during a scrape.", "source")
 	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "workflows"} {
 		failures.WithLabelValues(source)
 	}
@@ -126,8 +126,8 @@ func (s *snapshot) Collect(out chan<- prometheus.Metric) {
 	ask(ctx, s, "waiting", s.sources.Waiting, func(waiting []Waiting) { s.waiting(waiting, emit) })
 	ask(ctx, s, "quotas", s.sources.Quotas, func(quotas []Quota) { s.quotas(quotas, emit) })
 	ask(ctx, s, "leases", s.sources.Leases, func(leases []Lease) {
-		term := gauges("lease_term", "The term of a lease; it grows with every change of its holder.", "lease")
-		ours := gauges("lease_leader", "1 where this process holds the lease.", "lease")
+		term := gauges("lease_term", "The term of a lease; it increases with each change of the holder.", "lease")
+		ours := gauges("lease_leader", "1 if this process holds the lease.", "lease")
 		for _, l := range leases {
 			term.add(float64(l.Term), l.Name)
 			ours.add(number(l.Ours), l.Name)
@@ -144,8 +144,8 @@ func (s *snapshot) Collect(out chan<- prometheus.Metric) {
 	s.local(emit)
 }
 
-// ask calls source and then, unless it failed, told.
-func ask[T any](ctx context.Context, s *snapshot, name string, source func(context.Context) (T, error), told func(T)) {
+// ask calls source and passes its result to add, unless it failed.
+func ask[T any](ctx context.Context, s *snapshot, name string, source func(context.Context) (T, error), add func(T)) {
 	if source == nil {
 		return
 	}
@@ -154,7 +154,7 @@ func ask[T any](ctx context.Context, s *snapshot, name string, source func(conte
 		s.sources.Failed(name, err)
 		return
 	}
-	told(answer)
+	add(answer)
 }
 
 func (s *snapshot) work(work []Work, emit func(family)) {
@@ -172,22 +172,22 @@ func (s *snapshot) work(work []Work, emit func(family)) {
 }
 
 func (s *snapshot) waiting(waiting []Waiting, emit func(family)) {
-	requests := gauges("waiting_requests", "Nodes and executions that are not admitted yet, told by the scheduler's leader.", "reason", "tenant")
+	requests := gauges("waiting_requests", "Nodes and executions that are not admitted yet; exported by the scheduler's leader.", "reason", "tenant")
 	oldest := 0.0
 	for _, w := range waiting {
 		requests.add(float64(w.N), w.Reason, s.tenants.label(w.Tenant))
 		oldest = max(oldest, w.Oldest.Seconds())
 	}
-	age := gauges("waiting_oldest_seconds", "Age of the request that has waited longest, told by the scheduler's leader.")
+	age := gauges("waiting_oldest_seconds", "Age of the request that has waited longest; exported by the scheduler's leader.")
 	age.add(oldest)
 	emit(requests)
 	emit(age)
 }
 
 func (s *snapshot) quotas(quotas []Quota, emit func(family)) {
-	used := gauges("quota_used", "What runs and what room is set aside for, in the resource's unit, told by the scheduler's leader.", "tenant", "resource")
-	limit := gauges("quota_limit", "The limit of a tenant; tenant \"all\" is the installation.", "tenant", "resource")
-	asked := gauges("quota_waiting", "What waiting requests ask for.", "tenant", "resource")
+	used := gauges("quota_used", "Usage of running work and reserved capacity, in the unit of the resource; exported by the scheduler's leader.", "tenant", "resource")
+	limit := gauges("quota_limit", "The limit of a tenant, in the unit of the resource; tenant \"all\" is the installation.", "tenant", "resource")
+	asked := gauges("quota_waiting", "Total of the waiting requests, in the unit of the resource.", "tenant", "resource")
 	for _, q := range quotas {
 		tenant := q.Tenant
 		if tenant != AllTenants {
@@ -211,7 +211,7 @@ func cluster(c *Cluster, emit func(family)) {
 	if c == nil {
 		return
 	}
-	answers := gauges("cluster_answers", "1 while the cluster's API answers the launcher's leader.")
+	answers := gauges("cluster_answers", "1 while the launcher's leader can reach the Kubernetes API.")
 	answers.add(number(c.Answers))
 	machines := gauges("cluster_machines", "Machines of the cluster.", "state")
 	for state, n := range c.Machines {
@@ -221,8 +221,8 @@ func cluster(c *Cluster, emit func(family)) {
 	for state, n := range c.Pods {
 		pods.add(float64(n), state)
 	}
-	total := gauges("cluster_gpus", "GPUs that the cluster has.", "type")
-	used := gauges("cluster_gpus_used", "GPUs that pods of anybody request.", "type")
+	total := gauges("cluster_gpus", "GPUs in the cluster.", "type")
+	used := gauges("cluster_gpus_used", "GPUs that pods request, including pods of other systems.", "type")
 	for kind, g := range c.GPUs {
 		total.add(float64(g.Total), kind)
 		used.add(float64(g.Used), kind)
@@ -240,10 +240,10 @@ func (s *snapshot) local(emit func(family)) {
 			name, help string
 			value      float64
 		}{
-			{"spool_records", "Log lines and metric points that wait on this server's disk for ClickHouse.", float64(spool.Records)},
-			{"spool_bytes", "Bytes of them.", float64(spool.Bytes)},
-			{"spool_max_bytes", "Bytes that the spool may have.", float64(spool.MaxBytes)},
-			{"clickhouse_up", "1 while ClickHouse takes what is sent to it.", number(spool.ClickHouse)},
+			{"spool_records", "Log lines and metric points in the spool of this server, which ClickHouse has not stored yet.", float64(spool.Records)},
+			{"spool_bytes", "Size of the spool of this server.", float64(spool.Bytes)},
+			{"spool_max_bytes", "Maximum size of the spool.", float64(spool.MaxBytes)},
+			{"clickhouse_up", "1 while ClickHouse accepts inserts.", number(spool.ClickHouse)},
 		} {
 			f := gauges(v.name, v.help)
 			f.add(v.value)

@@ -20,8 +20,8 @@ import (
 // maxPath is the longest path that fits into a socket address.
 const maxPath = 107
 
-// Listen listens on path. It makes the folder with mode 0700, replaces a socket
-// file that nobody serves any more, and fails when somebody does.
+// Listen listens on path. It creates the folder with mode 0700 and replaces a stale socket
+// file. It returns an error if another process serves the socket.
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("socket folder: %w", err)

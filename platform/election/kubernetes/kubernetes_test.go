@@ -45,7 +45,7 @@ func next(t *testing.T, terms <-chan election.Term) election.Term {
 	case term := <-terms:
 		return term
 	case <-time.After(patience):
-		t.Fatal("nobody leads")
+		t.Fatal("no candidate was elected")
 		return election.Term{}
 	}
 }

@@ -254,7 +254,7 @@ func TestClearErrors(t *testing.T) {
 	wrongSetting.Settings = map[string]string{"shared_buffers": "nonsense"}
 	wantStartError(t, wrongSetting, "shared_buffers")
 
-	// A cluster of a version that nobody has.
+	// A data folder of a version that is not supported.
 	if err := os.WriteFile(filepath.Join(dir, "data", "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -114,11 +114,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve runs st on held and gives held back.
+// serve runs st on held and returns held to the pool.
 func (s *Server) serve(ctx context.Context, w http.ResponseWriter, st *statement, held *session) {
 	end := s.cancelWith(ctx, held)
 	defer func() {
-		end() // first: nobody may kill the statement of the next request
+		end() // first, so that a late cancellation cannot stop the statement of the next request
 		held.resetSettings()
 		s.pool <- held
 	}()
