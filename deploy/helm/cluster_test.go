@@ -28,7 +28,7 @@ import (
 
 var serviceMonitors = schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"}
 
-// cluster is a real API server, and a namespace of this test's own.
+// cluster is a real API server with a separate namespace for the test.
 type cluster struct {
 	own       *kubetest.Cluster
 	path      string // of its kubeconfig
@@ -48,7 +48,7 @@ func setup(t *testing.T) *cluster {
 	return c
 }
 
-// makeNamespace makes a namespace and deletes it at the end of the test.
+// makeNamespace creates a namespace and deletes it at the end of the test.
 func (c *cluster) makeNamespace(t *testing.T, name string, labels map[string]string) string {
 	t.Helper()
 	namespaces := c.client.CoreV1().Namespaces()
@@ -64,8 +64,8 @@ func (c *cluster) makeNamespace(t *testing.T, name string, labels map[string]str
 	return name
 }
 
-// apply has the API server take o as it stands (server-side, strict about fields), and
-// deletes what belongs to no namespace at the end of the test.
+// apply applies o without changes (server-side, with strict field validation) and deletes
+// cluster-scoped objects at the end of the test.
 func (c *cluster) apply(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	gvk := o.GroupVersionKind()
@@ -101,7 +101,7 @@ func (c *cluster) apply(t *testing.T, o *unstructured.Unstructured) {
 	}
 }
 
-// installServiceMonitor makes the API server know ServiceMonitors.
+// installServiceMonitor installs the ServiceMonitor resource in the API server.
 func (c *cluster) installServiceMonitor(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "servicemonitor-crd.yaml"))
@@ -117,8 +117,8 @@ func (c *cluster) installServiceMonitor(t *testing.T) {
 	})
 }
 
-// eventually asks the API server until it says yes: what it knows of new resources and
-// policies is in its caches a moment later.
+// eventually repeats a request until it succeeds, because the caches of the API server take a
+// moment to include new resources and policies.
 func (c *cluster) eventually(t *testing.T, what string, yes func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // of a busy machine
@@ -134,7 +134,7 @@ func (c *cluster) eventually(t *testing.T, what string, yes func(context.Context
 	}
 }
 
-// TestManifestsAreTaken applies every manifest of every values file to a real API server.
+// TestManifestsAreTaken checks that a real API server accepts every manifest of every values file.
 func TestManifestsAreTaken(t *testing.T) {
 	t.Parallel()
 	for _, file := range valuesFiles(t) {
@@ -155,8 +155,8 @@ func TestManifestsAreTaken(t *testing.T) {
 	}
 }
 
-// TestAccountWritesInProjectsAlone: with the token of scheduler and launcher, pods of
-// projects can be started, and nothing else in the cluster can be touched or read.
+// TestAccountWritesInProjectsAlone checks that the token of the scheduler and the launcher can
+// start pods of projects, and can change or read nothing else in the cluster.
 func TestAccountWritesInProjectsAlone(t *testing.T) {
 	t.Parallel()
 	c := setup(t)
@@ -185,7 +185,7 @@ func TestAccountWritesInProjectsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.eventually(t, "no pod can be started in a project", func(ctx context.Context) bool {
-		// The default account of a new namespace is made by a controller.
+		// A controller creates the default account of a new namespace.
 		_, err := account.CoreV1().Pods(project.Name).Create(ctx, pod, metav1.CreateOptions{})
 		return err == nil
 	})
@@ -202,7 +202,7 @@ func TestAccountWritesInProjectsAlone(t *testing.T) {
 	}
 }
 
-// refusedToAccount is what somebody with the engine's token would like to do.
+// refusedToAccount returns requests that an attacker could try with the engine's token.
 func refusedToAccount(account kubernetes.Interface, own, foreign, prefix string) map[string]func(context.Context) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "stolen"}}
 	return map[string]func(context.Context) error{
@@ -242,8 +242,8 @@ func refusedToAccount(account kubernetes.Interface, own, foreign, prefix string)
 	}
 }
 
-// TestKeysOutliveUpgrades installs and upgrades with Helm itself: the keys and passwords
-// that the chart made stay, and an uninstallation leaves them.
+// TestKeysOutliveUpgrades installs, upgrades and uninstalls the chart with Helm. The keys and
+// passwords that the chart created remain unchanged.
 func TestKeysOutliveUpgrades(t *testing.T) {
 	t.Parallel()
 	c := setup(t)
@@ -281,7 +281,7 @@ func TestKeysOutliveUpgrades(t *testing.T) {
 	}
 	run(append([]string{"install", "forge", chart}, values...)...)
 	t.Cleanup(func() {
-		// What belongs to no namespace goes with the release.
+		// Helm removes cluster-scoped objects with the release.
 		_, _, _ = helm(t, environ, "uninstall", "forge", "--namespace", c.namespace, "--ignore-not-found", "--no-hooks")
 	})
 	first := secrets()

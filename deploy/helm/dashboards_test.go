@@ -34,7 +34,7 @@ func documentedMetrics(t *testing.T) map[string]string {
 	return metrics
 }
 
-// TestDashboardsAskForWhatThereIs: every metric and label of a dashboard is documented.
+// TestDashboardsAskForWhatThereIs checks that every metric and label of a dashboard is documented.
 func TestDashboardsAskForWhatThereIs(t *testing.T) {
 	t.Parallel()
 	metrics := documentedMetrics(t)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// podOf returns the pod that o makes, or nil.
+// podOf returns the pod template of o, or nil.
 func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
 	t.Helper()
 	content := o.Object
@@ -34,8 +34,8 @@ func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
 	return p
 }
 
-// TestPodsAreRestricted: every pod of the chart passes the restricted standard, says
-// what it needs, and has no token of the API server unless it starts pods.
+// TestPodsAreRestricted checks that every pod of the chart meets the restricted pod security
+// standard, sets resource requests, and has an API server token only if it starts pods.
 func TestPodsAreRestricted(t *testing.T) {
 	t.Parallel()
 	for _, file := range valuesFiles(t) {
@@ -82,7 +82,7 @@ func checkPod(t *testing.T, name string, p *corev1.PodTemplateSpec) {
 	}
 }
 
-// settings are the words in the program's code that name variables it reads.
+// settings are the string literals in the program's code that name its variables.
 func settings(t *testing.T) map[string]bool {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -113,8 +113,8 @@ func settings(t *testing.T) map[string]bool {
 	return names
 }
 
-// reads reports whether the program reads the variable: under its name, as a family
-// that users extend, or as the end of a prefix that is in the code beside it.
+// reads reports whether the program reads the variable: by its full name, as a member of a
+// family that users extend, or as a prefix and a suffix that are both in the code.
 func reads(names map[string]bool, variable string) bool {
 	if end, ok := strings.CutPrefix(variable, "FLOWFORGE_SECRET_"); ok {
 		return end != "" && names["FLOWFORGE_SECRET_"]
@@ -125,7 +125,7 @@ func reads(names map[string]bool, variable string) bool {
 	return names[variable]
 }
 
-// TestVariablesExist: what the chart sets, the server reads.
+// TestVariablesExist checks that the server reads every variable that the chart sets.
 func TestVariablesExist(t *testing.T) {
 	t.Parallel()
 	names := settings(t)
@@ -153,7 +153,8 @@ func TestVariablesExist(t *testing.T) {
 	}
 }
 
-// TestVariablesAreUnique: no variable is set twice, where the last would win silently.
+// TestVariablesAreUnique checks that no variable is set twice, because the last value would win
+// silently.
 func TestVariablesAreUnique(t *testing.T) {
 	t.Parallel()
 	for _, file := range valuesFiles(t) {
@@ -175,7 +176,7 @@ func TestVariablesAreUnique(t *testing.T) {
 	}
 }
 
-// TestValuesAreUsed: every top value of values.yaml is read by some template.
+// TestValuesAreUsed checks that a template reads every top-level value of values.yaml.
 func TestValuesAreUsed(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
@@ -206,8 +207,8 @@ func TestValuesAreUsed(t *testing.T) {
 	}
 }
 
-// TestRegistriesAreAskedByThoseThatStartPods: they alone have the credentials, and what
-// images run by themselves.
+// TestRegistriesAreAskedByThoseThatStartPods checks that only servers that start pods have the
+// registry credentials and the default commands of images.
 func TestRegistriesAreAskedByThoseThatStartPods(t *testing.T) {
 	t.Parallel()
 	seen := 0

@@ -97,7 +97,7 @@ func TestHowLongExecutionsAreKept(t *testing.T) {
 		return found
 	}
 	if found := settings(); len(found) != 0 {
-		t.Errorf("without a word: %v", found)
+		t.Errorf("the default values set a retention: %v", found)
 	}
 	want := map[string]string{
 		"FLOWFORGE_RETENTION": "90d", "FLOWFORGE_RETENTION_SUCCESS": "7d12h", "FLOWFORGE_RETENTION_FAILURE": "180d", "FLOWFORGE_RETENTION_GRACE": "48h", "FLOWFORGE_RETENTION_SWEEP": "30m",
@@ -120,7 +120,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestRefusals: the chart refuses values that cannot work and names the value to set.
+// TestRefusals checks that the chart refuses invalid combinations and names the value to set.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	signIn := "publicURL=https://forge.example.com,oidc.issuer=https://sso.example.com,oidc.clientID=forge,"

@@ -29,8 +29,8 @@ const (
 	adminToken = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 )
 
-// installation is the chart's servers as processes of this machine, with the chart's
-// settings and the chart's rights in a real cluster. ClickHouse is away.
+// installation runs the chart's servers as processes on this machine, with the chart's settings
+// and permissions in a real cluster. ClickHouse is unavailable.
 type installation struct {
 	*cluster
 
@@ -86,7 +86,7 @@ func install(t *testing.T) *installation {
 	in.impersonate(t)
 	in.images(t)
 	for _, o := range render(t, in.namespace, "--values", filepath.Join(chart, "ci", "external.yaml"), "--set-string", "tracing.samplerRatio=1", "--set", strings.Join([]string{
-		"kube.namespacePrefix=" + in.prefix, "kube.defaults.schedulerName=nobody", "tracing.endpoint=" + in.collector.URL,
+		"kube.namespacePrefix=" + in.prefix, "kube.defaults.schedulerName=none", "tracing.endpoint=" + in.collector.URL,
 		"artifacts.s3.endpoint=" + in.s3.Endpoint, "artifacts.s3.region=us-east-1", "artifacts.s3.bucket=" + bucket,
 	}, ",")) {
 		switch o.GetKind() {
@@ -115,7 +115,7 @@ func install(t *testing.T) *installation {
 
 func (in *installation) path(name string) string { return filepath.Join(in.dir, name) }
 
-// certificates are those of the Secrets that the values name.
+// certificates creates the certificates of the Secrets that the values name.
 func (in *installation) certificates(t *testing.T) {
 	t.Helper()
 	authority := certtest.New(t)
@@ -128,7 +128,7 @@ func (in *installation) certificates(t *testing.T) {
 	}
 }
 
-// images are what the values name of registries, and what images run by themselves.
+// images creates the registry credentials and the default commands of images that the values name.
 func (in *installation) images(t *testing.T) {
 	t.Helper()
 	for name, content := range map[string]string{
@@ -139,7 +139,7 @@ func (in *installation) images(t *testing.T) {
 	}
 }
 
-// impersonate writes a kubeconfig with the rights of the chart's account.
+// impersonate writes a kubeconfig with the permissions of the chart's account.
 func (in *installation) impersonate(t *testing.T) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(in.cluster.path)

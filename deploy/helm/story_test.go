@@ -26,7 +26,7 @@ import (
 	"github.com/flowforge/flowforge/platform/unixsocket"
 )
 
-// collector takes traces as OpenTelemetry's does, by OTLP over HTTP.
+// collector receives traces like the OpenTelemetry collector, through OTLP over HTTP.
 type collector struct {
 	*httptest.Server
 
@@ -56,7 +56,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// find returns the span of a trace whose name begins with prefix; nil without one.
+// find returns the span of a trace whose name starts with prefix, or nil.
 func (c *collector) find(trace, prefix string) *tracepb.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *collector) find(trace, prefix string) *tracepb.Span {
 	return nil
 }
 
-// call calls the API as the local administrator, on the socket that only who has the
+// call calls the API as the local administrator, through the socket that only users of the
 // server's machine can reach.
 func (in *installation) call(t *testing.T, method, path, body string, header http.Header) (int, string) {
 	t.Helper()
@@ -105,7 +105,7 @@ operators:
     resources: {cpu: 100m, memory: 64Mi}
 `
 
-// launched is an execution as the API tells it.
+// launched is an execution as the API returns it.
 type launched struct {
 	ID      string                     `json:"execution_id"`
 	Status  string                     `json:"status"`
@@ -120,10 +120,10 @@ func (in *installation) execution(t *testing.T, id string) (e launched) {
 	return e
 }
 
-// TestServersOfTheChart: with the settings, the rights and the certificates of the
-// chart four servers of one role each run an attempt as a pod of a real cluster, whose
-// files go straight to the bucket and whose trace goes to the collector. What only the
-// kubelet does, this test does: it runs the command of the pod with the pod's Secret.
+// TestServersOfTheChart runs four servers with one role each, with the settings, permissions and
+// certificates of the chart. They run an attempt as a pod of a real cluster. Its files go directly
+// to the bucket, and its trace goes to the collector. The test replaces the kubelet: it runs the
+// command of the pod with the pod's Secret.
 func TestServersOfTheChart(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -205,8 +205,8 @@ func (in *installation) runAsKubelet(t *testing.T, p corev1.Pod) {
 	in.spawn(t, task, environ, args...)
 }
 
-// bucketAway: a bucket that is away is said so, and servers stay ready; it is there
-// again as soon as it is back.
+// bucketAway checks that servers report an unavailable bucket and stay ready, and that they use
+// the bucket as soon as it is available again.
 func (in *installation) bucketAway(t *testing.T) {
 	t.Helper()
 	var content strings.Builder
