@@ -10,7 +10,7 @@ import (
 )
 
 func runKubectl() {
-	// The level of the log has to be known before flags are read.
+	// The log level must be set before the flags are parsed.
 	_, _ = logs.GlogSetter(cmd.GetLogVerbosity(os.Args))
 	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
 		util.CheckErr(err)

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
 
-// runKwok is kwok's own main with flags of its own: Kubernetes' packages put a
-// --version that is no boolean into pflag.CommandLine, which cobra merges in.
+// runKwok is kwok's main function with a separate flag set. The Kubernetes packages add a
+// --version flag that is not a boolean to pflag.CommandLine, and cobra merges that flag set.
 func runKwok() {
 	pflag.CommandLine = pflag.NewFlagSet("kwok", pflag.ContinueOnError)
 	flags := pflag.NewFlagSet("global", pflag.ContinueOnError)

@@ -1,8 +1,8 @@
-// Command cluster is a whole Kubernetes for tests in one binary: etcd,
-// kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kubectl, kwok
-// and a device plugin of fake GPUs. It runs as the program that its own name (a
-// link) or its first argument names. A module of its own keeps all of that out of
-// FlowForge's dependencies; scripts/cluster starts and stops it.
+// Command cluster contains a complete Kubernetes for tests in one binary: etcd, kube-apiserver,
+// kube-controller-manager, kube-scheduler, kubelet, kubectl, kwok and a device plugin with
+// simulated GPUs. The name of the binary (a link) or its first argument selects the program. A
+// separate module keeps these packages out of FlowForge's dependencies. scripts/cluster starts
+// and stops the cluster.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/flowforge/flowforge/tools/cluster/fakegpu"
 )
 
-// programs returns what the binary can be, by name. Each ends the process.
+// programs returns the programs of the binary by name. Each of them ends the process.
 func programs() map[string]func() {
 	return map[string]func(){
 		"etcd":                    func() { etcdmain.Main(os.Args) },

@@ -1,6 +1,6 @@
-// Package fakegpu is a device plugin that offers GPUs which are not there to a real
-// kubelet, as nvidia.com/gpu. A container that is given some finds their names in
-// NVIDIA_VISIBLE_DEVICES and a device /dev/nvidiaN each, which is the host's /dev/null.
+// Package fakegpu is a device plugin that offers simulated GPUs (nvidia.com/gpu) to a real
+// kubelet. A container with GPUs finds their names in NVIDIA_VISIBLE_DEVICES, and one device
+// /dev/nvidiaN per GPU, which is the host's /dev/null.
 package fakegpu
 
 import (
@@ -56,8 +56,8 @@ type plugin struct {
 	unhealthy string
 }
 
-// run registers with the kubelet, and again whenever the kubelet begins anew: it
-// then empties the folder, and its socket may get the number of the old one.
+// run registers with the kubelet, and again after each restart of the kubelet. A restart empties
+// the folder, and the new socket may have the inode number of the old one.
 func (p *plugin) run(ctx context.Context, dir, resource string) error {
 	socket, kubelet := filepath.Join(dir, socketName), filepath.Join(dir, "kubelet.sock")
 	var server *grpc.Server
@@ -125,12 +125,12 @@ func register(ctx context.Context, kubelet, resource string) error {
 	return err
 }
 
-// GetDevicePluginOptions says that the plugin has none.
+// GetDevicePluginOptions returns no options.
 func (p *plugin) GetDevicePluginOptions(context.Context, *api.Empty) (*api.DevicePluginOptions, error) {
 	return &api.DevicePluginOptions{}, nil
 }
 
-// ListAndWatch sends the devices at once and whenever the health of one changes.
+// ListAndWatch sends the devices immediately and after each change of their health.
 func (p *plugin) ListAndWatch(_ *api.Empty, stream grpc.ServerStreamingServer[api.ListAndWatchResponse]) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -174,7 +174,7 @@ func (p *plugin) list(ill []string) *api.ListAndWatchResponse {
 	return out
 }
 
-// Allocate gives containers the devices that the kubelet has chosen for them.
+// Allocate returns the devices that the kubelet has selected for containers.
 func (p *plugin) Allocate(_ context.Context, request *api.AllocateRequest) (*api.AllocateResponse, error) {
 	out := &api.AllocateResponse{}
 	for _, container := range request.ContainerRequests {

@@ -1,5 +1,5 @@
-// Command pause is the first process of every pod's sandbox: it keeps the
-// namespaces of the pod until it is told to end.
+// Command pause is the first process of every pod's sandbox. It keeps the namespaces of the pod
+// open until it receives SIGTERM or SIGINT.
 package main
 
 import (
