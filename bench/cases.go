@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// benchCase is a graph whose nodes all do the same.
+// benchCase is a graph whose nodes all run the same operator.
 type benchCase struct {
 	name     string
 	summary  string
@@ -15,8 +15,8 @@ type benchCase struct {
 	document string
 }
 
-// cases lists what is measured: chains for latency and for the cost of size, wide
-// graphs for throughput, a large graph, and a list that becomes nodes at run time.
+// cases returns the measured graphs: chains for latency and for the cost of size, wide graphs for
+// throughput, a large graph, and a fan-out that expands at run time.
 func cases() []benchCase {
 	var list []benchCase
 	for _, process := range []bool{false, true} {
@@ -46,7 +46,7 @@ func grouped(n int) string {
 	return strconv.Itoa(n)
 }
 
-// kind is the operator of every node of a case, and what follows it in its line.
+// kind is the operator of every node of a case, with the rest of its line.
 func kind(process bool) (name, operator, more string) {
 	if process {
 		return "true", "command", ", code: {command: [/bin/true]}"
@@ -54,7 +54,7 @@ func kind(process bool) (name, operator, more string) {
 	return "noop", "noop", ""
 }
 
-// newForeach writes a fan-out over n numbers: its nodes are made when it begins.
+// newForeach writes a fan-out over n numbers, which creates its nodes when it starts.
 func newForeach(shape string, n int, process bool) benchCase {
 	name, operator, more := kind(process)
 	c := benchCase{
@@ -66,7 +66,7 @@ func newForeach(shape string, n int, process bool) benchCase {
 	return c
 }
 
-// newCase writes the definition of a graph: dependencies[i] are those of node i.
+// newCase writes the definition of a graph; dependencies[i] are the dependencies of node i.
 func newCase(shape, summary string, process bool, dependencies [][]int) benchCase {
 	name, operator, more := kind(process)
 	c := benchCase{name: shape + "-" + name, summary: summary, nodes: len(dependencies), process: process}

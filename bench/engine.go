@@ -52,7 +52,7 @@ func (builtinTypes) Types(context.Context) (*typeregistry.Registry, error) {
 	return typeregistry.Builtin(), nil
 }
 
-// start brings everything up on a database of its own.
+// start starts the engine on a separate database.
 func start(ctx context.Context, url, dir string, log *slog.Logger) (*engine, error) {
 	e := &engine{ctx: auth.WithSubject(ctx, auth.Local())}
 	pool, err := e.createDatabase(url)
@@ -92,7 +92,7 @@ func start(ctx context.Context, url, dir string, log *slog.Logger) (*engine, err
 	return e, e.run(pool, log)
 }
 
-// createDatabase makes a database that goes away at the end.
+// createDatabase creates a database that is deleted at the end.
 func (e *engine) createDatabase(url string) (*pgxpool.Pool, error) {
 	admin, err := pgx.Connect(e.ctx, url)
 	if err != nil {
@@ -133,7 +133,7 @@ func (e *engine) buildLauncher(dir string, log *slog.Logger) (*local.Launcher, e
 	return l, nil
 }
 
-// taskServer takes reports for the engine.
+// taskServer receives reports for the engine.
 type taskServer struct {
 	flowforgev1connect.UnimplementedTaskServiceHandler
 	executions *execution.Service

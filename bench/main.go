@@ -72,8 +72,7 @@ func run(ctx context.Context, only, out string, repeat int) error {
 	return os.WriteFile(out, []byte(text+others(out)), 0o644)
 }
 
-// others is what the file of results has beside the table: sections of what is measured
-// otherwise.
+// others returns the sections of the results file that other programs write.
 func others(path string) string {
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -85,8 +84,8 @@ func others(path string) string {
 	return ""
 }
 
-// database returns the server that FLOWFORGE_DATABASE_URL names, or a private one
-// with the settings of the embedded default, durable as that is.
+// database returns the server at FLOWFORGE_DATABASE_URL, or a private one with the settings and
+// the durability of the embedded server.
 func database(ctx context.Context, dir string, log *slog.Logger) (url string, stop func(), err error) {
 	if url := os.Getenv("FLOWFORGE_DATABASE_URL"); url != "" {
 		return url, func() {}, nil

@@ -26,13 +26,13 @@ func (r result) rate() float64 { return float64(r.c.nodes) / r.total.Seconds() }
 
 func (r result) walPerNode() int64 { return r.wal / int64(r.c.nodes) }
 
-// String is one line for the terminal.
+// String returns one line for the terminal.
 func (r result) String() string {
 	return fmt.Sprintf("%-10s %10s  launch %9s  %9s/node  %8.0f nodes/s  %6d B/node", r.c.name,
 		r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate(), r.walPerNode())
 }
 
-// measure runs a case several times, after one run that warms up.
+// measure runs a case several times after a warm-up run.
 func (e *engine) measure(ctx context.Context, c benchCase, repeat int) (result, error) {
 	v, _, err := e.workflows.Register(e.ctx, []byte(c.document))
 	if err != nil {
@@ -78,7 +78,7 @@ func (e *engine) once(ctx context.Context, c benchCase, name string) (result, er
 			return r, ctx.Err()
 		case <-hints:
 		}
-		// The row alone: estimates of the rest are the page's affair.
+		// Read only the status. Get also calculates estimates, which only pages need.
 		if err := e.pool.QueryRow(e.ctx, "SELECT status FROM executions WHERE id = $1", x.ID).Scan(&x.Status); err != nil {
 			return r, err
 		}
@@ -95,13 +95,13 @@ func (e *engine) once(ctx context.Context, c benchCase, name string) (result, er
 	return r, nil
 }
 
-// written is how many bytes the server has written to its log of transactions.
+// written returns the number of bytes that the server has written to its write-ahead log.
 func (e *engine) written() (n int64, err error) {
 	err = e.pool.QueryRow(e.ctx, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").Scan(&n)
 	return n, err
 }
 
-// report writes the document.
+// report writes the results file.
 func report(results []result, at time.Time, load string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmark of the engine\n\nPages have theirs in `bench/pages/RESULTS.md`, pods in `bench/kube/RESULTS.md`, log lines in `bench/telemetry/RESULTS.md`, data channels in `bench/channels/RESULTS.md`.\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\nLoad of the machine when it began: %s.\n\n",
@@ -137,7 +137,7 @@ func ratios(results []result) string {
 	return b.String()
 }
 
-// machine names the processor.
+// machine returns the name of the CPU.
 func machine() string { return find("/proc/cpuinfo", "model name") }
 
 func memory() string {
@@ -152,7 +152,7 @@ func memory() string {
 	return fmt.Sprintf("%d GiB", kib>>20)
 }
 
-// load is the machine's load average of the last minutes.
+// load returns the recent load averages of the machine.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	fields := strings.Fields(string(data))

@@ -15,8 +15,8 @@ import (
 // packedBytes is the number of bytes to compress.
 const packedBytes = 256 << 20
 
-// packing measures the compressions of files that travel: of a table of figures as text,
-// and of random bytes, whose first megabyte shows that packing does not pay.
+// packing measures the compression of transferred files: of a text table of numbers, and of random
+// bytes, whose first megabyte shows that compression saves nothing.
 func packing() error {
 	fmt.Println("\n| bytes | compression | share that travels | packs | unpacks |\n|---|---|--:|--:|--:|")
 	for _, sample := range []struct {

@@ -56,7 +56,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// call sends body, unless it is nil, and decodes the answer into answer.
+// call sends body if it is not nil, and decodes the response into answer.
 func (s *server) call(ctx context.Context, method, path, mediaType string, body []byte, answer any) error {
 	req, err := http.NewRequestWithContext(ctx, method, s.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -133,7 +133,7 @@ type outcome struct {
 	moved, copied int64         // bytes
 }
 
-// measure runs the workflow once. seed makes its bytes new to the store.
+// measure runs the workflow once. seed makes its bytes unique, so that the store has none of them.
 func (s *server) measure(ctx context.Context, storage string, megabytes, seed int) (outcome, error) {
 	document := fmt.Sprintf(definition, storage, int64(megabytes)*1e6)
 	var registered, launched, ended struct {
@@ -173,7 +173,7 @@ func (s *server) measure(ctx context.Context, storage string, megabytes, seed in
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// cameBy returns the channel of the file.
+// cameBy returns the channel that transferred the file.
 func (s *server) cameBy(ctx context.Context, id string, o *outcome) error {
 	var edges struct {
 		Inputs []struct {

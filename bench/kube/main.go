@@ -3,9 +3,9 @@
 //
 //	make bench-kube, or FLOWFORGE_TEST_KUBECONFIG=… go run ./bench/kube
 //
-// Fake machines (kwok) end pods at once or hold them, so that what is measured is
-// FlowForge and the API server. The overhead of starting is measured on the real
-// kubelet, and left out when no real machine is in the cluster.
+// Simulated machines (kwok) end pods immediately or keep them running, so that the results show
+// the cost of FlowForge and of the API server. The start overhead is measured on the real
+// kubelet, and omitted if the cluster has no real machine.
 package main
 
 import (
@@ -95,7 +95,7 @@ func report(rows []string, before, arguments string) string {
 		before, load(), arguments, strings.Join(rows, "\n"))
 }
 
-// load is the machine's load averages.
+// load returns the machine's load averages.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

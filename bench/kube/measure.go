@@ -20,14 +20,14 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// throughput launches pods that end at once, as fast as the throttle allows, and
-// follows them until they have succeeded and the controller has removed them.
+// throughput launches pods that end immediately, as fast as the rate limit allows, and waits until
+// they have succeeded and the controller has removed them.
 func throughput(ctx context.Context, b *bench, o options) ([]string, error) {
 	b.control(ctx)
 	if err := b.follow(ctx); err != nil {
 		return nil, err
 	}
-	// They end as those do whose runner has told the server its result.
+	// They end like pods whose runner has reported its result to the server.
 	all := b.attempts(o.pods, kwok("message", `{"outcome":"succeeded","reported":true}`))
 	before, used, began := b.counter.total(), processors(), time.Now()
 	if err := b.startAll(ctx, all); err != nil {
@@ -71,7 +71,7 @@ func (b *bench) startAll(ctx context.Context, all []launcher.Attempt) error {
 	return <-errs
 }
 
-// memory measures what a controller and a client hold while pods are alive.
+// memory measures the memory of a controller and a client while pods are alive.
 func memory(ctx context.Context, b *bench, o options) ([]string, error) {
 	b.control(ctx)
 	empty := heap()
@@ -96,7 +96,7 @@ func memory(ctx context.Context, b *bench, o options) ([]string, error) {
 	}, nil
 }
 
-// heap is what is in use, in MiB.
+// heap returns the heap in use, in MiB.
 func heap() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -104,7 +104,7 @@ func heap() float64 {
 	return float64(m.HeapInuse) / (1 << 20)
 }
 
-// resident is the memory of this process, in MiB.
+// resident returns the resident memory of this process, in MiB.
 func resident() float64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -119,7 +119,7 @@ func resident() float64 {
 	return 0
 }
 
-// taskServer takes the reports of runners, and notes when each began.
+// taskServer receives the reports of runners and records when each started.
 type taskServer struct {
 	flowforgev1connect.UnimplementedTaskServiceHandler
 	mu      sync.Mutex
@@ -152,8 +152,8 @@ func (s *taskServer) at(times map[string]time.Time, task string) (time.Time, boo
 	return at, ok
 }
 
-// startOverhead starts one pod after the other on the real kubelet, and measures
-// until its runner has reported from inside the container.
+// startOverhead starts one pod after the other on the real kubelet, and measures the time until
+// its runner reports from inside the container.
 func startOverhead(ctx context.Context, b *bench, o options) ([]string, error) {
 	if _, err := b.api.CoreV1().Nodes().Get(ctx, "real-node-0", metav1.GetOptions{}); err != nil {
 		return []string{"| from READY to the container's first report, real kubelet | not measured: no real machine | ≤ 1 s p50 |"}, nil
@@ -184,8 +184,8 @@ func startOverhead(ctx context.Context, b *bench, o options) ([]string, error) {
 	return lines, nil
 }
 
-// startOneByOne returns how long n pods took to their first report and to their
-// result, both in order of length.
+// startOneByOne returns the times of n pods until their first report and until their result, each
+// in ascending order.
 func startOneByOne(ctx context.Context, b *bench, tasks *taskServer, n int, image string) (starts, whole []time.Duration, err error) {
 	for range n {
 		one := b.attempts(1, `{"nodeSelector":{"kubernetes.io/hostname":"real-node-0"}}`)

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// jiffy is the unit of processor times in /proc.
+// jiffy is the unit of CPU times in /proc.
 const jiffy = 10 * time.Millisecond
 
-// times are processor times by program: of the control plane, and of this process.
+// times are CPU times by program, of the control plane and of this process.
 type times map[string]time.Duration
 
-// processors reads what the control plane's programs on this machine have used so
-// far. It says what a pod costs however busy the machine is with other things.
+// processors reads the CPU times of the control plane's programs on this machine. They show the
+// cost of a pod independently of other load on the machine.
 func processors() times {
 	all := times{}
 	folders, err := filepath.Glob("/proc/[0-9]*")
@@ -44,7 +44,7 @@ func processors() times {
 	return all
 }
 
-// used is the processor time of one process.
+// used returns the CPU time of one process.
 func used(folder string) time.Duration {
 	stat, err := os.ReadFile(folder + "/stat")
 	if err != nil {
@@ -76,7 +76,7 @@ func (t times) since(before times) times {
 	return spent
 }
 
-// each says what one of n took, the most first.
+// each describes the CPU time per pod for n pods, highest first.
 func (t times) each(n int) string {
 	var sum time.Duration
 	programs := make([]string, 0, len(t))

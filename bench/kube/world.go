@@ -27,12 +27,13 @@ const (
 	tick     = 50 * time.Millisecond
 )
 
-// kwok are the pod fields that put pods on the fake machines; an annotation steers them.
+// kwok contains the pod fields that schedule pods on the simulated machines; an annotation
+// controls their behaviour.
 func kwok(annotation, value string) string {
 	return fmt.Sprintf(`{"nodeSelector":{"type":"kwok"},"tolerations":[{"key":"kwok.x-k8s.io/node","operator":"Exists"}],"annotations":{"test.flowforge.io/%s":%q}}`, annotation, value)
 }
 
-// counter counts the requests to the API that name pods and Secrets.
+// counter counts the API requests for pods and Secrets.
 type counter struct {
 	http.RoundTripper
 	mu     sync.Mutex
@@ -63,7 +64,7 @@ func (c *counter) total() int {
 	return n
 }
 
-// bench is an installation of its own in the cluster, with one project.
+// bench is a separate installation in the cluster, with one project.
 type bench struct {
 	config  kube.ControllerConfig
 	client  *kube.Client
@@ -107,8 +108,8 @@ func newBench(ctx context.Context, kubeconfig string, o options, log *slog.Logge
 	return b, kube.Prepare(b.config)(ctx, b.project)
 }
 
-// follow keeps which pods have succeeded, as the server knows it of its runners: by an
-// informer of its own that is neither throttled nor counted.
+// follow records which pods have succeeded, as the server learns it from its runners. It uses a
+// separate informer without a rate limit, whose requests are not counted.
 func (b *bench) follow(ctx context.Context) error {
 	rc, err := kube.RESTConfig(b.config.Config)
 	if err != nil {
@@ -128,7 +129,7 @@ func (b *bench) follow(ctx context.Context) error {
 	return err
 }
 
-// note takes what became of a pod.
+// note records the state of a pod.
 func (b *bench) note(obj any) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok || p.Status.Phase != corev1.PodSucceeded {
@@ -151,7 +152,7 @@ func (b *bench) control(ctx context.Context) {
 	})
 }
 
-// close removes everything that the bench made.
+// close removes everything that the benchmark created.
 func (b *bench) close() {
 	if b.stop != nil {
 		b.stop()
@@ -198,7 +199,7 @@ func (b *bench) counts() (placed, ended int) {
 	return len(b.placed), len(b.ended)
 }
 
-// attempts are small ones with the given pod fields.
+// attempts returns small attempts with the given pod fields.
 func (b *bench) attempts(n int, fields string) []launcher.Attempt {
 	all := make([]launcher.Attempt, n)
 	for i := range all {
@@ -213,7 +214,7 @@ func (b *bench) attempts(n int, fields string) []launcher.Attempt {
 	return all
 }
 
-// until looks again and again until done says so.
+// until repeats done until it returns true.
 func until(ctx context.Context, what string, done func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,6 +1,6 @@
-// Command pages measures how long the server takes for its pages while it holds
-// many executions. It starts the binary that `make build` makes on a private
-// database, launches a few executions, copies them in the table, and asks:
+// Command pages measures the response times of pages with many executions. It starts the binary
+// of `make build` on a private database, launches a few executions, copies them in the table, and
+// requests the pages:
 //
 //	go run ./bench/pages -executions 100000
 package main
@@ -89,7 +89,8 @@ func run(ctx context.Context, binary string, executions, requests int) (err erro
 	return nil
 }
 
-// fill copies the execution id until there are n of them, one a second into the past.
+// fill copies the execution id until there are n executions, each one second older than the
+// previous one.
 func fill(ctx context.Context, url, id string, n int) error {
 	pool, err := db.Open(ctx, url)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command quota measures how fast many schedulers reserve and release on one
-// database, every reservation checked and counted on all levels of its path, and
-// prints a table:
+// Command quota measures how fast many schedulers reserve and release on one database, and prints
+// a table. Every reservation is checked and counted at all levels of its path:
 //
 //	go run ./cmd/testenv go run ./bench/quota
 package main
@@ -37,7 +36,7 @@ func main() {
 	}
 }
 
-// bench is a tree of teams and a service that reserves in it.
+// bench is a tree of teams with a service that reserves capacity in it.
 type bench struct {
 	pool     *pgxpool.Pool
 	quotas   *quota.Service
@@ -63,7 +62,7 @@ func run(ctx context.Context, schedulers, teams int, length time.Duration) error
 	return nil
 }
 
-// open makes a database of its own on the server at address.
+// open creates a separate database on the server at address.
 func open(ctx context.Context, address string, teams int) (b *bench, drop func(), err error) {
 	admin, err := pgx.Connect(ctx, address)
 	if err != nil {
@@ -93,7 +92,7 @@ func open(ctx context.Context, address string, teams int) (b *bench, drop func()
 	return b, drop, b.fill(ctx, teams)
 }
 
-// fill makes the teams; every one may use a hundredth and borrow the rest.
+// fill creates the teams. Each may use a hundredth of the capacity and borrow the rest.
 func (b *bench) fill(ctx context.Context, teams int) error {
 	for i := range teams {
 		team, project := uuid.New(), uuid.New()
@@ -122,8 +121,8 @@ func (b *bench) fill(ctx context.Context, teams int) error {
 	return b.quotas.Prepare(ctx)
 }
 
-// measure lets schedulers reserve batch nodes in one transaction and give them
-// back in the next.
+// measure runs schedulers that reserve batch nodes in one transaction and release them in the
+// next.
 func (b *bench) measure(ctx context.Context, schedulers, batch int, length time.Duration) error {
 	var reserved, transactions atomic.Int64
 	var failure atomic.Pointer[error]

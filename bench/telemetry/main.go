@@ -148,7 +148,7 @@ func (b *bench) page(ctx context.Context, q telemetry.LogQuery) func() error {
 	}
 }
 
-// tail measures the time from an append to the line at a reader that follows.
+// tail measures the time from an append until a following reader receives the line.
 func (b *bench) tail(ctx context.Context) error {
 	const n = 1000
 	ctx, stop := context.WithCancel(ctx)
