@@ -984,8 +984,8 @@ func QuotaPreviewBlock(p QuotaPreview) templ.Component {
 	})
 }
 
-// quotaConfirm asks for confirmation when nodes are interrupted. It is part of the
-// consequences, so that other values need a new confirmation.
+// quotaConfirm renders the checkbox that confirms the interruption of nodes. It is part of the
+// preview, so that changed values need a new confirmation.
 func quotaConfirm(p QuotaPreview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
