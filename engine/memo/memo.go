@@ -32,10 +32,9 @@ type Part struct {
 // maxText is the maximum length of the text of a value, in characters.
 const maxText = 40
 
-// Of returns the parts of work with the fingerprint code on values. content gives the
-// hash of the bytes that a reference such as {"$artifact": id} stands for, so that
-// equal bytes are equal under any id; it returns false for an object that is no
-// reference.
+// Of returns the key parts of code, identified by its fingerprint, with the inputs values.
+// content returns the hash of the bytes behind a reference such as {"$artifact": id}, so that
+// equal bytes are equal under any ID. For an object that is not a reference, it returns false.
 func Of(code [sha256.Size]byte, version string, values map[string]any, content func(ref map[string]any) (string, bool)) Parts {
 	p := Parts{Code: hex.EncodeToString(code[:]), Version: version, Inputs: make(map[string]Part, len(values))}
 	for name, value := range values {

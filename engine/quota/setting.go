@@ -207,7 +207,7 @@ func weight(l fair.Limits) float64 {
 
 func personName(name string) string {
 	if name == "" {
-		return "Somebody"
+		return "Another user"
 	}
 	return name
 }

@@ -55,9 +55,10 @@ func (b *testBundle) atPoint(point string, do func() error) (result func() error
 	}
 }
 
-// Whoever brings bytes, or learns that they are there, while a sweep is at any point of
-// their removal, has them afterwards, or is told to bring them again.
-func TestBytesThatComeDuringTheirRemoval(t *testing.T) {
+// TestBytesThatAreUploadedDuringTheirRemoval uploads bytes at each point of a sweep that removes
+// them. Either the upload succeeds and the bytes exist afterwards, or it fails with Unavailable
+// and can be repeated.
+func TestBytesThatAreUploadedDuringTheirRemoval(t *testing.T) {
 	t.Parallel()
 	const text = "the same bytes"
 	points := []string{"blobs.marked", "blobs.forgetting", "blobs.forgotten", "store.held", "store.deleting", "store.deleted"}
@@ -95,9 +96,9 @@ func TestBytesThatComeDuringTheirRemoval(t *testing.T) {
 	}
 }
 
-// Whoever asks whether bytes are there, to name them without bringing them, is told the
-// truth.
-func TestBytesThatAreAskedForDuringTheirRemoval(t *testing.T) {
+// TestBytesThatAreLookedUpDuringTheirRemoval looks up bytes at each point of a sweep that removes
+// them. The answer must be correct, because a client that finds them does not upload them again.
+func TestBytesThatAreLookedUpDuringTheirRemoval(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"blobs.marked", "blobs.forgetting", "blobs.forgotten", "store.held"} {
 		t.Run(point, func(t *testing.T) {

@@ -354,9 +354,10 @@ func TestKeepIsForThoseWhoMayLaunch(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Forbidden))
 }
 
-// An artifact that is wanted until the end alone goes then, unless somebody uses it; one
-// that is never to go outlives its execution.
-func TestArtifactsGoWhenTheyAreToldTo(t *testing.T) {
+// TestArtifactsAreRemovedByTheirPolicy checks the policies of artifact garbage collection. An
+// artifact with "completion" is removed after the end of its execution, unless another execution
+// uses it. An artifact with "never" outlives its execution.
+func TestArtifactsAreRemovedByTheirPolicy(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil, nil)
 	p := auth.LocalProject

@@ -55,7 +55,7 @@ func TestWhatIsReadWhileItIsWritten(t *testing.T) {
 		{name: "many writers", maker: "foreach: {items: [1, 2]}", out: "storage: streaming", why: "make is not a single attempt"},
 		{name: "many readers", reader: "foreach: {items: [1, 2]}", out: "storage: streaming", why: "it is not a single attempt"},
 		{name: "pods together", maker: "resources: {pods: 2}", out: "storage: streaming", why: "make is not a single attempt"},
-		{name: "nobody asks", out: "storage: disk", why: "-"},
+		{name: "no streaming", out: "storage: disk", why: "-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

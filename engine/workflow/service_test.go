@@ -274,7 +274,7 @@ func TestAuthorisation(t *testing.T) {
 	}
 	for name, call := range calls {
 		if got := apperr.CodeOf(call(t.Context())); got != apperr.Unauthenticated {
-			t.Errorf("%s by nobody: %s", name, got)
+			t.Errorf("%s without a subject: %s", name, got)
 		}
 		if got := apperr.CodeOf(call(auth.WithSubject(t.Context(), auth.ForTask(auth.TaskScope{})))); got != apperr.Forbidden && got != apperr.NotFound {
 			t.Errorf("%s by a task: %s", name, got)

@@ -131,7 +131,7 @@ type ConfigMapKey struct {
 	Name    string
 	Key     string
 	Default *string // when the ConfigMap or the key does not exist; nil: an error
-	At      string  // where it stands in the document
+	At      string  // its path in the document
 }
 
 // The value of an input that is a file outside the store is an object with one of these
