@@ -295,7 +295,7 @@ func (s *Service) SignedOut(ctx context.Context, ended auth.Ended, back string) 
 	}
 	hint, err := s.cfg.Sealer.Open(purposeHint, ended.LogoutHint)
 	if err != nil {
-		hint = "" // sealed with another key: the provider asks for confirmation
+		hint = "" // encrypted with another key: without the hint, the provider requests a confirmation
 	}
 	address, ok = p.SignOutURL(hint, back)
 	return address, ok, nil
