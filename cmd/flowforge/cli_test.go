@@ -57,7 +57,7 @@ func serve(t *testing.T) *site {
 		kill := time.AfterFunc(20*time.Second, func() { _ = server.Process.Kill() })
 		defer kill.Stop()
 		if err := server.Wait(); err != nil {
-			t.Errorf("the server did not stop in good order: %v\n%s", err, log.String())
+			t.Errorf("the server did not shut down cleanly: %v\n%s", err, log.String())
 		}
 	})
 	address := regexp.MustCompile(`FlowForge is at (http://\S+)`)

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inTasks are the files that read what FlowForge itself gives to tasks.
+// inTasks are the files that read variables which FlowForge sets for tasks.
 var inTasks = []string{"task.go", "taskclient.go"}
 
 var variable = regexp.MustCompile(`^FLOWFORGE_[A-Z0-9_]*[A-Z0-9]$`)
 
-// readSettings are the variables that people set and this program reads.
+// readSettings returns the variables that users set and this program reads.
 func readSettings(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -48,9 +48,9 @@ func readSettings(t *testing.T) []string {
 	return slices.Compact(names)
 }
 
-// documented are the first cells of the tables of settings: each a list of what one of
-// its names may stand for. A name that begins with an underscore goes on where the first
-// one of its cell has an underscore, or ends.
+// documented returns the first cells of the tables of settings. Each cell is a list of the
+// possible full names of each of its names. A name that starts with an underscore is a suffix: it
+// replaces the part after an underscore of the first name in the cell, or is appended to it.
 func documented(t *testing.T, paths ...string) (names [][]string) {
 	t.Helper()
 	span := regexp.MustCompile("`([A-Z0-9_]+)`")
@@ -83,15 +83,16 @@ func documented(t *testing.T, paths ...string) (names [][]string) {
 	return names
 }
 
-// TestSettingsAreDocumented: the tables of settings name what is read, and nothing else.
+// TestSettingsAreDocumented checks that the tables of settings contain exactly the variables that
+// the program reads.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	read := readSettings(t)
 	require.Greater(t, len(read), 60)
 	tables := documented(t, "../../docs/settings.md", "../../docs/kubernetes.md")
-	told := slices.Concat(tables...)
+	named := slices.Concat(tables...)
 	for _, name := range read {
-		require.Contains(t, told, name, "no table of settings names it")
+		require.Contains(t, named, name, "no table of settings contains it")
 	}
 	elsewhere := []string{"FLOWFORGE_SECRET_NAME"} // a family, which package secret reads
 	for _, may := range tables {
