@@ -1,4 +1,4 @@
-"""A server that speaks the protocol over real HTTP and remembers what it was told."""
+"""A server that implements the protocol over real HTTP and records the requests it receives."""
 
 from __future__ import annotations
 

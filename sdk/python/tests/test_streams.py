@@ -54,7 +54,7 @@ def test_a_generator_is_written_as_it_goes(folders: Config) -> None:
 
 
 def test_items_come_through_a_pipe_one_by_one(folders: Config, tmp_path: Path) -> None:
-    """The writer goes on only when its item was read."""
+    """The writer continues only after the reader has read its item."""
     path = tmp_path / "rows"
     os.mkfifo(path)
     seen = [threading.Event() for _ in range(5)]
