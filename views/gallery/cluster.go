@@ -67,7 +67,7 @@ func cluster() views.Cluster {
 
 func clusterAway() views.Cluster {
 	m := cluster()
-	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not responded since 14:09:50.", Text: "Running tasks continue. New tasks start when it is back. Last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
+	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Running tasks continue. New tasks start when it is back. Last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
 	return m
 }
 
@@ -124,7 +124,7 @@ func nodePodWaiting(f views.Page) views.Node {
 	m.Attempts = m.Attempts[:1]
 	m.Pods = views.AttemptPods{Pods: []views.AttemptPod{{
 		Attempt: "1", State: "QUEUED", Facts: podFacts("none yet", "64 GiB"), Events: podEvents()[:1],
-		Waiting: "No machine of the cluster has enough free capacity: 0/6 nodes are available: 4 Insufficient nvidia.com/gpu.",
+		Waiting: "No machine of the cluster can run the pod: 0/6 nodes are available: 4 Insufficient nvidia.com/gpu.",
 	}}}
 	return m
 }

@@ -111,10 +111,10 @@ func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
 			Ready: true, Waits: true, Summary: "Would wait about 12 min", Link: "http://127.0.0.1:8080/workflows/digits.train/launch?input.workers=8",
 			Verdicts: []views.Verdict{
 				{Tone: "ok", Strong: "All values are valid.", Text: "9 inputs checked."},
-				{Tone: "wait", Strong: "Would wait about 12 min behind 3 jobs (GPU A100).", Text: "train: needs 8 GPUs A100, and team Vision has 4 of 12 left."},
+				{Tone: "wait", Strong: "Would wait about 12 min behind 3 jobs (GPU A100).", Text: "train: needs 8 GPUs A100, and team Vision has 4 left of 12."},
 			},
 			Choices: []views.Verdict{
-				{Tone: "ok", Strong: "H100:", Text: "Starts now."}, {Tone: "no", Strong: "L4:", Text: "Cannot run here: requests 8 GPUs L4; the limit of team Vision is 4."},
+				{Tone: "ok", Strong: "H100:", Text: "Starts now."}, {Tone: "no", Strong: "L4:", Text: "Cannot run here: needs 8 GPUs L4, the limit of team Vision is 4."},
 			},
 			Facts: []ui.Fact{
 				{Name: "Starts", Value: "≈ 14:24", Note: "14:18 to 14:40"}, {Name: "Ends", Value: "≈ 15:05"}, {Name: "Uses", Value: "5.4 GPU-hours"},

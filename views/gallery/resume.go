@@ -40,7 +40,7 @@ func resume(f views.Page) views.ResumePage {
 		},
 		Rooms: []views.Room{
 			{Operator: "*", Label: "All that run", DefinedCPU: "as defined", DefinedMemory: "as defined", DefinedGPUs: "as defined"},
-			{Operator: "train", Label: "train", CPU: "4000", DefinedCPU: "2", DefinedMemory: "4 GiB", DefinedGPUs: "1", Error: "Cannot run here: requests 4000 cores; this cluster has 64."},
+			{Operator: "train", Label: "train", CPU: "4000", DefinedCPU: "2", DefinedMemory: "4 GiB", DefinedGPUs: "1", Error: "Cannot run here: needs 4000 cores, the size of the cluster is 64 cores."},
 		},
 		MoreRooms: 3, RoomsOpen: true,
 		Preview: views.ResumePreview{

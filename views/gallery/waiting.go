@@ -39,7 +39,7 @@ func waitReasons() []waitReason {
 	return []waitReason{
 		{"quota", waitingForGPUs()},
 		{"gpu", views.WaitPanel{
-			Line: "Waits for GPU A100: needs 8 GPUs A100 on one machine, and no machine has more than 6 free.", Code: "GPU_UNAVAILABLE", Resource: "GPU A100",
+			Line: "Waits for 8 GPUs A100 on one machine: 14 are free, at most 6 of them together, and the operator does not set spread.", Code: "GPU_UNAVAILABLE", Resource: "GPU A100",
 			Stats: asked("8 GPUs A100", "6 GPUs A100", "Free in the cluster", "of 32 GPUs A100"), Actions: []ui.Action{limits},
 			Advice: "Wait: it starts automatically when enough GPUs are free. Requests of up to 6 GPUs A100 start now.",
 		}},
@@ -51,12 +51,12 @@ func waitReasons() []waitReason {
 		{"memory", views.WaitPanel{Line: "Waits for memory: needs 32 GiB, and the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: asked("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
 		{"pods", views.WaitPanel{Line: "Waits for pods: needs 1 pod, and the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: asked("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
 		{"share", views.WaitPanel{
-			Line: "Capacity is free, but 2 other nodes are ahead: their teams have used less of their shares.", Code: "BEHIND_IN_FAIR_SHARE",
+			Line: "It fits, but capacity is reserved for team Ranking, which has had less of its fair share than team Vision.", Code: "BEHIND_IN_FAIR_SHARE",
 			Stats: []views.WaitStat{{Name: "Position in the queue", Value: "3"}, {Name: "Starts", Value: "in less than a minute"}}, Order: waitOrder(), Score: waitScore(),
 			Advice: "Wait: teams that have used less of their share go first. The position improves with waiting time.", Actions: []ui.Action{limits},
 		}},
 		{"preempted", views.WaitPanel{
-			Line: "Preempted by work within the guarantee of team Ranking. It continues from its checkpoint when capacity is free.", Code: "PREEMPTED", Resource: "GPU A100",
+			Line: "Stopped because team Vision had borrowed 4 GPUs A100 from team Ranking, which needs its guarantee back. It restarts when capacity is available.", Code: "PREEMPTED", Resource: "GPU A100",
 			Stats: asked("4 GPUs A100", "0 GPUs A100", "Free to team Vision", "of 12 GPUs A100"), Actions: []ui.Action{limits},
 			Advice: "Wait: it continues automatically from its last checkpoint when capacity is free.",
 		}},
@@ -66,7 +66,7 @@ func waitReasons() []waitReason {
 			Advice: "Wait until an execution of project digits ends, or cancel one that is not needed.",
 		}},
 		{"storage", views.WaitPanel{
-			Line: "Project digits uses 101.2 GiB of its 100 GiB of storage: nothing new starts until storage is free.", Code: "STORAGE_LIMIT", Resource: "storage",
+			Line: "Waits for storage: project digits has used 101.2 GiB of 100 GiB. It starts when artifacts are deleted or the limit is raised.", Code: "STORAGE_LIMIT", Resource: "storage",
 			Advice: "Ask an administrator of project digits for more storage.", Actions: []ui.Action{limits, {Name: "Artifacts", URL: "#", Icon: "box"}},
 		}},
 	}
@@ -75,7 +75,7 @@ func waitReasons() []waitReason {
 // waitingForGPUs is a panel with all parts.
 func waitingForGPUs() views.WaitPanel {
 	return views.WaitPanel{
-		Line:     "Waits for GPU A100: needs 8 GPUs A100, and team Vision has 4 of 12 left (8 guaranteed, 4 borrowed).",
+		Line:     "Waits for GPU A100: needs 8 GPUs A100, and team Vision has 4 left of 12 (8 of its own, 4 borrowed).",
 		Code:     "QUOTA_EXCEEDED",
 		Resource: "GPU A100",
 		Stats: []views.WaitStat{
@@ -92,7 +92,7 @@ func waitingForGPUs() views.WaitPanel {
 		Order: waitOrder(), OrderNote: "Work within its guarantee first, then the lowest share, then priority and age. Work within a guarantee is never interrupted.", QueueURL: "#",
 		Score: waitScore(),
 		Decisions: []views.EventRow{
-			{Icon: "READY", Text: "train_decoder is waiting: needs 8 GPUs A100, and team Vision has 4 of 12 left.", At: clock().Exactly(ago(time.Minute))},
+			{Icon: "READY", Text: "train_decoder is waiting: needs 8 GPUs A100, and team Vision has 4 left of 12.", At: clock().Exactly(ago(time.Minute))},
 			{Icon: "READY", Text: "train_decoder is ready", At: clock().Exactly(ago(209 * time.Second))},
 		},
 	}
@@ -148,13 +148,13 @@ func clusterWaits() views.ClusterWaits {
 	block := views.ClusterWaits{More: "12 more nodes wait in the cluster, for a shorter time."}
 	for _, why := range []struct{ code, text, asks string }{
 		{
-			"UNSCHEDULABLE", "The cluster cannot schedule the pod: 0/5 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 4 Insufficient nvidia.com/gpu. " +
-				"preemption: 0/5 nodes are available: 1 Preemption is not helpful for scheduling, 4 No preemption victims found for incoming pod.", "8 GPUs A100, 16 cores, 64 GiB, 2 pods",
+			"UNSCHEDULABLE", "No machine of the cluster can run the pod: 0/5 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, " +
+				"4 Insufficient nvidia.com/gpu.", "8 GPUs A100, 16 cores, 64 GiB, 2 pods",
 		},
-		{"GANG", "The pod waits until all pods of its attempt can be scheduled.", "32 GPUs H100, 128 cores, 1 TiB, 8 pods"},
+		{"GANG", "The pod is held until all pods of its attempt can be scheduled.", "32 GPUs H100, 128 cores, 1 TiB, 8 pods"},
 		{"IMAGE_PULL", "The image registry.example/vision/train:2026-11-20 cannot be pulled: ErrImagePull: manifest unknown", "4 cores, 16 GiB, 1 pod"},
-		{"CLUSTER_AWAY", "The cluster's API server is not responding. The pod is created when it responds again.", "1 core, 2 GiB, 1 pod"},
-		{"RESIDENT_QUEUE", "Next in the queue of a warm pod.", "1 core, 2 GiB, 1 pod"},
+		{"CLUSTER_AWAY", "The cluster's API does not answer: dial tcp 10.0.0.1:6443: connect: connection refused", "1 core, 2 GiB, 1 pod"},
+		{"RESIDENT_QUEUE", "Waiting for a free warm pod.", "1 core, 2 GiB, 1 pod"},
 		{"POD_STARTING", "The init container \"fetch\" is running.", "1 core, 2 GiB, 1 pod"},
 	} {
 		block.Rows = append(block.Rows, views.ClusterWaitLine{
