@@ -64,7 +64,7 @@ func TestExecutionsGoWhenTheirTimeIsOver(t *testing.T) {
 		require.Equal(t, http.StatusOK, status)
 	}
 	visit(t, page, "/admin/storage")
-	holds(t, page.GetByRole("row").Filter(playwright.LocatorFilterOptions{HasText: "Sweep"}).First(), "1")
+	holds(t, page.GetByRole("row").Filter(playwright.LocatorFilterOptions{HasText: "Cleanup"}).First(), "1")
 	picture(t, page, "storage")
 }
 

@@ -215,6 +215,6 @@ func TestAPIKeys(t *testing.T) {
 	require.Equal(t, http.StatusOK, call())
 	visit(t, page, "/account/keys")
 	click(t, button(page, "Revoke stories"))
-	visible(t, page.GetByText("The key is revoked."))
+	visible(t, page.GetByText("The key was revoked."))
 	require.Equal(t, http.StatusUnauthorized, call())
 }

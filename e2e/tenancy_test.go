@@ -36,7 +36,7 @@ func TestAdministratorBuildsATree(t *testing.T) {
 			click(t, page.Locator("#groups summary"))
 			group := page.Locator("#groups")
 			fill(t, group.GetByRole("textbox", playwright.LocatorGetByRoleOptions{Name: "Group"}), "ml-vision")
-			click(t, group.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Invite the group"}))
+			click(t, group.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Add group"}))
 			holds(t, page.Locator("#groups table"), "ml-vision")
 			if !o.noScript {
 				audit(t, page)
@@ -45,7 +45,7 @@ func TestAdministratorBuildsATree(t *testing.T) {
 
 			click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Changes"}))
 			log := page.Locator(".audit-list")
-			holds(t, log, "invited a group to "+team)
+			holds(t, log, "added a group to "+team)
 			holds(t, log, "created "+team)
 			click(t, log.Locator("summary").First())
 			visible(t, log.Locator("ins").First())

@@ -52,13 +52,13 @@ func TestClusterPage(t *testing.T) {
 	keep(state)
 	page := admin.get(t, "/admin/cluster")
 	page.says(t, http.StatusOK, "Frankfurt", "Kubernetes v1.36.3", "gpu-1", "A100", "The kubelet is silent.", "ff-digits", "exceeded quota")
-	require.NotContains(t, page.body, "does not answer")
+	require.NotContains(t, page.body, "not responding")
 
 	state.Answers, state.Error, state.Since = false, "connection refused", time.Now().Add(-time.Minute)
 	keep(state)
-	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "API server has not answered since", "connection refused", "gpu-1")
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "API server has not responded since", "connection refused", "gpu-1")
 
 	_, err = b.pool.Exec(b.ctx, "UPDATE cluster_snapshots SET seen_at = now() - interval '10 minutes'")
 	require.NoError(t, err)
-	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "This is how the cluster stood at", "No server with the role launcher has told of it since.")
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "This is the state of the cluster at", "No server with the role launcher has updated it since.")
 }

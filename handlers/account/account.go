@@ -64,7 +64,7 @@ func (h *Pages) accountFacts(me identity.Profile) []ui.Fact {
 func accountRoles(me identity.Profile, provider func(string) string) []views.AccountRole {
 	var roles []views.AccountRole
 	if me.Subject.Role == auth.RoleAdmin {
-		roles = append(roles, views.AccountRole{Role: "Administrator", Where: "the whole installation", About: "Everything, everywhere."})
+		roles = append(roles, views.AccountRole{Role: "Administrator", Where: "the whole installation", About: "Full access to all tenants."})
 	}
 	for _, role := range me.Roles {
 		v := views.AccountRole{Role: role.Role, Where: strings.Join(role.Path, " › ")}
@@ -86,7 +86,7 @@ func accountRoles(me identity.Profile, provider func(string) string) []views.Acc
 // sessionLimits says when sessions end by themselves.
 func (h *Pages) sessionLimits() string {
 	limits := h.Sessions.Limits()
-	return "A session ends by itself after " + inWords(limits.Idle) + " without a request, and " + inWords(limits.Absolute) + " after sign-in at the latest."
+	return "Sessions expire after " + inWords(limits.Idle) + " of inactivity, and at the latest " + inWords(limits.Absolute) + " after sign-in."
 }
 
 // inWords is a length of time as a setting has it: "12 hours", "30 days".

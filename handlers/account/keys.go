@@ -50,7 +50,7 @@ func (h *Pages) renderKeys(w http.ResponseWriter, r *http.Request, status int, i
 		m.Page.Title = "Error: " + m.Page.Title
 	}
 	if r.URL.Query().Get("done") == "revoked" {
-		m.Done = "The key is revoked. Whatever used it is refused from now on."
+		m.Done = "The key was revoked. Requests that use it are rejected."
 	}
 	subject, _ := auth.SubjectOf(r.Context())
 	clock := h.Page.Clock(r)
@@ -157,13 +157,13 @@ func (in keyInput) request() (identity.KeyRequest, error) {
 		}
 		parsed, err := uuid.Parse(id.text)
 		if err != nil {
-			fields = append(fields, apperr.Field{Path: id.field, Message: "Choose one of the list."})
+			fields = append(fields, apperr.Field{Path: id.field, Message: "Choose an option from the list."})
 		}
 		*id.into = parsed
 	}
 	days, err := strconv.Atoi(in.days)
 	if err != nil || days < 0 || days > 5*365 {
-		fields = append(fields, apperr.Field{Path: "expires_in_days", Message: "Choose one of the list."})
+		fields = append(fields, apperr.Field{Path: "expires_in_days", Message: "Choose an option from the list."})
 	}
 	request.ExpiresIn = time.Duration(days) * 24 * time.Hour
 	return request, apperr.InvalidFields("The key cannot be created.", fields)

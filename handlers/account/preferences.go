@@ -74,7 +74,7 @@ const projectsShown = 50
 func setPreference(w http.ResponseWriter, r *http.Request, name string, allowed ...string) error {
 	value := r.PostFormValue(name)
 	if !slices.Contains(allowed, value) {
-		return apperr.New(apperr.Invalid, "%q is not a choice of %s.", value, name)
+		return apperr.New(apperr.Invalid, "%q is not a valid value of %s.", value, name)
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // a preference, not a secret: scripts set it too
 		Name: name, Value: value, Path: "/", MaxAge: int(preferenceAge.Seconds()), SameSite: http.SameSiteLaxMode,

@@ -79,19 +79,19 @@ func (f openForm) problems() *views.AdminProblems {
 // alone.
 func done(r *http.Request) *views.AdminNotice {
 	said := map[string][2]string{
-		"created":  {"Created.", "It stands in the tree now."},
+		"created":  {"Created.", "It appears in the tree."},
 		"saved":    {"Saved.", ""},
-		"archived": {"Archived.", "What it holds stays legible, and nothing new happens in it."},
+		"archived": {"Archived.", "Its data stays readable, and nothing new can be launched."},
 		"restored": {"Restored.", "It is in use again."},
-		"added":    {"Given.", "The role holds from now on."},
-		"changed":  {"Changed.", "The new role holds from now on."},
-		"removed":  {"Removed.", "The role is gone."},
-		"invited":  {"Invited.", "People of the group have the role from their next sign-in on."},
-		"made":     {"The service account is made.", "Make a key for it on the page of API keys."},
-		"disabled": {"Disabled.", "Sessions are ended, and keys are refused."},
+		"added":    {"Role assigned.", "It applies immediately."},
+		"changed":  {"Role changed.", "It applies immediately."},
+		"removed":  {"Role removed.", "It no longer applies."},
+		"invited":  {"Group added.", "Its members get the role at their next sign-in."},
+		"made":     {"Service account created.", "Create a key for it on the API keys page."},
+		"disabled": {"Disabled.", "All sessions have ended, and keys are rejected."},
 		"enabled":  {"Enabled.", ""},
-		"promoted": {"Made an administrator of the installation.", "They sign in again."},
-		"demoted":  {"No longer an administrator of the installation.", "They sign in again."},
+		"promoted": {"The user is now an administrator of the installation.", "The user must sign in again."},
+		"demoted":  {"The user is no longer an administrator of the installation.", "The user must sign in again."},
 	}[r.URL.Query().Get("did")]
 	if said[0] == "" {
 		return nil

@@ -31,7 +31,7 @@ func auditFilter(q url.Values, zone *time.Location) (audit.Filter, error) {
 		}
 		t, err := time.ParseInLocation(time.DateOnly, q.Get(name), zone)
 		if err != nil {
-			fields = append(fields, apperr.Field{Path: name, Message: "Enter a day as 2026-11-21."})
+			fields = append(fields, apperr.Field{Path: name, Message: "Enter the day as 2026-11-21."})
 		}
 		if last {
 			t = t.AddDate(0, 0, 1)
@@ -46,7 +46,7 @@ func auditFilter(q url.Values, zone *time.Location) (audit.Filter, error) {
 		}
 		f.TenantID = id
 	}
-	return f, apperr.InvalidFields("Days are written as 2026-11-21, and a tenant is chosen from the list.", fields)
+	return f, apperr.InvalidFields("Enter days as 2026-11-21, and choose a tenant from the list.", fields)
 }
 
 // auditLog shows the audit log.

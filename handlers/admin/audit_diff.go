@@ -34,7 +34,7 @@ func auditDiff(before, after json.RawMessage) []views.AuditDiff {
 			continue
 		}
 		if len(diff) == maxDiffRows {
-			return append(diff, views.AuditDiff{Name: "…", New: "More is in the export."})
+			return append(diff, views.AuditDiff{Name: "…", New: "The export contains all values."})
 		}
 		diff = append(diff, views.AuditDiff{Name: strings.ReplaceAll(name, "_", " "), Old: ui.Short(from[name], 500), New: ui.Short(to[name], 500)})
 	}

@@ -7,11 +7,11 @@ import (
 // actionText says what an action did to the object that is named behind it.
 func actionText(action string) string {
 	special := map[string]string{
-		"member.add": "gave a role in", "member.change": "changed a role in", "member.remove": "took a role away in",
-		"group.invite": "invited a group to", "group.remove": "took a role from a group in",
-		"quota.update": "changed the limits of", "user.make_admin": "made an administrator of", "user.remove_admin": "ended the administration by",
+		"member.add": "added a member to", "member.change": "changed a role in", "member.remove": "removed a member from",
+		"group.invite": "added a group to", "group.remove": "removed a group from",
+		"quota.update": "changed the limits of", "user.make_admin": "granted administrator rights to", "user.remove_admin": "revoked administrator rights of",
 		"session.begin": "signed in", "session.end": "signed out", "session.end_all": "signed out everywhere", "login_link.create": "issued a login link",
-		"execution.keep": "kept", "execution.release": "kept no longer", "execution.expire": "removed after its time",
+		"execution.keep": "kept", "execution.release": "stopped keeping", "execution.expire": "removed the expired",
 		"catalogue.register": "registered", "workflow.register": "registered a version of",
 	}
 	if words, ok := special[action]; ok {
@@ -24,9 +24,9 @@ func actionText(action string) string {
 	past := map[string]string{
 		"create": "created", "update": "changed", "archive": "archived", "unarchive": "restored", "restore": "restored", "delete": "deleted",
 		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "disable": "disabled",
-		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "began",
+		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "started",
 		"pause": "paused", "unpause": "continued", "hold": "held", "release": "released", "skip": "skipped", "succeed": "marked as succeeded",
-		"retry": "retried", "reset": "reset", "requeue": "had delivered again", "requeued": "let run again", "put_away": "dismissed", "approve": "approved", "reject": "rejected",
+		"retry": "retried", "reset": "reset", "requeue": "redelivered", "requeued": "reran", "put_away": "dismissed", "approve": "approved", "reject": "rejected",
 	}
 	if words, ok := past[verb]; ok {
 		return words

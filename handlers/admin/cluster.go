@@ -90,8 +90,8 @@ func (h *Pages) clusterLive(ctx context.Context, clock ui.Clock) (views.Cluster,
 func (h *Pages) clusterOf(clock ui.Clock, view execution.ClusterView) views.Cluster {
 	m := views.Cluster{Pooled: true}
 	if view.SeenAt.IsZero() {
-		m.Lead = "Nothing was read yet"
-		m.Notice = &views.AdminNotice{Kind: "warn", Strong: "No launcher has read the cluster yet.", Text: "A server with the role launcher does, within seconds of its start."}
+		m.Lead = "Not read yet"
+		m.Notice = &views.AdminNotice{Kind: "warn", Strong: "No launcher has read the cluster yet.", Text: "A server with the role launcher reads it within seconds of its start."}
 		return m
 	}
 	state := view.State
@@ -107,7 +107,7 @@ func (h *Pages) clusterOf(clock ui.Clock, view execution.ClusterView) views.Clus
 		m.Machines = append(m.Machines, machineLine(x))
 	}
 	if more := len(state.Machines) - machinesShown; more > 0 {
-		m.MachinesMore = fmt.Sprintf("%s more machines, all ready or below these in trouble.", ui.Number(int64(more)))
+		m.MachinesMore = fmt.Sprintf("%s more machines are not listed. Machines with problems are listed first.", ui.Number(int64(more)))
 	}
 	h.addNamespaces(&m, state.Namespaces)
 	return m
@@ -124,23 +124,23 @@ func kubernetesVersion(version string) string {
 func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time) *views.AdminNotice {
 	if age := clock.Now.Sub(seen); age > clusterStale {
 		return &views.AdminNotice{
-			Kind: "warn", Strong: "This is how the cluster stood at " + clock.Exactly(seen).Text + ".",
-			Text: "No server with the role launcher has told of it since. Tasks go on; what becomes of their pods is not noticed until one does.",
+			Kind: "warn", Strong: "This is the state of the cluster at " + clock.Exactly(seen).Text + ".",
+			Text: "No server with the role launcher has updated it since. Running tasks continue. Changes to their pods are detected when a launcher is back.",
 		}
 	}
 	if state.Answers {
 		return nil
 	}
-	n := &views.AdminNotice{Kind: "error", Strong: "The cluster's API server does not answer.", Text: "Tasks go on, nothing fails, and nothing new starts until it is back."}
+	n := &views.AdminNotice{Kind: "error", Strong: "The cluster's API server is not responding.", Text: "Running tasks continue. New tasks start when it is back."}
 	if !state.Since.IsZero() {
-		n.Strong = "The cluster's API server has not answered since " + clock.Exactly(state.Since).Text + "."
+		n.Strong = "The cluster's API server has not responded since " + clock.Exactly(state.Since).Text + "."
 	}
 	if state.Error != "" {
 		said := state.Error
 		if _, rest, ok := strings.Cut(said, " UTC: "); ok { // since when, the notice says in the reader's zone
 			said = rest
 		}
-		n.Text += " The last error: " + said
+		n.Text += " Last error: " + said
 	}
 	return n
 }
@@ -163,7 +163,7 @@ func clusterFigures(state execution.ClusterState) []views.QuotaFigure {
 			used[g.Type] += g.Used
 		}
 	}
-	figures := []views.QuotaFigure{{Name: "Machines that take work", Value: ui.Number(int64(ready)), Note: "of " + ui.Number(int64(len(state.Machines)))}}
+	figures := []views.QuotaFigure{{Name: "Schedulable machines", Value: ui.Number(int64(ready)), Note: "of " + ui.Number(int64(len(state.Machines)))}}
 	for _, kind := range slices.Sorted(maps.Keys(used)) {
 		figures = append(figures, views.QuotaFigure{Name: gpuName(kind) + " allocated", Value: ui.Number(used[kind]), Note: "of " + ui.Number(total[kind])})
 	}
@@ -211,7 +211,7 @@ func machineLine(x execution.MachineState) views.ClusterMachine {
 		m.State, m.Mark = "Not ready", "FAILED"
 	case 1:
 		m.State, m.Mark = "Cordoned", "PAUSED"
-		m.Message = cmp.Or(m.Message, "Nothing new is placed on it.")
+		m.Message = cmp.Or(m.Message, "No new pods are scheduled on it.")
 	}
 	for _, g := range x.GPUs {
 		m.GPUs = append(m.GPUs, meter(cmp.Or(g.Type, "any type"), g.Used, g.Total, ui.Unit{}))
@@ -241,22 +241,22 @@ func (h *Pages) addNamespaces(m *views.Cluster, namespaces []execution.Namespace
 	for _, n := range namespaces[:min(len(namespaces), namespacesShown)] {
 		line := views.ClusterNamespace{Project: names[n.ProjectID], Namespace: n.Namespace, Phase: n.Phase, Problem: n.Error, Pods: ui.Number(int64(n.Pods))}
 		if line.Project == "" {
-			line.Project = "of a project that is gone"
+			line.Project = "deleted project"
 		} else {
 			line.URL = views.AdminNodeURL(n.ProjectID)
 		}
 		m.Namespaces = append(m.Namespaces, line)
 	}
 	if more := len(namespaces) - namespacesShown; more > 0 {
-		m.NamespacesMore = ui.Number(int64(more)) + " more namespaces."
+		m.NamespacesMore = ui.Number(int64(more)) + " more namespaces are not listed."
 	}
 }
 
 // leaseLines say who leads; the words of the roles are those of the settings.
 func leaseLines(clock ui.Clock, leases []execution.Lease) []views.ClusterLease {
 	does := map[string][2]string{
-		"scheduler": {"Scheduler", "drives executions and shares out what there is"},
-		"launcher":  {"Launcher", "watches pods, keeps namespaces and quotas"},
+		"scheduler": {"Scheduler", "drives executions and allocates resources"},
+		"launcher":  {"Launcher", "watches pods and manages namespaces and quotas"},
 	}
 	var lines []views.ClusterLease
 	for _, l := range leases {
@@ -265,7 +265,7 @@ func leaseLines(clock ui.Clock, leases []execution.Lease) []views.ClusterLease {
 			Name: cmp.Or(words[0], l.Name), Does: words[1], Holder: l.Holder, Term: ui.Number(l.Term), Address: l.Address, Renewed: "held",
 		}
 		if !l.Held {
-			line.Expired, line.Renewed = true, "ran out "+ui.Duration(clock.Now.Sub(l.ExpiresAt).Truncate(time.Second))+" ago"
+			line.Expired, line.Renewed = true, "expired "+ui.Duration(clock.Now.Sub(l.ExpiresAt).Truncate(time.Second))+" ago"
 		}
 		lines = append(lines, line)
 	}
@@ -280,7 +280,7 @@ func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
 	}
 	capacity := h.Quotas.Capacity()
 	m := views.Cluster{
-		Notice: &views.AdminNotice{Strong: "Tasks run as processes of the server's machine.", Text: "With FLOWFORGE_LAUNCHER=kube they run as pods of a cluster: docs/kubernetes.md says how."},
+		Notice: &views.AdminNotice{Strong: "Tasks run as processes on the server's machine.", Text: "To run them as pods of a cluster, set FLOWFORGE_LAUNCHER=kube."},
 	}
 	x := execution.MachineState{Name: "this machine", Ready: true, CPUMillis: int64(capacity.CPUMillis), MemoryMiB: int64(capacity.MemoryMiB)}
 	if host, err := os.Hostname(); err == nil {
@@ -304,6 +304,6 @@ func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
 	line := machineLine(x)
 	m.Machines = []views.ClusterMachine{line}
 	m.Figures = clusterFigures(execution.ClusterState{Machines: []execution.MachineState{x}})[1:]
-	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Tasks at a time", Value: ui.Number(used(fair.Pods)), Note: "of " + ui.Number(int64(capacity.Pods))})
+	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Concurrent tasks", Value: ui.Number(used(fair.Pods)), Note: "of " + ui.Number(int64(capacity.Pods))})
 	return m, nil
 }

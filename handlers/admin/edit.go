@@ -20,7 +20,7 @@ func (h *Pages) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	parent, err := uuid.Parse(form.id)
 	if err != nil {
-		return apperr.New(apperr.NotFound, "There is no such place in the tree.")
+		return apperr.New(apperr.NotFound, "The parent of the new entry does not exist.")
 	}
 	n, err := h.Tenancy.Create(r.Context(), tenancy.NewNode{
 		ParentID: parent, Kind: tenancy.Kind(form.values.Get("kind")), Name: form.values.Get("name"),

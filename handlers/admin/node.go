@@ -97,7 +97,7 @@ func nodeCrumbs(steps []tenancy.Step) []views.Crumb {
 
 func nodeFacts(clock ui.Clock, n tenancy.Node) []ui.Fact {
 	made := clock.Moment(n.CreatedAt)
-	facts := []ui.Fact{{Name: "Made", Moment: &made}}
+	facts := []ui.Fact{{Name: "Created", Moment: &made}}
 	if n.ArchivedAt != nil {
 		at := clock.Moment(*n.ArchivedAt)
 		facts = append(facts, ui.Fact{Name: "Archived", Moment: &at})
@@ -186,12 +186,12 @@ func (h *Pages) fillMembers(r *http.Request, m *views.AdminNode, n tenancy.Node,
 		return nil
 	}
 	m.MemberForm = &views.AdminForm{
-		ID: "member", Label: "Give somebody a role", Action: base + "/members",
+		ID: "member", Label: "Add a member", Action: base + "/members",
 		Fields: []views.AdminField{
-			open.field("member", views.AdminField{Name: "email", Label: "E-mail address", Help: "Of somebody who has signed in once.", Email: true}, ""),
-			open.field("member", views.AdminField{Name: "role", Label: "Role", Help: "Good here and for everything in it.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
+			open.field("member", views.AdminField{Name: "email", Label: "E-mail address", Help: "The user must have signed in once.", Email: true}, ""),
+			open.field("member", views.AdminField{Name: "role", Label: "Role", Help: "Applies here and to everything below.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
 		},
-		Buttons: []views.AdminButton{{Text: "Give the role", Primary: true}},
+		Buttons: []views.AdminButton{{Text: "Add member", Primary: true}},
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func memberForm(base string, open openForm, x tenancy.Member, roles []auth.Grant
 	return &views.AdminForm{
 		ID: "change", Label: "Change the role of " + x.Name, Action: address, CancelURL: base + "#members",
 		Fields: []views.AdminField{
-			open.field("change", views.AdminField{Name: "role", Label: "Role of " + x.Name, Help: "The new role holds from the next request on.", Options: roleOptions(roles, x.Role)}, x.Role),
+			open.field("change", views.AdminField{Name: "role", Label: "Role of " + x.Name, Help: "The new role applies from the next request.", Options: roleOptions(roles, x.Role)}, x.Role),
 		},
 		Buttons: []views.AdminButton{{Text: "Save", Primary: true}, {Text: "Remove " + x.Name, URL: address + "/remove", Danger: true}},
 	}
@@ -228,13 +228,13 @@ func (h *Pages) fillGroups(r *http.Request, m *views.AdminNode, n tenancy.Node, 
 	}
 	provider := views.AdminField{Name: "provider", Label: "Sign-in provider", Help: "Its id in the configuration.", List: h.providers()}
 	m.GroupForm = &views.AdminForm{
-		ID: "group", Label: "Invite a group", Action: base + "/groups",
+		ID: "group", Label: "Add a group", Action: base + "/groups",
 		Fields: []views.AdminField{
 			open.field("group", provider, cmp.Or(append(h.providers(), "sso")...)),
-			open.field("group", views.AdminField{Name: "group", Label: "Group", Help: "Its name as the provider tells it, letter by letter."}, ""),
-			open.field("group", views.AdminField{Name: "role", Label: "Role", Help: "Good here and for everything in it.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
+			open.field("group", views.AdminField{Name: "group", Label: "Group", Help: "Its exact name at the provider."}, ""),
+			open.field("group", views.AdminField{Name: "role", Label: "Role", Help: "Applies here and to everything below.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
 		},
-		Buttons: []views.AdminButton{{Text: "Invite the group", Primary: true}},
+		Buttons: []views.AdminButton{{Text: "Add group", Primary: true}},
 	}
 	return nil
 }
@@ -264,13 +264,13 @@ func (h *Pages) fillAccounts(r *http.Request, m *views.AdminNode, n tenancy.Node
 		return nil
 	}
 	m.AccountForm = &views.AdminForm{
-		ID: "new-account", Label: "Make a service account", Action: base + "/accounts",
+		ID: "new-account", Label: "Create a service account", Action: base + "/accounts",
 		Hidden: []ui.Option{{Name: "key", Value: open.value("key", uuid.NewString())}},
 		Fields: []views.AdminField{
 			open.field("account", views.AdminField{Name: "name", Label: "Name", Help: "Such as ci or nightly-evaluation."}, ""),
-			open.field("account", views.AdminField{Name: "role", Label: "Role", Help: "What its keys may do in this project.", Options: roleOptions(roles, auth.ProjectDev)}, auth.ProjectDev),
+			open.field("account", views.AdminField{Name: "role", Label: "Role", Help: "The permissions of its keys in this project.", Options: roleOptions(roles, auth.ProjectDev)}, auth.ProjectDev),
 		},
-		Buttons: []views.AdminButton{{Text: "Make the service account", Primary: true}},
+		Buttons: []views.AdminButton{{Text: "Create service account", Primary: true}},
 	}
 	return nil
 }

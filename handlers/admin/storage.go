@@ -24,7 +24,7 @@ func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
 		Page: h.Page.Base(r, "Storage", views.SectionAdmin), Tabs: h.tabs(r, views.SectionSweeps, false), Rule: h.Retention.RuleText(),
 	}
 	if r.URL.Query().Get("did") == "busy" {
-		page.Notice = &views.AdminNotice{Kind: "info", Strong: "A sweep is under way.", Text: "Look again when it has ended."}
+		page.Notice = &views.AdminNotice{Kind: "info", Strong: "A cleanup is already running.", Text: "Try again when it has finished."}
 	}
 	for _, report := range reports {
 		row := sweepRow(clock, report)
@@ -41,11 +41,11 @@ func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
 
 func sweepRow(clock ui.Clock, r retention.Report) views.Sweep {
 	row := views.Sweep{
-		Began: clock.Moment(r.BeganAt), Kind: "Sweep", Executions: ui.Number(r.Executions), Removes: ui.Plural(int(r.Executions), "execution", "executions"), Artifacts: ui.Number(r.Artifacts),
+		Began: clock.Moment(r.BeganAt), Kind: "Cleanup", Executions: ui.Number(r.Executions), Removes: ui.Plural(int(r.Executions), "execution", "executions"), Artifacts: ui.Number(r.Artifacts),
 		Released: ui.Bytes(r.ProjectBytes), Freed: ui.Bytes(r.Bytes), Error: r.Error,
 	}
 	if r.DryRun {
-		row.Kind, row.Artifacts = "Look ahead", "–"
+		row.Kind, row.Artifacts = "Preview", "–"
 	}
 	if r.EndedAt != nil {
 		row.Took = ui.Duration(r.EndedAt.Sub(r.BeganAt))
@@ -57,7 +57,7 @@ func sweepRow(clock ui.Clock, r retention.Report) views.Sweep {
 // a page that takes minutes to answer helps nobody.
 func (h *Pages) beginSweep(w http.ResponseWriter, r *http.Request) error {
 	if r.PostFormValue("dry_run") != "1" {
-		return apperr.New(apperr.Invalid, "Sweeps that remove come by themselves, or by %s.", "flowforge gc")
+		return apperr.New(apperr.Invalid, "Cleanup runs automatically. To start it now, use %s.", "flowforge gc")
 	}
 	to := views.SweepsURL()
 	_, err := h.Retention.Sweep(r.Context(), true)
@@ -65,7 +65,7 @@ func (h *Pages) beginSweep(w http.ResponseWriter, r *http.Request) error {
 		to, err = to+"?did=busy", nil
 	}
 	if err != nil {
-		return fmt.Errorf("look ahead: %w", err)
+		return fmt.Errorf("preview the cleanup: %w", err)
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil

@@ -54,7 +54,7 @@ func (h *Pages) showTree(w http.ResponseWriter, r *http.Request, open openForm) 
 	}
 	branches = named(branches, m.Query)
 	if len(branches) > maxTreeRows {
-		m.More = "The first " + ui.Number(maxTreeRows) + " of " + ui.Plural(len(branches), "entry", "entries") + " are shown. Find the others by name."
+		m.More = "The first " + ui.Number(maxTreeRows) + " of " + ui.Plural(len(branches), "entry", "entries") + " are shown. Search by name to find the others."
 		branches = branches[:maxTreeRows]
 	}
 	for _, b := range branches {
@@ -162,15 +162,15 @@ func newNodeForm(r *http.Request, open openForm, b tenancy.Branch, back string) 
 		return nil
 	}
 	help := map[tenancy.Kind]string{
-		tenancy.Tenant: "A company or a unit that sees nothing of the others.", tenancy.Department: "It may hold departments of its own.",
-		tenancy.Team: "People who share limits and projects.", tenancy.Project: "It gets a Kubernetes namespace of its own.",
+		tenancy.Tenant: "A company or unit, isolated from other tenants.", tenancy.Department: "A department can contain other departments.",
+		tenancy.Team: "Users who share limits and projects.", tenancy.Project: "The project gets its own Kubernetes namespace.",
 	}[kind]
 	return &views.AdminForm{
 		ID: "edit", Label: "New " + string(kind) + " in " + b.Name, Action: views.AdminNodesURL(), CancelURL: back,
 		Hidden: []ui.Option{{Name: "parent", Value: b.ID.String()}, {Name: "kind", Value: string(kind)}, {Name: "key", Value: open.value("key", uuid.NewString())}},
 		Fields: []views.AdminField{
 			open.field("new", views.AdminField{Name: "name", Label: "Name of the " + string(kind), Help: help}, ""),
-			open.field("new", views.AdminField{Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true}, ""),
+			open.field("new", views.AdminField{Name: "description", Label: "Description", Help: "One sentence about its purpose.", Optional: true}, ""),
 		},
 		Buttons: []views.AdminButton{{Text: "Create the " + string(kind), Primary: true}},
 	}
@@ -181,8 +181,8 @@ func editNodeForm(open openForm, b tenancy.Branch, back string) *views.AdminForm
 		ID: "edit", Label: "Edit " + b.Name, Action: views.AdminNodeURL(b.ID.String()), CancelURL: back,
 		Hidden: []ui.Option{{Name: "revision", Value: open.value("revision", b.Revision)}},
 		Fields: []views.AdminField{
-			open.field("edit", views.AdminField{Name: "name", Label: "Name", Help: "Links and the namespace stay when it changes."}, b.Name),
-			open.field("edit", views.AdminField{Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true}, b.Description),
+			open.field("edit", views.AdminField{Name: "name", Label: "Name", Help: "A new name does not change links or the namespace."}, b.Name),
+			open.field("edit", views.AdminField{Name: "description", Label: "Description", Help: "One sentence about its purpose.", Optional: true}, b.Description),
 		},
 		Buttons: []views.AdminButton{{Text: "Save", Primary: true}},
 	}
@@ -200,7 +200,7 @@ func editNodeForm(open openForm, b tenancy.Branch, back string) *views.AdminForm
 func archiveForm(open openForm, b tenancy.Branch, back string) *views.AdminForm {
 	return &views.AdminForm{
 		ID: "edit", Label: "Archive " + b.Name, Action: views.AdminNodeURL(b.ID.String()) + "/archive", CancelURL: back,
-		Text:    "Archive the " + string(b.Kind) + " " + b.Name + "? What it holds stays legible, nothing new happens in it, and it can be restored.",
+		Text:    "Archive the " + string(b.Kind) + " " + b.Name + "? Its data stays readable, nothing new can be launched, and you can restore it.",
 		Hidden:  []ui.Option{{Name: "confirm", Value: "yes"}},
 		Fields:  []views.AdminField{open.field("archive", views.AdminField{Name: "reason", Label: "Reason", Help: "For the audit log.", Optional: true}, "")},
 		Buttons: []views.AdminButton{{Text: "Archive the " + string(b.Kind), Danger: true}},

@@ -29,7 +29,7 @@ func (h *Pages) users(w http.ResponseWriter, r *http.Request) error {
 		Page: h.Page.Base(r, "People", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: views.AdminURL()}),
 		Tabs: h.tabs(r, views.SectionAdmin, true), Query: f.Text, Filtered: f.Text != "" || f.Status != "",
 	}
-	for _, o := range []ui.Option{{Name: "Everybody"}, {Value: "active", Name: "Active"}, {Value: "disabled", Name: "Disabled"}, {Value: "admin", Name: "Administrators"}} {
+	for _, o := range []ui.Option{{Name: "All users"}, {Value: "active", Name: "Active"}, {Value: "disabled", Name: "Disabled"}, {Value: "admin", Name: "Administrators"}} {
 		o.Selected = o.Value == f.Status
 		m.Statuses = append(m.Statuses, o)
 	}
@@ -133,14 +133,14 @@ func orDash(text string) string {
 func userForms(u tenancy.User) []views.AdminUserAction {
 	base := views.AdminUserURL(u.ID.String())
 	if u.DisabledAt != nil {
-		return []views.AdminUserAction{{Action: base + "/enable", Text: "The account is disabled: signing in, sessions and keys are refused.", Button: views.AdminButton{Text: "Enable the account"}}}
+		return []views.AdminUserAction{{Action: base + "/enable", Text: "The account is disabled: sign-in, sessions and keys are blocked.", Button: views.AdminButton{Text: "Enable the account"}}}
 	}
-	admin := views.AdminUserAction{Action: base + "/promote", Text: "Administrators of the installation may do everything, in every tenant.", Button: views.AdminButton{Text: "Make an administrator"}}
+	admin := views.AdminUserAction{Action: base + "/promote", Text: "Administrators of the installation may do everything, in every tenant.", Button: views.AdminButton{Text: "Make administrator"}}
 	if u.Admin {
-		admin = views.AdminUserAction{Action: base + "/demote", Text: "May do everything, in every tenant. What their roles allow stays.", Button: views.AdminButton{Text: "End being an administrator", Danger: true}}
+		admin = views.AdminUserAction{Action: base + "/demote", Text: "Administrators of the installation may do everything, in every tenant. Other roles of the user stay.", Button: views.AdminButton{Text: "Remove administrator", Danger: true}}
 	}
 	return []views.AdminUserAction{admin, {
-		Action: base + "/disable", Text: "Disabling ends every session at once and refuses sign-in and keys. What they made stays.", Button: views.AdminButton{Text: "Disable the account", Danger: true},
+		Action: base + "/disable", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created stays.", Button: views.AdminButton{Text: "Disable the account", Danger: true},
 	}}
 }
 

@@ -32,8 +32,8 @@ type AuditRecord struct {
 	Address    string          `json:"address,omitempty"`
 	RequestID  string          `json:"request_id,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	Old        json.RawMessage `json:"old,omitempty" doc:"What it was; absent where there was none"`
-	New        json.RawMessage `json:"new,omitempty" doc:"What it is; absent where there is none"`
+	Old        json.RawMessage `json:"old,omitempty" doc:"The value before; absent if there was none"`
+	New        json.RawMessage `json:"new,omitempty" doc:"The value after; absent if there is none"`
 }
 
 // NewAuditRecord returns c as programs read it.
@@ -87,7 +87,7 @@ func (h *Content) ExportAudit(w http.ResponseWriter, r *http.Request, f audit.Fi
 		err = out.end()
 	}
 	if err != nil {
-		h.Log.Warn("the export of the audit log broke off", "request_id", web.RequestID(r.Context()), "error", err)
+		h.Log.Warn("the export of the audit log was interrupted", "request_id", web.RequestID(r.Context()), "error", err)
 		panic(http.ErrAbortHandler) // so that the reader does not take half of it for the whole
 	}
 	return nil

@@ -35,7 +35,7 @@ func QueuedURL(key fair.Key, name quota.Name) string {
 // left to the API and the log of the server.
 func ReasonText(r *execution.Reason) string {
 	if r.Code == execution.WaitCluster {
-		return "The cluster's API server does not answer. Its pod is made as soon as it does."
+		return "The cluster's API server is not responding. The pod is created when it responds again."
 	}
 	return r.Message
 }

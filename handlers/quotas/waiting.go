@@ -68,7 +68,7 @@ func (h *Pages) waiting(w http.ResponseWriter, r *http.Request) error {
 	}
 	if subject, ok := auth.SubjectOf(r.Context()); ok && subject.May(auth.ExecutionRead, auth.Installation) {
 		all := auth.Installation.String()
-		m.Scopes = append(m.Scopes, ui.Choice{Name: "Everything", URL: views.WaitingURL(all, ""), Current: scope.param == all})
+		m.Scopes = append(m.Scopes, ui.Choice{Name: "All", URL: views.WaitingURL(all, ""), Current: scope.param == all})
 	}
 	return web.Render(w, r, http.StatusOK, views.WaitingView(m))
 }
@@ -131,7 +131,7 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 	if err != nil {
 		return views.WaitingList{}, err
 	}
-	list := views.WaitingList{Lead: "No node waits for capacity or for a limit."}
+	list := views.WaitingList{Lead: "No node waits for a limit or for capacity."}
 	var oldest time.Time
 	for _, e := range page.Entries {
 		list.Rows = append(list.Rows, waitingLine(clock, e))
@@ -147,7 +147,7 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 	}
 	if page.Next != "" {
 		list.Pager.Older = views.WaitingURL(scope.param, page.Next)
-		list.Lead = fmt.Sprintf("The next %d, in the order of admission.", len(list.Rows))
+		list.Lead = fmt.Sprintf("The next %d, in the order in which they start.", len(list.Rows))
 	}
 	if scope.page != "" {
 		list.Pager.Newer = views.WaitingURL(scope.param, "")
@@ -160,7 +160,7 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 	}
 	list.Cluster, err = h.clusterWaits(ctx, clock, scope.place)
 	if n := len(list.Cluster.Rows); n > 0 && len(list.Rows) == 0 {
-		list.Lead = "Nothing waits for a limit. What is listed here is within its limits, and waits for the cluster."
+		list.Lead = "No node waits for a limit. The nodes below are within their limits and wait for the cluster."
 	}
 	return list, err
 }
@@ -186,10 +186,10 @@ func waitingLine(clock ui.Clock, e execution.QueueEntry) views.WaitingLine {
 		line.Sub += " · priority " + e.Priority.String()
 	}
 	if e.Node == fair.ExecutionItself {
-		line.Sub, line.Asks = "the execution itself", "to begin"
+		line.Sub, line.Asks = "the execution itself", "to start"
 	}
 	if e.Offered {
-		line.Why, line.Starts = "Room is set aside for it.", "about to start"
+		line.Why, line.Starts = "Capacity is reserved for it.", "about to start"
 		return line
 	}
 	if starts, note := label.StartBand(clock, e.Reason.StartsFrom, e.Reason.StartsTo); starts != "" {

@@ -31,7 +31,7 @@ func (h *Pages) clusterWaits(ctx context.Context, clock ui.Clock, place uuid.UUI
 		block.Rows = append(block.Rows, clusterWaitLine(clock, w))
 	}
 	if waits.More > 0 {
-		block.More = ui.Plural(waits.More, "more waits", "more wait") + " in the cluster, for a shorter time."
+		block.More = ui.Plural(waits.More, "more node waits", "more nodes wait") + " in the cluster, for a shorter time."
 	}
 	return block, nil
 }
