@@ -41,7 +41,7 @@ func TestBreakerAndDeadLetter(t *testing.T) {
 
 	visit(t, page, "/breakers")
 	row := page.Locator("tr", playwright.PageLocatorOptions{HasText: "story.breaker"})
-	holds(t, row, "open; tries one at")
+	holds(t, row, "open; next trial at")
 	holds(t, row, "1 node waits")
 	audit(t, page)
 	noSidewaysScroll(t, page)

@@ -60,7 +60,7 @@ func TestFormWithScript(t *testing.T) {
 	fill(t, input(page, "data"), "lett")
 	click(t, page.GetByRole("option", playwright.PageGetByRoleOptions{Name: "letters@3"}))
 	hasValue(t, input(page, "data"), "letters@3")
-	holds(t, page.Locator(`[data-preview]`).First(), "1 column does not fit")
+	holds(t, page.Locator(`[data-preview]`).First(), "1 column does not match")
 
 	click(t, pressable(page, "$add", "inputs.layers"))
 	require.NoError(t, expect().Locator(input(page, "layers.1.width")).ToBeFocused())

@@ -138,7 +138,7 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 		node("after"):                       {"Not run", "low did not succeed"},
 		node("rescue"):                      {"Start rule", "start.Failed"},
 		node("tell"):                        {"Runs on exit"},
-		"/workflows/groups.flow":            {"Graph row", "for each of 120 values", "On exit", "each runs the graph row", "starts by the rule start.Failed"},
+		"/workflows/groups.flow":            {"Graph row", "for each of 120 values", "On exit", "each runs the graph row", "starts if start.Failed"},
 		x + "/logs?node=each%5B4%5D":        {"each[4]"},
 	} {
 		answer := b.admin.get(t, path)

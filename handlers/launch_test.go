@@ -247,7 +247,7 @@ func TestLaunchButtonsAndViews(t *testing.T) {
 	values.Set("$check", "1")
 	res, doc = b.post(t, values)
 	require.Equal(t, http.StatusOK, res.StatusCode)
-	require.Contains(t, formtest.Text(doc), "All values are in order.")
+	require.Contains(t, formtest.Text(doc), "All values are valid.")
 	require.Equal(t, 0, b.count(t))
 
 	values.Del("$check")
@@ -330,7 +330,7 @@ func TestTypeaheadAndPreview(t *testing.T) {
 	require.Equal(t, "digits@1", formtest.Attr(options[0], "data-value"))
 	text := formtest.Text(b.get(t, "/typeahead/preview?ref=digits@1&type="+typ))
 	require.Contains(t, text, "1,797 rows")
-	require.Contains(t, text, "1 column does not fit")
+	require.Contains(t, text, "1 column does not match")
 	require.Contains(t, formtest.Text(b.get(t, "/typeahead/preview?ref=gone&type="+typ)), "The catalogue has no entry gone.")
 	res, _, _ := b.do(t, http.MethodGet, "/typeahead?type=Nope", "", nil)
 	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)

@@ -99,7 +99,7 @@ func TestSecretPages(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, lead.send(t, http.MethodPost, "/secrets/other", formType, formOf("value", hush)).status)
 	deleted := lead.send(t, http.MethodPost, "/secrets/tracker-key/delete", "", "")
 	require.Equal(t, http.StatusSeeOther, deleted.status)
-	require.Contains(t, lead.get(t, deleted.header.Get("Location")).body, "The secret tracker-key is deleted.")
+	require.Contains(t, lead.get(t, deleted.header.Get("Location")).body, "The secret tracker-key was deleted.")
 	require.Equal(t, http.StatusNotFound, lead.get(t, "/secrets/tracker-key").status)
 	requireHidden(t, b.dump(t), hush)
 }
@@ -154,7 +154,7 @@ func TestLaunchFormNamesSecrets(t *testing.T) {
 
 	bad := lead.send(t, http.MethodPost, path, formType, formOf("inputs.key.$secret_name", "no good name", "inputs.key.$secret_value", hush))
 	require.Equal(t, http.StatusUnprocessableEntity, bad.status)
-	require.Contains(t, bad.body, "The new secret cannot be kept")
+	require.Contains(t, bad.body, "The new secret cannot be saved")
 	require.Contains(t, bad.body, `value="no good name"`)
 	requireHidden(t, bad.body, hush)
 	dev := b.member.send(t, http.MethodPost, path, formType, formOf(typed...))

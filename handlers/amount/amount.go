@@ -83,11 +83,11 @@ func Parse(r fair.Resource, text string) (n int64, message string) {
 	case err != nil || !known:
 		return 0, fmt.Sprintf("“%s” is not a %s of %s.", ui.Short(text, 40), map[bool]string{true: "whole number", false: "number"}[whole], Unit(r).Word)
 	case v < 0:
-		return 0, "It cannot be below 0."
+		return 0, "Enter 0 or more."
 	case v*factor > 1e12:
-		return 0, "That is more than can be counted."
+		return 0, "The value is too large."
 	case whole && v != math.Trunc(v):
-		return 0, fmt.Sprintf("%s are counted in whole numbers; %s is not one.", Name(r), number)
+		return 0, fmt.Sprintf("%s must be a whole number; %s is not.", Name(r), number)
 	}
 	return int64(math.Round(v * factor)), ""
 }

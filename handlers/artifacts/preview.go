@@ -24,7 +24,7 @@ func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact) views.Previe
 	id := a.ID.String()
 	v := views.Preview{Kind: string(p.Kind), Text: p.Text, HTML: p.HTML}
 	if p.Truncated {
-		v.Truncated = "the beginning; download it for the rest"
+		v.Truncated = "beginning only; download the artifact for the rest"
 	}
 	switch p.Kind {
 	case artifact.PreviewTable:

@@ -82,7 +82,7 @@ func operatorRow(plan *dag.Plan, o *workflow.Operator, i int) views.OperatorRow 
 	}
 	row.After = strings.Join(after, ", ")
 	if o.Final {
-		row.After = "all others, at the exit"
+		row.After = "all others (exit handler)"
 	}
 	return row
 }

@@ -47,7 +47,7 @@ func planState(o *workflow.Operator) dagview.NodeState {
 	case o.Graph != "", o.Workflow != "":
 		return dagview.NodeState{Sub: planview.GistOfGroup(o, false), Note: whenText(o)}
 	case o.Approval != nil:
-		return dagview.NodeState{Sub: "waits for a person"}
+		return dagview.NodeState{Sub: "awaits approval"}
 	case o.When != "":
 		return dagview.NodeState{Sub: whenText(o)}
 	}
@@ -76,15 +76,15 @@ func controlText(o *workflow.Operator) string {
 			text += ", " + ui.Number(int64(f.Parallelism)) + " at once"
 		}
 		if f.Partial {
-			text += ", failed items leave gaps"
+			text += ", failed items allowed (null)"
 		}
 		parts = append(parts, text)
 	}
 	add("runs the graph "+o.Graph, o.Graph != "")
 	add("runs "+o.Workflow, o.Workflow != "")
-	add("waits for a person", o.Approval != nil)
-	add("starts by the rule "+ui.Short(o.Depends, 160), o.Depends != "")
-	add("only when "+ui.Short(o.When, 160), o.When != "")
+	add("awaits approval", o.Approval != nil)
+	add("starts if "+ui.Short(o.Depends, 160), o.Depends != "")
+	add("condition: "+ui.Short(o.When, 160), o.When != "")
 	add("its failure does not fail the execution", o.AllowFailure)
 	return strings.Join(parts, " · ")
 }

@@ -40,7 +40,7 @@ func (h *Pages) register(w http.ResponseWriter, r *http.Request) error {
 	}
 	documents := workflow.Documents(text)
 	if len(documents) == 0 {
-		return h.renderRegister(w, r, http.StatusUnprocessableEntity, views.Register{Failed: "There is no definition in what was sent."})
+		return h.renderRegister(w, r, http.StatusUnprocessableEntity, views.Register{Failed: "The document contains no definition."})
 	}
 	var last workflow.Version
 	for _, i := range h.Workflows.InOrder(documents) {
@@ -76,7 +76,7 @@ func (h *Pages) refuseRegister(w http.ResponseWriter, r *http.Request, text []by
 func sentDocument(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxRegisterForm)
 	if err := r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) { //nolint:gosec // bounded one line above
-		return nil, apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
+		return nil, apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
 	}
 	file, header, err := r.FormFile("file")
 	if err == nil && header.Size > 0 {

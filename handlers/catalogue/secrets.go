@@ -37,7 +37,7 @@ func (h *Pages) renderSecrets(w http.ResponseWriter, r *http.Request, status int
 		m.Form = form
 	}
 	if name := r.URL.Query().Get("deleted"); secret.ValidName(name) {
-		m.Notice = "The secret " + name + " is deleted."
+		m.Notice = "The secret " + name + " was deleted."
 	}
 	return web.Render(w, r, status, views.SecretsPage(m))
 }
@@ -123,7 +123,7 @@ func (h *Pages) deleteSecret(w http.ResponseWriter, r *http.Request) error {
 func readSecret(w http.ResponseWriter, r *http.Request, name string) (secret.Edit, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSecretForm)
 	if err := r.ParseForm(); err != nil {
-		return secret.Edit{}, apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
+		return secret.Edit{}, apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
 	}
 	if name == "" {
 		name = r.PostForm.Get("name")

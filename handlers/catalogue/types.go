@@ -125,15 +125,15 @@ func (h *Pages) typePage(w http.ResponseWriter, r *http.Request) error {
 
 // typeChecks says what a value of the example has to be.
 func typeChecks(entry typeregistry.Entry, t *typeregistry.Type) []string {
-	checks := []string{"is a value of the kind " + string(entry.Kind)}
+	checks := []string{"is a value of kind " + string(entry.Kind)}
 	if t.IsBlob() {
-		checks = append(checks, "names something that exists and that you may read")
+		checks = append(checks, "refers to an existing object that you can read")
 	}
 	for _, p := range entry.Parameters {
-		checks = append(checks, p.Name+", where it is given: "+label.LowerFirst(p.Summary))
+		checks = append(checks, p.Name+", if set: "+label.LowerFirst(p.Summary))
 	}
 	if t.IsComposite() {
-		checks = append(checks, "every value inside is checked by its own type, and named by its path when it is wrong")
+		checks = append(checks, "every nested value is checked by its own type; errors name its path")
 	}
 	for _, rule := range t.Rules {
 		checks = append(checks, cmp.Or(rule.Error, "rule "+rule.Rule+" "+rule.Pattern))

@@ -80,7 +80,7 @@ func countText(n int) string {
 }
 
 func deadLettersSummary(letters, deliveries int) string {
-	lead := "Nothing was given up in this project."
+	lead := "This project has no dead letters."
 	if letters > 0 {
 		lead = ui.Plural(letters, "task failed after its", "tasks failed after their") + " last retry."
 	}
@@ -121,7 +121,7 @@ func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.
 
 func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.DeliveryLine {
 	line := views.DeliveryLine{
-		What: "The end of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + ui.Plural(d.Attempts, "try", "tries"),
+		What: "Completion of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + ui.Plural(d.Attempts, "attempt", "attempts"),
 		Message: d.Error, When: clock.Moment(d.At),
 	}
 	if settles {
@@ -133,11 +133,11 @@ func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.
 // failureNotice says what was just done.
 func failureNotice(done string) *views.AdminNotice {
 	texts := map[string]views.AdminNotice{
-		"put-away":  {Kind: "ok", Strong: "Dismissed.", Text: "It stays in the audit log and on the page of its execution."},
-		"delivery":  {Kind: "ok", Strong: "It is delivered again.", Text: "If that fails once more, it comes back here."},
-		"reset":     {Kind: "ok", Strong: "The breaker is closed.", Text: "What it kept back starts now."},
-		"saved":     {Kind: "ok", Strong: "Saved.", Text: "The budget is in force; what waits asks again."},
-		"unlimited": {Kind: "ok", Strong: "The retries of the tenant are not limited any more.", Text: "What waited goes on."},
+		"put-away":  {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
+		"delivery":  {Kind: "ok", Strong: "Delivery restarted.", Text: "If it fails again, the event is listed here again."},
+		"reset":     {Kind: "ok", Strong: "The breaker is closed.", Text: "The nodes that waited for it start now."},
+		"saved":     {Kind: "ok", Strong: "Saved.", Text: "The budget is in effect. Waiting retries are checked again."},
+		"unlimited": {Kind: "ok", Strong: "Retries of the tenant are no longer limited.", Text: "Waiting retries continue."},
 	}
 	if n, ok := texts[done]; ok {
 		return &n
@@ -200,10 +200,10 @@ func (h *Pages) breakers(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.Rows = append(m.Rows, breakerLine(r.Context(), h.Page.Clock(r), b, maySettle(r)))
 	}
-	m.Lead = "No operator of this project is kept from starting."
+	m.Lead = "No circuit breaker of this project is open."
 	if open > 0 {
-		m.Lead = fmt.Sprintf("%s kept from starting after one failure upon another. %s.",
-			ui.Plural(open, "operator is", "operators are"), label.SentenceCase(ui.Plural(waiting, "node waits", "nodes wait")))
+		m.Lead = fmt.Sprintf("%s open. %s.",
+			ui.Plural(open, "circuit breaker is", "circuit breakers are"), label.SentenceCase(ui.Plural(waiting, "node waits", "nodes wait")))
 	}
 	return web.Render(w, r, http.StatusOK, views.BreakersPage(m))
 }
@@ -222,12 +222,12 @@ func breakerLine(ctx context.Context, clock ui.Clock, b execution.Breaker, reset
 	}
 	switch b.State {
 	case protect.Open:
-		line.State, line.StateText = "FAILED", "open; tries one at "+clock.Exactly(b.Until).Text
+		line.State, line.StateText = "FAILED", "open; next trial at "+clock.Exactly(b.Until).Text
 		if !clock.Now.Before(b.Until) {
-			line.StateText = "open; the next one is let through"
+			line.StateText = "open; the next node is the trial"
 		}
 	case protect.HalfOpen:
-		line.State, line.StateText = "RETRYING", "half open; one is let through"
+		line.State, line.StateText = "RETRYING", "half open; one trial is running"
 	case protect.Closed:
 		line.State, line.StateText = "SUCCEEDED", "closed"
 	}
@@ -306,13 +306,13 @@ func budgetForm(t typedBudget, problems []apperr.Field) *views.RetryBudgetForm {
 		wrong[p.Path] = p.Message
 	}
 	f := &views.RetryBudgetForm{Version: t.version, Fields: []views.AdminField{
-		{ID: "budget-retries", Name: "retries", Label: "Retries", Help: "How many the executions of all projects together get.", Value: t.retries, Error: wrong["retries"]},
+		{ID: "budget-retries", Name: "retries", Label: "Retries", Help: "Limit for the executions of all projects together.", Value: t.retries, Error: wrong["retries"]},
 		{ID: "budget-per", Name: "per", Label: "In each", Help: "Such as 1m, 1h or 24h.", Value: t.per, Error: wrong["per"]},
-		{ID: "budget-burst", Name: "burst", Label: "At once", Help: "How many unused ones pile up.", Value: t.burst, Error: wrong["burst"]},
+		{ID: "budget-burst", Name: "burst", Label: "At once", Help: "Maximum number of unused retries that accumulate.", Value: t.burst, Error: wrong["burst"]},
 		{ID: "budget-reason", Name: "reason", Label: "Reason", Help: "For the audit log.", Value: t.reason, Optional: true},
 	}}
 	if len(problems) > 0 {
-		f.Problems = &views.AdminProblems{Title: "The budget is not saved yet"}
+		f.Problems = &views.AdminProblems{Title: "The budget was not saved"}
 		for _, p := range problems {
 			f.Problems.Links = append(f.Problems.Links, ui.Crumb{Name: p.Message, URL: "#budget-" + p.Path})
 		}

@@ -110,7 +110,7 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 		p.Fits, p.Bad = "schema ok", wrong > 0
 	}
 	if wrong > 0 {
-		p.Fits = ui.Plural(wrong, "column does not fit", "columns do not fit")
+		p.Fits = ui.Plural(wrong, "column does not match", "columns do not match")
 	}
 }
 

@@ -71,7 +71,7 @@ func (h *Forms) Read(w http.ResponseWriter, r *http.Request, schemaOf func(*http
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "multipart/form-data" {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormText)
 		if err := r.ParseForm(); err != nil {
-			return nil, apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
+			return nil, apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
 		}
 		return r.PostForm, nil
 	}
@@ -142,7 +142,7 @@ func (in *intake) read(ctx context.Context, parts *multipart.Reader) error {
 			return nil
 		}
 		if err != nil {
-			return apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
+			return apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
 		}
 		if in.count++; in.count > maxFormValues {
 			return apperr.New(apperr.Invalid, "The form has more than %d values.", maxFormValues)
@@ -161,10 +161,10 @@ func (in *intake) read(ctx context.Context, parts *multipart.Reader) error {
 func (in *intake) value(part *multipart.Part) error {
 	body, err := io.ReadAll(io.LimitReader(part, int64(maxFormText-in.text)+1))
 	if err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
+		return apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
 	}
 	if in.text += len(body); in.text > maxFormText {
-		return tooLarge(maxFormText, "The form is larger than 8 MiB. Give large values as files.")
+		return tooLarge(maxFormText, "The form is larger than 8 MiB. Upload large values as files.")
 	}
 	if in.values != nil && part.Header.Get("Content-Disposition") != "" && !hasFileName(part) {
 		in.values.Add(part.FormName(), string(body))

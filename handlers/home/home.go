@@ -119,7 +119,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 			Reason: n.Reason.Message, Since: clock.Ago(n.Since),
 		}
 		if n.Others > 0 {
-			row.Reason += fmt.Sprintf(" %s of this execution too.", ui.Plural(n.Others, "other node waits", "other nodes wait"))
+			row.Reason += fmt.Sprintf(" %s.", ui.Plural(n.Others, "other node of this execution waits", "other nodes of this execution wait"))
 		}
 		live.Waiting = append(live.Waiting, row)
 	}

@@ -23,8 +23,8 @@ func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCh
 		return // the launch itself says what is wrong
 	}
 	if !fit.OK {
-		check.Never, check.Summary = true, "Can never start"
-		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "no", Strong: "Can never fit.", Text: fit.Message})
+		check.Never, check.Summary = true, "Cannot run here"
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "no", Strong: "Cannot run here.", Text: fit.Message})
 		return
 	}
 	priority, err := execution.ParsePriority(d.priority)
@@ -54,7 +54,7 @@ func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
 	if tasks == 0 {
 		return ui.Fact{}, false
 	}
-	note := "the default of this project, for each task whose definition names none"
+	note := "project default for tasks that request none"
 	return ui.Fact{Name: "Requests", Value: fmt.Sprintf("%dm CPU, %d MiB of memory", cpu, memory), Note: note}, true
 }
 
@@ -75,13 +75,13 @@ func showForecast(clock ui.Clock, f execution.Forecast, check *views.LaunchCheck
 	case f.Verdict == fair.WouldWait && v.Text != "":
 		v.Text = sentence.Waits(f.Node, v.Text)
 	case f.Verdict == fair.NeverFits && f.Node != "":
-		v.Text = "That is the node " + f.Node + "."
+		v.Text = "Node: " + f.Node + "."
 	}
 	check.Verdicts = append(check.Verdicts, v)
 	check.Never, check.Waits = f.Verdict == fair.NeverFits, f.Verdict == fair.WouldWait
 	switch {
 	case check.Never:
-		check.Summary = "Can never fit"
+		check.Summary = "Cannot run here"
 	case check.Ready:
 		check.Summary = forecastSummary(f)
 	}
@@ -149,7 +149,7 @@ func usageFacts(f execution.Forecast) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Uses", Value: fmt.Sprintf("about %.2g GPU-hours", f.GPUHours)})
 	}
 	if f.Basis > 0 {
-		facts = append(facts, ui.Fact{Name: "Known from", Value: ui.Plural(f.Basis, "earlier attempt", "earlier attempts")})
+		facts = append(facts, ui.Fact{Name: "Based on", Value: ui.Plural(f.Basis, "earlier attempt", "earlier attempts")})
 	}
 	return facts
 }

@@ -102,7 +102,7 @@ func (d *draft) checked(env typeregistry.Env) int {
 	_, problems := d.check(env)
 	d.options.asked()
 	if len(problems)+len(d.options.faults) == 0 {
-		d.came = &views.Provenance{Kind: "ok", From: "All values are in order.", Text: "Nothing was launched yet."}
+		d.came = &views.Provenance{Kind: "ok", From: "All values are valid.", Text: "Nothing was launched yet."}
 		return http.StatusOK
 	}
 	d.fail(problems)

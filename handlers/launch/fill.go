@@ -72,7 +72,7 @@ func (h *Pages) prefill(r *http.Request, d *draft) error {
 func (h *Pages) earlier(ctx context.Context, text string) (execution.Execution, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return execution.Execution{}, apperr.New(apperr.NotFound, "There is no execution %q to take values from.", text)
+		return execution.Execution{}, apperr.New(apperr.NotFound, "There is no execution %q to copy values from.", text)
 	}
 	return h.Executions.Get(ctx, id)
 }
@@ -105,7 +105,7 @@ func provenance(d *draft, source *execution.Execution, linked bool, unknown []st
 	}
 	if len(unknown) > 0 {
 		p.Kind = "warn"
-		p.Text += ui.Plural(len(unknown), "value has", "values have") + " no place in version " + d.version.Version + ": " + strings.Join(unknown, ", ") + ". "
+		p.Text += ui.Plural(len(unknown), "value does", "values do") + " not exist in version " + d.version.Version + ": " + strings.Join(unknown, ", ") + ". "
 	}
 	return p
 }

@@ -82,7 +82,7 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 		return h.renderDraft(w, r, http.StatusOK, d)
 	}
 	if d.shown != "" && d.shown != d.version.Version {
-		d.came = &views.Provenance{Kind: "warn", From: "You chose version " + d.version.Version + ".", Text: "Nothing was launched yet. Look through its values, then launch."}
+		d.came = &views.Provenance{Kind: "warn", From: "You chose version " + d.version.Version + ".", Text: "Nothing was launched yet. Check the values, then launch."}
 		return h.renderDraft(w, r, http.StatusOK, d)
 	}
 	return h.launchDraft(w, r, d)

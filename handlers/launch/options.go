@@ -137,14 +137,14 @@ func (o *launchOptions) view(v workflow.Version, keeps string) views.LaunchOptio
 	if len(names) == 0 {
 		return out
 	}
-	out.Cache = cacheChoices(o.cache, "on", "Take them, and keep new ones")
+	out.Cache = cacheChoices(o.cache, "on", "Use and update the cache")
 	for k, name := range names {
 		if k >= offeredCaches && o.cacheOf[name] == "" {
 			out.CacheMore++
 			continue
 		}
 		out.CacheOf = append(out.CacheOf, views.OperatorCache{
-			Operator: name, Choices: cacheChoices(o.cacheOf[name], "", "As for all"), Error: o.faults["cache.nodes."+name],
+			Operator: name, Choices: cacheChoices(o.cacheOf[name], "", "Same as for all"), Error: o.faults["cache.nodes."+name],
 		})
 	}
 	out.More = len(o.cacheOf) > 0 || out.KeepSuccess != "" || out.KeepFailure != "" || len(o.faults) > 0
@@ -154,9 +154,9 @@ func (o *launchOptions) view(v workflow.Version, keeps string) views.LaunchOptio
 func cacheChoices(chosen, first, words string) []ui.Option {
 	options := []ui.Option{{Value: first, Name: words}}
 	if first == "" {
-		options = append(options, ui.Option{Value: "on", Name: "Take them, and keep new ones"})
+		options = append(options, ui.Option{Value: "on", Name: "Use and update the cache"})
 	}
-	options = append(options, ui.Option{Value: "refresh", Name: "Work them out anew"}, ui.Option{Value: "off", Name: "Neither take nor keep any"})
+	options = append(options, ui.Option{Value: "refresh", Name: "Recompute and update the cache"}, ui.Option{Value: "off", Name: "Do not use the cache"})
 	for i := range options {
 		options[i].Selected = options[i].Value == chosen
 	}

@@ -71,7 +71,7 @@ func launchWorkflow(d *draft) views.LaunchWorkflow {
 }
 
 func priorities(chosen string) []ui.Option {
-	options := []ui.Option{{Value: "NORMAL", Name: "Normal"}, {Value: "LOW", Name: "Low: others go first"}, {Value: "HIGH", Name: "High: before others"}}
+	options := []ui.Option{{Value: "NORMAL", Name: "Normal"}, {Value: "LOW", Name: "Low: after others"}, {Value: "HIGH", Name: "High: before others"}}
 	for i := range options {
 		options[i].Selected = strings.EqualFold(options[i].Value, chosen)
 	}
@@ -84,7 +84,7 @@ func differing(p views.Provenance, form *forms.Form) *views.Provenance {
 	if n := len(p.Differs); n > 0 {
 		p.Text += ui.Plural(n, "value differs", "values differ") + " from the defaults:"
 	} else {
-		p.Text += "All values are those of the defaults."
+		p.Text += "All values are the defaults."
 		p.Reset = ""
 	}
 	return &p
@@ -94,7 +94,7 @@ func differing(p views.Provenance, form *forms.Form) *views.Provenance {
 func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, problems []forms.Problem) views.LaunchCheck {
 	check := views.LaunchCheck{Ready: len(problems) == 0, Summary: "Ready to launch"}
 	if check.Ready {
-		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are in order.", Text: counted(d.schema)})
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: counted(d.schema)})
 	} else {
 		form := forms.New(forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r)})
 		check.Summary = ui.Plural(len(problems), "value needs attention", "values need attention")

@@ -228,7 +228,7 @@ func (h *Pages) previewResume(r *http.Request, d *resumeDraft, inputs map[string
 	}
 	plan, err := h.Executions.PlanResume(r.Context(), request)
 	if known, ok := errors.AsType[*apperr.Error](err); ok && known.Code != apperr.Forbidden {
-		p := views.ResumePreview{Refusal: known.Message, Summary: "It cannot be resumed like this"}
+		p := views.ResumePreview{Refusal: known.Message, Summary: "Cannot be resumed with these values"}
 		for _, f := range apperr.FieldsOf(err) {
 			if isOption(f.Path) {
 				id, label := optionControl(f.Path)
@@ -242,7 +242,7 @@ func (h *Pages) previewResume(r *http.Request, d *resumeDraft, inputs map[string
 	}
 	p := views.ResumePreview{Refusal: plan.Refusal, Summary: fmt.Sprintf("%d of %s run", plan.Runs, ui.Plural(plan.Runs+plan.Kept, "node", "nodes"))}
 	if plan.Refusal != "" {
-		p.Summary = "Nothing would run"
+		p.Summary = "No node would run"
 	}
 	for _, c := range plan.Changes {
 		p.Changes = append(p.Changes, views.ResumeChange{Name: c.Name, Target: forms.Prefix + "." + c.Name, Before: shortValue(c.Before), After: shortValue(c.After)})
@@ -274,7 +274,7 @@ func toResumeNode(of uuid.UUID, n execution.ResumeNode) views.ResumeNode {
 		out.URL = views.NodeURL(of.String(), n.Name)
 	}
 	if n.Runs && n.Kept > 0 {
-		out.Inside = fmt.Sprintf("%d of the %d in it keep their results.", n.Kept, n.Inside)
+		out.Inside = fmt.Sprintf("%d of its %d nodes are reused.", n.Kept, n.Inside)
 	}
 	return out
 }

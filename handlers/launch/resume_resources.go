@@ -122,7 +122,7 @@ func (d *resumeDraft) resourceChanges(rooms map[string]execution.ResourceOverrid
 		}
 		label := row.Label
 		if again, planned := runs[row.Operator]; planned && !again {
-			label += ", which keeps its result,"
+			label += ", whose result is reused,"
 		}
 		add := func(what, before string, n *int, text func(int) string) {
 			if n != nil {

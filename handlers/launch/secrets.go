@@ -20,7 +20,7 @@ func (h *Pages) keepSecrets(r *http.Request, d *draft) error {
 		case apperr.Invalid, apperr.Conflict, apperr.Forbidden:
 			message := apperr.MessageOf(err)
 			if fields := apperr.FieldsOf(err); len(fields) > 0 {
-				message = "The new secret cannot be kept: " + label.LowerFirst(fields[0].Message)
+				message = "The new secret cannot be saved: " + label.LowerFirst(fields[0].Message)
 			}
 			d.spoolFull = append(d.spoolFull, forms.Problem{Path: typed.Path(), Message: message})
 		default:

@@ -109,7 +109,7 @@ func planLinks(plan *dag.Plan, n *dag.Node, op *workflow.Operator) []dagview.Lin
 		}
 		text := n.Name + " starts on " + strings.Join(words, " or ")
 		if rule := op.Depends; rule != "" && rule != strings.Join(words, " || ") {
-			text += ", by its rule: " + ui.Short(rule, 200)
+			text += ", rule: " + ui.Short(rule, 200)
 		}
 		links = append(links, dagview.Link{On: d, Text: text, Failure: dag.OfFailure(asked)})
 	}

@@ -64,7 +64,7 @@ func RetriesText(op *workflow.Operator) string {
 	case op.Tags != nil && op.Tags.Retries != "":
 		return op.Tags.Retries
 	case op.Retry.Limit == math.MaxInt32:
-		return "without end"
+		return "unlimited"
 	case op.Retry.Limit > 0:
 		return ui.Plural(op.Retry.Limit, "time", "times")
 	}
@@ -79,7 +79,7 @@ func PodText(op *workflow.Operator) string {
 		parts = append(parts, op.Code.Image)
 	}
 	if n := op.Resources.Pods; n > 1 {
-		parts = append(parts, fmt.Sprintf("%d pods that begin together", n))
+		parts = append(parts, fmt.Sprintf("%d pods, gang-scheduled", n))
 	}
 	if op.Resident {
 		parts = append(parts, "in warm pods")
@@ -150,7 +150,7 @@ func ResourceText(r workflow.Resources) string {
 		parts = append(parts, ui.Memory(r.StorageMiB)+" storage")
 	}
 	if len(parts) == 0 {
-		return "the default"
+		return "default"
 	}
 	return strings.Join(parts, " · ")
 }

@@ -64,7 +64,7 @@ func (s *API) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1
 		return nil, err
 	}
 	if id := m.GetWorkflowId(); id != "" && id != task.Execution.String() {
-		return nil, apperr.New(apperr.Invalid, "The task %s is not one of the execution %s.", m.GetTaskId(), id)
+		return nil, apperr.New(apperr.Invalid, "The execution %s has no task %s.", id, m.GetTaskId())
 	}
 	resources := m.GetResources()
 	order := execution.NodeOrder{CPUMillis: int(resources.GetCpu()), MemoryMiB: int(resources.GetMemory()), GPUs: int(resources.GetGpu())}
