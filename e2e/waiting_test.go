@@ -21,9 +21,9 @@ func TestWhyTheSecondLaunchWaits(t *testing.T) {
 
 	visit(t, page, "/executions/"+second)
 	why := page.Locator("#execution-head .wait")
-	holds(t, why, "Place in the queue")
+	holds(t, why, "Position in the queue")
 	visible(t, why.Locator(`a[href*="`+first+`"]`).First())
-	click(t, why.GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Why, in full"}))
+	click(t, why.GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Show details"}))
 	visible(t, page.Locator("#wait a[href*='"+first+"']").First())
 	holds(t, page.Locator("#wait"), "Executions using")
 	holds(t, page.Locator("#wait-aside"), "PODS_UNAVAILABLE")

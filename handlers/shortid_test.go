@@ -53,7 +53,7 @@ func TestShortIDsThatTwoExecutionsShareAreAChoice(t *testing.T) {
 	page := b.member.get(t, "/executions/"+short)
 	page.says(t, http.StatusMultipleChoices, "2 executions end in #"+short, "/executions/"+e.ID.String(), "/executions/"+twin.String())
 	problem := b.member.get(t, "/api/v1/executions/"+short).problem(t, http.StatusConflict)
-	require.Contains(t, problem.Detail, "Give more of its end, or the whole id.")
+	require.Contains(t, problem.Detail, "Enter more of its last characters, or the full id.")
 }
 
 // Rows say in which inputs executions of one workflow differ.

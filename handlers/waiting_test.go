@@ -50,10 +50,10 @@ func TestWaitingOnEveryPage(t *testing.T) {
 		"/waiting":            {"Waits for CPU", "CPU_UNAVAILABLE", "/executions/" + holder.String(), "/executions/" + waiter.String() + "/nodes/train"},
 		"/waiting?place=team": {"Waits for CPU"},
 		"/executions/" + waiter.String() + "/nodes/train": {
-			"Waits for CPU: needs 4 cores", "Place in the queue", "Executions using CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
+			"Waits for CPU: needs 4 cores", "Position in the queue", "Executions using CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
 			"CPU_UNAVAILABLE", "/nodes/train/stream",
 		},
-		"/executions/" + waiter.String():                 {"train waits for CPU: needs 4 cores", "Why, in full", "/executions/" + holder.String()},
+		"/executions/" + waiter.String():                 {"train waits for CPU: needs 4 cores", "Show details", "/executions/" + holder.String()},
 		"/executions/" + waiter.String() + "?node=train": {"What you can do."},
 		"/": {"train"},
 	} {
@@ -64,7 +64,7 @@ func TestWaitingOnEveryPage(t *testing.T) {
 		}
 	}
 	require.Equal(t, http.StatusNotFound, b.member.get(t, "/waiting?place="+uuid.NewString()).status)
-	require.NotContains(t, b.member.get(t, "/executions/"+holder.String()+"/nodes/train").body, "Place in the queue")
+	require.NotContains(t, b.member.get(t, "/executions/"+holder.String()+"/nodes/train").body, "Position in the queue")
 }
 
 func TestWhyAndQueueByTheAPI(t *testing.T) {
@@ -112,7 +112,7 @@ func TestDryRunLaunchesNothing(t *testing.T) {
 	form := b.member.get(t, "/workflows/whole/launch")
 	require.Contains(t, form.body, "Would wait")
 	require.Contains(t, form.body, "train waits for CPU: needs 4 cores")
-	require.Contains(t, b.member.get(t, "/workflows/giant/launch").body, "Can never")
+	require.Contains(t, b.member.get(t, "/workflows/giant/launch").body, "Cannot run here")
 }
 
 func TestSchedulerService(t *testing.T) {

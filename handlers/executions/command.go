@@ -53,11 +53,11 @@ type commandText struct {
 func commandTexts() map[string]commandText {
 	one := func(c execution.Command, name string) []ui.Option { return []ui.Option{{Value: string(c), Name: name}} }
 	return map[string]commandText{
-		"hold":    {"Hold %s", "It does not begin until somebody releases it. What does not depend on it goes on.", one(execution.CommandHold, "Hold it"), false},
-		"release": {"Release %s", "It begins as soon as it may.", one(execution.CommandRelease, "Release it"), false},
-		"skip":    {"Skip %s", "It does not run; if it runs, it is stopped. What needs its success is skipped, too.", one(execution.CommandSkip, "Skip it"), true},
-		"succeed": {"Mark %s as succeeded", "It does not run any more, and what depends on it goes on with the outputs that you give.", one(execution.CommandSucceed, "Mark it as succeeded"), false},
-		"retry":   {"Retry %s", "It runs again, and what depends on it and did not run.", one(execution.CommandRetry, "Retry it"), false},
+		"hold":    {"Hold %s", "It does not start until a user releases it. Nodes that do not depend on it continue.", one(execution.CommandHold, "Hold it"), false},
+		"release": {"Release %s", "It starts as soon as its dependencies and limits allow.", one(execution.CommandRelease, "Release it"), false},
+		"skip":    {"Skip %s", "The node does not run; if it is running, it is stopped. Nodes that require its success are skipped, too.", one(execution.CommandSkip, "Skip it"), true},
+		"succeed": {"Mark %s as succeeded", "The node does not run again. Nodes that depend on it continue with the outputs that you set.", one(execution.CommandSucceed, "Mark it as succeeded"), false},
+		"retry":   {"Retry %s", "The node runs again, and so do the nodes that depend on it and did not run.", one(execution.CommandRetry, "Retry it"), false},
 		"answer": {"Answer %s", "", []ui.Option{
 			{Value: string(execution.CommandApprove), Name: "Approve"}, {Value: string(execution.CommandReject), Name: "Reject"},
 		}, true},
@@ -90,7 +90,7 @@ func (h *Pages) newCommand(r *http.Request) (*nodeCommand, error) {
 		return nil, err
 	}
 	if (c.name == "answer") != (c.node.Operator.Type == workflow.TypeApproval) && c.name == "answer" {
-		return nil, apperr.New(apperr.Conflict, "The node %s does not wait for an answer.", c.node.Name)
+		return nil, apperr.New(apperr.Conflict, "The node %s is not awaiting approval.", c.node.Name)
 	}
 	return c, nil
 }
@@ -136,7 +136,7 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 	}
 	asked := execution.NodeCommand{Command: execution.Command(sent.Get("$command")), Reason: strings.TrimSpace(sent.Get("$reason"))}
 	if !c.offers(asked.Command) {
-		return apperr.New(apperr.Invalid, "The page has no such button.")
+		return apperr.New(apperr.Invalid, "Unknown command. Choose a button of this page.")
 	}
 	if asked.Command == execution.CommandApprove || asked.Command == execution.CommandSucceed {
 		asked.Values, c.found = c.schema().DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)

@@ -39,7 +39,7 @@ func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 	f := execution.EventFilter{Node: m.Node, Kinds: eventKinds(q.Get("kind")), Limit: eventPageSize + 1}
 	if before := q.Get("after"); before != "" {
 		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil {
-			return apperr.New(apperr.Invalid, "The page mark is not valid.")
+			return apperr.New(apperr.Invalid, "The page token is not valid.")
 		}
 		m.Pager.Newer = label.ListURL(here, q, "after", "")
 	}

@@ -154,9 +154,13 @@ func cancelText(c execution.Counts) string {
 		parts = append(parts, ui.Plural(n, "running node is stopped", "running nodes are stopped"))
 	}
 	if n := c.Pending + c.Ready + c.Retrying; n > 0 {
-		parts = append(parts, ui.Plural(n, "node is not started", "nodes are not started"))
+		parts = append(parts, ui.Plural(n, "waiting node does not start", "waiting nodes do not start"))
 	}
-	return strings.Join(append(parts, "what has succeeded is kept"), ", ") + "."
+	const kept = "Results of succeeded nodes are kept."
+	if len(parts) == 0 {
+		return kept
+	}
+	return strings.Join(parts, " and ") + ". " + kept
 }
 
 func (x *executionView) failure() *views.FailureNotice {

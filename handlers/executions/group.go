@@ -116,7 +116,7 @@ func (x *executionView) groupHead(d execution.NodeDetail) views.GroupHead {
 		head.Summary = ""
 	case dag.Succeeded:
 		if c[dag.Failed] > 0 {
-			head.Summary = fmt.Sprintf("Succeeded after %s, with %s that failed.", ui.Duration(nodeTook(x.clock.Now, d.Node)),
+			head.Summary = fmt.Sprintf("Succeeded after %s. %s failed.", ui.Duration(nodeTook(x.clock.Now, d.Node)),
 				ui.Plural(c[dag.Failed], childNoun(d, 1), childNoun(d, 2)))
 		}
 	case dag.Pending, dag.Ready, dag.Queued, dag.Retrying, dag.Failed, dag.Skipped, dag.Cancelled:
@@ -249,7 +249,7 @@ func (x *executionView) childPager(here string, n execution.Node, nodes []execut
 	}
 	p.Text = ui.Number(int64(len(nodes))) + " shown"
 	if x.query.Get("after") != "" {
-		p.Newer, p.Text = to(""), p.Text+", from the middle"
+		p.Newer, p.Text = to(""), p.Text+", not from the first"
 	}
 	return p
 }
@@ -361,7 +361,7 @@ func (x *executionView) groupInputs(d execution.NodeDetail) []views.Value {
 			values = append(values, valueOf(f.Name, f.Type, v))
 			continue
 		}
-		value := views.Value{Name: f.Name, Type: f.Type.Name(), Missing: "its default, or none"}
+		value := views.Value{Name: f.Name, Type: f.Type.Name(), Missing: "default, if any"}
 		for _, in := range d.Operator.Inputs {
 			if in.Name == f.Name {
 				value.Missing = sourceText(in)
@@ -383,7 +383,7 @@ func fanFacts(op *workflow.Operator, n execution.Node) []ui.Fact {
 	f := op.Foreach
 	facts := []ui.Fact{
 		{Name: "For each of", Value: ui.Short(planview.SourceGist(f.Items), 120), Mono: true},
-		{Name: "Parallelism", Value: "not limited"},
+		{Name: "Parallelism", Value: "unlimited"},
 		{Name: "Failed items", Value: "not allowed"},
 		{Name: "Limit", Value: ui.Number(int64(f.Limit))},
 	}

@@ -88,7 +88,7 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e execution.Executio
 	}
 	if e.Status.Ended() && before == "" {
 		if follows, err := h.Executions.LogFollows(ctx, e.ID); err == nil && follows {
-			l.Follow, l.Note = true, "More lines are on their way: the tasks have ended, and their log is still being sent."
+			l.Follow, l.Note = true, "The tasks have ended. The rest of their log is still being uploaded."
 		}
 	}
 	if f.attempt > 0 {
@@ -99,7 +99,7 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e execution.Executio
 	page, err := h.Telemetry.Logs(ctx, q)
 	if err != nil {
 		h.Log.Warn("logs cannot be read", "execution", e.ID, "error", err)
-		l.Problem = "The log store is not answering. Nothing is lost: lines are kept on disk and show up when it is back."
+		l.Problem = "The log store is not answering. No data is lost: lines are kept on disk and appear when it is back."
 		return l
 	}
 	l.Lines = logLines(clock, id, page.Lines, f, nil)
@@ -111,7 +111,7 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e execution.Executio
 		l.Empty = fmt.Sprintf("No line contains %q.", f.text)
 	}
 	if page.Partial {
-		l.Note = "The log store is not answering: these are the lines that wait on disk. Older ones show up when it is back."
+		l.Note = "The log store is not answering. Only the lines that are still on disk are shown; older lines appear when it is back."
 	}
 	if page.Prev != "" {
 		older := f.values()

@@ -135,7 +135,7 @@ func (h *Pages) metricCSV(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := q.Get("name")
 	if name == "" {
-		return apperr.New(apperr.Invalid, "name is missing. Give the name of a metric.")
+		return apperr.New(apperr.Invalid, "name is missing. Enter the name of a metric.")
 	}
 	series, err := h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: id, Node: q.Get("node"), Names: []string{name}, MaxPoints: exportedPoints})
 	if err != nil {

@@ -176,7 +176,7 @@ func codeText(op *workflow.Operator) (text, kind string) {
 	case c.File != "":
 		return strings.TrimSpace("python3 " + c.File + " " + strings.Join(c.Args, " ")), "file of the package"
 	}
-	return "No code: this node only orders others.", string(op.Type)
+	return "No code: this node only orders other nodes.", string(op.Type)
 }
 
 func resourceFacts(r workflow.Resources) []ui.Fact {
@@ -194,7 +194,7 @@ func resourceFacts(r workflow.Resources) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Storage", Value: ui.Memory(r.StorageMiB)})
 	}
 	if len(facts) == 0 {
-		facts = append(facts, ui.Fact{Name: "Resources", Value: "the default of the launcher"})
+		facts = append(facts, ui.Fact{Name: "Resources", Value: "launcher default"})
 	}
 	return facts
 }
@@ -208,9 +208,9 @@ func policyFacts(op *workflow.Operator) []ui.Fact {
 	facts = append(facts, retry)
 	facts = append(facts, protectionFacts(op)...)
 	if op.AllowFailure {
-		facts = append(facts, ui.Fact{Name: "When it fails", Value: "the execution goes on"})
+		facts = append(facts, ui.Fact{Name: "When it fails", Value: "the execution continues"})
 	} else if !op.Retry.FailFast {
-		facts = append(facts, ui.Fact{Name: "When it fails", Value: "other branches go on"})
+		facts = append(facts, ui.Fact{Name: "When it fails", Value: "other branches continue"})
 	}
 	return facts
 }

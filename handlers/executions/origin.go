@@ -18,9 +18,9 @@ func originLine(d execution.NodeDetail) *views.NodeOrigin {
 	case execution.OriginTaken:
 		line.Text = "Reused from"
 	case execution.OriginCached:
-		line.Text = "Its result is that of"
+		line.Text = "Its result comes from"
 	case execution.OriginBefore:
-		line.Text = "It goes on from what was saved by"
+		line.Text = "Continued from the checkpoint of"
 	}
 	return line
 }
@@ -33,11 +33,11 @@ func cacheLine(d execution.NodeDetail) *views.NodeCache {
 	line := &views.NodeCache{Why: d.Cache.Why}
 	switch d.Cache.Found {
 	case execution.CacheHit:
-		line.Found = "From the cache."
+		line.Found = "Cache hit."
 	case execution.CacheMiss:
-		line.Found = "Not in the cache."
+		line.Found = "Cache miss."
 	case execution.CacheIgnored:
-		line.Found = "The cache was not used."
+		line.Found = "Cache not used."
 	}
 	if d.Cache.Execution != nil && d.Origin == nil {
 		line.URL, line.Name = originURL(*d.Cache.Execution, d.Cache.Node), "Compare with "+originName(*d.Cache.Execution, d.Cache.Node)

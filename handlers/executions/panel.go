@@ -57,7 +57,7 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 		}
 	}
 	if x.becomes(d.Node) {
-		add("Became", becameText(d), "")
+		add("Fan-out", becameText(d), "")
 	} else if d.Attempt > 0 {
 		add("Attempt", x.attemptOf(d.Node), "")
 	}

@@ -16,7 +16,7 @@ func podSettingFacts(op *workflow.Operator) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Image", Value: op.Code.Image, Mono: true})
 	}
 	if n := op.Resources.Pods; n > 1 {
-		facts = append(facts, ui.Fact{Name: "Pods", Value: fmt.Sprint(n), Note: "that begin together; each has these amounts"})
+		facts = append(facts, ui.Fact{Name: "Pods", Value: fmt.Sprint(n), Note: "gang-scheduled; each has these amounts"})
 	}
 	if m := op.Resources.ShmMiB; m > 0 {
 		facts = append(facts, ui.Fact{Name: "Shared memory", Value: ui.Memory(m)})
@@ -25,7 +25,7 @@ func podSettingFacts(op *workflow.Operator) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "After out of memory", Value: fmt.Sprintf("× %g", g.Factor), Note: "up to " + ui.Memory(g.LimitMiB)})
 	}
 	if op.Resident {
-		facts = append(facts, ui.Fact{Name: "Starts in", Value: "a warm pod", Note: "when one of its project is free"})
+		facts = append(facts, ui.Fact{Name: "Starts in", Value: "a warm pod", Note: "if its project has a free one"})
 	}
 	fields := planview.PodFields(op)
 	for _, name := range label.SortedKeys(fields) {

@@ -35,7 +35,7 @@ func (x *executionView) pods(ctx context.Context, d execution.NodeDetail) (views
 	slices.SortFunc(list, func(a, b execution.Attempt) int { return b.Number - a.Number })
 	var m views.AttemptPods
 	if more := len(list) - podsShown; more > 0 {
-		list, m.More = list[:podsShown], ui.Plural(more, "earlier one is not shown", "earlier ones are not shown")
+		list, m.More = list[:podsShown], ui.Plural(more, "earlier pod is not shown", "earlier pods are not shown")
 	}
 	events, err := x.h.Executions.PodEvents(ctx, x.ID, d.Name, 0)
 	if err != nil {
@@ -54,9 +54,9 @@ func (x *executionView) pod(a execution.Attempt, d execution.NodeDetail, events 
 		p.Waiting = label.ReasonText(d.Reason)
 	}
 	p.Events, p.More = x.podEvents(a, events)
-	p.NoEvent = "The cluster has said nothing of it yet."
+	p.NoEvent = "The cluster has not reported any events yet."
 	if a.FinishedAt != nil {
-		p.NoEvent = "The cluster said nothing of it, or has forgotten it: events are kept for an hour there, and here from when they were seen."
+		p.NoEvent = "The cluster reported no events of this pod, or they expired before FlowForge read them: the cluster keeps events for an hour."
 	}
 	return p
 }
@@ -69,7 +69,7 @@ func podFacts(a execution.Attempt, d execution.NodeDetail) []ui.Fact {
 		}
 	}
 	if pods := podsOf(d); pods > 1 {
-		facts = append(facts, ui.Fact{Name: "Pods", Value: strconv.Itoa(pods), Note: "that begin together"})
+		facts = append(facts, ui.Fact{Name: "Pods", Value: strconv.Itoa(pods), Note: "gang-scheduled"})
 	}
 	add(ui.Fact{Name: "Pod", Value: a.Pod, Mono: true})
 	add(ui.Fact{Name: "Namespace", Value: a.Namespace, Mono: true})
@@ -102,9 +102,9 @@ func memoryHint(a execution.Attempt, d execution.NodeDetail) string {
 		}
 	}
 	if d.Operator != nil && d.Operator.Retry.Memory.Factor > 1 {
-		return "Ask for more memory, or let retry.memory grow further."
+		return "Request more memory, or raise the limit of retry.memory."
 	}
-	return "Ask for more memory. With retry.memory the next attempt gets more by itself."
+	return "Request more memory, or set retry.memory to give the next attempt more memory automatically."
 }
 
 func podsOf(d execution.NodeDetail) int {
@@ -174,7 +174,7 @@ func podClass(a execution.Attempt, d execution.NodeDetail) *views.PodClass {
 	again := func(word, hint string) *views.PodClass {
 		c := class(word, hint)
 		if c.Outside = a.Number < d.Attempt || !d.State.Ended(); c.Outside {
-			c.Hint += " It is tried again, and costs no retry."
+			c.Hint += " The attempt is retried and does not count as a retry."
 		}
 		return c
 	}
@@ -182,29 +182,29 @@ func podClass(a execution.Attempt, d execution.NodeDetail) *views.PodClass {
 	case "out_of_memory":
 		return class("Out of memory", memoryHint(a, d))
 	case "timeout":
-		return class("Too long", "It ran into its timeout, or the deadline of its pod.")
+		return class("Timed out", "The attempt reached its timeout, or the deadline of its pod.")
 	case "image":
-		return class("Image not available", "Is the name right, tag and all, and may the cluster pull it? Private registries need imagePullSecrets.")
+		return class("Image not available", "Check the name and tag of the image, and that the cluster can pull it. Private registries need imagePullSecrets.")
 	case "init_failed":
-		return class("Init container failed", "Its own log says why: the events name the container.")
+		return class("Init container failed", "See the log of the init container. The events name the container.")
 	case "refused":
-		return class("Refused by the cluster", "An admission rule or a quota of the cluster does not take this pod. Change what the message names.")
+		return class("Rejected by the cluster", "An admission rule or a quota of the cluster rejected the pod. Change the field that the message names.")
 	case "start_failed":
-		return class("Could not be started", "The events say what the machine tried.")
+		return class("Could not be started", "The events show which step failed on the machine.")
 	case "token_expired":
-		return again("Credentials ran out", "The server did not take its token any more.")
+		return again("Credentials expired", "The server no longer accepted its token.")
 	case "evicted":
-		return again("Evicted", "Its machine ran out of memory or disk. Asking for what it uses keeps it in place.")
+		return again("Evicted", "The machine ran out of memory or disk. To prevent this, request as much as the task uses.")
 	case "preempted":
-		return again("Displaced", "The cluster's scheduler gave its place to pods of higher priority.")
+		return again("Preempted by the cluster", "The cluster's scheduler removed the pod to place pods of higher priority.")
 	case "node_lost":
-		return again("Machine lost", "Its machine is gone, or silent.")
+		return again("Machine lost", "The machine failed or stopped responding.")
 	case "deleted":
-		return again("Pod deleted", "Somebody deleted its pod.")
+		return again("Pod deleted", "A user or controller deleted the pod.")
 	case "namespace":
-		return again("Namespace going away", "The namespace of its project is being deleted.")
+		return again("Namespace being deleted", "The namespace of the project is being deleted.")
 	case "gang":
-		return again("Gang broken", "Not all its pods began in time, or one of them was lost.")
+		return again("Gang incomplete", "Not all pods of the gang started in time, or one was lost.")
 	}
 	return nil
 }

@@ -42,15 +42,15 @@ func TestWhatFollowsAnEndIsSo(t *testing.T) {
 	t.Parallel()
 	lost := execution.Attempt{Number: 3, Class: "node_lost"}
 	d := execution.NodeDetail{Node: execution.Node{State: dag.Failed, Attempt: 3}}
-	require.NotContains(t, podClass(lost, d).Hint, "tried again")
+	require.NotContains(t, podClass(lost, d).Hint, "is retried")
 	d.State = dag.Retrying
-	require.Contains(t, podClass(lost, d).Hint, "It is tried again, and costs no retry.")
+	require.Contains(t, podClass(lost, d).Hint, "The attempt is retried and does not count as a retry.")
 
 	hungry := execution.Attempt{Number: 1, Class: "out_of_memory", MemoryMiB: 64}
 	d = execution.NodeDetail{Node: execution.Node{State: dag.Running, Attempt: 2}, Attempts: []execution.Attempt{hungry, {Number: 2, MemoryMiB: 256}}, Operator: &workflow.Operator{}}
 	require.Equal(t, "The next attempt got 256 MiB.", podClass(hungry, d).Hint)
 	d.Attempts[1].MemoryMiB = 64
-	require.Contains(t, podClass(hungry, d).Hint, "Ask for more memory")
+	require.Contains(t, podClass(hungry, d).Hint, "Request more memory")
 }
 
 // Amounts are read in the unit that fits them, and to what they are worth.

@@ -29,7 +29,7 @@ func (h *Pages) ShortIDs(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, request.APIPrefix):
 			if len(ids) > 1 {
-				h.Site.Fail(w, r, apperr.New(apperr.Conflict, "%d executions have an id that ends with %q. Give more of its end, or the whole id.", len(ids), text))
+				h.Site.Fail(w, r, apperr.New(apperr.Conflict, "%d executions have an id that ends with %q. Enter more of its last characters, or the full id.", len(ids), text))
 				return
 			}
 			http.Redirect(w, r, withSegment(r.URL, at, ids[0]).RequestURI(), http.StatusTemporaryRedirect) //nolint:gosec // an id of this server in a path of it

@@ -18,7 +18,7 @@ const timelineRows = 60
 // they started, and one per group.
 func (x *executionView) timeline() views.ExecutionTimeline {
 	if x.StartedAt == nil {
-		return views.ExecutionTimeline{Empty: "Nothing has started yet."}
+		return views.ExecutionTimeline{Empty: "No node has started yet."}
 	}
 	end := x.clock.Now
 	if x.FinishedAt != nil {

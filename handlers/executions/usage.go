@@ -20,8 +20,8 @@ func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views
 	u := views.Usage{Explains: usageExplains(d)}
 	series, err := x.h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromMachine, MaxPoints: chartPoints})
 	if err != nil {
-		x.h.Log.Warn("the use of machines cannot be read", "execution", x.ID, "error", err)
-		u.Problem = "The metric store is not answering. Nothing is lost: values are kept on disk and show up when it is back."
+		x.h.Log.Warn("resource usage cannot be read", "execution", x.ID, "error", err)
+		u.Problem = "The metric store is not answering. No data is lost: values are kept on disk and appear when it is back."
 		return u
 	}
 	o := metricOptions{time: true, zero: true, zone: x.clock.Zone}
@@ -40,7 +40,7 @@ func usageExplains(d execution.NodeDetail) string {
 	if d.State.Ended() {
 		return "Too short to be sampled (every 10 s)."
 	}
-	return "Sampled every 10 s while it runs."
+	return "Resource usage is measured every 10 s while the node runs."
 }
 
 // usageKind is a chart of curves whose names belong together.

@@ -40,7 +40,7 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 		if n := len(value.Code); n > codeShown {
 			cut := strings.LastIndexByte(value.Code[:codeShown], '\n')
 			value.Code = value.Code[:cut] + "\n…"
-			value.Note = "the first " + ui.Bytes(codeShown) + " of " + ui.Bytes(int64(n)) + "; the API has all of it"
+			value.Note = "the first " + ui.Bytes(codeShown) + " of " + ui.Bytes(int64(n)) + "; the API returns the full value"
 		}
 	case string:
 		if strings.Contains(v, "\n") || len(v) > 300 {

@@ -26,7 +26,7 @@ func waitPanel(clock ui.Clock, w execution.Waiting, own uuid.UUID) views.WaitPan
 	}
 	p := views.WaitPanel{Line: r.Message, Code: r.Code, Stats: waitStats(clock, w), QueueURL: views.WaitingURL("", "")}
 	if w.Offered {
-		p.Line = "Room is set aside for it: it is about to start."
+		p.Line = "Capacity is reserved for it: it is about to start."
 	}
 	if r.Resource != "" {
 		p.Resource = r.Resource.Title()
@@ -40,7 +40,7 @@ func waitPanel(clock ui.Clock, w execution.Waiting, own uuid.UUID) views.WaitPan
 		p.Order = append(p.Order, waitPlace(r, q, own, w.NodeIndex))
 	}
 	if len(p.Order) > 0 {
-		p.OrderNote = "Work within its guarantee first, then the lowest share, then priority and age. Nobody is interrupted who is inside a guarantee."
+		p.OrderNote = "Work within its guarantee first, then the lowest share, then priority and age. Work within a guarantee is never interrupted."
 	}
 	p.Score = scoreFacts(r.Score)
 	for _, e := range w.Decisions {
@@ -80,7 +80,7 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 	p := waitPanel(x.clock, w, x.ID)
 	if p.Shown() && w.Node != "" {
 		p.Line = sentence.Waits(w.Node, p.Line)
-		p.Actions = append([]ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), w.Node), Icon: "clock"}}, p.Actions...)
+		p.Actions = append([]ui.Action{{Name: "Show details", URL: views.NodeURL(x.ID.String(), w.Node), Icon: "clock"}}, p.Actions...)
 	}
 	return p.Short(), nil
 }
@@ -108,7 +108,7 @@ func (x *executionView) waitOfPod() views.WaitPanel {
 	}
 	return views.WaitPanel{
 		Line: first.Name + ": " + label.ReasonText(first.Reason), Code: first.Reason.Code,
-		Actions: []ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), first.Name), Icon: "clock"}},
+		Actions: []ui.Action{{Name: "Show details", URL: views.NodeURL(x.ID.String(), first.Name), Icon: "clock"}},
 	}
 }
 
@@ -125,7 +125,7 @@ func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
 	r := w.Reason
 	var stats []views.WaitStat
 	if r.Position > 0 {
-		s := views.WaitStat{Name: "Place in the queue", Value: ui.Number(int64(r.Position))}
+		s := views.WaitStat{Name: "Position in the queue", Value: ui.Number(int64(r.Position))}
 		if r.Ahead > 0 && r.Resource != "" {
 			s.Note = fmt.Sprintf("%s ahead for %s", ui.Number(int64(r.Ahead)), r.Resource.Title())
 		}
@@ -139,7 +139,7 @@ func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
 		stats = append(stats, views.WaitStat{Name: "Starts", Value: starts, Note: note})
 	}
 	if r.Asked > 0 {
-		stats = append(stats, views.WaitStat{Name: "Asked", Value: r.Resource.Format(r.Asked)})
+		stats = append(stats, views.WaitStat{Name: "Requested", Value: r.Resource.Format(r.Asked)})
 	}
 	if r.Asked > 0 && r.Resource != "" {
 		free := views.WaitStat{Name: "Free", Value: r.Resource.Format(r.Free)}
@@ -158,35 +158,35 @@ func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
 		stats = append(stats, views.WaitStat{Name: "Missing", Value: r.Resource.Format(r.Missing)})
 	}
 	if !w.Since.IsZero() {
-		stats = append(stats, views.WaitStat{Name: "Waits for", Value: ui.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339)})
+		stats = append(stats, views.WaitStat{Name: "Waiting for", Value: ui.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339)})
 	}
 	return stats
 }
 
 // waitAdvice says what one can do about a reason.
 func waitAdvice(r execution.Reason) (string, []ui.Action) {
-	limits := ui.Action{Name: "See our limits", URL: views.MyTeamURL(), Icon: "team"}
+	limits := ui.Action{Name: "See team limits", URL: views.MyTeamURL(), Icon: "team"}
 	at := "your team"
 	if r.Level != nil {
 		at = r.Level.String()
 	}
 	switch r.Code {
 	case fair.CPUUnavailable, fair.MemoryUnavailable, fair.GPUUnavailable, fair.PodsUnavailable:
-		text := "Wait: it starts by itself when enough comes free."
+		text := "Wait: it starts automatically when enough capacity is free."
 		if r.Free > 0 && r.Resource != "" {
-			text += fmt.Sprintf(" What asks for no more than %s starts now.", r.Resource.Format(r.Free))
+			text += fmt.Sprintf(" Requests of up to %s start now.", r.Resource.Format(r.Free))
 		}
 		return text, []ui.Action{limits}
 	case fair.QuotaExceeded:
-		return fmt.Sprintf("Wait until something of %s ends, cancel what is not needed, or ask whoever runs it for a higher limit.", at), []ui.Action{limits}
+		return fmt.Sprintf("Wait until other work of %s ends, cancel executions that are not needed, or ask an administrator of %s for a higher limit.", at, at), []ui.Action{limits}
 	case fair.BehindInFairShare:
-		return "Wait: who has used less of its share goes first, and the longer this waits the further it moves up. A higher priority helps against others of the same project alone.", []ui.Action{limits}
+		return "Wait: teams that have used less of their share go first. The position improves with waiting time. A higher priority only helps within the same project.", []ui.Action{limits}
 	case fair.Preempted:
-		return "Wait: it goes on by itself, from its last checkpoint, when there is room. Work that must not be interrupted can be declared not preemptible; then it has to fit in the guarantee.", []ui.Action{limits}
+		return "Wait: it continues automatically from its last checkpoint when capacity is free. To prevent interruptions, declare the operator not preemptible; it must then fit in the guarantee.", []ui.Action{limits}
 	case fair.ExecutionsLimit:
 		return fmt.Sprintf("Wait until an execution of %s ends, or cancel one that is not needed.", at), []ui.Action{limits, {Name: "Live executions", URL: views.ExecutionsURL() + "?state=live", Icon: "runs"}}
 	case fair.StorageLimit:
-		return fmt.Sprintf("Ask whoever runs %s for more storage.", at), []ui.Action{limits, {Name: "Artifacts", URL: views.ArtifactsURL(), Icon: "box"}}
+		return fmt.Sprintf("Ask an administrator of %s for more storage.", at), []ui.Action{limits, {Name: "Artifacts", URL: views.ArtifactsURL(), Icon: "box"}}
 	}
 	return "", nil
 }
@@ -267,6 +267,6 @@ func scoreFacts(s *fair.Score) []ui.Fact {
 	}
 	return append(facts, ui.Fact{
 		Name: "Priority", Value: fmt.Sprintf("%.1f", s.Effective),
-		Note: fmt.Sprintf("= %.0f base + %.1f weight + %.1f waiting − %.1f use", s.Base, s.Weight, s.Waiting, s.Utilisation),
+		Note: fmt.Sprintf("= %.0f base + %.1f weight + %.1f waiting − %.1f usage", s.Base, s.Weight, s.Waiting, s.Utilisation),
 	})
 }
