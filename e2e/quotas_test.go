@@ -87,7 +87,7 @@ func TestLimitsAreChangedWithConfidence(t *testing.T) {
 	holds(t, second.Locator(".notice-warn"), "admin changed local")
 	holds(t, second.Locator(".notice-warn table"), "Guaranteed A100")
 	click(t, button(second, "Preview"))
-	holds(t, second.Locator("#quota-preview"), "Nobody is interrupted.")
+	holds(t, second.Locator("#quota-preview"), "No running node is interrupted.")
 	click(t, button(second, "Save for local"))
 	visible(t, second.GetByText("Saved: local."))
 

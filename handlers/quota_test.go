@@ -48,7 +48,7 @@ func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 	more.says(t, http.StatusOK, "The limit of GPU A100 is 3 GPUs A100, but the installation currently has 2 GPUs A100.")
 
 	preview := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "2")
-	preview.says(t, http.StatusOK, "Nobody is interrupted.", "was no limit", "local after")
+	preview.says(t, http.StatusOK, "No running node is interrupted.", "was no limit", "local after")
 	saved := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "2", "borrow.gpu:A100", "", "weight", "2", "reason", "Release")
 	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
 	b.admin.get(t, saved.header.Get("Location")).says(t, http.StatusOK, "Saved: local.", "guaranteed A100 no limit → 2, weight 1 → 2", "Release")

@@ -168,7 +168,7 @@ func (p *quotaPage) conflicting(ctx context.Context, was *quotaForm) (*quotaForm
 	}
 	who := form.saved.UpdatedBy
 	if who == "" {
-		who = "Somebody"
+		who = "Another user"
 	}
 	form.conflict = &views.QuotaConflict{Who: who, When: p.clock.Ago(form.saved.UpdatedAt).Text}
 	for _, r := range form.group.resources {

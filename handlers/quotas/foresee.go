@@ -24,7 +24,7 @@ const (
 // consequences; the service says what is wrong with them.
 func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, error) {
 	if len(f.problems) > 0 && f.problem("confirm") == "" {
-		return views.QuotaPreview{Invalid: "What it changes shows here once the values can be saved: " + f.problems[0].Message}, nil
+		return views.QuotaPreview{Invalid: "The effects appear here when the values are valid: " + f.problems[0].Message}, nil
 	}
 	if quota.Same(f.limits, f.saved.Limits) {
 		return views.QuotaPreview{Unchanged: true, Bars: f.bars(nil)}, nil
@@ -41,43 +41,43 @@ func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, erro
 	}
 	v := views.QuotaPreview{Lines: f.effects(p), Bars: f.bars(p.Changed)}
 	if n := p.Stopped(); n > 0 {
-		v.Confirm = fmt.Sprintf("Yes, interrupt %s. They go back to the queue and start again from their last checkpoint.", ui.Plural(n, "running node", "running nodes"))
+		v.Confirm = fmt.Sprintf("Yes, interrupt %s and restart from the last checkpoint.", ui.Plural(n, "running node", "running nodes"))
 	}
 	return v, nil
 }
 
 // effects are the consequences in sentences, the worst first.
 func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
-	lines := interruptions("Interrupted", levelName(p.Node)+" would hold more than it may", p.Lowered)
-	lines = append(lines, interruptions("Interrupted", "work within its guarantee needs the room", p.Reclaimed)...)
+	lines := interruptions("Interrupted", levelName(p.Node)+" would exceed its limit", p.Lowered)
+	lines = append(lines, interruptions("Interrupted", "work within its guarantee needs the capacity", p.Reclaimed)...)
 	for _, s := range p.OverCeiling {
-		lines = append(lines, views.QuotaEffect{Strong: levelName(s.Level) + " stays too large for a while:", Text: fmt.Sprintf(
-			"it holds %s, may hold %s, and what it runs may not be interrupted. Nothing new starts until enough has ended.",
+		lines = append(lines, views.QuotaEffect{Strong: levelName(s.Level) + " stays above its limit for now:", Text: fmt.Sprintf(
+			"it uses %s and may use %s. Its running nodes cannot be interrupted. New nodes start when enough of them have ended.",
 			amount.Words(s.Resource, s.Used), amount.Unit(s.Resource).Amount(s.Ceiling))})
 	}
 	for i, q := range p.Blocked {
 		if i == effectsNamed {
-			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("And %d more can never start.", len(p.Blocked)-i)})
+			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%d more cannot run here.", len(p.Blocked)-i)})
 			break
 		}
-		lines = append(lines, queuedEffect("Can never start:", q))
+		lines = append(lines, queuedEffect("Cannot run here:", q))
 	}
 	for _, warning := range f.page.h.Quotas.Warnings(f.limits) {
-		lines = append(lines, views.QuotaEffect{Strong: "Above today's size:", Text: warning})
+		lines = append(lines, views.QuotaEffect{Strong: "Above the current capacity:", Text: warning})
 	}
 	lines = append(lines, f.shifts(p)...)
 	for i, q := range p.Admitted {
 		if i == effectsNamed {
-			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("And %d more start at once.", len(p.Admitted)-i)})
+			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%d more start immediately.", len(p.Admitted)-i)})
 			break
 		}
-		lines = append(lines, queuedEffect("Starts at once:", q))
+		lines = append(lines, queuedEffect("Starts immediately:", q))
 	}
 	if p.StillWait > 0 {
-		lines = append(lines, views.QuotaEffect{Text: ui.Plural(p.StillWait, "node goes", "nodes go") + " on waiting as before."})
+		lines = append(lines, views.QuotaEffect{Text: ui.Plural(p.StillWait, "node keeps", "nodes keep") + " waiting."})
 	}
 	if p.Stopped() == 0 {
-		lines = append(lines, views.QuotaEffect{Strong: "Nobody is interrupted."})
+		lines = append(lines, views.QuotaEffect{Strong: "No running node is interrupted."})
 	}
 	return lines
 }
@@ -87,9 +87,9 @@ func interruptions(strong, why string, stopped []quota.Running) []views.QuotaEff
 	var lines []views.QuotaEffect
 	for i, r := range stopped {
 		if i == effectsNamed {
-			return append(lines, views.QuotaEffect{Strong: fmt.Sprintf("And %d more are interrupted.", len(stopped)-i)})
+			return append(lines, views.QuotaEffect{Strong: fmt.Sprintf("%d more are interrupted.", len(stopped)-i)})
 		}
-		line := views.QuotaEffect{Strong: strong + ":", Text: fmt.Sprintf("a node of somebody else with %s, because %s.", amount.Asked(r.Amount), why)}
+		line := views.QuotaEffect{Strong: strong + ":", Text: fmt.Sprintf("a node of another project with %s, because %s.", amount.Asked(r.Amount), why)}
 		if !r.Hidden() {
 			line.Text, line.LinkText, line.LinkURL = amount.Asked(r.Amount)+", because "+why+".", label.NameOf(r.Key, r.Name), label.QueuedURL(r.Key, r.Name)
 		}
@@ -99,7 +99,7 @@ func interruptions(strong, why string, stopped []quota.Running) []views.QuotaEff
 }
 
 func queuedEffect(strong string, q quota.Queued) views.QuotaEffect {
-	e := views.QuotaEffect{Strong: strong, Text: "a node of somebody else with " + amount.Asked(q.Amount)}
+	e := views.QuotaEffect{Strong: strong, Text: "a node of another project with " + amount.Asked(q.Amount)}
 	if !q.Hidden() {
 		e.Text, e.LinkText, e.LinkURL = amount.Asked(q.Amount)+",", label.QueuedName(q), label.QueuedURL(q.Key, q.Name)
 	}
@@ -117,12 +117,12 @@ func (f *quotaForm) shifts(p quota.Preview) []views.QuotaEffect {
 		was, will := before.Resources[r], after.Resources[r]
 		switch {
 		case will.Borrowed < was.Borrowed && will.Used >= was.Used:
-			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s that %s borrows become guaranteed.", amount.Words(r, was.Borrowed-will.Borrowed), name)})
+			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s borrowed by %s become guaranteed.", amount.Words(r, was.Borrowed-will.Borrowed), name)})
 		case will.Borrowed > was.Borrowed && will.Used <= was.Used:
-			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s that %s uses count as borrowed and can be taken back.", amount.Words(r, will.Borrowed-was.Borrowed), name)})
+			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s used by %s become borrowed and can be reclaimed.", amount.Words(r, will.Borrowed-was.Borrowed), name)})
 		}
 		if most, bounded := after.Most[r]; bounded && most != before.Most[r] {
-			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s may hold %s at most%s.", name, amount.Words(r, most), f.wasMost(before, r))})
+			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s may use at most %s%s.", name, amount.Words(r, most), f.wasMost(before, r))})
 		}
 	}
 	return lines

@@ -77,7 +77,7 @@ func (p *quotaPage) form(ctx context.Context, id uuid.UUID, typed url.Values) (*
 		return nil, apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
 	}
 	if !node.Writable {
-		return nil, apperr.New(apperr.Forbidden, "The limits of %s are changed by who runs what is above it.", levelName(node.Ref()))
+		return nil, apperr.New(apperr.Forbidden, "You cannot change the limits of %s. Ask an administrator of the level above it.", levelName(node.Ref()))
 	}
 	f := &quotaForm{page: p, node: node, saved: saved, typed: typed, group: p.selection.pick(quotaGroups(p.overview), typed)}
 	f.read()
@@ -112,7 +112,7 @@ func (f *quotaForm) read() {
 	if values, ok := f.typed["weight"]; ok && f.weighted() {
 		w, err := strconv.ParseFloat(strings.TrimSpace(values[0]), 64)
 		if err != nil || !(w > 0 && w <= 1000) {
-			f.problems = append(f.problems, apperr.Field{Path: "weight", Message: "The weight is a number above 0 and at most 1000."})
+			f.problems = append(f.problems, apperr.Field{Path: "weight", Message: "Enter a weight above 0 and at most 1000."})
 			return
 		}
 		f.limits.Weight = w
@@ -138,7 +138,7 @@ func (f *quotaForm) draw(ctx context.Context) (*views.QuotaEdit, error) {
 		ID: id, Name: name, Kind: f.node.Kind, Action: views.QuotaEditURL(id), PreviewURL: views.QuotaPreviewURL(id),
 		CancelURL: views.QuotasURL(back) + "#q-" + shortNode(f.node.ID), Version: strconv.FormatInt(f.version(), 10), Back: back.Encode(),
 		SaveText: "Save for " + name, Conflict: f.conflict,
-		Reason: views.QuotaField{ID: "reason", Name: "reason", Label: "Reason", Help: "Kept in the audit log.", Value: f.typed.Get("reason"), Error: f.problem("reason")},
+		Reason: views.QuotaField{ID: "reason", Name: "reason", Label: "Reason", Help: "Recorded in the audit log.", Value: f.typed.Get("reason"), Error: f.problem("reason")},
 	}
 	if f.conflict != nil {
 		e.Version = strconv.FormatInt(f.saved.Version, 10)
@@ -148,7 +148,7 @@ func (f *quotaForm) draw(ctx context.Context) (*views.QuotaEdit, error) {
 	}
 	if f.weighted() {
 		e.Weight = &views.QuotaField{
-			ID: "weight", Name: "weight", Label: "Weight", Help: "Share of what is left over, beside its siblings.",
+			ID: "weight", Name: "weight", Label: "Weight", Help: "Share of unused capacity relative to siblings.",
 			Value: f.value("weight", ui.Float(f.saved.Limits.Weight)), Unit: "× siblings", Decimal: true, Error: f.problem("weight"),
 		}
 	}
@@ -213,10 +213,10 @@ func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
 	s := views.QuotaSet{Resource: string(r), Legend: amount.Name(r), Handed: f.handedOutText(r)}
 	unit := amount.Unit(r).Short
 	for _, about := range []struct{ name, label, help, empty string }{
-		{"limit", "Guaranteed", "Always theirs, and lent while idle.", "no limit"},
-		{"borrow", "May borrow", "Idle ones of others, given back on demand.", "0"},
-		{"lend", "Lends at most", "The rest stays here, even unused.", "all"},
-		{"default", "Default request", "For each pod of a task that requests none.", "inherited"},
+		{"limit", "Guaranteed", "Always available here. Lent while idle.", "no limit"},
+		{"borrow", "May borrow", "Idle capacity of others, returned on demand.", "0"},
+		{"lend", "Lends at most", "The rest is reserved, even if unused.", "all"},
+		{"default", "Default request", "For each pod of a task that sets none.", "inherited"},
 	} {
 		if !applies(about.name, r) || f.node.Kind == "installation" && about.name != "limit" && about.name != "default" {
 			continue // the installation has no level above to borrow from or lend to
@@ -228,7 +228,7 @@ func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
 			Value: f.value(path, saved), Unit: unit, Error: f.problem(path), Decimal: amount.Unit(r).Divisor > 0,
 		}
 		if about.name == "limit" && f.node.Kind == "installation" {
-			field.Help, field.Placeholder = "Empty: what the machines have.", typedAmount(r, f.node.Limits.Limit[r])
+			field.Help, field.Placeholder = "Empty: the capacity of the machines.", typedAmount(r, f.node.Limits.Limit[r])
 		}
 		if field.Value != saved {
 			field.Was = "was " + saved
@@ -248,16 +248,16 @@ func (f *quotaForm) handedOutText(r fair.Resource) string {
 		return ""
 	}
 	u, name := amount.Unit(r), levelName(parent.Ref())
-	promised := u.Amount(parent.Handed[r]) + " are promised below it"
+	promised := u.Amount(parent.Handed[r]) + " guaranteed to the levels below"
 	if limit, ok := parent.Limits.Limit[r]; ok {
 		text := fmt.Sprintf("%s has %s, %s.", name, u.Amount(limit), promised)
 		if parent.Handed[r] > limit {
-			text = fmt.Sprintf("%s has %s, %s: more than there is at once.", name, u.Amount(limit), promised)
+			text = fmt.Sprintf("%s has %s, %s: the guarantees exceed the capacity.", name, u.Amount(limit), promised)
 		}
 		return text
 	}
 	if most, ok := parent.Most[r]; ok {
-		return fmt.Sprintf("%s has no limit of its own and may hold %s, %s.", name, u.Amount(most), promised)
+		return fmt.Sprintf("%s has no limit set and may use %s, %s.", name, u.Amount(most), promised)
 	}
 	return fmt.Sprintf("%s has no limit, %s.", name, promised)
 }

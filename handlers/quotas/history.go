@@ -40,7 +40,7 @@ func quotaSpans() []struct {
 func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaHistory, error) {
 	h := views.QuotaHistory{Title: "History", Action: views.QuotasURL(nil)}
 	if len(p.overview.Nodes) == 0 {
-		h.Empty = "There is nothing that you may read."
+		h.Empty = "You cannot read any level."
 		return h, nil
 	}
 	node, resource := p.charted(group)
@@ -66,7 +66,7 @@ func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaH
 		return h, err
 	}
 	if len(data.Samples) == 0 {
-		h.Empty = "Use is written down once a minute; nothing was in " + span.words + "."
+		h.Empty = "Usage is recorded once a minute. There are no samples in " + span.words + "."
 		return h, nil
 	}
 	p.draw(&h, data, amount.Unit(resource), fmt.Sprintf("%s of %s in %s", amount.Name(resource), levelName(node.Ref()), span.words))

@@ -110,13 +110,13 @@ func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
 	if pair.Guaranteed {
 		return views.QuotaAdvice{
 			Strong: fmt.Sprintf("%s waits for %s of its guarantee while %s borrows %s.", starved, amount.Words(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
-			Text:   "What is borrowed is taken back by itself, after a checkpoint; work that may not be interrupted ends first.",
+			Text:   "Borrowed capacity is reclaimed automatically after a checkpoint. Work that cannot be interrupted ends first.",
 		}
 	}
 	help := min(pair.Wants, pair.Amount)
 	a := views.QuotaAdvice{
-		Strong: fmt.Sprintf("%s waits for %s while %s leaves %s unused and does not lend.", starved, amount.Words(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
-		Text:   fmt.Sprintf("Lending %s would help at once.", amount.Words(pair.Resource, help)),
+		Strong: fmt.Sprintf("%s waits for %s. %s has %s unused and does not lend them.", starved, amount.Words(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
+		Text:   fmt.Sprintf("Lending %s would help immediately.", amount.Words(pair.Resource, help)),
 	}
 	node := p.overview.Find(pair.Other.ID)
 	if node == nil || !node.Writable {

@@ -109,7 +109,7 @@ func (p *quotaPage) idles(id uuid.UUID) bool {
 
 // tree is the table of a group of resources.
 func (p *quotaPage) tree(group quotaGroup) views.QuotaTree {
-	t := views.QuotaTree{Empty: "Nobody starves, and no guarantee is idle."}
+	t := views.QuotaTree{Empty: "No level waits within its guarantee, and no guarantee is idle."}
 	for _, r := range group.resources {
 		c := views.QuotaColumn{Name: amount.Name(r)}
 		if r == fair.CPU || r == fair.Memory || r == fair.Storage {
@@ -139,7 +139,7 @@ func (p *quotaPage) tree(group quotaGroup) views.QuotaTree {
 		if t.More != "" {
 			t.More += "; "
 		}
-		t.More += ui.Plural(folded, "node is", "nodes are") + " folded away"
+		t.More += ui.Plural(folded, "node is", "nodes are") + " collapsed"
 	}
 	if from > 0 {
 		t.Before = p.selection.url(func(s *quotaSelection) { s.from = max(from-quotaRowsPerPage, 0) }) + "#tree"
@@ -180,7 +180,7 @@ func (p *quotaPage) row(n quotaShown, group quotaGroup, scales []int64) views.Qu
 	}
 	if n.foldable {
 		verb := map[bool]string{true: "Hide", false: "Show"}[n.open]
-		row.FoldText = verb + " what is below " + row.Name
+		row.FoldText = verb + " the levels below " + row.Name
 		row.FoldURL = p.selection.url(func(s *quotaSelection) { s.toggle(n.ID) }) + "#" + row.ElementID()
 	}
 	if n.Writable {
@@ -227,7 +227,7 @@ func (p *quotaPage) notes(id uuid.UUID) []views.QuotaNote {
 	for _, pair := range p.overview.Pairs {
 		if pair.Starved.ID == id && !said[pair.Resource] {
 			said[pair.Resource] = true
-			notes = append(notes, views.QuotaNote{State: "READY", Text: "wants " + amount.Words(pair.Resource, pair.Wants) + " more"})
+			notes = append(notes, views.QuotaNote{State: "READY", Text: "waits for " + amount.Words(pair.Resource, pair.Wants)})
 		}
 	}
 	for _, i := range p.overview.Idle {
@@ -254,7 +254,7 @@ func (p *quotaPage) saved(ctx context.Context, id string) (*views.QuotaSaved, er
 	}
 	for _, c := range changes {
 		if c.Node.ID.String() == id {
-			text := append([]string{changeText(c) + " in force from the next admission on."}, p.h.Quotas.Warnings(c.New)...)
+			text := append([]string{changeText(c) + ". Applies from the next admission."}, p.h.Quotas.Warnings(c.New)...)
 			return &views.QuotaSaved{Strong: "Saved: " + levelName(c.Node) + ".", Text: strings.Join(text, " "), UndoURL: p.undoURL(c)}, nil
 		}
 	}

@@ -40,13 +40,13 @@ func (h *Pages) renderSemaphores(w http.ResponseWriter, r *http.Request, status 
 		m.Pager.Newer = views.SemaphoresURL("")
 	}
 	if name := r.URL.Query().Get("set"); name != "" && m.Notice == nil {
-		m.Notice = &views.AdminNotice{Kind: "ok", Strong: "The permits of " + name + " are set.", Text: "Who waits for it looks again now."}
+		m.Notice = &views.AdminNotice{Kind: "ok", Strong: "The permits of " + name + " are set.", Text: "Waiting nodes are checked again."}
 	}
 	return web.Render(w, r, status, views.SemaphoresView(m))
 }
 
 func semaphoreRow(clock ui.Clock, s execution.Semaphore) views.SemaphoreRow {
-	row := views.SemaphoreRow{Name: s.Name, Held: ui.Number(int64(s.Held)), Waiting: s.Waiting, Settable: s.Workflow == "", Source: "as definitions say"}
+	row := views.SemaphoreRow{Name: s.Name, Held: ui.Number(int64(s.Held)), Waiting: s.Waiting, Settable: s.Workflow == "", Source: "workflow definitions"}
 	switch {
 	case s.Workflow != "":
 		row.Name, row.URL, row.Source = "Executions of "+s.Workflow, views.WorkflowURL(s.Workflow), "max_running of the workflow"
@@ -95,7 +95,7 @@ func (h *Pages) setSemaphore(w http.ResponseWriter, r *http.Request) error {
 	if r.PostFormValue("do") != "unset" {
 		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
 		if permits = n; err != nil || n < 1 {
-			problem = "Permits are a whole number from 1 on."
+			problem = "Enter a whole number of at least 1."
 		}
 	}
 	var err error

@@ -220,7 +220,7 @@ func boundName(t quota.Team, by fair.LevelRef) string {
 	case slices.ContainsFunc(t.Node.Path, func(l fair.LevelRef) bool { return l.ID == by.ID }):
 		return by.Name
 	}
-	return "what is above"
+	return "a higher level"
 }
 
 func teamQueue(clock ui.Clock, t quota.Team) views.TeamQueue {
@@ -243,7 +243,7 @@ func teamWaiting(clock ui.Clock, place int, q quota.Queued) views.TeamWaiting {
 		Waits: ui.Duration(clock.Now.Sub(q.Since).Truncate(time.Second)), Starts: "unknown", Why: q.Reason.Message,
 	}
 	if q.Hidden() {
-		row.Node, row.Sub, row.Why = "A node of another project", "", "Waits its turn."
+		row.Node, row.Sub, row.Why = "A node of another project", "", "Waits for its turn."
 		return row
 	}
 	row.Node, row.URL, row.Sub = q.Name.Node, label.QueuedURL(q.Key, q.Name), strings.TrimSpace(label.ShortID(q.Execution)+" "+q.Name.Workflow)
@@ -255,7 +255,7 @@ func teamWaiting(clock ui.Clock, place int, q quota.Queued) views.TeamWaiting {
 		row.StartsNote = "from earlier runs"
 	}
 	if q.Offered {
-		row.Starts, row.StartsNote = "now", "room is set aside"
+		row.Starts, row.StartsNote = "now", "capacity is reserved"
 	}
 	for _, h := range q.Reason.Holders[:min(len(q.Reason.Holders), teamHoldersShown)] {
 		row.Holders = append(row.Holders, teamHolder(q.Reason, h))
@@ -274,7 +274,7 @@ func band(clock ui.Clock, from, to time.Time) string {
 
 // teamHolder says who holds what a node waits for, as far as the reader may know.
 func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
-	v := views.TeamHolder{Note: "holds " + amount.Words(reason.Resource, h.Amount)}
+	v := views.TeamHolder{Note: "uses " + amount.Words(reason.Resource, h.Amount)}
 	if h.Borrowed {
 		v.Note += ", borrowed"
 	}
@@ -282,7 +282,7 @@ func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
 		v.Note = "of " + levelName(h.Owner) + " " + v.Note
 	}
 	if h.Execution == uuid.Nil {
-		v.Name = "Somebody else"
+		v.Name = "Another user"
 		return v
 	}
 	v.Name, v.URL = label.ShortID(h.Execution), views.ExecutionURL(h.Execution.String())
@@ -292,12 +292,12 @@ func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
 // teamShare says where the team stands among its siblings, and what that is made of.
 func teamShare(t quota.Team) views.TeamShare {
 	if len(t.Siblings) < 2 {
-		return views.TeamShare{Empty: "There is nobody beside " + levelName(t.Node.Ref()) + " to share with."}
+		return views.TeamShare{Empty: "No other team shares this cluster."}
 	}
 	own := t.Node.Standing
 	s := views.TeamShare{Strong: shareText(own.Score) + ":", Inputs: []ui.Fact{
-		{Name: "Holds now", Value: percentText(own.Share), Note: "of the " + amount.Name(own.Dominant) + " of " + orWords(t.Parent)},
-		{Name: "Held lately", Value: percentText(own.History), Note: "older use counts less"},
+		{Name: "Current use", Value: percentText(own.Share), Note: "of the " + amount.Name(own.Dominant) + " of " + orWords(t.Parent)},
+		{Name: "History", Value: percentText(own.History), Note: "older usage counts less"},
 		{Name: "Weight", Value: ui.Float(own.Weight)},
 	}}
 	if own.Dominant == "" {
@@ -313,7 +313,7 @@ func teamShare(t quota.Team) views.TeamShare {
 		s.Order = append(s.Order, views.TeamRank{Name: sibling.Name, Share: shareText(sibling.Score.Score), Own: sibling.Own})
 	}
 	if hidden > 0 {
-		s.Inputs = append(s.Inputs, ui.Fact{Name: "Beside", Value: ui.Plural(hidden, "other", "others"), Note: "that you may not see"})
+		s.Inputs = append(s.Inputs, ui.Fact{Name: "Not shown", Value: ui.Plural(hidden, "other", "others"), Note: "you cannot read them"})
 	}
 	return s
 }
@@ -325,15 +325,15 @@ func scoreText(t quota.Team) string {
 	words := "exactly the share of " + levelName(t.Node.Ref())
 	switch {
 	case score < 0.9:
-		words = "below its share of what is left over"
+		words = "below its share of the unused capacity"
 	case score > 1.1:
-		words = "above its share of what is left over"
+		words = "above its share of the unused capacity"
 	}
 	switch {
 	case place == 0:
 		return words + ", so it goes before all others."
 	case place == len(t.Siblings)-1 && score < 0.9:
-		return words + ", but all others are further below and go first."
+		return words + ", but all others are further below theirs and go first."
 	case place == len(t.Siblings)-1:
 		return words + ", so all others go first."
 	}

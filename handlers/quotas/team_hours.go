@@ -41,12 +41,12 @@ func (h *Pages) teamHours(ctx context.Context, clock ui.Clock, t quota.Team) (vi
 		hours, noun = func(u execution.Hours) float64 { return u.CPU }, "CPU-hours"
 	}
 	if hours(week.Total) == 0 {
-		v.Empty = "Hours count when nodes of the team run. This week none has yet."
+		v.Empty = "No node of the team has run this week."
 		return v, nil
 	}
 	v.Title, v.Total = noun, hoursText(hours(week.Total))
 	if noun == "GPU-hours" {
-		v.Note = hoursText(week.Total.CPU) + " CPU-hours beside them"
+		v.Note = hoursText(week.Total.CPU) + " CPU-hours in addition"
 	} else {
 		v.Note = "no GPU was used"
 	}
@@ -115,7 +115,7 @@ func usageLines(lines []execution.UsageLine, hours func(execution.Hours) float64
 		}
 		use := views.TeamUse{Name: l.Name, Hours: hoursText(used) + " h", Width: chart.Fixed(used/most*100, 1) + "%"}
 		if use.Name == "" {
-			use.Name = "Somebody who is gone"
+			use.Name = "Deleted user"
 		}
 		if url != nil {
 			use.URL = url(l.Name)
