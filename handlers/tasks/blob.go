@@ -59,7 +59,7 @@ func (t *API) getBlob(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Close()
 	if err := sendBlob(w, reader, packingFor(r.Header.Get("Accept-Encoding"))); err != nil {
 		// The length is announced already: breaking off tells that bytes are missing.
-		t.Log.Warn("a task did not get a whole blob", "blob", sha, "error", err)
+		t.Log.Warn("a blob was not sent to a task completely", "blob", sha, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
@@ -76,7 +76,7 @@ func (t *API) putBlob(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.ContentLength > maxTaskBlob {
-		http.Error(w, "A file of a task may have 64 GiB at most.", http.StatusRequestEntityTooLarge)
+		http.Error(w, "A file of a task can be at most 64 GiB.", http.StatusRequestEntityTooLarge)
 		return nil
 	}
 	body, err := unpacked(w, r)
@@ -86,7 +86,7 @@ func (t *API) putBlob(w http.ResponseWriter, r *http.Request) error {
 	defer body.Close()
 	_, err = t.Artifacts.TakeOutput(ctx, body, chi.URLParam(r, "sha"))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		http.Error(w, "A file of a task may have 64 GiB at most.", http.StatusRequestEntityTooLarge)
+		http.Error(w, "A file of a task can be at most 64 GiB.", http.StatusRequestEntityTooLarge)
 		return nil
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *API) planUpload(w http.ResponseWriter, r *http.Request) error {
 	}
 	size, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
 	if err != nil || size < 0 || size > maxTaskBlob {
-		return apperr.New(apperr.Invalid, "?size= is the number of bytes, at most 64 GiB.")
+		return apperr.New(apperr.Invalid, "size must be a number of bytes, at most 64 GiB.")
 	}
 	plan, err := t.Artifacts.PlanUpload(ctx, taskIDOf(scope), artifact.Blob{SHA256: chi.URLParam(r, "sha"), Size: size})
 	switch {
@@ -151,7 +151,7 @@ func (t *API) wanted(ctx context.Context, scope auth.TaskScope, authorization st
 		return err
 	}
 	if !results[0].GetAccepted() || results[0].GetCancel() {
-		return apperr.New(apperr.Conflict, "The attempt is not running any more.")
+		return apperr.New(apperr.Conflict, "The attempt is no longer running.")
 	}
 	return nil
 }

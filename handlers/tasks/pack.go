@@ -86,7 +86,7 @@ func unpacked(w http.ResponseWriter, r *http.Request) (io.ReadCloser, error) {
 		c = channel.None
 	}
 	if !c.Known() {
-		return nil, apperr.New(apperr.Invalid, "The content coding %q is none that is taken here: lz4, zstd.", string(c))
+		return nil, apperr.New(apperr.Invalid, "The content coding %q is not supported. Use lz4 or zstd.", string(c))
 	}
 	body := http.MaxBytesReader(w, r.Body, maxTaskBlob)
 	if c == channel.None {

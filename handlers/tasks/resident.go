@@ -19,7 +19,7 @@ func (t *API) TakeWork(ctx context.Context, req *connect.Request[flowforgev1.Tak
 	}
 	token, ok := strings.CutPrefix(req.Header().Get("Authorization"), "Bearer ")
 	if !ok {
-		return nil, apperr.New(apperr.Unauthenticated, "A warm pod shows the token of its pool as \"Authorization: Bearer …\".")
+		return nil, apperr.New(apperr.Unauthenticated, "Send the token of the pool as \"Authorization: Bearer …\".")
 	}
 	answer, err := t.Resident.Take(ctx, token, req.Msg.Worker, req.Msg.Finished, time.Duration(req.Msg.WaitMs)*time.Millisecond)
 	if err != nil {
