@@ -1,6 +1,6 @@
-// Package handlers puts the site together: the packages below it have the pages by area, the
-// JSON API and what tasks call. Handlers read the request, call a service and draw the
-// answer: they decide nothing.
+// Package handlers assembles the site from the packages below it: the pages by area, the
+// JSON API and the API of tasks. Handlers read the request, call a service and draw the
+// response. Services make the decisions.
 package handlers
 
 import (
@@ -41,7 +41,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Deps is what the handlers work with.
+// Deps contains the dependencies of the handlers.
 type Deps struct {
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -63,21 +63,21 @@ type Deps struct {
 	Retention  *retention.Service
 	Resident   *resident.Service // nil: there are no warm pods
 	Signer     auth.Signer       // of task tokens
-	Bodies     web.Bodies        // bounds of request bodies; zero takes the defaults
-	Checks     []Check           // what /readyz asks
+	Bodies     web.Bodies        // limits of request bodies; zero: the defaults
+	Checks     []Check           // checks of /readyz
 	// ToLeader is nil in a process that always leads.
 	ToLeader  leader.Forward
-	PublicURL string // where people reach this server; "" is where the request says
+	PublicURL string // public address of this server; "": taken from the request
 }
 
-// Check is one dependency that /readyz asks.
+// Check is one dependency that /readyz checks.
 type Check struct {
 	Name     string
-	Required bool // without it the server cannot do its work
+	Required bool // the server cannot work without it
 	Ready    func(ctx context.Context) error
 }
 
-// areas are the parts of the site, each with what it works with.
+// areas are the parts of the site.
 type areas struct {
 	api        *api.API
 	scheduler  *scheduler.API

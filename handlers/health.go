@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// health answers the probes of whoever watches the process.
+// health answers liveness and readiness probes.
 type health struct {
 	log    *slog.Logger
 	site   *web.Site
@@ -25,7 +25,7 @@ func (h health) mount(r chi.Router) {
 	r.Get("/readyz", h.site.Handler(h.readyz))
 }
 
-// healthz says that the process answers.
+// healthz reports that the process responds.
 func (h health) healthz(w http.ResponseWriter, _ *http.Request) error {
 	web.WriteJSON(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
 	return nil
@@ -33,11 +33,11 @@ func (h health) healthz(w http.ResponseWriter, _ *http.Request) error {
 
 type readiness struct {
 	Status string            `json:"status"` // ok, degraded, unavailable
-	Checks map[string]string `json:"checks"` // "ok" or what is wrong
+	Checks map[string]string `json:"checks"` // "ok" or the error
 }
 
-// readyz asks every dependency: 503 when a required one is down, "degraded" when
-// another is, such as ClickHouse, without which logs wait on disk.
+// readyz checks every dependency. It returns 503 if a required one is unavailable, and
+// "degraded" for others, such as ClickHouse, without which logs wait on disk.
 func (h health) readyz(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
 	defer cancel()
@@ -50,7 +50,7 @@ func (h health) readyz(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if r.Context().Err() != nil {
-			return nil // the caller has gone: that says nothing about the dependency
+			return nil // the caller disconnected, which is no failure of the dependency
 		}
 		answer.Checks[c.Name] = "down"
 		h.log.Warn("dependency is unavailable", "name", c.Name, "error", err)

@@ -12,16 +12,16 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Site is the whole site. It is safe for concurrent use.
+// Site is the complete site. It is safe for concurrent use.
 type Site struct {
 	chi.Router
 	leader *leader.Routes
 }
 
-// ForLeader reports whether the process that leads the scheduler answers r.
+// ForLeader reports whether the leader of the scheduler answers r.
 func (s *Site) ForLeader(r *http.Request) bool { return s.leader.Takes(s, r) }
 
-// New returns the whole site. Each area registers its own routes.
+// New returns the complete site. Each area registers its own routes.
 func New(d Deps) *Site {
 	marked := leader.New(d.ToLeader, d.Site.Fail)
 	a := newAreas(d, marked)
@@ -47,7 +47,7 @@ func New(d Deps) *Site {
 	return &Site{r, marked}
 }
 
-// TaskRoutes returns what attempts call, and nothing else but /healthz.
+// TaskRoutes returns only the routes that attempts call, and /healthz.
 func TaskRoutes(d Deps) http.Handler {
 	r := chi.NewRouter()
 	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible, d.bodies().Middleware)
@@ -67,14 +67,14 @@ func (d *Deps) tasks() *tasks.API {
 	})
 }
 
-// mountUploads adds the routes whose bodies have bounds of their own.
+// mountUploads adds the routes that have their own limits of request bodies.
 func (a *areas) mountUploads(r chi.Router) {
 	a.launch.MountUploads(r)
 	a.forms.MountUploads(r)
 	a.catalogue.MountUploads(r)
 }
 
-// mountPages adds what people see; almost every page needs a signed-in reader.
+// mountPages adds the pages. Almost all of them require a signed-in reader.
 func (a *areas) mountPages(r chi.Router) {
 	a.home.Mount(r)
 	a.account.Mount(r)
@@ -88,7 +88,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.quotas.Mount(r)
 }
 
-// methodsOf are the methods that a path takes.
+// methodsOf are the methods that a path supports.
 func methodsOf(routes chi.Routes, path string) []string {
 	var methods []string
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -99,7 +99,7 @@ func methodsOf(routes chi.Routes, path string) []string {
 	return methods
 }
 
-// bodies are the bounds of the bodies of requests.
+// bodies are the limits of request bodies.
 func (d *Deps) bodies() web.Bodies {
 	if d.Bodies == (web.Bodies{}) {
 		return web.DefaultBodies()

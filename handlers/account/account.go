@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// account shows who the reader is, what they may do and where they are signed in.
+// account shows the name, the roles and the sessions of the reader.
 func (h *Pages) account(w http.ResponseWriter, r *http.Request) error {
 	me, err := h.Identity.Me(r.Context())
 	if err != nil {
@@ -83,13 +83,13 @@ func accountRoles(me identity.Profile, provider func(string) string) []views.Acc
 	return roles
 }
 
-// sessionLimits says when sessions end by themselves.
+// sessionLimits states when sessions expire.
 func (h *Pages) sessionLimits() string {
 	limits := h.Sessions.Limits()
 	return "Sessions expire after " + inWords(limits.Idle) + " of inactivity, and at the latest " + inWords(limits.Absolute) + " after sign-in."
 }
 
-// inWords is a length of time as a setting has it: "12 hours", "30 days".
+// inWords formats the duration of a setting: "12 hours", "30 days".
 func inWords(d time.Duration) string {
 	day := 24 * time.Hour
 	n, unit := int64(d/time.Minute), "minute"
@@ -105,7 +105,7 @@ func inWords(d time.Duration) string {
 	return strconv.FormatInt(n, 10) + " " + unit
 }
 
-// endSession ends one session of the reader, which may be this one.
+// endSession ends one session of the reader, possibly the current one.
 func (h *Pages) endSession(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.ParseID(chi.URLParam(r, "id"), "session")
 	if err != nil {
@@ -137,8 +137,8 @@ func (h *Pages) endSessions(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// browserName is a User-Agent as people call it: "Firefox on Linux". What is not
-// known keeps its first word.
+// browserName is the common name of a User-Agent: "Firefox on Linux". Of an unknown one
+// it returns the first word.
 func browserName(agent string) string {
 	find := func(names ...string) string {
 		for i := 0; i+1 < len(names); i += 2 {

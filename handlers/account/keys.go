@@ -17,22 +17,21 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// keyDefaults are what the form for a new key begins with.
+// keyDefaults are the initial values of the form for a new key.
 const (
 	defaultKeyScope = auth.ScopeLaunch
 	defaultKeyDays  = "90"
 )
 
-// accountKeys lists the keys that the reader looks after.
+// accountKeys lists the keys that the reader manages.
 func (h *Pages) accountKeys(w http.ResponseWriter, r *http.Request) error {
 	return h.renderKeys(w, r, http.StatusOK, keyInput{scope: defaultKeyScope, days: defaultKeyDays}, nil, nil)
 }
 
-// keyInput is what was typed into the form for a new key.
+// keyInput contains the submitted values of the form for a new key.
 type keyInput struct{ name, owner, project, scope, days string }
 
-// renderKeys shows the page with the form as it was filled, after err or with the
-// key that was just made.
+// renderKeys shows the page with the submitted values, after err or with the new key.
 func (h *Pages) renderKeys(w http.ResponseWriter, r *http.Request, status int, in keyInput, err error, fresh *views.FreshKey) error {
 	keys, kerr := h.Identity.Keys(r.Context())
 	if kerr != nil {
@@ -80,7 +79,7 @@ func keyView(k identity.Key, reader uuid.UUID, clock ui.Clock, now time.Time) vi
 	return v
 }
 
-// scopeName is what people read for the scopes of a key.
+// scopeName is the name of the scopes of a key on pages.
 func scopeName(scopes []string) string {
 	if len(scopes) == 0 {
 		return "everything"
@@ -123,7 +122,7 @@ func (h *Pages) keyForm(r *http.Request, in keyInput, err error) (views.KeyForm,
 	return form, nil
 }
 
-// makeKey makes a key and shows it, this once.
+// makeKey creates a key and shows it. It cannot be shown again.
 func (h *Pages) makeKey(w http.ResponseWriter, r *http.Request) error {
 	in := keyInput{
 		name: r.PostFormValue("name"), owner: r.PostFormValue("owner"), project: r.PostFormValue("project"),
@@ -169,7 +168,7 @@ func (in keyInput) request() (identity.KeyRequest, error) {
 	return request, apperr.InvalidFields("The key cannot be created.", fields)
 }
 
-// publicURL is where people reach this server.
+// publicURL is the public address of this server.
 func (h *Pages) publicURL(r *http.Request) string {
 	if h.PublicURL != "" {
 		return h.PublicURL
@@ -177,7 +176,7 @@ func (h *Pages) publicURL(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// revokeKey ends a key at its very next use.
+// revokeKey revokes a key. Its next use fails.
 func (h *Pages) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	if _, err := h.Identity.RevokeKey(r.Context(), chi.URLParam(r, "id")); err != nil {
 		return err

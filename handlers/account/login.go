@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// loginPage offers the sign-in providers, or, from a link, a button for its token,
-// so that a program which only looks at links does not use it up.
+// loginPage offers the sign-in providers. For a login link it shows a button that redeems
+// the token, so that a program which previews links does not use it up.
 func (h *Pages) loginPage(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	page := h.loginView(r, page.LocalPath(q.Get("next")), nil)
@@ -22,7 +22,7 @@ func (h *Pages) loginPage(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.LoginPage(page))
 }
 
-// loginView is the sign-in page, after err when there is one.
+// loginView is the sign-in page, with the message of err if there is one.
 func (h *Pages) loginView(r *http.Request, next string, err error) views.Login {
 	m := views.Login{Page: views.Page{Title: "Sign in", Path: "/login", Theme: page.Theme(r)}, Next: next}
 	if err != nil {
@@ -34,22 +34,22 @@ func (h *Pages) loginView(r *http.Request, next string, err error) views.Login {
 	return m
 }
 
-// refuse answers a sign-in that failed with the sign-in page, counts it against
-// the address, and notes in the log what the reader is not told.
+// refuse answers a failed sign-in with the sign-in page, counts it against the address,
+// and logs the details that the reader does not see.
 func (h *Pages) refuse(w http.ResponseWriter, r *http.Request, next string, err error) error {
 	switch apperr.CodeOf(err) {
 	case apperr.Unauthenticated:
 		h.Site.LoginFailed(w, r)
-		h.Log.Info("a sign-in was refused", "request_id", web.RequestID(r.Context()), "address", auth.OriginOf(r.Context()).Address, "error", err)
+		h.Log.Info("a sign-in failed", "request_id", web.RequestID(r.Context()), "address", auth.OriginOf(r.Context()).Address, "error", err)
 	case apperr.Forbidden, apperr.Unavailable:
-		h.Log.Warn("a sign-in was refused", "request_id", web.RequestID(r.Context()), "error", err)
+		h.Log.Warn("a sign-in failed", "request_id", web.RequestID(r.Context()), "error", err)
 	case apperr.Invalid, apperr.NotFound, apperr.Conflict, apperr.Quota, apperr.Internal:
 		return err
 	}
 	return web.Render(w, r, web.Status(apperr.CodeOf(err)), views.LoginPage(h.loginView(r, next, err)))
 }
 
-// login redeems a login link and begins a session of the local administrator.
+// login redeems a login link and starts a session of the local administrator.
 func (h *Pages) login(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Site.LoginAllowed(w, r); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (h *Pages) login(w http.ResponseWriter, r *http.Request) error {
 	return h.enter(w, r, login, next)
 }
 
-// enter begins the session of a sign-in that succeeded.
+// enter starts the session of a successful sign-in.
 func (h *Pages) enter(w http.ResponseWriter, r *http.Request, login auth.Login, next string) error {
 	if err := h.Sessions.SignIn(w, r, login); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (h *Pages) enter(w http.ResponseWriter, r *http.Request, login auth.Login, 
 	return nil
 }
 
-// providerLogin sends the reader to a sign-in provider.
+// providerLogin redirects the reader to a sign-in provider.
 func (h *Pages) providerLogin(w http.ResponseWriter, r *http.Request) error {
 	next := page.LocalPath(r.URL.Query().Get("next"))
 	address, sealed, err := h.Identity.BeginSignIn(r.Context(), chi.URLParam(r, "provider"), next)
@@ -87,7 +87,7 @@ func (h *Pages) providerLogin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// providerCallback takes what the provider sends the reader back with.
+// providerCallback handles the redirect from the provider back to this server.
 func (h *Pages) providerCallback(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Site.LoginAllowed(w, r); err != nil {
 		return err
@@ -99,9 +99,8 @@ func (h *Pages) providerCallback(w http.ResponseWriter, r *http.Request) error {
 	return h.enter(w, r, login, page.LocalPath(next))
 }
 
-// logout ends the session here, and at the provider when that offers it: a
-// redirect would be the answer to a form, which our content security policy keeps
-// on this site, so a page leads there.
+// logout ends the session here, and at the provider if the provider supports it. Our content
+// security policy forbids that a form redirects to another site, so a page leads there.
 func (h *Pages) logout(w http.ResponseWriter, r *http.Request) error {
 	ended, ok, err := h.Sessions.SignOut(w, r)
 	if err != nil {
@@ -122,8 +121,8 @@ func (h *Pages) logout(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// providerName is what people call a provider; one that is not configured any
-// more keeps its id.
+// providerName is the display name of a provider, or its id if the provider is no longer
+// configured.
 func (h *Pages) providerName(id string) string {
 	for _, p := range h.Identity.Providers() {
 		if p.ID == id {

@@ -1,4 +1,4 @@
-// Package account is the pages of the reader's own: sign-in, account, keys and preferences.
+// Package account contains the pages of a user's own account: sign-in, keys and preferences.
 package account
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Log       *slog.Logger
 	Now       func() time.Time
@@ -21,7 +21,7 @@ type Config struct {
 	Sessions  *web.Sessions
 	Links     *auth.LoginLinks
 	Identity  *identity.Service
-	PublicURL string // where people reach this server; "" is where the request says
+	PublicURL string // public address of this server; "": taken from the request
 	Page      *page.Shell
 }
 

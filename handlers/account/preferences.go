@@ -17,18 +17,18 @@ import (
 
 const preferenceAge = 365 * 24 * time.Hour
 
-// setTheme keeps the theme that the reader chose, for browsers without a script.
+// setTheme stores the theme that the reader chose, for browsers without JavaScript.
 func (h *Pages) setTheme(w http.ResponseWriter, r *http.Request) error {
 	return setPreference(w, r, "theme", "light", "dark")
 }
 
-// setKeys switches the single-key shortcuts on or off.
+// setKeys turns the single-key shortcuts on or off.
 func (h *Pages) setKeys(w http.ResponseWriter, r *http.Request) error {
 	return setPreference(w, r, "keys", "on", "off")
 }
 
-// setProject makes a project the current one of the reader's session, and goes on
-// to the list that the page before belongs to: what it showed is not of the project.
+// setProject sets the current project of the reader's session. It redirects to the list that
+// the previous page belongs to, because the previous page shows another project.
 func (h *Pages) setProject(w http.ResponseWriter, r *http.Request) error {
 	subject, err := auth.SignedIn(r.Context())
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *Pages) setProject(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// listOf is the first level of a path: the page that every project has.
+// listOf is the first level of a path, which exists in every project.
 func listOf(next string) string {
 	path, _, _ := strings.Cut(next, "?")
 	section, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -56,8 +56,8 @@ func listOf(next string) string {
 	return "/"
 }
 
-// projectList finds the reader's projects: the switcher asks for the buttons
-// alone, readers without a script for the page.
+// projectList finds the reader's projects. The switcher requests only the buttons; readers
+// without JavaScript request the page.
 func (h *Pages) projectList(w http.ResponseWriter, r *http.Request) error {
 	m := views.ProjectsList{Page: h.Page.Base(r, "My projects", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	m.Found = views.FindProjects(h.Page.Projects(r.Context()), m.Query)
@@ -70,7 +70,7 @@ func (h *Pages) projectList(w http.ResponseWriter, r *http.Request) error {
 // projectsShown is how many projects the switcher shows at once.
 const projectsShown = 50
 
-// setPreference keeps one choice in a cookie that scripts may read and write too.
+// setPreference stores one choice in a cookie that scripts can read and write, too.
 func setPreference(w http.ResponseWriter, r *http.Request, name string, allowed ...string) error {
 	value := r.PostFormValue(name)
 	if !slices.Contains(allowed, value) {

@@ -15,20 +15,18 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// openForm is the form that a page shows open, with what was typed and why it
-// was refused when it was sent.
+// openForm is the form that a page shows open, with the submitted values and the error.
 type openForm struct {
 	name   string // which form
-	id     string // of what it is about
+	id     string // of its object
 	values url.Values
 	err    error
 }
 
-// again reports whether err is one that the form itself shows; other errors are
-// for the error page.
+// again reports whether the form itself shows err. The error page shows other errors.
 func again(err error) bool { return apperr.Is(err, apperr.Invalid) || apperr.Is(err, apperr.Conflict) }
 
-// status is that of the page with the form.
+// status is the HTTP status of the page with the form.
 func (f openForm) status() int {
 	if f.err == nil {
 		return http.StatusOK
@@ -36,7 +34,7 @@ func (f openForm) status() int {
 	return web.Status(apperr.CodeOf(f.err))
 }
 
-// value is what was typed in a field, or what it shows at first.
+// value is the submitted value of a field, or its initial value.
 func (f openForm) value(name, first string) string {
 	if f.values == nil {
 		return first
@@ -44,7 +42,7 @@ func (f openForm) value(name, first string) string {
 	return f.values.Get(name)
 }
 
-// field is a field with what was typed and what is wrong with it.
+// field is a field with its submitted value and its error.
 func (f openForm) field(form string, field views.AdminField, first string) views.AdminField {
 	field.ID = form + "-" + field.Name
 	field.Value = first
@@ -63,7 +61,7 @@ func (f openForm) field(form string, field views.AdminField, first string) views
 	return field
 }
 
-// problems sums up why the form was refused.
+// problems lists the errors of the form.
 func (f openForm) problems() *views.AdminProblems {
 	if f.err == nil {
 		return nil
@@ -75,8 +73,7 @@ func (f openForm) problems() *views.AdminProblems {
 	return p
 }
 
-// done is what a page says after a form went well; the address carries the word
-// alone.
+// done is the message of a page after a successful form. The address contains only the key.
 func done(r *http.Request) *views.AdminNotice {
 	said := map[string][2]string{
 		"created":  {"Created.", "It appears in the tree."},
@@ -107,8 +104,7 @@ func sent(r *http.Request, name, id string) (openForm, error) {
 	return openForm{name: name, id: id, values: r.PostForm}, nil
 }
 
-// pathID is a parameter of the path that is an id. Whatever else stands there
-// names nothing.
+// pathID returns the id in a parameter of the path, or NotFound for any other text.
 func pathID(r *http.Request, name string) (uuid.UUID, error) {
 	id, err := uuid.Parse(request.PathValue(r, name))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 const auditPageSize = 50
 
-// auditFilter reads the filter of the page; days are those of the reader's zone.
+// auditFilter reads the filter of the page. Days are in the reader's time zone.
 func auditFilter(q url.Values, zone *time.Location) (audit.Filter, error) {
 	f := audit.Filter{Actor: q.Get("actor"), Action: q.Get("action"), Kind: q.Get("kind"), Object: q.Get("object"), After: q.Get("after"), Limit: auditPageSize}
 	var fields []apperr.Field
@@ -100,7 +100,7 @@ func (h *Pages) auditLog(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, status, views.AuditLogPage(m))
 }
 
-// actionOptions offers each noun as a whole, and its verbs.
+// actionOptions offers each noun with all its verbs, and each verb.
 func actionOptions(actions []string, chosen string) []ui.Option {
 	if chosen != "" && !slices.Contains(actions, chosen) {
 		actions = append(actions, chosen)
@@ -124,8 +124,7 @@ func actionOptions(actions []string, chosen string) []ui.Option {
 	return options
 }
 
-// tenantOptions are the tenants that the reader may choose among; none when there
-// is no choice.
+// tenantOptions are the tenants that the reader can choose; none if there is only one.
 func (h *Pages) tenantOptions(r *http.Request, chosen uuid.UUID) ([]ui.Option, error) {
 	tenants, err := h.Tenancy.List(r.Context(), tenancy.Filter{Kind: tenancy.Tenant, Archived: true, Limit: 500})
 	if err != nil || len(tenants.Items) < 2 {
@@ -159,7 +158,7 @@ func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow
 		}
 	}
 	if noun, _, _ := strings.Cut(c.Action, "."); noun == "session" || noun == "login_link" {
-		row.Object, row.ObjectU, row.Kind = "", "", "" // the deed says it all
+		row.Object, row.ObjectU, row.Kind = "", "", "" // the action names the object
 	}
 	row.Summary = diffSummary(row.Diff)
 	at := clock.Exactly(c.At)
@@ -175,7 +174,7 @@ func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow
 	return row
 }
 
-// auditExport streams what the filter lets through as CSV or as JSON lines.
+// auditExport streams the filtered entries as CSV or as JSON lines.
 func (h *Pages) auditExport(w http.ResponseWriter, r *http.Request) error {
 	f, err := auditFilter(r.URL.Query(), h.Page.Clock(r).Zone)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// maxDiffRows bounds what a page shows of one change; the export has all of it.
+// maxDiffRows limits the values that a page shows of one change. The export contains all.
 const maxDiffRows = 60
 
-// auditDiff lists the values that differ between two JSON documents, by their
-// paths. A value of one side alone is there too.
+// auditDiff lists the values that differ between two JSON documents by their paths,
+// including values that only one document contains.
 func auditDiff(before, after json.RawMessage) []views.AuditDiff {
 	from, to := flatJSON(before), flatJSON(after)
 	var names []string
@@ -41,8 +41,7 @@ func auditDiff(before, after json.RawMessage) []views.AuditDiff {
 	return diff
 }
 
-// flatJSON gives every value of a document by its path, in the words of JSON
-// but for texts, which stand for themselves.
+// flatJSON returns every value of a document by its path, as JSON; strings are unquoted.
 func flatJSON(data json.RawMessage) map[string]string {
 	flat := map[string]string{}
 	if len(data) == 0 {
@@ -115,7 +114,7 @@ func word(v any) string {
 	return fmt.Sprint(v)
 }
 
-// diffSummary is a change in one line.
+// diffSummary is a change on one line.
 func diffSummary(diff []views.AuditDiff) string {
 	var parts []string
 	for _, d := range diff[:min(len(diff), 3)] {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// actionText says what an action did to the object that is named behind it.
+// actionText describes what an action did to the object whose name follows it.
 func actionText(action string) string {
 	special := map[string]string{
 		"member.add": "added a member to", "member.change": "changed a role in", "member.remove": "removed a member from",
@@ -34,7 +34,7 @@ func actionText(action string) string {
 	return strings.ReplaceAll(verb, "_", " ")
 }
 
-// nounName is what people call the things that an action of this noun changes.
+// nounName is the name of the objects that an action of this noun changes.
 func nounName(noun string) string {
 	names := map[string]string{
 		"session": "Sign-ins", "login_link": "Login links", "member": "Members", "group": "Groups", "quota": "Limits", "user": "People", "key": "API keys", "api_key": "API keys",

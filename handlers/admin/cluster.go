@@ -25,12 +25,12 @@ import (
 const (
 	machinesShown   = 300
 	namespacesShown = 300
-	// clusterStale is the age from which the view of the cluster is not current: the
-	// launcher writes one at least every half minute.
+	// clusterStale is the age at which the view of the cluster is out of date. The launcher
+	// writes one at least every half minute.
 	clusterStale = 90 * time.Second
 )
 
-// cluster shows what tasks run on and which server does what.
+// cluster shows the machines of tasks, and which server has which role.
 func (h *Pages) cluster(w http.ResponseWriter, r *http.Request) error {
 	live, err := h.clusterLive(r.Context(), h.Page.Clock(r))
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *Pages) cluster(w http.ResponseWriter, r *http.Request) error {
 	}))
 }
 
-// clusterStream sends the page anew whenever something on it changed.
+// clusterStream sends the page again whenever it changed.
 func (h *Pages) clusterStream(w http.ResponseWriter, r *http.Request) error {
 	clock := h.Page.Clock(r)
 	if _, err := h.clusterLive(r.Context(), clock); err != nil {
@@ -66,7 +66,7 @@ func (h *Pages) clusterStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// clusterLive is the part of the page that moves.
+// clusterLive is the part of the page that changes.
 func (h *Pages) clusterLive(ctx context.Context, clock ui.Clock) (views.Cluster, error) {
 	view, err := h.Executions.Cluster(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *Pages) clusterLive(ctx context.Context, clock ui.Clock) (views.Cluster,
 	return m, err
 }
 
-// clusterOf is a cluster as its launcher saw it last.
+// clusterOf is a cluster as its launcher last observed it.
 func (h *Pages) clusterOf(clock ui.Clock, view execution.ClusterView) views.Cluster {
 	m := views.Cluster{Pooled: true}
 	if view.SeenAt.IsZero() {
@@ -120,7 +120,7 @@ func kubernetesVersion(version string) string {
 	return "Kubernetes " + version
 }
 
-// clusterNotice says what is wrong with the cluster, or with what is known of it.
+// clusterNotice describes a problem with the cluster or with the age of its observation.
 func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time) *views.AdminNotice {
 	if age := clock.Now.Sub(seen); age > clusterStale {
 		return &views.AdminNotice{
@@ -137,7 +137,7 @@ func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time)
 	}
 	if state.Error != "" {
 		said := state.Error
-		if _, rest, ok := strings.Cut(said, " UTC: "); ok { // since when, the notice says in the reader's zone
+		if _, rest, ok := strings.Cut(said, " UTC: "); ok { // the notice has this time in the reader's zone
 			said = rest
 		}
 		n.Text += " Last error: " + said
@@ -145,7 +145,7 @@ func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time)
 	return n
 }
 
-// clusterFigures are the sums over the machines that take work.
+// clusterFigures are the sums over the schedulable machines.
 func clusterFigures(state execution.ClusterState) []views.QuotaFigure {
 	ready := 0
 	var sum execution.MachineState
@@ -173,7 +173,7 @@ func clusterFigures(state execution.ClusterState) []views.QuotaFigure {
 		views.QuotaFigure{Name: "Memory allocated", Value: memoryAmount(sum.MemoryUsed), Note: "of " + ui.Memory(int(sum.MemoryMiB))})
 }
 
-// memoryAmount is memory in figures: nothing has no unit.
+// memoryAmount formats memory; zero has no unit.
 func memoryAmount(mib int64) string {
 	if mib == 0 {
 		return "0"
@@ -188,7 +188,7 @@ func gpuName(kind string) string {
 	return "GPUs " + kind
 }
 
-// machineRank orders machines: those in trouble first.
+// machineRank orders machines; those with problems are first.
 func machineRank(m execution.MachineState) int {
 	switch {
 	case !m.Ready:
@@ -219,7 +219,7 @@ func machineLine(x execution.MachineState) views.ClusterMachine {
 	return m
 }
 
-// meter says how much of something is taken, in words and as a share of its width.
+// meter shows an allocated amount as text and as a share of the width.
 func meter(name string, used, total int64, unit ui.Unit) views.Meter {
 	share := 0.0
 	if total > 0 {
@@ -252,7 +252,7 @@ func (h *Pages) addNamespaces(m *views.Cluster, namespaces []execution.Namespace
 	}
 }
 
-// leaseLines say who leads; the words of the roles are those of the settings.
+// leaseLines show the leaders. The names of the roles are those of the settings.
 func leaseLines(clock ui.Clock, leases []execution.Lease) []views.ClusterLease {
 	does := map[string][2]string{
 		"scheduler": {"Scheduler", "drives executions and allocates resources"},
@@ -272,7 +272,7 @@ func leaseLines(clock ui.Clock, leases []execution.Lease) []views.ClusterLease {
 	return lines
 }
 
-// ownMachine is the one machine whose processes tasks are.
+// ownMachine is the single machine on which tasks run as processes.
 func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
 	o, err := h.Quotas.Overview(ctx, auth.Installation)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// create makes a node.
+// create creates a node.
 func (h *Pages) create(w http.ResponseWriter, r *http.Request) error {
 	form, err := sent(r, "new", r.PostFormValue("parent"))
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *Pages) redrawTree(w http.ResponseWriter, r *http.Request, form openForm
 }
 
 func seeOther(w http.ResponseWriter, r *http.Request, to string) error {
-	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // an address of ours, made by package views
+	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // our own address from package views
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (h *Pages) update(w http.ResponseWriter, r *http.Request) error {
 	return seeOther(w, r, views.AdminURL()+"?did=saved#node-"+id.String())
 }
 
-// archive asks once more, then archives a node.
+// archive asks for confirmation, then archives a node.
 func (h *Pages) archive(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r, "id")
 	if err != nil {
@@ -81,7 +81,7 @@ func (h *Pages) archive(w http.ResponseWriter, r *http.Request) error {
 	return seeOther(w, r, views.AdminURL()+"?did=archived&archived=1#node-"+id.String())
 }
 
-// restore takes a node back from the archive.
+// restore restores a node from the archive.
 func (h *Pages) restore(w http.ResponseWriter, r *http.Request) error {
 	return h.nodeDo(w, r, "edit", "restored", views.AdminURL()+"?did=restored", func(ctx context.Context, id uuid.UUID) error {
 		_, err := h.Tenancy.Restore(ctx, id, "")
@@ -89,7 +89,7 @@ func (h *Pages) restore(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// nodeDo runs a change of the node of the path that takes no values.
+// nodeDo runs a change without values of the node in the path.
 func (h *Pages) nodeDo(w http.ResponseWriter, r *http.Request, form, did, to string, do func(ctx context.Context, id uuid.UUID) error) error {
 	id, err := pathID(r, "id")
 	if err != nil {

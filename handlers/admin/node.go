@@ -82,7 +82,7 @@ func nodeName(n tenancy.Node) string {
 	return n.Name
 }
 
-// nodeCrumbs is the way to the last of steps, which the page itself is.
+// nodeCrumbs is the path to the last of steps, which is the page itself.
 func nodeCrumbs(steps []tenancy.Step) []views.Crumb {
 	crumbs := []views.Crumb{{Name: "Teams and people", URL: views.AdminURL()}}
 	for _, s := range steps[:max(len(steps)-1, 0)] {
@@ -130,7 +130,7 @@ func roleOptions(roles []auth.Grant, chosen string) []ui.Option {
 	return options
 }
 
-// likelyRole is what a form offers first.
+// likelyRole is the preselected role of a form.
 func likelyRole(kind tenancy.Kind) string {
 	if kind == tenancy.Project || kind == tenancy.Team {
 		return auth.ProjectDev
@@ -142,8 +142,7 @@ func grantsRole(roles []auth.Grant, role string) bool {
 	return slices.ContainsFunc(roles, func(g auth.Grant) bool { return g.Role == role })
 }
 
-// above names the node that gives an inherited role, with its address when the
-// reader may open it.
+// above names the node of an inherited role, with its address if the reader may open it.
 func above(from tenancy.Step, inherited bool) (name, address string) {
 	if !inherited {
 		return "", ""
@@ -289,7 +288,7 @@ func (h *Pages) fillBelow(ctx context.Context, m *views.AdminNode, n tenancy.Nod
 	return nil
 }
 
-// nodeForm runs a form of the page of a node.
+// nodeForm runs a form on the page of a node.
 func (h *Pages) nodeForm(w http.ResponseWriter, r *http.Request, name, about, did string, do func(ctx context.Context, id uuid.UUID, v url.Values) error) error {
 	id, err := pathID(r, "id")
 	if err != nil {
@@ -380,7 +379,7 @@ func (h *Pages) setAccount(w http.ResponseWriter, r *http.Request, disabled bool
 	})
 }
 
-// providers are the ids of the sign-in providers, whose groups can be invited.
+// providers are the ids of the sign-in providers whose groups can be added.
 func (h *Pages) providers() []string {
 	var ids []string
 	for _, p := range h.Identity.Providers() {

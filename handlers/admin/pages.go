@@ -1,5 +1,5 @@
-// Package admin is the pages of whoever runs the installation or a part of it: the
-// tenancy tree, users, the audit log, the cluster and storage.
+// Package admin contains the pages for administrators: the tenancy tree, users, the audit
+// log, the cluster and storage.
 package admin
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Now        func() time.Time
 	Identity   *identity.Service

@@ -13,7 +13,7 @@ import (
 
 const sweepsShown = 50
 
-// sweeps shows what was removed.
+// sweeps shows the history of cleanups.
 func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
 	reports, err := h.Retention.Sweeps(r.Context(), sweepsShown)
 	if err != nil {
@@ -53,8 +53,8 @@ func sweepRow(clock ui.Clock, r retention.Report) views.Sweep {
 	return row
 }
 
-// beginSweep looks what would go. Sweeps that remove come by themselves and by the API:
-// a page that takes minutes to answer helps nobody.
+// beginSweep previews a cleanup. Cleanups that remove data run on a schedule or through the
+// API, because a page must not take minutes to respond.
 func (h *Pages) beginSweep(w http.ResponseWriter, r *http.Request) error {
 	if r.PostFormValue("dry_run") != "1" {
 		return apperr.New(apperr.Invalid, "Cleanup runs automatically. To start it now, use %s.", "flowforge gc")

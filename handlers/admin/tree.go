@@ -29,7 +29,7 @@ func (h *Pages) tree(w http.ResponseWriter, r *http.Request) error {
 	return h.showTree(w, r, openForm{})
 }
 
-// maxTreeRows bounds the rows of the page; the rest is found by name.
+// maxTreeRows limits the rows of the page. Readers find the others by name.
 const maxTreeRows = 400
 
 func (h *Pages) showTree(w http.ResponseWriter, r *http.Request, open openForm) error {
@@ -76,7 +76,7 @@ func (h *Pages) showTree(w http.ResponseWriter, r *http.Request, open openForm) 
 	return web.Render(w, r, open.status(), views.AdminTreePage(m))
 }
 
-// named keeps what has text in its name, with the way to it.
+// named keeps the nodes whose name contains text, and their ancestors.
 func named(branches []tenancy.Branch, text string) []tenancy.Branch {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if text == "" {
@@ -116,7 +116,7 @@ func adminRow(subject auth.Subject, b tenancy.Branch) views.AdminRow {
 	return row
 }
 
-// figure leaves out what is none, so that the eye finds what is some.
+// figure replaces zero by a dash, so that other numbers are easy to see.
 func figure(n int) string {
 	if n == 0 {
 		return "–"
@@ -124,7 +124,7 @@ func figure(n int) string {
 	return ui.Number(int64(n))
 }
 
-// adminAdds are the kinds of node that the reader may make below n.
+// adminAdds are the kinds of node that the reader may create below n.
 func adminAdds(subject auth.Subject, n tenancy.Node) []ui.Action {
 	if n.Archived() || !subject.May(auth.TenancyWrite, n.ID) {
 		return nil
@@ -186,7 +186,7 @@ func editNodeForm(open openForm, b tenancy.Branch, back string) *views.AdminForm
 		},
 		Buttons: []views.AdminButton{{Text: "Save", Primary: true}},
 	}
-	if apperr.Is(open.err, apperr.Conflict) && len(apperr.FieldsOf(open.err)) == 0 { // shown again on top of what is there now
+	if apperr.Is(open.err, apperr.Conflict) && len(apperr.FieldsOf(open.err)) == 0 { // shown again over the current values
 		form.Hidden[0].Value = b.Revision
 	}
 	if b.Archived() {

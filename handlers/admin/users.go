@@ -17,7 +17,7 @@ import (
 
 const userPageSize = 50
 
-// users lists the people of the installation.
+// users lists the users of the installation.
 func (h *Pages) users(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	f := tenancy.UserFilter{Text: q.Get("q"), Status: q.Get("status"), After: q.Get("after"), Limit: userPageSize}
@@ -51,7 +51,7 @@ func (h *Pages) users(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.AdminUsersPage(m))
 }
 
-// issuerName is the host of an issuer, which is what people know it by.
+// issuerName is the host of an issuer, which users recognize.
 func issuerName(issuer string) string {
 	if issuer == "" {
 		return "this machine"
@@ -62,7 +62,7 @@ func issuerName(issuer string) string {
 	return issuer
 }
 
-// user shows a person.
+// user shows one user.
 func (h *Pages) user(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r, "id")
 	if err != nil {
@@ -129,7 +129,7 @@ func orDash(text string) string {
 	return text
 }
 
-// userForms are the changes of a person's account.
+// userForms are the possible changes of a user's account.
 func userForms(u tenancy.User) []views.AdminUserAction {
 	base := views.AdminUserURL(u.ID.String())
 	if u.DisabledAt != nil {
@@ -144,7 +144,7 @@ func userForms(u tenancy.User) []views.AdminUserAction {
 	}}
 }
 
-// changeUser changes the account of a person.
+// changeUser changes the account of a user.
 func (h *Pages) changeUser(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r, "id")
 	if err != nil {

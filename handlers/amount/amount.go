@@ -1,4 +1,4 @@
-// Package amount is amounts of resources in words, and as people type them.
+// Package amount formats amounts of resources and parses typed ones.
 package amount
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Unit is how people count a resource.
+// Unit is the unit of a resource on pages.
 func Unit(r fair.Resource) ui.Unit {
 	switch r {
 	case fair.CPU:
@@ -31,7 +31,7 @@ func Unit(r fair.Resource) ui.Unit {
 	}
 }
 
-// Name heads a column.
+// Name is the column heading of a resource.
 func Name(r fair.Resource) string {
 	switch r {
 	case fair.CPU:
@@ -56,7 +56,7 @@ func Words(r fair.Resource, n int64) string {
 	return Unit(r).Quantity(n)
 }
 
-// Asked is what a node asks for, in a few words: its GPUs, or else CPU and memory.
+// Asked formats a node's request briefly: its GPUs, or else CPU and memory.
 func Asked(a fair.Amount) string {
 	switch {
 	case a.GPUs > 0 && a.GPUType != "":
@@ -69,8 +69,8 @@ func Asked(a fair.Amount) string {
 	return ui.CPU(a.CPUMillis) + " · " + ui.Memory(a.MemoryMiB)
 }
 
-// Parse reads an amount as people type it, in the unit of the form: 12, 0.5,
-// "16 GiB", "512 MiB". The message says what is wrong with it.
+// Parse parses a typed amount in the unit of the form: 12, 0.5, "16 GiB", "512 MiB". The
+// message describes the error.
 func Parse(r fair.Resource, text string) (n int64, message string) {
 	number, unit := strings.TrimSpace(text), ""
 	if i := strings.IndexFunc(number, func(c rune) bool { return c != '.' && c != ',' && c != '-' && (c < '0' || c > '9') }); i >= 0 {
@@ -92,8 +92,8 @@ func Parse(r fair.Resource, text string) (n int64, message string) {
 	return int64(math.Round(v * factor)), ""
 }
 
-// parseGrouped reads a number with or without commas between thousands. A comma
-// anywhere else is an error: in some languages it begins the decimals.
+// parseGrouped parses a number with or without commas between thousands. A comma anywhere
+// else is an error, because some languages use it as the decimal separator.
 func parseGrouped(number string) (float64, error) {
 	whole, _, _ := strings.Cut(number, ".")
 	groups := strings.Split(whole, ",")
@@ -105,7 +105,7 @@ func parseGrouped(number string) (float64, error) {
 	return strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
 }
 
-// factor is what one of unit is in the stored unit of r.
+// factor converts unit to the stored unit of r.
 func factor(r fair.Resource, unit string) (float64, bool) {
 	u := Unit(r)
 	if unit == "" {

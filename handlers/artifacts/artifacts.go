@@ -68,7 +68,7 @@ func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.ArtifactsPage(m))
 }
 
-// findArtifacts lists artifacts; a whole SHA-256 as text finds those with its bytes.
+// findArtifacts lists artifacts. A full SHA-256 as text finds the artifacts with that hash.
 func (h *Pages) findArtifacts(ctx context.Context, filter artifact.Filter) (artifact.Page, error) {
 	hash := strings.ToLower(strings.TrimSpace(filter.Query))
 	if _, err := hex.DecodeString(hash); err != nil || len(hash) != 64 {
@@ -97,7 +97,7 @@ func artifactChips(q url.Values, f artifact.Filter) []views.Chip {
 	return chips
 }
 
-// kindOptions are the kinds that artifacts have.
+// kindOptions are the kinds of artifacts.
 func kindOptions(chosen string) []ui.Option {
 	kinds := []typeregistry.Kind{
 		typeregistry.KindModel, typeregistry.KindDataset, typeregistry.KindFeatureSet, typeregistry.KindTable, typeregistry.KindImage,
@@ -132,7 +132,7 @@ func typeName(a artifact.Artifact) string {
 	return cmp.Or(name, a.Kind)
 }
 
-// artifact shows one artifact: what it is, where it came from, what is in it.
+// artifact shows one artifact: its facts, its lineage and a preview.
 func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
 	a, err := h.Content.Artifact(r)
 	if err != nil {
@@ -182,8 +182,8 @@ func metadataFacts(metadata map[string]any) []ui.Fact {
 	return facts
 }
 
-// lineage leads from the workflow to the artifact. An execution that was removed
-// leaves its artifact where it is.
+// lineage leads from the workflow to the artifact. The artifact remains when its execution
+// is removed.
 func (h *Pages) lineage(ctx context.Context, clock ui.Clock, a artifact.Artifact) ([]views.LineageStep, error) {
 	id := a.ExecutionID.String()
 	steps := []views.LineageStep{{What: "Workflow", Name: a.WorkflowName, URL: views.WorkflowURL(a.WorkflowName)}}
@@ -202,7 +202,7 @@ func (h *Pages) lineage(ctx context.Context, clock ui.Clock, a artifact.Artifact
 	return append(steps, views.LineageStep{What: "Artifact", Name: a.Name}), nil
 }
 
-// inputSteps are the data that the execution was launched with.
+// inputSteps are the input data of the execution.
 func inputSteps(e execution.Execution) []views.LineageStep {
 	var steps []views.LineageStep
 	for name, v := range e.Inputs {

@@ -1,4 +1,4 @@
-// Package artifacts is the pages of artifacts: the list, one artifact and its preview.
+// Package artifacts contains the pages of artifacts: the list, one artifact and its preview.
 package artifacts
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Log        *slog.Logger
 	Workflows  *workflow.Service

@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// previewOf is the beginning of an artifact for its page. What cannot be read is a
-// part of the page, not its end.
+// previewOf is the beginning of an artifact for its page. A preview that cannot be read
+// does not prevent the rest of the page.
 func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact) views.Preview {
 	p, err := h.Artifacts.Preview(ctx, a)
 	if err != nil {

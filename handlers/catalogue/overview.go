@@ -30,7 +30,7 @@ func (h *Pages) overview(m *views.Workflow, v workflow.Version) {
 	m.Operators = operatorRows(v, "")
 }
 
-// operatorsShown bounds the rows of a table of operators.
+// operatorsShown limits the rows of a table of operators.
 const operatorsShown = 200
 
 // operatorRows are the operators of a graph of v.

@@ -1,5 +1,4 @@
-// Package catalogue is the pages of what a project has to work with: workflows, templates,
-// types and secrets.
+// Package catalogue contains the pages of workflows, templates, types and secrets.
 package catalogue
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/planview"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Now        func() time.Time
 	Workflows  *workflow.Service

@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// planPicture draws a graph of a version without states. Operators that run a graph
-// lead to its picture.
+// planPicture draws a graph of a version without states. Operators that run a graph link to
+// its picture.
 func (h *Pages) planPicture(v workflow.Version, graph, id, label string) dagview.Picture {
 	plan, operators := planview.GraphOf(v, graph)
 	states, names := make([]dagview.NodeState, len(plan.Nodes)), make([]string, len(plan.Nodes))
@@ -30,8 +30,8 @@ func (h *Pages) planPicture(v workflow.Version, graph, id, label string) dagview
 	return p.Picture(label)
 }
 
-// planState is what the plan says of an operator: what it becomes, what it waits for,
-// or what it gives.
+// planState is the note of an operator in the plan: its expansion, its condition or its
+// outputs.
 func planState(o *workflow.Operator) dagview.NodeState {
 	gist := planview.OperatorGist(o)
 	switch {
@@ -61,8 +61,8 @@ func whenText(o *workflow.Operator) string {
 	return "when " + o.When
 }
 
-// controlText says in a line when, how often and as what an operator runs, as far as
-// that is more than once after all that it depends on has succeeded.
+// controlText describes on one line when, how often and as what an operator runs. It is
+// empty for an operator that runs once after its dependencies have succeeded.
 func controlText(o *workflow.Operator) string {
 	var parts []string
 	add := func(text string, said bool) {
@@ -89,7 +89,7 @@ func controlText(o *workflow.Operator) string {
 	return strings.Join(parts, " · ")
 }
 
-// limitText says how many nodes of a graph are at work at once, "" for any number.
+// limitText states the maximum number of concurrent nodes of a graph, "" for no limit.
 func limitText(parallelism int) string {
 	if parallelism == 0 {
 		return ""

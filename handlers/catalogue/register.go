@@ -12,10 +12,10 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// maxRegisterForm bounds the form: a document as text and as a file.
+// maxRegisterForm limits the size of the form: a document as text and as a file.
 const maxRegisterForm = 2*workflow.MaxDocumentBytes + 1<<20
 
-// registerPage takes definitions as text or as a file.
+// registerPage accepts definitions as text or as a file.
 func (h *Pages) registerPage(w http.ResponseWriter, r *http.Request) error {
 	if _, err := auth.Authorize(r.Context(), auth.WorkflowWrite); err != nil {
 		return err
@@ -28,8 +28,8 @@ func (h *Pages) renderRegister(w http.ResponseWriter, r *http.Request, status in
 	return web.Render(w, r, status, views.RegisterPage(m))
 }
 
-// register registers every definition of what was sent, and goes on to the launch form
-// of the last, or to its page when it does not run by itself or has notices.
+// register registers every definition of the document. It redirects to the launch form of
+// the last one, or to its page if it cannot be launched alone or has notices.
 func (h *Pages) register(w http.ResponseWriter, r *http.Request) error {
 	if _, err := auth.Authorize(r.Context(), auth.WorkflowWrite); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (h *Pages) register(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refuseRegister shows what is wrong beside what was sent.
+// refuseRegister shows the errors next to the submitted document.
 func (h *Pages) refuseRegister(w http.ResponseWriter, r *http.Request, text []byte, err error) error {
 	code := apperr.CodeOf(err)
 	if code != apperr.Invalid && code != apperr.Conflict {
@@ -72,7 +72,7 @@ func (h *Pages) refuseRegister(w http.ResponseWriter, r *http.Request, text []by
 	return h.renderRegister(w, r, web.Status(code), m)
 }
 
-// sentDocument is the file that was chosen, or else the text.
+// sentDocument is the selected file, or else the text.
 func sentDocument(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxRegisterForm)
 	if err := r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) { //nolint:gosec // bounded one line above

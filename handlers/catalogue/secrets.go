@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// maxSecretForm bounds the form of one secret: its value, encoded.
+// maxSecretForm limits the form of one secret, whose value is encoded.
 const maxSecretForm = 4 * secret.MaxValue
 
 // secretsPage lists the secrets of the current project.
@@ -42,7 +42,7 @@ func (h *Pages) renderSecrets(w http.ResponseWriter, r *http.Request, status int
 	return web.Render(w, r, status, views.SecretsPage(m))
 }
 
-// addSecret takes a new secret.
+// addSecret adds a secret.
 func (h *Pages) addSecret(w http.ResponseWriter, r *http.Request) error {
 	edit, err := readSecret(w, r, "")
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *Pages) renderSecret(w http.ResponseWriter, r *http.Request, status int,
 	return web.Render(w, r, status, views.SecretPage(m))
 }
 
-// replaceSecret takes another value for a secret that is there.
+// replaceSecret replaces the value of an existing secret.
 func (h *Pages) replaceSecret(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "name")
 	s, err := h.Secrets.Get(r.Context(), name)
@@ -119,7 +119,7 @@ func (h *Pages) deleteSecret(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readSecret reads the form of a secret; name "" takes that of the form.
+// readSecret reads the form of a secret. With name "" it uses the name in the form.
 func readSecret(w http.ResponseWriter, r *http.Request, name string) (secret.Edit, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSecretForm)
 	if err := r.ParseForm(); err != nil {
@@ -131,11 +131,11 @@ func readSecret(w http.ResponseWriter, r *http.Request, name string) (secret.Edi
 	return secret.Edit{Name: name, Value: typedLines(r.PostForm.Get("value")), Description: r.PostForm.Get("description")}, nil
 }
 
-// typedLines undoes what a text area makes of line breaks.
+// typedLines restores the line breaks that a text area changed.
 func typedLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// secretProblem is the form that shows why err refused edit; nil when err is
-// another failure, or none. The value stays behind.
+// secretProblem is the form with the errors of edit; nil if err is another failure or nil.
+// The form does not contain the value.
 func secretProblem(edit secret.Edit, err error) *views.SecretForm {
 	if code := apperr.CodeOf(err); code != apperr.Invalid && code != apperr.Conflict {
 		return nil

@@ -68,7 +68,7 @@ func (h *Pages) template(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.TemplatePage(m))
 }
 
-// templateUse is how a definition takes a template over.
+// templateUse is an example of a definition that uses a template.
 func templateUse(t workflow.Template) string {
 	var declared struct {
 		Inputs []struct {

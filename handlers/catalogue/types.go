@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// types lists the registry, every type with a live widget.
+// types lists the registry. Every type has a live widget.
 func (h *Pages) types(w http.ResponseWriter, r *http.Request) error {
 	registry, err := h.Catalogue.Types(r.Context())
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *Pages) types(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.TypesPage(m))
 }
 
-// groupNames are the families of types in the order of the page.
+// groupNames are the groups of types in the order of the page.
 func groupNames() []struct{ key, name string } {
 	return []struct{ key, name string }{
 		{"scalar", "Single values"}, {"time", "Dates and times"}, {"container", "Composite values"}, {"data", "Data and models"}, {"reference", "References"},
@@ -63,7 +63,7 @@ func typeGroups(registry *typeregistry.Registry) []views.TypeGroup {
 			delete(by, g.key)
 		}
 	}
-	for _, e := range registry.Entries() { // a family that this page has no name for
+	for _, e := range registry.Entries() { // a group without a name on this page
 		if cards, ok := by[e.Group]; ok {
 			groups = append(groups, views.TypeGroup{Name: ui.Word(e.Group), Types: cards})
 			delete(by, e.Group)
@@ -72,8 +72,8 @@ func typeGroups(registry *typeregistry.Registry) []views.TypeGroup {
 	return groups
 }
 
-// tryWidget is the widget that the launch form draws for expression, with what the
-// catalogue offers for it.
+// tryWidget is the widget that the launch form draws for expression, with the choices of
+// the catalogue.
 func (h *Pages) tryWidget(r *http.Request, registry *typeregistry.Registry, expression, name string) (*typeregistry.Type, templ.Component, error) {
 	t, err := registry.Parse(expression)
 	if err != nil {
@@ -123,7 +123,7 @@ func (h *Pages) typePage(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.TypePage(m))
 }
 
-// typeChecks says what a value of the example has to be.
+// typeChecks describes the checks of a value of the example.
 func typeChecks(entry typeregistry.Entry, t *typeregistry.Type) []string {
 	checks := []string{"is a value of kind " + string(entry.Kind)}
 	if t.IsBlob() {
@@ -143,7 +143,7 @@ func typeChecks(entry typeregistry.Entry, t *typeregistry.Type) []string {
 
 const typeUsesSearched = 100
 
-// typeUses finds the workflows whose latest version takes or gives the type.
+// typeUses finds the workflows whose latest version has inputs or outputs of the type.
 func (h *Pages) typeUses(ctx context.Context, name string) ([]views.TypeUse, error) {
 	flows, err := h.Workflows.List(ctx, workflow.Filter{Status: workflow.Active, Limit: typeUsesSearched})
 	if err != nil {

@@ -117,7 +117,7 @@ func trendOf(now time.Time, list []execution.Execution) ([]chart.TrendBar, strin
 	return chart.Trend(past), fmt.Sprintf("Last %s, oldest first: %s", ui.Plural(len(past), "execution", "executions"), strings.Join(words, ", "))
 }
 
-// workflow shows a workflow by its latest version.
+// workflow shows the latest version of a workflow.
 func (h *Pages) workflow(w http.ResponseWriter, r *http.Request) error {
 	return h.showWorkflow(w, r, "")
 }
@@ -207,7 +207,7 @@ func versionRows(clock ui.Clock, flow workflow.Workflow, ref, current string) []
 	return rows
 }
 
-// historyFacts sums up executions: how long they take and how often they succeed.
+// historyFacts summarizes the durations and the success rate of executions.
 func historyFacts(now time.Time, list []execution.Execution) []ui.Fact {
 	var took []time.Duration
 	ended, succeeded := 0, 0
@@ -235,8 +235,7 @@ func historyFacts(now time.Time, list []execution.Execution) []ui.Fact {
 	return facts
 }
 
-// definitionText is the canonical definition as YAML, or as JSON where it has no
-// YAML form.
+// definitionText is the canonical definition as YAML, or as JSON if it has no YAML form.
 func definitionText(d *workflow.Definition) (text, format string) {
 	raw, err := json.Marshal(d)
 	if err != nil {

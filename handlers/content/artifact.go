@@ -14,9 +14,8 @@ import (
 	"github.com/flowforge/flowforge/handlers/request"
 )
 
-// Download sends the bytes of an artifact, parts of them by Range. Bytes of
-// tasks are never run by a browser: they are attachments, except pictures that the
-// page shows, which are sandboxed.
+// Download sends the bytes of an artifact and supports Range. A browser must never run the
+// output of tasks: it is sent as an attachment, except images on pages, which are sandboxed.
 func (h *Content) Download(w http.ResponseWriter, r *http.Request) error {
 	a, err := h.Artifact(r)
 	if err != nil {
@@ -53,13 +52,13 @@ func inlineImage(mediaType string) bool {
 	return false
 }
 
-// reportPolicy lets the scripts of a report run in an origin of their own, without
-// cookies and storage, and reach no address: only what is within the report is loaded.
+// reportPolicy runs the scripts of a report in their own origin, without cookies, storage or
+// network access: the browser loads only content of the report itself.
 const reportPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; worker-src blob:; img-src data: blob:; " +
 	"style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'"
 
-// Frame sends an HTML report for the sandboxed frame of its page, and only our own
-// pages may frame it.
+// Frame sends an HTML report for the sandboxed frame of its page. Only our own pages can
+// frame it.
 func (h *Content) Frame(w http.ResponseWriter, r *http.Request) error {
 	a, err := h.Artifact(r)
 	if err != nil {
@@ -73,7 +72,7 @@ func (h *Content) Frame(w http.ResponseWriter, r *http.Request) error {
 	return h.sendBlob(w, r, a)
 }
 
-// sendBlob sends the bytes; the hash is their entity tag, so they are never sent twice.
+// sendBlob sends the bytes. The hash is the entity tag, so browsers do not load them twice.
 func (h *Content) sendBlob(w http.ResponseWriter, r *http.Request, a artifact.Artifact) error {
 	reader, err := h.Artifacts.Open(r.Context(), a)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// AuditRecord is an entry of the log for programs.
+// AuditRecord is an audit log entry of the API.
 type AuditRecord struct {
 	ID         uuid.UUID       `json:"id"`
 	At         time.Time       `json:"at"`
@@ -36,7 +36,7 @@ type AuditRecord struct {
 	New        json.RawMessage `json:"new,omitempty" doc:"The value after; absent if there is none"`
 }
 
-// NewAuditRecord returns c as programs read it.
+// NewAuditRecord returns c as the API shows it.
 func NewAuditRecord(c audit.Change) AuditRecord {
 	id := func(id uuid.UUID) *uuid.UUID {
 		if id == uuid.Nil {
@@ -51,8 +51,8 @@ func NewAuditRecord(c audit.Change) AuditRecord {
 	}
 }
 
-// ExportAudit sends the first entry's page before it answers, so that who may not
-// read the log gets an error and no broken file.
+// ExportAudit reads the first page before it responds, so that a user without permission
+// gets an error instead of a broken file.
 func (h *Content) ExportAudit(w http.ResponseWriter, r *http.Request, f audit.Filter, format string) error {
 	if format != "csv" && format != "jsonl" {
 		return apperr.InvalidFields("The format is csv or jsonl.", []apperr.Field{{Path: "format", Message: "Enter csv or jsonl."}})
@@ -88,7 +88,7 @@ func (h *Content) ExportAudit(w http.ResponseWriter, r *http.Request, f audit.Fi
 	}
 	if err != nil {
 		h.Log.Warn("the export of the audit log was interrupted", "request_id", web.RequestID(r.Context()), "error", err)
-		panic(http.ErrAbortHandler) // so that the reader does not take half of it for the whole
+		panic(http.ErrAbortHandler) // so that the client does not mistake a part for the whole
 	}
 	return nil
 }
@@ -98,12 +98,12 @@ type jsonExport struct{ *json.Encoder }
 func (e jsonExport) write(c audit.Change) error { return e.Encode(NewAuditRecord(c)) }
 func (jsonExport) end() error                   { return nil }
 
-// csvExport writes a table whose cells no spreadsheet takes for formulas.
+// csvExport writes a table whose cells no spreadsheet interprets as formulas.
 type csvExport struct{ *csv.Writer }
 
 func newCSVExport(w io.Writer) csvExport {
 	e := csvExport{csv.NewWriter(w)}
-	_ = e.Write([]string{"id", "at", "actor", "actor_id", "actor_kind", "credential", "address", "request_id", "action", "object_kind", "object_id", "object_name", "tenant_id", "project_id", "old", "new", "reason"}) // its error stays for end
+	_ = e.Write([]string{"id", "at", "actor", "actor_id", "actor_kind", "credential", "address", "request_id", "action", "object_kind", "object_id", "object_name", "tenant_id", "project_id", "old", "new", "reason"}) // end returns its error
 	return e
 }
 

@@ -1,4 +1,4 @@
-// Package content writes what pages and the API answer alike: logs, the bytes of
+// Package content writes responses that pages and the API share: logs, the bytes of
 // artifacts, and exports.
 package content
 
@@ -13,10 +13,10 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// MaxUpload bounds one upload, in bytes.
+// MaxUpload is the maximum size of one upload in bytes.
 const MaxUpload = 10 << 30
 
-// Content is what the writers need.
+// Content contains the dependencies of the writers.
 type Content struct {
 	Log        *slog.Logger
 	Now        func() time.Time
@@ -27,7 +27,7 @@ type Content struct {
 	Audit      *audit.Log
 }
 
-// FileRef is the value of an input that is a stored file.
+// FileRef is the value of an input that refers to a stored file.
 type FileRef struct {
 	SHA256    string `json:"$file" pattern:"^[0-9a-f]{64}$"`
 	Name      string `json:"name,omitempty"`

@@ -10,12 +10,12 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// quiet is how long the log of an ended execution must stay silent before its
-// stream ends.
+// quiet is how long the log of an ended execution must have no new lines before its stream
+// ends.
 const quiet = 700 * time.Millisecond
 
-// FollowLog sends the lines of q after from, and those that come, until the
-// execution has ended and the last line is out; then it sends the event "end".
+// FollowLog sends the lines of q after from, and new ones, until the execution has ended and
+// the last line was sent. Then it sends the event "end".
 func (h *Content) FollowLog(ctx context.Context, id uuid.UUID, q telemetry.LogQuery, from telemetry.Cursor, send func([]telemetry.LogLine) error, stream *web.Stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -28,7 +28,7 @@ func (h *Content) FollowLog(ctx context.Context, id uuid.UUID, q telemetry.LogQu
 	if err != nil {
 		return err
 	}
-	caughtUp := false // the lines that were there are out; an empty batch says so
+	caughtUp := false // the existing lines were sent, which an empty batch reports
 	silence := time.NewTimer(quiet)
 	defer silence.Stop()
 	keepAlive := time.NewTicker(web.KeepAlive)
@@ -36,10 +36,10 @@ func (h *Content) FollowLog(ctx context.Context, id uuid.UUID, q telemetry.LogQu
 	for {
 		select {
 		case <-ctx.Done():
-			return nil // the reader went away
+			return nil // the client disconnected
 		case some, ok := <-lines:
 			if !ok {
-				return nil // the stream breaks off, and the reader comes back with its cursor
+				return nil // the stream ends, and the client reconnects with its cursor
 			}
 			if len(some) == 0 {
 				caughtUp = true
@@ -49,12 +49,12 @@ func (h *Content) FollowLog(ctx context.Context, id uuid.UUID, q telemetry.LogQu
 			silence.Reset(quiet)
 		case <-changes:
 			if ended, err = h.hasEnded(ctx, id); err != nil {
-				return nil // the answer has begun: the reader comes back
+				return nil // the response has begun: the client reconnects
 			}
 			silence.Reset(quiet)
 		case <-silence.C:
 			if ended && caughtUp {
-				_ = stream.Send("end", "", []byte("{}")) // nothing follows
+				_ = stream.Send("end", "", []byte("{}")) // this is the last message
 				return nil
 			}
 		case <-keepAlive.C:
@@ -65,7 +65,7 @@ func (h *Content) FollowLog(ctx context.Context, id uuid.UUID, q telemetry.LogQu
 	}
 }
 
-// Tail passes the lines of a log on; the channel closes when they end.
+// Tail forwards the lines of a log. The channel closes when they end.
 func (h *Content) Tail(ctx context.Context, q telemetry.LogQuery, from telemetry.Cursor) <-chan []telemetry.LogLine {
 	out := make(chan []telemetry.LogLine)
 	go func() {
@@ -87,7 +87,7 @@ func (h *Content) Tail(ctx context.Context, q telemetry.LogQuery, from telemetry
 	return out
 }
 
-// hasEnded reports whether an execution has ended and no line of its log is on the way.
+// hasEnded reports whether an execution has ended and all lines of its log have arrived.
 func (h *Content) hasEnded(ctx context.Context, id uuid.UUID) (bool, error) {
 	e, err := h.Executions.Get(ctx, id)
 	if err != nil || e.FinishedAt == nil {

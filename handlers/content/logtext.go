@@ -9,9 +9,9 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 )
 
-// SendLog answers with all lines of q as text; filename "" shows them, another
-// one saves them. What fails before the first byte is returned; what fails later
-// breaks the answer off, so that half a log does not look like the whole.
+// SendLog responds with all lines of q as text. With a filename, browsers save them. It
+// returns errors before the first byte; a later error aborts the response, so that a part
+// of a log does not look complete.
 func (h *Content) SendLog(w http.ResponseWriter, r *http.Request, q telemetry.LogQuery, filename string) error {
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("download of a log: %w", err)
@@ -19,7 +19,7 @@ func (h *Content) SendLog(w http.ResponseWriter, r *http.Request, q telemetry.Lo
 	out := &textWriter{w: w, filename: filename}
 	err := h.Telemetry.WriteLog(r.Context(), out, q)
 	if err == nil {
-		out.begin() // of an empty log too
+		out.begin() // also of an empty log
 		return nil
 	}
 	if !out.begun {

@@ -23,13 +23,13 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// maySettle reports whether the reader may let things run again in the current project.
+// maySettle reports whether the reader may rerun failed nodes of the current project.
 func maySettle(r *http.Request) bool {
 	subject, ok := auth.SubjectOf(r.Context())
 	return ok && subject.May(auth.ExecutionLaunch, subject.ProjectID)
 }
 
-// deadLetters lists what failed for good in the current project.
+// deadLetters lists the final failures of the current project.
 func (h *Pages) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	filter := execution.DeadLetterFilter{Class: protect.Class(q.Get("class"))}
@@ -71,7 +71,7 @@ func (h *Pages) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.DeadLettersPage(m))
 }
 
-// countText is a count beside a name, "" for none.
+// countText is a count next to a name, "" for zero.
 func countText(n int) string {
 	if n == 0 {
 		return ""
@@ -110,7 +110,7 @@ func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.
 	}
 	line.DismissTo = views.DeadLetterDismissURL(line.ID)
 	switch {
-	case l.Status == "": // its execution is gone
+	case l.Status == "": // its execution was removed
 	case l.Status.Ended():
 		line.RequeueTo, line.Requeue = views.DeadLetterRequeueURL(line.ID), "Resume from here"
 	default:
@@ -130,7 +130,7 @@ func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.
 	return line
 }
 
-// failureNotice says what was just done.
+// failureNotice confirms the previous action.
 func failureNotice(done string) *views.AdminNotice {
 	texts := map[string]views.AdminNotice{
 		"put-away":  {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
@@ -145,7 +145,7 @@ func failureNotice(done string) *views.AdminNotice {
 	return nil
 }
 
-// requeueDeadLetter lets the node of a dead letter run again.
+// requeueDeadLetter reruns the node of a dead letter.
 func (h *Pages) requeueDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
 	if err != nil {
@@ -159,7 +159,7 @@ func (h *Pages) requeueDeadLetter(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// dismissDeadLetter settles a dead letter.
+// dismissDeadLetter dismisses a dead letter.
 func (h *Pages) dismissDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
 	if err != nil {
@@ -172,7 +172,7 @@ func (h *Pages) dismissDeadLetter(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// redeliver tries a delivery again.
+// redeliver retries a delivery.
 func (h *Pages) redeliver(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil {
@@ -289,7 +289,7 @@ func (h *Pages) renderBudgets(w http.ResponseWriter, r *http.Request, status int
 	return web.Render(w, r, status, views.RetryBudgetsPage(m))
 }
 
-// typedBudget is the form of the tenant's budget as it was typed.
+// typedBudget contains the submitted values of the tenant's budget.
 type typedBudget struct{ retries, per, burst, reason, version string }
 
 func budgetTyped(b execution.TenantBudget) typedBudget {
@@ -320,7 +320,7 @@ func budgetForm(t typedBudget, problems []apperr.Field) *views.RetryBudgetForm {
 	return f
 }
 
-// saveRetryBudget takes the budget of the tenant.
+// saveRetryBudget saves the budget of the tenant.
 func (h *Pages) saveRetryBudget(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.New(apperr.Invalid, "The form could not be read.")
@@ -329,13 +329,13 @@ func (h *Pages) saveRetryBudget(w http.ResponseWriter, r *http.Request) error {
 	t := typedBudget{f.Get("retries"), f.Get("per"), f.Get("burst"), f.Get("reason"), f.Get("version")}
 	version, err := strconv.ParseInt(t.version, 10, 64)
 	if err != nil {
-		version = -1 // of no budget at all: a conflict
+		version = -1 // matches no budget: a conflict
 	}
 	var rule protect.BucketRule
 	done := "unlimited"
 	if f.Get("do") != "remove" {
 		done = "saved"
-		// What cannot be read becomes what the service refuses at its field.
+		// An unreadable value becomes one that the service rejects at its field.
 		rule.Retries, rule.Burst = typedNumber(t.retries), typedNumber(t.burst)
 		if rule.Per, err = time.ParseDuration(strings.TrimSpace(t.per)); err != nil {
 			rule.Per = -1
@@ -360,7 +360,7 @@ func typedNumber(text string) int {
 	return n
 }
 
-// spanText writes a time as it is typed: 1h rather than 1h0m0s.
+// spanText formats a duration as users type it: 1h rather than 1h0m0s.
 func spanText(d time.Duration) string {
 	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
 }

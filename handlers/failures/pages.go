@@ -1,5 +1,4 @@
-// Package failures is the pages of what failed for good and of what keeps failures from
-// spreading: dead letters, circuit breakers and retry budgets.
+// Package failures contains the pages of dead letters, circuit breakers and retry budgets.
 package failures
 
 import (
@@ -9,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Executions *execution.Service
 	Page       *page.Shell

@@ -7,7 +7,7 @@ import (
 	"github.com/flowforge/flowforge/views/forms"
 )
 
-// Draw makes the form with all that the catalogue offers for it.
+// Draw draws the form with the choices of the catalogue.
 func (h *Forms) Draw(r *http.Request, config forms.Config) (*forms.Form, error) {
 	config.Today, config.Typeahead, config.Upload = h.Today(r), views.TypeaheadURL(), views.UploadsURL()
 	offers, err := h.Offers(r.Context(), forms.New(config).References())

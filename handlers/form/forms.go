@@ -1,5 +1,5 @@
-// Package form draws and reads the forms of schemas: their controls, what the catalogue and
-// the secrets of the project offer for them, and the files that they send.
+// Package form draws and reads the forms of schemas: their controls, the choices from the
+// catalogue and the secrets of the project, and uploaded files.
 package form
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
-// Config is what forms work with.
+// Config contains the dependencies of forms.
 type Config struct {
 	Now        func() time.Time
 	Executions *execution.Service
@@ -35,7 +35,7 @@ func (h *Forms) MountUploads(r chi.Router) {
 	r.Post("/uploads", h.Page.Serve(h.upload))
 }
 
-// Mount adds what controls ask for while a form is filled in to r.
+// Mount adds the routes that controls call while a user fills in a form to r.
 func (h *Forms) Mount(r chi.Router) {
 	r.Get("/typeahead", h.Page.Serve(h.typeahead))
 	r.Get("/typeahead/preview", h.Page.Serve(h.typeaheadPreview))

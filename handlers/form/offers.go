@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// choices are the entries that fit a type, best first.
+// choices are the entries that match a type, best first.
 func (h *Forms) choices(ctx context.Context, t *typeregistry.Type, query string, limit int) ([]forms.Choice, error) {
 	entries, err := h.Catalogue.Search(ctx, catalogue.Filter{
 		Kind: t.Kind, Query: query, Format: t.Params.Format, Framework: t.Params.Framework, Limit: limit,
@@ -33,7 +33,7 @@ func (h *Forms) choices(ctx context.Context, t *typeregistry.Type, query string,
 	return out, nil
 }
 
-// entryFacts are what a chooser wants to know of an entry.
+// entryFacts help users to choose an entry.
 func entryFacts(e catalogue.Entry) []string {
 	var facts []string
 	if e.Facts.Rows != nil {
@@ -56,8 +56,8 @@ func entryFacts(e catalogue.Entry) []string {
 	return append(facts, e.CreatedAt.Format("2 January 2006"))
 }
 
-// preview tells what a reference leads to, and how its columns fit those that the type
-// declares.
+// preview describes the target of a reference and compares its columns with those that the
+// type declares.
 func (h *Forms) preview(ctx context.Context, t *typeregistry.Type, ref string) (forms.Preview, error) {
 	e, err := h.Catalogue.Get(ctx, t.Kind, ref)
 	if apperr.Is(err, apperr.NotFound) {
@@ -80,7 +80,7 @@ func (h *Forms) preview(ctx context.Context, t *typeregistry.Type, ref string) (
 	return p, nil
 }
 
-// compareColumns lists the columns that there are, then those that are missing.
+// compareColumns lists the existing columns, then the missing ones.
 func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 	wrong := 0
 	for _, c := range there {
@@ -97,7 +97,7 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 		}
 		p.Columns = append(p.Columns, column)
 	}
-	if len(there) == 0 { // nothing is known of its columns
+	if len(there) == 0 { // its columns are unknown
 		return
 	}
 	for _, n := range needed {
@@ -114,7 +114,7 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 	}
 }
 
-// Env is what the values of a launch are checked against.
+// Env is the environment for checking the values of a launch.
 func (h *Forms) Env(r *http.Request) typeregistry.Env {
 	return typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(r.Context()), Head: h.Artifacts.Head}
 }

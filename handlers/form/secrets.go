@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// offerSecrets adds the secrets of the project to what a form offers, when its
-// schema asks for any.
+// offerSecrets adds the secrets of the project to the choices of a form whose schema has
+// secrets.
 func (h *Forms) offerSecrets(r *http.Request, schema typeregistry.Schema, offers *forms.Offers) error {
 	asked := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.HoldsSecret() })
 	if !asked || h.Secrets == nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Limits of what a form is offered.
+// Limits of the choices of a form.
 const (
 	typeaheadChoices = 12
-	datalistChoices  = 50 // without a script the browser filters
+	datalistChoices  = 50 // without JavaScript the browser filters
 )
 
 // typeahead completes a reference: the options of a listbox for ?type=&q=.
@@ -32,7 +32,7 @@ func (h *Forms) typeahead(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, forms.ChoiceList(choices, query))
 }
 
-// typeaheadPreview shows what a reference leads to, for ?type=&ref=.
+// typeaheadPreview shows the target of a reference, for ?type=&ref=.
 func (h *Forms) typeaheadPreview(w http.ResponseWriter, r *http.Request) error {
 	t, err := h.typeOf(r)
 	if err != nil {
@@ -69,8 +69,8 @@ func (h *Forms) typeOf(r *http.Request) (*typeregistry.Type, error) {
 	return t, nil
 }
 
-// Offers fetches what the widgets of a form can offer: choices once for each type, and
-// a preview of each reference that is typed in it.
+// Offers fetches the choices for the widgets of a form, once per type, and a preview of each
+// reference in the form.
 func (h *Forms) Offers(ctx context.Context, references []forms.Reference) (forms.Offers, error) {
 	out := forms.Offers{Choices: map[string][]forms.Choice{}, Previews: map[string]forms.Preview{}}
 	for _, ref := range references {
@@ -95,7 +95,7 @@ func (h *Forms) Offers(ctx context.Context, references []forms.Reference) (forms
 	return out, nil
 }
 
-// Today is the day in the reader's zone.
+// Today is the current day in the reader's time zone.
 func (h *Forms) Today(r *http.Request) time.Time {
 	zone := h.Page.Clock(r).Zone
 	if zone == nil {

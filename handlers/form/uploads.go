@@ -24,15 +24,15 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Limits of what a form may send, beside its files.
+// Limits of a form, excluding its files.
 const (
 	maxFormText   = 8 << 20 // bytes of all text controls together
 	maxFormValues = 50_000
 	maxFolder     = 20_000 // files of one folder
 )
 
-// upload stores a file, or the files of a folder, that the form sends in the background,
-// and answers what the form then shows. The control is ?name=, its type ?type=.
+// upload stores a file, or the files of a folder, that the form uploads in the background.
+// The response is what the form then shows. The control is ?name=, its type ?type=.
 func (h *Forms) upload(w http.ResponseWriter, r *http.Request) error {
 	t, err := h.typeOf(r)
 	if err != nil {
@@ -64,9 +64,9 @@ func (h *Forms) upload(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusCreated, forms.StoredFile(forms.Detached(t, r.URL.Query().Get("name"), "", forms.Preview{}), stored))
 }
 
-// Read reads a form. Its files are stored at once, so that they are still there
-// when the form comes back with a message. schemaOf says how large files may be before
-// the rest of the form is read; without it any size is stored and checked later.
+// Read reads a form. It stores files immediately, so that they still exist when the form is
+// shown again with an error. schemaOf limits the size of files before the rest of the form
+// is read; without it, any size is stored and checked later.
 func (h *Forms) Read(w http.ResponseWriter, r *http.Request, schemaOf func(*http.Request) (typeregistry.Schema, error)) (url.Values, error) {
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "multipart/form-data" {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormText)
@@ -95,7 +95,7 @@ func (h *Forms) Read(w http.ResponseWriter, r *http.Request, schemaOf func(*http
 	}
 	for name, ref := range refs {
 		in.values.Set(name+".$file", ref)
-		for _, reference := range []string{name, name + ".$ref"} { // the file is the later choice
+		for _, reference := range []string{name, name + ".$ref"} { // the file was chosen later
 			if in.values.Has(reference) {
 				in.values.Set(reference, "")
 			}
@@ -111,12 +111,12 @@ func maxBytes(t *typeregistry.Type) int64 {
 	return *t.Params.MaxBytes
 }
 
-// intake reads the parts of a multipart form as they come: text into values, files into
+// intake reads the parts of a multipart form as they arrive: text into values, files into
 // the blob store.
 type intake struct {
 	h      *Forms
 	values url.Values
-	limit  func(control string) int64 // bytes a file may have, 0 for any number
+	limit  func(control string) int64 // maximum size of a file, 0: unlimited
 	folder func(control string) bool
 
 	text  int
@@ -125,7 +125,7 @@ type intake struct {
 	media map[string]string
 }
 
-// follow takes the limits of files, and which of them are folders, from schema.
+// follow reads from schema the limits of files, and which controls are folders.
 func (in *intake) follow(schema typeregistry.Schema) {
 	in.limit = func(name string) int64 { return maxBytes(forms.TypeAt(schema, name)) }
 	in.folder = func(name string) bool {
@@ -194,7 +194,7 @@ func (in *intake) file(ctx context.Context, part *multipart.Part, name string) e
 	return nil
 }
 
-// tooLarge is the error of something that is larger than limit bytes.
+// tooLarge is the error of an upload larger than limit bytes.
 func tooLarge(limit int64, format string, args ...any) error {
 	return apperr.Wrap(apperr.Invalid, &http.MaxBytesError{Limit: limit}, fmt.Sprintf(format, args...))
 }
@@ -224,7 +224,7 @@ func (in *intake) refs(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// manifest stores the list of a folder's files, below the folder that was chosen.
+// manifest stores the list of a folder's files, relative to the chosen folder.
 func (in *intake) manifest(ctx context.Context, entries []artifact.Entry) (content.FileRef, error) {
 	name := "folder"
 	slices.SortFunc(entries, func(a, b artifact.Entry) int { return strings.Compare(a.Path, b.Path) })
@@ -247,8 +247,8 @@ func (in *intake) manifest(ctx context.Context, entries []artifact.Entry) (conte
 	return content.FileRef{SHA256: blob.SHA256, Name: artifact.SafeFilename(name, "folder", "", artifact.DirectoryMediaType), Size: blob.Size, MediaType: artifact.DirectoryMediaType}, nil
 }
 
-// fileName is the name that the browser gives a part's file, with the folders of a chosen
-// folder; "" for text and for a file control that was left empty.
+// fileName is the browser's name of a part's file, with the path in a chosen folder; "" for
+// text and for an empty file control.
 func fileName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -261,7 +261,7 @@ func fileName(part *multipart.Part) string {
 	return name
 }
 
-// hasFileName reports whether the part comes from a file control, chosen or not.
+// hasFileName reports whether the part comes from a file control, empty or not.
 func hasFileName(part *multipart.Part) bool {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	_, ok := params["filename"]

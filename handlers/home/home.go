@@ -29,8 +29,8 @@ const (
 	homeCounted   = 500 // executions of the last day that are counted
 )
 
-// home is the first page: what runs, what waits and why, what was the reader's own,
-// and what to launch.
+// home is the first page: running and waiting nodes, the reader's own executions, and
+// workflows to launch.
 func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
 	ctx, clock := r.Context(), h.Page.Clock(r)
 	live, err := h.homeLive(ctx, clock)
@@ -88,7 +88,7 @@ func greeting(clock ui.Clock, name string) string {
 	return strings.TrimSuffix("Good "+part+", "+first, ", ")
 }
 
-// homeLive is the part of the page that moves.
+// homeLive is the part of the page that changes.
 func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, error) {
 	running, err := h.Executions.List(ctx, execution.Filter{Status: label.LiveStates(), Limit: homeRunning})
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 	return live, err
 }
 
-// homeAsks are the first open questions, and how many there are.
+// homeAsks are the first open questions and their total number.
 func (h *Pages) homeAsks(ctx context.Context, clock ui.Clock) (views.HomeAsks, error) {
 	open, err := h.Executions.OpenQuestions(ctx, executions.MaxQuestions)
 	if err != nil {
@@ -179,7 +179,7 @@ func homeRecent(clock ui.Clock, e execution.Execution) views.HomeRecent {
 	return recent
 }
 
-// homeTiles offers the workflows that were launched last, then the others.
+// homeTiles offers the most recently launched workflows, then the others.
 func (h *Pages) homeTiles(ctx context.Context, flows []workflow.Summary) ([]views.WorkflowTile, error) {
 	recent, err := h.Rows.Recent(ctx, flows)
 	if err != nil {
@@ -217,13 +217,13 @@ func (h *Pages) homeTiles(ctx context.Context, flows []workflow.Summary) ([]view
 	return tiles, nil
 }
 
-// nothingLaunched reports whether the project has no execution at all.
+// nothingLaunched reports whether the project has no executions.
 func (h *Pages) nothingLaunched(ctx context.Context) (bool, error) {
 	page, err := h.Executions.List(ctx, execution.Filter{Limit: 1})
 	return err == nil && len(page.Executions) == 0, err
 }
 
-// exampleTile is the workflow that a newcomer is offered first.
+// exampleTile is the workflow that the page recommends to new users.
 func exampleTile(tiles []views.WorkflowTile) views.WorkflowTile {
 	for _, t := range tiles {
 		if strings.Contains(t.Name, "digits") {
@@ -236,7 +236,7 @@ func exampleTile(tiles []views.WorkflowTile) views.WorkflowTile {
 	return views.WorkflowTile{}
 }
 
-// homeStream sends the moving part of the home page whenever it changed.
+// homeStream sends the live part of the home page whenever it changed.
 func (h *Pages) homeStream(w http.ResponseWriter, r *http.Request) error {
 	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
 	if err != nil {

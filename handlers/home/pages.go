@@ -1,5 +1,5 @@
-// Package home is the home page, the search, the API's documentation and the gallery of
-// views: pages that look at several areas.
+// Package home contains pages that cover several areas: the home page, the search, the API's
+// documentation and the gallery of views.
 package home
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Now        func() time.Time
 	Workflows  *workflow.Service
@@ -24,7 +24,7 @@ type Config struct {
 	Page       *page.Shell
 }
 
-// Pages are the pages that look at several areas. They are safe for concurrent use.
+// Pages are the pages that cover several areas. They are safe for concurrent use.
 type Pages struct{ Config }
 
 // New returns the pages.

@@ -16,8 +16,8 @@ import (
 
 const hitsPerGroup = 6
 
-// search finds workflows, executions and artifacts: the palette asks for the list
-// alone, readers without a script for the page.
+// search finds workflows, executions and artifacts. The palette requests only the list;
+// readers without JavaScript request the page.
 func (h *Pages) search(w http.ResponseWriter, r *http.Request) error {
 	m := views.Search{Page: h.Page.Base(r, "Search", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	if m.Query != "" {

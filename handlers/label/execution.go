@@ -25,7 +25,7 @@ func ExecutionTitle(e execution.Execution) string {
 	return e.WorkflowName
 }
 
-// ExecutionGist is what matters most about an execution in one line.
+// ExecutionGist is the most important fact about an execution on one line.
 func ExecutionGist(e execution.Execution) string {
 	c := e.Counts
 	prefix := ""
@@ -66,7 +66,7 @@ func ShortID(id uuid.UUID) string {
 	return "#" + s[len(s)-6:]
 }
 
-// FrozenRow is a row without what counts on by itself.
+// FrozenRow is a row without the durations that the browser updates.
 func FrozenRow(row views.ExecutionRow) views.ExecutionRow {
 	if row.Since != "" {
 		row.Took = ""

@@ -1,5 +1,4 @@
-// Package label is what pages call things: executions, their times and reasons, and the
-// links to them.
+// Package label names executions, their times and reasons, and links to them.
 package label
 
 import (
@@ -27,8 +26,8 @@ func WorkflowOptions(items []workflow.Summary, chosen string) []ui.Option {
 	return options
 }
 
-// ListURL is a list with one parameter changed; "" removes it. A changed filter
-// begins at the first page again.
+// ListURL is a list with one parameter changed; "" removes it. A changed filter starts at
+// the first page.
 func ListURL(path string, q url.Values, key, value string) string {
 	next := url.Values{}
 	for k, vs := range q {
@@ -45,7 +44,7 @@ func ListURL(path string, q url.Values, key, value string) string {
 	return path + "?" + next.Encode()
 }
 
-// SentenceCase begins words with a capital.
+// SentenceCase capitalizes the first letter.
 func SentenceCase(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
 // LowerFirst continues a sentence with s.
@@ -74,7 +73,7 @@ func SortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// Indented is v as JSON for people.
+// Indented is v as indented JSON.
 func Indented(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -11,10 +11,10 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// QueuedName is what people call a waiting node.
+// QueuedName is the name of a waiting node on pages.
 func QueuedName(q quota.Queued) string { return NameOf(q.Key, q.Name) }
 
-// NameOf is what waits or holds, as its execution and node are called.
+// NameOf is the name of the node or execution that waits or uses resources.
 func NameOf(key fair.Key, name quota.Name) string {
 	short := ShortID(key.Execution)
 	if name.Node == "" {
@@ -31,8 +31,8 @@ func QueuedURL(key fair.Key, name quota.Name) string {
 	return views.NodeURL(key.Execution.String(), name.Node)
 }
 
-// ReasonText is a reason for people: what a connection that failed said of itself is
-// left to the API and the log of the server.
+// ReasonText is a reason for pages. The error text of a failed connection is only in the
+// API and in the log of the server.
 func ReasonText(r *execution.Reason) string {
 	if r.Code == execution.WaitCluster {
 		return "The cluster's API server is not responding. The pod is created when it responds again."
@@ -40,7 +40,7 @@ func ReasonText(r *execution.Reason) string {
 	return r.Message
 }
 
-// StartBand writes when something probably starts: the middle, and the band.
+// StartBand formats the estimated start: the middle and the interval.
 func StartBand(clock ui.Clock, from, to *time.Time) (text, note string) {
 	if from == nil || to == nil {
 		return "", ""
@@ -56,7 +56,7 @@ func StartBand(clock ui.Clock, from, to *time.Time) (text, note string) {
 	return text, note
 }
 
-// PositionText is a place in the queue; what has room set aside is before them all.
+// PositionText is a position in the queue. Nodes with reserved capacity are next.
 func PositionText(position int) string {
 	if position == 0 {
 		return "next"

@@ -1,5 +1,5 @@
-// Package leader marks the routes that the process which leads the scheduler answers. They
-// show or foresee the queue, which is in the memory of that process.
+// Package leader marks the routes that the leader of the scheduler answers. They show or
+// predict the queue, which is in the memory of the leader.
 package leader
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Forward sends a request to the leader. It reports false when it has not: this process
-// leads and is to answer itself, or no process leads, which is Unavailable. With true and
-// an error the request was begun and has no answer yet.
+// Forward sends a request to the leader. It returns false if it did not: this process leads
+// and must answer itself, or no process leads (Unavailable). With true and an error, the
+// request was sent and has no response yet.
 type Forward func(w http.ResponseWriter, r *http.Request) (handled bool, err error)
 
 // Routes holds the marked routes of a site. It is safe for concurrent use once every route
@@ -22,21 +22,21 @@ type Routes struct {
 	marks   map[string]*Mark // by method and pattern
 }
 
-// New returns no marked routes yet. Requests go to the leader by forward, which is nil in a
-// process that always leads; fail answers with an error.
+// New returns Routes without marks. forward sends requests to the leader; it is nil in a
+// process that always leads. fail responds with an error.
 func New(forward Forward, fail func(w http.ResponseWriter, r *http.Request, err error)) *Routes {
 	return &Routes{forward: forward, fail: fail, marks: map[string]*Mark{}}
 }
 
-// Mark says that the leader answers a route.
+// Mark marks a route that the leader answers.
 type Mark struct {
 	routes *Routes
-	needs  bool                     // without a leader there is no answer
+	needs  bool                     // only the leader can answer
 	when   func(*http.Request) bool // nil: every request
 }
 
 // Mark marks a route that only the leader can answer, or those of its requests for which
-// when reports true; nil is all of them.
+// when returns true; nil means all requests.
 func (l *Routes) Mark(method, pattern string, when func(*http.Request) bool) *Mark {
 	return l.mark(method, pattern, &Mark{routes: l, needs: true, when: when})
 }
@@ -46,7 +46,7 @@ func (l *Routes) mark(method, pattern string, m *Mark) *Mark {
 	return m
 }
 
-// Answer has the leader answer r. It reports false when this process is to answer.
+// Answer lets the leader answer r. It returns false if this process must answer.
 func (m *Mark) Answer(w http.ResponseWriter, r *http.Request) bool {
 	if m.routes.forward == nil || !m.takes(r) {
 		return false
@@ -62,7 +62,7 @@ func (m *Mark) Answer(w http.ResponseWriter, r *http.Request) bool {
 
 func (m *Mark) takes(r *http.Request) bool { return m.when == nil || m.when(r) }
 
-// Takes reports whether the leader answers r, which site would route.
+// Takes reports whether the leader answers r, as site routes it.
 func (l *Routes) Takes(site chi.Routes, r *http.Request) bool {
 	pattern := site.Find(chi.NewRouteContext(), r.Method, cmp.Or(r.URL.RawPath, r.URL.Path))
 	m, ok := l.marks[r.Method+" "+pattern]
@@ -79,8 +79,8 @@ type Router struct {
 // Needs registers routes on r that only the leader can answer.
 func (l *Routes) Needs(r chi.Router) Router { return Router{l, r, true} }
 
-// Prefers registers routes on r that the leader answers better; without a leader this
-// process does.
+// Prefers registers routes on r that the leader answers better. Without a leader, this
+// process answers them.
 func (l *Routes) Prefers(r chi.Router) Router { return Router{l, r, false} }
 
 // Get registers h for GET.

@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Error draws what went wrong. Somebody who is a member of no project yet is
-// told that instead of what they may not do.
+// Error draws an error page. A user without a project sees that instead of a missing
+// permission.
 func Error(r *http.Request, v web.ErrorView) templ.Component {
 	page := views.Page{Title: v.Title, User: v.User, Path: v.Path, Theme: Theme(r)}
 	if s, ok := auth.SubjectOf(r.Context()); ok && s.Role == auth.RoleUser && s.ProjectID == uuid.Nil && v.Status == http.StatusForbidden {

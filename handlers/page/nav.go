@@ -7,7 +7,7 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// ReadsCluster reports whether the reader may see what the installation runs on.
+// ReadsCluster reports whether the reader may see the cluster of the installation.
 func ReadsCluster(s auth.Subject) bool { return s.May(auth.QuotaRead, auth.Installation) }
 
 // ReadsAudit reports whether the reader may see the audit log.
@@ -15,13 +15,13 @@ func ReadsAudit(s auth.Subject) bool {
 	return s.May(auth.AuditRead, auth.Installation) || s.May(auth.AuditRead, s.TenantID) || s.May(auth.AuditRead, s.ProjectID)
 }
 
-// administers reports whether the reader runs anything: the installation, the
-// tenant or the team of the current project.
+// administers reports whether the reader administers the installation, or the tenant or team
+// of the current project.
 func administers(s auth.Subject) bool {
 	return s.May(auth.MemberWrite, auth.Installation) || s.May(auth.MemberWrite, s.TenantID) || s.May(auth.MemberWrite, s.ProjectID)
 }
 
-// navOf is what the sidebar offers to subject.
+// navOf is the sidebar of subject.
 func navOf(subject auth.Subject) views.Nav {
 	return views.Nav{
 		Waiting: subject.May(auth.ExecutionRead, subject.ProjectID),
@@ -30,7 +30,7 @@ func navOf(subject auth.Subject) views.Nav {
 	}
 }
 
-// MayWriteSecrets reports whether the reader may keep secrets in the current project.
+// MayWriteSecrets reports whether the reader may write secrets of the current project.
 func MayWriteSecrets(r *http.Request) bool {
 	subject, ok := auth.SubjectOf(r.Context())
 	return ok && subject.May(auth.SecretWrite, subject.ProjectID)

@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Base is the frame of a page for the reader of r: who it is, the chosen theme
-// and where the page stands. Title ends the breadcrumbs.
+// Base is the frame of a page for the reader of r: the user, the chosen theme and the
+// breadcrumbs, which end with title.
 func (h *Shell) Base(r *http.Request, title string, section views.Section, crumbs ...views.Crumb) views.Page {
 	page := views.Page{
 		Title: title, Section: section, Theme: Theme(r), Path: r.URL.RequestURI(),
@@ -22,7 +22,7 @@ func (h *Shell) Base(r *http.Request, title string, section views.Section, crumb
 		page.User = subject.Name
 		page.Nav = navOf(subject)
 		page.Projects = views.ChooseProjects(h.Projects(r.Context()), request.Visiting(r.Context()))
-		if live, err := h.Executions.Live(r.Context()); err == nil { // a figure beside a link: a page goes without it
+		if live, err := h.Executions.Live(r.Context()); err == nil { // only a number next to a link: the page works without it
 			page.Live = live
 		}
 		if waits, err := h.Executions.CountWaiting(r.Context()); err == nil {
@@ -35,8 +35,8 @@ func (h *Shell) Base(r *http.Request, title string, section views.Section, crumb
 	return page
 }
 
-// Clock formats times for the reader of r: in the zone that the browser told by
-// its cookie, else in UTC.
+// Clock formats times for the reader of r in the time zone of the browser's cookie, else in
+// UTC.
 func (h *Shell) Clock(r *http.Request) ui.Clock {
 	zone := time.UTC
 	if name := cookie(r, "zone"); name != "" {

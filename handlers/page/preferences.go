@@ -15,7 +15,7 @@ func LocalPath(next string) string {
 	return next
 }
 
-// Theme returns "light" or "dark" as the reader chose, "" for the system's.
+// Theme returns the reader's choice, "light" or "dark", or "" for the system's theme.
 func Theme(r *http.Request) string {
 	c, err := r.Cookie("theme")
 	if err != nil || (c.Value != "light" && c.Value != "dark") {

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// Projects are those that the reader of ctx may go to, by their labels.
+// Projects are the projects that the reader of ctx can open, sorted by label.
 func (h *Shell) Projects(ctx context.Context) []views.Project {
 	subject, ok := auth.SubjectOf(ctx)
 	if !ok || h.Policies == nil {

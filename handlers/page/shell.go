@@ -1,5 +1,5 @@
-// Package page is what every page shares: its frame, the reader's preferences, error pages
-// and streams of updates.
+// Package page contains what all pages share: the frame, the reader's preferences, error
+// pages and streams of updates.
 package page
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Config is what the shell works with.
+// Config contains the dependencies of the shell.
 type Config struct {
 	Now        func() time.Time
 	Site       *web.Site
@@ -27,8 +27,8 @@ type Shell struct{ Config }
 // New returns the shell of pages.
 func New(c Config) *Shell { return &Shell{c} }
 
-// Open serves f to everybody.
+// Open serves f to everyone.
 func (h *Shell) Open(f web.HandlerFunc) http.HandlerFunc { return h.Site.Handler(f) }
 
-// Serve serves f to signed-in readers, in the project of what the path names.
+// Serve serves f to signed-in readers, in the project of the object in the path.
 func (h *Shell) Serve(f web.HandlerFunc) http.HandlerFunc { return h.Scope.Page(f) }

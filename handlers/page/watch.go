@@ -11,23 +11,23 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// How often a stream of a page may send at most.
+// Minimum intervals between two messages of a stream.
 const (
 	PageInterval = 250 * time.Millisecond // the page of one execution
 	ListInterval = time.Second            // lists and the home page
 
-	figuresInterval = time.Second // between two looks at the figures of the sidebar
+	figuresInterval = time.Second // between two reads of the sidebar's numbers
 )
 
 // ErrStreamDone ends a stream whose subject never changes again.
 var ErrStreamDone = errors.New("nothing more will come")
 
-// OnHints calls send at once and then after each hint, at most once per interval,
-// until the reader goes away or send returns ErrStreamDone. Hints that come
-// meanwhile are one. Silent streams are kept alive.
+// OnHints calls send immediately and then after each hint, at most once per interval, until
+// the client disconnects or send returns ErrStreamDone. It merges hints that arrive in the
+// meantime. It keeps silent streams alive.
 //
-// The answer has begun, so no error page can follow: a failure is logged, the
-// stream ends, and the browser connects again.
+// The response has begun, so an error page is impossible: OnHints logs a failure and ends
+// the stream, and the browser reconnects.
 func (h *Shell) OnHints(r *http.Request, stream *web.Stream, hints <-chan struct{}, interval time.Duration, send func(context.Context) error) {
 	err := hintLoop(r.Context(), stream, hints, interval, h.withFigures(stream, send))
 	if err != nil && !errors.Is(err, ErrStreamDone) && r.Context().Err() == nil {
@@ -35,7 +35,7 @@ func (h *Shell) OnHints(r *http.Request, stream *web.Stream, hints <-chan struct
 	}
 }
 
-// withFigures adds the figures of the sidebar to what send sends, when they changed.
+// withFigures adds the numbers of the sidebar to the messages of send when they changed.
 func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error) func(context.Context) error {
 	known, live, asks, waits := false, 0, 0, 0
 	var looked time.Time
@@ -46,7 +46,7 @@ func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error
 		looked = h.Now()
 		l, err := h.Executions.Live(ctx)
 		if err != nil {
-			return nil //nolint:nilerr // a figure beside a link: the stream goes on without it
+			return nil //nolint:nilerr // only a number next to a link: the stream works without it
 		}
 		a, err := h.Executions.CountQuestions(ctx)
 		if err != nil {
@@ -87,13 +87,13 @@ func hintLoop(ctx context.Context, stream *web.Stream, hints <-chan struct{}, in
 			resting = false
 		case <-ping.C:
 			if err := stream.Ping(); err != nil {
-				return err //nolint:wrapcheck // says what it was about
+				return err //nolint:wrapcheck // it names its context
 			}
 		}
 	}
 }
 
-// SentPieces remembers what a stream has sent, so that it sends changes alone.
+// SentPieces remembers what a stream has sent, so that it sends only changes.
 type SentPieces map[string]string
 
 // Changed records piece under key and reports whether it differs from before.
@@ -110,7 +110,7 @@ func (s SentPieces) Changed(key string, piece any) bool {
 	return true
 }
 
-// Ticks hints once per interval: what a page shows depends on more than one table.
+// Ticks hints once per interval, for pages that depend on more than one table.
 func (h *Shell) Ticks(ctx context.Context) <-chan struct{} {
 	hints := make(chan struct{})
 	go func() {

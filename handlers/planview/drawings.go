@@ -1,4 +1,4 @@
-// Package planview draws the plans of versions and says what their operators are.
+// Package planview draws the plans of versions and describes their operators.
 package planview
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Drawings keeps the layouts of versions in use: a version never changes, so
-// neither does its drawing.
+// Drawings caches the layouts of versions in use. A version never changes, so its drawing
+// does not change either.
 type Drawings struct {
 	mu   sync.Mutex
 	kept map[drawingKey]*dagview.Drawing
@@ -29,10 +29,10 @@ type drawingKey struct {
 
 const maxDrawings = 256
 
-// NewDrawings keeps no layouts yet.
+// NewDrawings returns an empty cache.
 func NewDrawings() *Drawings { return &Drawings{kept: map[drawingKey]*dagview.Drawing{}} }
 
-// Of returns the drawing of a graph of v, laid out at its first use; "" is the
+// Of returns the drawing of a graph of v, which it lays out at the first use. "" is the
 // workflow itself.
 func (d *Drawings) Of(v workflow.Version, graph string, direction dagview.Direction) *dagview.Drawing {
 	key := drawingKey{v.ID, graph, direction}
@@ -46,16 +46,16 @@ func (d *Drawings) Of(v workflow.Version, graph string, direction dagview.Direct
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.kept) >= maxDrawings {
-		clear(d.kept) // rare, and cheaper than an order of use
+		clear(d.kept) // rare, and cheaper than tracking the order of use
 	}
 	d.kept[key] = drawing
 	return drawing
 }
 
-// Best runs down unless that is wide and running to the right is narrower: a page
-// scrolls down more easily than sideways.
+// Best draws top-down unless that is too wide and left-to-right is narrower, because pages
+// scroll down more easily than sideways.
 func (d *Drawings) Best(v workflow.Version, graph string) *dagview.Drawing {
-	const frame = 760 // CSS pixels beside a panel
+	const frame = 760 // CSS pixels next to a panel
 	down := d.Of(v, graph, dagview.Down)
 	if down.Width <= frame {
 		return down
@@ -66,8 +66,7 @@ func (d *Drawings) Best(v workflow.Version, graph string) *dagview.Drawing {
 	return down
 }
 
-// planItems are the operators of a graph as they are drawn: those of the exit stand
-// behind all others.
+// planItems are the operators of a graph in drawing order: exit handlers are last.
 func planItems(v workflow.Version, graph string) []dagview.Item {
 	plan, operators := GraphOf(v, graph)
 	if plan == nil {
@@ -92,7 +91,7 @@ func planItems(v workflow.Version, graph string) []dagview.Item {
 	return items
 }
 
-// planLinks are the dependencies of a node that ask for more than success, or less.
+// planLinks are the dependencies of a node whose condition is not plain success.
 func planLinks(plan *dag.Plan, n *dag.Node, op *workflow.Operator) []dagview.Link {
 	if n.Depends == "" {
 		return nil
@@ -116,8 +115,8 @@ func planLinks(plan *dag.Plan, n *dag.Node, op *workflow.Operator) []dagview.Lin
 	return links
 }
 
-// GraphOf returns the plan and the operators of a graph of v; nil when it has none
-// such. "" is the workflow itself.
+// GraphOf returns the plan and the operators of a graph of v, or nil if it has no such
+// graph. "" is the workflow itself.
 func GraphOf(v workflow.Version, graph string) (*dag.Plan, []workflow.Operator) {
 	g, ok := v.Definition.Graph(graph)
 	if graph == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// GistOfGroup says what an operator becomes; item is about one item of its fan-out.
+// GistOfGroup describes the expansion of an operator, or of one item of its fan-out.
 func GistOfGroup(op *workflow.Operator, item bool) string {
 	if op.Foreach != nil && !item {
 		return "for each of " + SourceGist(op.Foreach.Items)
@@ -47,7 +47,7 @@ func SourceGist(s workflow.Source) string {
 	return "its items"
 }
 
-// TimeoutText is how long an attempt of an operator may run.
+// TimeoutText is the maximum duration of an attempt of an operator.
 func TimeoutText(op *workflow.Operator) string {
 	switch {
 	case op.Tags != nil && op.Tags.Timeout != "":
@@ -58,7 +58,7 @@ func TimeoutText(op *workflow.Operator) string {
 	return "none"
 }
 
-// RetriesText is how often an operator is tried again.
+// RetriesText is the maximum number of retries of an operator.
 func RetriesText(op *workflow.Operator) string {
 	switch {
 	case op.Tags != nil && op.Tags.Retries != "":
@@ -71,8 +71,8 @@ func RetriesText(op *workflow.Operator) string {
 	return "none"
 }
 
-// PodText says in a line where an operator runs in a cluster, as far as it is more
-// than the default: its image, its gang, what of the pod it sets.
+// PodText describes on one line the pod settings of an operator that differ from the
+// default: its image, its gang and its pod fields.
 func PodText(op *workflow.Operator) string {
 	var parts []string
 	if op.Code.Image != "" {
@@ -90,17 +90,17 @@ func PodText(op *workflow.Operator) string {
 	return strings.Join(parts, " · ")
 }
 
-// podFieldLength bounds the value of a pod field on a page.
+// podFieldLength is the maximum length of the value of a pod field on a page.
 const podFieldLength = 200
 
-// PodFields are the pod's own fields that an operator sets, by Kubernetes' names.
+// PodFields are the pod fields that an operator sets, by their Kubernetes names.
 func PodFields(op *workflow.Operator) map[string]string {
 	if len(op.Pod) == 0 {
 		return nil
 	}
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(op.Pod, &raw) != nil {
-		return nil // it was checked when it was registered
+		return nil // registration has checked it
 	}
 	fields := make(map[string]string, len(raw))
 	for name, value := range raw {
@@ -134,7 +134,7 @@ func OperatorGist(o *workflow.Operator) string {
 	return string(o.Type)
 }
 
-// ResourceText says what an operator asks for: "1 CPU · 512 MiB".
+// ResourceText is the request of an operator: "1 CPU · 512 MiB".
 func ResourceText(r workflow.Resources) string {
 	var parts []string
 	if r.CPUMillis > 0 {

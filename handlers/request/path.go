@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// ParseID reads an id of a path; what is no id names nothing.
+// ParseID parses an id of a path. Any other text is NotFound.
 func ParseID(text, noun string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package request reads what requests name: the object of a path, and the project
-// that the request works in.
+// Package request reads the object in the path of a request and the project of the request.
 package request
 
 import (
@@ -18,15 +17,15 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Every request is in one project, its subject's. One that names an execution, an
-// artifact or a workflow by its id is in the project of that object, when its
-// caller may read it there: so a link works for every member, whatever project
-// they have chosen, and everything on the page is of the same project.
+// Every request is in one project, the subject's. A request that names an execution, an
+// artifact or a workflow by its id is in the project of that object if the caller may read
+// it there. So a link works for every member in any current project, and everything on the
+// page belongs to the same project.
 
-// APIPrefix is the path that the JSON API is below.
+// APIPrefix is the path prefix of the JSON API.
 const APIPrefix = "/api/v1"
 
-// Scope finds the project that a request works in.
+// Scope finds the project of a request.
 type Scope struct {
 	Site       *web.Site
 	Executions *execution.Service
@@ -36,9 +35,8 @@ type Scope struct {
 
 type homeKey struct{}
 
-// Of moves r into the project of the object that its path names. A request
-// for what is not there, or not the caller's to see, stays where it is and is
-// refused by the service.
+// Of moves r into the project of the object in its path. A request for an object that does
+// not exist, or that the caller may not see, keeps its project, and the service rejects it.
 func (h Scope) Of(r *http.Request) *http.Request {
 	subject, ok := auth.SubjectOf(r.Context())
 	noun, id, named := objectOf(r)
@@ -54,8 +52,8 @@ func (h Scope) Of(r *http.Request) *http.Request {
 	return r.WithContext(auth.WithSubject(ctx, subject))
 }
 
-// objectOf reads which object the route of r is about: the noun and the id that
-// its path begins with.
+// objectOf reads the object of the route of r: the noun and the id at the beginning of the
+// path.
 func objectOf(r *http.Request) (noun string, id uuid.UUID, ok bool) {
 	route := strings.TrimPrefix(chi.RouteContext(r.Context()).RoutePattern(), APIPrefix)
 	noun, rest, _ := strings.Cut(strings.TrimPrefix(route, "/"), "/")
@@ -75,7 +73,7 @@ func (h Scope) projectOf(ctx context.Context, noun string, id uuid.UUID) (tenant
 		return h.Artifacts.Scope(ctx, id)
 	case "workflows", "launch":
 		tenant, project, err = h.Workflows.Scope(ctx, id)
-		if err != nil && noun == "workflows" { // the design document's API has executions there
+		if err != nil && noun == "workflows" { // in the design document's API, these are executions
 			return h.Executions.Scope(ctx, id)
 		}
 		return tenant, project, err
@@ -84,15 +82,15 @@ func (h Scope) projectOf(ctx context.Context, noun string, id uuid.UUID) (tenant
 	return subject.TenantID, subject.ProjectID, err
 }
 
-// Visiting reports whether ctx is of another project than the one that its caller
-// has chosen. Names mean something else there: links go by ids.
+// Visiting reports whether the project of ctx is not the caller's current project. Names can
+// differ between projects, so links use ids then.
 func Visiting(ctx context.Context) bool {
 	_, ok := ctx.Value(homeKey{}).(uuid.UUID)
 	return ok
 }
 
-// WorkflowRef is what a link names a workflow by: its name, or where that would
-// not lead to it its id.
+// WorkflowRef is the name of a workflow for links, or its id where the name would not lead
+// to it.
 func WorkflowRef(ctx context.Context, name string, id uuid.UUID) string {
 	if Visiting(ctx) {
 		return id.String()
@@ -100,8 +98,8 @@ func WorkflowRef(ctx context.Context, name string, id uuid.UUID) string {
 	return name
 }
 
-// Page serves f to signed-in callers, in the project of what the path names; the
-// services decide what a caller may do there.
+// Page serves f to signed-in callers, in the project of the object in the path. The services
+// check the permissions of the caller.
 func (h Scope) Page(f web.HandlerFunc) http.HandlerFunc {
 	return h.Site.Handler(func(w http.ResponseWriter, r *http.Request) error {
 		if _, ok := auth.SubjectOf(r.Context()); !ok {

@@ -1,4 +1,4 @@
-// Package scheduler is SchedulerService: it changes and counts what waits.
+// Package scheduler implements SchedulerService, which changes and counts waiting nodes.
 package scheduler
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// maxSchedulerMessage bounds one message of SchedulerService, in bytes.
+// maxSchedulerMessage is the maximum size of a message of SchedulerService in bytes.
 const maxSchedulerMessage = 64 << 10
 
-// Config is what the service works with.
+// Config contains the dependencies of the service.
 type Config struct {
 	Log        *slog.Logger
 	Executions *execution.Service
@@ -36,8 +36,8 @@ type API struct{ Config }
 // New returns the service.
 func New(c Config) *API { return &API{c} }
 
-// Mount adds SchedulerService (gRPC, Connect and JSON) for callers of the API to r, which
-// has authenticated them. The queue is in the memory of the leader.
+// Mount adds SchedulerService (gRPC, Connect and JSON) to r, which has authenticated the
+// callers. The queue is in the memory of the leader.
 func (s *API) Mount(r chi.Router) {
 	path, handler := flowforgev1connect.NewSchedulerServiceHandler(s, connect.WithReadMaxBytes(maxSchedulerMessage), connect.WithInterceptors(web.RPCErrors(s.Log)))
 	s.Leader.Needs(r).Method(http.MethodPost, path+"*", handler)
@@ -45,7 +45,7 @@ func (s *API) Mount(r chi.Router) {
 
 var _ flowforgev1connect.SchedulerServiceHandler = (*API)(nil)
 
-// caller returns Unauthenticated for nobody, before anything of a message is judged.
+// caller returns Unauthenticated without a subject, before the message is validated.
 func caller(ctx context.Context) error {
 	if _, ok := auth.SubjectOf(ctx); !ok {
 		return apperr.New(apperr.Unauthenticated, "Send an API key or a token as \"Authorization: Bearer …\".")
@@ -53,7 +53,7 @@ func caller(ctx context.Context) error {
 	return nil
 }
 
-// ScheduleTask gives a waiting task another priority, or less to ask for.
+// ScheduleTask changes the priority of a waiting task, or lowers its request.
 func (s *API) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1.ScheduleTaskRequest]) (*connect.Response[flowforgev1.ScheduleTaskResponse], error) {
 	if err := caller(ctx); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *API) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1
 	return connect.NewResponse(&flowforgev1.ScheduleTaskResponse{Queued: scheduled.Queued, Reason: scheduled.Reason}), err
 }
 
-// CancelTask cancels one task and what depends on it.
+// CancelTask cancels one task and the tasks that depend on it.
 func (s *API) CancelTask(ctx context.Context, req *connect.Request[flowforgev1.CancelTaskRequest]) (*connect.Response[flowforgev1.CancelTaskResponse], error) {
 	err := caller(ctx)
 	if err == nil {
@@ -87,7 +87,7 @@ func (s *API) CancelTask(ctx context.Context, req *connect.Request[flowforgev1.C
 	return connect.NewResponse(&flowforgev1.CancelTaskResponse{Success: true}), err
 }
 
-// GetQueueStatus counts what waits and runs in a tenant.
+// GetQueueStatus counts the waiting and running tasks of a tenant.
 func (s *API) GetQueueStatus(ctx context.Context, req *connect.Request[flowforgev1.GetQueueStatusRequest]) (*connect.Response[flowforgev1.GetQueueStatusResponse], error) {
 	err := caller(ctx)
 	var status execution.QueueStatus

@@ -1,5 +1,5 @@
-// Package sentence tells events and reasons of executions in sentences, alike on
-// pages and in the API.
+// Package sentence writes events and reasons of executions as sentences, for pages and the
+// API.
 package sentence
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// eventWord is an event kind in words with the state whose icon it shows.
+// eventWord is the text of an event kind, and the state whose icon it shows.
 type eventWord struct{ state, words string }
 
 func eventWords() map[string]eventWord {
@@ -54,10 +54,10 @@ func eventWords() map[string]eventWord {
 	}
 }
 
-// Words is what happened, without who it happened to: "was queued".
+// Words is the text of an event kind without its subject: "was queued".
 func Words(kind string) string { return eventWords()[kind].words }
 
-// State is the state whose icon shows an event of this kind.
+// State is the state whose icon represents an event of this kind.
 func State(kind string) string {
 	if w, ok := eventWords()[kind]; ok {
 		return w.state
@@ -65,7 +65,7 @@ func State(kind string) string {
 	return "PENDING"
 }
 
-// Event tells an event in a sentence: "train started, attempt 2".
+// Event describes an event in a sentence: "train started, attempt 2".
 func Event(e execution.Event) string {
 	if e.Kind == "execution.launched" && e.Message != "" {
 		return e.Message
@@ -90,7 +90,7 @@ func Event(e execution.Event) string {
 	return text
 }
 
-// Waits says of whom a reason is: "train waits for CPU: …".
+// Waits adds the subject to a reason: "train waits for CPU: …".
 func Waits(who, reason string) string {
 	if who != "" && strings.HasPrefix(reason, "Waits ") {
 		return who + " w" + reason[1:]
