@@ -32,11 +32,11 @@ func TestBreakerAndDeadLetter(t *testing.T) {
 
 	visit(t, page, "/executions/"+failed.ID+"/nodes/call")
 	holds(t, page.Locator("main"), "Network")
-	holds(t, page.Locator("main"), "attempt 1 ended the same way.")
+	holds(t, page.Locator("main"), "Attempts 1 and 2 failed with this error.")
 	holds(t, page.Locator("main"), "OnTransient")
 
 	visit(t, page, "/executions/"+waiting+"/nodes/call")
-	holds(t, page.Locator("main"), "nothing of it starts until")
+	holds(t, page.Locator("main"), "no attempt of it starts until")
 	audit(t, page)
 
 	visit(t, page, "/breakers")

@@ -128,7 +128,7 @@ func TestStreamIsReadWhileItIsWritten(t *testing.T) {
 	require.Equal(t, "SUCCEEDED", e.Status)
 	require.Equal(t, 10.0, e.Outputs["total"])
 	require.Equal(t, 1, e.attempts(t, "read"))
-	require.Equal(t, "from make.rows, STREAMING: it is read while it is written, 115 B, through a pipe", s.came(t, id))
+	require.Equal(t, "from make.rows, stream: it is read while it is written, 115 B, through a pipe", s.came(t, id))
 }
 
 // TestStreamWhoseWriterFails: a failing writer cancels its reader, or restarts it.
@@ -150,7 +150,7 @@ func TestStreamWhoseWriterFails(t *testing.T) {
 		s.api(t, http.MethodGet, "/executions/"+id+"/nodes/read/attempts", nil, &tries)
 		require.Len(t, tries.Attempts, 1)
 		require.Equal(t, "CANCELLED", tries.Attempts[0].Outcome)
-		require.Contains(t, tries.Attempts[0].Message, "It read what make wrote, which failed:")
+		require.Contains(t, tries.Attempts[0].Message, "It read the output of make, which failed:")
 		require.Contains(t, tries.Attempts[0].Message, "no more rows")
 	})
 	t.Run("once", func(t *testing.T) {

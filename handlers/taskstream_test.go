@@ -92,10 +92,10 @@ operators:
 	}
 	edges, err := b.executions.Edges(b.ctx, e.ID, "read")
 	require.NoError(t, err)
-	require.Equal(t, "from make.rows, STREAMING: it is read while it is written, 6, fetched", edges[0].Text(func(n int64) string { return fmt.Sprint(n) }))
+	require.Equal(t, "from make.rows, stream: it is read while it is written, 6, fetched", edges[0].Text(func(n int64) string { return fmt.Sprint(n) }))
 	tries, err := b.executions.Node(b.ctx, e.ID, "read")
 	require.NoError(t, err)
-	require.Contains(t, tries.Attempts[0].Message, "It read what make wrote, which is tried again")
+	require.Contains(t, tries.Attempts[0].Message, "It read the output of make, which is being retried")
 	seen, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	require.Len(t, seen, 5, strings.Join(seen, " "))

@@ -100,6 +100,9 @@ type Choice struct {
 	Reason        string // a short text for display: "same machine"
 }
 
+// Inline is the Reason of a value, which is part of the attempt's inputs.
+const Inline = "passed inline"
+
 // Choose returns the transport for the bytes of f.
 func Choose(f Facts) Choice {
 	c := Choice{Serialization: SerializationOf(f)}
@@ -108,7 +111,7 @@ func Choose(f Facts) Choice {
 		c.Channel, c.Reason = Streaming, "it is read while it is written"
 		return c
 	case f.Value:
-		c.Channel, c.Reason = Memory, "a value travels inside the attempt's inputs"
+		c.Channel, c.Reason = Memory, Inline
 	case f.Hint == HintDistributed:
 		c.Channel, c.Reason = Distributed, "its output says storage: distributed"
 	case f.SameMachine && f.Hint == HintMemory && f.Size <= MemoryLimit:

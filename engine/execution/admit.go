@@ -13,34 +13,34 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// admission asks the quotas for capacity.
+// admission requests capacity from the quotas.
 type admission struct {
 	feature
 
-	admitted   bool      // the execution itself holds a reservation
+	admitted   bool      // the execution itself has a reservation
 	waitReason *Reason   // why it is still PENDING
-	unqueued   []int     // nodes that were refused and do not stand in the queue
-	askedAt    time.Time // when all that is ready asked last
+	unqueued   []int     // nodes that were refused and are not in the queue
+	askedAt    time.Time // when all ready nodes last requested capacity
 
 	part admissionPart
 }
 
 type admissionPart struct {
-	want    []fair.Request      // became ready
-	release map[int]fair.Amount // capacity that ended attempts held
-	offers  bool                // capacity may have been set aside for this execution
+	want    []fair.Request      // nodes that became ready
+	release map[int]fair.Amount // capacity that ended attempts used
+	offers  bool                // capacity may have been reserved for this execution
 }
 
 func (ad *admission) pending() bool {
 	return len(ad.part.want) > 0 || len(ad.part.release) > 0 || ad.part.offers
 }
 
-// write has nothing to do: admit, which comes before, writes reservations.
+// write does nothing: admit, which runs earlier, writes the reservations.
 func (ad *admission) write(context.Context, *db.Queries) error { return nil }
 
 func (ad *admission) reset() { ad.part = admissionPart{release: map[int]fair.Amount{}} }
 
-// restore takes up why the execution has not begun.
+// restore loads why the execution has not begun.
 func (ad *admission) restore(context.Context) error {
 	if ad.status == Pending {
 		ad.waitReason, ad.part.offers = stored.Into[Reason](ad.row.Reason), true
@@ -48,30 +48,30 @@ func (ad *admission) restore(context.Context) error {
 	return nil
 }
 
-// quotaRound is what a flush asked of the quotas, and got.
+// quotaRound holds the requests of a flush to the quotas, and their result.
 type quotaRound struct {
 	round   quota.Round
 	granted []fair.Grant
 }
 
-// want asks for an attempt of node i with the next flush.
+// want requests capacity for an attempt of node i with the next flush.
 func (ad *admission) want(i int) { ad.part.want = append(ad.part.want, ad.request(i)) }
 
-// dropWants takes back those requests of the next flush that drop names.
+// dropWants removes the requests of the next flush for which drop returns true.
 func (ad *admission) dropWants(drop func(fair.Request) bool) {
 	ad.part.want = slices.DeleteFunc(ad.part.want, drop)
 }
 
-// forgetWants takes back all requests of the next flush.
+// forgetWants removes all requests of the next flush.
 func (ad *admission) forgetWants() { ad.part.want = nil }
 
-// giveBack returns what an ended attempt of node i held.
+// giveBack releases the capacity of an ended attempt of node i.
 func (ad *admission) giveBack(i int, held fair.Amount) { ad.part.release[i] = held }
 
-// expectOffer looks with the next flush for capacity that was set aside for this execution.
+// expectOffer makes the next flush check for capacity reserved for this execution.
 func (ad *admission) expectOffer() { ad.part.offers = true }
 
-// askAgain looks for offers, and asks for those nodes that stand in no queue.
+// askAgain checks for offers, and repeats the requests of nodes that are not queued.
 func (ad *admission) askAgain() {
 	if ad.progress.Count(dag.Ready) > 0 || ad.status == Pending {
 		ad.expectOffer()
@@ -84,19 +84,19 @@ func (ad *admission) askAgain() {
 	ad.unqueued = nil
 }
 
-// undo takes an admission back whose transaction did not commit.
+// undo reverts an admission whose transaction did not commit.
 func (ad *admission) undo(a quotaRound) {
 	if a.round.Execution == ad.id {
 		ad.service.quota.Undo(a.round, a.granted)
 	}
 }
 
-// oneExecution is what an execution itself holds while it lives.
+// oneExecution is the amount that an execution itself uses until it ends.
 func oneExecution() fair.Amount { return fair.Amount{Executions: 1} }
 
-// admit gives back what ended attempts held and claims what may start now. An
-// execution that is still PENDING asks for itself first: without a place among
-// the executions of its project, team and tenant none of its nodes asks.
+// admit releases the capacity of ended attempts and reserves capacity for what may start
+// now. An execution that is still PENDING first requests admission for itself: its nodes
+// request nothing until it counts among the executions of its project, team and tenant.
 func (ad *admission) admit(ctx context.Context, q *db.Queries) (quotaRound, error) {
 	b := &ad.part
 	if len(b.want) == 0 && len(b.release) == 0 && !b.offers {
@@ -144,8 +144,8 @@ func (ad *admission) gate() *fair.Request {
 	}
 }
 
-// readyRequests are the requests of all nodes that are READY, but for those that have to look
-// at something else first.
+// readyRequests returns the requests of all READY nodes, except those with a pending check,
+// such as a lock or a cache lookup.
 func (ad *admission) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range ad.nodes {
@@ -156,7 +156,7 @@ func (ad *admission) readyRequests() []fair.Request {
 	return want
 }
 
-// enter begins the execution, which holds its place until it ends.
+// enter begins the execution, which keeps its reservation until it ends.
 func (ad *admission) enter(g fair.Grant, now time.Time) {
 	ad.begin(now)
 	ad.batch.claims = append(ad.batch.claims, claimRow{
@@ -172,7 +172,7 @@ func (ad *admission) enter(g fair.Grant, now time.Time) {
 	}
 }
 
-// refuse keeps why something waits, and says so once for each cause.
+// refuse stores why something waits, and adds one event for each cause.
 func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 	reason := r.Reason
 	ad.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
@@ -187,7 +187,7 @@ func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 	if reason.Code == fair.StorageLimit {
 		ad.unqueued = append(ad.unqueued, i)
 	}
-	// Who was preempted shows for whom until its next attempt begins.
+	// A preempted node shows its preemptor until its next attempt begins.
 	if before := ad.nodes[i].reason; before != nil && (before.Code == reason.Code || before.Code == fair.Preempted) {
 		return
 	}
@@ -211,18 +211,18 @@ func (ad *admission) claim(g fair.Grant, now time.Time) {
 	ad.launches.start(i)
 	text := ""
 	if declared := ad.operator(i).Resources.MemoryMiB; n.memory > declared {
-		text = fmt.Sprintf("It has %s of memory after running out of it; its definition says %s.", memoryText(n.memory), memoryText(declared))
+		text = fmt.Sprintf("Memory raised to %s after the previous attempt ran out of memory (the definition requests %s).", memoryText(n.memory), memoryText(declared))
 	}
 	ad.nodeEvent(i, now, "node.queued", text, nil)
 }
 
-// withdraw takes back what node i asked of the quota.
+// withdraw cancels the quota request of node i.
 func (ad *admission) withdraw(i int) {
 	ad.service.quota.Withdraw(ad.id, []int{i})
 	ad.dropWants(func(r fair.Request) bool { return r.Key.Node == i })
 }
 
-// request is what node i asks of the quota.
+// request is the quota request of node i.
 func (ad *admission) request(i int) fair.Request {
 	op := ad.operator(i)
 	r := ad.service.requestOf(op, ad.row.ProjectID)
@@ -237,8 +237,8 @@ func (ad *admission) request(i int) fair.Request {
 	return r
 }
 
-// askOnce asks again for all that is ready when the last time is so long ago: a loop
-// that cannot rest may have missed an offer, and who misses one is forgotten.
+// askOnce repeats the requests of all ready nodes after a pause: a loop that cannot become
+// idle may have missed an offer, and a missed offer is not repeated.
 func (ad *admission) askOnce(every time.Duration) {
 	now := ad.service.now()
 	if now.Sub(ad.askedAt) < every || ad.progress.Count(dag.Ready) == 0 {

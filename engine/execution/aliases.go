@@ -7,7 +7,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// What the read side answers with. New code names package query.
+// Types of the read side. New code uses package query.
 type (
 	Attempt        = query.Attempt
 	CacheNote      = query.CacheNote
@@ -46,7 +46,7 @@ type (
 	Waiting        = query.Waiting
 )
 
-// States, priorities, uses of an origin and findings of the cache.
+// States, priorities, uses of an origin and cache results.
 const (
 	OriginTaken  = query.OriginTaken
 	OriginCached = query.OriginCached
@@ -71,12 +71,12 @@ func ParseState(text string) (State, error) { return query.ParseState(text) }
 // ParsePriority reads LOW, NORMAL, HIGH or a number from 0 to 100; "" is NORMAL.
 func ParsePriority(text string) (Priority, error) { return query.ParsePriority(text) }
 
-// ShortID returns the end of an id that text is, as in "#8c6804", without its mark.
-// It reports false for text that cannot be one.
+// ShortID returns the suffix of an id that text names, as in "#8c6804", without the "#". It
+// reports false for text that cannot be a suffix.
 func ShortID(text string) (string, bool) { return query.ShortID(text) }
 
-// OperatorOf is the operator of a node in the version that its execution runs; false
-// when the version has none such.
+// OperatorOf returns the operator of a node in the version that its execution runs; false
+// when the version does not have it.
 func OperatorOf(v workflow.Version, n Node) (*workflow.Operator, bool) { return query.OperatorOf(v, n) }
 
 // TaskID names an attempt: "<execution>.<node index>.<attempt>".

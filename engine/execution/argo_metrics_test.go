@@ -118,8 +118,8 @@ templates:
 			status: execution.Succeeded, states: map[string]dag.State{"main/odd": dag.Succeeded},
 			series: map[string]string{`m5_after{}`: "counter 1", `m5_ok{}`: "gauge 1"},
 			events: []string{
-				`The metric argo_workflows_m5_odd (spec.templates[1].metrics.prometheus[0]) was not told: The value must be a number, but is "twelve".`,
-				`The metric argo_workflows_m5 {{status}} (spec.templates[1].metrics.prometheus[1]) was not told: The name of a metric has letters`,
+				`The metric argo_workflows_m5_odd (spec.templates[1].metrics.prometheus[0]) was not reported: The value must be a number, but is "twelve".`,
+				`The metric argo_workflows_m5 {{status}} (spec.templates[1].metrics.prometheus[1]) was not reported: The name of a metric has letters`,
 			}},
 		{group: "M4", feature: "metrics in real time: how long a node and the workflow run, told as it grows", spec: `
 entrypoint: main

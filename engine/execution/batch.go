@@ -110,14 +110,14 @@ type endedRow struct {
 	PeakRSSBytes *int64     `json:"peak_rss_bytes,omitempty"`
 }
 
-// onlyBegun reports whether the batch says no more than that attempts have begun.
+// onlyBegun reports whether the batch contains only begins of attempts.
 func (p *batchPart) onlyBegun() bool {
 	return len(p.begun) > 0 && len(p.nodes) == len(p.begun) && len(p.events) == len(p.begun) && len(p.added)+len(p.ended)+len(p.claims) == 0 && !p.finished
 }
 
-// full reports whether the batch should be written before it grows further.
+// full reports whether the batch is to be written before it grows further.
 func (p *batchPart) full() bool { return len(p.nodes) >= maxBatch }
 
-// maxBatch bounds the nodes of one flush, so that readers see progress and one
-// statement stays short.
+// maxBatch limits the nodes of one flush, so that readers see progress and a statement stays
+// short.
 const maxBatch = 2000

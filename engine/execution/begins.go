@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// begins writes which attempts have begun, after all else.
+// begins writes which attempts have begun, after all other components.
 type begins struct {
 	feature
 	noPart

@@ -16,20 +16,20 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// ReasonBreaker is the code of a node that is ready and not started, because its
-// operator failed time and again.
+// ReasonBreaker is the code of a node that is ready and not started because its operator
+// failed repeatedly.
 const ReasonBreaker = "BREAKER_OPEN"
 
-// trialLook is how soon a node looks again that waits for the trial of another.
+// trialLook is the interval at which a node checks the trial of another node.
 const trialLook = 5 * time.Second
 
-// breakerKey names a breaker: an operator of a workflow, and what it runs.
+// breakerKey identifies a breaker: an operator of a workflow, and the code it runs.
 type breakerKey struct {
 	operator    string // "graph/operator" inside a graph
 	fingerprint [32]byte
 }
 
-// breakerNote is how an attempt of an operator with a breaker came out.
+// breakerNote is the outcome of an attempt of an operator with a breaker.
 type breakerNote struct {
 	node    int
 	failed  bool
@@ -37,7 +37,7 @@ type breakerNote struct {
 	message string
 }
 
-// breakerOf names the breaker of node i.
+// breakerOf returns the key of the breaker of node i.
 func (br *breakers) breakerOf(i int) breakerKey {
 	op, name := br.nodes[i].op, br.nodes[i].op.Name
 	if graph := br.nodes[i].graph; graph != "" {
@@ -54,11 +54,11 @@ func (br *breakers) breakerOf(i int) breakerKey {
 	return breakerKey{name, known}
 }
 
-// holder names node i to a breaker.
+// holder identifies node i in the row of a breaker.
 func (br *breakers) holder(i int) string { return fmt.Sprintf("%s.%d", br.id, i) }
 
-// note takes down for the breaker of node i how its attempt came out. What the
-// machine or somebody did to it says nothing about the operator.
+// note records the outcome of an attempt for the breaker of node i. Failures caused by the
+// machine or by a user say nothing about the operator.
 func (br *breakers) note(i int, e ending, failure *Failure) {
 	if !br.operator(i).Breaker.On() || failure != nil && (br.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
 		return
@@ -70,7 +70,7 @@ func (br *breakers) note(i int, e ending, failure *Failure) {
 	br.part.notes = append(br.part.notes, n)
 }
 
-// breakerRows are the rows of the breakers that a transaction looks at.
+// breakerRows are the rows of the breakers that a transaction uses.
 type breakerRows struct {
 	rows    map[breakerKey]*db.CircuitBreaker
 	before  map[breakerKey]protect.Breaker
@@ -78,8 +78,8 @@ type breakerRows struct {
 	changed map[breakerKey]int // the node that changed it last
 }
 
-// readBreakers reads those of some nodes; with lock nobody else changes them until the
-// transaction ends.
+// readBreakers reads the breakers of some nodes; with lock no other transaction changes them
+// until this one ends.
 func (br *breakers) readBreakers(ctx context.Context, q *db.Queries, nodes []int, lock bool) (*breakerRows, error) {
 	names := map[string]bool{}
 	for _, i := range nodes {
@@ -115,7 +115,7 @@ func sortedNames(set map[string]bool) []string {
 	return names
 }
 
-// breakerState is what the rules of package protect know of a row.
+// breakerState converts a row for the rules of package protect.
 func breakerState(r db.CircuitBreaker) protect.Breaker {
 	b := protect.Breaker{State: protect.BreakerState(r.State), Failures: r.Failures, Opened: int(r.Opened)}
 	if r.OpenedAt != nil {
@@ -130,8 +130,8 @@ func breakerState(r db.CircuitBreaker) protect.Breaker {
 	return b
 }
 
-// breakersMove reports whether notes may change anything: a success of an operator
-// that has not failed does not.
+// breakersMove reports whether notes can change a breaker: the success of an operator
+// without failures cannot.
 func (br *breakers) breakersMove(b *breakerRows, notes []breakerNote) bool {
 	return slices.ContainsFunc(notes, func(n breakerNote) bool {
 		state := b.now[br.breakerOf(n.node)]
@@ -139,7 +139,7 @@ func (br *breakers) breakersMove(b *breakerRows, notes []breakerNote) bool {
 	})
 }
 
-// makeBreakers makes rows for what failed for the first time, in one order.
+// makeBreakers creates the rows of operators that failed for the first time, in one order.
 func (br *breakers) makeBreakers(ctx context.Context, q *db.Queries, b *breakerRows, notes []breakerNote) error {
 	missing := map[breakerKey]int{}
 	for _, n := range notes {
@@ -158,7 +158,7 @@ func (br *breakers) makeBreakers(ctx context.Context, q *db.Queries, b *breakerR
 	return nil
 }
 
-// makeBreaker makes sure that a breaker has a row.
+// makeBreaker ensures that a breaker has a row.
 func (br *breakers) makeBreaker(ctx context.Context, q *db.Queries, i int, key breakerKey) error {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -190,11 +190,11 @@ func (br *breakers) applyNote(b *breakerRows, n breakerNote) {
 	switch {
 	case next.State == protect.Open && state.State != protect.Open:
 		br.service.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
-		br.nodeEvent(n.node, n.at, "breaker.opened", fmt.Sprintf("%s failed %s; nothing of it starts until %s.",
+		br.nodeEvent(n.node, n.at, "breaker.opened", fmt.Sprintf("%s failed %s; no attempt of it starts until %s.",
 			key.operator, timesWithout(len(next.Failures), next.Opened), next.Until.UTC().Format(time.RFC3339)), map[string]any{"breaker": row.ID})
 	case next.State == protect.Closed && state.State == protect.HalfOpen:
 		br.service.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
-		br.nodeEvent(n.node, n.at, "breaker.closed", key.operator+" succeeded, so it starts again.", map[string]any{"breaker": row.ID})
+		br.nodeEvent(n.node, n.at, "breaker.closed", key.operator+" succeeded; its attempts start again.", map[string]any{"breaker": row.ID})
 		br.freed = true
 	}
 	if n.failed {
@@ -205,12 +205,12 @@ func (br *breakers) applyNote(b *breakerRows, n breakerNote) {
 
 func timesWithout(failures, opened int) string {
 	if opened > 1 {
-		return "again when it was let through"
+		return "again in its trial attempt"
 	}
-	return fmt.Sprintf("%d times without a success between", failures)
+	return fmt.Sprintf("%d times in a row", failures)
 }
 
-// saveBreakers writes those that changed.
+// saveBreakers writes the breakers that changed.
 func (br *breakers) saveBreakers(ctx context.Context, q *db.Queries, b *breakerRows) error {
 	for key, i := range b.changed {
 		row, state, rule := b.rows[key], b.now[key], br.operator(i).Breaker
@@ -221,7 +221,7 @@ func (br *breakers) saveBreakers(ctx context.Context, q *db.Queries, b *breakerR
 	return nil
 }
 
-// saveBreaker is the row of a breaker in state.
+// saveBreaker returns the parameters that store a breaker in state.
 func saveBreaker(row *db.CircuitBreaker, state protect.Breaker, rule protect.BreakerRule, version string, now time.Time) db.SaveBreakerParams {
 	p := db.SaveBreakerParams{
 		ID: row.ID, Version: version, State: string(cmp.Or(state.State, protect.Closed)), Failures: state.Failures, Opened: int32(state.Opened), //nolint:gosec // small
@@ -243,7 +243,7 @@ func saveBreaker(row *db.CircuitBreaker, state protect.Breaker, rule protect.Bre
 	return p
 }
 
-// parseTaskHolder reads what holder wrote.
+// parseTaskHolder parses the text that holder returned.
 func parseTaskHolder(text string) (attemptID, bool) {
 	var id attemptID
 	head, tail, ok := cutLast(text, '.')

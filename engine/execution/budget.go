@@ -13,33 +13,33 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// budgetLook is how often retries that wait for a budget ask again, beside the time at
-// which they are due: somebody may have raised it.
+// budgetLook is how often retries that wait for a budget check it, besides the time at which
+// they are due: an administrator may have raised it.
 const budgetLook = 15 * time.Second
 
-// budgetUnreadable is how long retries wait that could not ask.
+// budgetUnreadable is how long retries wait when the budget could not be read.
 const budgetUnreadable = time.Second
 
 // overBudget reports whether n waits for its retry because a budget is used up.
 func (n *nodeState) overBudget() bool { return n.reason != nil && n.reason.Code == fair.RetryBudget }
 
-// retryBudgets asks the budgets of the tenant and of the workflow before retries.
+// retryBudgets checks the budgets of the tenant and of the workflow before retries.
 type retryBudgets struct {
 	feature
 	noPart
 	noWrite
 }
 
-// spend makes nodes ready whose retry is due, as far as the budgets of their tenant and
-// of their workflow have retries left. The others stay RETRYING and ask again.
+// spend makes nodes READY whose retry is due, as far as the budgets of their tenant and
+// workflow have retries left. The others stay RETRYING and check again.
 //
-// What is taken of the budgets is committed before the nodes move. A crash between the
-// two costs these retries of the budget, and never a retry of a node.
+// The budgets are reduced and committed before the nodes move. A crash between the two costs
+// the budgets these retries, but never costs a node its retry.
 func (rb *retryBudgets) spend(ctx context.Context, nodes []int, now time.Time) {
 	if len(nodes) == 0 {
 		return
 	}
-	late := func(granted int) (n int) { // how many have to wait that did not before
+	late := func(granted int) (n int) { // nodes that have to wait and did not wait before
 		for _, i := range nodes[granted:] {
 			if !rb.nodes[i].overBudget() {
 				n++
@@ -65,8 +65,8 @@ func (rb *retryBudgets) spend(ctx context.Context, nodes []int, now time.Time) {
 	}
 }
 
-// waitForBudget lets node i wait for a budget; it has a retry at the time due, when nobody
-// else takes it.
+// waitForBudget makes node i wait for a budget. due is when a retry becomes available,
+// unless another node takes it first.
 func (rb *retryBudgets) waitForBudget(i int, due time.Time, text string, now time.Time) {
 	n := &rb.nodes[i]
 	due = due.UTC().Truncate(time.Microsecond)
@@ -89,7 +89,7 @@ func laterOf(a, b time.Time) time.Time {
 	return b
 }
 
-// askAgain lets those that wait for a budget ask now.
+// askAgain makes the nodes that wait for a budget check it now.
 func (rb *retryBudgets) askAgain() {
 	if rb.progress.Count(dag.Retrying) == 0 {
 		return
@@ -102,14 +102,14 @@ func (rb *retryBudgets) askAgain() {
 	}
 }
 
-// retryGrant is what the budgets gave.
+// retryGrant is the result of a request to the budgets.
 type retryGrant struct {
 	granted int
-	due     func(k int) time.Time // when the k-th of those left may expect a retry
+	due     func(k int) time.Time // when the k-th of the remaining nodes may expect a retry
 	text    string                // why they wait
 }
 
-// takeRetries takes up to n retries of the budgets of an execution's tenant and workflow.
+// takeRetries takes up to n retries from the budgets of an execution's tenant and workflow.
 func (s *Service) takeRetries(ctx context.Context, row db.Execution, rule protect.WindowRule, n int, late func(granted int) int, now time.Time) (retryGrant, error) {
 	got := retryGrant{granted: n, due: func(int) time.Time { return now }}
 	if !rule.On() {
@@ -146,7 +146,7 @@ func (s *Service) takeRetries(ctx context.Context, row db.Execution, rule protec
 	return got, nil
 }
 
-// heldWindow is the budget of a workflow, locked; its rule is off where there is none.
+// heldWindow is the locked budget of a workflow; its rule is off when it has none.
 type heldWindow struct {
 	row    db.RetryWindow
 	rule   protect.WindowRule
@@ -182,7 +182,7 @@ func (w *heldWindow) save(ctx context.Context, q *db.Queries, now time.Time, del
 	})
 }
 
-// heldBucket is the budget of a tenant, locked; its rule is off where there is none.
+// heldBucket is the locked budget of a tenant; its rule is off when it has none.
 type heldBucket struct {
 	row    db.RetryBucket
 	rule   protect.BucketRule
@@ -216,7 +216,7 @@ func (b *heldBucket) save(ctx context.Context, q *db.Queries, delayed int) error
 	return q.SaveBucket(ctx, b.bucket.Tokens, &b.bucket.At, int64(delayed), b.row.TenantID)
 }
 
-// decide takes as many of n retries as both budgets have, of both the same.
+// decide takes the same number of retries from both budgets, at most n.
 func decide(w *heldWindow, b *heldBucket, n int, now time.Time) retryGrant {
 	granted := n
 	if w.rule.On() {
@@ -229,13 +229,13 @@ func decide(w *heldWindow, b *heldBucket, n int, now time.Time) retryGrant {
 	var texts []string
 	if w.rule.On() {
 		if w.window.Left(w.rule, now) < n {
-			texts = append(texts, fmt.Sprintf("The workflow has used its %d retries in %s.", w.rule.Retries, w.rule.Window))
+			texts = append(texts, fmt.Sprintf("The workflow has used its retry budget of %d retries in %s.", w.rule.Retries, w.rule.Window))
 		}
 		w.window, _ = w.window.Take(w.rule, now, granted)
 	}
 	if b.rule.On() {
 		if b.bucket.Left(b.rule, now) < n {
-			texts = append(texts, fmt.Sprintf("The tenant has used its retries: %d in %s, %d at once.", b.rule.Retries, b.rule.Per, b.rule.Burst))
+			texts = append(texts, fmt.Sprintf("The tenant has used its retry budget: %d retries in %s, bursts of %d.", b.rule.Retries, b.rule.Per, b.rule.Burst))
 		}
 		b.bucket, _ = b.bucket.Take(b.rule, now, granted)
 	}
@@ -243,7 +243,7 @@ func decide(w *heldWindow, b *heldBucket, n int, now time.Time) retryGrant {
 	for _, t := range texts {
 		s.text += t + " "
 	}
-	s.text += "The retry is made as soon as there is one."
+	s.text += "The node is retried when the budget allows it."
 	s.due = func(k int) time.Time {
 		at := now
 		if w.rule.On() {

@@ -15,11 +15,11 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// Cancel asks for the end of an execution: what has not begun does not begin,
-// and running attempts get SIGTERM and after a grace time SIGKILL. It answers
-// once the wish is durable; the state is CANCELLED when the last attempt has
-// ended. Cancelling twice is success. It returns Conflict when the execution
-// has ended otherwise, Forbidden for somebody else's.
+// Cancel requests the end of an execution: nodes that have not begun do not begin, and
+// running attempts receive SIGTERM and, after a grace period, SIGKILL. It returns once the
+// request is durable; the state is CANCELLED when the last attempt has ended. Cancelling
+// twice is a success. It returns Conflict when the execution has ended in another state, and
+// Forbidden for the execution of another user without the permission.
 func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
 	e, err := s.rows.Execution(ctx, id)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 	s.config.Crash("cancel.committed")
 	if asked == 0 {
 		if e, err = s.queries.GetExecution(ctx, id); err == nil && e.CancelRequestedAt == nil {
-			return apperr.New(apperr.Conflict, "The execution has ended already.")
+			return apperr.New(apperr.Conflict, "The execution has already ended.")
 		}
 		return err
 	}
@@ -64,8 +64,8 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 	return nil
 }
 
-// stopAttempts asks the launcher to end attempts. Their heartbeats are told as
-// well, so that a runner that this launcher cannot reach stops too.
+// stopAttempts asks the launcher to end attempts. The answers to their heartbeats say the
+// same, so that a runner which this launcher cannot reach stops too.
 func (la *launches) stopAttempts(ctx context.Context, nodes []int) {
 	indexes := make([]int32, len(nodes))
 	refs := make([]launcher.Ref, len(nodes))

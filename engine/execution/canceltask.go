@@ -18,16 +18,16 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// TaskRef names a node of an execution, and with Attempt not 0 one attempt of it.
+// TaskRef identifies a node of an execution, and with Attempt not 0 one attempt of it.
 type TaskRef struct {
 	Execution uuid.UUID
 	Node      int
 	Attempt   int
 }
 
-// ParseTaskID reads "<execution>.<node index>", with or without ".<attempt>".
+// ParseTaskID parses "<execution>.<node index>", with or without ".<attempt>".
 func ParseTaskID(text string) (TaskRef, error) {
-	bad := apperr.New(apperr.Invalid, "%q is not the id of a task: <execution>.<node index>.<attempt>.", text)
+	bad := apperr.New(apperr.Invalid, "%q is not a task id. Use <execution>.<node index>.<attempt>.", text)
 	parts := strings.Split(text, ".")
 	if len(parts) != 2 && len(parts) != 3 {
 		return TaskRef{}, bad
@@ -48,11 +48,11 @@ func ParseTaskID(text string) (TaskRef, error) {
 	return ref, nil
 }
 
-// CancelNode cancels one node: what runs of it is stopped, it ends CANCELLED, and
-// so does what depends on it; everything else goes on. It answers once the wish is
-// durable. Cancelling a cancelled node is success. It returns Conflict when the
-// node, or the attempt that t names, has ended otherwise, and Forbidden for
-// somebody else's execution.
+// CancelNode cancels one node: its attempt is stopped, and it and the nodes that depend on
+// it end CANCELLED; all other nodes continue. It returns once the request is durable.
+// Cancelling a cancelled node is a success. It returns Conflict when the node, or the
+// attempt that t names, has ended in another state, and Forbidden for the execution of
+// another user without the permission.
 func (s *Service) CancelNode(ctx context.Context, t TaskRef, reason string) error {
 	task, err := s.task(ctx, t)
 	if err != nil {
@@ -70,24 +70,24 @@ func (s *Service) CancelNode(ctx context.Context, t TaskRef, reason string) erro
 	return s.order(ctx, task, "node.cancel", db.OrderNodeParams{Cancel: true, Reason: clean(reason, maxMessage)})
 }
 
-// NodeOrder lets a waiting node ask otherwise: with another priority, or for less
-// than its operator declares. Nil and 0 leave as it is.
+// NodeOrder changes the request of a waiting node: its priority, or fewer resources than its
+// operator declares. Nil and 0 change nothing.
 type NodeOrder struct {
 	Priority                   *Priority
 	CPUMillis, MemoryMiB, GPUs int
 	Reason                     string
 }
 
-// Scheduled answers a NodeOrder: whether the node waits in the queue now, and why
-// not when it does not.
+// Scheduled is the result of a NodeOrder: whether the node is in the queue now, and if not,
+// why.
 type Scheduled struct {
 	Queued bool
 	Reason string
 }
 
-// ScheduleNode gives a node that has not begun another priority or less to ask
-// for. It returns Invalid with fields for amounts above the operator's, Conflict
-// for a node that has begun or ended, and Forbidden for somebody else's execution.
+// ScheduleNode gives a node that has not begun another priority or a smaller request. It
+// returns Invalid with fields for amounts above the operator's, Conflict for a node that has
+// begun or ended, and Forbidden for the execution of another user without the permission.
 func (s *Service) ScheduleNode(ctx context.Context, t TaskRef, o NodeOrder) (Scheduled, error) {
 	task, err := s.task(ctx, t)
 	if err != nil {
@@ -105,11 +105,11 @@ func (s *Service) ScheduleNode(ctx context.Context, t TaskRef, o NodeOrder) (Sch
 	answer := Scheduled{Queued: true}
 	switch state := task.node.State; {
 	case state.Active():
-		return Scheduled{Reason: "It runs already."}, nil
+		return Scheduled{Reason: "The node is already running."}, nil
 	case state == dag.Pending:
-		answer = Scheduled{Reason: "It waits for the nodes before it, and is queued when they have succeeded."}
+		answer = Scheduled{Reason: "The node is queued when its dependencies have succeeded."}
 	case state == dag.Retrying:
-		answer = Scheduled{Reason: "It waits for the time of its next attempt, and is queued then."}
+		answer = Scheduled{Reason: "The node is queued at the time of its next attempt."}
 	}
 	if o.empty() {
 		return answer, nil
@@ -125,11 +125,11 @@ func (o NodeOrder) empty() bool {
 	return o.Priority == nil && o.CPUMillis == 0 && o.MemoryMiB == 0 && o.GPUs == 0
 }
 
-// check holds an order against what the operator declares.
+// check compares an order with what the operator declares.
 func (o NodeOrder) check(op *workflow.Operator) error {
 	var fields []apperr.Field
 	if o.Priority != nil && (*o.Priority < 0 || *o.Priority > query.MaxPriority) {
-		fields = append(fields, apperr.Field{Path: "priority", Message: fmt.Sprintf("The priority has to be from 0 to %d.", query.MaxPriority)})
+		fields = append(fields, apperr.Field{Path: "priority", Message: fmt.Sprintf("Enter a priority from 0 to %d.", query.MaxPriority)})
 	}
 	for _, amount := range []struct {
 		path            string
@@ -142,7 +142,7 @@ func (o NodeOrder) check(op *workflow.Operator) error {
 	} {
 		if amount.asked < 0 || amount.asked > amount.declared {
 			fields = append(fields, apperr.Field{
-				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s: a task may ask for less, and not for %d%s.", op.Name, amount.declared, amount.unit, amount.asked, amount.unit),
+				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s. A task may request less, not %d%s.", op.Name, amount.declared, amount.unit, amount.asked, amount.unit),
 			})
 		}
 	}
@@ -156,14 +156,14 @@ func positive(n int) *int32 {
 	return new(int32(n)) //nolint:gosec // at most what an operator declares
 }
 
-// task is a node with what it belongs to.
+// task is a node with its execution and version.
 type task struct {
 	row      db.Execution
 	node     Node
 	operator *workflow.Operator
 }
 
-// task loads what t names.
+// task loads the task that t identifies.
 func (s *Service) task(ctx context.Context, t TaskRef) (task, error) {
 	row, err := s.rows.Execution(ctx, t.Execution)
 	if err != nil {
@@ -179,11 +179,11 @@ func (s *Service) task(ctx context.Context, t TaskRef) (task, error) {
 // current returns Conflict when the node, or the attempt that t names, has ended.
 func (k task) current(t TaskRef) error {
 	if k.node.State.Ended() {
-		return apperr.New(apperr.Conflict, "The node %s has ended already.", k.node.Name)
+		return apperr.New(apperr.Conflict, "The node %s has already ended.", k.node.Name)
 	}
 	next := k.node.Attempt
 	if !k.node.State.Active() {
-		next++ // the one that it waits for
+		next++ // the attempt that it waits for
 	}
 	if t.Attempt != 0 && t.Attempt != next {
 		return apperr.New(apperr.Conflict, "The node %s is at attempt %d.", k.node.Name, next)
@@ -191,7 +191,7 @@ func (k task) current(t TaskRef) error {
 	return nil
 }
 
-// order writes an order about a node and makes somebody drive the execution.
+// order writes an order for a node and requests a drive of the execution.
 func (s *Service) order(ctx context.Context, k task, action string, p db.OrderNodeParams) error {
 	subject, _ := auth.SubjectOf(ctx)
 	p.ExecutionID, p.NodeIndex, p.OrderedBy, p.OrderedAt = k.row.ID, int32(k.node.Index), subject.Name, s.now() //nolint:gosec // an index of the plan
@@ -201,7 +201,7 @@ func (s *Service) order(ctx context.Context, k task, action string, p db.OrderNo
 			return fmt.Errorf("order: %w", err)
 		}
 		if written == 0 {
-			return apperr.New(apperr.Conflict, "The execution has ended already.")
+			return apperr.New(apperr.Conflict, "The execution has already ended.")
 		}
 		err = audit.Record(ctx, q, audit.Entry{
 			Action: action, Kind: "node", ID: fmt.Sprintf("%s.%d", k.row.ID, k.node.Index), Name: k.node.Name,
@@ -220,7 +220,7 @@ func (s *Service) order(ctx context.Context, k task, action string, p db.OrderNo
 	return nil
 }
 
-// ordered is an order for the audit log.
+// ordered is the audit log entry of an order.
 func ordered(p db.OrderNodeParams) map[string]any {
 	said := map[string]any{}
 	for name, v := range map[string]*int32{"priority": p.Priority, "cpu_millis": p.CpuMillis, "memory_mib": p.MemoryMib, "gpus": p.Gpus} {
@@ -234,15 +234,15 @@ func ordered(p db.OrderNodeParams) map[string]any {
 	return said
 }
 
-// QueueStatus counts the nodes that wait, by priority, and those that are being
-// started or run.
+// QueueStatus counts the waiting nodes by priority, and the nodes that are being started or
+// run.
 type QueueStatus struct {
 	High, Normal, Low, Processing int
 }
 
-// QueueStatus returns the counts of those projects of a tenant that the caller may
-// read; uuid.Nil is the tenant of the caller's project. It returns NotFound for a
-// tenant without any.
+// QueueStatus returns the counts of those projects of a tenant that the caller may read;
+// uuid.Nil is the tenant of the caller's project. It returns NotFound for a tenant without
+// such projects.
 func (s *Service) QueueStatus(ctx context.Context, tenant uuid.UUID) (QueueStatus, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {

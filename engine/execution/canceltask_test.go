@@ -73,7 +73,7 @@ func TestAWaitingNodeAsksOtherwise(t *testing.T) {
 	ref := execution.TaskRef{Execution: waiting, Node: 0}
 	high := execution.High
 	_, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 4000})
-	require.Equal(t, []apperr.Field{{Path: "resources.cpu", Message: "a declares 1000m: a task may ask for less, and not for 4000m."}}, apperr.FieldsOf(err))
+	require.Equal(t, []apperr.Field{{Path: "resources.cpu", Message: "a declares 1000m. A task may request less, not 4000m."}}, apperr.FieldsOf(err))
 	answer, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{Priority: &high})
 	require.NoError(t, err)
 	require.True(t, answer.Queued)
@@ -86,7 +86,7 @@ func TestAWaitingNodeAsksOtherwise(t *testing.T) {
 	require.Contains(t, b.kinds(waiting), "node.ordered")
 	answer, err = b.engine.ScheduleNode(b.ctx, execution.TaskRef{Execution: holder, Node: 0}, execution.NodeOrder{})
 	require.NoError(t, err)
-	require.Equal(t, execution.Scheduled{Reason: "It runs already."}, answer)
+	require.Equal(t, execution.Scheduled{Reason: "The node is already running."}, answer)
 	require.NoError(t, b.engine.Cancel(b.ctx, holder, ""))
 	b.finish(holder)
 }

@@ -17,38 +17,38 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// Edge says how one value, file or folder of a node's typed inputs comes to it.
+// Edge describes how one value, file or folder of a node's typed inputs is transported.
 type Edge struct {
 	Input    string
 	Pointer  string // JSON pointer (RFC 6901) into the inputs; of a value "/<input>"
-	From     string // the output that it was, "train.model"; "" for what no node put out
-	Artifact string // id; "" for what is none
-	Size     int64  // bytes; of a folder that has not come yet those of its list
+	From     string // the output that produced it, "train.model"; "" when no node produced it
+	Artifact string // id; "" when it is no artifact
+	Size     int64  // bytes; before a folder has arrived, the bytes of its file list
 	channel.Choice
-	Came *Arrival // nil: no attempt has told yet, or it is a value
+	Came *Arrival // nil: no attempt has reported it yet, or it is a value
 }
 
-// Arrival is how the last attempt that began got it, as its runner told.
+// Arrival is how the latest attempt received it, as its runner reported.
 type Arrival struct {
 	Attempt     int                 `json:"-"`
 	Pointer     string              `json:"pointer"`
 	Channel     channel.Channel     `json:"channel"`
-	Compression channel.Compression `json:"compression,omitempty"` // of what travelled
+	Compression channel.Compression `json:"compression,omitempty"` // of the transfer
 	Size        int64               `json:"size"`
 	Moved       int64               `json:"moved"`  // bytes through a connection
-	Copied      int64               `json:"copied"` // bytes written anew on its machine
+	Copied      int64               `json:"copied"` // bytes written again on its machine
 	Took        time.Duration       `json:"took"`
-	Note        string              `json:"note,omitempty"` // why it is not what was chosen, or was copied
+	Note        string              `json:"note,omitempty"` // why the transport differs from the choice, or why it was copied
 }
 
-// maxPlaced bounds the files of one attempt of which is kept how they came.
+// maxPlaced limits how many files of one attempt have their transport recorded.
 const maxPlaced = 2000
 
-// chooseChannels says to the runner how the files of the attempt's inputs should come.
+// chooseChannels sets how the runner should fetch the files of the attempt's inputs.
 func (l *loop) chooseChannels(in *attemptInputs) {
 	for _, f := range in.files {
 		if f.Sha256 == "" {
-			continue // it is none of the store's
+			continue // the store does not have it
 		}
 		c := channel.Choose(l.factsOf(f, in.origins[f]))
 		f.Channel, f.Compression = string(c.Channel), string(c.Compression)
@@ -63,7 +63,7 @@ func (l *loop) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channe
 	}
 }
 
-// hintOf is where the output that became an artifact of this workflow is best kept.
+// hintOf is the storage hint of the output that became an artifact of this workflow.
 func (l *loop) hintOf(a *artifact.Artifact) string {
 	switch {
 	case a == nil:
@@ -74,7 +74,7 @@ func (l *loop) hintOf(a *artifact.Artifact) string {
 	case a.WorkflowName != l.row.WorkflowName:
 		return ""
 	}
-	// An earlier execution made it, whose result was taken over.
+	// An earlier execution produced it, and its result was reused.
 	op, ok := l.version.Definition.Operator(a.Node)
 	if !ok {
 		return ""
@@ -83,7 +83,7 @@ func (l *loop) hintOf(a *artifact.Artifact) string {
 	return string(out.Storage)
 }
 
-// keepPlaced keeps what runners told of the inputs of their attempts.
+// keepPlaced stores what runners reported about the inputs of their attempts.
 func (s *Service) keepPlaced(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult) error {
 	type row struct {
 		Execution uuid.UUID `json:"execution_id"`
@@ -107,12 +107,12 @@ func (s *Service) keepPlaced(ctx context.Context, reports []*flowforgev1.Attempt
 		return nil
 	}
 	if err := s.queries.KeepPlacedInputs(ctx, mustJSON(rows)); err != nil {
-		return fmt.Errorf("keep how inputs came: %w", err)
+		return fmt.Errorf("store how inputs were transported: %w", err)
 	}
 	return nil
 }
 
-// arrivals reads what a runner told. What it says that nobody knows becomes DISTRIBUTED.
+// arrivals reads the report of a runner. An unknown channel becomes DISTRIBUTED.
 func arrivals(placed []*flowforgev1.PlacedInput) []Arrival {
 	list := make([]Arrival, 0, min(len(placed), maxPlaced))
 	for _, p := range placed[:min(len(placed), maxPlaced)] {
@@ -132,8 +132,9 @@ func arrivals(placed []*flowforgev1.PlacedInput) []Arrival {
 	return list
 }
 
-// Edges returns how the typed inputs of a node come to it, and why so, as far as their
-// values are known; of a fan-out nothing, as each of its items has its own.
+// Edges returns how the typed inputs of a node are transported, and why, as far as their
+// values are known. It returns nothing for a fan-out, because each of its items has its own
+// edges.
 func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge, error) {
 	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge,
 	}
 	told, err := s.queries.PlacedInputs(ctx, id, node.NodeIndex)
 	if err != nil {
-		return nil, fmt.Errorf("read how inputs of %s came: %w", name, err)
+		return nil, fmt.Errorf("read how inputs of %s were transported: %w", name, err)
 	}
 	came := map[string]*Arrival{}
 	for _, r := range told {
@@ -173,7 +174,7 @@ func decodeArrivals(raw json.RawMessage) []Arrival {
 	return list
 }
 
-// edges are those of node i whose values are known.
+// edges returns the edges of node i whose values are known.
 func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
 	var list []Edge
 	for _, in := range l.operator(i).Inputs {
@@ -191,7 +192,7 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 		files := &attemptInputs{origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
 		r := &resolver{service: l.service, project: l.row.ProjectID, files: &files.files, origins: files.origins}
 		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(l.operator(i), in.Name)); err != nil {
-			continue // what it names is gone; the attempt says so
+			continue // what it names was removed; the attempt reports that
 		}
 		if len(files.files) == 0 {
 			size := int64(len(mustJSON(value)))
@@ -222,7 +223,7 @@ func (l *loop) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from
 	return e
 }
 
-// sourceOf names the output that a source is.
+// sourceOf returns the name of the output that is the source.
 func sourceOf(s workflow.Source) string {
 	if s.Kind == workflow.SourceFuture {
 		return s.Future.String()
@@ -230,8 +231,8 @@ func sourceOf(s workflow.Source) string {
 	return ""
 }
 
-// Text says in a line how e comes, such as "from train.model, LOCAL_DISK: same machine,
-// 1.2 GiB, no copy". size writes a number of bytes for people.
+// Text describes e in a line, such as "from train.model, local disk: same machine, 1.2 GiB,
+// no copy". size formats a number of bytes.
 func (e Edge) Text(size func(int64) string) string {
 	var parts []string
 	if e.From != "" {
@@ -241,12 +242,15 @@ func (e Edge) Text(size func(int64) string) string {
 	if e.Came != nil && e.Came.Channel != e.Channel {
 		c, why = e.Came.Channel, ""
 	}
-	what := string(c)
-	if why != "" {
+	what := channelWords(c)
+	switch {
+	case why == channel.Inline:
+		what = why
+	case why != "":
 		what += ": " + why
 	}
 	parts = append(parts, what)
-	if e.Size > 0 || c != channel.Streaming { // of a stream it is known at its end
+	if e.Size > 0 || c != channel.Streaming { // the size of a stream is known at its end
 		parts = append(parts, size(e.Size))
 	}
 	if e.Came != nil {
@@ -257,7 +261,22 @@ func (e Edge) Text(size func(int64) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// text tells what came of it.
+// channelWords returns the name of a transport for users.
+func channelWords(c channel.Channel) string {
+	switch c {
+	case channel.Memory:
+		return "memory"
+	case channel.LocalDisk:
+		return "local disk"
+	case channel.Distributed:
+		return "artifact store"
+	case channel.Streaming:
+		return "stream"
+	}
+	return string(c)
+}
+
+// text describes the arrival.
 func (a *Arrival) text(reason string, size func(int64) string) []string {
 	var parts []string
 	switch {

@@ -33,7 +33,7 @@ operators:
 `
 
 // asked runs carries, whose runner tells of the file of /plain by came, and returns what
-// the engine asked for by input, and the edges.
+// the engine requested by input, and the edges.
 func asked(t *testing.T, b *testBundle, came *flowforgev1.PlacedInput) (map[string]*flowforgev1.InputFile, map[string]execution.Edge) {
 	t.Helper()
 	b.keepFiles()
@@ -80,11 +80,11 @@ func TestEdgesOnOneMachine(t *testing.T) {
 		require.Equal(t, "make."+input, edges[input].From)
 		require.NotEmpty(t, edges[input].Artifact)
 	}
-	require.Equal(t, "MEMORY: a value travels inside the attempt's inputs, 3 B", edges["lr"].Text(bytesOf))
-	require.Equal(t, "from make.plain, LOCAL_DISK: same machine, 5 B, no copy", edges["plain"].Text(bytesOf))
+	require.Equal(t, "passed inline, 3 B", edges["lr"].Text(bytesOf))
+	require.Equal(t, "from make.plain, local disk: same machine, 5 B, no copy", edges["plain"].Text(bytesOf))
 	require.Equal(t, 1, edges["plain"].Came.Attempt)
 	require.Nil(t, edges["quick"].Came, "nobody told of it")
-	require.Equal(t, "from make.far, DISTRIBUTED: its output says storage: distributed, 5 B", edges["far"].Text(bytesOf))
+	require.Equal(t, "from make.far, artifact store: its output says storage: distributed, 5 B", edges["far"].Text(bytesOf))
 }
 
 func TestEdgesSayWhatReallyCame(t *testing.T) {
@@ -93,7 +93,7 @@ func TestEdgesSayWhatReallyCame(t *testing.T) {
 	_, edges := asked(t, b, &flowforgev1.PlacedInput{
 		Input: "plain", Pointer: "/plain", Channel: "DISTRIBUTED", Size: 5, Moved: 5, Copied: 5, Note: "it is not in the store's folder",
 	})
-	require.Equal(t, "from make.plain, DISTRIBUTED, 5 B, fetched, it is not in the store's folder", edges["plain"].Text(bytesOf))
+	require.Equal(t, "from make.plain, artifact store, 5 B, fetched, it is not in the store's folder", edges["plain"].Text(bytesOf))
 	require.Equal(t, channel.LocalDisk, edges["plain"].Channel, "what was chosen stays known")
 }
 

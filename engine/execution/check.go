@@ -16,34 +16,33 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Forecast is what would become of a launch now.
+// Forecast is what would happen to a launch now.
 type Forecast struct {
 	fair.Forecast
 
-	Node     string             // whose wait it is; "" is the execution itself, or nobody's
-	Asked    workflow.Resources // of that node
-	Choices  []Choice           // other ways to run that node
-	Duration time.Duration      // of the whole execution once it has begun, 0: not known
-	GPUHours float64            // that it will probably use, 0: none or not known
-	Basis    int                // earlier attempts that the least known operator ran, 0: some have none
+	Node     string             // the node that delays it; "" is the execution itself, or none
+	Asked    workflow.Resources // requested by that node
+	Choices  []Choice           // alternatives for that node
+	Duration time.Duration      // of the whole execution once it has begun; 0: unknown
+	GPUHours float64            // estimated use; 0: none or unknown
+	Basis    int                // earlier attempts of the operator with the fewest; 0: some have none
 }
 
-// Choice is another GPU type with what would become of the same launch on it.
+// Choice is another GPU type with the forecast of the same launch on it.
 type Choice struct {
 	GPUType  string
 	Forecast fair.Forecast
 }
 
-// LaunchCheck is a launch that creates nothing: what is wrong with it, and what
-// would become of it.
+// LaunchCheck is the result of a dry run: the problems of a launch, and its forecast.
 type LaunchCheck struct {
 	Version  workflow.Version
 	Problems []apperr.Field
 	Forecast Forecast
 }
 
-// Check is Launch without a launch. It returns the errors of Launch, except that
-// wrong values are Problems.
+// Check is a dry run of Launch. It returns the errors of Launch, except that invalid values
+// are Problems.
 func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
 		return LaunchCheck{}, err
@@ -64,8 +63,8 @@ func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, erro
 	return check, err
 }
 
-// Forecast says whether an execution of a version would begin now, when, or never,
-// by the nodes that begin it and by those that ask for most.
+// Forecast reports whether an execution of a version would begin now, later, or never. It
+// considers the first nodes and the nodes with the largest requests.
 func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority Priority) (Forecast, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -98,17 +97,17 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority Pr
 	return out, nil
 }
 
-// prospect is a launch that is only thought of.
+// prospect is a hypothetical launch.
 type prospect struct {
 	service   *Service
 	project   uuid.UUID
 	version   workflow.Version
 	estimates map[string]Estimate
 	priority  Priority
-	id        uuid.UUID // of no execution
+	id        uuid.UUID // belongs to no execution
 }
 
-// of forecasts the execution itself together with the node of an index, if given.
+// of returns the forecast of the execution together with the node of an index, if given.
 func (p *prospect) of(node *int) fair.Forecast {
 	now := p.service.now()
 	requests := []fair.Request{{
@@ -129,12 +128,12 @@ func (p *prospect) request(i int, now time.Time) fair.Request {
 	return r
 }
 
-// maxDemanding bounds how many nodes of a plan are forecast.
+// maxDemanding limits how many nodes of a plan are forecast.
 const maxDemanding = 8
 
-// demanding are the nodes that say when an execution begins and goes on: the first
-// of those that begin it, and of each kind of GPU, of CPU and of memory the one
-// that asks for most.
+// demanding returns the nodes that determine when an execution begins and continues: the
+// first of the nodes that begin it, and for each kind of GPU, for CPU and for memory the
+// node with the largest request.
 func (p *prospect) demanding() []int {
 	most := map[string]int{}
 	ops := p.version.Definition.Operators
@@ -168,7 +167,7 @@ func (p *prospect) demanding() []int {
 	return nodes[:min(len(nodes), maxDemanding)]
 }
 
-// worse reports whether a delays a launch more than b.
+// worse reports whether a delays a launch longer than b.
 func worse(a, b fair.Forecast) bool {
 	rank := func(v fair.Verdict) int {
 		switch v {
@@ -183,8 +182,8 @@ func worse(a, b fair.Forecast) bool {
 	return cmp.Or(cmp.Compare(rank(a.Verdict), rank(b.Verdict)), cmp.Compare(a.Wait, b.Wait)) > 0
 }
 
-// choices forecasts a node on every other type of GPU that there is: those that
-// start sooner first.
+// choices returns the forecasts of a node on every other type of GPU, the earliest start
+// first.
 func (p *prospect) choices(node string) []Choice {
 	i, ok := p.version.Plan.Lookup(node)
 	if !ok || p.version.Definition.Operators[i].Resources.GPUType == "" {
@@ -228,7 +227,7 @@ func (s *Service) gpuTypes() []string {
 	return types
 }
 
-// sum adds how long it will run and what it will use, when every operator is known.
+// sum adds the expected duration and use, when every operator has estimates.
 func (p *prospect) sum(f *Forecast) {
 	plan, ops := p.version.Plan, p.version.Definition.Operators
 	ends := make([]time.Duration, len(plan.Nodes))

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// classOf returns the class that a runner gave, "" for one that nobody knows.
+// classOf returns the class that a runner reported, "" for an unknown one.
 func classOf(text string) string {
 	known := []launcher.Class{
 		launcher.ClassError, launcher.ClassOutOfMemory, launcher.ClassDeadline, launcher.ClassImage, launcher.ClassInit, launcher.ClassRefused,
@@ -23,7 +23,7 @@ func classOf(text string) string {
 	return ""
 }
 
-// outcomeOfClass is how an attempt counts that came to an end of class c.
+// outcomeOfClass returns the outcome of an attempt that ended with class c.
 func outcomeOfClass(c launcher.Class) outcome {
 	switch c {
 	case launcher.ClassError, launcher.ClassOutOfMemory:
@@ -38,7 +38,7 @@ func outcomeOfClass(c launcher.Class) outcome {
 	return lost
 }
 
-// classText says what a class means where nobody said more.
+// classText describes a class when the report has no message.
 func classText(c launcher.Class) string {
 	switch c {
 	case launcher.ClassOutOfMemory:
@@ -46,7 +46,7 @@ func classText(c launcher.Class) string {
 	case launcher.ClassDeadline:
 		return "The task ran longer than its timeout."
 	case launcher.ClassImage:
-		return "The image of the task cannot be had."
+		return "The image of the task is not available."
 	case launcher.ClassInit:
 		return "An init container of the task's pod failed."
 	case launcher.ClassRefused:
@@ -54,27 +54,27 @@ func classText(c launcher.Class) string {
 	case launcher.ClassStart:
 		return "The containers of the task's pod could not be started."
 	case launcher.ClassToken:
-		return "The task's credentials were not taken any more."
+		return "The task's credentials are no longer accepted."
 	case launcher.ClassEvicted:
 		return "The task's pod was evicted: its machine ran out of memory or disk."
 	case launcher.ClassPreempted:
-		return "The cluster gave the place of the task's pod to another."
+		return "The cluster preempted the task's pod for another pod."
 	case launcher.ClassMachineLost:
-		return "The machine of the task's pod is gone or silent."
+		return "The machine of the task's pod was removed or does not respond."
 	case launcher.ClassDeleted:
 		return "The task's pod was deleted."
 	case launcher.ClassNamespace:
 		return "The namespace of the task's pod is being deleted."
 	case launcher.ClassGang:
-		return "Not all pods of the task began in time, or one of them was lost."
+		return "Not all pods of the task started in time, or one of them was lost."
 	case launcher.ClassError:
 	}
 	return ""
 }
 
-// growMemory makes the next attempt of node i ask for more memory when this one ran
-// out of it and its operator allows that. It returns the words for it, to follow
-// "Retry 1 of 3 follows". What could never be had is not asked for.
+// growMemory raises the memory of the next attempt of node i when this attempt ran out of
+// memory and the operator allows it. It returns the text to follow "attempt 2 of 4". It
+// never requests more than a level of the tenancy tree allows.
 func (l *loop) growMemory(i int, e ending) string {
 	if classify(e) != protect.OutOfMemory || l.progress.State(i).Ended() {
 		return ""
@@ -84,11 +84,11 @@ func (l *loop) growMemory(i int, e ending) string {
 	if !l.growBeyond(i, before, pods) {
 		return ""
 	}
-	return fmt.Sprintf(" with %s after out of memory at %s", memoryText(l.nodes[i].memory), memoryText(before))
+	return fmt.Sprintf(", with %s of memory after %s were too little", memoryText(l.nodes[i].memory), memoryText(before))
 }
 
-// growBeyond makes node i ask for more than before, in MiB of each of its pods. It
-// reports false when its definition says otherwise or no level has so much.
+// growBeyond raises the request of node i, in MiB of each of its pods. It reports false when
+// the definition does not allow it or no level has as much.
 func (l *loop) growBeyond(i, before, pods int) bool {
 	after := l.operator(i).Retry.Memory.After(before)
 	if after <= before {
@@ -102,7 +102,7 @@ func (l *loop) growBeyond(i, before, pods int) bool {
 	return true
 }
 
-// memoryText writes "32 GiB" or "1500 MiB".
+// memoryText formats an amount as "32 GiB" or "1500 MiB".
 func memoryText(mib int) string {
 	const gib = 1 << 10
 	if mib >= gib && mib%gib == 0 {
@@ -111,8 +111,7 @@ func memoryText(mib int) string {
 	return fmt.Sprintf("%d MiB", mib)
 }
 
-// loadMemory takes up which nodes ask for more memory because an attempt ran out
-// of it.
+// loadMemory loads which nodes request more memory because an attempt ran out of it.
 func (l *loop) loadMemory(ctx context.Context) error {
 	if !growing(l.version.Definition) {
 		return nil
@@ -128,7 +127,7 @@ func (l *loop) loadMemory(ctx context.Context) error {
 	return nil
 }
 
-// growing reports whether some operator asks for more memory after running out of it.
+// growing reports whether an operator requests more memory after running out of it.
 func growing(d *workflow.Definition) bool {
 	for _, op := range d.EveryOperator() {
 		if op.Retry.Memory.Factor > 0 {

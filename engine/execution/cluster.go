@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// KeepCluster writes what the cluster looks like, for all servers. For the process
-// that watches it.
+// KeepCluster writes the view of the cluster for all servers. The process that watches the
+// cluster calls it.
 func (s *Service) KeepCluster(ctx context.Context, state json.RawMessage) error {
 	if err := s.queries.SetClusterSnapshot(ctx, state, s.now()); err != nil {
 		return fmt.Errorf("write the view of the cluster: %w", err)
@@ -19,9 +19,9 @@ func (s *Service) KeepCluster(ctx context.Context, state json.RawMessage) error 
 	return nil
 }
 
-// Known says which of these tasks are attempts that have begun or may begin, and have
-// not ended or still send their log. For the process that watches the cluster: no other
-// pods are needed.
+// Known reports which tasks are attempts that have begun or may begin, and have not ended or
+// still send their log. The process that watches the cluster calls it: it ignores all other
+// pods.
 func (s *Service) Known(ctx context.Context, tasks []string) (map[string]bool, error) {
 	scopes := make([]auth.TaskScope, 0, len(tasks))
 	names := make([]string, 0, len(tasks))
@@ -43,8 +43,8 @@ func (s *Service) Known(ctx context.Context, tasks []string) (map[string]bool, e
 	return known, nil
 }
 
-// Ended tells of executions how those have ended that have, "" of those that go on, and
-// leaves out those that are no more. For the process that watches the cluster.
+// Ended returns the states of executions that have ended, and "" for live ones. It leaves
+// out executions that do not exist. The process that watches the cluster calls it.
 func (s *Service) Ended(ctx context.Context, ids []string) (map[string]string, error) {
 	parsed := make([]uuid.UUID, 0, len(ids))
 	for _, text := range ids {

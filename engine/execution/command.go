@@ -21,20 +21,20 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Command is what people tell a live execution, or one of its nodes.
+// Command is a command of a user to a live execution, or to one of its nodes.
 type Command string
 
 // The commands. Those of the execution itself are CommandPause and CommandUnpause.
 const (
-	CommandPause   Command = "PAUSE"   // nothing new begins; what runs goes on
-	CommandUnpause Command = "UNPAUSE" // what pausing kept back begins
-	CommandSkip    Command = "SKIP"    // the node does not run, or runs no longer
-	CommandSucceed Command = "SUCCEED" // the node counts as succeeded, with given outputs
+	CommandPause   Command = "PAUSE"   // no node begins; running nodes continue
+	CommandUnpause Command = "UNPAUSE" // nodes that wait because of a pause begin
+	CommandSkip    Command = "SKIP"    // the node does not run, or is stopped
+	CommandSucceed Command = "SUCCEED" // the node is marked as succeeded, with the given outputs
 	CommandRetry   Command = "RETRY"   // a node that failed, or did not run, runs again
 	CommandHold    Command = "HOLD"    // the node does not begin until it is released
 	CommandRelease Command = "RELEASE"
-	CommandApprove Command = "APPROVE" // the answer of a person, with the values of a form
-	CommandReject  Command = "REJECT"  // the answer no: the node fails
+	CommandApprove Command = "APPROVE" // a person approves, with the values of a form
+	CommandReject  Command = "REJECT"  // a person rejects: the node fails
 )
 
 // NodeCommand is a command about a node. Values are the outputs of CommandSucceed and
@@ -45,14 +45,14 @@ type NodeCommand struct {
 	Reason  string
 }
 
-// Pause keeps everything of an execution from beginning that has not begun, until
-// Unpause; what runs goes on. Pausing twice is success. It returns Conflict when the
-// execution has ended, and Forbidden for somebody else's.
+// Pause keeps all nodes that have not begun from beginning until Unpause; running nodes
+// continue. Pausing twice is a success. It returns Conflict when the execution has ended,
+// and Forbidden for the execution of another user without the permission.
 func (s *Service) Pause(ctx context.Context, id uuid.UUID, reason string) error {
 	return s.commandExecution(ctx, id, CommandPause, "execution.pause", reason)
 }
 
-// Unpause lets a paused execution go on.
+// Unpause continues a paused execution.
 func (s *Service) Unpause(ctx context.Context, id uuid.UUID, reason string) error {
 	return s.commandExecution(ctx, id, CommandUnpause, "execution.unpause", reason)
 }
@@ -71,10 +71,10 @@ func (s *Service) commandExecution(ctx context.Context, id uuid.UUID, c Command,
 	})
 }
 
-// CommandNode tells a node of a live execution to do something, and answers once that
-// is durable. It returns Invalid with fields for values that do not fit, Conflict when
-// the node is not in a state for it or the execution has ended, and Forbidden for
-// somebody else's execution; whoever may launch in the project may approve and reject.
+// CommandNode sends a command to a node of a live execution, and returns once it is durable.
+// It returns Invalid with fields for invalid values, Conflict when the node is not in a
+// state for it or the execution has ended, and Forbidden for the execution of another user
+// without the permission. Every user who may launch in the project may approve and reject.
 func (s *Service) CommandNode(ctx context.Context, t TaskRef, c NodeCommand) error {
 	task, err := s.task(ctx, t)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Service) CommandNode(ctx context.Context, t TaskRef, c NodeCommand) err
 	})
 }
 
-// fits returns Conflict when the node is in no state for the command.
+// fits returns Conflict when the command is not possible in the node's state.
 func (c NodeCommand) fits(k task) error {
 	state := k.node.State
 	no := func(why string) error { return apperr.New(apperr.Conflict, "The node %s %s.", k.node.Name, why) }
@@ -113,32 +113,32 @@ func (c NodeCommand) fits(k task) error {
 	switch c.Command {
 	case CommandApprove, CommandReject:
 		if !waits {
-			return no("does not wait for an answer")
+			return no("is not waiting for an approval")
 		}
 	case CommandRetry:
 		if state != dag.Failed && state != dag.Skipped && state != dag.Cancelled {
-			return no("has not failed, so there is nothing to try again")
+			return no("has not failed or been skipped, so it cannot be retried")
 		}
 	case CommandSucceed:
 		if state == dag.Succeeded {
-			return no("has succeeded already")
+			return no("has already succeeded")
 		}
 	case CommandSkip, CommandHold, CommandRelease:
 		if state.Ended() {
-			return no("has ended already")
+			return no("has already ended")
 		}
 		if c.Command == CommandHold && state.Active() {
-			return no("runs already, so it cannot be held back")
+			return no("is already running, so it cannot be held")
 		}
 	case CommandPause, CommandUnpause:
-		return apperr.New(apperr.Invalid, "An execution is paused as a whole.")
+		return apperr.New(apperr.Invalid, "Pause applies to an execution, not to a node.")
 	default:
 		return apperr.New(apperr.Invalid, "There is no command %q.", c.Command)
 	}
 	return nil
 }
 
-// checkValues returns the checked values of a command; nil when it takes none.
+// checkValues returns the checked values of a command; nil when it has none.
 func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[string]any, error) {
 	var schema typeregistry.Schema
 	path := "outputs."
@@ -171,14 +171,14 @@ func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[s
 	return checked, apperr.InvalidFields("Fix the values below.", fields)
 }
 
-// command writes a command and makes somebody drive the execution.
+// command writes a command and requests a drive of the execution.
 func (s *Service) command(ctx context.Context, row db.Execution, p db.InsertCommandParams, entry audit.Entry) error {
 	subject, _ := auth.SubjectOf(ctx)
 	p.ExecutionID, p.OrderedBy, p.OrderedAt = row.ID, subject.Name, s.now()
 	entry.TenantID, entry.ProjectID, entry.Reason = row.TenantID, row.ProjectID, p.Reason
 	err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockLive(ctx, row.ID); db.IsNoRows(err) {
-			return apperr.New(apperr.Conflict, "The execution has ended already.")
+			return apperr.New(apperr.Conflict, "The execution has already ended.")
 		} else if err != nil {
 			return fmt.Errorf("lock execution: %w", err)
 		}

@@ -11,19 +11,19 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Codes of a Reason of nodes that people keep back, answered or left out.
+// Codes of a Reason of nodes that users hold, answer or skip.
 const (
-	ReasonHeld     = "HELD"            // does not begin until somebody releases it
+	ReasonHeld     = "HELD"            // does not begin until a user releases it
 	ReasonApproval = "APPROVAL"        // waits for the answer of a person
-	ReasonSkipped  = "SKIPPED_BY_HAND" // somebody skipped it
+	ReasonSkipped  = "SKIPPED_BY_HAND" // a user skipped it
 )
 
-// commands carries out what people told the execution and its nodes.
+// commands carries out the commands of users to the execution and its nodes.
 type commands struct {
 	feature
 
-	last   int64 // the latest command that was taken up
-	paused bool  // by somebody
+	last   int64 // the latest command that was loaded
+	paused bool  // by a user
 
 	part commandsPart
 }
@@ -40,7 +40,7 @@ func (cs *commands) pending() bool { return len(cs.part.applied)+len(cs.part.def
 
 func (cs *commands) reset() { cs.part = commandsPart{} }
 
-// news takes up what people told the execution.
+// news loads the commands of users.
 func (cs *commands) news(ctx context.Context) error {
 	rows, err := cs.service.queries.CommandsOf(ctx, cs.id)
 	if err != nil {
@@ -86,7 +86,7 @@ func (cs *commands) apply(c db.NodeCommand) bool {
 	return true
 }
 
-// pause keeps everything from beginning, or lets it go on.
+// pause keeps all nodes from beginning, or continues the execution.
 func (cs *commands) pause(c db.NodeCommand) {
 	paused := Command(c.Command) == CommandPause
 	if paused == cs.paused {
@@ -117,8 +117,8 @@ func (cs *commands) pause(c db.NodeCommand) {
 
 func byWhom(kind, who string) string {
 	verb := map[string]string{
-		"execution.paused": "Paused", "execution.unpaused": "Continued", "node.held": "Held back", "node.released": "Released",
-		"node.reopened": "Tried again", "node.skipped": "Skipped", "node.succeeded": "Counted as succeeded",
+		"execution.paused": "Paused", "execution.unpaused": "Continued", "node.held": "Held", "node.released": "Released",
+		"node.reopened": "Retried", "node.skipped": "Skipped", "node.succeeded": "Marked as succeeded",
 		"node.approved": "Approved", "node.rejected": "Rejected",
 	}[kind]
 	return verb + " by " + who
@@ -141,7 +141,7 @@ func (cs *commands) holdBack(i int, c db.NodeCommand) {
 	cs.nodeEvent(i, c.OrderedAt, "node.held", text, nil)
 }
 
-// release lets a node begin that was held back.
+// release lets a held node begin.
 func (cs *commands) release(i int, c db.NodeCommand) {
 	n := &cs.nodes[i]
 	if !n.onHold {
@@ -158,8 +158,8 @@ func (cs *commands) release(i int, c db.NodeCommand) {
 	}
 }
 
-// retry makes a node that failed, or did not run, run again, and what depends on it
-// and did not run.
+// retry runs a node again that failed, or did not run, together with the nodes that depend
+// on it and did not run.
 func (cs *commands) retry(i int, c db.NodeCommand) {
 	if cs.reopen(i) {
 		cs.nodes[i].retries = 0
@@ -167,8 +167,8 @@ func (cs *commands) retry(i int, c db.NodeCommand) {
 	}
 }
 
-// reopen makes node i, which has ended, PENDING again. It reports false when nothing
-// can come of that any more.
+// reopen makes node i, which has ended, PENDING again. It reports false when that is no
+// longer possible.
 func (l *loop) reopen(i int) bool {
 	state := l.progress.State(i)
 	if !state.Ended() || state == dag.Succeeded {
@@ -177,7 +177,7 @@ func (l *loop) reopen(i int) bool {
 	base, size := l.progress.Members(l.progress.ScopeOf(i))
 	for k := base; k < base+size; k++ {
 		if state := l.progress.State(k); k == i || state.Ended() && (state != dag.Succeeded || l.operator(k).Serves) {
-			l.touch(k) // before its state changes; what does not change is written as it was
+			l.touch(k) // before its state changes; unchanged columns are written again
 		}
 	}
 	again, ok := l.progress.Reopen(i)
@@ -196,8 +196,8 @@ func (l *loop) reopen(i int) bool {
 	return true
 }
 
-// firstFailure is the failure of the node that failed first of those that count, nil
-// when none has.
+// firstFailure is the failure of the node that failed first, among those that are not
+// tolerated; nil when none has.
 func (l *loop) firstFailure(counts func(int) bool) *Failure {
 	var first *nodeState
 	for i := range l.nodes {
@@ -213,8 +213,8 @@ func (l *loop) firstFailure(counts func(int) bool) *Failure {
 	return first.failure
 }
 
-// settleByHand ends node i as somebody said: skipped, or succeeded with outputs. It
-// reports false while its attempt has to end first.
+// settleByHand ends node i as a user decided: skipped, or succeeded with outputs. It reports
+// false while its attempt has to end first.
 func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
 	n := &cs.nodes[i]
 	state := cs.progress.State(i)
@@ -239,13 +239,13 @@ func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
 	return true
 }
 
-// expands reports whether node i becomes other nodes.
+// expands reports whether node i expands into other nodes.
 func (l *loop) expands(i int) bool {
 	t := l.operator(i).Type
 	return l.fansOut(i) || t == workflow.TypeGraph || t == workflow.TypeWorkflow
 }
 
-// endByCommand ends node i, of which no attempt is alive any more.
+// endByCommand ends node i, which has no live attempt.
 func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 	n := &cs.nodes[i]
 	at := cs.service.now()
@@ -264,15 +264,15 @@ func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 	n.reason = &Reason{Code: ReasonByHand, Message: withReason(byWhom("node.succeeded", c.OrderedBy), c.Reason)}
 }
 
-// ReasonByHand is the code of a node that somebody counted as succeeded.
+// ReasonByHand is the code of a node that a user marked as succeeded.
 const ReasonByHand = "BY_HAND"
 
-// await lets node i wait for a person.
+// await makes node i wait for a person.
 func (cs *commands) await(i int, now time.Time) {
 	n := cs.move(i, dag.Running)
 	text := n.op.Approval.Message
 	if text == "" {
-		text = "It waits for somebody to approve it."
+		text = "Waits for approval."
 	}
 	n.reason = &Reason{Code: ReasonApproval, Message: text}
 	cs.setDeadline(i)
@@ -287,7 +287,7 @@ func (cs *commands) setDeadline(i int) {
 	}
 }
 
-// answer takes the answer of a person.
+// answer applies the answer of a person.
 func (cs *commands) answer(i int, c db.NodeCommand) {
 	n := &cs.nodes[i]
 	if cs.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || cs.fansOut(i) {
@@ -307,20 +307,20 @@ func (cs *commands) answer(i int, c db.NodeCommand) {
 	n.reason = &Reason{Code: ReasonApproval, Message: text}
 }
 
-// noAnswer ends a node that waited for a person as long as it may.
+// noAnswer ends a node whose time to wait for a person is over.
 func (cs *commands) noAnswer(i int, now time.Time) {
 	n := &cs.nodes[i]
-	waited := fmt.Sprintf("Nobody answered within %s", n.op.Timeout)
+	waited := fmt.Sprintf("No answer within %s", n.op.Timeout)
 	if n.op.Approval.Default == nil {
 		cs.failNode(i, now, &Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
 		return
 	}
-	cs.nodeEvent(i, now, "node.approved", waited+": the default answer holds.", map[string]any{"answer": n.op.Approval.Default})
+	cs.nodeEvent(i, now, "node.approved", waited+": the default answer applies.", map[string]any{"answer": n.op.Approval.Default})
 	cs.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
-	n.reason = &Reason{Code: ReasonApproval, Message: waited + ": the default answer holds."}
+	n.reason = &Reason{Code: ReasonApproval, Message: waited + ": the default answer applies."}
 }
 
-// write notes which commands this batch has carried out, or begun to.
+// write records which commands this batch has carried out, or begun to carry out.
 func (cs *commands) write(ctx context.Context, q *db.Queries) error {
 	var err error
 	switch p := cs.part; {

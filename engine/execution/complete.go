@@ -16,11 +16,11 @@ import (
 
 const (
 	interruptedDelay = time.Second // before an interrupted attempt is repeated
-	maxInterruptions = 50          // of one node, before it counts as failed
-	maxLosses        = 3           // of one node's attempts with their machine, that spend no retry
+	maxInterruptions = 50          // of one node, before it fails
+	maxLosses        = 3           // attempts of one node that are lost with their machine and spend no retry
 )
 
-// applyBegun moves a queued node to RUNNING. Late and repeated news change nothing.
+// applyBegun moves a queued node to RUNNING. Late and repeated reports change nothing.
 func (l *loop) applyBegun(m message) {
 	if !l.current(m) || l.progress.State(m.node) != dag.Queued {
 		return
@@ -41,13 +41,13 @@ func (l *loop) applyBegun(m message) {
 	l.serving.serve(m.node, m.begun.At)
 }
 
-// current reports whether m is about the attempt that the node is at.
+// current reports whether m is about the current attempt of its node.
 func (l *loop) current(m message) bool {
 	return m.node >= 0 && m.node < len(l.nodes) && l.nodes[m.node].attempt == m.attempt
 }
 
-// applyEnding applies the end of an attempt. It reports false, and changes
-// nothing, when the node is not at that attempt or has none alive.
+// applyEnding applies the end of an attempt. It reports false, and changes nothing, when it
+// is not the node's current attempt or that attempt is not alive.
 func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if !l.current(m) || !l.progress.State(m.node).Active() {
 		return false
@@ -81,9 +81,9 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if failure != nil {
 		failure = afterEarlier(failure, n.failure)
 		if again, why = l.triesAgain(i, e, failure); again && l.tooLate(ctx, i, e) {
-			again, why = false, "The time for retries is over."
+			again, why = false, "The retry policy's time limit has passed."
 		}
-		again = again && !n.stopSent // it was to end anyway
+		again = again && !n.stopSent // it was being stopped
 	}
 	switch {
 	case failure == nil:
@@ -109,7 +109,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 		n.failure = failure
 		l.repeat(i, e.FinishedAt, l.delay(i), &Reason{
 			Code:    ReasonBackoff,
-			Message: fmt.Sprintf("%s Retry %d of %d follows%s.", failure.Message, n.retries, l.operator(i).Retry.Limit, growth),
+			Message: retryText(n.attempt, n.retries, l.operator(i).Retry.Limit, growth) + failure.Message,
 		})
 	default:
 		l.fail(i, e, concluded(failure, why))
@@ -118,9 +118,8 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	return true
 }
 
-// countLosses counts the earlier attempts of node i that were lost. Such a loss is
-// the infrastructure's; but a task that brings its machine down time and again
-// has to stop.
+// countLosses counts the earlier attempts of node i that were lost. The infrastructure
+// caused such a loss; but a task that repeatedly crashes its machine has to stop.
 func (l *loop) countLosses(ctx context.Context, i int) int {
 	n, err := l.service.queries.CountLosses(ctx, l.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
 	if err != nil {
@@ -130,7 +129,7 @@ func (l *loop) countLosses(ctx context.Context, i int) int {
 	return int(n)
 }
 
-// endAttempt records the end of the attempt of node i and gives back what it held.
+// endAttempt records the end of the attempt of node i and releases its capacity.
 func (l *loop) endAttempt(i int, e ending) {
 	n := &l.nodes[i]
 	l.touch(i)
@@ -138,7 +137,7 @@ func (l *loop) endAttempt(i int, e ending) {
 		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome, Class: e.Class,
 		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
 	}
-	// One statement changes a row once: the end takes the begin of its batch in.
+	// One statement changes a row once: the end includes the begin of its batch.
 	if b, ok := l.batch.begun[row.attemptKey]; ok {
 		row.Host, row.PID = b.Host, b.PID
 		delete(l.batch.begun, row.attemptKey)
@@ -167,13 +166,13 @@ func (l *loop) cancelNode(i int, e ending) {
 	l.nodeEvent(i, at, "node.cancelled", n.reason.Message, nil)
 }
 
-// fail ends node i badly after an attempt.
+// fail ends node i as failed after an attempt.
 func (l *loop) fail(i int, e ending, failure *Failure) {
 	l.failNode(i, l.endTime(e), failure)
 	l.deadLetters.add(i, l.endTime(e), failure)
 }
 
-// failNode ends node i badly.
+// failNode ends node i as failed.
 func (l *loop) failNode(i int, at time.Time, failure *Failure) {
 	l.touch(i)
 	l.progress.Fail(i, failure.IsError())
@@ -186,7 +185,7 @@ func (l *loop) failNode(i int, at time.Time, failure *Failure) {
 	l.nodeEvent(i, at, "node.failed", failure.Message, failure)
 }
 
-// endTime is when the engine counts the node as ended: never before it began.
+// endTime is the recorded end of the node: never before it began.
 func (l *loop) endTime(e ending) time.Time {
 	if e.StartedAt != nil && e.FinishedAt.Before(*e.StartedAt) {
 		return *e.StartedAt
@@ -194,7 +193,7 @@ func (l *loop) endTime(e ending) time.Time {
 	return e.FinishedAt
 }
 
-// repeat lets node i wait for its next attempt.
+// repeat makes node i wait for its next attempt.
 func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *Reason) {
 	n := l.move(i, dag.Retrying)
 	at := from.Add(delay).Truncate(time.Microsecond)
@@ -203,13 +202,13 @@ func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *Reason
 	l.nodeEvent(i, from, "node.retrying", reason.Message, map[string]any{"retry_at": at})
 }
 
-// delay is how long node i waits for its present retry.
+// delay is how long node i waits before its current retry.
 func (l *loop) delay(i int) time.Duration {
 	return backoff(l.operator(i).Retry, l.nodes[i].retries, rand.Float64()) //nolint:gosec // spreads retries, no secret
 }
 
-// backoff is how long the n-th retry waits: InitialDelay × Factor^(n-1), at most
-// MaxDelay, spread by ± Jitter. random is from 0 to 1.
+// backoff is the delay before the n-th retry: InitialDelay × Factor^(n-1), at most MaxDelay,
+// spread by ± Jitter. random is from 0 to 1.
 func backoff(r workflow.Retry, n int, random float64) time.Duration {
 	delay := float64(r.InitialDelay) * math.Pow(max(r.Factor, 1), float64(n-1))
 	if r.MaxDelay > 0 {
@@ -219,5 +218,5 @@ func backoff(r workflow.Retry, n int, random float64) time.Duration {
 	return time.Duration(min(delay, float64(maxBackoff)))
 }
 
-// maxBackoff bounds a delay whatever the policy says.
+// maxBackoff limits the delay of any policy.
 const maxBackoff = 24 * time.Hour

@@ -7,44 +7,47 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// component is a feature of the loop: what it knows of the execution beside the nodes, and
-// its part of a flush. The loop knows the components by this interface and by the few
-// methods with which they serve each other.
+// component is a feature of the loop: its knowledge about the execution besides the nodes,
+// and its part of a flush. The loop uses the components only through this interface and
+// through the few methods with which they serve each other.
 type component interface {
-	// restore takes up what the rows say, for a loop that was built from them.
+	// restore loads the component's state from the rows, for a loop that was built from
+	// them.
 	restore(ctx context.Context) error
-	// news takes up what others have stored since for the loop to apply.
+	// news loads what other processes have stored since, for the loop to apply.
 	news(ctx context.Context) error
-	// pending reports whether its part of the next flush holds anything.
+	// pending reports whether its part of the next flush is not empty.
 	pending() bool
 	// write writes the part, in the transaction of the flush.
 	write(ctx context.Context, q *db.Queries) error
-	// reset empties the part: it is written, or starts again.
+	// reset empties the part, after it was written or before it is rebuilt.
 	reset()
-	// committed does what had to wait until nothing is left to write. nodes are those that
-	// the flush moved.
+	// committed does the work that has to wait for the commit. nodes are the nodes that the
+	// flush moved.
 	committed(ctx context.Context, nodes map[int]*nodeRow)
 }
 
-// feature is what every component has: its loop, and answers to events that it ignores.
+// feature is embedded in every component: its loop, and empty handlers of events that it
+// ignores.
 type feature struct{ *loop }
 
 func (feature) restore(context.Context) error               { return nil }
 func (feature) news(context.Context) error                  { return nil }
 func (feature) committed(context.Context, map[int]*nodeRow) {}
 
-// noPart is for components that keep nothing for the next flush.
+// noPart is for components without a part of the flush.
 type noPart struct{}
 
 func (noPart) pending() bool { return false }
 func (noPart) reset()        {}
 
-// noWrite is for components that write nothing of their own.
+// noWrite is for components that write nothing themselves.
 type noWrite struct{}
 
 func (noWrite) write(context.Context, *db.Queries) error { return nil }
 
-// components are those of one loop, by name for each other and in order for the flush.
+// components are the components of one loop, by name for each other and in order for the
+// flush.
 type components struct {
 	admission   *admission
 	artifacts   *artifactOutputs
@@ -67,9 +70,9 @@ type components struct {
 	inOrder []component // in the order in which they write
 }
 
-// newComponents returns those of l. Their order is that of the statements of a flush:
-// rows are locked in it, and the transition is between what it refers to and what
-// refers to its rows.
+// newComponents returns the components of l in the order of the statements of a flush: rows
+// are locked in this order, and the transition comes after the rows to which it refers and
+// before the rows that refer to it.
 func newComponents(l *loop) components {
 	f := feature{l}
 	c := components{
@@ -88,10 +91,10 @@ func newComponents(l *loop) components {
 	return c
 }
 
-// unwritten reports whether there is anything to write.
+// unwritten reports whether there are changes to write.
 func (c *components) unwritten() bool { return slices.ContainsFunc(c.inOrder, component.pending) }
 
-// onlyBegun reports whether there is no more to write than that attempts have begun.
+// onlyBegun reports whether the only changes are begins of attempts.
 func (c *components) onlyBegun() bool {
 	return c.batch.onlyBegun() && !slices.ContainsFunc(c.inOrder, func(one component) bool { return one != component(c.batch) && one.pending() })
 }
@@ -113,14 +116,14 @@ func (c *components) resetAll() {
 	}
 }
 
-// allCommitted lets every component do what had to wait.
+// allCommitted notifies every component of the commit.
 func (c *components) allCommitted(ctx context.Context, nodes map[int]*nodeRow) {
 	for _, one := range c.inOrder {
 		one.committed(ctx, nodes)
 	}
 }
 
-// allNews lets every component take up what others have stored.
+// allNews makes every component load what other processes have stored.
 func (c *components) allNews(ctx context.Context) error {
 	for _, one := range c.inOrder {
 		if err := one.news(ctx); err != nil {
@@ -130,7 +133,7 @@ func (c *components) allNews(ctx context.Context) error {
 	return nil
 }
 
-// restoreAll lets every component take up what the rows say.
+// restoreAll makes every component load its state from the rows.
 func (c *components) restoreAll(ctx context.Context) error {
 	for _, one := range c.inOrder {
 		if err := one.restore(ctx); err != nil {

@@ -17,24 +17,23 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Launcher makes attempts run. Start is idempotent by task id. List names every
-// attempt that runs or whose result is not delivered yet; what it does not list
-// is gone.
+// Launcher runs attempts. Start is idempotent by task id. List returns every attempt that
+// runs or whose result is not delivered yet; an attempt that it does not list is gone.
 type Launcher interface {
 	Start(ctx context.Context, attempts []launcher.Attempt) error
 	Stop(ctx context.Context, attempts []launcher.Ref, grace time.Duration) error
 	List(ctx context.Context) ([]launcher.Status, error)
 }
 
-// Catalogue answers for references that inputs make.
+// Catalogue resolves references in inputs.
 type Catalogue interface {
-	// Exists reports whether ref names something of kind that a launch may use.
+	// Exists reports whether ref identifies an entry of kind that a launch may use.
 	Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool
 	// Blob returns the bytes behind a catalogue reference ("name@version").
 	Blob(ctx context.Context, kind typeregistry.Kind, ref string) (BlobRef, error)
 }
 
-// BlobRef names bytes in the artifact store.
+// BlobRef identifies bytes in the artifact store.
 type BlobRef struct {
 	SHA256    string
 	Size      int64
@@ -42,7 +41,7 @@ type BlobRef struct {
 	Filename  string
 }
 
-// Config is what a Service needs. The fields up to Signer are required.
+// Config configures a Service. The fields up to Signer are required.
 type Config struct {
 	Pool      *pgxpool.Pool
 	Workflows *workflow.Service
@@ -52,48 +51,50 @@ type Config struct {
 
 	// HostImages lets the commands of images run on this machine, without the images.
 	HostImages bool
-	// ConfigMap returns what a ConfigMap of a project's namespace holds: NotFound when it
-	// is not there, Unavailable when nobody answers. Nil where there is no cluster, and
-	// in processes that may not ask it.
+	// ConfigMap returns the data of a ConfigMap of a project's namespace: NotFound when it
+	// does not exist, Unavailable when the cluster does not answer. It is nil without a
+	// cluster, and in processes that may not read from it.
 	ConfigMap func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error)
-	// Catalogue may be nil: then inputs name artifacts and files alone.
+	// Catalogue may be nil: then inputs refer only to artifacts and files.
 	Catalogue Catalogue
-	// Secrets may be nil: then no input names one.
+	// Secrets may be nil: then no input refers to a secret.
 	Secrets *secret.Service
-	// Quotas decides who may start; whoever made it prepares and runs it, with the
-	// same Instance. Without it the engine keeps its own, of Capacity.
+	// Quotas decides which work may start. Its creator prepares and runs it, with the same
+	// Instance. When it is nil the engine creates its own, of Capacity.
 	Quotas *quota.Service
-	// Capacity is shared by everything that this process starts; zero is the machine's.
+	// Capacity is shared by everything that this process starts; zero is the capacity of the
+	// machine.
 	Capacity quota.Capacity
-	// Instance names this server among all on the database, and outlives a
-	// restart: whoever starts with it knows that its former process is gone.
+	// Instance identifies this server among all servers on the database, also after a
+	// restart: a new process with the same Instance knows that the previous one is gone.
 	Instance string
-	// LauncherName is who answers for attempts that Launcher started: all servers
-	// that share a launcher, as those of a cluster do, give it the same name. Without
-	// it that is Instance.
+	// LauncherName identifies the owner of attempts that Launcher started. All servers that
+	// share a launcher, such as the servers of a cluster, use the same name. The default is
+	// Instance.
 	LauncherName string
-	// Cluster says that attempts run as pods: the cluster places them, Observe tells
-	// what happens to them, and the launcher's List is asked seldom.
+	// Cluster means that attempts run as pods: the cluster places them, Observe reports what
+	// happens to them, and the launcher's List is called rarely.
 	Cluster bool
-	// Retention is how long ended executions are kept of which no definition says it.
+	// Retention is how long ended executions are kept when neither launch nor definition
+	// says it.
 	Retention workflow.TTL
-	// DataDir is this server's folder: its disk is what tasks fill. Without it
+	// DataDir is this server's folder, on the disk that tasks fill. When it is empty,
 	// storage is not checked.
 	DataDir string
-	// StoreDir is the folder of the artifact store when every attempt runs on a machine
-	// that has it, as with the local launcher; "" when files come through the network.
+	// StoreDir is the folder of the artifact store when every attempt runs on a machine that
+	// has it, as with the local launcher; "" when files are transferred over the network.
 	StoreDir string
-	// DirectStore says that attempts read and write the object store themselves.
+	// DirectStore means that attempts read from and write to the object store themselves.
 	DirectStore bool
-	// Endpoint is what tasks find in FLOWFORGE_API_ENDPOINT.
+	// Endpoint is the value of FLOWFORGE_API_ENDPOINT in tasks.
 	Endpoint string
-	// OnFinished is told of every execution that has ended, at least once; when
-	// it fails it is told again.
+	// OnFinished is called for every execution that has ended, at least once; it is called
+	// again when it fails.
 	OnFinished func(ctx context.Context, id uuid.UUID) error
-	// Crash, when set, is called with the name of each point of a transition
-	// where a crash must do no harm. Tests end the process there.
+	// Crash, when set, is called with the name of each point of a transition at which a
+	// crash must be harmless. Tests end the process there.
 	Crash func(point string)
-	// Meter, when set, is told how often things happen and how long they take.
+	// Meter, when set, receives counts and durations.
 	Meter Meter
 	// TraceOf returns the W3C trace context of a request that launches, or "".
 	TraceOf func(ctx context.Context) string
@@ -106,16 +107,16 @@ type Config struct {
 
 // Timing holds the engine's intervals; zero fields take the defaults.
 type Timing struct {
-	Lease          time.Duration // how long a dead loop blocks its executions
-	Linger         time.Duration // how long a loop without work stays
-	Reconcile      time.Duration // between two looks for what needs driving
-	HeartbeatGrace time.Duration // without a sign of life for so long, an attempt is lost
+	Lease          time.Duration // how long the executions of a dead loop stay blocked
+	Linger         time.Duration // how long an idle loop stays in memory
+	Reconcile      time.Duration // between two searches for executions without a driver
+	HeartbeatGrace time.Duration // without a heartbeat for this long, an attempt is lost
 	StopGrace      time.Duration // between SIGTERM and SIGKILL
-	DeadlineGrace  time.Duration // beyond a node's timeout, before the engine gives up on the runner
-	Poll           time.Duration // of watchers, the guarantee behind the notifications
-	ReportGrace    time.Duration // that the report of a runner has once its pod was seen to end
-	Missing        time.Duration // between two looks for attempts that a cluster lost without a sign
-	Silence        time.Duration // without a sign of life for so long, an attempt in a cluster is given up
+	DeadlineGrace  time.Duration // beyond a node's timeout, before the engine stops waiting for the runner
+	Poll           time.Duration // interval of watchers, a fallback for lost notifications
+	ReportGrace    time.Duration // time for the report of a runner after the end of its pod was observed
+	Missing        time.Duration // between two searches for attempts that a cluster lost without an event
+	Silence        time.Duration // without a heartbeat for this long, an attempt in a cluster is lost
 }
 
 func (t Timing) withDefaults() Timing {

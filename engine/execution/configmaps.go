@@ -16,11 +16,11 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// configMapTimeout bounds one question about a ConfigMap.
+// configMapTimeout limits one read of a ConfigMap.
 const configMapTimeout = 5 * time.Second
 
-// configMapValue reads one value of a ConfigMap of a project. What is not there is its
-// default, or else an Invalid error; Unavailable says that nobody answered.
+// configMapValue reads one value of a ConfigMap of a project. A missing value is its
+// default, or else an Invalid error; Unavailable means that the cluster does not answer.
 func (s *Service) configMapValue(ctx context.Context, project uuid.UUID, ref workflow.ConfigMapKey) (string, error) {
 	if s.config.ConfigMap == nil {
 		if ref.Default != nil {
@@ -47,13 +47,13 @@ func (s *Service) configMapValue(ctx context.Context, project uuid.UUID, ref wor
 	return "", apperr.New(apperr.Invalid, "The ConfigMap %s has no key %q (%s)", ref.Name, ref.Key, ref.At)
 }
 
-// noConfigMaps says why nobody can read ref.
+// noConfigMaps says why ref cannot be read.
 func noConfigMaps(ref workflow.ConfigMapKey) string {
-	return fmt.Sprintf("This is %s of the ConfigMap %s, but this server runs tasks as local processes, without ConfigMaps. Give valueFrom a default (%s).", ref.Key, ref.Name, ref.At)
+	return fmt.Sprintf("This value is the key %s of the ConfigMap %s, but this server runs tasks as local processes, without ConfigMaps. Give valueFrom a default (%s).", ref.Key, ref.Name, ref.At)
 }
 
-// fromConfigMaps fills in the inputs of a launch that it leaves to ConfigMaps, and says
-// which cannot be.
+// fromConfigMaps adds the inputs of a launch that come from ConfigMaps, and returns the
+// problems of those that cannot be read.
 func (s *Service) fromConfigMaps(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
 	var problems []apperr.Field
 	for _, name := range slices.Sorted(maps.Keys(d.FromConfigMaps)) {
@@ -73,11 +73,11 @@ func (s *Service) fromConfigMaps(ctx context.Context, d *workflow.Definition, pr
 	return problems, nil
 }
 
-// atLaunch reports whether a launch reads ConfigMaps itself; else whoever drives the
-// execution does, because this process may not ask the cluster.
+// atLaunch reports whether a launch reads ConfigMaps itself; otherwise the process that
+// drives the execution reads them, because this process has no access to the cluster.
 func (s *Service) atLaunch() bool { return s.config.ConfigMap != nil || !s.config.Cluster }
 
-// withoutCluster names what operators read of ConfigMaps where there are none.
+// withoutCluster reports what operators read from ConfigMaps when there is no cluster.
 func (s *Service) withoutCluster(v workflow.Version) []apperr.Field {
 	if s.config.Cluster || s.config.ConfigMap != nil {
 		return nil
@@ -102,14 +102,14 @@ func configMapKeyOf(value any, otherwise *string) workflow.ConfigMapKey {
 	return workflow.ConfigMapKey{Name: text("name"), Key: text("key"), At: text("at"), Default: otherwise}
 }
 
-// configMapRead is a value that an attempt has from a ConfigMap.
+// configMapRead identifies a value that an attempt reads from a ConfigMap.
 type configMapRead struct {
 	attemptKey
 	name, key string
 }
 
-// configMap is what a ConfigMap has for the present attempt of the node. It is read
-// once: the attempt's inputs stay what they were.
+// configMap returns the value of a ConfigMap for the current attempt of the node. It is read
+// once: the attempt's inputs do not change.
 func (p *tagScope) configMap(t workflow.Tagged) (any, error) {
 	v, err := p.render(t.Value, true)
 	if err != nil {
@@ -138,8 +138,8 @@ func (p *tagScope) configMap(t workflow.Tagged) (any, error) {
 	return value, nil
 }
 
-// fillInputs gives an execution that has not begun what its launch left to ConfigMaps.
-// What they do not have ends it.
+// fillInputs reads the inputs of an execution that has not begun from their ConfigMaps. A
+// missing value ends the execution.
 func (l *loop) fillInputs(ctx context.Context) error {
 	d := l.version.Definition
 	open := func(name string) bool { return l.inputs[name] == nil }
@@ -164,25 +164,25 @@ func (l *loop) fillInputs(ctx context.Context) error {
 	return err
 }
 
-// refuseToRun ends an execution of which nothing can begin.
+// refuseToRun ends an execution that cannot begin.
 func (l *loop) refuseToRun(why *Failure) {
 	l.refused = why
 	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
 	l.event(eventRow{At: l.service.now(), Kind: "execution.halted", Message: why.Message})
 }
 
-// limitFresh is how long the number of permits that a ConfigMap has is taken as read.
+// limitFresh is how long the number of permits from a ConfigMap is cached.
 const limitFresh = 5 * time.Second
 
-// lockLimit is the number of permits that a ConfigMap has, as it was read last.
+// lockLimit is the number of permits from a ConfigMap, as it was last read.
 type lockLimit struct {
 	permits int
-	problem string // why it is not known
+	problem string // why it is unknown
 	at      time.Time
 }
 
-// readLimits reads the numbers of permits of the locks that are to be taken, before
-// the transaction that takes them begins.
+// readLimits reads the permits of the wanted locks, before the transaction that takes the
+// locks begins.
 func (k *locks) readLimits(ctx context.Context) {
 	var locks []workflow.Lock
 	if k.status == Pending && !k.held {
@@ -208,7 +208,7 @@ func (k *locks) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
 	if err == nil {
 		limit.permits, err = strconv.Atoi(strings.TrimSpace(value))
 		if err != nil || limit.permits < 0 {
-			err = fmt.Errorf("%s of the ConfigMap %s is no number", lock.Limit.Key, lock.Limit.Name)
+			err = fmt.Errorf("%s of the ConfigMap %s is not a number", lock.Limit.Key, lock.Limit.Name)
 		}
 	}
 	if err != nil {
@@ -217,8 +217,8 @@ func (k *locks) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
 	return limit
 }
 
-// permitsOf is how many may hold a lock, when no administrator has said it, and why
-// nobody may.
+// permitsOf returns the number of permits of a lock when no administrator has set it, or why
+// it is unknown.
 func (k *locks) permitsOf(lock workflow.Lock) (int, string) {
 	if limit, ok := k.limits[lock.Name]; ok && lock.Limit.Name != "" {
 		return limit.permits, limit.problem
@@ -226,14 +226,14 @@ func (k *locks) permitsOf(lock workflow.Lock) (int, string) {
 	return lock.Permits, ""
 }
 
-// checkFilled is what a launch with these inputs lacks.
+// checkFilled returns the problems of a launch with these inputs.
 func (s *Service) checkFilled(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
 	if len(d.FromConfigMaps) == 0 || !s.atLaunch() {
 		return nil, nil
 	}
 	problems, err := s.fromConfigMaps(ctx, d, project, inputs)
 	if err != nil {
-		return nil, fmt.Errorf("read the values that ConfigMaps have: %w", err)
+		return nil, fmt.Errorf("read values from ConfigMaps: %w", err)
 	}
 	return problems, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
-// DeadLetter is a node that failed when no retry was left, and that nobody has let run
-// again or put away since.
+// DeadLetter is a node that failed after its last retry, and that has not been run again or
+// dismissed since.
 type DeadLetter struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID
@@ -33,16 +33,16 @@ type DeadLetter struct {
 	At        time.Time
 }
 
-// DeadLetterFilter chooses among dead letters. The zero value is all of the project.
+// DeadLetterFilter selects dead letters. The zero value selects all of the project.
 type DeadLetterFilter struct {
 	Execution uuid.UUID
 	Class     protect.Class
-	Before    uuid.UUID // the Next of the page before
+	Before    uuid.UUID // the Next of the previous page
 	Limit     int
 }
 
-// DeadLetterPage is a page of dead letters, the latest first; Next is uuid.Nil on the
-// last. Open counts all of the project.
+// DeadLetterPage is a page of dead letters, the latest first; Next is uuid.Nil on the last
+// page. Open counts all of the project.
 type DeadLetterPage struct {
 	DeadLetters []DeadLetter
 	Next        uuid.UUID
@@ -52,8 +52,8 @@ type DeadLetterPage struct {
 const (
 	letterPage = 50
 	maxLetters = 500
-	letterAge  = 180 * 24 * time.Hour // after it a dead letter is forgotten
-	breakerAge = 30 * 24 * time.Hour  // after it a closed breaker is
+	letterAge  = 180 * 24 * time.Hour // older dead letters are deleted
+	breakerAge = 30 * 24 * time.Hour  // older closed breakers are deleted
 )
 
 // DeadLetters lists the dead letters of the caller's project.
@@ -103,15 +103,16 @@ func deadLetterFromRow(r db.DeadLetter, status string) DeadLetter {
 	return l
 }
 
-// DeadLetter returns one that is open. It returns NotFound for one that was settled.
+// DeadLetter returns an open dead letter. It returns NotFound for a settled one.
 func (s *Service) DeadLetter(ctx context.Context, id uuid.UUID) (DeadLetter, error) {
 	letter, _, err := s.deadLetter(ctx, id, auth.ExecutionRead)
 	return letter, err
 }
 
-// deadLetter reads an open one for somebody who may do action in its project.
+// deadLetter reads an open dead letter for a caller with the permission action in its
+// project.
 func (s *Service) deadLetter(ctx context.Context, id uuid.UUID, action auth.Action) (DeadLetter, db.DeadLetter, error) {
-	absent := apperr.New(apperr.NotFound, "There is no dead letter %s; perhaps somebody settled it.", id)
+	absent := apperr.New(apperr.NotFound, "There is no dead letter %s. It may have been settled already.", id)
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return DeadLetter{}, db.DeadLetter{}, err
 	}
@@ -131,8 +132,8 @@ func (s *Service) deadLetter(ctx context.Context, id uuid.UUID, action auth.Acti
 	return deadLetterFromRow(row.DeadLetter, row.Status), row.DeadLetter, nil
 }
 
-// Dismiss settles a dead letter without running its node again; whoever may launch in
-// its project may do it.
+// Dismiss settles a dead letter without running its node again. It requires the permission
+// to launch in its project.
 func (s *Service) Dismiss(ctx context.Context, id uuid.UUID, reason string) error {
 	letter, row, err := s.deadLetter(ctx, id, auth.ExecutionLaunch)
 	if err != nil {
@@ -141,7 +142,7 @@ func (s *Service) Dismiss(ctx context.Context, id uuid.UUID, reason string) erro
 	return s.settle(ctx, letter, row, "put_away", nil, reason)
 }
 
-// settle closes a dead letter, with its entry in the audit log.
+// settle closes a dead letter and adds its entry to the audit log.
 func (s *Service) settle(ctx context.Context, letter DeadLetter, row db.DeadLetter, outcome string, as *uuid.UUID, reason string) error {
 	subject, _ := auth.SubjectOf(ctx)
 	return db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
@@ -152,7 +153,7 @@ func (s *Service) settle(ctx context.Context, letter DeadLetter, row db.DeadLett
 			return fmt.Errorf("settle dead letter %s: %w", letter.ID, err)
 		}
 		if n == 0 {
-			return apperr.New(apperr.Conflict, "Somebody settled this already.")
+			return apperr.New(apperr.Conflict, "This dead letter is already settled.")
 		}
 		return audit.Record(ctx, q, audit.Entry{
 			Action: "dead_letter." + outcome, Kind: "dead_letter", ID: letter.ID.String(), Name: letter.Workflow + " " + letter.Node,
@@ -162,10 +163,10 @@ func (s *Service) settle(ctx context.Context, letter DeadLetter, row db.DeadLett
 	})
 }
 
-// Requeue lets the node of a dead letter run again: within its execution as long as that
-// lives, else in another one that resumes it from this node. It returns the execution in
-// which the node runs, and asks for the rights of what it does. Asked twice it does it
-// once.
+// Requeue runs the node of a dead letter again: within its execution while that is live,
+// otherwise in a new execution that resumes it from this node. It returns the execution in
+// which the node runs, and requires the permissions of what it does. A second call has no
+// further effect.
 func (s *Service) Requeue(ctx context.Context, id uuid.UUID, reason string) (uuid.UUID, error) {
 	letter, row, err := s.deadLetter(ctx, id, auth.ExecutionCancel)
 	if err != nil {
@@ -190,7 +191,7 @@ func (s *Service) Requeue(ctx context.Context, id uuid.UUID, reason string) (uui
 	return in, s.settle(ctx, letter, row, "requeued", &in, reason)
 }
 
-// DeadDelivery is news about an execution that could not be told, after all tries.
+// DeadDelivery is a notification about an execution that failed after all its attempts.
 type DeadDelivery struct {
 	ID        int64
 	Kind      string
@@ -202,10 +203,10 @@ type DeadDelivery struct {
 	Version   string
 }
 
-// deliveryKinds are the jobs that tell somebody something.
+// deliveryKinds are the jobs that deliver notifications.
 func deliveryKinds() []string { return []string{FinishedArgs{}.Kind()} }
 
-// DeadDeliveries lists the deliveries of the caller's project that were given up.
+// DeadDeliveries lists the failed deliveries of the caller's project.
 func (s *Service) DeadDeliveries(ctx context.Context) ([]DeadDelivery, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -225,10 +226,10 @@ func (s *Service) DeadDeliveries(ctx context.Context) ([]DeadDelivery, error) {
 	return list, nil
 }
 
-// Redeliver tries a delivery again that was given up; whoever may launch in its project
-// may do it. Who is told twice knows the execution by its id.
+// Redeliver retries a failed delivery. It requires the permission to launch in its project.
+// Receivers recognise duplicates by the id of the execution.
 func (s *Service) Redeliver(ctx context.Context, id int64, reason string) error {
-	absent := apperr.New(apperr.NotFound, "There is no delivery %d that was given up.", id)
+	absent := apperr.New(apperr.NotFound, "There is no undelivered event %d.", id)
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return err
 	}
@@ -244,7 +245,7 @@ func (s *Service) Redeliver(ctx context.Context, id int64, reason string) error 
 	}
 	return db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		if _, err := s.enqueuer.JobRetryTx(ctx, tx, id); err != nil {
-			return fmt.Errorf("try delivery %d again: %w", id, err)
+			return fmt.Errorf("retry delivery %d: %w", id, err)
 		}
 		return audit.Record(ctx, q, audit.Entry{
 			Action: "delivery.requeue", Kind: "delivery", ID: fmt.Sprint(id), Name: job.Kind + " of " + job.WorkflowName, TenantID: job.TenantID, ProjectID: job.ProjectID,
@@ -253,13 +254,13 @@ func (s *Service) Redeliver(ctx context.Context, id int64, reason string) error 
 	})
 }
 
-// Prune forgets dead letters and closed breakers of long ago. For the maintenance job.
+// Prune deletes old dead letters and old closed breakers. The maintenance job calls it.
 func (s *Service) Prune(ctx context.Context) error {
 	if _, err := s.queries.ForgetDeadLetters(ctx, s.now().Add(-letterAge)); err != nil {
-		return fmt.Errorf("forget dead letters: %w", err)
+		return fmt.Errorf("delete dead letters: %w", err)
 	}
 	if _, err := s.queries.ForgetBreakers(ctx, s.now().Add(-breakerAge)); err != nil {
-		return fmt.Errorf("forget breakers: %w", err)
+		return fmt.Errorf("delete breakers: %w", err)
 	}
 	return nil
 }

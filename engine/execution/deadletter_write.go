@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
-// deadLetters keeps the nodes that failed for good.
+// deadLetters stores the nodes that failed after their last retry.
 type deadLetters struct {
 	feature
 
@@ -21,14 +21,14 @@ type deadLetters struct {
 
 type deadLettersPart struct {
 	letters  []deadLetterRow
-	reopened []int32 // nodes that failed and run again after all
+	reopened []int32 // failed nodes that run again
 }
 
 func (dl *deadLetters) pending() bool { return len(dl.part.letters)+len(dl.part.reopened) > 0 }
 
 func (dl *deadLetters) reset() { dl.part = deadLettersPart{} }
 
-// deadLetterRow is a dead letter as it is written.
+// deadLetterRow is the row of a dead letter.
 type deadLetterRow struct {
 	ID      uuid.UUID     `json:"id"`
 	Node    int           `json:"i"`
@@ -39,12 +39,12 @@ type deadLetterRow struct {
 	At      time.Time     `json:"at"`
 }
 
-// reopen settles the dead letter of node i, which runs again after all.
+// reopen settles the dead letter of node i, which runs again.
 func (dl *deadLetters) reopen(i int) {
 	dl.part.reopened = append(dl.part.reopened, int32(i)) //nolint:gosec // at most maxNodes
 }
 
-// add keeps node i, which failed for good, among the dead letters.
+// add adds node i, which failed after its last retry, to the dead letters.
 func (dl *deadLetters) add(i int, at time.Time, failure *Failure) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -57,7 +57,7 @@ func (dl *deadLetters) add(i int, at time.Time, failure *Failure) {
 	})
 }
 
-// write writes what a batch has for dead letters.
+// write writes the dead letters of a batch.
 func (dl *deadLetters) write(ctx context.Context, q *db.Queries) error {
 	if len(dl.part.letters) > 0 {
 		err := q.InsertDeadLetters(ctx, db.InsertDeadLettersParams{
@@ -65,7 +65,7 @@ func (dl *deadLetters) write(ctx context.Context, q *db.Queries) error {
 			Letters: recordSet(dl.part.letters),
 		})
 		if err != nil {
-			return fmt.Errorf("keep dead letters: %w", err)
+			return fmt.Errorf("store dead letters: %w", err)
 		}
 	}
 	if len(dl.part.reopened) > 0 {

@@ -14,12 +14,12 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// Deliver takes the begins, the signs of life and the ends of attempts; each
-// report carries the token of its attempt. An accepted end is durable when
-// Deliver answers, and applied at most once. A report that is not accepted is
-// stale, unknown or forbidden and need not be sent again. When nothing can be
-// written now, Deliver returns an error, and all may be sent again. Telemetry
-// is stored before by the caller and is answered as accepted here.
+// Deliver takes the begins, the heartbeats and the ends of attempts; each report carries the
+// token of its attempt. An accepted end is durable when Deliver returns, and applied at most
+// once. A report that is not accepted is stale, unknown or forbidden, and there is no need
+// to send it again. Deliver returns an error when it cannot write; then the caller may send
+// everything again. The caller has stored telemetry before; Deliver only marks it as
+// accepted.
 func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error) {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 			err = errForeignToken
 		}
 		if err != nil {
-			results[i] = &flowforgev1.ReportResult{Reason: "the token is not good for this attempt", Refused: true}
+			results[i] = &flowforgev1.ReportResult{Reason: "the token is not valid for this attempt", Refused: true}
 			continue
 		}
 		scopes[i] = scope
@@ -58,15 +58,15 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 	return results, s.takeEnds(ctx, reports, scopes, results, now)
 }
 
-var errForeignToken = errors.New("the token is another attempt's")
+var errForeignToken = errors.New("the token belongs to another attempt")
 
-// sign is the sign of life that report index is.
+// sign is the heartbeat in the report at index.
 type sign struct {
 	index int
 	scope auth.TaskScope
 }
 
-// takeSigns moves the expiry of attempts that are alive, and answers which are to stop.
+// takeSigns extends the expiry of live attempts, and returns which of them are to stop.
 func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowforgev1.ReportResult, now time.Time) error {
 	if len(signs) == 0 {
 		return nil
@@ -99,8 +99,8 @@ func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowfo
 	return nil
 }
 
-// takeBegins passes on which attempts have begun. Nobody waits for that to be
-// durable: the end of the attempt says it again. Where others begin because of it, it is.
+// takeBegins forwards the begins of attempts. They need not be durable: the end of the
+// attempt repeats them. They are durable where other nodes begin because of them.
 func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
 	for i, r := range reports {
 		started := r.GetStarted()
@@ -131,7 +131,7 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 		if err != nil {
 			return fmt.Errorf("mark %s started: %w", r.GetTaskId(), err)
 		}
-		// A loop that has taken over meanwhile may have looked before this was written.
+		// A loop that started meanwhile may have read the rows before this write.
 		if posted || s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row}) {
 			continue
 		}
@@ -141,8 +141,8 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 	return nil
 }
 
-// takeEnds hands the ends of attempts to the live loops, waits until those have
-// written them, and stores the others.
+// takeEnds passes the ends of attempts to the live loops, waits until these have written
+// them, and stores the others.
 func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
 	answers := make(map[int]chan receipt)
 	ends := make(map[int]ending)
@@ -176,8 +176,8 @@ func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptRe
 	return nil
 }
 
-// settleEnd waits until the loop that end was posted to has written it; without
-// such a loop it stores end, unless a loop appears meanwhile.
+// settleEnd waits until the loop to which end was posted has written it. Without such a loop
+// it stores end, unless a loop has started meanwhile.
 func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end ending, posted <-chan receipt) (accepted bool, err error) {
 	for {
 		if posted != nil {
@@ -202,16 +202,16 @@ func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end endin
 	}
 }
 
-// errDriven says that a loop of this process has come up meanwhile.
+// errDriven means that a loop of this process has started meanwhile.
 var errDriven = errors.New("the execution is driven here")
 
-// storeEnding keeps the end of an attempt for the next loop and asks for a
-// drive. It reports false for an attempt that is not expected to be alive, and
-// fails with errDriven when a loop of this process should get the end instead.
+// storeEnding stores the end of an attempt for the next loop and requests a drive. It
+// reports false for an attempt that should not be alive, and returns errDriven when a loop
+// of this process should get the end instead.
 func (s *Service) storeEnding(ctx context.Context, scope auth.TaskScope, end ending) (known bool, err error) {
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
-		// The lock orders this before or after the start and the rest of a
-		// loop, which look for reports under the same lock.
+		// The lock orders this before or after the start and the idle check of a loop, which
+		// read reports under the same lock.
 		if _, err := q.LockExecution(ctx, scope.ExecutionID); err != nil {
 			if db.IsNoRows(err) {
 				return nil

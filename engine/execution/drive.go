@@ -17,12 +17,11 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// errFenced says that another loop has taken the execution.
+// errFenced means that another loop owns the execution.
 var errFenced = errors.New("the lease is lost")
 
-// Drive owns one execution until nothing in it can move any more, and returns.
-// It returns nil at once when somebody else drives it or when it has ended. For
-// the drive job.
+// Drive owns one execution until nothing in it can move, and returns. It returns nil
+// immediately when another loop drives it or when it has ended. The drive job calls it.
 func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	if s.live.isDraining() || s.live.nudge(id) {
 		return nil
@@ -61,22 +60,21 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		s.release(ctx, id, row.OwnerEpoch, s.now())
 		if ctx.Err() == nil {
-			s.config.Logger.Error("An execution could not be driven; it is tried again.", "execution", id, "error", err)
+			s.config.Logger.Error("An execution could not be driven; the drive is retried.", "execution", id, "error", err)
 		}
 		return fmt.Errorf("drive %s: %w", id, err)
 	}
 	return nil
 }
 
-// loadRetry is how long an execution rests that could not be loaded.
+// loadRetry is the pause after an execution could not be loaded.
 const loadRetry = 10 * time.Second
 
-// Drain makes every drive loop write what it has and return, and keeps new ones
-// from starting. Reports that arrive later are stored for whoever drives next.
+// Drain makes every drive loop write its changes and return, and keeps new ones from
+// starting. Reports that arrive later are stored for the next loop.
 func (s *Service) Drain() { s.live.drain() }
 
-// release gives a lease back after a failure. The lease runs out by itself when
-// this fails too.
+// release releases a lease after a failure. If this fails too, the lease expires.
 func (s *Service) release(ctx context.Context, id uuid.UUID, epoch int64, wakeAt time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -88,8 +86,8 @@ func (s *Service) release(ctx context.Context, id uuid.UUID, epoch int64, wakeAt
 
 const releaseTimeout = 2 * time.Second
 
-// resume returns a loop for the execution that was just acquired: the one this
-// process kept when nobody else drove it since, or a fresh one from the rows.
+// resume returns a loop for the execution that was just acquired: the idle loop of this
+// process if no other loop drove the execution since, or a new one built from the rows.
 func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 	if l, ok := s.live.takeIdle(row.ID); ok && l.epoch+1 == row.OwnerEpoch {
 		l.epoch, l.drained = row.OwnerEpoch, s.live.drainedSignal()
@@ -105,7 +103,7 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 			case dag.Ready:
 				l.ask(i)
 			case dag.Queued:
-				// What was handed to a cluster is there, whoever looks away meanwhile.
+				// Submitted attempts are in the cluster even if this process stops.
 				if !s.config.Cluster || !l.launches.settled {
 					l.launches.doubt(i)
 				}
@@ -157,12 +155,11 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	return l, l.loadAttempts(ctx)
 }
 
-// takeOver applies what arrived while nobody drove, and starts again what is
-// queued, because nobody knows whether its start was ever carried out. The order
-// keeps an attempt from running twice: the loop is registered, so that from the
-// lock on no report is stored beside it, and it takes no message before the
-// launcher has answered, so that a runner that knows an attempt still does when
-// it is asked to start it again.
+// takeOver applies what arrived while no loop drove the execution, and starts queued
+// attempts again, because their start may not have been carried out. The order prevents an
+// attempt from running twice: the loop is registered, so that after the lock no report is
+// stored besides it, and it takes no message before the launcher has answered, so that a
+// runner that knows an attempt still knows it when it is asked to start it again.
 func (l *loop) takeOver(ctx context.Context) error {
 	if err := l.catchUp(ctx); err != nil {
 		return err
@@ -170,7 +167,7 @@ func (l *loop) takeOver(ctx context.Context) error {
 	return l.launches.startAgain(ctx)
 }
 
-// catchUp applies the stored reports, once nobody stores any more.
+// catchUp applies the stored reports, once no process stores further ones.
 func (l *loop) catchUp(ctx context.Context) error {
 	holds, err := l.service.queries.LockDriven(ctx, l.service.term.Load(), l.id)
 	if err != nil {
@@ -183,14 +180,14 @@ func (l *loop) catchUp(ctx context.Context) error {
 	return l.allNews(ctx)
 }
 
-// restoreNode takes up what a state asks for beyond the state itself.
+// restoreNode restores what a state requires besides the state itself.
 func (l *loop) restoreNode(i int, state dag.State) {
 	switch state {
 	case dag.Ready:
 		l.ask(i)
 	case dag.Retrying:
 		l.timers.add(i, *l.nodes[i].retryAt)
-		if l.nodes[i].overBudget() { // the budget may be another by now
+		if l.nodes[i].overBudget() { // the budget may have changed since
 			l.timers.add(i, l.service.now())
 		}
 	case dag.Failed:
@@ -207,8 +204,8 @@ func (l *loop) restoreNode(i int, state dag.State) {
 	}
 }
 
-// loadAttempts finds which queued attempts have begun while nobody drove, and
-// what the live ones hold.
+// loadAttempts finds which queued attempts have begun while no loop drove, and the capacity
+// that the live attempts use.
 func (l *loop) loadAttempts(ctx context.Context) error {
 	held, err := l.service.queries.ReservationsOf(ctx, l.id)
 	if err != nil {
@@ -243,7 +240,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 	return nil
 }
 
-// loadNews applies what others have stored for this loop.
+// loadNews applies what other processes have stored for this loop.
 func (l *loop) loadNews(ctx context.Context) error {
 	if l.progress.Count(dag.Queued) > 0 {
 		begun, err := l.service.queries.StartedAttempts(ctx, l.id)
@@ -257,8 +254,8 @@ func (l *loop) loadNews(ctx context.Context) error {
 	return l.allNews(ctx)
 }
 
-// releaseLease gives the lease up when nothing is left to do: it reports false when a
-// report arrived meanwhile, and the loop has to go on.
+// releaseLease releases the lease when nothing is left to do. It reports false when a report
+// arrived meanwhile, and the loop has to continue.
 func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 	if !l.service.live.removeIdle(l) {
 		return false, nil
@@ -299,7 +296,7 @@ func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 	return false, l.catchUp(ctx)
 }
 
-// wakeAt is when a resting execution wants to be looked at without any event.
+// wakeAt is when an idle execution has to be checked without an event.
 func (l *loop) wakeAt() *time.Time {
 	var at *time.Time
 	if due, ok := l.timers.next(); ok {
@@ -318,6 +315,6 @@ func (l *loop) wakeAt() *time.Time {
 	return at
 }
 
-// readyRecheck is how long nodes wait for capacity before their execution asks
-// again, should the offer have been lost with another process.
+// readyRecheck is how long nodes wait for capacity before their execution repeats the
+// request, in case the offer was lost with another process.
 const readyRecheck = 15 * time.Second

@@ -12,7 +12,7 @@ import (
 // outcome is how an attempt ended.
 type outcome string
 
-// The outcomes; lost is the engine's own, the others come from runners.
+// The outcomes; the engine itself sets lost, runners report the others.
 const (
 	succeeded    outcome = "SUCCEEDED"
 	failed       outcome = "FAILED"
@@ -25,12 +25,12 @@ const (
 	lost         outcome = "LOST"
 )
 
-// outside reports whether o is not the task's own doing.
+// outside reports whether the cause of o is not the task itself.
 func (o outcome) outside() bool {
 	return o == cancelled || o == interrupted || o == lost || o == preempted
 }
 
-// ending is the end of an attempt, as it is kept until a loop applies it.
+// ending is the end of an attempt, as it is stored until a loop applies it.
 type ending struct {
 	Outcome      outcome    `json:"outcome"`
 	Class        string     `json:"class,omitempty"` // one of package launcher's, or ""
@@ -54,7 +54,7 @@ type output struct {
 	Metadata  string `json:"metadata,omitempty"` // JSON object that the task set
 }
 
-// endingOf reads a runner's report. Times that make no sense become now.
+// endingOf parses a runner's report. Implausible times become now.
 func endingOf(f *flowforgev1.Finished, now time.Time) ending {
 	e := ending{
 		Outcome:      outcomeOf(f.GetOutcome()),
@@ -111,7 +111,7 @@ func outcomeOf(o flowforgev1.Outcome) outcome {
 	return failed
 }
 
-// failure says why an attempt did not succeed. It is nil when it did.
+// failure describes why an attempt did not succeed. It is nil when it did.
 func (e ending) failure(node string, attempt int) *Failure {
 	f := &Failure{Message: e.Message, Node: node, Attempt: attempt, ExitCode: e.ExitCode, Class: classify(e)}
 	fallback := ""
@@ -134,9 +134,9 @@ func (e ending) failure(node string, attempt int) *Failure {
 	case outputFailed:
 		f.Code, fallback = "output", "The outputs of the task are missing or unreadable."
 	case preempted:
-		f.Code, fallback = "preempted", "The task made room for others."
+		f.Code, fallback = "preempted", "The task was preempted."
 	case lost:
-		f.Code, fallback = "lost", "The task gave no sign of life any more."
+		f.Code, fallback = "lost", "The task's runner stopped sending heartbeats."
 	}
 	if e.Class != "" && e.Class != string(launcher.ClassError) {
 		f.Code, fallback = e.Class, cmp.Or(classText(launcher.Class(e.Class)), fallback)

@@ -20,9 +20,9 @@ const (
 	QueueMaintenance = "maintenance"
 )
 
-// DriveArgs asks for a drive of one execution. It is unique by execution and
-// epoch: the epoch moves on when a loop takes the execution, so a job that has
-// begun, or whose process died, never stands in the way of the next one.
+// DriveArgs requests a drive of one execution. It is unique by execution and epoch: the
+// epoch changes when a loop acquires the execution, so a job that has begun, or whose
+// process died, never blocks the next one.
 type DriveArgs struct {
 	ExecutionID uuid.UUID `json:"execution_id" river:"unique"`
 	Epoch       int64     `json:"epoch"        river:"unique"`
@@ -43,8 +43,8 @@ func (DriveArgs) InsertOpts() river.InsertOpts {
 	}
 }
 
-// FinishedArgs tells that an execution has ended; it is enqueued in the
-// transaction that ends it, so nobody misses it.
+// FinishedArgs reports that an execution has ended. It is enqueued in the transaction that
+// ends it, so it cannot be lost.
 type FinishedArgs struct {
 	ExecutionID uuid.UUID `json:"execution_id"`
 }
@@ -57,7 +57,7 @@ func (FinishedArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: QueueNotify, MaxAttempts: 25}
 }
 
-// PartitionArgs asks for the partitions of the coming months.
+// PartitionArgs requests the partitions of the coming months.
 type PartitionArgs struct{}
 
 // Kind names the job.
@@ -68,8 +68,8 @@ func (PartitionArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: QueueMaintenance, MaxAttempts: 5}
 }
 
-// EnsurePartitions creates the partitions of this month and the next ones. For
-// the maintenance job.
+// EnsurePartitions creates the partitions of this month and the next ones. The maintenance
+// job calls it.
 func (s *Service) EnsurePartitions(ctx context.Context) error {
 	_, err := s.queries.EnsurePartitions(ctx, s.now(), partitionMonths)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Service) EnsurePartitions(ctx context.Context) error {
 	return nil
 }
 
-// requestDrive enqueues a drive of id in tx, unless somebody drives it already.
+// requestDrive enqueues a drive of id in tx, unless a loop drives it already.
 func (s *Service) requestDrive(ctx context.Context, tx pgx.Tx, q *db.Queries, id uuid.UUID) error {
 	epoch, err := q.RequestDrive(ctx, id)
 	if db.IsNoRows(err) {
@@ -97,7 +97,7 @@ func (s *Service) enqueueDrive(ctx context.Context, tx pgx.Tx, id uuid.UUID, epo
 	return nil
 }
 
-// wake tells whoever drives id, here or by a job, that it has something to do.
+// wake notifies the driver of id, here or through a job, that it has work.
 func (s *Service) wake(id uuid.UUID) {
 	if s.live.nudge(id) {
 		return
@@ -108,8 +108,8 @@ func (s *Service) wake(id uuid.UUID) {
 	}
 }
 
-// wakeForever enqueues drives for executions that were woken while nobody of
-// this process drove them.
+// wakeForever enqueues drives for executions that were woken while no loop of this process
+// drove them.
 func (s *Service) wakeForever(ctx context.Context) error {
 	for {
 		select {

@@ -13,15 +13,14 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// view is an execution as its rows were, to work out values of its nodes. Whoever
-// uses it holds its lock.
+// view is an execution as its rows were, to compute values of its nodes. Callers hold its
+// lock.
 type view struct {
 	sync.Mutex
 	loop *loop
 }
 
-// views remembers a few executions, so that each of ten thousand items does not read
-// the rows of all.
+// views caches a few executions, so that ten thousand items do not each read all rows.
 type views struct {
 	mu    sync.Mutex
 	known map[uuid.UUID]*view
@@ -29,7 +28,7 @@ type views struct {
 
 const maxViews = 8
 
-// view returns the execution of row as it was when node i had begun, or is now.
+// view returns the execution of row as it was when node i had begun, or its current state.
 func (s *Service) view(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
 	s.views.mu.Lock()
 	v, ok := s.views.known[row.ID]
@@ -58,15 +57,15 @@ func (s *Service) view(ctx context.Context, row db.Execution, version workflow.V
 	return v, nil
 }
 
-// knows reports whether v was made after node i had begun: nothing that its inputs
-// depend on changes any more.
+// knows reports whether v was made after node i had begun: the values that its inputs depend
+// on do not change after that.
 func (v *view) knows(i int) bool {
 	v.Lock()
 	defer v.Unlock()
 	return i < len(v.loop.nodes) && v.loop.progress.State(i) != dag.Pending
 }
 
-// nodeInputs are the values of a node's typed inputs, as far as they are known.
+// nodeInputs returns the known values of a node's typed inputs.
 func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version workflow.Version, i int) (map[string]any, error) {
 	view, err := s.view(ctx, row, version, i)
 	if err != nil {

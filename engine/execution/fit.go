@@ -18,7 +18,7 @@ import (
 // Fit says whether a version can ever run in a project.
 type Fit struct {
 	OK      bool // false: never
-	Now     bool // its first nodes would start at once
+	Now     bool // its first nodes would start immediately
 	Message string
 }
 
@@ -50,13 +50,13 @@ func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
 	return Fit{OK: f.Verdict != fair.NeverFits, Now: f.Verdict == fair.FitsNow, Message: f.Message}, nil
 }
 
-// tooLarge names the operators that can never run in project: within the limits
-// of its levels and on this machine. It sets beyond to the first level whose limit is too
-// small, if any.
+// tooLarge reports the operators that can never run in project: within the limits of its
+// levels and on this machine. It sets beyond to the first level whose limit is too small, if
+// any.
 func (s *Service) tooLarge(v workflow.Version, project uuid.UUID, beyond *uuid.UUID) []apperr.Field {
 	var fields []apperr.Field
 	add := func(f apperr.Field) {
-		if !slices.Contains(fields, f) { // the graph that a document of Argo's begins with may run itself, too
+		if !slices.Contains(fields, f) { // the first graph of an Argo document may run itself, too
 			fields = append(fields, f)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Service) tooLarge(v workflow.Version, project uuid.UUID, beyond *uuid.U
 		}
 		if n := op.Resources.StorageMiB; n > 0 && s.config.DataDir != "" {
 			if free, err := quota.FreeDiskMiB(s.config.DataDir); err == nil && n > free {
-				refuse(op, "resources.storage", "asks for %dMiB of storage, the disk of this machine has %dMiB left.", n, free)
+				refuse(op, "resources.storage", "requests %d MiB of storage; the disk of this machine has %d MiB left.", n, free)
 			}
 		}
 		if (op.Code.Image != "" || len(op.Members) > 0) && !s.config.HostImages {
@@ -104,8 +104,8 @@ func (s *Service) tooLarge(v workflow.Version, project uuid.UUID, beyond *uuid.U
 	return fields
 }
 
-// documentPath is the path of a field of an operator in its document: of one in a foreign
-// format that of its container there.
+// documentPath is the path of a field of an operator in its document; in a foreign format
+// the path of its container there.
 func documentPath(op *workflow.Operator, what string) string {
 	switch first, rest, _ := strings.Cut(what, "."); {
 	case op.CodeAt == "":
@@ -118,8 +118,8 @@ func documentPath(op *workflow.Operator, what string) string {
 	return op.CodeAt + ".resources"
 }
 
-// withoutCommand says that nobody knows here which program an operator runs, and where to
-// write it.
+// withoutCommand explains that the operator's program is unknown on this machine, and where
+// to define it.
 func withoutCommand(op *workflow.Operator) string {
 	where, who := "its code", "no command"
 	if op.Tags != nil {
@@ -134,14 +134,14 @@ func withoutCommand(op *workflow.Operator) string {
 	if len(silent) > 0 {
 		who += " in the container " + strings.Join(silent, ", ")
 	}
-	return fmt.Sprintf("names %s; what an image runs by itself is looked up in a cluster alone. Write command in %s.", who, where)
+	return fmt.Sprintf("has %s. The default command of an image is only known in a cluster. Add command to %s.", who, where)
 }
 
-// BeyondLimitError is the cause of a refused launch that asks for more than a level of the
-// tenancy tree may ever hold.
+// BeyondLimitError is the cause of a refused launch that requests more than the limit of a
+// level of the tenancy tree.
 type BeyondLimitError struct{ Level uuid.UUID }
 
-// Error says so.
+// Error implements error.
 func (e *BeyondLimitError) Error() string {
-	return fmt.Sprintf("more than %s may ever hold", e.Level)
+	return fmt.Sprintf("more than the limit of %s", e.Level)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 )
 
-// flush writes the batch in one transaction and then carries out what waited for
-// it. On an error the loop is of no use any more: memory is ahead of the rows.
+// flush writes the batch in one transaction and then runs the work that waits for the
+// commit. After an error the loop is unusable: memory is ahead of the rows.
 func (l *loop) flush(ctx context.Context) error {
 	crash := l.service.config.Crash
 	crash("flush.begin")
@@ -22,7 +22,7 @@ func (l *loop) flush(ctx context.Context) error {
 	if err := l.metrics.gather(ctx); err != nil {
 		return err
 	}
-	// A flush that has begun ends even when the server is asked to stop.
+	// A flush that has begun finishes even when the server is asked to stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	if err := l.commit(ctx); err != nil {
@@ -39,7 +39,8 @@ func (l *loop) flush(ctx context.Context) error {
 	return nil
 }
 
-// commit claims what the batch asks for and writes it, in one transaction.
+// commit claims the capacity that the batch requests and writes the batch, in one
+// transaction.
 func (l *loop) commit(ctx context.Context) error {
 	var round quotaRound
 	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
@@ -58,7 +59,7 @@ func (l *loop) commit(ctx context.Context) error {
 		}
 		if l.batch.finished {
 			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
-				return fmt.Errorf("enqueue the news of the end: %w", err)
+				return fmt.Errorf("enqueue the finished event: %w", err)
 			}
 		}
 		l.service.config.Crash("flush.written")
@@ -70,12 +71,11 @@ func (l *loop) commit(ctx context.Context) error {
 	return err
 }
 
-// flushTimeout bounds one flush; a database that takes longer loses the loop its
-// lease anyway.
+// flushTimeout limits one flush; a loop whose database takes longer loses its lease anyway.
 const flushTimeout = 30 * time.Second
 
-// writeTransition moves the nodes in one statement, which a loop without its lease
-// fails, and adds the nodes of what has expanded.
+// writeTransition moves the nodes in one statement, which fails for a loop without its
+// lease, and inserts the nodes of expanded ones.
 func (l *loop) writeTransition(ctx context.Context, q *db.Queries) error {
 	added := l.addedRows()
 	result, err := q.FlushExecution(ctx, l.flushParams())
@@ -135,7 +135,7 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 	return params
 }
 
-// shown is the status that readers see.
+// shown is the status for readers.
 func (l *loop) shown() State {
 	if l.commands.paused && !l.status.Ended() {
 		return Paused
@@ -143,7 +143,7 @@ func (l *loop) shown() State {
 	return l.status
 }
 
-// recordSet encodes rows; none is an empty set and not null.
+// recordSet encodes rows; no rows are an empty set and not null.
 func recordSet[T any](rows []T) []byte {
 	if len(rows) == 0 {
 		return []byte("[]")
@@ -151,7 +151,7 @@ func recordSet[T any](rows []T) []byte {
 	return mustJSON(rows)
 }
 
-// nodeRows fills the rows of the batch with what the nodes have come to.
+// nodeRows fills the rows of the batch with the current state of the nodes.
 func (l *loop) nodeRows() []*nodeRow {
 	rows := make([]*nodeRow, 0, len(l.batch.nodes))
 	for i, row := range l.batch.nodes {
@@ -171,8 +171,8 @@ func (l *loop) nodeRows() []*nodeRow {
 	return rows
 }
 
-// addedRows are the nodes that the execution did not have before, as they have become
-// within this batch; its rows of changes hold them no more.
+// addedRows returns the nodes that the execution did not have before, in their state at the
+// end of this batch; the batch's rows of changes no longer contain them.
 func (l *loop) addedRows() []db.InsertChildrenParams {
 	rows := make([]db.InsertChildrenParams, 0, len(l.batch.added))
 	for _, i := range l.batch.added {
@@ -216,5 +216,5 @@ func (l *loop) addedRow(i int, change *nodeRow) db.InsertChildrenParams {
 	return row
 }
 
-// operatorIndex is the place of the operator of node i in its graph.
+// operatorIndex is the index of the operator of node i in its graph.
 func (l *loop) operatorIndex(i int) int { return l.progress.Position(l.home(i)) }

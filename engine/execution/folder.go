@@ -12,10 +12,10 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// SaveFolder records the folder of checkpoints of the calling task's node: the
-// manifest under hash, whose files its project has. size is that of all files, in
-// bytes. It returns NotFound when the manifest or a file is missing,
-// Unauthenticated when the attempt has ended.
+// SaveFolder records the folder of checkpoints of the calling task's node: the manifest
+// under hash, whose files its project has. size is the size of all files in bytes. It
+// returns NotFound when the manifest or a file is missing, and Unauthenticated when the
+// attempt has ended.
 func (s *Service) SaveFolder(ctx context.Context, hash string, size int64) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Service) SaveFolder(ctx context.Context, hash string, size int64) error
 	}
 	raw, err := hex.DecodeString(hash)
 	if err != nil || len(raw) != 32 || size < 0 {
-		return apperr.New(apperr.Invalid, "A folder is named by the SHA-256 of its manifest.")
+		return apperr.New(apperr.Invalid, "Identify the folder by the SHA-256 of its manifest.")
 	}
 	if _, err := s.artifacts.Blob(ctx, scope.ProjectID, hash, artifact.DirectoryMediaType); err != nil {
 		return err
@@ -54,23 +54,24 @@ func (s *Service) savedFolder(ctx context.Context, execution uuid.UUID, node int
 	return hex.EncodeToString(row.Sha256), nil
 }
 
-// checkpointKey names the folder that the attempts of a node leave each other on one machine.
+// checkpointKey is the name of the folder that the attempts of a node share on one machine.
 func checkpointKey(execution uuid.UUID, node int) string {
 	return fmt.Sprintf("%s.%d", execution, node)
 }
 
-// runsAgain reports whether node i goes on from a node of an earlier execution that did
-// not come to its end.
+// runsAgain reports whether node i continues from a node of an earlier execution that did
+// not finish.
 func (l *loop) runsAgain(i int) bool {
 	o := l.nodes[i].origin
 	return o != nil && o.use == useBefore
 }
 
-// checkpointsBefore names the folders that o left, and those that it went on from itself.
+// checkpointsBefore returns the keys of the folders that o left, and of those from which it
+// continued itself.
 func (s *Service) checkpointsBefore(ctx context.Context, o origin) ([]string, error) {
 	rows, err := s.queries.OriginChain(ctx, o.execution, int32(o.index)) //nolint:gosec // an index below maxNodes
 	if err != nil {
-		return nil, fmt.Errorf("load what the node goes on from: %w", err)
+		return nil, fmt.Errorf("load the origin of the node: %w", err)
 	}
 	keys := make([]string, len(rows))
 	for k, r := range rows {

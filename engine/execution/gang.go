@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// meetLimit is how long Meet waits for a change at most.
+	// meetLimit limits how long Rendezvous waits for a change.
 	meetLimit = 25 * time.Second
-	// meetFirst and meetMost are the pauses between two looks at a gang.
+	// meetFirst and meetMost are the pauses between two reads of a gang.
 	meetFirst = 50 * time.Millisecond
 	meetMost  = time.Second
 	// gangAge is how long the rows of gangs are kept.
@@ -23,12 +23,12 @@ const (
 	maxGang = 1024
 )
 
-// Member is how one rank of a gang stands. State is as in TaskService.
+// Member is the status of one rank of a gang. State is as in TaskService.
 type Member struct {
 	Rank     int
 	Address  string // of the rank's pod
 	State    int
-	Message  string // a sentence for people when it has failed
+	Message  string // a sentence for users when it has failed
 	ExitCode int
 	Class    string
 }
@@ -36,9 +36,9 @@ type Member struct {
 // gangReady is the state of a rank that has not ended.
 const gangReady = 1
 
-// Rendezvous notes how a rank of the calling task's gang stands and returns how all do,
-// in the order of their ranks: at once when that differs from seen, else when it
-// changes or wait is over. The number stands for what is returned. It returns
+// Rendezvous records the status of a rank of the calling task's gang and returns the status
+// of all ranks, in their order: immediately when it differs from seen, otherwise when it
+// changes or wait is over. The returned number identifies the returned status. It returns
 // Unauthenticated when the attempt has ended.
 func (s *Service) Rendezvous(ctx context.Context, m Member, seen int64, wait time.Duration) ([]Member, int64, error) {
 	scope, err := scopeOf(ctx)
@@ -46,7 +46,7 @@ func (s *Service) Rendezvous(ctx context.Context, m Member, seen int64, wait tim
 		return nil, 0, err
 	}
 	if m.Rank < 0 || m.Rank >= maxGang || m.State < gangReady || m.State > gangReady+2 {
-		return nil, 0, apperr.New(apperr.Invalid, "A rank of a gang says that it is ready, has succeeded or has failed.")
+		return nil, 0, apperr.New(apperr.Invalid, "The state of a rank must be ready, succeeded or failed.")
 	}
 	if err := s.join(ctx, scope, m); err != nil {
 		return nil, 0, err
@@ -71,8 +71,7 @@ func (s *Service) Rendezvous(ctx context.Context, m Member, seen int64, wait tim
 	}
 }
 
-// join writes how a rank stands. The first to come takes away what gangs of long
-// ago left.
+// join writes the status of a rank. The first rank also deletes the rows of old gangs.
 func (s *Service) join(ctx context.Context, scope auth.TaskScope, m Member) error {
 	if err := s.Alive(ctx); err != nil {
 		return err
@@ -85,21 +84,21 @@ func (s *Service) join(ctx context.Context, scope auth.TaskScope, m Member) erro
 		ChangedAt: now,
 	})
 	if err != nil {
-		return fmt.Errorf("meet the gang: %w", err)
+		return fmt.Errorf("write the status of a rank: %w", err)
 	}
 	if m.Rank == 0 && m.State != gangReady {
 		if _, err := s.queries.ForgetGangs(ctx, now.Add(-gangAge)); err != nil {
-			return fmt.Errorf("forget old gangs: %w", err)
+			return fmt.Errorf("delete old gangs: %w", err)
 		}
 	}
 	return nil
 }
 
-// members returns the gang and a number that differs after every change of it.
+// members returns the gang and a number that changes with every change of it.
 func (s *Service) members(ctx context.Context, scope auth.TaskScope) ([]Member, int64, error) {
 	rows, err := s.queries.GangMembers(ctx, scope.ExecutionID, int32(scope.NodeIndex), int32(scope.Attempt)) //nolint:gosec // signed by us
 	if err != nil {
-		return nil, 0, fmt.Errorf("look at the gang: %w", err)
+		return nil, 0, fmt.Errorf("read the gang: %w", err)
 	}
 	members := make([]Member, len(rows))
 	for i, r := range rows {

@@ -10,20 +10,19 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Codes of a Reason of nodes that wait for a place or were left out.
+// Codes of a Reason of nodes that wait because of a limit or were left out.
 const (
 	ReasonCondition   = "CONDITION"   // its condition is false
-	ReasonParallelism = "PARALLELISM" // enough others are at work
+	ReasonParallelism = "PARALLELISM" // the maximum number of nodes or items is running
 )
 
-// children are the nodes that a node became last.
+// children are the nodes into which a node last expanded.
 type children struct{ first, count int }
 
-// fansOut reports whether node i becomes the items of a fan-out.
+// fansOut reports whether node i expands into the items of a fan-out.
 func (l *loop) fansOut(i int) bool { return l.nodes[i].op.Foreach != nil && l.nodes[i].index < 0 }
 
-// members are the nodes of a graph, whose plan is plan; in is the name of what they
-// stand in.
+// members returns the nodes of a graph with this plan; in is the name of the enclosing node.
 func (l *loop) members(graph string, plan *dag.Plan, in string) []nodeState {
 	g, _ := l.version.Definition.Graph(graph)
 	nodes := make([]nodeState, len(plan.Nodes))
@@ -33,7 +32,7 @@ func (l *loop) members(graph string, plan *dag.Plan, in string) []nodeState {
 	return nodes
 }
 
-// items are the nodes of a fan-out of node i.
+// items returns the nodes of a fan-out of node i.
 func (l *loop) items(i int, values []any) []nodeState {
 	of := &l.nodes[i]
 	nodes := make([]nodeState, len(values))
@@ -43,7 +42,7 @@ func (l *loop) items(i int, values []any) []nodeState {
 	return nodes
 }
 
-// expand makes other nodes of node i, whose try has just begun.
+// expand expands node i, whose attempt has just begun, into other nodes.
 func (l *loop) expand(ctx context.Context, i int, now time.Time) {
 	expansion, nodes, err := l.expansion(ctx, i)
 	if l.cannotRead(err) {
@@ -68,13 +67,13 @@ func (l *loop) expand(ctx context.Context, i int, now time.Time) {
 	n := l.move(i, dag.Running)
 	n.children = children{first, len(nodes)}
 	if err := l.origins.carryOver(ctx, i, first, now); err != nil {
-		l.readFailure = err // whoever drives next tries again
+		l.readFailure = err // the next loop retries it
 		return
 	}
-	l.nodeEvent(i, now, "node.expanded", fmt.Sprintf("It became %d nodes.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
+	l.nodeEvent(i, now, "node.expanded", fmt.Sprintf("Nodes created: %d.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
 }
 
-// expansion works out what node i becomes.
+// expansion computes the nodes into which node i expands.
 func (l *loop) expansion(ctx context.Context, i int) (dag.Expansion, []nodeState, error) {
 	n := &l.nodes[i]
 	if l.fansOut(i) {
@@ -86,7 +85,7 @@ func (l *loop) expansion(ctx context.Context, i int) (dag.Expansion, []nodeState
 		return dag.Expansion{Items: len(values), Item: n.op.ItemTraits(), Limit: f.Parallelism, Partial: f.Partial}, l.items(i, values), nil
 	}
 	if depth, most := l.depth(i), l.version.Definition.Depth(); depth >= most {
-		return dag.Expansion{}, nil, fmt.Errorf("graphs run graphs %d levels deep, which is as deep as the definition allows (max_depth)", most)
+		return dag.Expansion{}, nil, fmt.Errorf("graphs are nested %d levels deep, the maximum of the definition (max_depth)", most)
 	}
 	g, ok := l.version.Definition.Graph(n.op.Graph)
 	if !ok || n.op.Graph == "" {
@@ -109,7 +108,7 @@ func tooManyNodes() error {
 	return fmt.Errorf("the execution would have more than %d nodes", maxNodes)
 }
 
-// depth is in how many graphs node i stands.
+// depth is the number of graphs that enclose node i.
 func (l *loop) depth(i int) int {
 	depth := 0
 	for p := l.progress.Parent(i); p != dag.NoNode; p = l.progress.Parent(p) {
@@ -120,7 +119,7 @@ func (l *loop) depth(i int) int {
 	return depth
 }
 
-// itemsOf are the items over which node i fans out.
+// itemsOf returns the items of the fan-out of node i.
 func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 	f := l.nodes[i].op.Foreach
 	if of, ok := l.beside(i); ok && l.nodes[of].children.count > 0 {
@@ -133,9 +132,9 @@ func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 	list, isList := value.([]any)
 	switch {
 	case !ok || value == nil:
-		return nil, fmt.Errorf("the list to fan out over has no value")
+		return nil, fmt.Errorf("the list of the fan-out has no value")
 	case !isList:
-		return nil, fmt.Errorf("what to fan out over is no list")
+		return nil, fmt.Errorf("the value of the fan-out is not a list")
 	case len(list) > f.Limit:
 		return nil, fmt.Errorf("there are %d items; at most %d are allowed (foreach.limit)", len(list), f.Limit)
 	case len(list) > maxNodes-len(l.nodes):
@@ -144,13 +143,13 @@ func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 	return list, nil
 }
 
-// evaluate works out the condition of node i.
+// evaluate evaluates the condition of node i.
 func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 	n := &l.nodes[i]
 	holds, text, err := l.condition(ctx, i)
 	code, problem := "condition", "The condition could not be evaluated: "
 	if err == nil && holds {
-		code, problem = "settings", "A setting could not be worked out: "
+		code, problem = "settings", "A setting could not be evaluated: "
 		err = l.settleOperator(ctx, i)
 	}
 	switch {
@@ -167,7 +166,7 @@ func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 	}
 }
 
-// condition works out whether node i runs, and says what was evaluated.
+// condition evaluates whether node i runs, and returns the evaluated text.
 func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
 	n := &l.nodes[i]
 	if n.op.Tags != nil {
@@ -181,7 +180,7 @@ func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
 	return holds, n.op.When, err
 }
 
-// hold lets a node wait for a place, and says so.
+// hold makes a node wait because of a limit, and adds an event.
 func (l *loop) hold(a dag.Action) {
 	l.progress.Hold(a.Node, a.InScope)
 	n := &l.nodes[a.Node]
@@ -196,36 +195,36 @@ func (l *loop) parallelismText(a dag.Action) string {
 	parent := l.progress.Parent(a.Node)
 	switch {
 	case !a.InScope:
-		return fmt.Sprintf("The execution runs %d nodes at once.", l.version.Definition.Parallelism)
+		return fmt.Sprintf("The execution has reached its limit of concurrent nodes (%d).", l.version.Definition.Parallelism)
 	case parent != dag.NoNode && l.fansOut(parent) && l.nodes[parent].op.Tags == nil:
-		return fmt.Sprintf("%s runs %d items at once.", l.nodes[parent].name, l.nodes[parent].op.Foreach.Parallelism)
+		return fmt.Sprintf("%s has reached its limit of concurrent items (%d).", l.nodes[parent].name, l.nodes[parent].op.Foreach.Parallelism)
 	}
 	g, _ := l.version.Definition.Graph(l.nodes[a.Node].graph)
-	return fmt.Sprintf("The graph %s runs %d nodes at once.", g.Name, g.Parallelism)
+	return fmt.Sprintf("The graph %s has reached its limit of concurrent nodes (%d).", g.Name, g.Parallelism)
 }
 
-// omitReason says why a node can never run.
+// omitReason explains why a node can never run.
 func (l *loop) omitReason(a dag.Action) *Reason {
-	reason := &Reason{Code: ReasonUpstream, Message: "What it depends on did not succeed."}
+	reason := &Reason{Code: ReasonUpstream, Message: "A dependency did not succeed."}
 	home := l.home(a.Node)
 	if rule := l.progress.Depends(home); rule != "" {
-		reason.Message = fmt.Sprintf("What it depends on did not end as %s wants.", rule)
+		reason.Message = fmt.Sprintf("Its condition %s was not met.", rule)
 	} else if a.Cause >= 0 {
 		reason.Message = l.nodes[a.Cause].name + " did not succeed."
 	}
 	return reason
 }
 
-// halt stops or drains a scope because of a node that failed, or because what is
-// around it was stopped.
+// halt stops or drains a scope because a node failed, or because the enclosing scope was
+// stopped.
 func (l *loop) halt(a dag.Action, now time.Time) {
 	outside := l.progress.ScopeOf(a.Node) != a.Scope
 	if !outside {
 		l.progress.RecordCause(a.Scope, a.Node)
 	}
-	verb := "fails fast"
+	why := "(fail-fast is on)"
 	if a.Kind == dag.DrainScope {
-		verb = "lets nothing more begin"
+		why = "(running nodes finish; no further nodes start)"
 		l.changed = append(l.changed, l.progress.Drain(a.Scope)...)
 	} else {
 		l.changed = append(l.changed, l.progress.Halt(a.Scope, outside)...)
@@ -237,10 +236,10 @@ func (l *loop) halt(a dag.Action, now time.Time) {
 	if a.Scope != dag.Root {
 		kind, about = "node.halted", l.progress.Parent(a.Node)
 	}
-	l.event(eventRow{At: now, Kind: kind, Node: &about, Message: fmt.Sprintf("%s failed and %s.", l.nodes[a.Node].name, verb)})
+	l.event(eventRow{At: now, Kind: kind, Node: &about, Message: fmt.Sprintf("%s failed %s.", l.nodes[a.Node].name, why)})
 }
 
-// beginReady begins what was ready before the execution had a place.
+// beginReady begins the nodes that were ready before the execution was admitted.
 func (l *loop) beginReady(ctx context.Context) {
 	nodes := l.withoutAttempt
 	l.withoutAttempt = nil
@@ -251,7 +250,7 @@ func (l *loop) beginReady(ctx context.Context) {
 	}
 }
 
-// endGroup ends node i, all nodes of which have ended, as state.
+// endGroup ends node i as state; all nodes of its group have ended.
 func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 	i := a.Node
 	n := &l.nodes[i]
@@ -278,7 +277,7 @@ func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 	}
 }
 
-// groupFailed ends node i badly, or lets it try again.
+// groupFailed ends node i as failed, or retries it.
 func (l *loop) groupFailed(i int, now time.Time, failure *Failure) {
 	n := &l.nodes[i]
 	if l.fansOut(i) {
@@ -294,11 +293,11 @@ func (l *loop) groupFailed(i int, now time.Time, failure *Failure) {
 	n.retries++
 	n.failure = failure
 	l.repeat(i, now, l.delay(i), &Reason{
-		Code: ReasonBackoff, Message: fmt.Sprintf("%s Retry %d of %d follows.", failure.Message, n.retries, n.op.Retry.Limit),
+		Code: ReasonBackoff, Message: retryText(n.attempt, n.retries, n.op.Retry.Limit, "") + failure.Message,
 	})
 }
 
-// groupFailure says what failed among what node i became.
+// groupFailure describes the failure of a group by the failures of its nodes.
 func (l *loop) groupFailure(i int) *Failure {
 	n := &l.nodes[i]
 	base, size := n.children.first, n.children.count
@@ -313,7 +312,7 @@ func (l *loop) groupFailure(i int) *Failure {
 			first = &l.nodes[k]
 		}
 	}
-	f := &Failure{Code: "children", Message: "What it became failed.", Node: n.name, Attempt: n.attempt}
+	f := &Failure{Code: "children", Message: "A nested node failed.", Node: n.name, Attempt: n.attempt}
 	f.Errored = l.errs(i)
 	if first == nil || first.failure == nil {
 		return f
@@ -325,8 +324,8 @@ func (l *loop) groupFailure(i int) *Failure {
 	return f
 }
 
-// groupOutputs gathers what node i gives to others: of a fan-out the lists of what
-// its items gave, of a graph its outputs.
+// groupOutputs collects the outputs of node i: of a fan-out the lists of the outputs of its
+// items, of a graph its outputs.
 func (l *loop) groupOutputs(ctx context.Context, i int) (map[string]any, error) {
 	n := &l.nodes[i]
 	if !l.fansOut(i) {
@@ -354,8 +353,8 @@ func (l *loop) groupOutputs(ctx context.Context, i int) (map[string]any, error) 
 	return values, nil
 }
 
-// scopeOutputs gathers the outputs of a graph, or of the workflow, from the nodes of
-// its scope. What did not run has none.
+// scopeOutputs collects the outputs of a graph, or of the workflow, from the nodes of its
+// scope. Nodes that did not run have none.
 func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.Output) (map[string]any, error) {
 	values := map[string]any{}
 	for _, o := range outputs {

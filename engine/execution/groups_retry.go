@@ -7,8 +7,8 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 )
 
-// groupEnding is how node i, a group, ended in the eyes of its retry policy: as the
-// first of the tasks in it that failed, with the words of the group.
+// groupEnding is the end of node i, a group, for its retry policy: the end of the first
+// failed task in it, with the message of the group.
 func (l *loop) groupEnding(i int, now time.Time, failure *Failure) (ending, *Failure) {
 	cause := failure
 	for at, ok := l.firstFailed(i); ok && l.nodes[at].failure != nil; at, ok = l.firstFailed(at) {
@@ -21,7 +21,7 @@ func (l *loop) groupEnding(i int, now time.Time, failure *Failure) (ending, *Fai
 	return e, &Failure{Code: cause.Code, Message: failure.Message, ExitCode: cause.ExitCode, Class: cause.Class}
 }
 
-// firstFailed is the node that failed first among those that node i became.
+// firstFailed is the first failed node of the group of node i.
 func (l *loop) firstFailed(i int) (int, bool) {
 	first, found := 0, false
 	base, size := l.nodes[i].children.first, l.nodes[i].children.count
@@ -34,7 +34,7 @@ func (l *loop) firstFailed(i int) (int, bool) {
 	return first, found
 }
 
-// outcomeOfCode is the outcome of the attempt that left a failure with this code.
+// outcomeOfCode returns the outcome of the attempt that left a failure with this code.
 func outcomeOfCode(code string) outcome {
 	switch code {
 	case "timeout":

@@ -16,25 +16,26 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// breakers tells circuit breakers how attempts came out, and withholds what they stop.
+// breakers reports the outcomes of attempts to circuit breakers, and withholds the nodes
+// that they block.
 type breakers struct {
 	feature
 
-	asking       map[int]struct{} // ready nodes with a breaker that ask for capacity
-	withheld     map[int]struct{} // ready nodes that a breaker keeps back
-	freed        bool             // a breaker has closed, so those withheld ask again
+	asking       map[int]struct{} // ready nodes with a breaker that request capacity
+	withheld     map[int]struct{} // ready nodes that a breaker blocks
+	freed        bool             // a breaker has closed, so the withheld nodes request capacity again
 	fingerprints map[*workflow.Operator][32]byte
 
 	part breakersPart
 }
 
 type breakersPart struct {
-	notes []breakerNote // how attempts of operators with a breaker came out
+	notes []breakerNote // outcomes of attempts of operators with a breaker
 }
 
 func (br *breakers) pending() bool { return len(br.part.notes) > 0 }
 
-// write has nothing to do: guard, which comes before, writes breakers.
+// write does nothing: guard, which runs earlier, writes the breakers.
 func (br *breakers) write(context.Context, *db.Queries) error { return nil }
 
 func (br *breakers) reset() { br.part = breakersPart{} }
@@ -45,12 +46,11 @@ func (br *breakers) committed(ctx context.Context, _ map[int]*nodeRow) {
 	}
 }
 
-// guard tells breakers how attempts came out, and keeps back what they withhold of what
-// asks for capacity or waits for it already. It is part of the transaction that ends and
-// admits attempts: every failure counts once, and of all executions one attempt alone is
-// let through a breaker that is half open. It comes before the quotas are locked and
-// locks all its breakers at once, in one order, so that no two such transactions wait
-// for each other.
+// guard reports the outcomes of attempts to the breakers, and withholds the nodes that they
+// block from requesting or awaiting capacity. It is part of the transaction that ends and
+// admits attempts: every failure counts once, and a half-open breaker admits a single
+// attempt of all executions. It runs before the quotas are locked and locks all its breakers
+// at once, in one order, so that two such transactions never wait for each other.
 func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 	notes, asking := br.part.notes, br.guarded()
 	if len(notes) == 0 && len(asking) == 0 {
@@ -89,8 +89,8 @@ func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 	return br.saveBreakers(ctx, q, b)
 }
 
-// guarded are the nodes with a breaker that ask now, or asked before and wait, in order;
-// none when this transaction admits nothing.
+// guarded returns the nodes with a breaker that request capacity now, or requested it before
+// and wait, in order; none when this transaction admits nothing.
 func (br *breakers) guarded() []int {
 	if br.asking == nil {
 		br.asking = map[int]struct{}{}
@@ -120,7 +120,7 @@ func (br *breakers) guarded() []int {
 	return nodes
 }
 
-// askBreaker asks whether node i may start, and keeps it back if not.
+// askBreaker checks whether node i may start, and withholds it if not.
 func (br *breakers) askBreaker(ctx context.Context, q *db.Queries, b *breakerRows, i int, now time.Time) (bool, error) {
 	key := br.breakerOf(i)
 	state, row := b.now[key], b.rows[key]
@@ -134,7 +134,7 @@ func (br *breakers) askBreaker(ctx context.Context, q *db.Queries, b *breakerRow
 	next, pass, until := state.Ask(now, br.holder(i), gone)
 	if next.State != state.State || next.Trial != state.Trial {
 		b.now[key], b.changed[key] = next, i
-		br.nodeEvent(i, now, "breaker.trial", key.operator+" is let through to see whether it works again.", map[string]any{"breaker": row.ID})
+		br.nodeEvent(i, now, "breaker.trial", key.operator+" runs as a trial of its circuit breaker.", map[string]any{"breaker": row.ID})
 	}
 	if !pass {
 		br.withhold(i, row, until, now)
@@ -142,37 +142,37 @@ func (br *breakers) askBreaker(ctx context.Context, q *db.Queries, b *breakerRow
 	return pass, nil
 }
 
-// trialExpired reports whether whoever was let through will not say how it went: it has
-// ended some other way, or has not begun for as long as the breaker was open.
+// trialExpired reports whether the trial attempt will have no outcome: it has ended in
+// another way, or has not begun for as long as the breaker was open.
 func (br *breakers) trialExpired(ctx context.Context, q *db.Queries, row *db.CircuitBreaker, state protect.Breaker, now time.Time) (bool, error) {
 	id, ok := parseTaskHolder(state.Trial)
 	if !ok || state.State != protect.HalfOpen {
 		return false, nil
 	}
-	if id.execution == br.id { // this transaction may be what ends it
+	if id.execution == br.id { // this transaction may end it
 		of := br.progress.State(id.Node)
 		return of.Ended() || of == dag.Ready && now.Sub(row.ChangedAt) > breakerRule(row).OpenFor, nil
 	}
 	ended, err := q.TrialEnded(ctx, id.execution, int32(id.Node), row.ID, now.Add(-breakerRule(row).OpenFor)) //nolint:gosec // at most maxNodes
 	if err != nil {
-		return false, fmt.Errorf("look at a trial: %w", err)
+		return false, fmt.Errorf("read a trial: %w", err)
 	}
 	return ended, nil
 }
 
-// breakerRule is the rule that a row was changed by last.
+// breakerRule is the rule of the latest change of a row.
 func breakerRule(row *db.CircuitBreaker) protect.BreakerRule {
 	return protect.BreakerRule{Failures: int(row.RuleFailures), Window: seconds(row.RuleWindow), OpenFor: seconds(row.RuleOpenFor)}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// withhold keeps node i, which is READY, from starting until it asks again.
+// withhold keeps node i, which is READY, from starting until its next check.
 func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time) {
-	text := fmt.Sprintf("%s fails time and again, so nothing of it starts until %s.", row.Operator, until.UTC().Format("15:04:05 MST"))
+	text := fmt.Sprintf("%s failed repeatedly; no attempt of it starts until %s.", row.Operator, until.UTC().Format("15:04:05 MST"))
 	again := until
 	if until.IsZero() {
-		text, again = row.Operator+" failed time and again; one attempt was let through, and the others wait for how it goes.", now.Add(trialLook)
+		text, again = row.Operator+" failed repeatedly. One trial attempt is running; the others wait for its outcome.", now.Add(trialLook)
 	}
 	reason := &Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
 	br.service.quota.Withdraw(br.id, []int{i})
@@ -191,7 +191,7 @@ func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time
 	br.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": reason.Code})
 }
 
-// askLater lets node i, which is READY, ask for capacity at a time.
+// askLater makes node i, which is READY, request capacity at a time.
 func (br *breakers) askLater(i int, at time.Time) {
 	if br.withheld == nil {
 		br.withheld = map[int]struct{}{}
@@ -200,7 +200,7 @@ func (br *breakers) askLater(i int, at time.Time) {
 	br.timers.add(i, at)
 }
 
-// askOne lets node i ask again, and reports false when no breaker keeps it back.
+// askOne makes node i request capacity again, and reports false when no breaker blocks it.
 func (br *breakers) askOne(i int) bool {
 	if _, withheld := br.withheld[i]; !withheld || br.progress.State(i) != dag.Ready {
 		return false
@@ -210,7 +210,7 @@ func (br *breakers) askOne(i int) bool {
 	return true
 }
 
-// askWithheld lets those that breakers kept back ask again.
+// askWithheld makes the withheld nodes request capacity again.
 func (br *breakers) askWithheld() {
 	for i := range br.withheld {
 		delete(br.withheld, i)
@@ -220,15 +220,15 @@ func (br *breakers) askWithheld() {
 	}
 }
 
-// releaseWithheld lets what the breakers of this workflow kept back ask again, here and in
-// the other executions: one of them has closed. Those that are not told look by
-// themselves soon.
+// releaseWithheld makes the withheld nodes of this workflow request capacity again, here and
+// in the other executions: one of their breakers has closed. Nodes that are not notified
+// check the breaker themselves soon.
 func (br *breakers) releaseWithheld(ctx context.Context) {
 	br.freed = false
 	br.askWithheld()
 	ids, err := br.service.queries.LiveOfWorkflow(ctx, br.row.WorkflowID)
 	if err != nil {
-		br.service.config.Logger.Warn("wake what a breaker kept back", "execution", br.id, "error", err)
+		br.service.config.Logger.Warn("wake withheld nodes", "execution", br.id, "error", err)
 		return
 	}
 	br.service.wakeAll(slices.DeleteFunc(ids, func(id uuid.UUID) bool { return id == br.id }))

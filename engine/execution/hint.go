@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// driveChannel carries the ids of executions whose rows have news for their loop:
-// stored reports, begins, orders, a cancellation.
+// driveChannel carries the ids of executions whose rows have changes for their loop: stored
+// reports, begins, orders, a cancellation.
 const driveChannel = "flowforge_drive"
 
-// hints are the executions that the process which drives them is to be told of.
+// hints are the executions of which the process that drives them is to be notified.
 type hints struct {
 	mu      sync.Mutex
 	pending map[uuid.UUID]struct{}
@@ -44,16 +44,16 @@ func (h *hints) take() []uuid.UUID {
 	return ids
 }
 
-// tell hands m to the loop of an execution when it is in this process, and makes it
-// look at its rows when it is in another. What m says has to be in the rows already.
+// tell passes m to the loop of an execution when it is in this process, and otherwise makes
+// the loop read its rows. The rows must already contain the content of m.
 func (s *Service) tell(id uuid.UUID, m message) {
 	if !s.live.post(id, m) {
 		s.hints.add(id)
 	}
 }
 
-// tellForever sends hints to the process that drives. Those that come up while it
-// sends share the next notification.
+// tellForever sends hints to the process that drives. Hints that arrive while it sends share
+// the next notification.
 func (s *Service) tellForever(ctx context.Context) error {
 	for {
 		select {
@@ -65,15 +65,15 @@ func (s *Service) tellForever(ctx context.Context) error {
 		if len(ids) == 0 {
 			continue
 		}
-		// The guarantee behind a lost hint is the renewal of leases, which looks too.
+		// Renewals of leases also read the rows, so a lost hint is harmless.
 		if err := s.queries.NotifyDrive(ctx, ids); err != nil && ctx.Err() == nil {
-			s.config.Logger.Debug("tell of news", "error", err)
+			s.config.Logger.Debug("notify of changes", "error", err)
 		}
 	}
 }
 
-// onHint returns what is done with the id of an execution that has news. Hints that
-// arrive together are looked up together.
+// onHint returns a handler for the id of an execution with changes. Hints that arrive
+// together are read together.
 func (s *Service) onHint(ctx context.Context) func(string) {
 	heard := newHints()
 	go func() {
@@ -84,7 +84,7 @@ func (s *Service) onHint(ctx context.Context) func(string) {
 			case <-heard.signal:
 			}
 			if err := s.lookAt(ctx, heard.take()); err != nil && ctx.Err() == nil {
-				s.config.Logger.Debug("look at news", "error", err)
+				s.config.Logger.Debug("read changes", "error", err)
 			}
 		}
 	}()
@@ -99,10 +99,10 @@ func (s *Service) onHint(ctx context.Context) func(string) {
 	}
 }
 
-// lookTimeout bounds one look at the rows of executions with news.
+// lookTimeout limits one read of the rows of changed executions.
 const lookTimeout = 10 * time.Second
 
-// lookAt makes the loops of these executions read what others have stored for them.
+// lookAt makes the loops of these executions read what other processes have stored for them.
 func (s *Service) lookAt(ctx context.Context, ids []uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// addHost adds what an operator needs of the machine where there are no pods.
+// addHost adds the settings that an operator needs on a machine without pods.
 func (l *loop) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
 	config := l.service.config
 	for _, s := range op.Host.Secrets {
@@ -29,8 +29,8 @@ func (l *loop) addHost(ctx context.Context, spec launcher.Attempt, i int, op *wo
 	}
 }
 
-// missingVariables names the variables whose secrets the project does not have. Names with tags
-// are known when their task begins, and fail it then.
+// missingVariables returns the variables whose secrets the project does not have. Names with
+// tags are unknown until their task begins, and fail it then.
 func (s *Service) missingVariables(ctx context.Context, v workflow.Version) []apperr.Field {
 	if s.config.Cluster || !s.config.HostImages {
 		return nil
@@ -42,7 +42,7 @@ func (s *Service) missingVariables(ctx context.Context, v workflow.Version) []ap
 				continue
 			}
 			fields = append(fields, apperr.Field{Path: variable.At, Message: fmt.Sprintf(
-				"Without a cluster the variable %s has the value of FlowForge's secret %q, which this project does not have; create it under Secrets.", variable.Name, variable.Secret)})
+				"Without a cluster the variable %s gets its value from the FlowForge secret %q, which this project does not have. Create it under Secrets.", variable.Name, variable.Secret)})
 		}
 	}
 	return fields

@@ -12,7 +12,7 @@ func (l *loop) ring() {
 	}
 }
 
-// fence tells the loop that its lease is lost; its writes fail anyway.
+// fence notifies the loop that its lease is lost; its writes fail anyway.
 func (l *loop) fence() {
 	select {
 	case l.fenced <- struct{}{}:
@@ -20,8 +20,8 @@ func (l *loop) fence() {
 	}
 }
 
-// deferred reports whether the batch may wait a moment for more: news that
-// attempts have begun moves nothing, and the end of a quick one is near.
+// deferred reports whether the batch may wait a moment for more changes: begins of attempts
+// move no node, and the end of a short attempt follows soon.
 func (l *loop) deferred() bool {
 	if !l.onlyBegun() {
 		l.flushBy = time.Time{}
@@ -36,8 +36,7 @@ func (l *loop) deferred() bool {
 // begunDelay is how long the begin of an attempt may stay unwritten.
 const begunDelay = 5 * time.Millisecond
 
-// idle waits for something to happen. It reports true when the loop has given
-// its lease up.
+// idle waits for an event. It reports true when the loop has released its lease.
 func (l *loop) idle(ctx context.Context) (bool, error) {
 	linger := time.NewTimer(l.patience())
 	defer linger.Stop()
@@ -68,7 +67,7 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 	return released, err
 }
 
-// forceRelease rests although things might still move; whoever drives next goes on.
+// forceRelease releases the lease although nodes may still move; the next loop continues.
 func (l *loop) forceRelease(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -88,8 +87,7 @@ func (l *loop) forceRelease(ctx context.Context) (bool, error) {
 	}
 }
 
-// patience is how long to wait for an event: until the next timer, at most the
-// linger time.
+// patience is how long to wait for an event: until the next timer, at most the linger time.
 func (l *loop) patience() time.Duration {
 	if l.unwritten() {
 		return max(time.Until(l.flushBy), 0)
@@ -102,7 +100,7 @@ func (l *loop) patience() time.Duration {
 	return linger
 }
 
-// close ends the loop: whoever still waits for it learns that nothing was written.
+// close ends the loop: senders that still wait receive that nothing was written.
 func (l *loop) close() {
 	l.launches.starter.close()
 	l.reports.close()

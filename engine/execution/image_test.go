@@ -83,9 +83,9 @@ func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 	var failed *apperr.Error
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, []apperr.Field{
-		{Path: "spec.templates[1].container.command", Message: "Operator plain names no command; what an image runs by itself is looked up in a cluster alone. Write command in the template plain."},
-		{Path: "spec.templates[2].container.command", Message: "Operator given names no command; what an image runs by itself is looked up in a cluster alone. Write command in the template given."},
-		{Path: "spec.templates[4].containerSet.containers", Message: "Operator set names no command in the container a, main; what an image runs by itself is looked up in a cluster alone. Write command in the template set."},
+		{Path: "spec.templates[1].container.command", Message: "Operator plain has no command. The default command of an image is only known in a cluster. Add command to the template plain."},
+		{Path: "spec.templates[2].container.command", Message: "Operator given has no command. The default command of an image is only known in a cluster. Add command to the template given."},
+		{Path: "spec.templates[4].containerSet.containers", Message: "Operator set has no command in the container a, main. The default command of an image is only known in a cluster. Add command to the template set."},
 	}, failed.Fields)
 
 	b = argoSetup(t, func(c *execution.Config) { c.HostImages = false })

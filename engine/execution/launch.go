@@ -20,9 +20,9 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// LaunchRequest asks for an execution. Version "" is the latest. A request with
-// an IdempotencyKey that was used before in the project answers the execution
-// of the first one.
+// LaunchRequest requests an execution. Version "" is the latest. A request with an
+// IdempotencyKey that was used before in the project returns the execution of the first
+// request.
 type LaunchRequest struct {
 	Workflow       string // name or id
 	Version        string
@@ -32,7 +32,7 @@ type LaunchRequest struct {
 	Name           string
 	RelaunchOf     *uuid.UUID
 	Cache          CacheUse
-	TTL            workflow.TTL // how long it is kept after its end; where it says nothing the definition does
+	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
 
 	resume *resumption // nil: everything runs
 }
@@ -42,10 +42,10 @@ const (
 	maxKeyLength  = 200
 )
 
-// Launch validates the inputs, writes the execution with its nodes, and enqueues
-// its drive, in one transaction. created is false when the idempotency key had
-// been used for the same request. It returns Invalid with fields "inputs.<path>", NotFound for
-// an unknown workflow, Conflict for a key of another request or an archived workflow.
+// Launch validates the inputs, writes the execution with its nodes, and enqueues its drive,
+// in one transaction. created is false when the idempotency key was used before for the same
+// request. It returns Invalid with fields "inputs.<path>", NotFound for an unknown workflow,
+// and Conflict for the key of another request or an archived workflow.
 func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, created bool, err error) {
 	subject, version, err := s.launchable(ctx, r)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subj
 	return e, l.id == id, err
 }
 
-// launch is one launch on its way into the tables. id becomes that of the
-// earlier execution when the idempotency key was used before.
+// launch is a launch that is being written. id becomes the id of the earlier execution when
+// the idempotency key was used before.
 type launch struct {
 	id      uuid.UUID
 	request LaunchRequest
@@ -93,11 +93,11 @@ type launch struct {
 	version workflow.Version
 	inputs  json.RawMessage
 	now     time.Time
-	ready   int32 // nodes that begin it
+	ready   int32 // nodes that are READY from the start
 }
 
-// launchable returns the version that r asks for, and the caller in its project:
-// a workflow that is named by its id is launched where it is.
+// launchable returns the requested version, and the caller in its project: a workflow that
+// is identified by its id is launched in its own project.
 func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject, workflow.Version, error) {
 	w, err := s.workflows.Get(ctx, r.Workflow)
 	if err != nil {
@@ -113,13 +113,13 @@ func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject
 	}
 	version, err := s.workflows.Version(ctx, r.Workflow, r.Version)
 	if err == nil && len(version.Plan.Nodes) == 0 {
-		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has templates for other workflows and no entrypoint: it does not run by itself.", w.Name)
+		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has no entrypoint. Its templates can only be referenced by other workflows.", w.Name)
 	}
 	subject.TenantID, subject.ProjectID = version.TenantID, version.ProjectID
 	return subject, version, err
 }
 
-// checkOrigin forgets an earlier execution that the caller cannot see.
+// checkOrigin returns NotFound for an earlier execution that the caller cannot see.
 func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
 	if r.RelaunchOf == nil {
 		return nil
@@ -132,11 +132,11 @@ func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
 	return err
 }
 
-// checkLaunch returns the normalised inputs, or everything that is wrong at once.
+// checkLaunch returns the normalised inputs, or all problems at once.
 func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, project uuid.UUID) (map[string]any, error) {
 	var fields []apperr.Field
 	if r.Priority < 0 || r.Priority > query.MaxPriority {
-		fields = append(fields, apperr.Field{Path: "priority", Message: "The priority has to be from 0 to 100."})
+		fields = append(fields, apperr.Field{Path: "priority", Message: "Enter a priority from 0 to 100."})
 	}
 	if len(r.Name) > maxNameLength {
 		fields = append(fields, apperr.Field{Path: "name", Message: fmt.Sprintf("At most %d characters.", maxNameLength)})
@@ -172,7 +172,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	return inputs, refused
 }
 
-// insert writes everything about l.
+// insert writes all rows of l.
 func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launch) error {
 	fresh, err := s.claimKey(ctx, q, l)
 	if err != nil || !fresh {
@@ -213,20 +213,20 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	return s.enqueueDrive(ctx, tx, l.id, 0)
 }
 
-// holdProject keeps the project in use until the transaction ends, so that nobody
-// archives it between the launch and its commit.
+// holdProject locks the project until the transaction ends, so that it cannot be archived
+// between the launch and its commit.
 func holdProject(ctx context.Context, q *db.Queries, project uuid.UUID) error {
 	_, err := q.LockActiveProject(ctx, project)
 	if db.IsNoRows(err) {
-		return apperr.New(apperr.Conflict, "The project is archived: nothing can be launched in it.")
+		return apperr.New(apperr.Conflict, "The project is archived, so no workflow can be launched in it.")
 	}
 	if err != nil {
-		return fmt.Errorf("hold project %s: %w", project, err)
+		return fmt.Errorf("lock project %s: %w", project, err)
 	}
 	return nil
 }
 
-// entry is the launch in the audit log. The inputs are in the execution.
+// entry is the audit log entry of the launch. The inputs are in the execution.
 func (l *launch) entry() audit.Entry {
 	return audit.Entry{
 		Action: "execution.launch", Kind: "execution", ID: l.id.String(), Name: l.version.Name + " " + l.version.Version,
@@ -235,15 +235,15 @@ func (l *launch) entry() audit.Entry {
 	}
 }
 
-// begins reports whether node i is READY from the start: nothing is to be worked out
-// or counted before.
+// begins reports whether node i is READY from the start: it has no condition, expansion or
+// limit to evaluate first.
 func (l *launch) begins(i int) bool {
 	n := &l.version.Plan.Nodes[i]
 	return l.request.resume == nil && len(n.Dependencies) == 0 && !n.Conditional && !n.Final && l.version.Definition.Parallelism == 0 &&
-		len(l.version.Definition.Operators[i].Locks) == 0 // who needs a lock takes it before anything else
+		len(l.version.Definition.Operators[i].Locks) == 0 // a node with locks takes them first
 }
 
-// nodeRowsOf returns the nodes of a new execution: those that begin it READY.
+// nodeRowsOf returns the nodes of a new execution, the first ones READY.
 func nodeRowsOf(l *launch) []db.InsertNodesParams {
 	rows := make([]db.InsertNodesParams, len(l.version.Plan.Nodes))
 	for i, n := range l.version.Plan.Nodes {
@@ -259,7 +259,7 @@ func nodeRowsOf(l *launch) []db.InsertNodesParams {
 	return rows
 }
 
-// claimKey reports whether this request is the first with its idempotency key.
+// claimKey reports whether this request is the first one with its idempotency key.
 func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool, error) {
 	if l.request.IdempotencyKey == "" {
 		return true, nil
@@ -269,7 +269,7 @@ func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool,
 		ProjectID: l.subject.ProjectID, Key: l.request.IdempotencyKey, ExecutionID: l.id, RequestHash: hash[:], CreatedAt: l.now,
 	})
 	if db.IsNoRows(err) {
-		return false, apperr.New(apperr.Conflict, "Another request with the same idempotency key is being carried out.")
+		return false, apperr.New(apperr.Conflict, "Another request with the same idempotency key is being processed. Try again later.")
 	}
 	if err != nil {
 		return false, fmt.Errorf("claim idempotency key: %w", err)

@@ -9,8 +9,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Follow passes on changes and hints until ctx ends. Every process does, whether or
-// not it drives executions.
+// Follow forwards changes and hints until ctx ends. Every process follows, whether or not it
+// drives executions.
 func (s *Service) Follow(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.wakeForever(ctx) })
@@ -22,9 +22,9 @@ func (s *Service) Follow(ctx context.Context) error {
 	return group.Wait()
 }
 
-// TakeOver makes this process the one that drives, under a term of the scheduler's
-// lease; 0 is a server without one. It fences the loops of all former drivers, frees
-// what they drove, and ends what Drain began. Call it before Lead and any Drive.
+// TakeOver makes this process the driver, under a term of the scheduler's lease; 0 means a
+// server without one. It fences the loops of all former drivers, releases their executions,
+// and reverses Drain. Call it before Lead and any Drive.
 func (s *Service) TakeOver(ctx context.Context, term int64) error {
 	s.term.Store(term)
 	if _, err := s.queries.TakeOverExecutions(ctx); err != nil {
@@ -34,8 +34,8 @@ func (s *Service) TakeOver(ctx context.Context, term int64) error {
 	return nil
 }
 
-// Lead renews the leases of executions and reconciles until ctx ends. The drive jobs
-// run elsewhere (package jobs): stop them first, then Lead.
+// Lead renews the leases of executions and reconciles until ctx ends. The drive jobs run
+// separately (package jobs): stop them first, then Lead.
 func (s *Service) Lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.renewLeases(ctx) })
@@ -47,8 +47,8 @@ func (s *Service) Lead(ctx context.Context) error {
 	return group.Wait()
 }
 
-// holdsTerm returns errFenced when a later term than this process's has begun. It is
-// for what neither an epoch fences nor a repetition leaves as it is.
+// holdsTerm returns errFenced when a later term than this process's has begun. It protects
+// actions that no epoch fences and that must not be repeated.
 func (s *Service) holdsTerm(ctx context.Context, q *db.Queries) error {
 	holds, err := q.HoldsTerm(ctx, s.term.Load())
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// learn adds how long the attempts of an ended execution took to the estimates.
-// complete, when given, is part of the transaction: what learns by a job that may
-// be repeated completes the job there, so that nothing is learnt twice.
+// learn adds the durations of an ended execution's attempts to the estimates. complete, when
+// not nil, is part of the transaction: a job that may be repeated completes itself there, so
+// that nothing is counted twice.
 func (s *Service) learn(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
 	e, err := s.queries.GetExecution(ctx, id)
 	if db.IsNoRows(err) {
@@ -38,15 +38,15 @@ func (s *Service) learn(ctx context.Context, id uuid.UUID, complete func(context
 	return err
 }
 
-// Finished passes on that an execution has ended and learns from it. For the
-// finished job, which complete ends in a transaction of this call; nil ends nothing.
+// Finished reports that an execution has ended, and updates the estimates. The finished job
+// calls it; complete, when not nil, ends that job in a transaction of this call.
 func (s *Service) Finished(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
 	if err := s.config.OnFinished(ctx, id); err != nil {
 		return err
 	}
 	err := s.learn(ctx, id, complete)
 	if apperr.Is(err, apperr.NotFound) {
-		return nil // dropped with its month
+		return nil // its partition was dropped
 	}
 	return err
 }

@@ -26,8 +26,8 @@ func (l *loop) loadNodes(rows []db.LoadNodesRow) error {
 	return nil
 }
 
-// loadChildren expands the node that became what rows begin with, and returns how
-// many of them that is.
+// loadChildren expands the parent of the first rows, and returns how many rows are its
+// children.
 func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
 	first := rows[0]
 	if first.ParentIndex == nil || int(*first.ParentIndex) >= len(l.nodes) {
@@ -55,14 +55,14 @@ func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
 	g, ok := l.version.Definition.Graph(n.op.Graph)
 	plan := l.version.Plans[n.op.Graph]
 	if !ok || n.op.Graph == "" || len(plan.Nodes) != size {
-		return 0, fmt.Errorf("node %d became %d nodes, its graph %q has others", i, size, n.op.Graph)
+		return 0, fmt.Errorf("node %d expanded into %d nodes, but its graph %q has others", i, size, n.op.Graph)
 	}
 	l.progress.Expand(i, dag.Expansion{Plan: plan, Limit: g.Parallelism})
 	l.nodes = append(l.nodes, l.members(g.Name, plan, n.name+"/")...)
 	return size, nil
 }
 
-// loadNode takes up what a row says of node i.
+// loadNode sets node i from its row.
 func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	n := &l.nodes[i]
 	n.attempt, n.retries, n.level = int(r.Attempt), int(r.Retries), int(r.Level)
@@ -75,7 +75,7 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	if r.FirstChild != nil {
 		n.children = children{int(*r.FirstChild), int(r.ChildCount)}
 		if r.ChildCount == 0 && l.progress.Inner(i) == dag.NoNode {
-			l.progress.Expand(i, dag.Expansion{}) // a fan-out over nothing
+			l.progress.Expand(i, dag.Expansion{}) // a fan-out over an empty list
 		}
 	}
 	switch state := dag.State(r.State); {

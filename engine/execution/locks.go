@@ -14,28 +14,28 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// ReasonLock is the code of a node, or of an execution, that waits for a mutex, a
-// semaphore, or a place among the executions of its workflow.
+// ReasonLock is the code of a node, or of an execution, that waits for a mutex, a semaphore,
+// or the concurrency limit of its workflow.
 const ReasonLock = "LOCK"
 
-// lockFresh is how long a waiter counts after it was last seen. A loop looks again
-// every readyRecheck.
+// lockFresh is how long a waiter counts after its last check. A loop checks every
+// readyRecheck.
 const lockFresh = time.Minute
 
-// locks takes and returns mutexes, semaphores and the execution's place in its workflow.
+// locks takes and releases mutexes, semaphores and the execution's permit of its workflow.
 type locks struct {
 	feature
 
 	held    bool                 // the execution holds its own locks
 	waiting []int                // nodes that wait for locks
-	limits  map[string]lockLimit // that ConfigMaps have
-	freed   []uuid.UUID          // executions that wait for what the flush returned
+	limits  map[string]lockLimit // from ConfigMaps
+	freed   []uuid.UUID          // executions that wait for locks which the flush released
 
 	part locksPart
 }
 
 type locksPart struct {
-	wanted []int // nodes that want their locks
+	wanted []int // nodes that want to take their locks
 }
 
 func (k *locks) pending() bool { return len(k.part.wanted) > 0 }
@@ -45,7 +45,7 @@ func (k *locks) reset() { k.part = locksPart{} }
 // want takes the locks of node i with the next flush.
 func (k *locks) want(i int) { k.part.wanted = append(k.part.wanted, i) }
 
-// tellFreed wakes the executions that wait for locks that the last flush returned.
+// tellFreed wakes the executions that wait for locks which the last flush released.
 func (k *locks) tellFreed() {
 	for _, id := range k.freed {
 		k.service.tell(id, message{})
@@ -53,14 +53,14 @@ func (k *locks) tellFreed() {
 	k.freed = nil
 }
 
-// needs reports whether node i has to take locks before anything else. Of a
-// fan-out each item takes them.
+// needs reports whether node i has to take locks before anything else. In a fan-out each
+// item takes them.
 func (k *locks) needs(i int) bool {
 	return len(k.operator(i).Locks) > 0 && !k.nodes[i].locked && !k.fansOut(i)
 }
 
-// take takes the locks of those nodes that wait for them, and of the execution
-// itself when it has not begun. What got its locks asks for capacity in this flush.
+// take takes the locks of the waiting nodes, and of the execution itself when it has not
+// begun. Nodes that get their locks request capacity in this flush.
 func (k *locks) take(ctx context.Context, q *db.Queries) error {
 	if err := k.takeOwn(ctx, q); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (k *locks) take(ctx context.Context, q *db.Queries) error {
 	return nil
 }
 
-// takeOwn takes what the execution as a whole needs.
+// takeOwn takes the locks of the execution as a whole.
 func (k *locks) takeOwn(ctx context.Context, q *db.Queries) error {
 	own := k.version.Definition.ExecutionLocks()
 	if k.status != Pending || k.held || k.commands.paused || len(own) == 0 {
@@ -121,14 +121,14 @@ func (k *locks) mayEnter() bool {
 	return k.held || len(k.version.Definition.ExecutionLocks()) == 0
 }
 
-// takeAll takes all of several locks, in the order of their names, or none: then it
-// says which one is missing, and stands in line for it.
+// takeAll takes all of several locks, in the order of their names, or none: then it returns
+// the reason of the first missing lock, and queues for it.
 func (k *locks) takeAll(ctx context.Context, q *db.Queries, node int, wanted []workflow.Lock, since time.Time) (*Reason, error) {
 	now := k.service.now()
 	index, priority := int32(node), k.row.Priority //nolint:gosec // at most maxNodes
 	for _, lock := range wanted {
 		if err := q.HoldLockName(ctx, k.row.ProjectID.String()+"/"+lock.Name); err != nil {
-			return nil, fmt.Errorf("look at lock %s: %w", lock.Name, err)
+			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)
 		}
 		state, err := q.LockState(ctx, db.LockStateParams{
 			ProjectID: k.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockFresh), ExecutionID: k.id, NodeIndex: index, Priority: priority, Since: since,
@@ -149,7 +149,7 @@ func (k *locks) takeAll(ctx context.Context, q *db.Queries, node int, wanted []w
 			return nil, fmt.Errorf("wait for lock %s: %w", lock.Name, err)
 		}
 		if problem != "" {
-			return &Reason{Code: ReasonLock, Message: fmt.Sprintf("Waits for the semaphore %s, whose permits are not known: %s", lock.Name, problem)}, nil
+			return &Reason{Code: ReasonLock, Message: fmt.Sprintf("Waits for the semaphore %s, whose number of permits is unknown: %s", lock.Name, problem)}, nil
 		}
 		return k.waitReason(ctx, q, lock, permits, int(state.Ahead))
 	}
@@ -159,19 +159,19 @@ func (k *locks) takeAll(ctx context.Context, q *db.Queries, node int, wanted []w
 		}
 	}
 	if err := q.WaitNoMore(ctx, k.id, []int32{index}); err != nil {
-		return nil, fmt.Errorf("leave the line: %w", err)
+		return nil, fmt.Errorf("leave the queue of a lock: %w", err)
 	}
 	return nil, nil //nolint:nilnil // no reason to wait
 }
 
-// waitReason says for what a node waits, and who has it.
+// waitReason describes the lock for which a node waits, and its holder.
 func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Lock, permits, ahead int) (*Reason, error) {
 	text := fmt.Sprintf("Waits for the mutex %s", lock.Name)
 	switch {
 	case lock.OfWorkflow():
-		text = fmt.Sprintf("Waits because the workflow runs %d executions at once", permits)
+		text = fmt.Sprintf("Waits because the workflow has reached its limit of concurrent executions (%d)", permits)
 	case permits > 1:
-		text = fmt.Sprintf("Waits for the semaphore %s, all %d permits of which are taken", lock.Name, permits)
+		text = fmt.Sprintf("Waits for the semaphore %s (%[2]d of %[2]d permits in use)", lock.Name, permits)
 	}
 	holder, err := q.LockHolder(ctx, k.row.ProjectID, lock.Name)
 	switch {
@@ -179,21 +179,21 @@ func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Loc
 	case err != nil:
 		return nil, fmt.Errorf("holder of %s: %w", lock.Name, err)
 	case holder.NodeName != "":
-		text += fmt.Sprintf("; %s of %s (%s) holds it longest", holder.NodeName, holder.WorkflowName, holder.ExecutionID)
+		text += fmt.Sprintf("; %s of %s (%s) has held it longest", holder.NodeName, holder.WorkflowName, holder.ExecutionID)
 	default:
-		text += fmt.Sprintf("; %s (%s) holds it longest", holder.WorkflowName, holder.ExecutionID)
+		text += fmt.Sprintf("; %s (%s) has held it longest", holder.WorkflowName, holder.ExecutionID)
 	}
 	switch {
 	case ahead == 1:
-		text += "; 1 goes before"
+		text += "; 1 waiter is ahead"
 	case ahead > 1:
-		text += fmt.Sprintf("; %d go before", ahead)
+		text += fmt.Sprintf("; %d waiters are ahead", ahead)
 	}
 	return &Reason{Code: ReasonLock, Message: text + "."}, nil
 }
 
-// write gives back what ended nodes held, and those that a breaker keeps back,
-// and at the end everything.
+// write releases the locks of ended nodes, and of nodes that a breaker withholds; at the end
+// of the execution, all locks.
 func (k *locks) write(ctx context.Context, q *db.Queries) (err error) {
 	var nodes []int32
 	for i := range k.batch.nodes {
@@ -229,7 +229,7 @@ func (k *locks) used() bool {
 	return false
 }
 
-// restore takes up which locks are held.
+// restore loads which locks the execution and its nodes have.
 func (k *locks) restore(ctx context.Context) error {
 	if !k.used() {
 		return nil
@@ -248,7 +248,7 @@ func (k *locks) restore(ctx context.Context) error {
 	return nil
 }
 
-// askAgain makes those that wait for locks look again.
+// askAgain makes the nodes that wait for locks check them again.
 func (k *locks) askAgain() {
 	for _, i := range k.waiting {
 		if k.progress.State(i) == dag.Ready {

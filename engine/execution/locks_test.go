@@ -63,7 +63,7 @@ operators:
 	e := b.until(second, "a reason", func(e execution.Execution) bool { return e.Reason != nil })
 	require.Equal(t, execution.Pending, e.Status)
 	require.Equal(t, execution.ReasonLock, e.Reason.Code)
-	require.Contains(t, e.Reason.Message, "runs 1 executions at once")
+	require.Contains(t, e.Reason.Message, "has reached its limit of concurrent executions (1)")
 	touch(t, dir+"/go")
 	require.Equal(t, execution.Succeeded, b.finish(first).Status)
 	require.Equal(t, execution.Succeeded, b.finish(second).Status)

@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// loop drives one execution. One goroutine uses it; others reach it through the
-// registry alone, which guards inbox.
+// loop drives one execution. One goroutine uses it; others reach it only through the
+// registry, which guards inbox.
 type loop struct {
 	service *Service
 	id      uuid.UUID
@@ -28,27 +28,27 @@ type loop struct {
 	status   State
 	failure  *Failure // the first node's that failed
 	failedAt time.Time
-	outputs  map[int]map[string]any // of nodes, as far as they are known here
+	outputs  map[int]map[string]any // of nodes, as far as they are loaded
 	timers   timers
 
 	changed        []int // nodes that dag.Next has not seen
-	withoutAttempt []int // ready nodes of which no attempt runs, which are to begin
-	all            bool  // dag.Next is to look at every node
-	readFailure    error // what could not be read and has to be
-	naming         bool  // a global name is being worked out
-	cancelled      bool  // somebody asked for the end
+	withoutAttempt []int // ready nodes without an attempt that are to begin
+	all            bool  // dag.Next has to check every node
+	readFailure    error // a required read that failed
+	naming         bool  // a global name is being resolved
+	cancelled      bool  // a user requested the end
 	cancelReason   string
-	timedOut       bool                     // it ran longer than its definition allows
-	refused        *Failure                 // why nothing of it can begin
-	configMaps     map[configMapRead]string // what they had for inputs of attempts
-	expected       map[string]Estimate      // how long operators took before
+	timedOut       bool                     // it exceeded the timeout of its definition
+	refused        *Failure                 // why the execution cannot begin
+	configMaps     map[configMapRead]string // values for inputs of attempts
+	expected       map[string]Estimate      // earlier durations of operators
 
 	components
 
 	flushBy time.Time // when a deferred batch has to be written
 	signal  chan struct{}
-	drained <-chan struct{} // closes when every loop of this process has to end
-	fenced  chan struct{}   // gets a value when the lease was found lost
+	drained <-chan struct{} // closed when every loop of this process has to end
+	fenced  chan struct{}   // receives a value when the lease was lost
 	inbox   []message
 }
 
@@ -89,7 +89,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// step takes in what happened, decides, and writes.
+// step reads events, decides, and writes.
 func (l *loop) step(ctx context.Context) error {
 	if l.launches.retryDue() {
 		if err := l.launches.startAgain(ctx); err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// membersDir is what the containers of an attempt that has several share; see SetDir of
-// package launcher/kube/pod.
+// membersDir is the shared folder of the containers of an attempt with several; see SetDir
+// of package launcher/kube/pod.
 const membersDir = "/flowforge-set"
 
-// memberWire and membersWire are what `flowforge members` reads (see package runner).
+// memberWire and membersWire are the input of `flowforge members` (see package runner).
 type memberWire struct {
 	Name    string            `json:"name"`
 	After   []string          `json:"after,omitempty"`
@@ -32,8 +32,8 @@ type membersWire struct {
 	Lead bool         `json:"lead,omitempty"`
 }
 
-// membersCommand is the command of the member that leads: in a cluster it runs the main
-// member, elsewhere all of them.
+// membersCommand is the command of the leading member: in a cluster it runs the main member,
+// elsewhere all members.
 func membersCommand(op *workflow.Operator, cluster bool) []string {
 	wire := membersWire{Main: workflow.MainMember, Lead: true, Run: []memberWire{}}
 	if cluster {
@@ -48,8 +48,8 @@ func membersCommand(op *workflow.Operator, cluster bool) []string {
 	return []string{"flowforge", "members", string(mustJSON(wire))}
 }
 
-// wireMember is a member as its process reads it. In a pod its container has the
-// environment and the folder already.
+// wireMember is a member as its process reads it. In a pod its container already has the
+// environment and the folder.
 func wireMember(m workflow.Member, process bool) memberWire {
 	wire := memberWire{Name: m.Name, After: m.After, Command: slices.Concat(m.Code.Command, m.Code.Args), Image: m.Code.OfImage(), Retries: m.Retries, Pause: m.Pause}
 	if process || m.Name == workflow.MainMember {
@@ -58,12 +58,12 @@ func wireMember(m workflow.Member, process bool) memberWire {
 	return wire
 }
 
-// taskContainer runs the attempt in its pod, and the main member of several; see Container
-// of package launcher/kube/pod.
+// taskContainer runs the attempt in its pod, or the main member of several; see Container of
+// package launcher/kube/pod.
 const taskContainer = "task"
 
-// imageCommands are the containers of an attempt that leave it to their image which
-// program runs, and whether they give it arguments.
+// imageCommands returns the containers of an attempt that run the default command of their
+// image, and whether they add arguments.
 func imageCommands(op *workflow.Operator) map[string]bool {
 	silent := map[string]bool{}
 	note := func(name string, code workflow.Code) {
@@ -83,7 +83,7 @@ func imageCommands(op *workflow.Operator) map[string]bool {
 	return silent
 }
 
-// podMembers are the containers beside that of the main member.
+// podMembers returns the containers besides the container of the main member.
 func podMembers(op *workflow.Operator) []any {
 	var list []any
 	for _, m := range op.Members {
@@ -104,7 +104,7 @@ func podMembers(op *workflow.Operator) []any {
 	return list
 }
 
-// members are members with their tags replaced.
+// members returns the members with their tags replaced.
 func (w *writer) members(list []workflow.Member) []workflow.Member {
 	out := make([]workflow.Member, len(list))
 	for i, m := range list {

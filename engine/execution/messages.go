@@ -2,22 +2,22 @@ package execution
 
 import "context"
 
-// message is something that happened outside: the begin or the end of an
-// attempt, a cancellation, or, empty, a reason to look around.
+// message is an event from outside the loop: the begin or the end of an attempt, a
+// cancellation, or, when empty, a request to check again.
 type message struct {
 	node        int
 	attempt     int
 	begun       *begunRow
-	address     string // where it serves
+	address     string // at which it serves
 	end         *ending
 	cancel      *string
-	reports     bool  // stored reports wait
-	retry       []int // nodes whose start failed, perhaps
+	reports     bool  // reports are stored
+	retry       []int // nodes whose start may have failed
 	unreachable bool  // because the cluster does not answer
 	done        chan<- receipt
 }
 
-// takeMessages applies everything in the inbox.
+// takeMessages applies all messages in the inbox.
 func (l *loop) takeMessages(ctx context.Context) error {
 	for _, m := range l.service.live.take(l) {
 		switch {
@@ -45,7 +45,7 @@ func (l *loop) takeMessages(ctx context.Context) error {
 	return nil
 }
 
-// askAgain lets admission look for offers to this execution.
+// askAgain makes the components check again for locks, results, budgets and capacity.
 func (l *loop) askAgain() {
 	if l.commands.paused {
 		return

@@ -6,34 +6,33 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 )
 
-// Meter is told how often things happen and how long they take. It is called while
-// others wait: it does not block.
+// Meter receives counts and durations. Its callers hold locks: it must not block.
 type Meter interface {
 	ObserveDuration(what string, d time.Duration)
 	Count(what, label string, n int)
 }
 
-// What a Meter is told of. Labels are the state of a node, the code of a reason, the
-// call of the launcher, whose budget it is, what a breaker became.
+// Names of measurements. Their labels are the state of a node, the code of a reason, the
+// call of the launcher, the owner of a budget, and the new state of a breaker.
 const (
-	MeterTransition    = "transition"     // from the decision to its being durable
-	MeterAdmission     = "admission"      // one question to the quotas
-	MeterNodeState     = "node_state"     // a node has come to a state
-	MeterRefusal       = "refusal"        // a request was not admitted at once
-	MeterRetry         = "retry"          // an attempt is tried again
+	MeterTransition    = "transition"     // from the decision to its commit
+	MeterAdmission     = "admission"      // one request to the quotas
+	MeterNodeState     = "node_state"     // a node has reached a state
+	MeterRefusal       = "refusal"        // a request was not admitted immediately
+	MeterRetry         = "retry"          // an attempt is retried
 	MeterRetryDelayed  = "retry_delayed"  // a retry waits because a budget is used up
 	MeterBreaker       = "breaker"        // a breaker opened or closed
-	MeterLauncherError = "launcher_error" // a call failed and is repeated
-	MeterSeriesRefused = "series_refused" // of a workflow's metrics, because its project has as many as it may
+	MeterLauncherError = "launcher_error" // a call failed and is retried
+	MeterSeriesRefused = "series_refused" // of a workflow's metrics, because its project has the maximum number of series
 )
 
-// noMeter tells nobody.
+// noMeter discards all measurements.
 type noMeter struct{}
 
 func (noMeter) ObserveDuration(string, time.Duration) {}
 func (noMeter) Count(string, string, int)             {}
 
-// countNodes tells what became of the nodes of a batch that is written.
+// countNodes counts the state changes of a written batch.
 func (s *Service) countNodes(nodes map[int]*nodeRow) {
 	states := map[dag.State]int{}
 	for _, n := range nodes {
@@ -49,7 +48,7 @@ func (s *Service) countNodes(nodes map[int]*nodeRow) {
 	}
 }
 
-// countRefused tells how many series of metrics were refused.
+// countRefused counts the refused series of metrics.
 func (s *Service) countRefused(n int) {
 	if n > 0 {
 		s.config.Meter.Count(MeterSeriesRefused, "", n)

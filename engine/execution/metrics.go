@@ -17,19 +17,19 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// metrics tells the metrics of the definition. What it tells in a batch is worked out
-// before the transaction, which then writes it (series.go).
+// metrics emits the metrics of the definition. The values of a batch are computed before the
+// transaction, which then writes them (series.go).
 type metrics struct {
 	feature
 	noPart
 
-	begunTold bool       // the metrics in real time of the execution itself have begun
-	emissions []emission // of the flush under way, in the order in which things ended
-	refused   int        // series of the flush under way, because the project has as many as it may
+	begunTold bool       // the realtime metrics of the execution itself have begun
+	emissions []emission // of the current flush, in the order in which nodes ended
+	refused   int        // series of the current flush that exceed the project's maximum
 
 	firstBegins map[int]time.Time // of nodes
-	reopened    map[int]struct{}  // nodes that somebody let run again, until they have begun
-	restored    bool              // firstBegins has what began before this loop
+	reopened    map[int]struct{}  // nodes that a user let run again, until they have begun
+	restored    bool              // firstBegins includes the begins before this loop
 }
 
 func (me *metrics) committed(context.Context, map[int]*nodeRow) {
@@ -37,7 +37,7 @@ func (me *metrics) committed(context.Context, map[int]*nodeRow) {
 	me.refused = 0
 }
 
-// emission is what one metric tells of a node, or of the execution itself.
+// emission is the value of one metric of a node, or of the execution itself.
 type emission struct {
 	metric *workflow.Metric
 	node   int // or fair.ExecutionItself
@@ -47,12 +47,12 @@ type emission struct {
 	labels json.RawMessage
 	key    string // of the series
 	value  float64
-	since  *time.Time // when its node began that is told while it runs; nil: it has ended
+	since  *time.Time // when its running node began, for a realtime metric; nil: the node has ended
 }
 
-// gather works out what the batch tells: a metric in real time of what begins
-// with it, every metric of what ends with it for good. A metric that cannot be told is
-// an event and changes nothing else; only what cannot be read just now is an error.
+// gather computes the emissions of the batch: realtime metrics of nodes that begin with it,
+// all metrics of nodes that end with it for good. A metric that fails adds an event and
+// changes nothing else; only a temporary read failure is an error.
 func (me *metrics) gather(ctx context.Context) error {
 	me.emissions = nil
 	me.noteBegins()
@@ -91,9 +91,9 @@ func (me *metrics) gather(ctx context.Context) error {
 	return nil
 }
 
-// nodesWithMetrics are the nodes of the batch that may have something to tell, in the order
-// in which they ended. A fan-out tells nothing itself: its items do. Nor does what was
-// left out, never began, or was taken over from an execution that told it already.
+// nodesWithMetrics returns the nodes of the batch that may emit metrics, in the order in
+// which they ended. A fan-out emits none itself: its items do. Nodes that were left out,
+// never began, or were reused from an execution that emitted them already emit none.
 func (me *metrics) nodesWithMetrics() []int {
 	var list []int
 	for i, row := range me.batch.nodes {
@@ -122,7 +122,7 @@ func (me *metrics) nodesWithMetrics() []int {
 	return list
 }
 
-// ownInputs are the inputs of what node i runs.
+// ownInputs returns the inputs of the template that node i runs.
 func (me *metrics) ownInputs(ctx context.Context, i int) map[string]any {
 	if n := &me.nodes[i]; n.op.Graph != "" && n.inputs != nil {
 		return n.inputs
@@ -130,8 +130,8 @@ func (me *metrics) ownInputs(ctx context.Context, i int) map[string]any {
 	return me.inputValues(ctx, i)
 }
 
-// noteBegins remembers when nodes with metrics began first: a node that is tried again has
-// run since then, one that somebody lets run again since that.
+// noteBegins records when nodes with metrics first began: a retried node has run since its
+// first attempt, a node that a user let run again since that.
 func (me *metrics) noteBegins() {
 	if me.firstBegins == nil {
 		me.firstBegins, me.reopened = map[int]time.Time{}, map[int]struct{}{}
@@ -153,8 +153,8 @@ func (me *metrics) noteBegins() {
 	}
 }
 
-// firstBegin is when node i, which has begun, began first. What began while another
-// process drove is read once.
+// firstBegin returns when node i, which has begun, first began. Begins that another process
+// handled are read once.
 func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 	if at, ok := me.firstBegins[i]; ok {
 		return at, nil
@@ -162,7 +162,7 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 	if !me.restored {
 		rows, err := me.service.queries.FirstBegins(ctx, me.id)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("look when nodes began: %w", err)
+			return time.Time{}, fmt.Errorf("read when nodes began: %w", err)
 		}
 		for _, r := range rows {
 			node := int(r.NodeIndex)
@@ -178,8 +178,8 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 	return *me.nodes[i].startedAt, nil
 }
 
-// atEnd is the place of the metrics of node i, which has ended: beside what its texts
-// see anyway, how it ended. It began then, or never, when that is the zero time.
+// atEnd is the scope of the metrics of node i, which has ended: besides the tags of its
+// other texts, how it ended. The zero time means that it never began.
 func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
 	n := &me.nodes[i]
 	p := me.within(ctx, i, me.ownInputs(ctx, i))
@@ -205,7 +205,7 @@ func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope 
 	return p
 }
 
-// atRunEnd is the place of the metrics of the execution, which ends with the batch.
+// atRunEnd is the scope of the metrics of the execution, which ends with the batch.
 func (me *metrics) atRunEnd(ctx context.Context) *tagScope {
 	p := me.inScope(ctx, dag.Root)
 	phase := "Failed"
@@ -227,8 +227,8 @@ func secondsText(d time.Duration) string {
 	return strconv.FormatFloat(max(d, 0).Seconds(), 'f', 6, 64)
 }
 
-// emit works out what metrics say of a node at p. Since says when it began that runs on;
-// then only metrics in real time say something.
+// emit evaluates the metrics of a node at p. since is the begin of a node that still runs;
+// then only realtime metrics are evaluated.
 func (me *metrics) emit(p *tagScope, metrics []workflow.Metric, node int, at time.Time, since *time.Time) error {
 	for k := range metrics {
 		m := &metrics[k]
@@ -238,7 +238,7 @@ func (me *metrics) emit(p *tagScope, metrics []workflow.Metric, node int, at tim
 		e, holds, err := p.emission(m, since != nil)
 		switch {
 		case unread(err) || p.broken != nil:
-			return fmt.Errorf("tell the metric %s: %w", m.Name, err)
+			return fmt.Errorf("report the metric %s: %w", m.Name, err)
 		case err != nil:
 			me.failed(m, node, at, sentence(err))
 		case holds:
@@ -249,7 +249,7 @@ func (me *metrics) emit(p *tagScope, metrics []workflow.Metric, node int, at tim
 	return nil
 }
 
-// emission is what m says at p; false when its condition does not hold.
+// emission evaluates m at p; false when its condition is false.
 func (p *tagScope) emission(m *workflow.Metric, begins bool) (e emission, holds bool, err error) {
 	e.metric = m
 	if m.When != "" {
@@ -291,8 +291,8 @@ func (p *tagScope) emission(m *workflow.Metric, begins bool) (e emission, holds 
 	return e, true, nil
 }
 
-// checked replaces the tags of a text, all of which have to be known, and refuses what
-// problem says something of. A byte that is no text becomes a question mark.
+// checked replaces the tags of a text, all of which must be known, and returns an error when
+// problem does. Invalid UTF-8 becomes question marks.
 func (p *tagScope) checked(text string, problem func(string) string) (string, error) {
 	text, err := p.text(text, true)
 	if err != nil {
@@ -304,9 +304,9 @@ func (p *tagScope) checked(text string, problem func(string) string) (string, er
 	return clean(text, len(text)), nil
 }
 
-// failed says that a metric was not told, and why. It changes nothing else.
+// failed adds an event that a metric was not emitted, and why. It changes nothing else.
 func (me *metrics) failed(m *workflow.Metric, node int, at time.Time, why string) {
-	text := fmt.Sprintf("The metric %s (%s) was not told: %s", m.Name, m.At, why)
+	text := fmt.Sprintf("The metric %s (%s) was not reported: %s", m.Name, m.At, why)
 	data := map[string]any{"metric": m.Name, "at": m.At}
 	if node == fair.ExecutionItself {
 		me.event(eventRow{At: at, Kind: "metric.failed", Message: clean(text, maxMessage), Data: mustJSON(data)})

@@ -68,7 +68,7 @@ spec:
 	if attempts[1].StartedAt.Before(first) {
 		first = *attempts[1].StartedAt
 	}
-	require.Equal(t, first.UTC(), since["argo_workflows_work"].UTC(), "a node that is tried again runs since its first attempt")
+	require.Equal(t, first.UTC(), since["argo_workflows_work"].UTC(), "a retried node has run since its first attempt")
 	require.NotContains(t, b.seriesWith(""), "once{}", "it has not ended")
 	touch(t, folder+"/go")
 	e = b.finish(id)
@@ -86,7 +86,7 @@ spec:
 	require.Equal(t, want, b.seriesWith(""))
 }
 
-// TestMetricDurations: a node that is tried again has run since its first try, also when
+// TestMetricDurations: a retried node has run since its first attempt, also when
 // that is a template of steps; one that somebody lets run again since that.
 func TestMetricDurations(t *testing.T) {
 	t.Parallel()
@@ -324,7 +324,7 @@ func TestMetricsThatDiffer(t *testing.T) {
 		return ""
 	}
 	require.Empty(t, problem("a", `{name: x, help: first, counter: {value: "1"}}`))
-	require.Contains(t, problem("b", `{name: x, help: h, gauge: {value: "1"}}`), "The project has a counter of that name, and this is a gauge")
+	require.Contains(t, problem("b", `{name: x, help: h, gauge: {value: "1"}}`), "The project has a counter with this name, and this metric is a gauge")
 	require.Contains(t, problem("c", `{name: x, help: h, labels: [{key: k, value: v}], gauge: {value: "1"}}`), "The project has a counter of that name")
 	require.Empty(t, problem("d", `{name: x, help: second, labels: [{key: k, value: v}], counter: {value: "1"}}`))
 	require.Empty(t, problem("e", `{name: "y", help: h, histogram: {buckets: [1], value: "1"}}`))

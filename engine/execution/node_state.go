@@ -8,30 +8,30 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// nodeState is what the loop knows of a node beside its state.
+// nodeState is the loop's knowledge about a node besides its state.
 type nodeState struct {
 	op         *workflow.Operator
-	graph      string // in which op stands
+	graph      string // that contains op
 	name       string
 	level      int
-	index      int            // of the item that it is, or -1
+	index      int            // of the item that it represents, or -1
 	item       any            // of a fan-out
-	inputs     map[string]any // of the graph that it became
+	inputs     map[string]any // of the graph that it expanded into
 	children   children
 	attempt    int
 	retries    int
 	stopSent   bool
-	cancelled  *Reason         // it was cancelled alone
-	memory     int             // MiB of each pod that its next attempt asks for at least, after one that ran out of it
-	locked     bool            // it holds its locks
-	onHold     bool            // somebody keeps it from beginning
-	endCommand *db.NodeCommand // says how it ends once its attempt has
+	cancelled  *Reason         // it was cancelled individually
+	memory     int             // minimum MiB of each pod of its next attempt, after one that ran out of memory
+	locked     bool            // it has its locks
+	onHold     bool            // a user keeps it from beginning
+	endCommand *db.NodeCommand // determines its end once its attempt has ended
 	reserved   fair.Amount
-	machine    string // with the GPUs devices, when it has any
+	machine    string // whose GPUs are devices, if it has any
 	devices    []int
-	preempted  *Reason // who needed the room, once its attempt was asked to make it
-	address    string  // where its attempt serves others, once that is known
-	recalled   *Reason // what became of what it reads, once its attempt was stopped because of that
+	preempted  *Reason // the preemptor, once its attempt was asked to end
+	address    string  // at which its attempt serves others, once known
+	recalled   *Reason // why its source ended, once its attempt was stopped because of that
 	reason     *Reason
 	failure    *Failure
 	readyAt    *time.Time
@@ -40,6 +40,6 @@ type nodeState struct {
 	retryAt    *time.Time
 
 	cacheState cacheState
-	origin     *origin             // nil: it goes on from nothing
-	changed    map[string]struct{} // in a resumed execution, inputs of the graph that it became that have another value
+	origin     *origin             // nil: it continues no earlier node
+	changed    map[string]struct{} // in a resumed execution, changed inputs of the graph that it expanded into
 }

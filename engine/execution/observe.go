@@ -45,7 +45,7 @@ type waitRow struct {
 	Reason *Reason `json:"reason"`
 }
 
-// observed sorts observations by what is done with them.
+// observed groups observations by their handling.
 type observed struct {
 	locations []locationRow
 	events    []eventOfPod
@@ -54,19 +54,19 @@ type observed struct {
 	serves    []servesRow
 }
 
-// observedEnd is the end of an attempt that a launcher saw, and when it is applied
-// unless the attempt's own report comes first.
+// observedEnd is the end of an attempt that a launcher observed, and the time at which it is
+// applied unless the attempt's own report arrives first.
 type observedEnd struct {
 	id  attemptID
 	end ending
 	due time.Time
 }
 
-// Observe takes what a launcher saw of attempts, in any process and any number of
-// times: where they run, why they have not begun, what happened to their pods, and
-// that they are over. An end waits a moment for the report of the attempt's runner,
-// which wins. When Observe returns an error nothing is lost by telling all again.
-// For the process that composes the service, like Drive.
+// Observe takes a launcher's observations of attempts, in any process and any number of
+// times: where they run, why they have not begun, the events of their pods, and their ends.
+// An end waits a moment for the report of the attempt's runner, which takes precedence. When
+// Observe returns an error, repeating all observations is safe. The process that composes
+// the service calls it, like Drive.
 func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) error {
 	o := s.sortOut(seen)
 	var errs []error
@@ -98,7 +98,7 @@ func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) erro
 	return nil
 }
 
-// sortOut reads observations; those of tasks that are none of ours are passed over.
+// sortOut groups observations; it ignores unknown tasks.
 func (s *Service) sortOut(seen []launcher.Observation) observed {
 	o := observed{waits: map[uuid.UUID][]waitRow{}}
 	for _, see := range seen {
@@ -124,7 +124,7 @@ func (s *Service) sortOut(seen []launcher.Observation) observed {
 	return o
 }
 
-// eventsOf are the rows of an attempt's events, one for each event.
+// eventsOf returns the rows of an attempt's events, one for each event.
 func eventsOf(id attemptID, events []launcher.Event) []eventOfPod {
 	latest := map[string]eventOfPod{}
 	for _, e := range events {
@@ -144,9 +144,9 @@ func eventsOf(id attemptID, events []launcher.Event) []eventOfPod {
 	return rows
 }
 
-// observedEnd decides how long the report of the attempt's runner is waited for: not
-// at all where none can have been sent, because no command of it ever ran or its
-// machine is silent.
+// observedEnd decides how long to wait for the report of the attempt's runner: not at all
+// when it cannot have sent one, because none of its commands ran or its machine does not
+// respond.
 func (s *Service) observedEnd(id attemptID, e launcher.End) observedEnd {
 	now := s.now()
 	end := ending{
@@ -167,8 +167,8 @@ func (s *Service) observedEnd(id attemptID, e launcher.End) observedEnd {
 	return o
 }
 
-// applyObserved ends an attempt as it was seen to end. Of one that has ended already
-// it keeps what kind of end that was, where nobody has said so.
+// applyObserved ends an attempt as observed. For an attempt that has already ended it stores
+// the class of the end, if none is stored.
 func (s *Service) applyObserved(ctx context.Context, o observedEnd) error {
 	id := o.id
 	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
@@ -191,8 +191,8 @@ func (s *Service) applyObserved(ctx context.Context, o observedEnd) error {
 	return nil
 }
 
-// setWaiting writes why attempts of an execution have not begun; a nil reason takes
-// one with one of codes away.
+// setWaiting writes why attempts of an execution have not begun; a nil reason removes one
+// with one of codes.
 func (s *Service) setWaiting(ctx context.Context, execution uuid.UUID, codes []string, rows []waitRow) error {
 	latest := map[int]waitRow{}
 	for _, r := range rows {
@@ -214,7 +214,7 @@ func (s *Service) setWaiting(ctx context.Context, execution uuid.UUID, codes []s
 	return nil
 }
 
-// parseTaskID reads "<execution>.<node index>.<attempt>".
+// parseTaskID parses "<execution>.<node index>.<attempt>".
 func parseTaskID(text string) (attemptID, bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
@@ -240,7 +240,7 @@ func newObservedEnds() *observedEnds {
 	return &observedEnds{pending: map[attemptID]observedEnd{}, signal: make(chan struct{}, 1)}
 }
 
-// put keeps an end; the first of an attempt stays.
+// put adds an end; the first one of an attempt is kept.
 func (p *observedEnds) put(e observedEnd) {
 	p.mu.Lock()
 	if _, ok := p.pending[e.id]; !ok {
@@ -253,7 +253,8 @@ func (p *observedEnds) put(e observedEnd) {
 	}
 }
 
-// due takes the ends whose time has come, and returns when the next one's does.
+// due removes and returns the ends whose time has come, and returns the time of the next
+// one.
 func (p *observedEnds) due(now time.Time) (list []observedEnd, next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,7 +270,7 @@ func (p *observedEnds) due(now time.Time) (list []observedEnd, next time.Time) {
 	return list, next
 }
 
-// endObserved applies ends once their reports had time to come, until ctx ends.
+// endObserved applies ends after the grace period for their reports, until ctx ends.
 func (s *Service) endObserved(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -283,7 +284,7 @@ func (s *Service) endObserved(ctx context.Context) error {
 		list, _ := s.ends.due(s.now())
 		for _, e := range list {
 			if err := s.applyObserved(ctx, e); err != nil && ctx.Err() == nil {
-				s.config.Logger.Warn("end an attempt as it was seen", "execution", e.id.execution, "node", e.id.Node, "error", err)
+				s.config.Logger.Warn("apply the observed end of an attempt", "execution", e.id.execution, "node", e.id.Node, "error", err)
 				e.due = s.now().Add(observedRetry)
 				s.ends.put(e)
 			}

@@ -140,7 +140,7 @@ func TestClassAfterReport(t *testing.T) {
 	require.Equal(t, 2, b.node(id, "train").Attempt, "the second attempt goes on")
 }
 
-// TestMemoryGrows: 16 GiB did not suffice, so 24 are asked for, which is the limit.
+// TestMemoryGrows: 16 GiB did not suffice, so the retry requests 24 GiB, the limit.
 func TestMemoryGrows(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
@@ -166,7 +166,7 @@ func TestMemoryGrows(t *testing.T) {
 		}
 	}
 	require.Len(t, told, 2)
-	require.Contains(t, told[0], "with 24 GiB after out of memory at 16 GiB")
+	require.Contains(t, told[0], "with 24 GiB of memory after 16 GiB were too little")
 }
 
 func TestClusterRefuses(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// openLogKept is how long a runner may send lines of an attempt that has ended: one that
-// was away may come back.
+// openLogKept is how long a runner may send lines of an attempt that has ended: a runner
+// that was offline may come back.
 const openLogKept = 7 * 24 * time.Hour
 
-// scopeKeys are the keys of attempts as queries read them.
+// scopeKeys returns the keys of attempts as queries read them.
 func scopeKeys(scopes []auth.TaskScope) json.RawMessage {
 	type key struct {
 		Execution uuid.UUID `json:"execution_id"`
@@ -29,8 +29,8 @@ func scopeKeys(scopes []auth.TaskScope) json.RawMessage {
 	return mustJSON(keys)
 }
 
-// Reporting says of each scope, which the caller has verified, whether its attempt may
-// send telemetry: it has not ended, or its log is still coming. For the engine.
+// Reporting reports for each scope, which the caller has verified, whether its attempt may
+// send telemetry: it has not ended, or its log is still arriving. It is for the engine.
 func (s *Service) Reporting(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *Service) Reporting(ctx context.Context, scopes []auth.TaskScope) ([]boo
 func (s *Service) reporting(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
 	rows, err := s.queries.ReportingAttempts(ctx, scopeKeys(scopes))
 	if err != nil {
-		return nil, fmt.Errorf("look for attempts: %w", err)
+		return nil, fmt.Errorf("find attempts: %w", err)
 	}
 	found := make(map[attemptID]bool, len(rows))
 	for _, r := range rows {
@@ -54,8 +54,8 @@ func (s *Service) reporting(ctx context.Context, scopes []auth.TaskScope) ([]boo
 	return out, nil
 }
 
-// noteLogs remembers which reports announce a log that follows, before their attempts
-// end, and which complete one.
+// noteLogs records which reports announce a log that follows, before their attempts end, and
+// which complete one.
 func (s *Service) noteLogs(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
 	var opened, closed []auth.TaskScope
 	for i, r := range reports {
@@ -69,7 +69,7 @@ func (s *Service) noteLogs(ctx context.Context, reports []*flowforgev1.AttemptRe
 	}
 	if len(opened) > 0 {
 		if err := s.queries.OpenLogs(ctx, now, scopeKeys(opened), now.Add(-openLogKept)); err != nil {
-			return fmt.Errorf("note open logs: %w", err)
+			return fmt.Errorf("record open logs: %w", err)
 		}
 	}
 	if len(closed) == 0 {

@@ -11,11 +11,11 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// ReasonCancelled is the code of a node that was cancelled alone, and of those
-// that can never run because of it.
+// ReasonCancelled is the code of a node that was cancelled individually, and of nodes that
+// can never run because of it.
 const ReasonCancelled = "CANCELLED"
 
-// nodeOrders are what people ordered about single nodes.
+// nodeOrders are the orders of users for single nodes.
 type nodeOrders struct {
 	feature
 
@@ -25,15 +25,15 @@ type nodeOrders struct {
 }
 
 type ordersPart struct {
-	taken []int64 // orders that were taken up
+	taken []int64 // orders that were applied
 }
 
 func (od *nodeOrders) pending() bool { return len(od.part.taken) > 0 }
 
 func (od *nodeOrders) reset() { od.part = ordersPart{} }
 
-// news takes up what people ordered about single nodes. A loop that takes
-// over an execution follows the orders that a former one had taken up, too.
+// news loads the orders of users for single nodes. A loop that acquires an execution also
+// follows the orders that an earlier loop applied.
 func (od *nodeOrders) news(ctx context.Context) error {
 	rows, err := od.service.queries.OrdersOf(ctx, od.id)
 	if err != nil {
@@ -46,7 +46,7 @@ func (od *nodeOrders) news(ctx context.Context) error {
 			continue
 		}
 		if known, ok := od.byNode[i]; ok && known.Seq == o.Seq {
-			continue // it is followed already
+			continue // it is already followed
 		}
 		if !o.Taken {
 			od.part.taken = append(od.part.taken, o.Seq)
@@ -69,7 +69,7 @@ func (od *nodeOrders) news(ctx context.Context) error {
 	return nil
 }
 
-// adjust is a request as people ordered it: with another priority, or for less.
+// adjust changes a request as users ordered: to another priority, or to a smaller amount.
 func (od *nodeOrders) adjust(r fair.Request) fair.Request {
 	o, ok := od.byNode[r.Key.Node]
 	if !ok {
@@ -91,7 +91,7 @@ func (od *nodeOrders) adjust(r fair.Request) fair.Request {
 	return r
 }
 
-// cancelOne ends node i alone; dag.Next decides about those that depend on it.
+// cancelOne cancels node i; dag.Next decides about the nodes that depend on it.
 func (od *nodeOrders) cancelOne(i int, o db.NodeOrder, now time.Time) {
 	state := od.progress.State(i)
 	if state.Ended() {
@@ -110,7 +110,7 @@ func (od *nodeOrders) cancelOne(i int, o db.NodeOrder, now time.Time) {
 	od.endWithout(i, dag.Cancelled, now, reason)
 }
 
-// stopReason says why node i ends that nobody let begin, or that was stopped.
+// stopReason explains why node i ends that never began, or that was stopped.
 func (l *loop) stopReason(i int) *Reason {
 	if own := l.nodes[i].cancelled; own != nil {
 		return own
@@ -121,20 +121,20 @@ func (l *loop) stopReason(i int) *Reason {
 	return l.haltReason()
 }
 
-// causeReason says why a node ends because cause, which it depends on, was cancelled.
+// causeReason explains why a node ends because cause, which it depends on, ended.
 func (l *loop) causeReason(cause int) *Reason {
 	if cause < 0 || l.progress.RootHalted() {
 		return l.haltReason()
 	}
 	verb := "was cancelled"
 	if l.progress.State(cause) == dag.Failed {
-		verb = "failed and fails fast"
+		verb = "failed (fail-fast is on)"
 	}
 	return &Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s %s.", l.nodes[cause].name, verb)}
 }
 
-// write notes which orders this batch follows. It comes after the row of the
-// execution is locked, as it is for those who order.
+// write records which orders this batch follows. It runs after the row of the execution is
+// locked; new orders lock the same row.
 func (od *nodeOrders) write(ctx context.Context, q *db.Queries) error {
 	var err error
 	switch {
@@ -144,13 +144,13 @@ func (od *nodeOrders) write(ctx context.Context, q *db.Queries) error {
 		err = q.TakeOrders(ctx, od.id, od.part.taken)
 	}
 	if err != nil {
-		return fmt.Errorf("note orders: %w", err)
+		return fmt.Errorf("record orders: %w", err)
 	}
 	return nil
 }
 
-// cancelledAlone says of an execution in which nothing failed which node somebody
-// cancelled.
+// cancelledAlone returns the failure of an execution without failed nodes: the node that a
+// user cancelled.
 func (l *loop) cancelledAlone() *Failure {
 	first := -1
 	for i := range l.nodes {
@@ -166,7 +166,7 @@ func (l *loop) cancelledAlone() *Failure {
 	return &Failure{Code: "cancelled", Message: name + ": " + l.nodes[first].cancelled.Message, Node: name, Attempt: l.nodes[first].attempt}
 }
 
-// orderText says what was ordered, for the history.
+// orderText describes an order for the history.
 func orderText(o db.NodeOrder) string {
 	var parts []string
 	if o.Priority != nil {
@@ -180,5 +180,5 @@ func orderText(o db.NodeOrder) string {
 			parts = append(parts, fmt.Sprintf("%d%s", *amount.of, amount.unit))
 		}
 	}
-	return withReason(fmt.Sprintf("%s asked for %s", o.OrderedBy, strings.Join(parts, ", ")), o.Reason)
+	return withReason(fmt.Sprintf("%s requested %s", o.OrderedBy, strings.Join(parts, ", ")), o.Reason)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// takeOutputs checks the outputs of an attempt that ended well and returns them
-// as the node's. Uploaded blobs become artifacts of the batch and stand as
-// {"$artifact": id}. A missing or ill-typed output turns e into a failure.
+// takeOutputs checks the outputs of a successful attempt and returns them as the node's.
+// Uploaded blobs become artifacts of the batch, with the value {"$artifact": id}. A missing
+// output, or one of the wrong type, turns e into a failure.
 func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any {
 	op := l.operator(i)
 	if len(op.Outputs) == 0 && len(e.Outputs) == 0 && !op.KeepsAll() {
@@ -29,8 +29,8 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 	return values
 }
 
-// salvage keeps what is there of the outputs of an attempt that failed, for those that
-// go on after it all the same: so do Argo's files, whose operators have tags.
+// salvage stores the existing outputs of a failed attempt for nodes that run after it
+// anyway: Argo's files, whose operators have tags, expect this.
 func (l *loop) salvage(ctx context.Context, i int, e *ending) {
 	op := l.operator(i)
 	if e.Outcome != failed || op.Tags == nil || len(op.Outputs) == 0 && !op.KeepsAll() {
@@ -42,8 +42,8 @@ func (l *loop) salvage(ctx context.Context, i int, e *ending) {
 	l.touch(i).Outputs = values
 }
 
-// readOutputs makes values, and artifacts, of what an attempt reported; problems says what
-// is missing or wrong.
+// readOutputs turns the outputs that an attempt reported into values and artifacts; problems
+// lists missing and invalid outputs.
 func (l *loop) readOutputs(ctx context.Context, i int, e *ending) (values map[string]any, artifacts []artifact.New, problems []string) {
 	op := l.operator(i)
 	values = map[string]any{}
@@ -80,8 +80,8 @@ func (l *loop) refuseOutputs(e *ending, message string) {
 	e.Outcome, e.Message = outputFailed, clean(message, maxMessage)
 }
 
-// reportedOutputs joins what the task set by the SDK with what its runner found
-// in files; a file wins over a value of the same name.
+// reportedOutputs merges the outputs that the task set through the SDK with the files that
+// its runner found; a file takes precedence over a value of the same name.
 func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[string]output, error) {
 	outputs := map[string]output{}
 	if op := l.operator(i); len(op.Outputs) > 0 || op.KeepsAll() {
@@ -124,7 +124,7 @@ func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.Operator
 	if err != nil {
 		return nil, nil, err
 	}
-	if op := l.operator(i); op.KeepsAll() && t.Kind == typeregistry.KindText { // the SDK takes any value
+	if op := l.operator(i); op.KeepsAll() && t.Kind == typeregistry.KindText { // the SDK accepts any value
 		value = textOf(value)
 	}
 	value, problems := declared.Type.Normalize(value)
@@ -146,8 +146,8 @@ func problemError(problems []typeregistry.Problem) error {
 	return fmt.Errorf("%s", strings.Join(parts, " "))
 }
 
-// publish describes the artifact of one output; the batch writes it. Its bytes,
-// and of a folder those of every file, have to have come into the project.
+// publish describes the artifact of one output; the batch writes it. Its bytes, and for a
+// folder the bytes of every file, must have arrived in the project.
 func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
 	blob, err := l.service.artifacts.Blob(ctx, l.row.ProjectID, out.SHA256, out.MediaType)
 	if err != nil {

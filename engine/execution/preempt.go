@@ -13,14 +13,14 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// preempt asks the attempts to make room that stand in the way of work with a
-// better right. The wish is a row first, so that it outlives this process.
+// preempt asks attempts to end that block work with a higher precedence. The request is
+// first stored in a row, so that it survives this process.
 func (s *Service) preempt(ctx context.Context) {
 	for _, v := range s.quota.Victims() {
 		marked := false
 		err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
-			// The lock orders this before or after the rest of a loop, which looks
-			// for such wishes under the same lock.
+			// The lock orders this before or after the idle check of a loop, which reads
+			// such requests under the same lock.
 			if _, err := q.LockExecution(ctx, v.Execution); err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ func (s *Service) preempt(ctx context.Context) {
 		if err != nil {
 			s.config.Logger.Warn("preempt an attempt", "execution", v.Execution, "node", v.Node, "error", err)
 		}
-		if err != nil || !marked { // it is not committed yet, or gone: the next look decides anew
+		if err != nil || !marked { // not committed yet, or gone: the next pass decides again
 			s.quota.Spare([]fair.Key{v.Key})
 			continue
 		}
@@ -45,7 +45,7 @@ func (s *Service) preempt(ctx context.Context) {
 	}
 }
 
-// preemption asks attempts to make room that stand in the way of others.
+// preemption asks attempts to end for the benefit of others.
 type preemption struct {
 	feature
 
@@ -54,7 +54,7 @@ type preemption struct {
 }
 
 type preemptionPart struct {
-	asked []attemptKey // attempts whose wish to make room was taken up
+	asked []attemptKey // attempts whose preemption request was applied
 }
 
 func (pr *preemption) pending() bool { return len(pr.part.asked) > 0 }
@@ -68,7 +68,7 @@ func (pr *preemption) committed(context.Context, map[int]*nodeRow) {
 	}
 }
 
-// news takes up which attempts have to make room.
+// news loads which attempts are to be preempted.
 func (pr *preemption) news(ctx context.Context) error {
 	rows, err := pr.service.queries.PreemptedOf(ctx, pr.id)
 	if err != nil {
@@ -87,10 +87,10 @@ func (pr *preemption) news(ctx context.Context) error {
 		pr.touch(i)
 		n.preempted = stored.Into[Reason](r.PreemptedFor)
 		if n.preempted == nil {
-			n.preempted = &Reason{Code: fair.Preempted, Message: "The attempt made room for others."}
+			n.preempted = &Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
 		}
 		grace := pr.operator(i).Grace()
-		n.reason = &Reason{Code: fair.Preempted, Message: fmt.Sprintf("Has %s to save a checkpoint and end. %s", grace, n.preempted.Message)}
+		n.reason = &Reason{Code: fair.Preempted, Message: fmt.Sprintf("Being preempted: the task has %s to save a checkpoint. %s", grace, n.preempted.Message)}
 		pr.stops = append(pr.stops, i)
 		pr.part.asked = append(pr.part.asked, attemptKey{i, n.attempt})
 		pr.nodeEvent(i, now, "node.preempting", n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
@@ -98,8 +98,8 @@ func (pr *preemption) news(ctx context.Context) error {
 	return nil
 }
 
-// stop asks the launcher to let attempts save a checkpoint and end.
-// The answers to their heartbeats say the same, for a runner out of reach.
+// stop asks the launcher to let attempts save a checkpoint and end. The answers to their
+// heartbeats say the same, for runners that the launcher cannot reach.
 func (pr *preemption) stop(nodes []int) {
 	refs := make([]launcher.Ref, len(nodes))
 	for k, i := range nodes {
@@ -109,7 +109,7 @@ func (pr *preemption) stop(nodes []int) {
 	pr.launches.starter.stop(refs)
 }
 
-// madeRoom reports whether the attempt of node i ended because it had to make room.
+// madeRoom reports whether the attempt of node i ended because it was preempted.
 func (pr *preemption) madeRoom(i int, e ending) bool {
 	n := &pr.nodes[i]
 	if n.stopSent || pr.progress.Halted(i) {
@@ -125,26 +125,26 @@ func (pr *preemption) madeRoom(i int, e ending) bool {
 	}
 }
 
-// yield puts node i back in the queue. Its attempt spends no retry.
+// yield returns node i to the queue. Its attempt spends no retry.
 func (pr *preemption) yield(i int, e ending) {
 	at := pr.endTime(e)
 	n := pr.move(i, dag.Ready)
 	reason := n.preempted
 	if reason == nil {
-		reason = &Reason{Code: fair.Preempted, Message: "The attempt made room for others."}
+		reason = &Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
 	}
 	n.readyAt, n.reason, n.preempted = &at, reason, nil
 	pr.nodeEvent(i, at, "node.preempted", reason.Message, nil)
 	pr.ask(i)
 }
 
-// write notes which attempts were asked to make room.
+// write records which attempts were asked to end.
 func (pr *preemption) write(ctx context.Context, q *db.Queries) error {
 	if len(pr.part.asked) == 0 {
 		return nil
 	}
 	if err := q.TakePreempted(ctx, pr.service.now(), pr.id, mustJSON(pr.part.asked)); err != nil {
-		return fmt.Errorf("note what makes room: %w", err)
+		return fmt.Errorf("record preempted attempts: %w", err)
 	}
 	return nil
 }

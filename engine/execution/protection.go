@@ -15,8 +15,8 @@ import (
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
-// Breaker is the circuit breaker of an operator of a workflow, for what it runs now or
-// ran in an earlier version.
+// Breaker is the circuit breaker of an operator of a workflow, for the code that it runs now
+// or ran in an earlier version.
 type Breaker struct {
 	protect.Breaker
 
@@ -25,22 +25,22 @@ type Breaker struct {
 	WorkflowID    uuid.UUID
 	Workflow      string
 	Operator      string // "graph/operator" inside a graph
-	Version       string // the last one that it heard of
+	Version       string // the latest version that reported an outcome
 	Rule          protect.BreakerRule
-	TrialOf       *uuid.UUID // the execution of the attempt that was let through
+	TrialOf       *uuid.UUID // the execution of the trial attempt
 	LastError     string
 	LastExecution *uuid.UUID
 	LastNode      string
-	Waiting       int // nodes that it keeps back
+	Waiting       int // nodes that it withholds
 	ChangedAt     time.Time
 }
 
-// maxBreakers bounds a list of breakers: a project has one for each operator that
-// failed lately and has one.
+// maxBreakers limits a list of breakers: a project has one for each operator with a breaker
+// that failed recently.
 const maxBreakers = 500
 
-// Breakers returns the circuit breakers of the caller's project that have heard of a
-// failure, those that withhold starts first.
+// Breakers returns the circuit breakers of the caller's project that track failures, open
+// ones first.
 func (s *Service) Breakers(ctx context.Context) ([]Breaker, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -66,8 +66,8 @@ func breakerFromRow(r db.CircuitBreaker) Breaker {
 	}
 }
 
-// ResetBreaker closes a breaker, so that what it kept back starts; whoever may launch
-// in its project may do it. Resetting a closed one forgets the failures that it counts.
+// ResetBreaker closes a breaker, so that the nodes that it withholds start. It requires the
+// permission to launch in its project. Resetting a closed breaker clears its failure count.
 func (s *Service) ResetBreaker(ctx context.Context, id uuid.UUID, reason string) (Breaker, error) {
 	absent := apperr.New(apperr.NotFound, "There is no circuit breaker %s.", id)
 	if _, err := auth.SignedIn(ctx); err != nil {
@@ -113,8 +113,8 @@ func (s *Service) ResetBreaker(ctx context.Context, id uuid.UUID, reason string)
 	return breakerFromRow(row), nil
 }
 
-// hidden returns absent for somebody who may not read at place, and otherwise what
-// says that they may not do more.
+// hidden returns absent for a caller who may not read at place, and otherwise that the
+// caller's role is insufficient.
 func hidden(ctx context.Context, reading auth.Action, place uuid.UUID, absent error) error {
 	if subject, ok := auth.SubjectOf(ctx); ok && subject.May(reading, place) {
 		return apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", auth.ExecutionLaunch)
@@ -122,38 +122,37 @@ func hidden(ctx context.Context, reading auth.Action, place uuid.UUID, absent er
 	return absent
 }
 
-// wakeAll lets executions look again at what they wait for.
+// wakeAll makes executions check again what they wait for.
 func (s *Service) wakeAll(ids []uuid.UUID) {
 	for _, id := range ids {
 		s.wake(id)
 	}
 }
 
-// TenantBudget is the retry budget of a tenant. Without a rule its retries are not
-// limited, and Version is 0.
+// TenantBudget is the retry budget of a tenant. Without a rule its retries are unlimited,
+// and Version is 0.
 type TenantBudget struct {
 	TenantID  uuid.UUID
 	Rule      protect.BucketRule
-	Left      int   // retries that could be made at once
-	Delayed   int64 // retries that had to wait so far
+	Left      int   // retries that are available immediately
+	Delayed   int64 // retries that have had to wait
 	ChangedAt time.Time
 	ChangedBy string
 	Version   int64
 }
 
-// WorkflowBudget is the retry budget of a workflow, as its definition has it and as far
-// as it was ever asked.
+// WorkflowBudget is the retry budget of a workflow, as its definition sets it, and its use.
 type WorkflowBudget struct {
 	WorkflowID uuid.UUID
 	Workflow   string
 	Rule       protect.WindowRule
 	Left       int
 	Delayed    int64
-	NextAt     time.Time // when there is one again; zero while some are left
+	NextAt     time.Time // when the next retry is available; zero while some are left
 	ChangedAt  time.Time
 }
 
-// RetryBudgets returns the budget of the caller's tenant and those of the workflows of
+// RetryBudgets returns the budget of the caller's tenant and the budgets of the workflows of
 // their project.
 func (s *Service) RetryBudgets(ctx context.Context) (TenantBudget, []WorkflowBudget, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
@@ -195,16 +194,15 @@ func (s *Service) tenantBudget(ctx context.Context, tenant uuid.UUID) (TenantBud
 	}, nil
 }
 
-// Limits on the budget of a tenant.
+// Limits of the budget of a tenant.
 const (
 	maxTenantRetries = 1_000_000
 	maxRetryPeriod   = 30 * 24 * time.Hour
 )
 
-// SetTenantBudget changes the retry budget of the caller's tenant; the zero rule takes
-// it away. version is that of the budget that the caller saw. It asks for quota.write
-// at the tenant, and returns Invalid with fields, or Conflict when somebody else saved
-// meanwhile.
+// SetTenantBudget changes the retry budget of the caller's tenant; the zero rule removes it.
+// version is the version that the caller read. It requires quota.write at the tenant, and
+// returns Invalid with fields, or Conflict when another user saved a change meanwhile.
 func (s *Service) SetTenantBudget(ctx context.Context, rule protect.BucketRule, version int64, reason string) (TenantBudget, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {
@@ -227,7 +225,7 @@ func (s *Service) SetTenantBudget(ctx context.Context, rule protect.BucketRule, 
 			return fmt.Errorf("list what waits: %w", err)
 		}
 		return audit.Record(ctx, q, audit.Entry{
-			Action: "retry_budget.update", Kind: "retry_budget", ID: tenant.String(), Name: "the retries of the tenant", TenantID: tenant,
+			Action: "retry_budget.update", Kind: "retry_budget", ID: tenant.String(), Name: "retry budget of the tenant", TenantID: tenant,
 			Old: bucketValues(before), New: bucketValues(rule), Reason: clean(reason, maxMessage),
 		})
 	})
@@ -251,21 +249,21 @@ func checkBucket(r protect.BucketRule) error {
 	}
 	var fields []apperr.Field
 	if r.Retries < 1 || r.Retries > maxTenantRetries {
-		fields = append(fields, apperr.Field{Path: "retries", Message: fmt.Sprintf("Give a number from 1 to %d.", maxTenantRetries)})
+		fields = append(fields, apperr.Field{Path: "retries", Message: fmt.Sprintf("Enter a number from 1 to %d.", maxTenantRetries)})
 	}
 	if r.Per < time.Second || r.Per > maxRetryPeriod {
-		fields = append(fields, apperr.Field{Path: "per", Message: "Give a time from 1s to 720h."})
+		fields = append(fields, apperr.Field{Path: "per", Message: "Enter a duration from 1s to 720h."})
 	}
 	if r.Burst < 1 || r.Burst > maxTenantRetries {
-		fields = append(fields, apperr.Field{Path: "burst", Message: fmt.Sprintf("Give a number from 1 to %d.", maxTenantRetries)})
+		fields = append(fields, apperr.Field{Path: "burst", Message: fmt.Sprintf("Enter a number from 1 to %d.", maxTenantRetries)})
 	}
-	return apperr.InvalidFields("The budget does not fit.", fields)
+	return apperr.InvalidFields("The retry budget is not valid.", fields)
 }
 
-// putBucket writes the budget of a tenant and returns the rule before. What was left
-// stays, as far as the new burst has room for it.
+// putBucket writes the budget of a tenant and returns the previous rule. Retries that were
+// left remain, up to the new burst.
 func (s *Service) putBucket(ctx context.Context, q *db.Queries, tenant uuid.UUID, rule protect.BucketRule, version int64, by string) (before protect.BucketRule, err error) {
-	conflict := apperr.New(apperr.Conflict, "Somebody else changed the budget meanwhile. Look at it again.")
+	conflict := apperr.New(apperr.Conflict, "Another user changed the budget in the meantime. Reload it and try again.")
 	row, err := q.LockBucket(ctx, tenant)
 	switch {
 	case db.IsNoRows(err):

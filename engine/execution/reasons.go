@@ -2,16 +2,16 @@ package execution
 
 import "github.com/flowforge/flowforge/compute/launcher"
 
-// Codes of a Reason that the engine itself gives.
+// Codes of a Reason that the engine itself sets.
 const (
-	ReasonBackoff     = "RETRY_BACKOFF"   // waits for the time of the next attempt
-	ReasonInterrupted = "INTERRUPTED"     // runs again because its machine or runner went away
+	ReasonBackoff     = "RETRY_BACKOFF"   // waits for its next attempt
+	ReasonInterrupted = "INTERRUPTED"     // runs again because its machine or runner was lost
 	ReasonUpstream    = "UPSTREAM_FAILED" // can never run
-	ReasonHalted      = "HALTED"          // ended because the execution was cancelled or failed fast
-	ReasonStopping    = "STOPPING"        // its attempt was told to stop
+	ReasonHalted      = "HALTED"          // ended because the execution was cancelled or failed with fail-fast
+	ReasonStopping    = "STOPPING"        // its attempt was asked to stop
 )
 
-// Codes of a Reason that launchers give for an attempt that has not begun.
+// Codes of a Reason that launchers report for an attempt that has not begun.
 const (
 	WaitUnschedulable = launcher.WaitUnschedulable
 	WaitImage         = launcher.WaitImage

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	undrivenBatch    = 500              // executions that one transaction takes up
-	drivePatience    = 10 * time.Second // for a drive job to begin
-	attemptChecks    = 5                // looks for undriven executions between two checks of attempts
+	undrivenBatch    = 500              // executions per transaction
+	drivePatience    = 10 * time.Second // time for a drive job to begin
+	attemptChecks    = 5                // searches for undriven executions per check of attempts
 	leaseRenewals    = 3                // renewals within one lease
-	missesUntilLost  = 2                // checks that have to miss an attempt
+	missesUntilLost  = 2                // consecutive checks without an attempt before it counts as lost
 	expiredBatch     = 500
 	reconcileTimeout = 30 * time.Second
 )
 
-// renewLeases keeps the leases of this process's loops, and passes on what the
-// rows say meanwhile: that the lease is lost, somebody cancelled, reports wait.
+// renewLeases renews the leases of this process's loops, and forwards changes in the rows: a
+// lost lease, a cancellation, stored reports.
 func (s *Service) renewLeases(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Lease / leaseRenewals)
 	defer ticker.Stop()
@@ -46,7 +46,7 @@ func (s *Service) renewOnce(ctx context.Context) error {
 	return s.renew(ctx, s.live.all())
 }
 
-// renew keeps the leases of loops, and passes on what their rows say.
+// renew renews the leases of loops, and forwards changes in their rows.
 func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 	if len(leases) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 		return err
 	}
 	for _, row := range rows {
-		// A newer epoch of this owner is a loop that rested and went on meanwhile.
+		// A newer epoch of this owner is a loop that became idle and resumed meanwhile.
 		if leases[row.ID].epoch <= row.OwnerEpoch {
 			delete(leases, row.ID)
 		}
@@ -77,15 +77,15 @@ func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 	return nil
 }
 
-// reconcileForever looks for executions that nobody drives and attempts that
-// nobody hears of.
+// reconcileForever searches for executions that no loop drives and attempts without
+// heartbeats.
 func (s *Service) reconcileForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Reconcile)
 	defer ticker.Stop()
 	s.since.Store(new(s.now()))
 	misses := map[attemptID]int{}
-	// Attempts are judged only after a while: what ended while this server was
-	// away is still being delivered.
+	// Attempts are checked only after a while: reports of attempts that ended while this
+	// server was down still arrive.
 	for look := 1; ; look++ {
 		if err := s.reconcileOnce(ctx, look%attemptChecks == 0, misses); err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("reconcile", "error", err)
@@ -113,8 +113,8 @@ func (s *Service) reconcileOnce(ctx context.Context, attempts bool, misses map[a
 	return errors.Join(err, s.findMissing(ctx, misses), s.findExpired(ctx))
 }
 
-// missingForever looks for attempts whose pods are gone and whose end nobody saw:
-// that takes a list of all of them, so it is done seldom.
+// missingForever searches for attempts whose pods are gone and whose end was not observed.
+// It needs a list of all pods, so it runs rarely.
 func (s *Service) missingForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Missing)
 	defer ticker.Stop()
@@ -126,15 +126,15 @@ func (s *Service) missingForever(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		if err := s.findMissing(ctx, misses); err != nil && ctx.Err() == nil {
-			clear(misses) // nothing is missing from a list that nobody has
-			s.config.Logger.Warn("look for lost attempts", "error", err)
+			clear(misses) // no list, so no attempt is missing from it
+			s.config.Logger.Warn("find lost attempts", "error", err)
 		}
 	}
 }
 
-// findSilent ends attempts in a cluster that outlived their timeout, and those that
-// have begun and gave no sign of life for very long although their pods are there:
-// neither they nor their results can be reached.
+// findSilent ends attempts in a cluster that exceeded their timeout, and those that have
+// begun and sent no heartbeat for a long time although their pods exist: neither they nor
+// their results can be reached.
 func (s *Service) findSilent(ctx context.Context) error {
 	now := s.now()
 	since := now.Add(-s.config.Timing.Silence)
@@ -144,12 +144,12 @@ func (s *Service) findSilent(ctx context.Context) error {
 	}
 	for _, r := range rows {
 		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
-		end := ending{Outcome: timedOut, Class: string(launcher.ClassDeadline), FinishedAt: now, Message: "The task outlived its timeout and its runner did not end it."}
+		end := ending{Outcome: timedOut, Class: string(launcher.ClassDeadline), FinishedAt: now, Message: "The task exceeded its timeout and its runner did not stop it."}
 		if !r.Overdue {
 			if now.Sub(s.leading()) < s.config.Timing.Silence {
-				continue // its signs of life may have gone to nobody
+				continue // the server may have missed its heartbeats
 			}
-			end = ending{Outcome: lost, FinishedAt: now, Message: fmt.Sprintf("The task gave no sign of life for %s.", s.config.Timing.Silence)}
+			end = ending{Outcome: lost, FinishedAt: now, Message: fmt.Sprintf("The task's runner sent no heartbeat for %s.", s.config.Timing.Silence)}
 		}
 		ref := launcher.Ref{TaskID: TaskID(r.ExecutionID, id.Node, id.Attempt), ProjectID: r.ProjectID.String()}
 		if err := s.config.Launcher.Stop(ctx, []launcher.Ref{ref}, 0); err != nil {
@@ -177,21 +177,21 @@ func (s *Service) driveUndriven(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("drive what nobody drives: %w", err)
+			return fmt.Errorf("drive undriven executions: %w", err)
 		}
 	}
 	return nil
 }
 
-// attemptID is an attempt as a map key.
+// attemptID identifies an attempt as a map key.
 type attemptID struct {
 	execution uuid.UUID
 	attemptKey
 }
 
-// findMissing ends the attempts of this machine that its launcher does not know.
-// The reservations are read before the launcher is asked: an attempt whose end
-// was taken in between has no reservation any more when its loss is applied.
+// findMissing ends the attempts of this machine that its launcher does not know. The
+// reservations are read before the launcher's list: an attempt whose end was taken in
+// between has no reservation when its loss is applied.
 func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) error {
 	rows, err := s.queries.ListSettledReservations(ctx, s.config.LauncherName)
 	if err != nil {
@@ -221,15 +221,15 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 	return nil
 }
 
-// missingEnd is the end of an attempt that the launcher does not know any more.
+// missingEnd is the end of an attempt that the launcher no longer knows.
 func (s *Service) missingEnd() ending {
 	if s.config.Cluster {
-		return ending{Outcome: lost, Class: string(launcher.ClassDeleted), FinishedAt: s.now(), Message: "The task's pod is gone, and nobody saw it end."}
+		return ending{Outcome: lost, Class: string(launcher.ClassDeleted), FinishedAt: s.now(), Message: "The task's pod is gone, and its end was not observed."}
 	}
 	return ending{Outcome: lost, FinishedAt: s.now(), Message: "The machine's runner stopped while the task ran."}
 }
 
-// leading is since when this process reconciles.
+// leading is the time since which this process reconciles.
 func (s *Service) leading() time.Time {
 	if at := s.since.Load(); at != nil {
 		return *at
@@ -237,7 +237,7 @@ func (s *Service) leading() time.Time {
 	return s.now()
 }
 
-// known returns the attempts that the launcher answers for, by task id.
+// known returns the attempts of the launcher, by task id.
 func (s *Service) known(ctx context.Context) (map[string]launcher.Status, error) {
 	statuses, err := s.config.Launcher.List(ctx)
 	if err != nil {
@@ -250,15 +250,15 @@ func (s *Service) known(ctx context.Context) (map[string]launcher.Status, error)
 	return known, nil
 }
 
-// starting reports whether a loop of this process is still handing attempts of
-// an execution to the launcher, or may have to do so again.
+// starting reports whether a loop of this process is still submitting attempts of an
+// execution to the launcher, or may have to repeat it.
 func (s *Service) starting(id uuid.UUID) bool {
 	l, ok := s.live.get(id)
 	return ok && (l.launches.unsure.Load() || l.launches.starter.busy())
 }
 
-// findExpired ends attempts that were silent for too long, wherever they ran,
-// and those whose runner did not enforce their timeout.
+// findExpired ends attempts without heartbeats, wherever they ran, and attempts whose runner
+// did not enforce their timeout.
 func (s *Service) findExpired(ctx context.Context) error {
 	now := s.now()
 	rows, err := s.queries.ListExpired(ctx, now, expiredBatch)
@@ -277,22 +277,22 @@ func (s *Service) findExpired(ctx context.Context) error {
 		mine := r.Launcher == s.config.LauncherName
 		status, listed := known[task]
 		switch {
-		case status.Finished: // its result is on the way
+		case status.Finished: // its result will arrive
 		case r.Overdue:
 			if mine {
 				if err := s.config.Launcher.Stop(ctx, []launcher.Ref{{TaskID: task}}, 0); err != nil {
 					s.config.Logger.Warn("stop an overdue attempt", "task", task, "error", err)
 				}
 			}
-			s.lose(ctx, id, ending{Outcome: timedOut, FinishedAt: now, Message: "The task outlived its timeout and its runner did not end it."})
+			s.lose(ctx, id, ending{Outcome: timedOut, FinishedAt: now, Message: "The task exceeded its timeout and its runner did not stop it."})
 		case !listed && !mine:
-			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: now, Message: "The task gave no sign of life any more."})
+			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: now, Message: "The task's runner stopped sending heartbeats."})
 		}
 	}
 	return nil
 }
 
-// lose delivers an ending in place of a runner that cannot.
+// lose reports an ending on behalf of a runner that cannot.
 func (s *Service) lose(ctx context.Context, id attemptID, end ending) {
 	m := message{node: id.Node, attempt: id.Attempt, end: &end}
 	if s.live.post(id.execution, m) {

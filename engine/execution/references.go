@@ -14,10 +14,10 @@ import (
 // blobPrefix marks a reference to bytes in the store.
 const blobPrefix = "sha256:"
 
-// References returns what says whether the caller of ctx may launch in the current
-// project with a reference of a kind: an artifact of that kind, bytes
-// ("sha256:<hex>"), or an entry of the catalogue, all of that project, or a
-// secret. It is the Exists of a typeregistry.Env.
+// References returns a function that reports whether the caller of ctx may launch in the
+// current project with a reference of a kind: an artifact of that kind, bytes
+// ("sha256:<hex>"), an entry of the catalogue, all of that project, or a secret. It is the
+// Exists of a typeregistry.Env.
 func (s *Service) References(ctx context.Context) func(typeregistry.Kind, string) bool {
 	subject, _ := auth.SubjectOf(ctx)
 	return func(kind typeregistry.Kind, ref string) bool {
@@ -40,8 +40,8 @@ func (s *Service) References(ctx context.Context) func(typeregistry.Kind, string
 	}
 }
 
-// servesAs reports whether an artifact may stand for a value of kind: one of the
-// same kind, or any single file for a File.
+// servesAs reports whether an artifact is a valid value of kind: an artifact of the same
+// kind, or any single file for a File.
 func servesAs(a artifact.Artifact, kind typeregistry.Kind) bool {
 	return a.Kind == string(kind) || kind == typeregistry.KindFile && a.MediaType != artifact.DirectoryMediaType
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// registry knows the drive loops of this process, and keeps the memory of those
-// that went to rest, so that one completion does not load ten thousand rows.
+// registry contains the drive loops of this process, and caches idle loops, so that one
+// completion does not load ten thousand rows.
 type registry struct {
 	mu       sync.Mutex
 	loops    map[uuid.UUID]*loop
@@ -18,14 +18,14 @@ type registry struct {
 	drained  chan struct{}
 }
 
-// maxParkedNodes bounds the memory of resting loops, about 200 bytes a node.
+// maxParkedNodes limits the memory of idle loops, about 200 bytes a node.
 const maxParkedNodes = 300_000
 
 func newRegistry() *registry {
 	return &registry{loops: map[uuid.UUID]*loop{}, idle: map[uuid.UUID]*loop{}, drained: make(chan struct{})}
 }
 
-// add makes l the live loop of its execution; false when there is one.
+// add makes l the live loop of its execution; false when it already has one.
 func (r *registry) add(l *loop) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,7 +36,7 @@ func (r *registry) add(l *loop) bool {
 	return true
 }
 
-// removeIdle takes l out unless something came in meanwhile.
+// removeIdle removes l unless a message arrived meanwhile.
 func (r *registry) removeIdle(l *loop) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *registry) removeIdle(l *loop) bool {
 	return true
 }
 
-// remove takes l out and returns what nobody will look at any more.
+// remove removes l and returns the messages that it has not read.
 func (r *registry) remove(l *loop) []message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *registry) remove(l *loop) []message {
 	return left
 }
 
-// post hands m to the live loop of id; false when there is none.
+// post sends m to the live loop of id; false when there is none.
 func (r *registry) post(id uuid.UUID, m message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,10 +82,10 @@ func (r *registry) accepts(id uuid.UUID) bool {
 	return ok && !r.draining
 }
 
-// nudge makes the live loop of id look around; false when there is none.
+// nudge makes the live loop of id check again; false when there is none.
 func (r *registry) nudge(id uuid.UUID) bool { return r.post(id, message{}) }
 
-// take empties the inbox of l.
+// take empties the inbox of l and returns its messages.
 func (r *registry) take(l *loop) []message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,8 +105,8 @@ func (r *registry) all() map[uuid.UUID]lease {
 	return leases
 }
 
-// lease is a live loop with the epoch under which it lives. A loop that is
-// parked and taken up again lives under another.
+// lease is a live loop with the epoch of its lease. An idle loop that is resumed has a new
+// epoch.
 type lease struct {
 	loop  *loop
 	epoch int64
@@ -120,7 +120,7 @@ func (r *registry) get(id uuid.UUID) (*loop, bool) {
 	return l, ok
 }
 
-// drain makes every loop write what it has and return.
+// drain makes every loop write its changes and return.
 func (r *registry) drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +131,7 @@ func (r *registry) drain() {
 	close(r.drained)
 }
 
-// reopen ends what drain began: loops may begin again.
+// reopen reverses drain: loops may start again.
 func (r *registry) reopen() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *registry) reopen() {
 	}
 }
 
-// drainedSignal closes when the loops of now have to come to their end.
+// drainedSignal closes when the current loops have to end.
 func (r *registry) drainedSignal() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *registry) isDraining() bool {
 	return r.draining
 }
 
-// keepIdle keeps the memory of a loop that has released its lease.
+// keepIdle caches a loop that has released its lease.
 func (r *registry) keepIdle(l *loop) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ func (r *registry) keepIdle(l *loop) {
 	}
 }
 
-// takeIdle returns and forgets the memory of id.
+// takeIdle removes the cached loop of id and returns it.
 func (r *registry) takeIdle(id uuid.UUID) (*loop, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

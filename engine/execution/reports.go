@@ -8,13 +8,13 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// reports are the ends of attempts that the loop applied: the senders of those that came to
-// it wait until they are durable, the others were stored.
+// reports are the ends of attempts that the loop applied. Some were stored; the senders of
+// the others wait until they are durable.
 type reports struct {
 	feature
 
 	part    reportsPart
-	answers []waiter // of the flush under way
+	answers []waiter // of the current flush
 }
 
 type reportsPart struct {
@@ -22,13 +22,13 @@ type reportsPart struct {
 	waiters  []waiter
 }
 
-// waiter is a sender of a report that waits for it to be durable.
+// waiter is the sender of a report that waits until it is durable.
 type waiter struct {
 	done     chan<- receipt
 	accepted bool
 }
 
-// receipt answers the sender of a report. durable is false when the loop ended
+// receipt is the answer to the sender of a report. durable is false when the loop ended
 // before it could write; the sender then stores the report itself.
 type receipt struct {
 	durable  bool
@@ -44,12 +44,12 @@ func (rp *reports) committed(context.Context, map[int]*nodeRow) {
 	rp.answers = nil
 }
 
-// await lets the sender of a report wait until the next flush is committed.
+// await makes the sender of a report wait until the next flush is committed.
 func (rp *reports) await(done chan<- receipt, accepted bool) {
 	rp.part.waiters = append(rp.part.waiters, waiter{done, accepted})
 }
 
-// close tells everybody who still waits that nothing was written.
+// close notifies all waiting senders that nothing was written.
 func (rp *reports) close() {
 	answer(rp.part.waiters, false)
 	rp.part.waiters = nil
@@ -61,7 +61,7 @@ func answer(waiters []waiter, durable bool) {
 	}
 }
 
-// news applies the ends of attempts that arrived while nobody drove.
+// news applies the ends of attempts that arrived while no loop drove.
 func (rp *reports) news(ctx context.Context) error {
 	rows, err := rp.service.queries.LoadReports(ctx, rp.id)
 	if err != nil {
@@ -79,8 +79,8 @@ func (rp *reports) news(ctx context.Context) error {
 	return nil
 }
 
-// write removes the stored reports that the batch took in; at the end of
-// the execution all of them.
+// write deletes the stored reports that the batch applied; at the end of the execution all
+// of them.
 func (rp *reports) write(ctx context.Context, q *db.Queries) error {
 	rp.answers = rp.part.waiters
 	if rp.batch.finished {

@@ -14,18 +14,17 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// resolver turns references inside input values into files that the runner
-// places: it remembers the place of each by a JSON pointer. Values may come from
-// tasks, so it follows no reference out of the execution's project.
+// resolver turns references inside input values into files for the runner, and records each
+// by its JSON pointer. Values may come from tasks, so it follows no reference out of the
+// execution's project.
 type resolver struct {
 	service *Service
 	project uuid.UUID
 	files   *[]*flowforgev1.InputFile
 	secrets *[]*flowforgev1.InputSecret
-	// origins takes which artifacts files are; nil where nobody asks.
+	// origins records the artifacts of files; nil when not needed.
 	origins map[*flowforgev1.InputFile]*artifact.Artifact
-	// grant returns the right of the attempt to a secret; nil where no value may
-	// name one.
+	// grant returns the right of the attempt to a secret; nil where no value may name one.
 	grant func(name string) *flowforgev1.SecretGrant
 }
 
@@ -34,8 +33,8 @@ func escapePointer(token string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
 }
 
-// resolve walks value and returns it with marks in whose places the runner sets
-// the paths of files and the values of secrets.
+// resolve walks value and returns it with marks at which the runner inserts the paths of
+// files and the values of secrets.
 func (r *resolver) resolve(ctx context.Context, value any, input, pointer string, kind typeregistry.Kind) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -80,13 +79,14 @@ func (r *resolver) resolve(ctx context.Context, value any, input, pointer string
 	return value, nil
 }
 
-// blob returns the bytes that a reference stands for, and the artifact that they are if
-// it names one; false for an object that is no reference to bytes. ctx acts for the engine in the execution's project.
+// blob returns the bytes of a reference, and the artifact if it names one; false for an
+// object that is not a reference to bytes. ctx acts for the engine in the execution's
+// project.
 func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry.Kind) (BlobRef, *artifact.Artifact, bool, error) {
 	if ref, ok := v["$artifact"].(string); ok {
 		id, err := uuid.Parse(ref)
 		if err != nil {
-			return BlobRef{}, nil, false, fmt.Errorf("%q is no artifact id", ref)
+			return BlobRef{}, nil, false, fmt.Errorf("%q is not an artifact id", ref)
 		}
 		a, err := r.service.artifacts.Get(ctx, id)
 		if err == nil && a.ProjectID != r.project {

@@ -18,55 +18,55 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// ResumeRequest asks for an execution that goes on from one that has ended: nodes that
-// succeeded are not run again unless something that they depend on changes.
+// ResumeRequest requests an execution that resumes one that has ended: nodes that succeeded
+// do not run again unless something that they depend on changes.
 type ResumeRequest struct {
 	Of             uuid.UUID
-	From           string                      // a node that runs again with all that depends on it; "": the first failures
-	Version        string                      // of the same workflow; "" is the one that ran
-	Inputs         map[string]any              // in place of those of the earlier execution; nil as a value takes the default
+	From           string                      // a node to rerun with all its dependents; "": the first failures
+	Version        string                      // of the same workflow; "" is the version that ran
+	Inputs         map[string]any              // replace inputs of the earlier execution; a nil value restores the default
 	Resources      map[string]ResourceOverride // by the names of operators, or EveryOperator
 	Name           string
-	Priority       *Priority // nil: that of the earlier execution
+	Priority       *Priority // nil: the priority of the earlier execution
 	IdempotencyKey string
 	Cache          CacheUse
-	TTL            workflow.TTL // the zero TTL: that of the earlier execution
+	TTL            workflow.TTL // zero: the TTL of the earlier execution
 
 	deadLetter uuid.UUID // a dead letter that the caller settles itself
 }
 
-// ResourceOverride is what each attempt of an operator gets in place of what its definition says.
+// ResourceOverride replaces resources of an operator's definition for each attempt.
 type ResourceOverride struct {
 	CPUMillis *int `json:"cpu_millis,omitempty"`
 	MemoryMiB *int `json:"memory_mib,omitempty"`
 	GPUs      *int `json:"gpus,omitempty"`
 }
 
-// resumed is what of a ResumeRequest stands in the row of the execution.
+// resumed is the part of a ResumeRequest that the row of the execution stores.
 type resumed struct {
 	From      string                      `json:"from,omitempty"`
 	Resources map[string]ResourceOverride `json:"resources,omitempty"`
 }
 
-// ResumeNode says what becomes of one node of the plan.
+// ResumeNode is the decision about one node of the plan.
 type ResumeNode struct {
 	Name   string
 	Runs   bool
 	Ground dag.RunReason
 	Why    string
-	Before dag.State // what became of it; "" when it was not there
-	Inside int       // of a node that becomes others: how many it became
-	Kept   int       // how many of those keep their results, as far as that is known before
+	Before dag.State // its earlier state; "" when it did not exist
+	Inside int       // of a group: the number of its children
+	Kept   int       // how many of those keep their results, as far as it is known in advance
 }
 
-// InputChange is an input with another value than before. Before and After are nil for none.
+// InputChange is an input with a changed value. Before and After are nil for no value.
 type InputChange struct {
 	Name   string
 	Before any
 	After  any
 }
 
-// ResumePlan says what a resume would do.
+// ResumePlan is the result of a dry run of a resume.
 type ResumePlan struct {
 	Of      Execution
 	Version workflow.Version
@@ -74,11 +74,11 @@ type ResumePlan struct {
 	Changes []InputChange
 	Nodes   []ResumeNode
 	Runs    int    // nodes of the plan that run
-	Kept    int    // and that keep what became of them
-	Refusal string // why it cannot be done; "" when it can
+	Kept    int    // nodes of the plan that keep their results
+	Refusal string // why the resume is impossible; "" when it is possible
 }
 
-// passageOf is a resume that was looked through.
+// passageOf is a resume that was checked.
 type resumption struct {
 	request   ResumeRequest
 	row       db.Execution
@@ -90,8 +90,8 @@ type resumption struct {
 	nodes     []decision // of the plan of the new version
 }
 
-// PlanResume says what Resume would do with the same request. It returns the errors of
-// Resume but for the refusal of an execution of which nothing would run.
+// PlanResume is a dry run of Resume. It returns the errors of Resume, except the refusal of
+// an execution in which no node would run.
 func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, error) {
 	x, err := s.resumption(ctx, r)
 	if err != nil {
@@ -120,10 +120,10 @@ func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, 
 	return plan, nil
 }
 
-// Resume launches an execution that goes on from one that has ended. It returns the
-// errors of Launch, NotFound for a node that the execution or the version does not have,
-// and Conflict for an execution that has not ended, one that succeeded when no node is
-// named, and one of which nothing would run.
+// Resume launches an execution that resumes one that has ended. It returns the errors of
+// Launch, NotFound for a node that the execution or the version does not have, and Conflict
+// for an execution that has not ended, one that succeeded when no node is given, and one in
+// which no node would run.
 func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e Execution, created bool, err error) {
 	x, err := s.resumption(ctx, r)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e Execution, cre
 	}, x.subject, x.reusePlan.new, x.inputs)
 }
 
-// ttl is how long the new execution is kept, as far as the launches say.
+// ttl is how long the new execution is kept, as far as the launches set it.
 func (x *resumption) ttl() workflow.TTL {
 	if x.request.TTL.IsZero() {
 		return query.TTLFrom(x.row)
@@ -150,7 +150,7 @@ func (x *resumption) ttl() workflow.TTL {
 	return x.request.TTL
 }
 
-// refusal says why nothing can be resumed; "" when something can.
+// refusal explains why the resume is impossible; "" when it is possible.
 func (x *resumption) refusal() string {
 	verdicts := make([]dag.Verdict, len(x.nodes))
 	for k, d := range x.nodes {
@@ -158,7 +158,7 @@ func (x *resumption) refusal() string {
 	}
 	switch {
 	case State(x.row.Status) == Succeeded && x.request.From == "":
-		return "The execution succeeded: say from which node it should run again."
+		return "The execution succeeded. Choose the node to rerun from."
 	case dag.Runs(verdicts):
 		return ""
 	}
@@ -168,10 +168,10 @@ func (x *resumption) refusal() string {
 			return ""
 		}
 	}
-	return "Nothing would run: every node keeps its result."
+	return "No node would run: every node keeps its result."
 }
 
-// resumption looks a request through and decides about the nodes of the plan.
+// resumption checks a request and decides about the nodes of the plan.
 func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption, error) {
 	row, err := s.rows.Execution(ctx, r.Of)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 		return nil, err
 	}
 	if !State(row.Status).Ended() {
-		return nil, apperr.New(apperr.Conflict, "The execution has not ended; only one that has can be resumed.")
+		return nil, apperr.New(apperr.Conflict, "The execution has not ended. Only ended executions can be resumed.")
 	}
 	x := &resumption{request: r, row: row, before: stored.Object(row.Inputs), past: map[string]*pastNode{}}
 	old, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
@@ -214,7 +214,7 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 	return x, s.decide(ctx, x)
 }
 
-// decide reads what became of the nodes of the plan and decides about them.
+// decide reads the earlier nodes of the plan and decides about them.
 func (s *Service) decide(ctx context.Context, x *resumption) error {
 	rows, err := s.queries.PastNodes(ctx, x.row.ID, 0, int32(len(x.reusePlan.old.Plan.Nodes))) //nolint:gosec // at most workflow.MaxOperators
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Service) decide(ctx context.Context, x *resumption) error {
 	return nil
 }
 
-// pastNodes reads rows, by name, and finds out which of their results are not there any more.
+// pastNodes converts rows, by name, and finds the results that are no longer stored.
 func (s *Service) pastNodes(ctx context.Context, project uuid.UUID, rows []db.PastNodesRow) (map[string]*pastNode, func(map[string]any) bool, error) {
 	past := make(map[string]*pastNode, len(rows))
 	ids := map[uuid.UUID]struct{}{}
@@ -240,8 +240,8 @@ func (s *Service) pastNodes(ctx context.Context, project uuid.UUID, rows []db.Pa
 	return past, there.lost, err
 }
 
-// overlay puts values in the place of earlier ones, as far as the schema has them. nil
-// takes the earlier one away.
+// overlay replaces earlier values, as far as the schema has them. nil removes the earlier
+// value.
 func overlay(schema typeregistry.Schema, before, values map[string]any) map[string]any {
 	merged := map[string]any{}
 	for name, v := range before {
@@ -257,7 +257,7 @@ func overlay(schema typeregistry.Schema, before, values map[string]any) map[stri
 	return merged
 }
 
-// checkFrom: the node to begin at is one of the execution, and its operator one of the version.
+// checkFrom checks that the start node is in the execution, and its operator in the version.
 func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow.Version, from string) error {
 	if from == "" {
 		return nil
@@ -273,7 +273,7 @@ func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow
 	return apperr.New(apperr.NotFound, "Version %s has no node called %q.", next.Version, from)
 }
 
-// checkRooms: resources are given to operators that use some, and could be had.
+// checkRooms checks that the resources are for operators that use some, and are available.
 func (s *Service) checkRooms(rooms map[string]ResourceOverride, v workflow.Version) error {
 	var fields []apperr.Field
 	for _, name := range slices.Sorted(maps.Keys(rooms)) {
@@ -281,14 +281,14 @@ func (s *Service) checkRooms(rooms map[string]ResourceOverride, v workflow.Versi
 			fields = append(fields, apperr.Field{Path: "resources." + name, Message: text})
 		}
 	}
-	return apperr.InvalidFields("These resources cannot be given.", fields)
+	return apperr.InvalidFields("The resources are not valid.", fields)
 }
 
 func (s *Service) roomProblem(name string, rooms map[string]ResourceOverride, v workflow.Version) string {
 	room := rooms[name]
 	for _, n := range []*int{room.CPUMillis, room.MemoryMiB, room.GPUs} {
 		if n != nil && *n < 0 {
-			return "An amount cannot be below 0."
+			return "Enter 0 or more."
 		}
 	}
 	found := false
@@ -307,10 +307,10 @@ func (s *Service) roomProblem(name string, rooms map[string]ResourceOverride, v 
 		}
 	}
 	if !found && name == EveryOperator {
-		return "No operator runs tasks."
+		return "The workflow has no operator that runs tasks."
 	}
 	if !found {
-		return fmt.Sprintf("No operator called %q runs tasks.", name)
+		return fmt.Sprintf("There is no operator called %q that runs tasks.", name)
 	}
 	return ""
 }

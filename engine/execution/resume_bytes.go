@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// artifactsIn adds the ids of the artifacts that value names.
+// artifactsIn adds the ids of the artifacts that value refers to.
 func artifactsIn(value any, ids map[uuid.UUID]struct{}) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -34,14 +34,14 @@ func artifactsIn(value any, ids map[uuid.UUID]struct{}) {
 	}
 }
 
-// present are the artifacts whose bytes are there: their project has them, and the
-// store as well.
+// present are the artifacts whose bytes are available: both the project and the store have
+// them.
 type present map[uuid.UUID]string
 
-// statAtOnce bounds the requests to the store that one look makes at a time.
+// statAtOnce limits the concurrent requests to the store.
 const statAtOnce = 16
 
-// present returns which of the artifacts have their bytes, with the hashes of them.
+// present returns the artifacts whose bytes are available, with their hashes.
 func (s *Service) present(ctx context.Context, project uuid.UUID, ids map[uuid.UUID]struct{}) (present, error) {
 	found := present{}
 	if len(ids) == 0 {
@@ -53,7 +53,7 @@ func (s *Service) present(ctx context.Context, project uuid.UUID, ids map[uuid.U
 	}
 	rows, err := s.queries.ArtifactHashes(ctx, all, project)
 	if err != nil {
-		return nil, fmt.Errorf("look for artifacts: %w", err)
+		return nil, fmt.Errorf("find artifacts: %w", err)
 	}
 	var mu sync.Mutex
 	looks, ctx := errgroup.WithContext(ctx)
@@ -71,12 +71,12 @@ func (s *Service) present(ctx context.Context, project uuid.UUID, ids map[uuid.U
 		})
 	}
 	if err := looks.Wait(); err != nil {
-		return nil, fmt.Errorf("look for bytes: %w", err)
+		return nil, fmt.Errorf("find bytes: %w", err)
 	}
 	return found, nil
 }
 
-// stored reports whether the store has the bytes of an artifact, and of a folder those
+// stored reports whether the store has the bytes of an artifact, and for a folder the bytes
 // of its files.
 func (s *Service) stored(ctx context.Context, project uuid.UUID, r db.ArtifactHashesRow) (bool, error) {
 	hash := hex.EncodeToString(r.Sha256)
@@ -90,7 +90,7 @@ func (s *Service) stored(ctx context.Context, project uuid.UUID, r db.ArtifactHa
 	return err == nil, err
 }
 
-// lost reports whether values name an artifact whose bytes are not there any more.
+// lost reports whether values refer to an artifact whose bytes are no longer available.
 func (p present) lost(values map[string]any) bool {
 	ids := map[uuid.UUID]struct{}{}
 	artifactsIn(values, ids)

@@ -58,7 +58,7 @@ func TestResourcesForAllThatRun(t *testing.T) {
 	require.EqualValues(t, 200, spec(e.ID, "end").GetResources().GetCpuMillis())
 	_, err = b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: b.finish(b.launch("name: idle\nversion: 1.0.0\noperators: [{name: a, type: noop}]", nil)).ID, From: "a",
 		Resources: map[string]execution.ResourceOverride{execution.EveryOperator: {CPUMillis: new(100)}}})
-	require.Contains(t, apperr.FieldsOf(err)[0].Message, "No operator runs tasks")
+	require.Contains(t, apperr.FieldsOf(err)[0].Message, "The workflow has no operator that runs tasks")
 }
 
 func TestALaunchSaysHowLongItIsKept(t *testing.T) {

@@ -17,30 +17,30 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// How a node uses the node of an earlier execution that it goes on from.
+// Uses of a node's origin.
 const (
-	useTaken  = string(query.OriginTaken)  // it has its result, from a resume
-	useCached = string(query.OriginCached) // it has its result, from the cache
-	useBefore = string(query.OriginBefore) // it runs again, with what that one saved
+	useTaken  = string(query.OriginTaken)  // it reuses the result, through a resume
+	useCached = string(query.OriginCached) // it reuses the result, from the cache
+	useBefore = string(query.OriginBefore) // it runs again, with the checkpoints of its origin
 )
 
-// origin is the node of an earlier execution that a node goes on from.
+// origin is the node of an earlier execution that a node continues or reuses.
 type origin struct {
 	execution uuid.UUID
 	index     int
 	use       string
 }
 
-// reusePlan decides what of an ended execution another one takes over. It reads nothing:
-// what it decides about is given to it.
+// reusePlan decides which results of an ended execution another one reuses. It does no I/O:
+// callers provide its data.
 type reusePlan struct {
 	old, new workflow.Version
-	from     string              // the node that somebody chose to begin at; "" for none
-	changed  map[string]struct{} // inputs of the workflow that have another value
+	from     string              // the start node that a user chose; "" for none
+	changed  map[string]struct{} // inputs of the workflow with changed values
 	lost     func(outputs map[string]any) bool
 }
 
-// pastNode is what became of a node of the ended execution.
+// pastNode is a node of the ended execution.
 type pastNode struct {
 	execution uuid.UUID
 	row       db.PastNodesRow
@@ -55,20 +55,19 @@ func pastOf(row db.PastNodesRow) *pastNode {
 
 func (p *pastNode) state() dag.State { return dag.State(p.row.State) }
 
-// omitted reports whether p was skipped because of what it depends on.
+// omitted reports whether p was skipped because of its dependencies.
 func (p *pastNode) omitted() bool {
 	return p.state() == dag.Skipped && (p.reason == nil || p.reason.Code != ReasonCondition)
 }
 
-// decision is a verdict about one node with its ground in words.
+// decision is a verdict about one node with its reason as text.
 type decision struct {
 	dag.Verdict
 	why string
 }
 
-// scope decides about the nodes of a graph. in is the name of what they stand in with
-// "/", past has them by their names, changed are the inputs of the graph that have
-// another value.
+// scope decides about the nodes of a graph. in is the name of the enclosing node with "/",
+// past contains the earlier nodes by name, changed are the changed inputs of the graph.
 func (p *reusePlan) scope(graph, in string, past map[string]*pastNode, changed map[string]struct{}) []decision {
 	g, _ := p.new.Definition.Graph(graph)
 	before := make([]dag.Past, len(g.Operators))
@@ -90,18 +89,18 @@ func (p *reusePlan) scope(graph, in string, past map[string]*pastNode, changed m
 	return out
 }
 
-// words says why a node of g runs, or why not.
+// words explains why a node of g runs, or why not.
 func (p *reusePlan) words(g *workflow.Graph, v dag.Verdict, node *pastNode, why string) string {
 	switch v.RunReason {
 	case dag.Taken:
 		switch node.state() {
 		case dag.Skipped:
-			return "It was skipped, and would be again."
+			return "It was skipped and would be skipped again."
 		case dag.Failed:
-			return "Its failure was provided for."
+			return "It failed, and its failure was handled."
 		case dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded, dag.Cancelled:
 		}
-		return "It succeeded, and nothing that it depends on changed."
+		return "It succeeded, and its dependencies did not change."
 	case dag.Changed:
 		return why
 	case dag.Downstream:
@@ -122,7 +121,7 @@ func (p *reusePlan) words(g *workflow.Graph, v dag.Verdict, node *pastNode, why 
 	return "It did not run."
 }
 
-// differs says why op would not do the same as node again; "" when it would.
+// differs explains why op would not repeat the result of node; "" when it would.
 func (p *reusePlan) differs(graph, name string, op *workflow.Operator, node *pastNode, changed map[string]struct{}) string {
 	old, known := p.operator(graph, op.Name)
 	switch {
@@ -142,12 +141,12 @@ func (p *reusePlan) differs(graph, name string, op *workflow.Operator, node *pas
 		return fmt.Sprintf("It reads %s, which changed.", strings.Join(names, ", "))
 	}
 	if node.state() == dag.Succeeded && p.lost(node.outputs) {
-		return "What it put out is not there any more."
+		return "Its outputs are no longer stored."
 	}
 	return ""
 }
 
-// operator is the operator of the earlier version.
+// operator returns the operator of the earlier version.
 func (p *reusePlan) operator(graph, name string) (*workflow.Operator, bool) {
 	g, ok := p.old.Definition.Graph(graph)
 	if !ok {
@@ -160,20 +159,20 @@ func (p *reusePlan) operator(graph, name string) (*workflow.Operator, bool) {
 	return &g.Operators[i], true
 }
 
-// codeDiffers says in what op is another operator than old; "" in nothing.
+// codeDiffers describes the change from old to op; "" for no change.
 func (p *reusePlan) codeDiffers(op, old *workflow.Operator) string {
 	switch {
 	case op.Work() != old.Work():
 		return fmt.Sprintf("Its code changed from version %s to %s.", p.old.Version, p.new.Version)
 	case op.Sense() != old.Sense():
-		return fmt.Sprintf("What it reads or when it runs changed from version %s to %s.", p.old.Version, p.new.Version)
+		return fmt.Sprintf("Its inputs or conditions changed from version %s to %s.", p.old.Version, p.new.Version)
 	case op.Graph != "" && p.graphDiffers(op.Graph, map[string]bool{}):
 		return fmt.Sprintf("The graph %s changed from version %s to %s.", op.Graph, p.old.Version, p.new.Version)
 	}
 	return ""
 }
 
-// graphDiffers reports whether a graph, or one that it runs, is another than before.
+// graphDiffers reports whether a graph, or a nested one, has changed.
 func (p *reusePlan) graphDiffers(name string, seen map[string]bool) bool {
 	if seen[name] {
 		return false
@@ -196,13 +195,13 @@ func (p *reusePlan) graphDiffers(name string, seen map[string]bool) bool {
 	return false
 }
 
-// within reports whether the node called name is inside of the one called of.
+// within reports whether the node called of contains the node called name.
 func within(name, of string) bool {
 	return strings.HasPrefix(name, of+"/") || strings.HasPrefix(name, of+"[")
 }
 
-// reads are the inputs of its graph that op reads; list says whether what it fans out
-// over counts.
+// reads returns the inputs of its graph that op reads; list reports whether to include the
+// list of its fan-out.
 func reads(op *workflow.Operator, list bool) map[string]struct{} {
 	found := map[string]struct{}{}
 	source := func(s workflow.Source) {
@@ -224,7 +223,7 @@ func reads(op *workflow.Operator, list bool) map[string]struct{} {
 	return found
 }
 
-// formulaReads adds the inputs that an expression reads; "" stands for all of them.
+// formulaReads adds the inputs that an expression reads; "" means all of them.
 func formulaReads(e *expression.Expression, found map[string]struct{}) {
 	if e == nil {
 		return
@@ -240,7 +239,7 @@ func formulaReads(e *expression.Expression, found map[string]struct{}) {
 	}
 }
 
-// touched are the names that are both read and changed, in order.
+// touched returns the names that are both read and changed, in order.
 func touched(read, changed map[string]struct{}) []string {
 	var names []string
 	_, all := read[""]
@@ -252,7 +251,7 @@ func touched(read, changed map[string]struct{}) []string {
 	return names
 }
 
-// changedInputs are the names under which two sets of values differ.
+// changedInputs returns the names whose values differ.
 func changedInputs(before, now map[string]any) map[string]struct{} {
 	changed := map[string]struct{}{}
 	for name, value := range now {
@@ -268,8 +267,8 @@ func changedInputs(before, now map[string]any) map[string]struct{} {
 	return changed
 }
 
-// alike reports whether each item of op's fan-out would do the same as the item with
-// its place and value did: nothing else that items read is another than before.
+// alike reports whether each item of op's fan-out would repeat the result of the earlier
+// item with the same index and value: nothing else that items read has changed.
 func (p *reusePlan) alike(graph, name string, op *workflow.Operator, changed map[string]struct{}) bool {
 	old, known := p.operator(graph, op.Name)
 	if !known || p.from == name || len(touched(reads(op, false), changed)) > 0 {
@@ -278,14 +277,14 @@ func (p *reusePlan) alike(graph, name string, op *workflow.Operator, changed map
 	return p.old.ID == p.new.ID || op.Sense() == old.Sense() && (op.Graph == "" || !p.graphDiffers(op.Graph, map[string]bool{}))
 }
 
-// takes reports whether item k of a fan-out that is alike takes over the result of past,
-// which has the same place.
+// takes reports whether item k of a fan-out that is alike reuses the result of past, which
+// has the same index.
 func (p *reusePlan) takes(name string, item any, past *pastNode) bool {
 	return past != nil && past.state() == dag.Succeeded && p.from != name && !within(p.from, name) &&
 		memo.Same(item, itemOf(past)) && !p.lost(past.outputs)
 }
 
-// itemOf is the item that a node was of.
+// itemOf returns the item of a node.
 func itemOf(past *pastNode) any {
 	item, err := stored.Value(string(past.row.Item))
 	if err != nil {

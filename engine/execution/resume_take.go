@@ -12,22 +12,22 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// origins says from what nodes of earlier executions nodes go on, and takes results over
-// from the execution that this one resumes.
+// origins records the origins of nodes in earlier executions, and reuses results of the
+// execution that this one resumes.
 type origins struct {
 	feature
 
-	plan      *reusePlan                  // once something asked for it
+	plan      *reusePlan                  // set when first needed
 	overrides map[string]ResourceOverride // of operators
 
 	part originsPart
 }
 
 type originsPart struct {
-	rows []originRow // what nodes go on from
+	rows []originRow // origins of nodes
 }
 
-// noteCache notes what was found of node i in the cache.
+// noteCache records the cache lookup of node i.
 func (og *origins) noteCache(i int, note CacheNote) {
 	og.part.rows = append(og.part.rows, originRow{Index: i, Cache: mustJSON(note)})
 }
@@ -36,7 +36,7 @@ func (og *origins) pending() bool { return len(og.part.rows) > 0 }
 
 func (og *origins) reset() { og.part = originsPart{} }
 
-// restore takes up what the nodes of a resumed execution go on from.
+// restore loads the origins of the nodes of a resumed execution.
 func (og *origins) restore(ctx context.Context) error {
 	if og.row.ResumeOf == nil {
 		return nil
@@ -54,7 +54,7 @@ func (og *origins) restore(ctx context.Context) error {
 	return nil
 }
 
-// reusePlan is the one of this resumed execution, without what is lost.
+// reusePlan returns the plan of this resumed execution, without lost results.
 func (og *origins) reusePlan(ctx context.Context) (*reusePlan, error) {
 	if og.plan != nil {
 		return og.plan, nil
@@ -75,8 +75,8 @@ func (og *origins) reusePlan(ctx context.Context) (*reusePlan, error) {
 	return p, nil
 }
 
-// carryOver lets what node i has just become, from the node first on, take over what became
-// of it in the execution that this one resumes.
+// carryOver makes the new children of node i, from the node first on, reuse the results of
+// its children in the execution that this one resumes.
 func (og *origins) carryOver(ctx context.Context, i, first int, now time.Time) error {
 	from := og.nodes[i].origin
 	if from == nil || from.use != useBefore || og.nodes[i].attempt > 1 {
@@ -109,8 +109,8 @@ func (og *origins) carryOver(ctx context.Context, i, first int, now time.Time) e
 	return nil
 }
 
-// childrenOf reads a node of an earlier execution and what it became last; nil when it
-// is not there any more or became nothing.
+// childrenOf reads a node of an earlier execution and its latest children; nil when it was
+// removed or has no children.
 func (s *Service) childrenOf(ctx context.Context, o origin) (*pastNode, []db.PastNodesRow, error) {
 	number := func(n int) int32 { return int32(n) } //nolint:gosec // indexes below maxNodes
 	rows, err := s.queries.PastNodes(ctx, o.execution, number(o.index), number(o.index+1))
@@ -127,8 +127,8 @@ func (s *Service) childrenOf(ctx context.Context, o origin) (*pastNode, []db.Pas
 	return pastOf(rows[0]), children, nil
 }
 
-// carryOverItems decides about the items of a fan-out; alike says whether an item with the
-// place and value of an earlier one would do the same.
+// carryOverItems decides about the items of a fan-out; alike reports whether an item would
+// repeat the result of an earlier item with the same index and value.
 func (og *origins) carryOverItems(p *reusePlan, i, first int, past map[string]*pastNode, alike bool, now time.Time) {
 	for k := range og.nodes[i].children.count {
 		child := &og.nodes[first+k]
@@ -143,7 +143,7 @@ func (og *origins) carryOverItems(p *reusePlan, i, first int, past map[string]*p
 	}
 }
 
-// upstreamTaken reports whether all that node i depends on kept its result.
+// upstreamTaken reports whether all dependencies of node i kept their results.
 func (og *origins) upstreamTaken(i int) bool {
 	for _, d := range og.progress.DependenciesOf(og.home(i)) {
 		if o := og.nodes[d].origin; o == nil || o.use != useTaken {
@@ -153,7 +153,7 @@ func (og *origins) upstreamTaken(i int) bool {
 	return true
 }
 
-// changedFor are the inputs of the graph of node i that have another value than before.
+// changedFor returns the changed inputs of the graph of node i.
 func (og *origins) changedFor(ctx context.Context, p *reusePlan, i int) (map[string]struct{}, error) {
 	parent := og.progress.Parent(og.home(i))
 	if parent == dag.NoNode {
@@ -186,12 +186,12 @@ func (og *origins) carryOverGraph(p *reusePlan, i, first int, before *pastNode, 
 	}
 }
 
-// before is what a node that runs again goes on from.
+// before is the origin of a node that runs again.
 func (p *reusePlan) before(past *pastNode) origin {
 	return origin{past.execution, int(past.row.NodeIndex), useBefore}
 }
 
-// take gives node k, which has just been made, the end that past had.
+// take ends node k, which was just created, like past.
 func (og *origins) take(k int, past *pastNode, now time.Time) {
 	n := &og.nodes[k]
 	og.touch(k)
@@ -208,8 +208,8 @@ func (og *origins) take(k int, past *pastNode, now time.Time) {
 	og.carryOverFrom(k, from)
 }
 
-// keptInside counts what is taken over inside of node k of the plan, which runs, as far
-// as its list and the inputs of its graph are known beforehand.
+// keptInside counts the reused results inside node k of the plan, which runs, as far as its
+// list and the inputs of its graph are known in advance.
 func (s *Service) keptInside(ctx context.Context, x *resumption, k int) (int, error) {
 	op := &x.reusePlan.new.Definition.Operators[k]
 	past, d := x.past[op.Name], x.nodes[k]
@@ -249,7 +249,7 @@ func (s *Service) keptInside(ctx context.Context, x *resumption, k int) (int, er
 	return kept, nil
 }
 
-// items is the list that op fans out over, when it is one of the inputs.
+// items is the list of op's fan-out, when it is one of the inputs.
 func (x *resumption) items(op *workflow.Operator) ([]any, bool) {
 	switch s := op.Foreach.Items; s.Kind {
 	case workflow.SourceInput:
@@ -263,8 +263,8 @@ func (x *resumption) items(op *workflow.Operator) ([]any, bool) {
 	return nil, false
 }
 
-// keptOfGraph counts what a graph keeps: its inputs count as changed where what they
-// are made of changes.
+// keptOfGraph counts the nodes that a graph keeps: its inputs count as changed when their
+// sources change.
 func (p *reusePlan) keptOfGraph(op *workflow.Operator, children map[string]*pastNode, around []decision) int {
 	changed := map[string]struct{}{}
 	for _, in := range op.Inputs {
@@ -287,7 +287,7 @@ func (p *reusePlan) keptOfGraph(op *workflow.Operator, children map[string]*past
 	return kept
 }
 
-// readsNode reports whether a source gives what a node put out.
+// readsNode reports whether a source is the output of a node.
 func readsNode(s workflow.Source, name string) bool {
 	switch s.Kind {
 	case workflow.SourceFuture:

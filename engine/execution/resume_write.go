@@ -14,11 +14,11 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// EveryOperator stands among resources for all operators that run tasks. What is said of
-// one by its name goes before it.
+// EveryOperator is the key of resources for all operators that run tasks. Resources of a
+// single operator take precedence.
 const EveryOperator = "*"
 
-// roomOf is what is said of an operator.
+// roomOf returns the override of an operator.
 func roomOf(rooms map[string]ResourceOverride, operator string) (ResourceOverride, bool) {
 	all, some := rooms[EveryOperator]
 	own, ok := rooms[operator]
@@ -27,8 +27,7 @@ func roomOf(rooms map[string]ResourceOverride, operator string) (ResourceOverrid
 	}, some || ok
 }
 
-// apply is an amount with r in place of what the definition says. The amounts of r are
-// those of each pod.
+// apply replaces the amount of a definition by the amounts of r, which are per pod.
 func (r ResourceOverride) apply(a fair.Amount) fair.Amount {
 	pods := max(a.Pods, 1)
 	set := func(to *int, by *int) {
@@ -44,7 +43,7 @@ func (r ResourceOverride) apply(a fair.Amount) fair.Amount {
 	return a
 }
 
-// resumeOf is the execution that r goes on from; nil for none.
+// resumeOf is the execution that r resumes; nil for none.
 func (r LaunchRequest) resumeOf() *uuid.UUID {
 	if r.resume == nil {
 		return nil
@@ -52,7 +51,7 @@ func (r LaunchRequest) resumeOf() *uuid.UUID {
 	return &r.resume.row.ID
 }
 
-// extras is what tells two requests apart beside their workflow, priority and inputs.
+// extras distinguishes requests besides their workflow, priority and inputs.
 func (r LaunchRequest) extras() string {
 	text := ""
 	if !r.Cache.isZero() {
@@ -71,7 +70,7 @@ func (x *resumption) stored() resumed {
 	return resumed{From: x.request.From, Resources: x.request.Resources}
 }
 
-// begunBy is the first event of an execution.
+// begunBy is the message of an execution's first event.
 func (l *launch) begunBy() string {
 	x := l.request.resume
 	if x == nil {
@@ -90,17 +89,17 @@ func (l *launch) begunBy() string {
 	return fmt.Sprintf("Resumed by %s from %s of execution %s: %d of %d nodes run.", l.subject.Name, where, x.row.ID, runs, len(x.nodes))
 }
 
-// insertExtras writes what a plain launch does not have: results that are taken over,
-// and what was asked of the cache.
+// insertExtras writes the additional rows of a launch: reused results, and the cache
+// options.
 func (s *Service) insertExtras(ctx context.Context, q *db.Queries, l *launch) error {
 	if !l.request.Cache.isZero() {
 		if err := q.MarkCache(ctx, mustJSON(l.request.Cache), l.id); err != nil {
-			return fmt.Errorf("note the use of the cache: %w", err)
+			return fmt.Errorf("record the use of the cache: %w", err)
 		}
 	}
 	if !l.request.TTL.IsZero() {
 		if err := q.MarkTTL(ctx, mustJSON(l.request.TTL), l.id); err != nil {
-			return fmt.Errorf("note how long it is kept: %w", err)
+			return fmt.Errorf("record how long it is kept: %w", err)
 		}
 	}
 	if l.request.resume == nil {
@@ -112,7 +111,7 @@ func (s *Service) insertExtras(ctx context.Context, q *db.Queries, l *launch) er
 	return settleResumed(ctx, q, l)
 }
 
-// settleResumed settles the dead letters of nodes that run again now.
+// settleResumed settles the dead letters of nodes that run again.
 func settleResumed(ctx context.Context, q *db.Queries, l *launch) error {
 	x := l.request.resume
 	var roots []string
@@ -137,7 +136,7 @@ func settleResumed(ctx context.Context, q *db.Queries, l *launch) error {
 	})
 }
 
-// insertTaken gives the new nodes what becomes of them by the resume.
+// insertTaken sets the new nodes as the resume decided.
 func (s *Service) insertTaken(ctx context.Context, q *db.Queries, l *launch) error {
 	x := l.request.resume
 	run := dag.NewRun(x.reusePlan.new.Plan, 0)
@@ -153,10 +152,10 @@ func (s *Service) insertTaken(ctx context.Context, q *db.Queries, l *launch) err
 	}
 	moved, err := q.TakeNodes(ctx, taken)
 	if err != nil {
-		return fmt.Errorf("take over nodes: %w", err)
+		return fmt.Errorf("reuse nodes: %w", err)
 	}
 	if int(moved) != len(taken.Indexes) {
-		return fmt.Errorf("take over nodes: %d of %d are there", moved, len(taken.Indexes))
+		return fmt.Errorf("reuse nodes: %d of %d were found", moved, len(taken.Indexes))
 	}
 	if err := insertOpen(ctx, q, l, run); err != nil {
 		return err
@@ -167,12 +166,12 @@ func (s *Service) insertTaken(ctx context.Context, q *db.Queries, l *launch) err
 		Failed: count(dag.Failed), Skipped: count(dag.Skipped), LevelsDone: int32(run.LevelsDone()), //nolint:gosec // at most workflow.MaxOperators
 	})
 	if err != nil {
-		return fmt.Errorf("note the resume: %w", err)
+		return fmt.Errorf("record the resume: %w", err)
 	}
 	return nil
 }
 
-// preset gives node k of a run the end that it had before.
+// preset gives node k of a run its earlier end.
 func preset(run *dag.Run, k int, past *pastNode) {
 	switch {
 	case past.omitted():
@@ -184,7 +183,7 @@ func preset(run *dag.Run, k int, past *pastNode) {
 	}
 }
 
-// insertOpen writes of the nodes that run what they wait for and what they go on from.
+// insertOpen writes the dependencies and the origins of the nodes that run.
 func insertOpen(ctx context.Context, q *db.Queries, l *launch, run *dag.Run) error {
 	x := l.request.resume
 	open := db.OpenDependenciesParams{FromExecution: x.row.ID, ExecutionID: l.id}
@@ -203,19 +202,18 @@ func insertOpen(ctx context.Context, q *db.Queries, l *launch, run *dag.Run) err
 		open.Origins = append(open.Origins, from)
 	}
 	if err := q.OpenDependencies(ctx, open); err != nil {
-		return fmt.Errorf("open nodes: %w", err)
+		return fmt.Errorf("write nodes that run: %w", err)
 	}
 	return saved.write(ctx, q, l.id)
 }
 
-// continuesFrom reports whether a node that runs again has a use for what the one before
-// left: of one that became others their results, of a task that did not come to its end
-// what it saved on its way.
+// continuesFrom reports whether a node that runs again uses what its origin left: of a group
+// the results of its children, of an unfinished task its checkpoints.
 func continuesFrom(past *pastNode) bool {
 	return past.row.FirstChild != nil || past.state() == dag.Failed || past.state() == dag.Cancelled
 }
 
-// checkpointRows are nodes that run again, with where their checkpoints are.
+// checkpointRows are nodes that run again, with the locations of their checkpoints.
 type checkpointRows struct {
 	indexes    []int32
 	executions []uuid.UUID
@@ -234,16 +232,16 @@ func (c *checkpointRows) write(ctx context.Context, q *db.Queries, id uuid.UUID)
 	}
 	err := q.TakeCheckpoints(ctx, id, c.indexes, c.executions, c.origins)
 	if err != nil {
-		return fmt.Errorf("take over checkpoints: %w", err)
+		return fmt.Errorf("reuse checkpoints: %w", err)
 	}
 	err = q.TakeCheckpointFolders(ctx, id, c.indexes, c.executions, c.origins)
 	if err != nil {
-		return fmt.Errorf("take over folders of checkpoints: %w", err)
+		return fmt.Errorf("reuse folders of checkpoints: %w", err)
 	}
 	return nil
 }
 
-// originRow says in a flush what node i goes on from, and what was found in the cache.
+// originRow is the row of a flush with the origin of node i and its cache lookup.
 type originRow struct {
 	Index     int             `json:"i"`
 	Execution *uuid.UUID      `json:"execution,omitempty"`
@@ -252,14 +250,14 @@ type originRow struct {
 	Cache     json.RawMessage `json:"cache,omitempty"`
 }
 
-// carryOverFrom notes what node i goes on from.
+// carryOverFrom records the origin of node i.
 func (og *origins) carryOverFrom(i int, o origin) {
 	og.nodes[i].origin = &o
 	og.part.rows = append(og.part.rows, originRow{Index: i, Execution: &o.execution, Origin: &o.index, Use: o.use})
 }
 
-// write comes after all rows of nodes of the batch are there. One row may be
-// there twice, once for its origin and once for the cache.
+// write runs after all rows of nodes of the batch exist. A row may occur twice, once for its
+// origin and once for the cache.
 func (og *origins) write(ctx context.Context, q *db.Queries) error {
 	if len(og.part.rows) == 0 {
 		return nil
@@ -282,7 +280,7 @@ func (og *origins) write(ctx context.Context, q *db.Queries) error {
 		list = append(list, r)
 	}
 	if err := q.FlushOrigins(ctx, og.id, indexes(list, func(r originRow) int { return r.Index }), mustJSON(list)); err != nil {
-		return fmt.Errorf("note origins: %w", err)
+		return fmt.Errorf("record origins: %w", err)
 	}
 	return saved.write(ctx, q, og.id)
 }

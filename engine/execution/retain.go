@@ -16,19 +16,19 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
-// What an execution names of others stays there as long as the execution does: the
-// table artifact_uses says so, and package retention asks it. Rows are written by the
-// transaction that names an artifact, which holds the artifact's row until it ends.
+// Artifacts to which an execution refers are kept as long as the execution: the table
+// artifact_uses records them, and package retention reads it. The transaction that adds a
+// reference to an artifact writes the rows and locks the artifact's row until it ends.
 
-// useArtifacts notes that execution names artifacts, and returns those that are not in
-// project any more.
+// useArtifacts records that execution refers to artifacts, and returns those that the
+// project no longer has.
 func useArtifacts(ctx context.Context, q *db.Queries, project, execution uuid.UUID, ids map[uuid.UUID]struct{}) ([]uuid.UUID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	found, err := q.UseArtifacts(ctx, slices.SortedFunc(maps.Keys(ids), compareIDs), project, execution)
 	if err != nil {
-		return nil, fmt.Errorf("note the artifacts that are used: %w", err)
+		return nil, fmt.Errorf("record the used artifacts: %w", err)
 	}
 	missing := maps.Clone(ids)
 	for _, id := range found {
@@ -39,9 +39,9 @@ func useArtifacts(ctx context.Context, q *db.Queries, project, execution uuid.UU
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
-// holdNamed keeps what a new execution names: the artifacts of its inputs and of the
-// results that it takes over, and the execution that it goes on from. It returns
-// apperr.Conflict for what is just being removed.
+// holdNamed locks what a new execution refers to: the artifacts of its inputs and of the
+// results that it reuses, and the execution that it resumes. It returns apperr.Conflict for
+// objects that are just being removed.
 func holdNamed(ctx context.Context, q *db.Queries, l *launch) error {
 	ids := map[uuid.UUID]struct{}{}
 	if bytes.Contains(l.inputs, []byte("$artifact")) {
@@ -51,11 +51,11 @@ func holdNamed(ctx context.Context, q *db.Queries, l *launch) error {
 		if _, err := q.HoldOrigin(ctx, *origin); db.IsNoRows(err) {
 			return apperr.New(apperr.Conflict, "The execution %s has expired and is being removed.", origin)
 		} else if err != nil {
-			return fmt.Errorf("hold execution %s: %w", origin, err)
+			return fmt.Errorf("lock execution %s: %w", origin, err)
 		}
 		taken, err := q.ArtifactsOfNodes(ctx, l.id)
 		if err != nil {
-			return fmt.Errorf("artifacts that are taken over: %w", err)
+			return fmt.Errorf("find reused artifacts: %w", err)
 		}
 		for _, id := range taken {
 			ids[id] = struct{}{}
@@ -68,14 +68,14 @@ func holdNamed(ctx context.Context, q *db.Queries, l *launch) error {
 	return err
 }
 
-// artifactUses notes which artifacts the results of a flush name.
+// artifactUses records to which artifacts the results of a flush refer.
 type artifactUses struct {
 	feature
 	noPart
 }
 
-// write is part of a flush, before the rows of new nodes leave the batch: which
-// artifacts the results of the batch name.
+// write is part of a flush, before the rows of new nodes leave the batch: it records to
+// which artifacts the results of the batch refer.
 func (au *artifactUses) write(ctx context.Context, q *db.Queries) error {
 	ids := map[uuid.UUID]struct{}{}
 	for _, n := range au.batch.nodes {
@@ -96,14 +96,14 @@ func (au *artifactUses) write(ctx context.Context, q *db.Queries) error {
 	return nil
 }
 
-// expiry says until when an execution that ends is kept.
+// expiry sets until when an execution that ends is kept.
 type expiry struct {
 	feature
 	noPart
 }
 
-// write is part of a flush: until when an execution that ends is kept, when its
-// launch or its definition says so.
+// write is part of a flush: it sets until when an execution that ends is kept, when its
+// launch or its definition limits it.
 func (ex *expiry) write(ctx context.Context, q *db.Queries) error {
 	if !ex.batch.finished {
 		return nil
@@ -114,13 +114,13 @@ func (ex *expiry) write(ctx context.Context, q *db.Queries) error {
 	}
 	if ok {
 		if err := q.SetExpiry(ctx, ex.row.FinishedAt.Add(ttl), ex.id); err != nil {
-			return fmt.Errorf("set until when it is kept: %w", err)
+			return fmt.Errorf("set the expiry: %w", err)
 		}
 	}
 	return nil
 }
 
-// decoded is a value of a row as decoded JSON.
+// decoded returns the JSON value of a row, decoded.
 func decoded(value any) any {
 	switch v := value.(type) {
 	case json.RawMessage:

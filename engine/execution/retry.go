@@ -3,6 +3,7 @@ package execution
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,15 +13,15 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// classify says what kind of failure an attempt ended with.
+// classify returns the class of an attempt's failure.
 func classify(e ending) protect.Class { return protect.Classify(protectEnd(e)) }
 
 func protectEnd(e ending) protect.End {
 	return protect.End{Outcome: string(e.Outcome), Class: e.Class, ExitCode: e.ExitCode, Message: e.Message}
 }
 
-// triesAgain decides by the retry policy of node i whether it is tried again after e.
-// If not, why says what kept it from that although retries are left.
+// triesAgain decides by the retry policy of node i whether it is retried after e. If not,
+// why explains it when retries are left.
 func (l *loop) triesAgain(i int, e ending, failure *Failure) (yes bool, why string) {
 	r, n := l.operator(i).Retry, &l.nodes[i]
 	switch {
@@ -41,8 +42,8 @@ func (l *loop) triesAgain(i int, e ending, failure *Failure) (yes bool, why stri
 	return true, ""
 }
 
-// retryEnv is what the expression of a retry policy reads. What lastRetry has are texts,
-// as in Argo.
+// retryEnv is the environment of the expression of a retry policy. The values of lastRetry
+// are strings, as in Argo.
 func retryEnv(e ending, failure *Failure, retries, attempt int) map[string]any {
 	code, number := "-1", any(nil)
 	if e.ExitCode != nil {
@@ -66,12 +67,12 @@ func retryEnv(e ending, failure *Failure, retries, attempt int) map[string]any {
 }
 
 const (
-	maxEarlier     = 20  // different failures that a node remembers
-	earlierMessage = 500 // letters of each
+	maxEarlier     = 20  // different failures that a node stores
+	earlierMessage = 500 // characters of each
 )
 
-// afterEarlier adds to f what is known of the attempts before: those that said the same
-// become one. Beyond maxEarlier different ones, those in the middle are counted alone.
+// afterEarlier adds the earlier failures to f and groups those with the same message. Beyond
+// maxEarlier groups it only counts those in the middle.
 func afterEarlier(f, before *Failure) *Failure {
 	if before == nil {
 		return f
@@ -94,23 +95,26 @@ func afterEarlier(f, before *Failure) *Failure {
 	return f
 }
 
-// concluded makes f, the failure of the last attempt of a node, say how all attempts
-// failed, and why it is not tried again.
+// concluded adds the earlier failures of a node to f, its last one, and the reason why it is
+// not retried.
 func concluded(f *Failure, why string) *Failure {
-	same := clean(f.Message, earlierMessage)
-	var parts []string
+	same, last := clean(f.Message, earlierMessage), []int{f.Attempt}
+	var others []string
 	for _, e := range f.Earlier {
 		if e.Message == same {
-			parts = append(parts, attemptsText(e.Attempts)+" ended the same way.")
+			last = append(slices.Clone(e.Attempts), f.Attempt)
 			continue
 		}
-		parts = append(parts, attemptsText(e.Attempts)+": "+ended(e.Message))
+		others = append(others, attemptsText(e.Attempts)+": "+ended(e.Message))
 	}
 	if f.Omitted > 0 {
-		parts = append(parts, fmt.Sprintf("And %d more.", f.Omitted))
+		others = append(others, fmt.Sprintf("Other failed attempts: %d.", f.Omitted))
 	}
-	if len(parts) > 0 {
-		f.Message = fmt.Sprintf("Attempt %d: %s Before it, %s", f.Attempt, ended(f.Message), lowerFirst(strings.Join(parts, " ")))
+	switch {
+	case len(others) > 0:
+		f.Message = attemptsText(last) + ": " + ended(f.Message) + " " + strings.Join(others, " ")
+	case len(last) > 1:
+		f.Message = ended(f.Message) + " " + attemptsText(last) + " failed with this error."
 	}
 	if why != "" {
 		f.Message = ended(f.Message) + " " + why
@@ -118,7 +122,16 @@ func concluded(f *Failure, why string) *Failure {
 	return f
 }
 
-// ended makes sure that something can follow a message.
+// retryText introduces the failure of an attempt that is retried. Argo's policies without a
+// limit allow math.MaxInt32 retries.
+func retryText(attempt, retries, limit int, growth string) string {
+	if limit == math.MaxInt32 {
+		return fmt.Sprintf("Retrying (attempt %d%s): ", attempt+1, growth)
+	}
+	return fmt.Sprintf("Retrying (attempt %d of %d%s): ", attempt+1, attempt+1+limit-retries, growth)
+}
+
+// ended ensures that a message ends with punctuation, so that text can follow.
 func ended(message string) string {
 	if message == "" || strings.ContainsAny(message[len(message)-1:], ".!?") {
 		return message
@@ -126,9 +139,7 @@ func ended(message string) string {
 	return message + "."
 }
 
-func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
-
-// attemptsText writes "Attempt 2" or "Attempts 1 to 3 and 5".
+// attemptsText formats numbers as "Attempt 2" or "Attempts 1 to 3 and 5".
 func attemptsText(numbers []int) string {
 	if len(numbers) == 1 {
 		return fmt.Sprintf("Attempt %d", numbers[0])

@@ -14,9 +14,9 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// mayNameSecrets reports whether the value of an operator's input may name
-// secrets: where its type says so, and in parameters, which only a definition
-// sets. What tasks write into other values never does.
+// mayNameSecrets reports whether the value of an operator's input may name secrets: when its
+// type allows it, and in parameters, which only a definition sets. Values that tasks write
+// never may.
 func mayNameSecrets(op *workflow.Operator, name string) bool {
 	for _, input := range op.Inputs {
 		if input.Name == name {
@@ -27,16 +27,16 @@ func mayNameSecrets(op *workflow.Operator, name string) bool {
 	return isParameter
 }
 
-// Secrets returns the values that the calling attempt was granted, in the order
-// of grants. It returns Forbidden for a grant of another attempt, Conflict when
-// the attempt has ended, and NotFound for a secret that was deleted meanwhile.
+// Secrets returns the values that the calling attempt was granted, in the order of grants.
+// It returns Forbidden for a grant of another attempt, Conflict when the attempt has ended,
+// and NotFound for a secret that was deleted meanwhile.
 func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant) ([]string, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if s.config.Secrets == nil {
-		return nil, apperr.New(apperr.NotFound, "There are no secrets here.")
+		return nil, apperr.New(apperr.NotFound, "This server has no secrets.")
 	}
 	names := make([]string, len(grants))
 	for i, g := range grants {
@@ -47,7 +47,7 @@ func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant
 	}
 	alive, err := s.queries.AttemptAlive(ctx, scope.ExecutionID, int32(scope.NodeIndex), int32(scope.Attempt)) //nolint:gosec // signed by us
 	if err != nil {
-		return nil, fmt.Errorf("look for the attempt: %w", err)
+		return nil, fmt.Errorf("find the attempt: %w", err)
 	}
 	if !alive {
 		return nil, attemptEnded()
@@ -62,7 +62,7 @@ func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant
 	return values, s.noteSecrets(system, scope, names)
 }
 
-// noteSecrets remembers which workflow was given which secrets.
+// noteSecrets records which secrets a workflow received.
 func (s *Service) noteSecrets(ctx context.Context, scope auth.TaskScope, names []string) error {
 	row, err := s.queries.GetExecution(ctx, scope.ExecutionID)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Service) noteSecrets(ctx context.Context, scope auth.TaskScope, names [
 	return s.config.Secrets.NoteUse(ctx, scope.ProjectID, row.WorkflowName, scope.ExecutionID, slices.Compact(names))
 }
 
-// SecretNames returns the names of the secrets that the inputs of an execution
-// and the definition of its workflow name. It is for the engine.
+// SecretNames returns the names of the secrets in the inputs of an execution and in the
+// definition of its workflow. It is for the engine.
 func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, error) {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return nil, err
@@ -100,13 +100,12 @@ func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, erro
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// SecretValues returns the values of the project's secrets with these names;
-// those that are not there any more are left out. It is for what masks them, in
-// the name of the engine.
+// SecretValues returns the values of the project's secrets with these names; it leaves out
+// deleted ones. It is for masking, on behalf of the engine.
 func (s *Service) SecretValues(ctx context.Context, project uuid.UUID, names []string) ([]string, error) {
 	values := make([]string, 0, len(names))
 	for _, name := range names {
-		value, err := s.config.Secrets.Reveal(ctx, project, name) // authorises
+		value, err := s.config.Secrets.Reveal(ctx, project, name) // checks the permission
 		if apperr.Is(err, apperr.NotFound) {
 			continue
 		}
@@ -118,7 +117,7 @@ func (s *Service) SecretValues(ctx context.Context, project uuid.UUID, names []s
 	return values, nil
 }
 
-// gatherSecrets adds the names of the secrets that value names.
+// gatherSecrets adds the names of the secrets in value.
 func gatherSecrets(names map[string]bool, value any) {
 	switch v := value.(type) {
 	case map[string]any:

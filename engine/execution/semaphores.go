@@ -17,23 +17,23 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Semaphore is a lock of a project that somebody holds, waits for, or was given permits
-// by hand: a mutex, a semaphore, or a place among the executions of a workflow.
+// Semaphore is a lock of a project that is in use, waited for, or has permits set by an
+// administrator: a mutex, a semaphore, or the concurrency limit of a workflow.
 type Semaphore struct {
 	Name     string
-	Workflow string // whose executions hold it, when it is a place among them
-	Permits  int    // set by hand; 0: the definitions say
+	Workflow string // whose concurrency limit it is
+	Permits  int    // set by an administrator; 0: the definitions decide
 	SetAt    *time.Time
 	SetBy    string
-	Defined  int    // what the definition of one who holds it or waits says; 0: nobody does
-	Limit    string // the ConfigMap that says it in place of the definition; "" for none
+	Defined  int    // permits in the definition of a holder or waiter; 0: there is none
+	Limit    string // the ConfigMap that sets them in place of the definition; "" for none
 	Held     int
 	Waiting  int
 	Holders  []LockUser // the longest first
-	Waiters  []LockUser // the next first; of both at most lockUsers
+	Waiters  []LockUser // the next first; at most lockUsers of both
 }
 
-// Holds is how many may hold it at once; 0: it is not known.
+// Holds returns the effective number of permits; 0: it is unknown.
 func (s Semaphore) Holds() int {
 	if s.Permits > 0 {
 		return s.Permits
@@ -41,16 +41,17 @@ func (s Semaphore) Holds() int {
 	return s.Defined
 }
 
-// LockUser is a node, or an execution as a whole, that holds a lock or waits for it.
+// LockUser is a node, or a whole execution, that has a lock or waits for it.
 type LockUser struct {
 	Execution     uuid.UUID
 	Workflow      string
 	ExecutionName string
-	Node          string // "" for the execution as a whole
+	Node          string // "" for the whole execution
 	Since         time.Time
 }
 
-// SemaphorePage is a page of semaphores in the order of their names; Next is "" on the last.
+// SemaphorePage is a page of semaphores in the order of their names; Next is "" on the last
+// page.
 type SemaphorePage struct {
 	Semaphores []Semaphore
 	Next       string // the After of the next page
@@ -61,7 +62,7 @@ const (
 	lockUsers     = 20
 )
 
-// Semaphores lists those of the caller's project with names after the given one.
+// Semaphores lists the semaphores of the caller's project with names after the given one.
 func (s *Service) Semaphores(ctx context.Context, after string) (SemaphorePage, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -92,7 +93,7 @@ func (s *Service) semaphores(ctx context.Context, project uuid.UUID, after, only
 	}
 	users, err := s.queries.LockUsers(ctx, project, names, fresh, lockUsers)
 	if err != nil {
-		return SemaphorePage{}, fmt.Errorf("list who uses semaphores: %w", err)
+		return SemaphorePage{}, fmt.Errorf("list users of semaphores: %w", err)
 	}
 	for _, u := range users {
 		one := &page.Semaphores[at[u.Name]]
@@ -112,7 +113,7 @@ func (s *Service) semaphores(ctx context.Context, project uuid.UUID, after, only
 	return page, nil
 }
 
-// defined fills in what a version says of a semaphore; a version that is gone says nothing.
+// defined adds the definition of a semaphore in a version; a removed version has none.
 func (s *Service) defined(ctx context.Context, one *Semaphore, version uuid.UUID) {
 	v, err := s.workflows.VersionByID(auth.AsSystem(ctx), version)
 	if err != nil {
@@ -126,9 +127,10 @@ func (s *Service) defined(ctx context.Context, one *Semaphore, version uuid.UUID
 	}
 }
 
-// SetSemaphore says how many may hold a semaphore of the caller's project at once,
-// whatever definitions say; 0 takes that back. Those who administer the project may. It
-// returns Invalid for a name that no definition could give, or a number out of range.
+// SetSemaphore sets the permits of a semaphore of the caller's project and overrides
+// definitions; 0 restores the definitions. It requires the permission to administer the
+// project. It returns Invalid for a name that no definition can contain, or a number out of
+// range.
 func (s *Service) SetSemaphore(ctx context.Context, name string, permits int, reason string) (Semaphore, error) {
 	subject, err := auth.Authorize(ctx, auth.QuotaWrite)
 	if err != nil {
@@ -136,18 +138,18 @@ func (s *Service) SetSemaphore(ctx context.Context, name string, permits int, re
 	}
 	var fields []apperr.Field
 	if !workflow.IsLockName(name) {
-		fields = append(fields, apperr.Field{Path: "name", Message: "A semaphore is named by letters, digits, . _ / and -, at most 200."})
+		fields = append(fields, apperr.Field{Path: "name", Message: "Use at most 200 letters, digits and the characters . _ / and -."})
 	}
 	if permits < 0 || permits > workflow.MaxPermits {
-		fields = append(fields, apperr.Field{Path: "permits", Message: fmt.Sprintf("A semaphore has 1 to %d permits.", workflow.MaxPermits)})
+		fields = append(fields, apperr.Field{Path: "permits", Message: fmt.Sprintf("Enter a number from 1 to %d.", workflow.MaxPermits)})
 	}
-	if err := apperr.InvalidFields("The permits cannot be set.", fields); err != nil {
+	if err := apperr.InvalidFields("The permits are not valid.", fields); err != nil {
 		return Semaphore{}, err
 	}
 	var waiting []uuid.UUID
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		if err := q.HoldLockName(ctx, subject.ProjectID.String()+"/"+name); err != nil {
-			return fmt.Errorf("look at lock %s: %w", name, err)
+			return fmt.Errorf("lock semaphore %s: %w", name, err)
 		}
 		before, err := q.LockSemaphore(ctx, subject.ProjectID, name)
 		if err != nil {
@@ -167,7 +169,7 @@ func (s *Service) SetSemaphore(ctx context.Context, name string, permits int, re
 			return fmt.Errorf("set semaphore %s: %w", name, err)
 		}
 		if waiting, err = q.LockWaiters(ctx, subject.ProjectID, name); err != nil {
-			return fmt.Errorf("who waits for %s: %w", name, err)
+			return fmt.Errorf("list waiters of %s: %w", name, err)
 		}
 		return audit.Record(ctx, q, audit.Entry{
 			Action: "semaphore.set", Kind: "semaphore", ID: name, Name: name, TenantID: subject.TenantID, ProjectID: subject.ProjectID,
@@ -187,7 +189,7 @@ func (s *Service) SetSemaphore(ctx context.Context, name string, permits int, re
 
 func permitsEntry(permits int) map[string]any {
 	if permits == 0 {
-		return map[string]any{"permits": "as definitions say"}
+		return map[string]any{"permits": "as defined"}
 	}
 	return map[string]any{"permits": permits}
 }

@@ -59,7 +59,7 @@ operators:
 	var reason, before, now string
 	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT reason, old_value::text, new_value::text FROM audit_log WHERE action = 'semaphore.set'`).Scan(&reason, &before, &now))
 	require.Equal(t, "one more was bought", reason)
-	require.Contains(t, before, "as definitions say")
+	require.Contains(t, before, "as defined")
 	require.Contains(t, now, "2")
 	_, err = b.engine.SetSemaphore(b.ctx, "licences", 0, "")
 	require.NoError(t, err)

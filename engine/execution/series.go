@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// maxSeries bounds the series of one project. A label whose values never end would fill
-// the memory of whoever collects them.
+// maxSeries limits the series of one project. A label with unlimited values would otherwise
+// fill the memory of the metrics collector.
 const maxSeries = 1000
 
 // newSeries and changedSeries are rows of the record sets in InsertSeries and WriteSeries.
@@ -39,12 +39,13 @@ type changedSeries struct {
 	LiveNode      *int32     `json:"live_node,omitempty"`
 }
 
-// write adds what the batch tells to the series of the project, in the
-// transaction that ends the nodes: a crash neither loses nor repeats it.
+// write adds the emissions of the batch to the series of the project, in the transaction
+// that ends the nodes: a crash neither loses nor repeats them.
 //
-// Nobody waits in a circle: who adds series takes the lock of the project before it
-// locks any row, and all lock rows in the order of their keys. For the same reason the
-// bound is exact: series are added, and never removed, under that lock.
+// Deadlocks are impossible: a transaction that adds series takes the lock of the project
+// before it locks any row, and all transactions lock rows in the order of their keys. For
+// the same reason the limit is exact: series are only added under that lock, and never
+// removed.
 func (me *metrics) write(ctx context.Context, q *db.Queries) error {
 	keys := keysOf(me.emissions)
 	left, err := me.leftLive(ctx, q)
@@ -53,7 +54,7 @@ func (me *metrics) write(ctx context.Context, q *db.Queries) error {
 	}
 	known, err := q.KnownSeries(ctx, me.row.ProjectID, keys)
 	if err != nil {
-		return fmt.Errorf("look for series: %w", err)
+		return fmt.Errorf("find series: %w", err)
 	}
 	if len(known) < len(keys) {
 		if err := me.addSeries(ctx, q, keys); err != nil {
@@ -90,15 +91,15 @@ func (me *metrics) write(ctx context.Context, q *db.Queries) error {
 	return nil
 }
 
-// leftLive are the series that nothing of the execution, which ends with the batch,
-// keeps on telling: a node that began and was left out after all has no end to tell.
+// leftLive returns the realtime series that no node of the execution, which ends with the
+// batch, will update: a node that began and was left out later has no end to emit.
 func (me *metrics) leftLive(ctx context.Context, q *db.Queries) ([]string, error) {
 	if !me.batch.finished || !me.version.Definition.HasLiveMetrics() {
 		return nil, nil
 	}
 	keys, err := q.LiveSeries(ctx, me.row.ProjectID, me.id)
 	if err != nil {
-		return nil, fmt.Errorf("look for series in real time: %w", err)
+		return nil, fmt.Errorf("find realtime series: %w", err)
 	}
 	return keys, nil
 }
@@ -111,15 +112,15 @@ func keysOf(emissions []emission) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// addSeries adds the series that the project does not have, as far as there is room and
-// the metric is what it was before. What is refused says so with each emission.
+// addSeries adds the series that the project does not have, up to the limit and if the
+// metric matches its family. Each refused emission gets the reason.
 func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) error {
 	if err := q.HoldSeries(ctx, me.row.ProjectID.String()); err != nil {
-		return fmt.Errorf("hold the series of %s: %w", me.row.ProjectID, err)
+		return fmt.Errorf("lock the series of %s: %w", me.row.ProjectID, err)
 	}
-	known, err := q.KnownSeries(ctx, me.row.ProjectID, keys) // somebody may just have added some
+	known, err := q.KnownSeries(ctx, me.row.ProjectID, keys) // another transaction may have added some
 	if err != nil {
-		return fmt.Errorf("look for series: %w", err)
+		return fmt.Errorf("find series: %w", err)
 	}
 	count, err := q.CountSeries(ctx, me.row.ProjectID)
 	if err != nil {
@@ -141,7 +142,7 @@ func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) 
 			case named && before.differs(e.metric) != "":
 				why = before.differs(e.metric)
 			case int(count)+len(fresh) >= maxSeries:
-				why = fmt.Sprintf("The project has %d series of metrics, which is all that it may have; this would be one more. Use labels that have fewer values.", maxSeries)
+				why = fmt.Sprintf("The project has reached its maximum of %d series of metrics. Use labels with fewer values.", maxSeries)
 				me.refused++
 			default:
 				fresh = append(fresh, freshSeries(e))
@@ -162,24 +163,24 @@ func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) 
 	return nil
 }
 
-// family is what all series of a name have in common.
+// family describes the common properties of all series of a name.
 type family struct {
 	kind   workflow.MetricKind
 	bounds []float64
 }
 
-// differs says why a metric can be no series of the family; "" when it can.
+// differs explains why a metric cannot be a series of the family; "" when it can.
 func (f family) differs(m *workflow.Metric) string {
 	switch {
 	case f.kind != m.Kind:
-		return fmt.Sprintf("The project has a %s of that name, and this is a %s; give it another name.", f.kind, m.Kind)
+		return fmt.Sprintf("The project has a %s with this name, and this metric is a %s. Give it another name.", f.kind, m.Kind)
 	case !slices.Equal(f.bounds, m.Bounds):
-		return "The project has a histogram of that name with other buckets; give it another name."
+		return "The project has a histogram with this name and other buckets. Give this one another name."
 	}
 	return ""
 }
 
-// families are those of the names that the batch tells.
+// families returns the families of the names in the batch.
 func (me *metrics) families(ctx context.Context, q *db.Queries) (map[string]family, error) {
 	var names []string
 	for _, e := range me.emissions {
@@ -188,7 +189,7 @@ func (me *metrics) families(ctx context.Context, q *db.Queries) (map[string]fami
 	slices.Sort(names)
 	rows, err := q.SeriesFamilies(ctx, me.row.ProjectID, slices.Compact(names))
 	if err != nil {
-		return nil, fmt.Errorf("look for metrics: %w", err)
+		return nil, fmt.Errorf("find metrics: %w", err)
 	}
 	families := map[string]family{}
 	for _, r := range rows {
@@ -205,8 +206,8 @@ func freshSeries(e emission) newSeries {
 	return s
 }
 
-// apply lets a locked series take up an emission, or says why it cannot. The text of a
-// help is that of the latest.
+// apply adds an emission to a locked series, or explains why it cannot. The help text of the
+// latest emission is used.
 func (me *metrics) apply(s *db.LockSeriesRow, e emission) string {
 	if why := (family{workflow.MetricKind(s.Kind), s.Bounds}).differs(e.metric); why != "" {
 		return why
@@ -215,7 +216,7 @@ func (me *metrics) apply(s *db.LockSeriesRow, e emission) string {
 	node := int32(e.node) //nolint:gosec // fewer nodes than maxNodes
 	ours := s.LiveExecution != nil && *s.LiveExecution == me.id && *s.LiveNode == node
 	if e.since != nil {
-		// Of several that run, the series is that of the one that began last.
+		// Of several running nodes, the series belongs to the one that began last.
 		if s.LiveSince == nil || ours || !e.since.Before(*s.LiveSince) {
 			s.LiveSince, s.LiveExecution, s.LiveNode = e.since, &me.id, &node
 		}
@@ -227,7 +228,7 @@ func (me *metrics) apply(s *db.LockSeriesRow, e emission) string {
 	value := e.value
 	switch {
 	case e.metric.Kind == workflow.MetricHistogram:
-		bucket, _ := slices.BinarySearch(s.Bounds, e.value) // the first bound that is no less
+		bucket, _ := slices.BinarySearch(s.Bounds, e.value) // the first bound that is not less
 		s.Counts[bucket]++
 		value += s.Value
 	case e.metric.Change == workflow.GaugeSub:

@@ -10,13 +10,13 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 )
 
-// AddressPort is the output of a node that serves others: where it does.
+// AddressPort is the output of a node that serves others: its address.
 const AddressPort = "ip"
 
 // ReasonServing is the code of a node that serves others and runs until they have ended.
 const ReasonServing = "SERVING"
 
-// thisMachine is where local processes serve.
+// thisMachine is the address at which local processes serve.
 const thisMachine = "127.0.0.1"
 
 // servesRow is a row of the record set in MarkServing.
@@ -26,14 +26,15 @@ type servesRow struct {
 	Address string `json:"address"`
 }
 
-// takeServing writes where attempts serve and tells those who drive them. It tells also
-// what is written already: whoever wrote it may have ended before it could.
+// takeServing writes the addresses of serving attempts and notifies their drivers. It also
+// notifies for rows that already exist: the process that wrote them may have ended before it
+// could.
 func (s *Service) takeServing(ctx context.Context, rows []servesRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	if err := s.queries.MarkServing(ctx, mustJSON(rows)); err != nil {
-		return fmt.Errorf("write where attempts serve: %w", err)
+		return fmt.Errorf("write addresses of attempts: %w", err)
 	}
 	for _, r := range rows {
 		if s.live.post(r.Execution, message{node: r.Node, attempt: r.Attempt, address: r.Address}) {
@@ -52,7 +53,7 @@ type serving struct {
 	noWrite
 }
 
-// apply takes up where the attempt of a node serves.
+// apply stores the address at which the attempt of a node serves.
 func (sv *serving) apply(m message) {
 	if !sv.current(m) || !sv.operator(m.node).Serves || !sv.progress.State(m.node).Active() {
 		return
@@ -63,8 +64,8 @@ func (sv *serving) apply(m message) {
 	sv.serve(m.node, sv.service.now())
 }
 
-// serve lets others go on that need node i, once its command runs and its address is
-// known. A local process serves as soon as it runs.
+// serve lets the dependents of node i begin once its command runs and its address is known.
+// A local process serves as soon as it runs.
 func (sv *serving) serve(i int, at time.Time) {
 	n := &sv.nodes[i]
 	if !n.op.Serves || sv.fansOut(i) || sv.progress.State(i) != dag.Running || sv.progress.Serving(i) {
@@ -81,11 +82,11 @@ func (sv *serving) serve(i int, at time.Time) {
 	sv.changed = append(sv.changed, i)
 	sv.outputs[i] = map[string]any{AddressPort: n.address}
 	row.Outputs = sv.outputs[i]
-	n.reason = &Reason{Code: ReasonServing, Message: fmt.Sprintf("It serves others at %s until they have ended.", n.address)}
-	sv.nodeEvent(i, at, "node.serving", fmt.Sprintf("At %s, until they have ended.", n.address), map[string]any{"address": n.address})
+	n.reason = &Reason{Code: ReasonServing, Message: fmt.Sprintf("Serving at %s until its dependents have ended.", n.address)}
+	sv.nodeEvent(i, at, "node.serving", fmt.Sprintf("At %s, until its dependents have ended.", n.address), map[string]any{"address": n.address})
 }
 
-// restore takes up which nodes serve, from their rows.
+// restore loads which nodes serve, from their rows.
 func (sv *serving) restore(ctx context.Context) error {
 	var nodes []int
 	for i := range sv.nodes {
@@ -103,7 +104,7 @@ func (sv *serving) restore(ctx context.Context) error {
 	return nil
 }
 
-// news takes up where attempts serve of which other processes were told.
+// news loads the addresses that other processes received.
 func (sv *serving) news(ctx context.Context) error {
 	var nodes []int32
 	for i := range sv.nodes {
@@ -116,7 +117,7 @@ func (sv *serving) news(ctx context.Context) error {
 	}
 	rows, err := sv.service.queries.ServingAttempts(ctx, sv.id, nodes)
 	if err != nil {
-		return fmt.Errorf("load where attempts serve: %w", err)
+		return fmt.Errorf("load addresses of attempts: %w", err)
 	}
 	for _, r := range rows {
 		sv.apply(message{node: int(r.NodeIndex), attempt: int(r.Attempt), address: r.Address})
@@ -124,15 +125,15 @@ func (sv *serving) news(ctx context.Context) error {
 	return nil
 }
 
-// dismiss ends the attempt of node i, which serves nobody any more.
+// dismiss ends the attempt of node i, which no node needs any more.
 func (sv *serving) dismiss(i int, now time.Time) {
-	reason := &Reason{Code: ReasonServing, Message: "Nobody needs it any more: it was asked to stop."}
+	reason := &Reason{Code: ReasonServing, Message: "All its dependents have ended, so it was asked to stop."}
 	sv.stopAs(i, now, reason, reason.Message)
 }
 
-// ends turns the end of an attempt that served others into a good one, however it
-// came: it was not there to end by itself. It reports false for any other, and for one
-// that somebody, or a failure, stopped.
+// ends turns the end of an attempt that served others into a success, regardless of its
+// cause: its task is not expected to end by itself. It reports false for any other attempt,
+// and for one that a user, or a failure, stopped.
 func (sv *serving) ends(i int, e *ending) bool {
 	n := &sv.nodes[i]
 	if !sv.progress.Serving(i) || n.cancelled != nil || n.endCommand != nil || sv.progress.Halted(i) {
@@ -143,7 +144,7 @@ func (sv *serving) ends(i int, e *ending) bool {
 		if failure := e.failure(n.name, n.attempt); text == "" && failure != nil {
 			text = failure.Message
 		}
-		e.Message = clean("It ended while others might have needed it. "+text, maxMessage)
+		e.Message = clean("It ended before its dependents. "+text, maxMessage)
 	}
 	e.Outcome, e.Class = succeeded, ""
 	return true

@@ -67,7 +67,7 @@ func TestDaemonInACluster(t *testing.T) {
 		}
 		b.serves(db, "10.9.9.9") // the first address stays
 		n := b.nodeIs(id, "db", "that it serves", func(n execution.NodeDetail) bool { return n.Reason != nil && n.Reason.Code == execution.ReasonServing })
-		require.Equal(t, "It serves others at 10.1.2.3 until they have ended.", n.Reason.Message)
+		require.Equal(t, "Serving at 10.1.2.3 until its dependents have ended.", n.Reason.Message)
 		use := b.cluster.pod(t, execution.TaskID(id, 1, 1))
 		require.Equal(t, []string{"psql", "10.1.2.3:5432"}, use.GetProcess().GetCommand())
 		b.begins(use)
@@ -100,7 +100,7 @@ func TestDaemonIsHeardOfElsewhere(t *testing.T) {
 	require.Equal(t, dag.Succeeded, b.node(id, "db").State, "a daemon that nobody needs ends well, however its pod does")
 }
 
-// TestDaemonThatFailsBeforeItServes is tried again as any other task.
+// TestDaemonThatFailsBeforeItServes: it is retried like any other task.
 func TestDaemonThatFailsBeforeItServes(t *testing.T) {
 	t.Parallel()
 	b, id, db := daemonPods(t)

@@ -20,11 +20,11 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Service is the engine. Its exported methods authorise the caller first, except
-// those for the process that composes it and its jobs: Prepare, Run, Follow, TakeOver,
-// Lead, Drain, Drive, Finished, EnsurePartitions and Tidy.
+// Service is the engine. Its exported methods authorise the caller first, except the methods
+// for the process that composes it and its jobs: Prepare, Run, Follow, TakeOver, Lead,
+// Drain, Drive, Finished, EnsurePartitions and Prune.
 type Service struct {
-	*query.Reader // the read side; its methods are the Service's, too
+	*query.Reader // the read side; its methods are also methods of the Service
 
 	config    Config
 	pool      *pgxpool.Pool
@@ -48,7 +48,7 @@ type Service struct {
 	results   results
 }
 
-// New returns a Service. It does nothing of its own until Run.
+// New returns a Service. It does nothing until Run.
 func New(c Config) (*Service, error) {
 	c = c.withDefaults()
 	enqueuer, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{Logger: c.Logger, FetchCooldown: notifyCooldown})
@@ -85,19 +85,19 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// notifyCooldown is the least time between two notifications of new jobs. A job
-// without one waits for the next poll of its queue, so there is one for nearly all.
+// notifyCooldown is the minimum time between two notifications of new jobs. A job without a
+// notification waits for the next poll of its queue, so nearly all jobs get one.
 const notifyCooldown = time.Millisecond
 
-// wakeBacklog bounds the executions that wait to be woken; beyond it their
-// wake_at brings them back.
+// wakeBacklog limits the executions that wait to be woken; the others are woken at their
+// wake_at.
 const wakeBacklog = 4096
 
-// now is the present in UTC, as exactly as Postgres keeps it.
+// now is the current time in UTC, with the precision of Postgres.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Prepare takes up what the former process of this instance left: its leases and
-// its reservations. Call it before any Drive.
+// Prepare releases the leases and the reservations of the previous process of this instance.
+// Call it before any Drive.
 func (s *Service) Prepare(ctx context.Context) error {
 	if _, err := s.queries.EnsurePartitions(ctx, s.now(), partitionMonths); err != nil {
 		return fmt.Errorf("create partitions: %w", err)
@@ -114,8 +114,8 @@ func (s *Service) Prepare(ctx context.Context) error {
 // partitionMonths is how many months ahead partitions exist.
 const partitionMonths = 2
 
-// Run follows and leads until ctx ends, for the only server on a database. The drive
-// jobs run elsewhere (package jobs); stop them first, then Run.
+// Run follows and leads until ctx ends, for the only server on a database. The drive jobs
+// run separately (package jobs): stop them first, then Run.
 func (s *Service) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if s.config.Quotas == nil {

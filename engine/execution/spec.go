@@ -19,12 +19,12 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// tokenLife is how long the token of an attempt is good beyond its timeout: the
-// result has to be taken even when the server was off for weeks.
+// tokenLife is how long the token of an attempt is valid beyond its timeout: results are
+// accepted even after the server was down for weeks.
 const tokenLife = 30 * 24 * time.Hour
 
-// spec returns all that a launcher needs to start the present attempt of node i.
-// When that cannot be put together the attempt fails as not started.
+// spec returns everything that a launcher needs to start the current attempt of node i. When
+// it cannot be built, the attempt fails as not started.
 func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	inputs, err := l.attemptInputs(ctx, i)
 	op := l.operator(i)
@@ -95,13 +95,13 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	return spec, true
 }
 
-// scope is the present attempt of node i.
+// scope returns the current attempt of node i.
 func (l *loop) scope(i int) auth.TaskScope {
 	return auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: l.nodes[i].attempt, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID}
 }
 
-// environment is what the definition sets, and on a machine with GPUs which of
-// them the attempt may use: those that it holds, and no others.
+// environment returns the variables of the definition, and on a machine with GPUs the GPUs
+// that the attempt may use: only its own.
 func (l *loop) environment(i int) map[string]string {
 	env := l.operator(i).Environment
 	if l.service.config.Cluster || len(l.service.quota.Capacity().GPUs) == 0 {
@@ -120,8 +120,8 @@ func (l *loop) environment(i int) map[string]string {
 	return env
 }
 
-// resources are what each pod of the present attempt of node i may use: what it
-// holds, where people ordered less than the definition asks for, or memory grew.
+// resources returns the limits of each pod of the current attempt of node i: its
+// reservation, when users requested less than the definition or memory grew.
 func (l *loop) resources(i int) *flowforgev1.Resources {
 	held, pods := l.nodes[i].reserved, max(l.nodes[i].reserved.Pods, 1)
 	return &flowforgev1.Resources{
@@ -130,15 +130,15 @@ func (l *loop) resources(i int) *flowforgev1.Resources {
 	}
 }
 
-// limitsMemory reports whether the attempt of node i ends when it uses more memory than it
-// holds: somebody said how much that is. A default request is no limit.
+// limitsMemory reports whether the attempt of node i ends when it uses more memory than its
+// reservation: only an explicit request is a limit, a default request is not.
 func (l *loop) limitsMemory(i int) bool {
 	room, _ := roomOf(l.origins.overrides, l.operator(i).Name)
 	return l.operator(i).Resources.MemoryMiB > 0 || l.nodes[i].memory > 0 || room.MemoryMiB != nil
 }
 
-// podJSON is the pod fields of op, with the size of its shared memory among them, and in
-// a cluster the containers that name no command.
+// podJSON returns the pod fields of op with the size of its shared memory, and in a cluster
+// the containers without a command.
 func podJSON(op *workflow.Operator, cluster bool) string {
 	silent := imageCommands(op)
 	if !cluster {
@@ -163,7 +163,7 @@ func podJSON(op *workflow.Operator, cluster bool) string {
 	return string(mustJSON(fields))
 }
 
-// setWork says what is run: a process, several, or a request.
+// setWork sets what runs: a process, several, or a request.
 func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	if len(op.Members) > 0 {
 		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster), ImageFolder: cluster}}
@@ -183,7 +183,7 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 		process.Command = p.Args
 	}
 	process.ImageCommand = op.Code.OfImage()
-	process.ImageFolder = process.ImageCommand || cluster && op.Tags != nil // as Argo has it
+	process.ImageFolder = process.ImageCommand || cluster && op.Tags != nil // like Argo
 	spec.Work = &flowforgev1.AttemptSpec_Process{Process: process}
 }
 
@@ -191,7 +191,7 @@ func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
 	specs := make([]*flowforgev1.OutputSpec, 0, len(op.Outputs))
 	for _, o := range op.Outputs {
 		if o.Source.Kind != "" {
-			continue // the engine works it out
+			continue // the engine computes it
 		}
 		t := o.Type
 		if t.Kind == typeregistry.KindOptional {
@@ -205,23 +205,23 @@ func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
 	return specs
 }
 
-// attemptInputs are the values that a task finds in FLOWFORGE_INPUTS and the
-// files and secrets that stand in for the references among them.
+// attemptInputs are the values that a task reads from FLOWFORGE_INPUTS, and the files and
+// secrets for the references among them.
 type attemptInputs struct {
 	values  map[string]any
 	files   []*flowforgev1.InputFile
 	secrets []*flowforgev1.InputSecret
-	origins map[*flowforgev1.InputFile]*artifact.Artifact // which artifacts files are
+	origins map[*flowforgev1.InputFile]*artifact.Artifact // the artifacts of files
 }
 
-// attemptInputs gathers the inputs of node i: its parameters, what each upstream
-// node left (<node>_output, <node>_assets, <node>_results), and its typed
-// inputs, which win over the others of the same name.
+// attemptInputs collects the inputs of node i: its parameters, the outputs of each upstream
+// node (<node>_output, <node>_assets, <node>_results), and its typed inputs, which take
+// precedence over the others of the same name.
 func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error) {
 	op := l.operator(i)
 	upstream := l.progress.DependenciesOf(l.home(i))
 	if op.Tags != nil {
-		upstream = nil // its texts name what they read
+		upstream = nil // its texts name their sources
 	}
 	upstream = l.streams.whole(i, upstream)
 	if err := l.loadOutputs(ctx, upstream); err != nil {
@@ -276,7 +276,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 	return in, nil
 }
 
-// kindOfInput is the kind of a typed input, for references to the catalogue.
+// kindOfInput returns the kind of a typed input, for references to the catalogue.
 func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
 	for _, input := range op.Inputs {
 		if input.Name != name {
@@ -291,9 +291,9 @@ func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
 	return ""
 }
 
-// addUpstream adds what node d left. Outputs called output_assets or assets and
-// results are taken as they are; without them the files of the node are its
-// assets and its values its results.
+// addUpstream adds the outputs of node d. Outputs called output_assets or assets and results
+// are used unchanged; without them the files of the node are its assets and its values its
+// results.
 func (l *loop) addUpstream(in *attemptInputs, d int) {
 	op, outputs := l.operator(d), l.outputs[d]
 	output := map[string]any{}

@@ -19,50 +19,50 @@ import (
 
 const (
 	startTimeout          = 5 * time.Second
-	clusterTimeout        = time.Minute // to make the pods of one chunk, within the rate that a cluster allows
-	startChunk            = 100         // attempts that a cluster is given at once
+	clusterTimeout        = time.Minute // to create the pods of one chunk, within the cluster's rate limit
+	startChunk            = 100         // attempts that a cluster receives at once
 	firstUnreachableRetry = time.Second
 	lastUnreachableRetry  = 5 * time.Second
 	firstStoreRetry       = time.Second
 )
 
-// launches hands attempts to the launcher, and stops them.
+// launches submits attempts to the launcher, and stops them.
 type launches struct {
 	feature
 	noPart
 	noWrite
 
 	starts []int // attempts to start once the flush is committed
-	stops  []int // attempts to stop then
+	stops  []int // attempts to stop once the flush is committed
 
 	starter     *starter
 	uncertain   []int // queued nodes whose attempt may not have been started
-	unready     []int // nodes of which what their attempt needs could not be read just now
+	unready     []int // nodes whose attempt has inputs that temporarily could not be read
 	retryAt     time.Time
 	retryDelay  time.Duration
 	unsure      atomic.Bool // uncertain is not empty, or not known yet
-	unreachable bool        // the cluster did not answer when attempts were handed to it last
-	settled     bool        // the loop is idle, and all that is queued was started
+	unreachable bool        // the cluster did not answer the latest submission
+	settled     bool        // the loop is idle, and all queued attempts were started
 }
 
-// start hands the attempt of node i over once the flush is committed.
+// start submits the attempt of node i once the flush is committed.
 func (la *launches) start(i int) { la.starts = append(la.starts, i) }
 
 // stop ends the attempt of node i once the flush is committed.
 func (la *launches) stop(i int) { la.stops = append(la.stops, i) }
 
-// doubt takes up that the attempt of node i, which is QUEUED, may not have been started.
+// doubt records that the attempt of node i, which is QUEUED, may not have been started.
 func (la *launches) doubt(i int) { la.uncertain = append(la.uncertain, i) }
 
 // underWay reports whether attempts are still to be started or stopped.
 func (la *launches) underWay() bool { return la.starter.busy() || len(la.uncertain) > 0 }
 
-// retryDue reports whether it is time to start again what may not have been started.
+// retryDue reports whether uncertain starts are due for a retry.
 func (la *launches) retryDue() bool {
 	return len(la.uncertain) > 0 && !la.service.now().Before(la.retryAt)
 }
 
-// untilRetry is how long to wait for that, at most.
+// untilRetry is the maximum time to wait for that.
 func (la *launches) untilRetry(most time.Duration) time.Duration {
 	if len(la.uncertain) == 0 {
 		return most
@@ -87,10 +87,10 @@ func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 	}
 }
 
-// handOver gives attempts of one execution to the launcher. It ends those that are
-// refused for good, writes why others wait, and returns an error when some may not
-// have been started: then all but the refused are to be handed over again. unreachable says
-// that the cluster does not answer at all.
+// handOver submits attempts of one execution to the launcher. It ends those that are refused
+// permanently, writes why others wait, and returns an error when some may not have been
+// started: then all except the refused ones are to be submitted again. unreachable means
+// that the cluster does not answer.
 func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (unreachable bool, err error) {
 	timeout := startTimeout
 	if s.config.Cluster {
@@ -98,8 +98,8 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 	}
 	calling, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	// A leader that was frozen between the commit and here must not start what its
-	// successor has started, seen end, and removed meanwhile.
+	// A leader that was frozen between the commit and this point must not start an attempt
+	// that its successor has started, ended, and removed meanwhile.
 	if s.config.LauncherName != s.config.Instance {
 		if err := s.holdsTerm(calling, s.queries); err != nil {
 			return false, err
@@ -129,8 +129,8 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 	return unreachable, partial.Err
 }
 
-// tellWaiting writes why attempts are not in the cluster yet: all of them when it does
-// not answer, else those that it does not admit.
+// tellWaiting writes why attempts are not in the cluster yet: all of them when it does not
+// answer, otherwise those that it does not admit.
 func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, unreachable bool) {
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
@@ -153,9 +153,9 @@ func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts
 	}
 }
 
-// startAgain starts the attempts of queued nodes that may not have been started. A
-// cluster gets them in chunks, so that the loop hears of other things between, and
-// one at a time while it does not answer.
+// startAgain starts the attempts of queued nodes that may not have been started. A cluster
+// receives them in chunks, so that the loop handles other events in between, and one at a
+// time while it does not answer.
 func (la *launches) startAgain(ctx context.Context) error {
 	specs, rest := la.uncertainSpecs(ctx)
 	if len(specs) == 0 {
@@ -175,7 +175,7 @@ func (la *launches) startAgain(ctx context.Context) error {
 			first, last = firstUnreachableRetry, lastUnreachableRetry
 		}
 		la.retryDelay, la.unreachable = min(max(2*la.retryDelay, first), last), unreachable
-		la.uncertain = slices.Concat(rest, nodesOf(specs)) // the others have their turn first
+		la.uncertain = slices.Concat(rest, nodesOf(specs)) // the others come first
 		la.retryAt = la.service.now().Add(la.retryDelay)
 		la.service.config.Logger.Warn("start attempts", "execution", la.id, "count", len(specs), "error", err)
 		return nil
@@ -190,9 +190,9 @@ func (la *launches) startAgain(ctx context.Context) error {
 	return nil
 }
 
-// uncertainSpecs are what is handed over next of the nodes whose start is uncertain,
-// and the nodes that remain for later. What was asked to stop meanwhile is not
-// started any more in a cluster.
+// uncertainSpecs returns the next attempts to submit of the nodes whose start is uncertain,
+// and the nodes that remain for later. Attempts that were asked to stop meanwhile are not
+// started in a cluster.
 func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, rest []int) {
 	most := len(la.uncertain)
 	if la.service.config.Cluster {
@@ -221,12 +221,12 @@ func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attemp
 	return specs, rest
 }
 
-// neverStarted ends an attempt that was asked to stop before a launcher had it.
+// neverStarted ends an attempt that was asked to stop before a launcher received it.
 func (s *Service) neverStarted(id attemptID) {
 	s.live.post(id.execution, message{node: id.Node, attempt: id.Attempt, end: &ending{Outcome: cancelled, FinishedAt: s.now()}})
 }
 
-// notStarted takes up that nodes may not have been started.
+// notStarted records that nodes may not have been started.
 func (la *launches) notStarted(nodes []int, unreachable bool) {
 	la.unsure.Store(true)
 	la.uncertain = append(la.uncertain, nodes...)
@@ -237,7 +237,7 @@ func (la *launches) notStarted(nodes []int, unreachable bool) {
 	la.retryAt = la.service.now().Add(delay)
 }
 
-// nodesOf are the nodes of attempts.
+// nodesOf returns the nodes of attempts.
 func nodesOf(attempts []launcher.Attempt) []int {
 	nodes := make([]int, 0, len(attempts))
 	for _, a := range attempts {
@@ -248,8 +248,8 @@ func nodesOf(attempts []launcher.Attempt) []int {
 	return nodes
 }
 
-// unreadySpec takes up that what node i needs cannot be read now, and reports whether
-// that will pass.
+// unreadySpec records that the inputs of node i cannot be read, and reports whether the
+// problem is temporary.
 func (la *launches) unreadySpec(i int, err error) bool {
 	if !apperr.Is(err, apperr.Unavailable) {
 		return false
@@ -259,7 +259,7 @@ func (la *launches) unreadySpec(i int, err error) bool {
 	return true
 }
 
-// waitForStore tries again in a moment to start what could not be gathered.
+// waitForStore retries the start of the unready nodes after a moment.
 func (la *launches) waitForStore() {
 	if len(la.unready) == 0 {
 		return
@@ -269,7 +269,7 @@ func (la *launches) waitForStore() {
 	la.retryAt = la.service.now().Add(firstStoreRetry)
 }
 
-// clearUnreachable takes the reason away that the cluster does not answer.
+// clearUnreachable removes the reason that the cluster does not answer.
 func (la *launches) clearUnreachable(ctx context.Context) {
 	rows := make([]waitRow, 0, len(la.uncertain))
 	for _, i := range la.uncertain {
@@ -285,7 +285,7 @@ func (la *launches) certain() {
 	la.unsure.Store(false)
 }
 
-// news takes up the begins of attempts that other processes were told of.
+// news loads the begins of attempts that other processes received.
 func (la *launches) news(ctx context.Context) error {
 	if la.progress.Count(dag.Queued) == 0 {
 		return nil

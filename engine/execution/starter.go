@@ -11,9 +11,9 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 )
 
-// starter hands attempts to the launcher beside the loop, so that writing the
-// next batch does not wait for it. When a start fails nobody knows whether it
-// was carried out; the loop then decides about it (startAgain).
+// starter submits attempts to the launcher in parallel to the loop, so that writing the next
+// batch does not wait for it. After an error a start may or may not have been carried out;
+// the loop then decides about it (startAgain).
 type starter struct {
 	service   *Service
 	execution uuid.UUID
@@ -40,7 +40,7 @@ func newStarter(s *Service, execution uuid.UUID) *starter {
 	return st
 }
 
-// start takes the attempt of a node; ring sets it off.
+// start adds the attempt of a node; ring triggers the submission.
 func (st *starter) start(node int, attempt launcher.Attempt) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -48,9 +48,9 @@ func (st *starter) start(node int, attempt launcher.Attempt) {
 	st.pending = append(st.pending, attempt)
 }
 
-// stop takes attempts that are to end. Those that still wait to be started are
-// started first, so that every attempt has an end to report; those that still wait
-// to be given to a cluster end at once.
+// stop adds attempts that are to end. Attempts that still wait to be started are started
+// first, so that every attempt has an end to report; attempts that still wait for their
+// submission to a cluster end immediately.
 func (st *starter) stop(refs []launcher.Ref) {
 	st.mu.Lock()
 	never := st.withdraw(refs)
@@ -64,8 +64,8 @@ func (st *starter) stop(refs []launcher.Ref) {
 	st.ring()
 }
 
-// withdraw takes out what refs name and a cluster was not given yet: pods are not
-// made to be deleted. The lock is held.
+// withdraw removes pending attempts in refs that a cluster has not received: it avoids
+// creating pods only to delete them. The caller holds the lock.
 func (st *starter) withdraw(refs []launcher.Ref) (never []launcher.Attempt) {
 	if !st.service.config.Cluster || len(st.pending) == 0 {
 		return nil
@@ -114,7 +114,7 @@ func (st *starter) take() (nodes []int, attempts []launcher.Attempt, stops []lau
 	return nodes, attempts, stops
 }
 
-// close waits for the call that is under way.
+// close waits for the call in progress.
 func (st *starter) close() {
 	st.cancel()
 	<-st.done
@@ -159,8 +159,8 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 	config.Crash("start.done")
 }
 
-// stopAll asks until the launcher has answered; it reports false when the loop
-// ended before. Stopping twice does no harm.
+// stopAll repeats the call until the launcher has answered; it reports false when the loop
+// ended before. Stopping twice is harmless.
 func (st *starter) stopAll(ctx context.Context, stops []launcher.Ref) bool {
 	config := st.service.config
 	for delay := firstStartRetry; ; delay = min(2*delay, lastStartRetry) {

@@ -13,21 +13,21 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// ReasonStream is the code of a node that waits because what it reads while it is
-// written ended otherwise than well.
+// ReasonStream is the code of a node that waits because the writer of its stream did not
+// succeed.
 const ReasonStream = "STREAM"
 
-// classStream is what a runner says of an attempt that it ended because of what the
-// attempt read.
+// classStream is the class of an attempt that its runner ended because of the attempt's
+// stream.
 const classStream = "stream"
 
-// streams are the outputs that others read while they are written.
+// streams are the outputs that other nodes read while they are written.
 type streams struct {
 	feature
 	noPart
 }
 
-// used reports whether anything of the execution may be read while it is written.
+// used reports whether any output of the execution may be read while it is written.
 func (st *streams) used() bool {
 	reads := func(p *dag.Plan) bool {
 		return slices.ContainsFunc(p.Edges, func(e dag.Edge) bool { return e.Streams })
@@ -40,20 +40,20 @@ func (st *streams) used() bool {
 	return reads(st.version.Plan)
 }
 
-// write removes the pieces of what was read while it was written, at the end of
-// the execution; the whole is there.
+// write deletes the pieces of streams at the end of the execution; the complete files
+// remain.
 func (st *streams) write(ctx context.Context, q *db.Queries) error {
 	if !st.batch.finished || !st.used() {
 		return nil
 	}
 	if err := q.ForgetStreams(ctx, st.id); err != nil {
-		return fmt.Errorf("forget streams: %w", err)
+		return fmt.Errorf("delete streams: %w", err)
 	}
 	return nil
 }
 
-// writerOf is the node that writes what input in of node i reads while it is written;
-// false when the input comes as a whole.
+// writerOf returns the node that writes input in of node i while i reads it; false when the
+// input is complete before i begins.
 func (st *streams) writerOf(i int, in workflow.Input) (int, bool) {
 	if in.Source.Kind != workflow.SourceFuture {
 		return dag.NoNode, false
@@ -65,7 +65,7 @@ func (st *streams) writerOf(i int, in workflow.Input) (int, bool) {
 	return d, true
 }
 
-// streamOf is the file of an input whose writer, node d, has not ended.
+// streamOf returns the file of an input whose writer, node d, has not ended.
 func (st *streams) streamOf(in workflow.Input, d int) *flowforgev1.InputFile {
 	return &flowforgev1.InputFile{
 		Input: in.Name, Pointer: "/" + escapePointer(in.Name), Filename: in.Source.Future.Output, Channel: string(channel.Streaming),
@@ -73,8 +73,8 @@ func (st *streams) streamOf(in workflow.Input, d int) *flowforgev1.InputFile {
 	}
 }
 
-// outputsOf are the outputs of op as the runner of node i has to know them: whether
-// others read one while it is written matters only where some do.
+// outputsOf returns the outputs of op for the runner of node i: it has to know whether an
+// output is a stream only when other nodes read it.
 func (st *streams) outputsOf(i int, op *workflow.Operator) []*flowforgev1.OutputSpec {
 	specs := outputSpecs(op)
 	for _, o := range specs {
@@ -85,7 +85,7 @@ func (st *streams) outputsOf(i int, op *workflow.Operator) []*flowforgev1.Output
 	return specs
 }
 
-// whole are those of nodes that node i does not read while they are written.
+// whole removes the nodes whose outputs node i reads as streams.
 func (st *streams) whole(i int, nodes []int) []int {
 	rest := nodes[:0]
 	for _, d := range nodes {
@@ -96,8 +96,8 @@ func (st *streams) whole(i int, nodes []int) []int {
 	return rest
 }
 
-// noStream says why input in of node i comes as a whole although its output asks to be
-// read while it is written; "" when that asks for nothing, or was so.
+// noStream explains why input in of node i is not a stream although its output requests one;
+// "" when the output requests none, or it was one.
 func (st *streams) noStream(i int, in workflow.Input) string {
 	g, ok := st.version.Definition.Graph(st.nodes[i].graph)
 	if !ok || st.nodes[i].index >= 0 {
@@ -113,9 +113,9 @@ func (st *streams) noStream(i int, in workflow.Input) string {
 	return "its writer had ended"
 }
 
-// recall takes a node back whose writer runs no more and has not succeeded: its attempt,
-// if one is alive, is stopped first. It begins again with the writer, or ends with it,
-// and spends no retry.
+// recall restarts a node whose writer has ended without success: its attempt, if one is
+// alive, is stopped first. It begins again with the writer, or ends with it, and spends no
+// retry.
 func (st *streams) recall(a dag.Action, now time.Time) {
 	i, n := a.Node, &st.nodes[a.Node]
 	if !st.progress.State(i).Active() {
@@ -138,8 +138,8 @@ func (st *streams) recall(a dag.Action, now time.Time) {
 	st.nodeEvent(i, now, "node.stopping", n.recalled.Message, nil)
 }
 
-// restoreRecall goes on with the recall of node i that a former loop began: what it reads
-// may run again by now, so that nothing else tells of it.
+// restoreRecall continues the recall of node i that an earlier loop began: its writer may
+// already run again, so no other event triggers it.
 func (st *streams) restoreRecall(i int) {
 	n := &st.nodes[i]
 	if n.reason == nil || n.reason.Code != ReasonStopping || !st.progress.State(i).Active() || !st.progress.ReadsAny(i) {
@@ -149,18 +149,17 @@ func (st *streams) restoreRecall(i int) {
 	st.launches.stop(i)
 }
 
-// recalled puts node i, of which no attempt is alive, back to where it waits for its
-// writer.
+// recalled moves node i, which has no live attempt, back to waiting for its writer.
 func (st *streams) recalled(i int, at time.Time, reason *Reason) {
 	n := st.move(i, dag.Pending)
 	n.reason, n.retryAt, n.recalled, n.stopSent, n.preempted = reason, nil, nil, false, nil
 	st.nodeEvent(i, at, "node.recalled", reason.Message, nil)
 }
 
-// recallReason says what became of the writer of a node.
+// recallReason describes what happened to the writer of a node.
 func (st *streams) recallReason(writer int) *Reason {
 	n := &st.nodes[writer]
-	text := "begins again"
+	text := "was restarted"
 	switch st.progress.State(writer) {
 	case dag.Failed:
 		text = "failed"
@@ -173,15 +172,14 @@ func (st *streams) recallReason(writer int) *Reason {
 		text = "was skipped"
 	case dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded:
 		if n.failure != nil {
-			text = "is tried again: " + n.failure.Message
+			text = "is being retried: " + n.failure.Message
 		}
 	}
-	return &Reason{Code: ReasonStream, Message: ended(clean(fmt.Sprintf("It read what %s wrote, which %s", n.name, text), maxMessage))}
+	return &Reason{Code: ReasonStream, Message: ended(clean(fmt.Sprintf("It read the output of %s, which %s", n.name, text), maxMessage))}
 }
 
-// ends looks at the end of an attempt that reads what others write: one that was
-// recalled says why, and none ends well before them. The runner holds it back until
-// then; this is for one that does not.
+// ends checks the end of an attempt that reads streams: a recalled attempt gets its reason,
+// and no attempt succeeds before its writers. The runner normally delays the end until then.
 func (st *streams) ends(i int, e *ending) {
 	if r := st.nodes[i].recalled; r != nil && e.Outcome.outside() {
 		e.Message = r.Message
@@ -192,13 +190,13 @@ func (st *streams) ends(i int, e *ending) {
 	for _, d := range st.progress.DependenciesOf(st.home(i)) {
 		if st.progress.Reads(i, d) && st.progress.State(d) != dag.Succeeded {
 			e.Outcome, e.Class = interrupted, classStream
-			e.Message = fmt.Sprintf("It ended before %s had, which it reads.", st.nodes[d].name)
+			e.Message = fmt.Sprintf("It ended before %s, whose output it reads.", st.nodes[d].name)
 			return
 		}
 	}
 }
 
-// interruption says why an attempt runs again that was interrupted.
+// interruption explains why an interrupted attempt runs again.
 func interruption(e ending) string {
 	if e.Class == classStream && e.Message != "" {
 		return ended(e.Message) + " It runs again."
@@ -206,8 +204,8 @@ func interruption(e ending) string {
 	return "The attempt was interrupted and runs again."
 }
 
-// streamEdge is the edge of an input that is read while node d writes it; came is how
-// the last attempt that told got it.
+// streamEdge is the edge of an input that is read while node d writes it; came is its
+// arrival in the last attempt that reported one.
 func (st *streams) streamEdge(in workflow.Input, d int, came *Arrival) Edge {
 	c := channel.Choose(channel.Facts{Streams: true, Filename: in.Source.Future.Output})
 	e := Edge{Input: in.Name, Pointer: "/" + escapePointer(in.Name), From: st.nodes[d].op.Name + "." + in.Source.Future.Output, Choice: c}

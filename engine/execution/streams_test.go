@@ -124,7 +124,7 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.Equal(t, channel.HintStreaming, b.make0.GetOutputs()[0].GetStorage())
 	require.Equal(t, b.make0.GetTaskId(), b.read0.GetFiles()[0].GetStream().GetTaskId())
 	require.Equal(t, "rows", b.read0.GetFiles()[0].GetStream().GetOutput())
-	require.Equal(t, "from make.rows, STREAMING: it is read while it is written", b.edge().Text(bytesOf))
+	require.Equal(t, "from make.rows, stream: it is read while it is written", b.edge().Text(bytesOf))
 
 	stream, err := b.follows(1, 0)
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.Equal(t, whole.Sha256, stream.Whole.SHA256)
 	b.leaves(b.read0, "sum", whole, &flowforgev1.PlacedInput{Input: "rows", Pointer: "/rows", Channel: "STREAMING", Size: 4, Moved: 4, Micros: 7})
 	require.Equal(t, execution.Succeeded, b.finish(b.id).Status)
-	require.Equal(t, "from make.rows, STREAMING: it is read while it is written, 4 B, fetched", b.edge().Text(bytesOf))
+	require.Equal(t, "from make.rows, stream: it is read while it is written, 4 B, fetched", b.edge().Text(bytesOf))
 	var left int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM stream_pieces").Scan(&left))
 	require.Zero(t, left, "pieces of what has ended")
@@ -198,7 +198,7 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	n := b.node(b.id, "read")
 	require.Equal(t, 0, n.Retries)
 	require.Equal(t, "CANCELLED", n.Attempts[0].Outcome)
-	require.Contains(t, n.Attempts[0].Message, "It read what make wrote, which is tried again")
+	require.Contains(t, n.Attempts[0].Message, "It read the output of make, which is being retried")
 	stream, err = b.engine.FollowStream(b.asProjectTask(b.id, 1, 2), b.make0.GetTaskId(), "rows", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamGone, stream.State, "of the first attempt nothing comes any more")
@@ -225,7 +225,7 @@ func TestWriterFails(t *testing.T) {
 			n := b.node(b.id, "read")
 			require.Equal(t, dag.Skipped, n.State)
 			require.Equal(t, "make did not succeed.", n.Reason.Message)
-			require.Contains(t, n.Attempts[0].Message, "It read what make wrote, which failed: ")
+			require.Contains(t, n.Attempts[0].Message, "It read the output of make, which failed: ")
 		})
 	}
 }
@@ -237,7 +237,7 @@ func TestReaderIsNotBelievedBeforeItsWriter(t *testing.T) {
 	b.leaves(b.read0, "sum", b.upload("sum"))
 	n := b.nodeIs(b.id, "read", "it runs again", func(n execution.NodeDetail) bool { return n.Attempt == 2 })
 	require.Equal(t, "INTERRUPTED", n.Attempts[0].Outcome)
-	require.Contains(t, n.Attempts[0].Message, "It ended before make had")
+	require.Contains(t, n.Attempts[0].Message, "It ended before make, whose output it reads")
 	require.Equal(t, 0, n.Retries)
 	b.leaves(b.make0, "rows", b.upload("rows"))
 	b.leaves(b.pod(t, execution.TaskID(b.id, 1, 2)), "sum", b.upload("sum"))
@@ -287,7 +287,7 @@ func TestNoRoomForAReader(t *testing.T) {
 			require.Equal(t, execution.Succeeded, b.finish(id).Status)
 			edges, err := b.engine.Edges(b.ctx, id, "read")
 			require.NoError(t, err)
-			require.Equal(t, "from make.rows, LOCAL_DISK: same machine; its writer had ended, 4 B", edges[0].Text(bytesOf))
+			require.Equal(t, "from make.rows, local disk: same machine; its writer had ended, 4 B", edges[0].Text(bytesOf))
 		})
 	}
 }

@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	followLimit = 25 * time.Second // that an answer about a stream is held back
+	followLimit = 25 * time.Second // maximum duration of a request for the state of a stream
 	followFirst = 20 * time.Millisecond
 	followMost  = 500 * time.Millisecond
-	maxPieces   = 1000 // of an answer about a stream
+	maxPieces   = 1000 // maximum pieces in the state of a stream
 	maxStream   = 1 << 24
 )
 
-// Stream is how an output stands that a node writes.
+// Stream is the state of an output that a node writes.
 type Stream struct {
 	State  StreamState
-	Pieces []BlobRef // after those that the reader has heard of
+	Pieces []BlobRef // after those that the reader knows
 	Whole  BlobRef   // once it has ended
-	Why    string    // it is gone, a sentence
+	Why    string    // why it is gone, a sentence
 }
 
-// StreamState says how far an output is that is read while it is written.
+// StreamState is the progress of an output that is read while it is written.
 type StreamState int
 
 // The states.
 const (
 	StreamWriting StreamState = iota + 1
 	StreamEnded               // its writer has succeeded
-	StreamGone                // its writer is not at that attempt any more, or did not succeed
+	StreamGone                // its writer is no longer at that attempt, or did not succeed
 )
 
-// FollowStream tells the calling task how an output stands that the attempt writer, a
-// task id, of its own execution writes: at once when there are pieces after the first
-// known or it is not being written any more, else when that changes or wait is over. It
-// returns NotFound for what the task does not have as an input, and Unauthenticated when
-// the calling attempt has ended.
+// FollowStream returns the state of an output that the attempt writer, a task id, of the
+// calling task's execution writes: immediately when there are pieces after the first known
+// ones or its writer has ended, otherwise when that changes or wait is over. It returns
+// NotFound for an output that is not an input of the task, and Unauthenticated when the
+// calling attempt has ended.
 func (s *Service) FollowStream(ctx context.Context, writer, output string, known int, wait time.Duration) (Stream, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Service) FollowStream(ctx context.Context, writer, output string, known
 	}
 	w, ok := parseTaskID(writer)
 	if !ok || w.execution != scope.ExecutionID || known < 0 {
-		return Stream{}, apperr.New(apperr.NotFound, "There is no attempt %q beside this one.", clean(writer, maxNameLength))
+		return Stream{}, apperr.New(apperr.NotFound, "This execution has no attempt %q.", clean(writer, maxNameLength))
 	}
 	sources, err := s.streamsOf(ctx, scope)
 	if err != nil {
@@ -89,7 +89,7 @@ type streamSource struct {
 	output string
 }
 
-// streamsOf are the outputs that an attempt reads, or read, while they are written.
+// streamsOf returns the outputs that an attempt reads, or read, while they are written.
 func (s *Service) streamsOf(ctx context.Context, scope auth.TaskScope) ([]streamSource, error) {
 	row, version, err := s.taskVersion(ctx, scope)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Service) streamsOf(ctx context.Context, scope auth.TaskScope) ([]stream
 }
 
 // streamBlob reports whether an attempt may read the bytes under hash because they are a
-// piece, or the whole, of what it reads while it is written.
+// piece, or the whole, of its streams.
 func (s *Service) streamBlob(ctx context.Context, scope auth.TaskScope, hash string) (bool, error) {
 	sources, err := s.streamsOf(ctx, scope)
 	raw, hexErr := hex.DecodeString(hash)
@@ -126,14 +126,14 @@ func (s *Service) streamBlob(ctx context.Context, scope auth.TaskScope, hash str
 		node := int32(source.node) //nolint:gosec // at most maxNodes
 		piece, err := s.queries.IsPiece(ctx, scope.ExecutionID, node, source.output, raw)
 		if err != nil {
-			return false, fmt.Errorf("look for a piece: %w", err)
+			return false, fmt.Errorf("find a piece: %w", err)
 		}
 		if piece {
 			return true, nil
 		}
 		writer, err := s.queries.GetNode(ctx, scope.ExecutionID, node)
 		if err != nil {
-			return false, fmt.Errorf("look at the writer of a stream: %w", err)
+			return false, fmt.Errorf("read the writer of a stream: %w", err)
 		}
 		if dag.State(writer.State) != dag.Succeeded {
 			continue
@@ -149,17 +149,17 @@ func (s *Service) streamBlob(ctx context.Context, scope auth.TaskScope, hash str
 	return false, nil
 }
 
-// stream is how the output of an attempt stands now.
+// stream returns the current state of an attempt's output.
 func (s *Service) stream(ctx context.Context, scope auth.TaskScope, w attemptID, output string, known int) (Stream, error) {
 	node, err := s.queries.GetNode(ctx, w.execution, int32(w.Node)) //nolint:gosec // parsed as 32 bits
 	if db.IsNoRows(err) {
-		return Stream{}, apperr.New(apperr.NotFound, "There is no node %d beside this one.", w.Node)
+		return Stream{}, apperr.New(apperr.NotFound, "This execution has no node %d.", w.Node)
 	}
 	if err != nil {
-		return Stream{}, fmt.Errorf("look at the writer of a stream: %w", err)
+		return Stream{}, fmt.Errorf("read the writer of a stream: %w", err)
 	}
 	if int(node.Attempt) != w.Attempt {
-		return Stream{State: StreamGone, Why: fmt.Sprintf("%s, which it read, runs again.", node.Name)}, nil
+		return Stream{State: StreamGone, Why: fmt.Sprintf("%s, whose output it read, runs again.", node.Name)}, nil
 	}
 	var whole BlobRef
 	state := StreamWriting
@@ -171,17 +171,17 @@ func (s *Service) stream(ctx context.Context, scope auth.TaskScope, w attemptID,
 			return Stream{}, err
 		}
 		if !ok {
-			return Stream{State: StreamGone, Why: fmt.Sprintf("%s, which it read, has left no file of its own as %s.", node.Name, output)}, nil
+			return Stream{State: StreamGone, Why: fmt.Sprintf("%s, whose output it read, wrote no file %s.", node.Name, output)}, nil
 		}
 		state = StreamEnded
 	case dag.Pending, dag.Ready, dag.Retrying, dag.Failed, dag.Skipped, dag.Cancelled:
-		return Stream{State: StreamGone, Why: fmt.Sprintf("%s, which it read, did not end well.", node.Name)}, nil
+		return Stream{State: StreamGone, Why: fmt.Sprintf("%s, whose output it read, did not succeed.", node.Name)}, nil
 	}
 	pieces, err := s.pieces(ctx, w, output, known)
 	return Stream{State: state, Pieces: pieces, Whole: whole}, err
 }
 
-// streamed is the file that a node has left as an output; false when that is none.
+// streamed returns the file of a node's output; false when it is none.
 func (s *Service) streamed(ctx context.Context, scope auth.TaskScope, node db.Node, output string) (BlobRef, bool, error) {
 	value, ok := stored.Object(node.Outputs)[output].(map[string]any)
 	if !ok {
@@ -195,13 +195,13 @@ func (s *Service) streamed(ctx context.Context, scope auth.TaskScope, node db.No
 	return blob, ok && blob.MediaType != artifact.DirectoryMediaType, err
 }
 
-// pieces are those of an output that an attempt has told of, after the first known.
+// pieces returns the pieces of an output that an attempt reported, after the first known.
 func (s *Service) pieces(ctx context.Context, w attemptID, output string, known int) ([]BlobRef, error) {
 	rows, err := s.queries.StreamPieces(ctx, db.StreamPiecesParams{
 		ExecutionID: w.execution, NodeIndex: int32(w.Node), Attempt: int32(w.Attempt), Output: output, Known: int32(known), Most: maxPieces, //nolint:gosec // parsed as 32 bits
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look at the pieces of a stream: %w", err)
+		return nil, fmt.Errorf("read the pieces of a stream: %w", err)
 	}
 	pieces := make([]BlobRef, len(rows))
 	for k, r := range rows {
@@ -210,10 +210,10 @@ func (s *Service) pieces(ctx context.Context, w attemptID, output string, known 
 	return pieces, nil
 }
 
-// AppendStream records the next piece of an output that the calling task writes, whose
-// bytes its project has. A repetition changes nothing. It returns Invalid for an output
-// that its operator does not have, NotFound when the bytes are missing, Conflict when a
-// piece before it is, and Unauthenticated when the attempt has ended.
+// AppendStream records the next piece of an output that the calling task writes, whose bytes
+// its project has. A repetition changes nothing. It returns Invalid for an output that its
+// operator does not have, NotFound when the bytes are missing, Conflict when an earlier
+// piece is missing, and Unauthenticated when the attempt has ended.
 func (s *Service) AppendStream(ctx context.Context, output string, index int, hash string, size int64) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *Service) AppendStream(ctx context.Context, output string, index int, ha
 	}
 	raw, err := hex.DecodeString(hash)
 	if err != nil || len(raw) != 32 || size <= 0 || index < 0 || index > maxStream || output == "" || len(output) > maxNameLength {
-		return apperr.New(apperr.Invalid, "A piece of a stream has a name, a place, a SHA-256 and a size.")
+		return apperr.New(apperr.Invalid, "A piece of a stream needs a name, an index, a SHA-256 and a size.")
 	}
 	if err := s.Alive(ctx); err != nil {
 		return err
@@ -237,10 +237,10 @@ func (s *Service) AppendStream(ctx context.Context, output string, index int, ha
 		before := db.HasPieceParams{ExecutionID: row.ExecutionID, NodeIndex: row.NodeIndex, Attempt: row.Attempt, Output: output, Piece: row.Piece - 1}
 		there, err := s.queries.HasPiece(ctx, before)
 		if err != nil {
-			return fmt.Errorf("look at the piece before: %w", err)
+			return fmt.Errorf("read the previous piece: %w", err)
 		}
 		if !there {
-			return apperr.New(apperr.Conflict, "Piece %d of %s has to come first.", index-1, output)
+			return apperr.New(apperr.Conflict, "Piece %d of %s is missing. Send it first.", index-1, output)
 		}
 	}
 	if err := s.queries.AppendStream(ctx, row); err != nil {

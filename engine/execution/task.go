@@ -13,25 +13,24 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// scopeOf returns the attempt that the caller is.
+// scopeOf returns the attempt of the caller.
 func scopeOf(ctx context.Context) (auth.TaskScope, error) {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
 		return auth.TaskScope{}, err
 	}
 	if subject.Task == nil {
-		return auth.TaskScope{}, apperr.New(apperr.Forbidden, "Only a task may do this, with its own token.")
+		return auth.TaskScope{}, apperr.New(apperr.Forbidden, "This call requires the token of a task.")
 	}
 	return *subject.Task, nil
 }
 
-// attemptEnded refuses a token whose attempt has ended.
+// attemptEnded is the error for the token of an attempt that has ended.
 func attemptEnded() error {
-	return apperr.New(apperr.Unauthenticated, "The attempt has ended, and its token with it.")
+	return apperr.New(apperr.Unauthenticated, "The attempt has ended, so its token is no longer valid.")
 }
 
-// Alive refuses the calling task with Unauthenticated when its attempt has ended,
-// or was never begun.
+// Alive returns Unauthenticated for a calling task whose attempt has ended, or never began.
 func (s *Service) Alive(ctx context.Context) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *Service) Alive(ctx context.Context) error {
 func (s *Service) aliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
 	rows, err := s.queries.AliveAttempts(ctx, scopeKeys(scopes))
 	if err != nil {
-		return nil, fmt.Errorf("look for attempts: %w", err)
+		return nil, fmt.Errorf("find attempts: %w", err)
 	}
 	alive := make(map[attemptID]bool, len(rows))
 	for _, r := range rows {
@@ -63,8 +62,8 @@ func (s *Service) aliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool,
 	return out, nil
 }
 
-// UpdateStatus keeps what the calling task says of itself. percent below 0
-// leaves the progress as it is. It returns Unauthenticated when the attempt has ended.
+// UpdateStatus stores the progress that the calling task reports. A percent below 0 leaves
+// the progress unchanged. It returns Unauthenticated when the attempt has ended.
 func (s *Service) UpdateStatus(ctx context.Context, p Progress) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -88,9 +87,9 @@ func (s *Service) UpdateStatus(ctx context.Context, p Progress) error {
 	return nil
 }
 
-// SetOutput keeps a value that the calling task gives for one of its declared
-// outputs. It returns Invalid for an unknown output or a value of another type,
-// Unauthenticated when the attempt has ended.
+// SetOutput stores a value of one of the calling task's declared outputs. It returns Invalid
+// for an unknown output or a value of another type, and Unauthenticated when the attempt has
+// ended.
 func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -116,7 +115,7 @@ func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 		return apperr.Wrap(apperr.Invalid, err, fmt.Sprintf("The value of %s cannot be read.", name))
 	}
 	if problems := declared.Type.Check(decoded, typeregistry.Env{}); len(problems) > 0 {
-		return apperr.New(apperr.Invalid, "The value of %s does not fit: %s", name, problemError(problems))
+		return apperr.New(apperr.Invalid, "The value of %s is not valid: %s", name, problemError(problems))
 	}
 	n, err := s.queries.SetAttemptOutput(ctx, db.SetAttemptOutputParams{
 		ExecutionID: scope.ExecutionID, NodeIndex: int32(scope.NodeIndex), Attempt: int32(scope.Attempt), //nolint:gosec // signed by us
@@ -131,21 +130,21 @@ func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// Checkpoint is what a task saved to go on from.
+// Checkpoint is data that a task saved to continue from.
 type Checkpoint struct {
 	Data    json.RawMessage
 	SavedAt time.Time
 }
 
-// SaveCheckpoint keeps data (JSON) for this and later attempts of the calling
-// task's node. It returns Unauthenticated when the attempt has ended.
+// SaveCheckpoint stores data (JSON) for this and later attempts of the calling task's node.
+// It returns Unauthenticated when the attempt has ended.
 func (s *Service) SaveCheckpoint(ctx context.Context, data string) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
 	}
 	if len(data) > maxDataBytes {
-		return apperr.New(apperr.Invalid, "A checkpoint holds at most %d MiB; keep files in FLOWFORGE_CHECKPOINTS.", maxDataBytes>>20)
+		return apperr.New(apperr.Invalid, "A checkpoint is limited to %d MiB. Write larger data to files in FLOWFORGE_CHECKPOINTS.", maxDataBytes>>20)
 	}
 	decoded, err := stored.Value(data)
 	if err != nil {
@@ -164,8 +163,8 @@ func (s *Service) SaveCheckpoint(ctx context.Context, data string) error {
 	return nil
 }
 
-// GetCheckpoint returns what this or an earlier attempt of the calling task's
-// node saved last; false when there is nothing.
+// GetCheckpoint returns the latest checkpoint of this or an earlier attempt of the calling
+// task's node; false when there is none.
 func (s *Service) GetCheckpoint(ctx context.Context) (Checkpoint, bool, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {

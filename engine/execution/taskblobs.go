@@ -29,11 +29,10 @@ func (s *Service) taskVersion(ctx context.Context, scope auth.TaskScope) (db.Exe
 	return row, version, err
 }
 
-// maxInputSets bounds the attempts whose input blobs are remembered.
+// maxInputSets limits how many attempts have their input blobs cached.
 const maxInputSets = 1000
 
-// inputSets remembers which blobs the inputs of attempts are; those never change
-// while the attempt runs.
+// inputSets caches the input blobs of attempts; these never change while the attempt runs.
 type inputSets struct {
 	mu    sync.Mutex
 	known map[inputSetKey]map[string]struct{} // hashes
@@ -44,10 +43,9 @@ type inputSetKey struct {
 	attemptKey
 }
 
-// InputBlob lets the calling task read the bytes under hash: NotFound unless they
-// are its code or belong to its inputs, the files of folders and what it reads while it is
-// written among them.
-// Unauthenticated when the attempt has ended.
+// InputBlob checks that the calling task may read the bytes under hash: it returns NotFound
+// unless they are its code or belong to its inputs, including files of folders and streams,
+// and Unauthenticated when the attempt has ended.
 func (s *Service) InputBlob(ctx context.Context, hash string) error {
 	if err := s.Alive(ctx); err != nil {
 		return err
@@ -83,7 +81,7 @@ func (s *Service) InputBlob(ctx context.Context, hash string) error {
 	return nil
 }
 
-// inputBlobs gathers the hashes of everything that an attempt is given.
+// inputBlobs collects the hashes of all inputs of an attempt.
 func (s *Service) inputBlobs(ctx context.Context, scope auth.TaskScope) (map[string]struct{}, error) {
 	row, version, err := s.taskVersion(ctx, scope)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	maxMessage     = 4 << 10 // bytes of a message that is kept
+	maxMessage     = 4 << 10 // bytes of a stored message
 	maxOutputBytes = 4 << 20 // of one inline output value
 	maxDataBytes   = 4 << 20 // of a checkpoint
 )
 
-// clean makes text fit for Postgres and for a page: valid UTF-8 without NUL, and
-// no longer than limit bytes.
+// clean makes text valid for Postgres and for a page: valid UTF-8 without NUL, and at most
+// limit bytes.
 func clean(text string, limit int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "")
 	if len(text) <= limit {

@@ -28,7 +28,7 @@ func (t *timers) next() (time.Time, bool) {
 	return t.items[0].at, true
 }
 
-// due removes and returns the nodes whose time has come.
+// due removes and returns the nodes that are due.
 func (t *timers) due(now time.Time) []int {
 	var nodes []int
 	for len(t.items) > 0 && !t.items[0].at.After(now) {
@@ -40,7 +40,7 @@ func (t *timers) due(now time.Time) []int {
 // fireTimers makes nodes ready whose backoff is over.
 func (l *loop) fireTimers(ctx context.Context) {
 	now := l.service.now()
-	var retries []int // that count against the budgets
+	var retries []int // these count against the budgets
 	for _, i := range l.timers.due(now) {
 		if i == executionTimer {
 			l.timeOut(now)
@@ -57,7 +57,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) && !n.overBudget() {
 			continue
 		}
-		if n.reason != nil && n.reason.Code == ReasonInterrupted { // nobody pays for that
+		if n.reason != nil && n.reason.Code == ReasonInterrupted { // an interruption spends no retry
 			l.makeReady(ctx, i, now)
 			continue
 		}
@@ -66,7 +66,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 	l.budgets.spend(ctx, retries, now)
 }
 
-// executionTimer stands for the execution itself among the timers.
+// executionTimer is the index of the execution itself among the timers.
 const executionTimer = -1
 
 // setTimeout sets the timer of the execution's own timeout, once it has begun.
@@ -76,7 +76,7 @@ func (l *loop) setTimeout() {
 	}
 }
 
-// timeOut ends the execution because it ran longer than it may.
+// timeOut ends the execution because it exceeded its timeout.
 func (l *loop) timeOut(now time.Time) {
 	if l.timedOut || l.progress.RootHalted() {
 		return
@@ -97,10 +97,10 @@ func (h *timerHeap) Len() int           { return len(*h) }
 func (h *timerHeap) Less(i, j int) bool { return (*h)[i].at.Before((*h)[j].at) }
 func (h *timerHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (h *timerHeap) Push(x any) { *h = append(*h, x.(timer)) }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (h *timerHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]

@@ -6,7 +6,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// traceOf is the trace context that ctx brings to a launch.
+// traceOf returns the trace context of a launch's request.
 func (s *Service) traceOf(ctx context.Context) string {
 	if s.config.TraceOf == nil {
 		return ""
@@ -14,7 +14,7 @@ func (s *Service) traceOf(ctx context.Context) string {
 	return s.config.TraceOf(ctx)
 }
 
-// traceparent is the trace context of the present attempt of node i.
+// traceparent returns the trace context of the current attempt of node i.
 func (l *loop) traceparent(i int) string {
 	if l.row.Traceparent == "" {
 		return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// maxUndeclared is how many outputs a task may have that its operator does not declare.
+// maxUndeclared limits the outputs of a task that its operator does not declare.
 const maxUndeclared = 1000
 
 var undeclaredName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
-// undeclared adds to values what the task of an operator that keeps all outputs reported
-// beside the declared ones, and returns the artifacts among it.
+// undeclared adds to values the undeclared outputs of a task whose operator keeps all
+// outputs, and returns the artifacts among them.
 func (l *loop) undeclared(ctx context.Context, i int, reported map[string]output, values map[string]any) (artifacts []artifact.New, problems []string) {
 	known := map[string]bool{}
 	for _, o := range l.operator(i).Outputs {
@@ -58,7 +58,7 @@ func undeclaredType(o output) *typeregistry.Type {
 	return typeregistry.Plainly(kind)
 }
 
-// outputNames are the outputs that items of op gave: the declared ones, and where op keeps
+// outputNames returns the outputs of the items of op: the declared ones, and where op keeps
 // all outputs those of any item.
 func (l *loop) outputNames(op *workflow.Operator, items []int) []string {
 	names := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// leastHeld is how long an attempt has to last for its use to be recorded: what
-// is quicker costs more to write down than it used.
+// leastHeld is the minimum duration of an attempt for its usage to be recorded: for shorter
+// ones the record costs more than the usage.
 const leastHeld = time.Second
 
 // usedRow is a row of the record set in RecordHours.
@@ -23,13 +23,13 @@ type usedRow struct {
 	GPUType string    `json:"gpu_type"`
 }
 
-// usageHours records what attempts used.
+// usageHours records the usage of attempts.
 type usageHours struct {
 	feature
 	noPart
 }
 
-// write records what the attempts that end with the batch used.
+// write records the usage of the attempts that end with the batch.
 func (uh *usageHours) write(ctx context.Context, q *db.Queries) error {
 	var rows []usedRow
 	for _, e := range uh.batch.ended {

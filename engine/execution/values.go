@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// home is the node that stands for node i in its plan: of an item its fan-out.
+// home is the node of the plan that represents node i: for an item its fan-out.
 func (l *loop) home(i int) int {
 	if l.nodes[i].index >= 0 {
 		return l.progress.Parent(i)
@@ -24,7 +24,7 @@ func (l *loop) home(i int) int {
 	return i
 }
 
-// inputsOf are the inputs of the graph, or of the workflow, in which node i stands.
+// inputsOf returns the inputs of the graph, or of the workflow, that contains node i.
 func (l *loop) inputsOf(i int) map[string]any {
 	if parent := l.progress.Parent(l.home(i)); parent != dag.NoNode {
 		return l.nodes[parent].inputs
@@ -32,12 +32,12 @@ func (l *loop) inputsOf(i int) map[string]any {
 	return l.inputs
 }
 
-// sibling is the node called name that stands beside node i.
+// sibling returns the node called name in the same scope as node i.
 func (l *loop) sibling(i int, name string) (int, bool) {
 	return l.progress.Sibling(l.progress.ScopeOf(l.home(i)), name)
 }
 
-// value works out what a source gives to node i; false when it gives nothing.
+// value returns the value of a source for node i; false when it has none.
 func (l *loop) value(ctx context.Context, i int, s workflow.Source) (any, bool, error) {
 	switch s.Kind {
 	case workflow.SourceLiteral:
@@ -72,20 +72,20 @@ func (l *loop) value(ctx context.Context, i int, s workflow.Source) (any, bool, 
 	return nil, false, nil
 }
 
-// fieldOf is the field of an item, or with "" the item itself.
+// fieldOf returns a field of an item, or with "" the item itself.
 func fieldOf(item any, field string) (any, bool, error) {
 	if field == "" {
 		return item, true, nil
 	}
 	object, ok := item.(map[string]any)
 	if !ok {
-		return nil, false, fmt.Errorf("the item is no object, so it has no field %q", field)
+		return nil, false, fmt.Errorf("the item is not an object, so it has no field %q", field)
 	}
 	v, ok := object[field]
 	return v, ok, nil
 }
 
-// typedWith is typed for an input whose tags may read the inputs before it.
+// typedWith is typed for an input whose tags may read earlier inputs.
 func (l *loop) typedWith(ctx context.Context, i int, in workflow.Input, before map[string]any) (any, error) {
 	if in.Source.Kind != workflow.SourceTags || !in.Source.Tagged.Own {
 		return l.typed(ctx, i, in)
@@ -94,7 +94,7 @@ func (l *loop) typedWith(ctx context.Context, i int, in workflow.Input, before m
 	return value, err
 }
 
-// typed works out the value of an input of node i and checks it where nobody knew it
+// typed computes the value of an input of node i and checks it if its type was unknown
 // before: items and formulas.
 func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error) {
 	value, ok, err := l.value(ctx, i, in.Source)
@@ -105,7 +105,7 @@ func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error)
 		if in.Type.Kind != typeregistry.KindOptional {
 			return nil, fmt.Errorf("input %s has no value", in.Name)
 		}
-		return nil, nil //nolint:nilnil // no value is a value here
+		return nil, nil //nolint:nilnil // an optional input may have no value
 	}
 	switch in.Source.Kind {
 	case workflow.SourceItem, workflow.SourceIndex, workflow.SourceFormula:
@@ -119,7 +119,7 @@ func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error)
 	return value, nil
 }
 
-// graphInputs are the inputs of the graph g that node i runs.
+// graphInputs returns the inputs of the graph g that node i runs.
 func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[string]any, error) {
 	given := map[string]any{}
 	for _, in := range l.nodes[i].op.Inputs {
@@ -142,7 +142,8 @@ func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[s
 	return given, nil
 }
 
-// env is what an expression of node i reads: of the other nodes those that it names.
+// env returns the environment of an expression of node i: it contains the nodes that the
+// expression names.
 func (l *loop) env(ctx context.Context, i int, e *expression.Expression) (map[string]any, error) {
 	var wanted []int
 	nodes := map[string]any{}
@@ -179,7 +180,7 @@ func orEmpty(values map[string]any) map[string]any {
 	return values
 }
 
-// nodeEnv is what expressions see of node d.
+// nodeEnv returns the environment of node d.
 func (l *loop) nodeEnv(d int) map[string]any {
 	env := map[string]any{"status": string(l.progress.State(d)), "outputs": orEmpty(l.outputs[d]), "error": nil}
 	if f := l.nodes[d].failure; f != nil && l.progress.State(d) == dag.Failed {
@@ -188,8 +189,8 @@ func (l *loop) nodeEnv(d int) map[string]any {
 	return env
 }
 
-// executionEnv is what expressions see of the execution. status is what it would end
-// as now, for what runs at the exit; of a graph, what the graph would.
+// executionEnv returns the environment of the execution. status is its current result, for
+// exit handlers; in a graph, the graph's result.
 func (l *loop) executionEnv(i int) map[string]any {
 	scope := l.progress.ScopeOf(l.home(i))
 	status := string(l.progress.Outcome(scope))
@@ -206,10 +207,10 @@ func (l *loop) executionEnv(i int) map[string]any {
 	return env
 }
 
-// maxFailures bounds how many failures an expression sees.
+// maxFailures limits the failures in an environment.
 const maxFailures = 100
 
-// failuresOf are the failures of a scope, as what runs at the exit sees them.
+// failuresOf returns the failures of a scope, for exit handlers.
 func (l *loop) failuresOf(scope int) []any {
 	base, size := l.progress.Members(scope)
 	list := []any{}
@@ -221,7 +222,7 @@ func (l *loop) failuresOf(scope int) []any {
 	return list
 }
 
-// loadOutputs makes the outputs of nodes known to the loop.
+// loadOutputs loads the outputs of nodes.
 func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
 	var missing []int32
 	for _, i := range nodes {
@@ -242,7 +243,7 @@ func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
 	return nil
 }
 
-// readError says that what a node needs could not be read just now.
+// readError means that data of a node is temporarily unreadable.
 type readError struct{ err error }
 
 func (e *readError) Error() string { return "load outputs: " + e.err.Error() }
@@ -253,8 +254,8 @@ func unread(err error) bool {
 	return is
 }
 
-// cannotRead reports whether err is of the database and not of what was asked of it:
-// then the loop ends, and whoever drives next tries again.
+// cannotRead reports whether the database caused err, and not the request: then the loop
+// ends, and the next one retries.
 func (l *loop) cannotRead(err error) bool {
 	if !unread(err) {
 		return false
@@ -263,7 +264,7 @@ func (l *loop) cannotRead(err error) bool {
 	return true
 }
 
-// workflowOutputs gathers the outputs that the definition names.
+// workflowOutputs collects the outputs of the definition.
 func (l *loop) workflowOutputs(ctx context.Context) (json.RawMessage, error) {
 	values, err := l.scopeOutputs(ctx, dag.Root, l.version.Definition.Outputs)
 	if err != nil {
@@ -276,7 +277,7 @@ func (l *loop) workflowOutputs(ctx context.Context) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// sentence makes an error a sentence for people.
+// sentence formats an error as a sentence for users.
 func sentence(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*apperr.Error](err); ok {

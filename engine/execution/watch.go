@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	announceEvery = 50 * time.Millisecond // notifications to other processes are gathered for so long
+	announceEvery = 50 * time.Millisecond // interval of notifications to other processes
 	listenRetry   = time.Second
 	channelName   = "flowforge_changed"
 )
 
-// hub passes hints of changes to the watchers of this process. A hint carries
-// nothing: whoever gets one reads again, and several hints may become one.
+// hub sends hints of changes to the watchers of this process. A hint has no content: its
+// receiver reads again, and several hints may be merged.
 type hub struct {
 	mu       sync.Mutex
 	watchers map[uuid.UUID]map[chan struct{}]struct{} // by execution, or by project
@@ -29,7 +29,7 @@ type hub struct {
 	pending  map[uuid.UUID]struct{}                   // to be announced to other processes
 }
 
-// maxHomes bounds the executions whose project the hub remembers.
+// maxHomes limits the executions whose project the hub caches.
 const maxHomes = 20_000
 
 func newHub() *hub {
@@ -42,7 +42,7 @@ func newHub() *hub {
 	}
 }
 
-// watch returns a channel of hints for key that closes when ctx ends.
+// watch returns a channel of hints for key; it closes when ctx ends.
 func (h *hub) watch(ctx context.Context, key uuid.UUID, project bool) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	h.mu.Lock()
@@ -68,7 +68,7 @@ func (h *hub) watch(ctx context.Context, key uuid.UUID, project bool) <-chan str
 	return c
 }
 
-// lives remembers the project of an execution.
+// lives caches the project of an execution.
 func (h *hub) lives(id, project uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,8 +78,8 @@ func (h *hub) lives(id, project uuid.UUID) {
 	h.homes[id] = project
 }
 
-// hint tells the watchers of an execution and of its project; those of every
-// project when nobody knows where it is.
+// hint notifies the watchers of an execution and of its project; when its project is
+// unknown, the watchers of every project.
 func (h *hub) hint(id uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,8 +102,8 @@ func (h *hub) ring(key uuid.UUID) {
 	}
 }
 
-// Watch returns hints that something of the execution changed, from whichever
-// process; it closes when ctx ends. Read after subscribing, then after each hint.
+// Watch returns hints that the execution changed, in any process; it closes when ctx ends.
+// Read after subscribing, then after each hint.
 func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, error) {
 	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, err
 	return s.hub.watch(ctx, id, false), nil
 }
 
-// WatchAll returns hints that some execution of the current project changed; it
-// closes when ctx ends, and is closed for a caller who may not read.
+// WatchAll returns hints that an execution of the current project changed; it closes when
+// ctx ends, and is closed for a caller who may not read.
 func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
 	return s.hub.watch(ctx, subject.ProjectID, true)
 }
 
-// changed hints the watchers here at once and those elsewhere soon.
+// changed notifies the watchers here immediately and those of other processes soon.
 func (s *Service) changed(id uuid.UUID) {
 	if l, ok := s.live.get(id); ok {
 		s.hub.lives(id, l.row.ProjectID)
@@ -136,8 +136,8 @@ func (s *Service) changed(id uuid.UUID) {
 	s.hub.mu.Unlock()
 }
 
-// announceForever sends gathered hints to the other processes, outside the
-// transactions that made them: a NOTIFY takes a lock that all commits share.
+// announceForever sends collected hints to the other processes, outside the transactions
+// that caused them: a NOTIFY takes a lock that all commits share.
 func (s *Service) announceForever(ctx context.Context) error {
 	ticker := time.NewTicker(announceEvery)
 	defer ticker.Stop()
@@ -163,7 +163,7 @@ func (s *Service) announceForever(ctx context.Context) error {
 	}
 }
 
-// listenForever takes what other processes say on a channel.
+// listenForever receives the notifications of other processes on a channel.
 func (s *Service) listenForever(ctx context.Context, channel string, heard func(payload string)) error {
 	for ctx.Err() == nil {
 		if err := s.listen(ctx, channel, heard); err != nil && ctx.Err() == nil {
@@ -182,7 +182,7 @@ func (s *Service) listen(ctx context.Context, channel string, heard func(payload
 	if err != nil {
 		return err
 	}
-	conn := pooled.Hijack() // a listening session is of no use to anybody else
+	conn := pooled.Hijack() // do not return a listening session to the pool
 	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (s *Service) listen(ctx context.Context, channel string, heard func(payload
 	}
 }
 
-// onChange passes on that an execution has changed in another process.
+// onChange forwards a change of an execution in another process.
 func (s *Service) onChange(payload string) {
 	text, sender, _ := strings.Cut(payload, " ")
 	id, err := uuid.Parse(text)
@@ -205,7 +205,7 @@ func (s *Service) onChange(payload string) {
 	}
 }
 
-// pollForever is the guarantee behind the notifications.
+// pollForever is a fallback for lost notifications.
 func (s *Service) pollForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Poll)
 	defer ticker.Stop()
@@ -224,7 +224,7 @@ func (s *Service) pollForever(ctx context.Context) error {
 func (s *Service) poll(ctx context.Context) error {
 	s.hub.mu.Lock()
 	ids := make([]uuid.UUID, 0, len(s.hub.watchers))
-	pulses := map[uuid.UUID]int64{} // of the projects that are watched; without live executions 0
+	pulses := map[uuid.UUID]int64{} // of the watched projects; 0 for those without live executions
 	for key := range s.hub.watchers {
 		if _, ok := s.hub.projects[key]; ok {
 			pulses[key] = 0
@@ -262,7 +262,7 @@ func (s *Service) poll(ctx context.Context) error {
 	return nil
 }
 
-// moved rings for key when its mark is another than at the last poll.
+// moved notifies for key when its mark differs from the last poll.
 func (h *hub) moved(key uuid.UUID, mark int64) {
 	if _, watched := h.watchers[key]; !watched {
 		return

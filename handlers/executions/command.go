@@ -90,7 +90,7 @@ func (h *Pages) newCommand(r *http.Request) (*nodeCommand, error) {
 		return nil, err
 	}
 	if (c.name == "answer") != (c.node.Operator.Type == workflow.TypeApproval) && c.name == "answer" {
-		return nil, apperr.New(apperr.Conflict, "The node %s is not awaiting approval.", c.node.Name)
+		return nil, apperr.New(apperr.Conflict, "The node %s is not waiting for an approval.", c.node.Name)
 	}
 	return c, nil
 }

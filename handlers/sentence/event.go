@@ -81,6 +81,9 @@ func Event(e execution.Event) string {
 	if e.Kind == "node.waiting" && strings.HasPrefix(e.Message, "Waits ") {
 		return Waits(who, e.Message)
 	}
+	if retry, ok := strings.CutPrefix(e.Message, "Retrying "); ok && e.Kind == "node.retrying" {
+		return "Retrying " + who + " " + retry
+	}
 	if e.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", e.Attempt)
 	}

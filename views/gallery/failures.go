@@ -35,7 +35,7 @@ func deadLetters(f views.Page) views.DeadLetters {
 	}
 	live := letter("fetch", "network", "4 attempts", "ConnectionRefusedError: [Errno 111] Connection refused (exit code 1, all 4 attempts)", 4*time.Minute)
 	live.RequeueTo, live.Requeue = views.DeadLetterRequeueURL("1"), "Run again"
-	ended := letter("train[17]", "out of memory", "3 attempts", "Attempt 3: The command was killed because memory ran out; its limit is 65536 MiB. Before it, attempt 1: The command was killed because memory ran out; its limit is 16384 MiB. Attempt 2: The command was killed because memory ran out; its limit is 32768 MiB.", 3*time.Hour)
+	ended := letter("train[17]", "out of memory", "3 attempts", "Attempt 3: The command was killed because memory ran out; its limit is 65536 MiB. Attempt 1: The command was killed because memory ran out; its limit is 16384 MiB. Attempt 2: The command was killed because memory ran out; its limit is 32768 MiB.", 3*time.Hour)
 	ended.RequeueTo, ended.Requeue = views.DeadLetterRequeueURL("2"), "Resume from here"
 	return views.DeadLetters{
 		Page: frame(f, "Failures", views.SectionFailures), Open: "2", Lead: "2 tasks failed after their last retry. 1 event was not delivered.",

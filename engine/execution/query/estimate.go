@@ -15,22 +15,20 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Estimate says how long an operator will probably run: it lasted no longer than
-// P10, P50 and P90 in a tenth, half and nine tenths of Count earlier attempts
-// that succeeded, the latest ones.
+// Estimate is the expected duration of an operator: it took at most P10, P50 and P90 in a
+// tenth, half and nine tenths of its latest Count successful attempts.
 type Estimate struct {
 	Count         int
 	P10, P50, P90 time.Duration
 }
 
-// Fair is e as admission reckons with it.
+// Fair converts e for the admission queue.
 func (e Estimate) Fair() fair.Estimate {
 	return fair.Estimate{Low: e.P10, Typical: e.P50, High: e.P90, From: e.Count}
 }
 
-// Expected returns the estimates of the operators of a workflow by name. An
-// operator that has not run yet has none. It returns NotFound for a workflow
-// that the caller may not see.
+// Expected returns the estimates of the operators of a workflow by name. An operator that
+// has not run yet has none. It returns NotFound for a workflow that the caller may not see.
 func (q *Reader) Expected(ctx context.Context, workflowID uuid.UUID) (map[string]Estimate, error) {
 	if _, err := auth.Authorize(ctx, auth.WorkflowRead); err != nil {
 		return nil, err
@@ -41,7 +39,7 @@ func (q *Reader) Expected(ctx context.Context, workflowID uuid.UUID) (map[string
 	return q.estimates.Of(ctx, workflowID)
 }
 
-// estimateOf finds the percentiles of durations in milliseconds.
+// estimateOf computes the percentiles of durations in milliseconds.
 func estimateOf(durations []int64) Estimate {
 	if len(durations) == 0 {
 		return Estimate{}
@@ -59,7 +57,7 @@ const (
 	estimateCap = 1000 // workflows
 )
 
-// Estimates keeps the estimates of the workflows in use.
+// Estimates caches the estimates of the workflows in use.
 type Estimates struct {
 	queries *db.Queries
 	now     func() time.Time
@@ -77,8 +75,8 @@ func NewEstimates(queries *db.Queries, now func() time.Time) *Estimates {
 	return &Estimates{queries: queries, now: now, known: map[uuid.UUID]agedEstimates{}}
 }
 
-// Of returns the estimates of the operators of a workflow by name, at most estimateTTL
-// old. It requires no permission.
+// Of returns the estimates of the operators of a workflow by name, at most estimateTTL old.
+// It requires no permission.
 func (c *Estimates) Of(ctx context.Context, workflowID uuid.UUID) (map[string]Estimate, error) {
 	now := c.now()
 	if known, ok := c.get(workflowID, now); ok {
@@ -96,7 +94,7 @@ func (c *Estimates) Of(ctx context.Context, workflowID uuid.UUID) (map[string]Es
 	return estimates, nil
 }
 
-// Completion is the probable time of the end of e; nil without a history.
+// Completion is the expected end of e; nil without a history.
 func (c *Estimates) Completion(ctx context.Context, e Execution, now time.Time) *time.Time {
 	if e.Status.Ended() || e.ResumeOf != nil { // a resumed execution ends sooner, by an unknown time
 		return nil
@@ -112,7 +110,7 @@ func (c *Estimates) Completion(ctx context.Context, e Execution, now time.Time) 
 	return &at
 }
 
-// Drop forgets the estimates of a workflow, of which more is known now.
+// Drop removes the estimates of a workflow from the cache, because newer ones exist.
 func (c *Estimates) Drop(workflow uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 const (
 	defaultEvents  = 500
 	maxEvents      = 5000
-	waitingPerPage = 5 // nodes of one execution that Waiting names
+	waitingPerPage = 5 // nodes of one execution that Waiting lists
 )
 
 // Events returns the events after afterSeq, the oldest first.
@@ -37,16 +37,16 @@ func (q *Reader) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit
 	return q.named(ctx, row, events)
 }
 
-// EventFilter chooses events of an execution; zero fields choose all.
+// EventFilter selects events of an execution; zero fields select all.
 type EventFilter struct {
 	Before int64    // only those with a smaller sequence number
 	Kinds  []string // "node.failed"
-	Node   string   // the name of the node that they are about
+	Node   string   // the name of their node
 	Limit  int
 }
 
-// LatestEvents returns the events that f chooses, the newest first. It returns NotFound
-// for a node that the execution does not have.
+// LatestEvents returns the events that f selects, the newest first. It returns NotFound for
+// a node that the execution does not have.
 func (q *Reader) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter) ([]Event, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
@@ -80,7 +80,7 @@ func eventLimit(limit int) int32 {
 	return int32(min(limit, maxEvents))
 }
 
-// named gives the events the names of their nodes.
+// named adds the names of their nodes to the events.
 func (q *Reader) named(ctx context.Context, row db.Execution, rows []db.ListLatestEventsRow) ([]Event, error) {
 	version, err := q.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
@@ -105,7 +105,7 @@ func (q *Reader) named(ctx context.Context, row db.Execution, rows []db.ListLate
 	return events, nil
 }
 
-// nodeNames are the names of the nodes that events are about.
+// nodeNames returns the names of the nodes of events.
 func (q *Reader) nodeNames(ctx context.Context, id uuid.UUID, version workflow.Version, rows []db.ListLatestEventsRow) (map[int32]string, error) {
 	names := map[int32]string{}
 	var others []int32
@@ -131,8 +131,8 @@ func (q *Reader) nodeNames(ctx context.Context, id uuid.UUID, version workflow.V
 	return names, nil
 }
 
-// Waiting returns nodes of the caller's project that wait for capacity, by
-// right: priority, then age.
+// Waiting returns nodes of the caller's project that wait for capacity, in queue order: by
+// priority, then age.
 func (q *Reader) Waiting(ctx context.Context, limit int) ([]WaitingNode, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {

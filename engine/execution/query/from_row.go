@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// ExecutionFrom is the execution of a row.
+// ExecutionFrom converts the row of an execution.
 func ExecutionFrom(r db.Execution) Execution {
 	return Execution{
 		ID: r.ID, TenantID: r.TenantID, ProjectID: r.ProjectID, WorkflowID: r.WorkflowID, VersionID: r.VersionID,
@@ -26,7 +26,7 @@ func ExecutionFrom(r db.Execution) Execution {
 	}
 }
 
-// TTLFrom is what the launch of an execution said.
+// TTLFrom returns the TTL that the launch of an execution set.
 func TTLFrom(row db.Execution) workflow.TTL {
 	if ttl := stored.Into[workflow.TTL](row.Ttl); ttl != nil {
 		return *ttl
@@ -34,7 +34,7 @@ func TTLFrom(row db.Execution) workflow.TTL {
 	return workflow.TTL{}
 }
 
-// NodeFrom is the node of a row.
+// NodeFrom converts the row of a node.
 func NodeFrom(r db.Node) Node {
 	n := Node{
 		Index: int(r.NodeIndex), Name: r.Name, Level: int(r.Level), State: dag.State(r.State), Attempt: int(r.Attempt), Retries: int(r.Retries),

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// ChildCounts says how many of what a node became are in each state.
+// ChildCounts counts the children of a node in each state.
 type ChildCounts map[dag.State]int
 
 // Total returns how many there are.
@@ -36,25 +36,24 @@ func (c ChildCounts) Ended() int {
 	return ended
 }
 
-// FailureKind is what several failures have in common: they differ in the numbers of
-// their messages alone.
+// FailureKind is a group of failures whose messages differ only in numbers.
 type FailureKind struct {
 	Key     string // for NodeFilter.Failure
 	Code    string
-	Message string // of the first
+	Message string // of the first failure
 	Count   int
-	First   int // index of the first node that failed like this
+	First   int // index of the first node with this failure
 }
 
-// Ancestor is a node in which another one stands.
+// Ancestor is a node that contains another one.
 type Ancestor struct {
 	Index     int
 	Name      string
 	ItemIndex *int
 }
 
-// OperatorOf is the operator of a node in the version that its execution runs; false
-// when the version has none such.
+// OperatorOf returns the operator of a node in the version that its execution runs; false
+// when the version does not have it.
 func OperatorOf(v workflow.Version, n Node) (*workflow.Operator, bool) {
 	g, ok := v.Definition.Graph(n.Graph)
 	if !ok || n.Place < 0 || n.Place >= len(g.Operators) {
@@ -63,16 +62,16 @@ func OperatorOf(v workflow.Version, n Node) (*workflow.Operator, bool) {
 	return &g.Operators[n.Place], true
 }
 
-// FansOut reports whether n becomes the items of a fan-out.
+// FansOut reports whether n expands into the items of a fan-out.
 func (n Node) FansOut(op *workflow.Operator) bool { return op.Foreach != nil && n.ItemIndex == nil }
 
-// Group reports whether n becomes other nodes, rather than running something itself.
+// Group reports whether n expands into other nodes instead of running a task itself.
 func (n Node) Group(op *workflow.Operator) bool {
 	return n.FansOut(op) || op.Type == workflow.TypeGraph || op.Type == workflow.TypeWorkflow
 }
 
-// ChildCounts counts what each of the nodes with these indexes became; who became
-// nothing is left out.
+// ChildCounts counts the children of each of the nodes with these indexes; it leaves out
+// nodes without children.
 func (q *Reader) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) (map[int]ChildCounts, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil || len(indexes) == 0 {
 		return nil, err
@@ -96,8 +95,8 @@ func (q *Reader) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) (
 	return counts, nil
 }
 
-// FailureKinds returns the kinds of failures among what node n became, the most
-// frequent first, at most limit.
+// FailureKinds returns at most limit kinds of failures among the children of node n, the
+// most frequent first.
 func (q *Reader) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit int) ([]FailureKind, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil || n.Children == 0 {
 		return nil, err
@@ -114,7 +113,7 @@ func (q *Reader) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit i
 	return kinds, nil
 }
 
-// Ancestors returns what the node with an index stands in, the outermost first.
+// Ancestors returns the nodes that contain the node with an index, the outermost first.
 func (q *Reader) Ancestors(ctx context.Context, id uuid.UUID, index int) ([]Ancestor, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return nil, err

@@ -9,17 +9,18 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Lease is something that one server does at a time, and which server that is.
+// Lease is a task that one server performs at a time, and its current holder.
 type Lease struct {
 	Name      string // "scheduler", "launcher"
 	Holder    string
 	Term      int64 // grows with every change of the holder
 	Address   string
 	ExpiresAt time.Time
-	Held      bool // it has not run out
+	Held      bool // it has not expired
 }
 
-// Leases returns who leads, by name. It needs QuotaRead at the installation.
+// Leases returns the leases and their holders, by name. It requires QuotaRead at the
+// installation.
 func (q *Reader) Leases(ctx context.Context) ([]Lease, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, auth.Installation, apperr.New(apperr.NotFound, "There is no such page.")); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 const (
 	defaultPage  = 50
 	maxPage      = 500
-	currentNodes = 10 // active nodes that Get names
+	currentNodes = 10 // active nodes that Get lists
 )
 
 // Scope returns the tenant and the project of an execution that the caller may read.
@@ -29,7 +29,7 @@ func (q *Reader) Scope(ctx context.Context, id uuid.UUID) (tenant, project uuid.
 		return uuid.Nil, uuid.Nil, Absent(id)
 	}
 	if err != nil {
-		return uuid.Nil, uuid.Nil, fmt.Errorf("place of execution %s: %w", id, err)
+		return uuid.Nil, uuid.Nil, fmt.Errorf("project of execution %s: %w", id, err)
 	}
 	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, Absent(id)); err != nil {
 		return uuid.Nil, uuid.Nil, err
@@ -37,8 +37,8 @@ func (q *Reader) Scope(ctx context.Context, id uuid.UUID) (tenant, project uuid.
 	return row.TenantID, row.ProjectID, nil
 }
 
-// Get returns an execution with the names of some active nodes and, from
-// earlier executions, when it will probably end.
+// Get returns an execution with the names of some active nodes and, from earlier executions,
+// its expected end.
 func (q *Reader) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
@@ -64,30 +64,30 @@ func (q *Reader) currentNodes(ctx context.Context, row db.Execution) ([]string, 
 	return names, nil
 }
 
-// Filter chooses executions; zero fields choose all. After is a Page's Next.
+// Filter selects executions; zero fields select all. After is a Page's Next.
 type Filter struct {
 	Workflow string // name or id
 	User     string // name or id
-	Query    string // in the name, the workflow's name or the id; "#8c6804" is the end of an id
+	Query    string // in the name, the workflow's name or the id; "#8c6804" is the suffix of an id
 	Status   []State
-	Waiting  bool      // only those with nodes that wait, or that may not begin yet
-	Asking   bool      // only those that wait for the answer of a person
+	Waiting  bool      // only executions with waiting nodes, or that may not begin yet
+	Asking   bool      // only executions that wait for the answer of a person
 	From, To time.Time // of the launch
 	After    string
-	Offset   int // rows to leave out at the beginning
+	Offset   int // rows to skip at the beginning
 	Limit    int
-	Counted  bool // Page.Total is wanted
+	Counted  bool // requests Page.Total
 }
 
-// Page is one page of executions, the latest first. Next is "" on the last.
+// Page is one page of executions, the latest first. Next is "" on the last page.
 type Page struct {
 	Executions []Execution
 	Next       string
 	Total      int // of all pages, with Filter.Counted
 }
 
-// List returns the executions of the caller's project that f chooses. An unknown
-// workflow has none.
+// List returns the executions of the caller's project that f selects. An unknown workflow
+// has none.
 func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -131,7 +131,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	return page, nil
 }
 
-// count is how many executions the filter of p lets through.
+// count returns the number of executions that the filter of p selects.
 func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams) (int, error) {
 	n, err := q.queries.CountExecutions(ctx, db.CountExecutionsParams{
 		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: p.NamePattern,
@@ -144,7 +144,7 @@ func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams) (int, err
 	return int(n), nil
 }
 
-// resolveFilter turns names into ids first, so that indexes serve the list.
+// resolveFilter replaces names by ids first, so that indexes serve the list.
 func (q *Reader) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutionsParams) (err error) {
 	if p.Before, err = parseCursor(f.After); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (q *Reader) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutio
 	return nil
 }
 
-// workflowID resolves a name; an unknown one becomes an id that nothing has.
+// workflowID resolves a name; an unknown one becomes an id that no workflow has.
 func (q *Reader) workflowID(ctx context.Context, ref string) (*uuid.UUID, error) {
 	if id, err := uuid.Parse(ref); err == nil {
 		return &id, nil
@@ -188,7 +188,8 @@ func (q *Reader) workflowID(ctx context.Context, ref string) (*uuid.UUID, error)
 	return &w.ID, nil
 }
 
-// submitters resolves a person's name or id; nobody becomes an id that nobody has.
+// submitters resolves a person's name or id; an unknown one becomes an id that no person
+// has.
 func (q *Reader) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
 	if id, err := uuid.Parse(ref); err == nil {
 		return []uuid.UUID{id}, nil
@@ -203,8 +204,7 @@ func (q *Reader) submitters(ctx context.Context, ref string) ([]uuid.UUID, error
 	return ids, nil
 }
 
-// idRange returns the ids that begin with text: none when text is no beginning
-// of an id.
+// idRange returns the range of ids that begin with text: none when text cannot begin an id.
 func idRange(text string) (least, most uuid.UUID) {
 	digits := strings.ReplaceAll(strings.ToLower(text), "-", "")
 	const hexDigits = 32
@@ -219,7 +219,7 @@ func idRange(text string) (least, most uuid.UUID) {
 	return least, most
 }
 
-// floorOf is the least id of a moment, nil for none.
+// floorOf is the smallest id of a moment, nil for none.
 func floorOf(t time.Time) *uuid.UUID {
 	if t.IsZero() {
 		return nil
@@ -244,8 +244,8 @@ func parseCursor(text string) (*uuid.UUID, error) {
 	return &id, nil
 }
 
-// Recent returns the latest executions of each workflow, the latest first,
-// without inputs and outputs.
+// Recent returns the latest executions of each workflow, the latest first, without inputs
+// and outputs.
 func (q *Reader) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) (map[uuid.UUID][]Execution, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -269,7 +269,7 @@ func (q *Reader) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) 
 	return recent, nil
 }
 
-// Live returns how many executions have not ended.
+// Live returns the number of executions that have not ended.
 func (q *Reader) Live(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -282,7 +282,7 @@ func (q *Reader) Live(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// expire fills in until when e is kept by the rule of the installation.
+// expire sets until when e is kept by the installation's retention.
 func (q *Reader) expire(e *Execution) {
 	if e.FinishedAt == nil || e.ExpiresAt != nil {
 		return

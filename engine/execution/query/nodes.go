@@ -17,16 +17,16 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// NodeFilter chooses nodes of one execution; zero fields choose all. After is
-// the mark that Nodes returned; Limit 0 is all of them.
+// NodeFilter selects nodes of one execution; zero fields select all. After is the mark that
+// Nodes returned; Limit 0 returns all.
 type NodeFilter struct {
 	State              string // one state, as the API gives it
 	States             []dag.State
 	Query              string // in the name
-	Everywhere         bool   // Query is in the item and in the error, too
+	Everywhere         bool   // Query also matches the item and the error
 	Indexes            []int
-	Top                bool   // of the plan alone
-	Parent             string // the name of what became them
+	Top                bool   // only nodes of the plan
+	Parent             string // the name of the parent
 	Failure            string // the Key of a FailureKind
 	FromLevel, ToLevel *int
 	ChangedAfter       int64 // an event number; see ChangedSince
@@ -34,8 +34,8 @@ type NodeFilter struct {
 	Limit              int
 }
 
-// Nodes returns the nodes that f chooses in the order of the plan, and the mark
-// of the next page, "" on the last.
+// Nodes returns the nodes that f selects in the order of the plan, and the mark of the next
+// page, "" on the last page.
 func (q *Reader) Nodes(ctx context.Context, id uuid.UUID, f NodeFilter) (nodes []Node, next string, err error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
@@ -107,8 +107,7 @@ func narrow(n *int) *int32 {
 	return new(int32(*n)) //nolint:gosec // a level
 }
 
-// span is the range of indexes that f looks at: of the plan, of what a node became,
-// or any.
+// span is the range of indexes that f selects: the plan, the children of a node, or any.
 func (q *Reader) span(ctx context.Context, row db.Execution, f NodeFilter) (first, beyond *int32, err error) {
 	switch {
 	case f.Parent != "":
@@ -131,8 +130,8 @@ func (q *Reader) span(ctx context.Context, row db.Execution, f NodeFilter) (firs
 	return nil, nil, nil
 }
 
-// ChangedSince returns the nodes of the plan that changed after the mark, and the
-// next mark. The mark 0 gives every node of it.
+// ChangedSince returns the nodes of the plan that changed after the mark, and the next mark.
+// The mark 0 returns all of them.
 func (q *Reader) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([]Node, int64, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
@@ -193,7 +192,7 @@ func (q *Reader) Node(ctx context.Context, id uuid.UUID, name string) (NodeDetai
 		return NodeDetail{}, err
 	}
 	switch {
-	case d.FansOut(op): // each of its items has inputs of its own
+	case d.FansOut(op): // each of its items has its own inputs
 	case len(node.Inputs) > 0:
 		d.Inputs = stored.Object(node.Inputs)
 	default:
@@ -204,11 +203,12 @@ func (q *Reader) Node(ctx context.Context, id uuid.UUID, name string) (NodeDetai
 	return d, nil
 }
 
-// LevelSpan says when the nodes of a level began and when the last one ended.
+// LevelSpan is the time from the begin of the first node of a level to the end of the last
+// one.
 type LevelSpan struct {
 	Level int
-	First *time.Time // nil: nothing has begun
-	Last  *time.Time // nil: something has not ended
+	First *time.Time // nil: no node has begun
+	Last  *time.Time // nil: a node has not ended
 }
 
 // LevelSpans returns the span of each level, for the timeline of large graphs.
@@ -233,8 +233,8 @@ func (q *Reader) LevelSpans(ctx context.Context, id uuid.UUID) ([]LevelSpan, err
 	return spans, nil
 }
 
-// Attempts returns the attempts of the nodes with these indexes, of all nodes
-// when there are none, by node index.
+// Attempts returns the attempts of the nodes with these indexes, by node index; of all nodes
+// when there are no indexes.
 func (q *Reader) Attempts(ctx context.Context, id uuid.UUID, indexes []int) (map[int][]Attempt, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return nil, err

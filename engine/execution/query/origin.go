@@ -10,27 +10,27 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
-// OriginUse says how a node uses the node of an earlier execution that it goes on from.
+// OriginUse is how a node uses its origin, a node of an earlier execution.
 type OriginUse string
 
 // The uses.
 const (
-	OriginTaken  OriginUse = "TAKEN"  // it has its result, by a resume
-	OriginCached OriginUse = "CACHED" // it has its result, from the cache
-	OriginBefore OriginUse = "BEFORE" // it ran again, with what that one had saved
+	OriginTaken  OriginUse = "TAKEN"  // it reuses the result, through a resume
+	OriginCached OriginUse = "CACHED" // it reuses the result, from the cache
+	OriginBefore OriginUse = "BEFORE" // it ran again, with the checkpoints of its origin
 )
 
-// Origin is the node of an earlier execution that a node goes on from.
+// Origin is the node of an earlier execution that a node continues or reuses.
 type Origin struct {
 	Execution uuid.UUID
-	Node      string // its name; "" when it is not there any more
+	Node      string // its name; "" when it was removed
 	Use       OriginUse
 }
 
-// originOf says what a node goes on from; nil for nothing.
+// originOf returns the origin of a node; nil when it has none.
 func (q *Reader) originOf(ctx context.Context, node db.Node) (*Origin, error) {
 	if node.OriginUse == nil {
-		return nil, nil //nolint:nilnil // nothing is an answer here
+		return nil, nil //nolint:nilnil // no origin is a valid result
 	}
 	o := &Origin{Execution: *node.OriginExecution, Use: OriginUse(*node.OriginUse)}
 	rows, err := q.queries.NodeNames(ctx, o.Execution, []int32{*node.OriginIndex})
@@ -43,10 +43,10 @@ func (q *Reader) originOf(ctx context.Context, node db.Node) (*Origin, error) {
 	return o, nil
 }
 
-// maxResumes bounds how many resumes of an execution are listed.
+// maxResumes limits how many resumes of an execution are listed.
 const maxResumes = 20
 
-// Resumes returns the latest executions that go on from one, newest first.
+// Resumes returns the latest executions that resume an execution, newest first.
 func (q *Reader) Resumes(ctx context.Context, id uuid.UUID) ([]Execution, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
@@ -63,7 +63,7 @@ func (q *Reader) Resumes(ctx context.Context, id uuid.UUID) ([]Execution, error)
 	return list, nil
 }
 
-// resumedFrom is the node from which an execution goes on; "" for the first failures.
+// resumedFrom is the node from which an execution resumes; "" for the first failures.
 func resumedFrom(r db.Execution) string {
 	resume := stored.Into[struct {
 		From string `json:"from"`

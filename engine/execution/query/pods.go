@@ -14,12 +14,12 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// maxPodEvents bounds the events of the pods of one node that are answered.
+// maxPodEvents limits the events of the pods of one node in an answer.
 const maxPodEvents = 500
 
-// PodEvents returns the events of the pods of a node's attempt, the oldest first; of
-// all its attempts when attempt is 0. It returns NotFound for an unknown execution or
-// node. There are none where attempts run as local processes.
+// PodEvents returns the events of the pods of a node's attempt, the oldest first; of all its
+// attempts when attempt is 0. It returns NotFound for an unknown execution or node. Without
+// a cluster there are none.
 func (q *Reader) PodEvents(ctx context.Context, id uuid.UUID, node string, attempt int) ([]PodEvent, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
@@ -40,8 +40,8 @@ func (q *Reader) PodEvents(ctx context.Context, id uuid.UUID, node string, attem
 	return events, nil
 }
 
-// GPUHours returns what the attempts of each of several executions used of GPUs until
-// now. It leaves out those that the caller may not see, and those that used none.
+// GPUHours returns the GPU hours of each of several executions until now. It leaves out
+// executions that the caller may not see, and those that used no GPUs.
 func (q *Reader) GPUHours(ctx context.Context, ids ...uuid.UUID) (map[uuid.UUID]float64, error) {
 	seen := make([]uuid.UUID, 0, len(ids))
 	for _, id := range ids {
@@ -65,12 +65,12 @@ func (q *Reader) GPUHours(ctx context.Context, ids ...uuid.UUID) (map[uuid.UUID]
 	return hours, nil
 }
 
-// ClusterView is what the server that watches the cluster saw of it last, for the
-// page of an administrator.
+// ClusterView is the latest state of the cluster that its watching server stored, for the
+// administrator's page.
 type ClusterView struct {
 	Cluster bool // attempts run as pods
 	State   ClusterState
-	SeenAt  time.Time // zero: nobody has looked yet
+	SeenAt  time.Time // zero: the cluster was not read yet
 }
 
 // ClusterState is a cluster as its launcher saw it.
@@ -85,8 +85,7 @@ type GPUState = launcher.GPUState
 // NamespaceState is the namespace of a project.
 type NamespaceState = launcher.NamespaceState
 
-// Cluster returns the latest view of the cluster. It needs QuotaRead at the
-// installation.
+// Cluster returns the latest view of the cluster. It requires QuotaRead at the installation.
 func (q *Reader) Cluster(ctx context.Context) (ClusterView, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, auth.Installation, apperr.New(apperr.NotFound, "There is no such page.")); err != nil {
 		return ClusterView{}, err

@@ -23,7 +23,7 @@ type Question struct {
 	Since       time.Time
 }
 
-// maxQuestions bounds the questions of one execution.
+// maxQuestions limits the questions of one execution.
 const maxQuestions = 20
 
 // Questions returns the nodes of an execution that wait for an answer.
@@ -46,8 +46,8 @@ func (q *Reader) Questions(ctx context.Context, id uuid.UUID) ([]Question, error
 	return questions, nil
 }
 
-// OpenQuestions returns the nodes of the current project that wait for an answer, the
-// oldest first.
+// OpenQuestions returns the nodes of the current project that wait for an answer, the oldest
+// first.
 func (q *Reader) OpenQuestions(ctx context.Context, limit int) ([]Question, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -83,8 +83,8 @@ func (q *Reader) CountQuestions(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// Asking returns which of some executions, which the caller has read, do nothing but
-// wait for the answer of a person.
+// Asking returns which of some executions, which the caller has read, only wait for the
+// answer of a person.
 func (q *Reader) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
 	var ids []uuid.UUID
 	for _, e := range list {
@@ -97,7 +97,7 @@ func (q *Reader) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]bo
 	}
 	found, err := q.queries.AskingExecutions(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("find executions that ask: %w", err)
+		return nil, fmt.Errorf("find executions with questions: %w", err)
 	}
 	asking := make(map[uuid.UUID]bool, len(found))
 	for _, id := range found {

@@ -1,6 +1,6 @@
-// Package query is the read side of executions: what pages, the API and commands ask of
-// executions, their nodes, attempts, events, queues and usage. It writes nothing. Every
-// method of Reader authorises the caller.
+// Package query is the read side of executions: it reads executions, their nodes, attempts,
+// events, queues and usage for pages, the API and commands. It writes nothing. Every method
+// of Reader authorises the caller.
 package query
 
 import (
@@ -12,22 +12,23 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Config is what a Reader needs.
+// Config configures a Reader.
 type Config struct {
 	Queries   *db.Queries
 	Workflows *workflow.Service
 	Quota     *quota.Service
 	Estimates *Estimates
-	// Inputs works out the values of the typed inputs of the node with an index.
+	// Inputs returns the values of the typed inputs of the node with an index.
 	Inputs func(ctx context.Context, row db.Execution, version workflow.Version, node int) (map[string]any, error)
-	// Cluster says that attempts run as pods.
+	// Cluster means that attempts run as pods.
 	Cluster bool
-	// Retention is how long ended executions are kept of which no definition says it.
+	// Retention is how long ended executions are kept when neither launch nor definition
+	// says it.
 	Retention workflow.TTL
 	Now       func() time.Time
 }
 
-// Reader answers questions about executions.
+// Reader reads executions.
 type Reader struct {
 	queries   *db.Queries
 	workflows *workflow.Service

@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// MaxNodes bounds the nodes of one execution, whatever it becomes.
+// MaxNodes limits the nodes of one execution, including expanded ones.
 const MaxNodes = 1_000_000
 
 // Rows finds the rows of executions and of their nodes that the caller may read.
@@ -26,8 +26,8 @@ type Rows struct {
 // NewRows returns a Rows.
 func NewRows(queries *db.Queries, workflows *workflow.Service) Rows { return Rows{queries, workflows} }
 
-// Execution returns the execution when the caller may read it; what is not there, and
-// what the caller may not read, is absent alike.
+// Execution returns the execution when the caller may read it. The error is the same for a
+// missing execution and for one that the caller may not read.
 func (r Rows) Execution(ctx context.Context, id uuid.UUID) (db.Execution, error) {
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return db.Execution{}, err
@@ -45,7 +45,7 @@ func (r Rows) Execution(ctx context.Context, id uuid.UUID) (db.Execution, error)
 	return row, nil
 }
 
-// Absent is the error for an execution that is not there, or that the caller may not read.
+// Absent is the error for an execution that does not exist, or that the caller may not read.
 func Absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no execution %s.", id) }
 
 // Node returns the row of the node called name; NotFound when there is none.
@@ -64,8 +64,8 @@ func (r Rows) Node(ctx context.Context, row db.Execution, name string) (db.Node,
 	return node, version, nil
 }
 
-// walk goes from the plan to the node called name, such as "sweep[3]/train", by what
-// each node on the way became last. So an item of ten thousand costs two rows.
+// walk follows the path from the plan to the node called name, such as "sweep[3]/train",
+// through the latest children of each node. So an item of ten thousand costs two rows.
 func (r Rows) walk(ctx context.Context, execution uuid.UUID, version workflow.Version, name string) (node db.Node, ok bool, err error) {
 	plan, base := version.Plan, 0
 	for k, step := range strings.Split(name, "/") {
@@ -98,8 +98,8 @@ func (r Rows) walk(ctx context.Context, execution uuid.UUID, version workflow.Ve
 	return node, node.Name == name, nil
 }
 
-// splitItem splits "name[3]" into its parts; the second is -1 without brackets, and
-// where they hold no number the name is none.
+// splitItem splits "name[3]" into its parts; the second is -1 without brackets or with
+// brackets that contain no number.
 func splitItem(step string) (string, int) {
 	operator, rest, found := strings.Cut(step, "[")
 	if !found {
@@ -112,7 +112,7 @@ func splitItem(step string) (string, int) {
 	return operator, at
 }
 
-// OperatorAt is the operator of a node; false when the version has it no more.
+// OperatorAt returns the operator of a node; false when the version no longer has it.
 func OperatorAt(v workflow.Version, node db.Node) (*workflow.Operator, bool) {
 	g, ok := v.Definition.Graph(node.Graph)
 	at := int(node.NodeIndex)
@@ -125,8 +125,8 @@ func OperatorAt(v workflow.Version, node db.Node) (*workflow.Operator, bool) {
 	return &g.Operators[at], true
 }
 
-// NodeAt returns the row and the operator of the node with an index; NotFound when
-// there is none.
+// NodeAt returns the row and the operator of the node with an index; NotFound when it does
+// not exist.
 func (r Rows) NodeAt(ctx context.Context, row db.Execution, i int) (db.Node, *workflow.Operator, error) {
 	version, err := r.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {

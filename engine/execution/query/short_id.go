@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	shortest  = 4  // digits from which the end of an id is looked up
-	maxShorts = 20 // executions that one end of an id may name
+	shortest  = 4  // minimum digits of an id's suffix
+	maxShorts = 20 // maximum executions for one suffix
 )
 
-// ShortID returns the end of an id that text is, as in "#8c6804", without its mark.
-// It reports false for text that cannot be one.
+// ShortID returns the suffix of an id that text names, as in "#8c6804", without the "#". It
+// reports false for text that cannot be a suffix.
 func ShortID(text string) (string, bool) {
 	end := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(text), "#"))
 	if len(end) < shortest || len(end) >= len(uuid.UUID{}.String()) {
@@ -30,8 +30,8 @@ func ShortID(text string) (string, bool) {
 	return end, true
 }
 
-// EndingWith returns the executions of the caller's project whose ids end with text,
-// the latest first, at most 20.
+// EndingWith returns the executions of the caller's project whose ids end with text, the
+// latest first, at most 20.
 func (q *Reader) EndingWith(ctx context.Context, text string) ([]uuid.UUID, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -48,7 +48,7 @@ func (q *Reader) endingWith(ctx context.Context, project uuid.UUID, text string)
 	low := reversed(end)
 	ids, err := q.queries.ExecutionsEndingWith(ctx, project, low, low+"~", maxShorts) // no digit is beyond "~"
 	if err != nil {
-		return nil, fmt.Errorf("find executions by the end of their id: %w", err)
+		return nil, fmt.Errorf("find executions by the suffix of their id: %w", err)
 	}
 	if ids == nil {
 		ids = []uuid.UUID{}

@@ -13,21 +13,21 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// Span is a part of an execution's trace that is over: the execution itself or an
-// attempt. Its id follows from what it is, so that a task knows it while it runs.
+// Span is a completed part of an execution's trace: the execution itself or an attempt. Its
+// id is derived from its name, so that a running task knows it.
 type Span struct {
 	ID         [8]byte
 	Parent     [8]byte // zero is the span that launched the execution
 	Name       string
 	Start, End time.Time
-	Failed     string // why; "" when it did not fail
+	Failed     string // the reason; "" when it did not fail
 	Attributes map[string]string
 }
 
-// maxSpans bounds the attempts that a trace shows.
+// maxSpans limits the attempts in a trace.
 const maxSpans = 2000
 
-// TaskID names an attempt: "<execution>.<node index>.<attempt>".
+// TaskID identifies an attempt: "<execution>.<node index>.<attempt>".
 func TaskID(execution uuid.UUID, node, attempt int) string {
 	return fmt.Sprintf("%s.%d.%d", execution, node, attempt)
 }
@@ -38,7 +38,7 @@ func spanID(of string) (id [8]byte) {
 	return id
 }
 
-// TraceID is the id of the trace that the execution belongs to; "" without one.
+// TraceID is the id of the execution's trace; "" when it is not traced.
 func (e Execution) TraceID() string {
 	if parts := strings.Split(e.Traceparent, "-"); len(parts) == 4 {
 		return parts[1]
@@ -57,8 +57,7 @@ func Traceparent(parent, task string) string {
 	return strings.Join(parts, "-")
 }
 
-// Spans returns the execution and its attempts, the first 2,000 of them. It is for
-// executions that have ended.
+// Spans returns the execution and its first 2,000 attempts. The execution must have ended.
 func (q *Reader) Spans(ctx context.Context, e Execution) ([]Span, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, e.ProjectID, Absent(e.ID)); err != nil {
 		return nil, err

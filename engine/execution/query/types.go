@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// State is where an execution stands.
+// State is the state of an execution.
 type State string
 
 // The states of an execution.
@@ -88,13 +88,13 @@ func (p Priority) String() string {
 	return strconv.Itoa(int(p))
 }
 
-// Person is who launched an execution.
+// Person is the user who launched an execution.
 type Person struct {
 	ID   uuid.UUID `json:"id"`
 	Name string    `json:"name"`
 }
 
-// Counts says how many nodes are in each state.
+// Counts counts the nodes in each state.
 type Counts struct {
 	Total     int `json:"total"`
 	Pending   int `json:"pending"`
@@ -108,23 +108,24 @@ type Counts struct {
 	Cancelled int `json:"cancelled"`
 }
 
-// Ended returns how many nodes never change again.
+// Ended returns the number of nodes that never change again.
 func (c Counts) Ended() int { return c.Succeeded + c.Failed + c.Skipped + c.Cancelled }
 
-// Failure says why something ended badly. Code is for programs, Message for people.
+// Failure describes why an attempt, a node or an execution failed. Code is for programs,
+// Message for users.
 type Failure struct {
 	Code     string `json:"code"`
 	Message  string `json:"message"`
 	Node     string `json:"node,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
-	// Class is what kind of failure it is. Earlier and Omitted are about the attempts
-	// before the last one.
+	// Class is the kind of failure. Earlier and Omitted describe the attempts before the
+	// last one.
 	Class   protect.Class    `json:"class,omitempty"`
 	Earlier []EarlierFailure `json:"earlier,omitempty"`
 	Omitted int              `json:"omitted,omitempty"`
-	// Errored says of what became other nodes that not its tasks failed but something
-	// around them.
+	// Errored means, for a group, that the cause is an error of the infrastructure and not a
+	// failed task.
 	Errored bool `json:"errored,omitempty"`
 }
 
@@ -141,7 +142,7 @@ type Execution struct {
 	Status              State
 	Inputs              map[string]any
 	Outputs             map[string]any
-	Reason              *Reason // why it is still PENDING, when a limit holds it back
+	Reason              *Reason // why it is still PENDING, when a limit blocks it
 	Priority            Priority
 	SubmittedBy         Person
 	CreatedAt           time.Time
@@ -152,23 +153,23 @@ type Execution struct {
 	Counts              Counts
 	Levels              int
 	LevelsDone          int
-	CurrentNodes        []string // some of the active ones; Get fills it
+	CurrentNodes        []string // some of the active ones; Get sets it
 	RelaunchOf          *uuid.UUID
-	ResumeOf            *uuid.UUID   // the execution that it goes on from
-	ResumeFrom          string       // the node from which it does; "": the first failures
+	ResumeOf            *uuid.UUID   // the execution that it resumes
+	ResumeFrom          string       // the node from which it resumes; "": the first failures
 	Traceparent         string       // W3C trace context of its launch; "" when it is not traced
-	EstimatedCompletion *time.Time   // from earlier executions; Get and Launch fill it
-	TTL                 workflow.TTL // how long it is kept after its end, as far as its launch says
-	ExpiresAt           *time.Time   // when an ended execution is removed; nil: never. Get fills in the installation's rule
-	KeptAt              *time.Time   // somebody keeps it, whatever ExpiresAt says
+	EstimatedCompletion *time.Time   // estimated from earlier executions; Get and Launch set it
+	TTL                 workflow.TTL // how long it is kept after its end, as its launch set it
+	ExpiresAt           *time.Time   // when an ended execution is removed; nil: never. Get applies the installation's retention
+	KeptAt              *time.Time   // a user keeps it, regardless of ExpiresAt
 	KeptBy              string
 }
 
-// Reason says what a node waits for. Besides the codes of package fair there
-// are the ones below.
+// Reason describes what a node waits for. Besides the codes of package fair there are the
+// codes below.
 type Reason = fair.Reason
 
-// Progress is what a running task says of itself.
+// Progress is what a running task reports about itself.
 type Progress struct {
 	Percent int    `json:"percent"`
 	Message string `json:"message,omitempty"`
@@ -191,45 +192,46 @@ type Node struct {
 	FinishedAt *time.Time
 	RetryAt    *time.Time
 	Outputs    map[string]any
-	Item       any // of a fan-out, when it is an item
+	Item       any // of a fan-out, for one of its items
 
-	Parent     int    // the node that became it, among others; -1: none, it is of the plan
-	Graph      string // whose operator it is; "": the workflow's
-	Place      int    // of its operator in that graph
-	ItemIndex  *int   // which item of a fan-out it is
-	FirstChild int    // what it became, when Children is not 0
+	Parent     int    // the node that contains it; -1: none, it is part of the plan
+	Graph      string // that contains its operator; "": the workflow's
+	Place      int    // index of its operator in that graph
+	ItemIndex  *int   // index in the fan-out
+	FirstChild int    // index of its first child, when Children is not 0
 	Children   int
-	Expanded   bool // it has become others, maybe none
+	Expanded   bool // it has expanded, perhaps into no nodes
 
-	OriginExecution *uuid.UUID // with the node that it goes on from; nil: it goes on from nothing
+	OriginExecution *uuid.UUID // with its origin, the node that it continues or reuses; nil: none
 	OriginUse       OriginUse
-	Cache           *CacheNote // nil: its operator has no cache, or it was not looked for yet
+	Cache           *CacheNote // nil: its operator has no cache, or there was no lookup yet
 }
 
-// Attempt is one try at running a node.
+// Attempt is one attempt to run a node.
 type Attempt struct {
 	Number       int
 	QueuedAt     time.Time
 	StartedAt    *time.Time
 	FinishedAt   *time.Time
 	Outcome      string
-	Class        string        // what kind of end, one of package launcher's classes; "": nothing to add to Outcome
-	ErrorClass   protect.Class // what kind of failure that is; "" for none
+	Class        string        // kind of end, one of package launcher's classes; "": Outcome says everything
+	ErrorClass   protect.Class // kind of failure; "" for none
 	ExitCode     *int
 	Message      string
 	Host         string
 	PID          *int
 	CPUSeconds   *float64
 	PeakRSSBytes *int64
-	Namespace    string // these three are where its pod is, in a cluster
+	Namespace    string // the location of its pod: this field and the next two
 	Pod          string
 	Machine      string
-	MemoryMiB    int // these two are what each of its pods has
+	MemoryMiB    int // resources of each of its pods: this field and the next one
 	GPUs         int
 	GPUType      string
 }
 
-// PodEvent is an event of the pod of an attempt, such as the cluster keeps for an hour.
+// PodEvent is an event of the pod of an attempt. The cluster keeps its own for about an
+// hour.
 type PodEvent struct {
 	Attempt int
 	At      time.Time
@@ -239,14 +241,13 @@ type PodEvent struct {
 	Count   int
 }
 
-// NodeDetail is a node with its operator, its attempts and the inputs that its
-// latest attempt got.
+// NodeDetail is a node with its operator, its attempts and the inputs of its latest attempt.
 type NodeDetail struct {
 	Node
 	Operator *workflow.Operator
 	Attempts []Attempt
 	Inputs   map[string]any
-	Origin   *Origin // nil: it goes on from nothing
+	Origin   *Origin // nil: it has no origin
 }
 
 // Event is one entry of an execution's history; Seq counts up from 1.
@@ -256,7 +257,7 @@ type Event struct {
 	At        time.Time
 	Kind      string
 	Node      string
-	NodeIndex int // -1 when it is about the whole execution
+	NodeIndex int // -1 for events of the whole execution
 	Attempt   int
 	Message   string
 	Data      json.RawMessage
@@ -272,37 +273,36 @@ type WaitingNode struct {
 	Node         string
 	Since        time.Time
 	Reason       Reason
-	Position     int // in the queue of this machine, 0 when it is not known here
-	Others       int // nodes of the same execution that wait too
+	Position     int // in the queue of this machine, 0 when it is unknown
+	Others       int // other waiting nodes of the same execution
 }
 
-// What was found of a node in the cache.
+// Results of a cache lookup.
 const (
-	CacheHit     = "hit"     // it has the result of another
-	CacheMiss    = "miss"    // there was none
-	CacheIgnored = "ignored" // the launch asked to take none
+	CacheHit     = "hit"     // the result of another node is reused
+	CacheMiss    = "miss"    // there was no result
+	CacheIgnored = "ignored" // the launch ignores the cache
 )
 
-// CacheNote is what was found of a node in the cache, and why.
+// CacheNote is the result of a cache lookup for a node, and its reason.
 type CacheNote struct {
 	Found     string     `json:"found"`
 	Why       string     `json:"why"`               // a sentence
-	Changes   []string   `json:"changes,omitempty"` // of a miss, what differs from the latest result before
+	Changes   []string   `json:"changes,omitempty"` // for a miss, the differences from the latest earlier result
 	Execution *uuid.UUID `json:"execution,omitempty"`
-	Node      string     `json:"node,omitempty"` // these two are the result that is taken, or the latest before
+	Node      string     `json:"node,omitempty"` // with Execution the reused result, or the latest earlier one
 }
 
-// EarlierFailure is how attempts before the last one of a node failed, which all said
-// the same.
+// EarlierFailure is a failure that earlier attempts of a node had in common.
 type EarlierFailure struct {
 	Attempts []int         `json:"attempts"`
 	Class    protect.Class `json:"class,omitempty"`
 	Message  string        `json:"message"`
 }
 
-// IsError reports whether not the task itself failed but something around it.
+// IsError reports whether the cause is not the task itself but its environment.
 func (f *Failure) IsError() bool {
-	if f == nil || f.Code == "start_failed" && f.ExitCode != nil { // there is no such command
+	if f == nil || f.Code == "start_failed" && f.ExitCode != nil { // the command does not exist
 		return false
 	}
 	return f.Errored || !slices.Contains([]string{"exit", "timeout", "children", string(launcher.ClassOutOfMemory), string(launcher.ClassDeadline)}, f.Code)

@@ -13,15 +13,15 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Hours is what attempts held, times how long: of GPUs, of whole CPUs, and of
-// GiB of memory.
+// Hours are the resources of attempts multiplied by their duration: of GPUs, of whole CPUs,
+// and of GiB of memory.
 type Hours struct {
 	GPU, CPU, Memory float64
 }
 
 func (h Hours) plus(o Hours) Hours { return Hours{h.GPU + o.GPU, h.CPU + o.CPU, h.Memory + o.Memory} }
 
-// UsageLine is what one person, or the executions of one workflow, used.
+// UsageLine is the usage of one person, or of the executions of one workflow.
 type UsageLine struct {
 	ID         uuid.UUID // of the person; uuid.Nil for a workflow
 	Name       string
@@ -29,19 +29,19 @@ type UsageLine struct {
 	Executions int
 }
 
-// Usage is what a place used since a moment, including what runs now.
+// Usage is the usage at a level since a moment, including running attempts.
 type Usage struct {
 	Since      time.Time
 	Total      Hours
-	ByPerson   []UsageLine // most GPU-hours first, then most CPU-hours
+	ByPerson   []UsageLine // sorted by GPU hours, then by CPU hours
 	ByWorkflow []UsageLine
 }
 
-// Usage returns what the projects at or below place, a node of the tenancy tree,
-// used since a moment. Attempts of less than a second are not counted. It returns
-// NotFound for a place that the caller may not see.
+// Usage returns the usage of the projects at or below place, a node of the tenancy tree,
+// since a moment. Attempts of less than a second are not counted. It returns NotFound for a
+// place that the caller may not see.
 func (q *Reader) Usage(ctx context.Context, place uuid.UUID, since time.Time) (Usage, error) {
-	_, err := auth.AuthorizeIn(ctx, auth.QuotaRead, place, apperr.New(apperr.NotFound, "There is no place %s.", place))
+	_, err := auth.AuthorizeIn(ctx, auth.QuotaRead, place, apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", place))
 	if err != nil {
 		return Usage{}, err
 	}
@@ -82,7 +82,7 @@ func usageLines[K comparable](lines map[K]*UsageLine) []UsageLine {
 	return list
 }
 
-// HoursOf returns what the attempts of one execution used until now.
+// HoursOf returns the usage of one execution until now.
 func (q *Reader) HoursOf(ctx context.Context, id uuid.UUID) (Hours, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return Hours{}, err

@@ -16,8 +16,8 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Waiting explains why a node, or a whole execution, waits. Without a Reason it
-// does not.
+// Waiting explains why a node, or a whole execution, waits. Reason is empty when it does not
+// wait.
 type Waiting struct {
 	quota.Explanation
 
@@ -28,12 +28,12 @@ type Waiting struct {
 	Decisions []Event   // the latest first
 }
 
-// maxDecisions is how many events an explanation has.
+// maxDecisions is the maximum number of events of an explanation.
 const maxDecisions = 8
 
-// Why explains why a node of an execution waits; node "" is the execution itself,
-// or the node in it that has waited longest. What the caller may not see of others
-// is left out. It returns NotFound for an unknown execution or node.
+// Why explains why a node of an execution waits; node "" is the execution itself, or the
+// node in it that has waited longest. It leaves out what the caller may not see of others.
+// It returns NotFound for an unknown execution or node.
 func (q *Reader) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
@@ -52,7 +52,7 @@ func (q *Reader) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, e
 	return q.whyNode(ctx, row, NodeFrom(n))
 }
 
-// whyPending explains an execution that may not begin yet.
+// whyPending explains why an execution may not begin yet.
 func (q *Reader) whyPending(ctx context.Context, row db.Execution, reason *Reason) (Waiting, error) {
 	w := Waiting{NodeIndex: fair.ExecutionItself, Since: row.CreatedAt.UTC()}
 	var err error
@@ -67,7 +67,7 @@ func (q *Reader) whyPending(ctx context.Context, row db.Execution, reason *Reaso
 	return w, err
 }
 
-// whyFirst explains the node of an execution that has waited longest.
+// whyFirst explains why the longest waiting node of an execution waits.
 func (q *Reader) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
 	nodes, _, err := q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Ready}, Limit: 1})
 	if err != nil || len(nodes) == 0 {
@@ -115,27 +115,27 @@ func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting
 	return w, err
 }
 
-// QueueEntry is a node, or with Node "" an execution, that waits. What the caller
-// may not see has Execution uuid.Nil, and no more than a place, an amount and an age.
+// QueueEntry is a node, or with Node "" an execution, that waits. For work that the caller
+// may not see, Execution is uuid.Nil and only a position, an amount and an age are set.
 type QueueEntry struct {
 	quota.Queued
 
 	Priority Priority
 }
 
-// QueuePage is a page of a queue in the order of admission; Next is "" on the last.
+// QueuePage is a page of a queue in the order of admission; Next is "" on the last page.
 type QueuePage struct {
 	Entries []QueueEntry
 	Next    string
 }
 
-// maxForeseen bounds for how many entries of a queue the start is estimated: each
-// plays the whole queue forward.
+// maxForeseen limits for how many entries of a queue the start is estimated: each estimate
+// simulates the whole queue.
 const maxForeseen = 5
 
-// Queue returns what waits at or below place, a node of the tenancy tree; uuid.Nil
-// is the caller's project. after is the Next of the page before. It returns
-// NotFound for a place that the caller does not know.
+// Queue returns the queue at or below place, a node of the tenancy tree; uuid.Nil is the
+// caller's project. after is the Next of the previous page. It returns NotFound for a place
+// that the caller does not know.
 func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -163,8 +163,8 @@ func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit
 	return QueuePage{entries, page.Next}, nil
 }
 
-// CountWaiting returns how many nodes of the caller's project wait, in the cluster as
-// well, and executions that may not begin yet.
+// CountWaiting returns the number of waiting nodes of the caller's project, including those
+// in the cluster, and of executions that may not begin yet.
 func (q *Reader) CountWaiting(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -172,7 +172,7 @@ func (q *Reader) CountWaiting(ctx context.Context) (int, error) {
 	}
 	n, err := q.queries.CountWaiting(ctx, subject.ProjectID)
 	if err != nil {
-		return 0, fmt.Errorf("count what waits: %w", err)
+		return 0, fmt.Errorf("count waiting nodes: %w", err)
 	}
 	inCluster, err := q.InCluster(ctx, subject.ProjectID, 1)
 	if err != nil {
@@ -181,7 +181,7 @@ func (q *Reader) CountWaiting(ctx context.Context) (int, error) {
 	return int(n) + len(inCluster.Entries) + inCluster.More, nil
 }
 
-// hideOthers takes out of a reason what the caller may not see of others' work.
+// hideOthers removes from a reason what the caller may not see of others' work.
 func hideOthers(ctx context.Context, r *Reason) {
 	if subject, ok := auth.SubjectOf(ctx); ok && r != nil {
 		quota.HideHolders(subject, r)

@@ -17,41 +17,40 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// ClusterWait is a node that has been handed to the cluster, and that the cluster has
-// not begun.
+// ClusterWait is a node that was submitted to the cluster and has not begun there.
 type ClusterWait struct {
 	fair.Key
 
 	Name     quota.Name
 	Project  fair.LevelRef
 	Priority Priority
-	Asked    fair.Amount // of all its pods together
-	Since    time.Time   // when it was handed over
-	Reason   Reason      // its Code is one of those of package launcher
+	Asked    fair.Amount // requested by all its pods together
+	Since    time.Time   // when it was submitted
+	Reason   Reason      // its Code is one of package launcher's
 }
 
-// ClusterWaits are nodes that wait in the cluster, those that were handed to it first
-// come first. More is how many there are beyond them.
+// ClusterWaits are nodes that wait in the cluster, in the order of their submission. More
+// counts the nodes beyond them.
 type ClusterWaits struct {
 	Entries []ClusterWait
 	More    int
 }
 
-// startingGrace is how long a pod may be on its way until that is called waiting.
+// startingGrace is how long a pod may take to start before it counts as waiting.
 const startingGrace = 30 * time.Second
 
-// WaitCodes are the codes of reasons that a launcher gives for an attempt that has
-// not begun. They give way to each other, and to nothing else.
+// WaitCodes are the reason codes that a launcher reports for an attempt that has not begun.
+// They replace each other, and no other reason.
 func WaitCodes() []string {
 	return []string{
 		launcher.WaitUnschedulable, launcher.WaitImage, launcher.WaitStarting, launcher.WaitGang, launcher.WaitCluster, launcher.WaitResident,
 	}
 }
 
-// InCluster returns what waits in the cluster at or below place, a node of the tenancy
-// tree; uuid.Nil is the caller's project. Projects that the caller may not read are
-// left out: unlike in the queue, nobody's turn depends on them. It returns NotFound
-// for a place that the caller does not know.
+// InCluster returns the nodes that wait in the cluster at or below place, a node of the
+// tenancy tree; uuid.Nil is the caller's project. It leaves out projects that the caller may
+// not read: unlike the queue, it has no order that depends on them. It returns NotFound for
+// a place that the caller does not know.
 func (q *Reader) InCluster(ctx context.Context, place uuid.UUID, limit int) (ClusterWaits, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -72,7 +71,7 @@ func (q *Reader) InCluster(ctx context.Context, place uuid.UUID, limit int) (Clu
 		MaxRows: int32(min(limit, maxPage)),
 	})
 	if err != nil {
-		return ClusterWaits{}, fmt.Errorf("list what waits in the cluster: %w", err)
+		return ClusterWaits{}, fmt.Errorf("list nodes that wait in the cluster: %w", err)
 	}
 	waits := ClusterWaits{Entries: make([]ClusterWait, len(rows))}
 	for i, r := range rows {

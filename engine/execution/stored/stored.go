@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Value reads one JSON value; numbers stay as they are written. NUL, which
-// Postgres cannot keep in a JSON string, is refused.
+// Value parses one JSON value; numbers keep their notation. NUL, which Postgres cannot store
+// in a JSON string, is refused.
 func Value(text string) (any, error) {
 	if strings.Contains(text, `\u0000`) && strings.ContainsRune(decodedNUL(text), 0) {
-		return nil, fmt.Errorf("a string holds the character NUL")
+		return nil, fmt.Errorf("a string contains the character NUL")
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -27,7 +27,7 @@ func Value(text string) (any, error) {
 	return value, nil
 }
 
-// decodedNUL returns text as its strings decode, or text itself when it is no JSON.
+// decodedNUL returns text with its strings decoded, or text itself when it is not JSON.
 func decodedNUL(text string) string {
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
@@ -36,7 +36,7 @@ func decodedNUL(text string) string {
 	return fmt.Sprint(value)
 }
 
-// Object reads a stored JSON object; nil for none.
+// Object parses a stored JSON object; nil for none.
 func Object(raw []byte) map[string]any {
 	if len(raw) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func Object(raw []byte) map[string]any {
 	return object
 }
 
-// Into reads stored JSON into a new T; nil for none.
+// Into parses stored JSON into a new T; nil for none.
 func Into[T any](raw []byte) *T {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -62,7 +62,7 @@ func Into[T any](raw []byte) *T {
 	return v
 }
 
-// UTC is a stored time in UTC; nil for none.
+// UTC returns a stored time in UTC; nil for none.
 func UTC(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
