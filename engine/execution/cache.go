@@ -8,17 +8,17 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// CacheMode says what a launch does with results that are kept.
+// CacheMode is how a launch uses cached results.
 type CacheMode string
 
-// The modes.
+// The modes of the cache.
 const (
-	CacheOn      CacheMode = ""        // takes results and keeps new ones
-	CacheOff     CacheMode = "off"     // neither
-	CacheRefresh CacheMode = "refresh" // takes none, and keeps new ones in their place
+	CacheOn      CacheMode = ""        // reuses results and stores new ones
+	CacheOff     CacheMode = "off"     // does neither
+	CacheRefresh CacheMode = "refresh" // reuses none, and replaces them by new ones
 )
 
-// CacheUse is what a launch asks of the cache: Mode for all operators, and Nodes for
+// CacheUse contains the cache options of a launch: Mode for all operators, and Nodes for
 // single ones by name.
 type CacheUse struct {
 	Mode  CacheMode            `json:"mode,omitempty"`
@@ -27,7 +27,7 @@ type CacheUse struct {
 
 func (c CacheUse) isZero() bool { return c.Mode == CacheOn && len(c.Nodes) == 0 }
 
-// of is the mode of an operator.
+// of returns the mode of an operator.
 func (c CacheUse) of(operator string) CacheMode {
 	if mode, ok := c.Nodes[operator]; ok {
 		return mode
@@ -35,7 +35,7 @@ func (c CacheUse) of(operator string) CacheMode {
 	return c.Mode
 }
 
-// ParseCacheMode reads on, off or refresh; "" is on.
+// ParseCacheMode parses on, off or refresh; "" is on.
 func ParseCacheMode(text string) (CacheMode, error) {
 	switch mode := CacheMode(text); mode {
 	case CacheOff, CacheRefresh, CacheOn:
@@ -43,10 +43,10 @@ func ParseCacheMode(text string) (CacheMode, error) {
 	case "on":
 		return CacheOn, nil
 	}
-	return "", apperr.New(apperr.Invalid, "The cache is on, off or refresh, not %q.", text)
+	return "", apperr.New(apperr.Invalid, "The cache mode must be on, off or refresh, not %q.", text)
 }
 
-// problems are the faults of c for a version.
+// problems returns the invalid options for a version.
 func (c CacheUse) problems(v workflow.Version) []apperr.Field {
 	var fields []apperr.Field
 	known := map[string]bool{}
@@ -55,14 +55,14 @@ func (c CacheUse) problems(v workflow.Version) []apperr.Field {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 		if caches, ok := known[name]; !ok || !caches {
-			fields = append(fields, apperr.Field{Path: "cache.nodes." + name, Message: "There is no operator of that name with a cache."})
+			fields = append(fields, apperr.Field{Path: "cache.nodes." + name, Message: "There is no operator with this name and a cache."})
 		}
 	}
 	return fields
 }
 
-// ParseCacheUse reads the mode of a launch and those of single operators, by name.
-// Invalid names each mode that does not exist, as cache.mode or cache.nodes.NAME.
+// ParseCacheUse parses the mode of a launch and those of single operators, by name. Invalid
+// names each unknown mode, as cache.mode or cache.nodes.NAME.
 func ParseCacheUse(mode string, nodes map[string]string) (CacheUse, error) {
 	var use CacheUse
 	var fields []apperr.Field

@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// cacheLookup is a node of which the cache is asked.
+// cacheLookup is a node for which the cache is searched.
 type cacheLookup struct {
 	node   int
 	values map[string]any
@@ -22,8 +22,8 @@ type cacheLookup struct {
 	key    string // of its result, hex
 }
 
-// keys works out the keys of nodes. Those whose values cannot be worked out are left
-// out; their start says what is wrong.
+// keys computes the keys of nodes. It leaves out nodes whose values cannot be computed;
+// their start reports the problem.
 func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, error) {
 	var around []int
 	for _, i := range nodes {
@@ -67,7 +67,7 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 		}
 		s.parts = memo.Of(ch.work(n.op), n.op.Cache.Version, s.values, func(ref map[string]any) (string, bool) { return contentOf(hashes, ref) })
 		graph, name := n.graph, n.op.Name
-		if n.op.Tags != nil { // who runs the same template does the same, wherever that is
+		if n.op.Tags != nil { // nodes that run the same template do the same work, anywhere in the workflow
 			graph, name = "", n.op.TemplateName()
 		}
 		key := s.parts.Key(ch.row.WorkflowID.String(), graph, name)
@@ -76,9 +76,9 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 	return list, nil
 }
 
-// writtenKey is the lookup of node i, whose definition writes the key; nil when a tag of the
-// key has no value. Graphs and tasks have keys of their own: a task may wait for the result
-// of an equal task, which ends by itself, but not for a graph, of which it may be a part.
+// writtenKey returns the lookup of node i, whose definition sets the key; nil when a tag of
+// the key has no value. Graphs and tasks have separate keys: a task may wait for the result
+// of an equal task, which ends by itself, but not for a graph that may contain it.
 func (ch *cacheLookups) writtenKey(ctx context.Context, i int) (*cacheLookup, error) {
 	values, err := ch.boundInputs(ctx, i)
 	if unread(err) {
@@ -92,7 +92,7 @@ func (ch *cacheLookups) writtenKey(ctx context.Context, i int) (*cacheLookup, er
 		return nil, err
 	}
 	if err != nil {
-		return nil, nil //nolint:nilnil,nilerr // its start says what is wrong
+		return nil, nil //nolint:nilnil,nilerr // its start reports the error
 	}
 	cache := ch.nodes[i].op.Cache
 	parts := memo.Of([sha256.Size]byte{}, cache.Version, map[string]any{"key": text}, func(map[string]any) (string, bool) { return "", false })
@@ -100,8 +100,8 @@ func (ch *cacheLookups) writtenKey(ctx context.Context, i int) (*cacheLookup, er
 	return &cacheLookup{node: i, parts: parts, key: hex.EncodeToString(key[:])}, nil
 }
 
-// keyValues are all values that an attempt of node i gets and that make a difference:
-// its typed inputs, and what the nodes before it put out, each as <node>.<output>.
+// keyValues returns all values of an attempt of node i that affect its result: its typed
+// inputs, and the outputs of its dependencies, each as <node>.<output>.
 func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, error) {
 	op := ch.operator(i)
 	values := map[string]any{}
@@ -116,7 +116,7 @@ func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, e
 		values[in.Name] = ch.pinned(ctx, value, kindOfInput(op, in.Name))
 	}
 	if op.Tags != nil {
-		return values, nil // its texts name what they read
+		return values, nil // its texts name their sources
 	}
 	for _, d := range ch.progress.DependenciesOf(ch.home(i)) {
 		before := ch.operator(d)
@@ -130,7 +130,7 @@ func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, e
 	return values, nil
 }
 
-// work is the fingerprint of what an operator does.
+// work is the fingerprint of an operator's code and settings.
 func (ch *cacheLookups) work(op *workflow.Operator) [32]byte {
 	known, ok := ch.fingerprints[op]
 	if !ok {
@@ -143,7 +143,7 @@ func (ch *cacheLookups) work(op *workflow.Operator) [32]byte {
 	return known
 }
 
-// hashes are the bytes of artifacts, as far as they are known.
+// hashes returns the hashes of artifacts, as far as they are known.
 func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) (map[string]string, error) {
 	hashes := map[string]string{}
 	if len(ids) == 0 {
@@ -163,7 +163,7 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 	}
 	rows, err := ch.service.queries.ArtifactHashes(ctx, all, ch.row.ProjectID)
 	if err != nil {
-		return nil, &readError{fmt.Errorf("look for artifacts: %w", err)}
+		return nil, &readError{fmt.Errorf("find artifacts: %w", err)}
 	}
 	for _, r := range rows {
 		hashes[r.ID.String()] = hex.EncodeToString(r.Sha256)
@@ -171,8 +171,8 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 	return hashes, nil
 }
 
-// pinned replaces the entries of the catalogue that value names by their bytes: a name
-// without a version may mean others tomorrow.
+// pinned replaces the catalogue entries in value by the hashes of their bytes: a name
+// without a version may refer to other bytes tomorrow.
 func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry.Kind) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -197,8 +197,8 @@ func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry
 	return value
 }
 
-// contentOf is the hash of the bytes that a reference stands for; false for what is no
-// reference, or stands for nothing that is known: that is then its own value.
+// contentOf returns the hash of the bytes of a reference; false for a value that is not a
+// reference, or is an unknown one: such a value is used directly.
 func contentOf(hashes map[string]string, ref map[string]any) (string, bool) {
 	if id, ok := ref["$artifact"].(string); ok {
 		hash, known := hashes[id]

@@ -19,46 +19,46 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// ReasonCache is the code of a node that waits for the result of an equal one.
+// ReasonCache is the code of a node that waits for the result of an equal node.
 const ReasonCache = "CACHE"
 
-// cacheLookups asks the cache for results before nodes run.
+// cacheLookups searches the cache for results before nodes run.
 type cacheLookups struct {
 	feature
 	noPart
 	noWrite
 
-	use          *CacheUse                       // of the launch, once something asked
-	wanted       []int                           // ready nodes for which the cache is to be asked
-	awaiting     map[int]struct{}                // those that wait for a result
-	repeated     map[int]struct{}                // those that asked once more since they wait
-	fingerprints map[*workflow.Operator][32]byte // of what operators with a cache do
+	use          *CacheUse                       // of the launch, loaded when first needed
+	wanted       []int                           // ready nodes that need a cache lookup
+	awaiting     map[int]struct{}                // nodes that wait for a result
+	repeated     map[int]struct{}                // nodes that repeated their lookup while they wait
+	fingerprints map[*workflow.Operator][32]byte // of operators with a cache
 }
 
-// cacheState says how far the lookup of a node has come.
+// cacheState is the state of a node's cache lookup.
 type cacheState int
 
 const (
 	cacheUnasked  cacheState = iota
-	cacheAnswered            // it runs, or has the result of another
-	cacheAwaiting            // an equal node works the result out
+	cacheAnswered            // it runs, or reuses a result
+	cacheAwaiting            // an equal node is computing the result
 )
 
-// want asks the cache for node i, which is READY, before anything else does.
+// want requests a cache lookup for node i, which is READY, before anything else.
 func (ch *cacheLookups) want(i int) { ch.wanted = append(ch.wanted, i) }
 
-// committed tells those who wait for results of the nodes of a flush that there is one
-// now, or none will come.
+// committed notifies the nodes that wait for results of the nodes of a flush: a result
+// exists now, or there will be none.
 func (ch *cacheLookups) committed(_ context.Context, nodes map[int]*nodeRow) { ch.tellAwaiting(nodes) }
 
-// needs reports whether the cache has to be asked before node i may run. What has begun
-// once, or is tried again by somebody, runs.
+// needs reports whether node i needs a cache lookup before it may run. Nodes that have
+// already begun, or that a user retries, need none.
 func (ch *cacheLookups) needs(i int) bool {
 	n := &ch.nodes[i]
 	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && (ch.needsCapacity(i) || ch.remembersGraph(i))
 }
 
-// remembersGraph reports whether node i becomes a graph whose outputs the cache may have.
+// remembersGraph reports whether node i is a graph whose outputs may be cached.
 func (ch *cacheLookups) remembersGraph(i int) bool {
 	return ch.nodes[i].op.Cache != nil && ch.operator(i).Type == workflow.TypeGraph && !ch.fansOut(i)
 }
@@ -69,9 +69,8 @@ func (ch *cacheLookups) succeededHere(h holder) bool {
 	return h.execution == ch.id && h.node < len(ch.nodes) && ch.progress.State(h.node) == dag.Succeeded
 }
 
-// lookUp asks the cache for all nodes that want to begin, at once: those of which there
-// is a result succeed with it, those whose result another works out wait for that, and
-// the others run.
+// lookUp searches the cache for all waiting nodes at once: nodes with a result succeed with
+// it, nodes whose result another node is computing wait for it, and the others run.
 func (ch *cacheLookups) lookUp(ctx context.Context) {
 	nodes := ch.wanted
 	ch.wanted = nil
@@ -81,7 +80,7 @@ func (ch *cacheLookups) lookUp(ctx context.Context) {
 	for _, i := range nodes {
 		switch ch.launchUse().of(ch.operator(i).Name) {
 		case CacheOff:
-			ch.runs(i, CacheNote{Found: CacheIgnored, Why: "This launch takes no results from the cache and leaves none."})
+			ch.runs(i, CacheNote{Found: CacheIgnored, Why: "The cache is off for this launch."})
 		case CacheRefresh:
 			fresh = append(fresh, i)
 		default:
@@ -93,13 +92,13 @@ func (ch *cacheLookups) lookUp(ctx context.Context) {
 		func() error { return ch.look(ctx, fresh, true) },
 	} {
 		if err := look(); err != nil {
-			ch.readFailure = err // whoever drives next asks again
+			ch.readFailure = err // the next loop retries it
 			return
 		}
 	}
 }
 
-// launchUse is what the launch asked of the cache.
+// launchUse returns the cache options of the launch.
 func (ch *cacheLookups) launchUse() CacheUse {
 	if ch.use == nil {
 		ch.use = &CacheUse{}
@@ -110,7 +109,7 @@ func (ch *cacheLookups) launchUse() CacheUse {
 	return *ch.use
 }
 
-// runs lets node i run, and notes why.
+// runs lets node i run, and records why.
 func (ch *cacheLookups) runs(i int, note CacheNote) {
 	n := &ch.nodes[i]
 	if n.cacheState = cacheAnswered; note.Found != "" {
@@ -127,7 +126,7 @@ func (ch *cacheLookups) note(i int, note CacheNote) {
 	ch.origins.noteCache(i, note)
 }
 
-// look asks for nodes; refresh takes no results.
+// look searches for nodes; refresh reuses no results.
 func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) error {
 	if len(nodes) == 0 {
 		return nil
@@ -142,7 +141,7 @@ func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) err
 	}
 	for _, i := range nodes {
 		if !known[i] {
-			ch.runs(i, CacheNote{}) // its start says which value is missing
+			ch.runs(i, CacheNote{}) // its start reports the missing value
 		}
 	}
 	before, err := ch.latest(ctx, list)
@@ -170,15 +169,15 @@ func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) err
 	return nil
 }
 
-// cacheEntry is what there is under a key.
+// cacheEntry is the entry of a key.
 type cacheEntry struct {
 	row    db.ClaimResultsRow
-	result map[string]any // nil: there is none to take
+	result map[string]any // nil: there is no usable result
 	holder holder
-	stale  string // why a former result is not taken
+	stale  string // why an earlier result is not reused
 }
 
-// holder is the node that works a key out, or did.
+// holder is the node that computes or computed the result of a key.
 type holder struct {
 	execution uuid.UUID
 	node      int
@@ -189,7 +188,7 @@ func (f cacheEntry) waitsFor(execution uuid.UUID, i int) bool {
 	return f.holder != holder{execution, i}
 }
 
-// latest is of each node of list what the latest result of its name was made of.
+// latest returns, for each node of list, the inputs of the latest result of its name.
 func (ch *cacheLookups) latest(ctx context.Context, list []*cacheLookup) (map[string]db.LatestResultsRow, error) {
 	names := make([]string, len(list))
 	for k, s := range list {
@@ -197,7 +196,7 @@ func (ch *cacheLookups) latest(ctx context.Context, list []*cacheLookup) (map[st
 	}
 	rows, err := ch.service.queries.LatestResults(ctx, names, ch.row.WorkflowID, ch.service.now())
 	if err != nil {
-		return nil, &readError{fmt.Errorf("look for earlier results: %w", err)}
+		return nil, &readError{fmt.Errorf("find earlier results: %w", err)}
 	}
 	before := make(map[string]db.LatestResultsRow, len(rows))
 	for _, r := range rows {
@@ -214,9 +213,9 @@ type keyRow struct {
 	Parts memo.Parts `json:"parts"`
 }
 
-// claimResults finds out of each key whether there is a result, and makes the first node
-// of list that has it the one to work it out when nobody else does. It is written at
-// once, and means nothing until that node itself has a result.
+// claimResults finds for each key whether there is a result, and makes the first node of
+// list with that key compute it unless another node does. The claim is written immediately,
+// and only takes effect when that node itself has a result.
 func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, refresh bool) (map[string]cacheEntry, error) {
 	rows := map[string]keyRow{}
 	for _, s := range list {
@@ -261,7 +260,7 @@ func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, r
 	return found, nil
 }
 
-// presentIn finds out which bytes of results are there.
+// presentIn finds which bytes of results are available.
 func (s *Service) presentIn(ctx context.Context, project uuid.UUID, held []db.ClaimResultsRow) (present, error) {
 	ids := map[uuid.UUID]struct{}{}
 	for _, h := range held {
@@ -272,11 +271,11 @@ func (s *Service) presentIn(ctx context.Context, project uuid.UUID, held []db.Cl
 	return s.present(ctx, project, ids)
 }
 
-// claimGrace is how long a claim counts whose node is not to be seen yet: it is made
-// just before the batch is written in which that node may begin.
+// claimGrace is how long a claim is valid while its node is not visible yet: it is made just
+// before the batch is written in which that node may begin.
 const claimGrace = time.Minute
 
-// judge says what is to be made of what stands under a key that mine asks for.
+// judge decides how to use the entry of a key that mine needs.
 func (ch *cacheLookups) judge(h db.ClaimResultsRow, mine keyRow, there present, now time.Time, refresh bool) cacheEntry {
 	f := cacheEntry{row: h, holder: holder{h.ExecutionID, int(h.NodeIndex)}}
 	own := f.holder.execution == ch.id
@@ -284,7 +283,7 @@ func (ch *cacheLookups) judge(h db.ClaimResultsRow, mine keyRow, there present, 
 	switch state := stateOf(h.State); {
 	case own && f.holder.node == mine.Index:
 	case refresh && !own:
-		f.stale = "This launch works results out anew."
+		f.stale = "This launch refreshes cached results."
 	case state == dag.Succeeded && ttl > 0 && h.FinishedAt.Add(ttl).Before(now):
 		f.stale = fmt.Sprintf("The earlier result has expired: it is older than %s.", ttl)
 	case state == dag.Succeeded && there.lost(stored.Object(h.Outputs)):
@@ -296,19 +295,19 @@ func (ch *cacheLookups) judge(h db.ClaimResultsRow, mine keyRow, there present, 
 	case own:
 		f.stale = ch.staleHere(f.holder.node)
 	case state.Ended():
-		f.stale = "The node that worked it out before did not succeed."
+		f.stale = "The node that computed it did not succeed."
 	case state == "" || state == dag.Pending:
 		if h.ExecutionStatus == nil || State(*h.ExecutionStatus).Ended() || h.ClaimedAt.Add(claimGrace).Before(now) {
-			f.stale = "The earlier result is not there any more."
+			f.stale = "The earlier result was deleted."
 		}
 	case state == dag.Ready && State(*h.ExecutionStatus) == Paused:
-		f.stale = "The execution that was to work it out is paused."
+		f.stale = "The execution that should compute it is paused."
 	}
 	return f
 }
 
-// staleHere says why nothing comes of node i of this execution, which has no result
-// that is written; "" when it is at work.
+// staleHere explains why node i of this execution, which has no written result, will not
+// produce one; "" when it is running.
 func (ch *cacheLookups) staleHere(i int) string {
 	if i < len(ch.nodes) {
 		state := ch.progress.State(i)
@@ -316,7 +315,7 @@ func (ch *cacheLookups) staleHere(i int) string {
 			return ""
 		}
 	}
-	return "The node that was to work it out did not succeed."
+	return "The node that should compute it did not succeed."
 }
 
 func stateOf(text *string) dag.State {
@@ -326,7 +325,7 @@ func stateOf(text *string) dag.State {
 	return dag.State(*text)
 }
 
-// takeCached gives node s the result of another.
+// takeCached gives node s the result of another node.
 func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) {
 	i := s.node
 	n := ch.move(i, dag.Succeeded)
@@ -337,15 +336,15 @@ func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) 
 	}
 	name := ch.nameOf(f)
 	ch.origins.carryOverFrom(i, origin{f.holder.execution, f.holder.node, useCached})
-	why := fmt.Sprintf("The same code has worked on the same inputs: its result is that of %s.", name)
+	why := fmt.Sprintf("The result of %s, with the same code and inputs, was reused.", name)
 	if n.op.Cache.Key != "" {
-		why = fmt.Sprintf("There is a result under the same key: that of %s.", name)
+		why = fmt.Sprintf("The result of %s, with the same key, was reused.", name)
 	}
 	ch.note(i, CacheNote{Found: CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
-	ch.nodeEvent(i, now, "node.succeeded", fmt.Sprintf("Its result is that of %s in execution %s.", name, f.holder.execution), nil)
+	ch.nodeEvent(i, now, "node.succeeded", fmt.Sprintf("The cached result of %s in execution %s was reused.", name, f.holder.execution), nil)
 }
 
-// nameOf is the name of the node that works a key out.
+// nameOf returns the name of the node that computes the result of a key.
 func (ch *cacheLookups) nameOf(f cacheEntry) string {
 	switch {
 	case f.holder.execution == ch.id && f.holder.node < len(ch.nodes):
@@ -356,7 +355,7 @@ func (ch *cacheLookups) nameOf(f cacheEntry) string {
 	return "another node"
 }
 
-// awaitResult lets node s wait for a node that works its result out.
+// awaitResult makes node s wait for the node that computes its result.
 func (ch *cacheLookups) awaitResult(s *cacheLookup, f cacheEntry, now time.Time) {
 	n := &ch.nodes[s.node]
 	n.cacheState = cacheAwaiting
@@ -373,21 +372,21 @@ func (ch *cacheLookups) awaitResult(s *cacheLookup, f cacheEntry, now time.Time)
 	if f.holder.execution != ch.id {
 		where = fmt.Sprintf("execution %s", f.holder.execution)
 	}
-	n.reason = &Reason{Code: ReasonCache, Message: fmt.Sprintf("%s of %s does the same work; this node takes its result.", ch.nameOf(f), where)}
+	n.reason = &Reason{Code: ReasonCache, Message: fmt.Sprintf("%s of %s is computing the same result; this node reuses it.", ch.nameOf(f), where)}
 	ch.nodeEvent(s.node, now, "node.waiting", n.reason.Message, map[string]any{"code": ReasonCache})
-	ch.lookUpAgain(s.node) // it may have ended between the look and the wait
+	ch.lookUpAgain(s.node) // it may have ended between the lookup and the wait
 }
 
-// missNote says why node s runs.
+// missNote explains why node s runs.
 func (ch *cacheLookups) missNote(s *cacheLookup, f cacheEntry, before db.LatestResultsRow, refresh bool) CacheNote {
-	note := CacheNote{Found: CacheMiss, Why: "It is the first run: nothing is kept of this node yet."}
+	note := CacheNote{Found: CacheMiss, Why: "This is the first run: no result of this node is cached yet."}
 	if before.Node != "" && before.ExecutionID != ch.id {
 		note.Execution, note.Node = &before.ExecutionID, before.Node
 		if parts := stored.Into[memo.Parts](before.Parts); parts != nil {
 			note.Changes = memo.Changes(*parts, s.parts)
 		}
 		if len(note.Changes) > 0 {
-			note.Why = "Something is other than in the latest run: " + strings.Join(note.Changes, ", ") + "."
+			note.Why = "Changed since the latest run: " + strings.Join(note.Changes, ", ") + "."
 		}
 	}
 	if f.stale != "" {

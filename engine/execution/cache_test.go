@@ -60,7 +60,7 @@ func TestCacheTakesEqualResults(t *testing.T) {
 	b.register(cached(ran, "{ignore_inputs: [note]}"))
 	first := b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, 1, lines(t, ran))
-	require.Equal(t, &execution.CacheNote{Found: execution.CacheMiss, Why: "It is the first run: nothing is kept of this node yet."}, b.node(first.ID, "train").Cache)
+	require.Equal(t, &execution.CacheNote{Found: execution.CacheMiss, Why: "This is the first run: no result of this node is cached yet."}, b.node(first.ID, "train").Cache)
 
 	// Another artifact of the same bytes, and an input that makes no difference.
 	second := b.again(execution.LaunchRequest{Workflow: "cached", Inputs: map[string]any{"note": "other", "seed": json.Number("2")}})
@@ -101,7 +101,7 @@ func TestCacheIsSwitched(t *testing.T) {
 
 	anew := b.again(execution.LaunchRequest{Workflow: "cached", Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"train": execution.CacheRefresh}}})
 	require.Equal(t, 3, lines(t, ran))
-	require.Equal(t, "This launch works results out anew.", b.node(anew.ID, "train").Cache.Why)
+	require.Equal(t, "This launch refreshes cached results.", b.node(anew.ID, "train").Cache.Why)
 	hit = b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, anew.ID, b.node(hit.ID, "train").Origin.Execution)
 
@@ -134,7 +134,7 @@ func TestCacheForgets(t *testing.T) {
 	require.NoError(t, err)
 	fourth := b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, 4, lines(t, ran))
-	require.Equal(t, "The earlier result is not there any more.", b.node(fourth.ID, "train").Cache.Why)
+	require.Equal(t, "The earlier result was deleted.", b.node(fourth.ID, "train").Cache.Why)
 }
 
 // equal works the same out in every item, waiting for the file gate; it fails as long as
@@ -204,7 +204,7 @@ operators:
 	second := b.finish(e.ID)
 	require.Equal(t, execution.Succeeded, second.Status, "%+v", second.Error)
 	require.Equal(t, 2, lines(t, ran))
-	require.Equal(t, "The node that worked it out before did not succeed.", b.node(e.ID, "a").Cache.Why)
+	require.Equal(t, "The node that computed it did not succeed.", b.node(e.ID, "a").Cache.Why)
 }
 
 // TestKillPointsOfCache: whenever the server dies between the claim of a key and the

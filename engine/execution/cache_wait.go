@@ -6,12 +6,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxAwaited bounds the nodes that others are known to wait for. Who is forgotten asks
-// again by itself after a while.
+// maxAwaited limits the nodes with known waiters. A removed waiter repeats its lookup itself
+// after a while.
 const maxAwaited = 100_000
 
-// results knows which executions wait for the results of which nodes. It is a hint: what
-// holds stands in the rows.
+// results records which executions wait for the results of which nodes. It is a hint: the
+// rows are authoritative.
 type results struct {
 	mu    sync.Mutex
 	waits map[holder]map[uuid.UUID]struct{}
@@ -29,19 +29,19 @@ func (r *results) wait(on holder, execution uuid.UUID) {
 	r.waits[on][execution] = struct{}{}
 }
 
-// ended returns who waits for a node, and forgets them.
+// ended returns the waiters of a node, and removes them.
 func (r *results) ended(on holder) []uuid.UUID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var who []uuid.UUID
+	var waiters []uuid.UUID
 	for id := range r.waits[on] {
-		who = append(who, id)
+		waiters = append(waiters, id)
 	}
 	delete(r.waits, on)
-	return who
+	return waiters
 }
 
-// lookUpAgain lets the next look ask for node i once more.
+// lookUpAgain makes the next lookup include node i again.
 func (ch *cacheLookups) lookUpAgain(i int) {
 	if _, ok := ch.repeated[i]; ok {
 		return
@@ -53,7 +53,7 @@ func (ch *cacheLookups) lookUpAgain(i int) {
 	ch.wanted = append(ch.wanted, i)
 }
 
-// lookUpAwaited asks again for all nodes that wait for results.
+// lookUpAwaited repeats the lookups of all nodes that wait for results.
 func (ch *cacheLookups) lookUpAwaited() {
 	for i := range ch.awaiting {
 		ch.wanted = append(ch.wanted, i)
@@ -62,7 +62,7 @@ func (ch *cacheLookups) lookUpAwaited() {
 	clear(ch.repeated)
 }
 
-// tellAwaiting tells those who wait for results of nodes.
+// tellAwaiting notifies the waiters of nodes.
 func (ch *cacheLookups) tellAwaiting(nodes map[int]*nodeRow) {
 	for i := range nodes {
 		if ch.nodes[i].op.Cache == nil || !ch.progress.State(i).Ended() {

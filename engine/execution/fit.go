@@ -121,7 +121,7 @@ func documentPath(op *workflow.Operator, what string) string {
 // withoutCommand explains that the operator's program is unknown on this machine, and where
 // to define it.
 func withoutCommand(op *workflow.Operator) string {
-	where, who := "its code", "no command"
+	where, missing := "its code", "no command"
 	if op.Tags != nil {
 		where = "the template " + op.Tags.Template
 	}
@@ -132,9 +132,9 @@ func withoutCommand(op *workflow.Operator) string {
 		}
 	}
 	if len(silent) > 0 {
-		who += " in the container " + strings.Join(silent, ", ")
+		missing += " in the container " + strings.Join(silent, ", ")
 	}
-	return fmt.Sprintf("has %s. The default command of an image is only known in a cluster. Add command to %s.", who, where)
+	return fmt.Sprintf("has %s. The default command of an image is only known in a cluster. Add command to %s.", missing, where)
 }
 
 // BeyondLimitError is the cause of a refused launch that requests more than the limit of a

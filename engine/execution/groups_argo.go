@@ -7,8 +7,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// skipEmpty ends node i, a fan-out of Argo's over nothing: it counts as if it had not run.
-// Its outputs are empty lists all the same.
+// skipEmpty skips node i, an Argo fan-out over an empty list: it counts as not run. Its
+// outputs are empty lists.
 func (l *loop) skipEmpty(i int, now time.Time) {
 	n := &l.nodes[i]
 	n.attempt--
@@ -24,7 +24,7 @@ func (l *loop) skipEmpty(i int, now time.Time) {
 	l.endWithout(i, dag.Skipped, now, &Reason{Code: ReasonCondition, Message: "Its list is empty."})
 }
 
-// beside is the fan-out for whose items those of node i run; false when there is none.
+// beside is the fan-out to whose items the items of node i belong; false when there is none.
 func (l *loop) beside(i int) (int, bool) {
 	tags := l.nodes[i].op.Tags
 	if tags == nil || tags.ItemOf == "" {
@@ -33,7 +33,7 @@ func (l *loop) beside(i int) (int, bool) {
 	return l.sibling(i, tags.ItemOf)
 }
 
-// itemsBeside are the items that the fan-out of became.
+// itemsBeside returns the items of the fan-out of.
 func (l *loop) itemsBeside(of int) []any {
 	items := make([]any, l.nodes[of].children.count)
 	for k := range items {
@@ -42,8 +42,8 @@ func (l *loop) itemsBeside(of int) []any {
 	return items
 }
 
-// itemBeside is the item with an index of the fan-out of, or, where what it became is in
-// another execution, the fan-out itself.
+// itemBeside is the item with an index of the fan-out of, or, when its items are in another
+// execution, the fan-out itself.
 func (l *loop) itemBeside(of, index int) int {
 	if c := l.nodes[of].children; index < c.count {
 		return c.first + index
@@ -51,8 +51,8 @@ func (l *loop) itemBeside(of, index int) int {
 	return of
 }
 
-// task is the node that tags call name: one beside, or that of its items which belongs to
-// the item that reads.
+// task is the node that tags call name: a node of the same scope, or, for a fan-out with
+// items, the one that belongs to the reading item.
 func (p *tagScope) task(name string) (int, bool) {
 	l := p.loop
 	i, ok := l.progress.Sibling(p.scope, name)
@@ -62,9 +62,9 @@ func (p *tagScope) task(name string) (int, bool) {
 	return l.itemBeside(i, l.nodes[p.node].index), true
 }
 
-// outputsOf are the outputs of node i, which are loaded, and whether they are lists of
-// what items gave. What belongs to an item of a fan-out whose items are in another
-// execution reads its own element of each.
+// outputsOf returns the loaded outputs of node i, and whether they are lists of the outputs
+// of items. A node that belongs to an item of a fan-out whose items are in another execution
+// reads its own element of each list.
 func (p *tagScope) outputsOf(i int) (outputs map[string]any, fans bool) {
 	l := p.loop
 	outputs = l.outputs[i]
@@ -83,8 +83,8 @@ func (p *tagScope) outputsOf(i int) (outputs map[string]any, fans bool) {
 	return own, false
 }
 
-// errs reports whether the failure of node i is an error, by what failed among what it
-// became.
+// errs reports whether the failure of node i is an error, according to the failures of its
+// children.
 func (l *loop) errs(i int) bool {
 	tags := l.nodes[i].op.Tags
 	if tags == nil {
@@ -115,8 +115,8 @@ func (l *loop) errsIn(scope int, errs workflow.Errs) bool {
 	return culprit != dag.NoNode && l.nodes[culprit].failure.IsError()
 }
 
-// rootErrs reports whether the failure of the execution is an error: that of its entry
-// point, or when that succeeded of a handler at the end.
+// rootErrs reports whether the failure of the execution is an error: the failure of its
+// entrypoint, or, if that succeeded, of an exit handler.
 func (l *loop) rootErrs() bool {
 	culprit := l.progress.FailureSource(dag.Root, false)
 	if culprit == dag.NoNode {
@@ -128,8 +128,8 @@ func (l *loop) rootErrs() bool {
 	return l.errsIn(dag.Root, l.version.Definition.Errs)
 }
 
-// counts reports whether the failure of node i counts as long as nothing else is known:
-// neither it nor anything that it is part of may fail.
+// counts reports whether the failure of node i counts before anything else is known: neither
+// the node nor any of its ancestors tolerates failure.
 func (l *loop) counts(i int) bool {
 	for ; i != dag.NoNode; i = l.progress.Parent(i) {
 		if !l.progress.Unhandled(i) {

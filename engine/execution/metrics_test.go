@@ -291,7 +291,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range events {
 		if e.Kind == "metric.failed" {
-			require.Contains(t, e.Message, "has 1000 series of metrics")
+			require.Contains(t, e.Message, "maximum of 1000 series of metrics")
 			refused++
 		}
 	}
@@ -325,7 +325,7 @@ func TestMetricsThatDiffer(t *testing.T) {
 	}
 	require.Empty(t, problem("a", `{name: x, help: first, counter: {value: "1"}}`))
 	require.Contains(t, problem("b", `{name: x, help: h, gauge: {value: "1"}}`), "The project has a counter with this name, and this metric is a gauge")
-	require.Contains(t, problem("c", `{name: x, help: h, labels: [{key: k, value: v}], gauge: {value: "1"}}`), "The project has a counter of that name")
+	require.Contains(t, problem("c", `{name: x, help: h, labels: [{key: k, value: v}], gauge: {value: "1"}}`), "The project has a counter with this name")
 	require.Empty(t, problem("d", `{name: x, help: second, labels: [{key: k, value: v}], counter: {value: "1"}}`))
 	require.Empty(t, problem("e", `{name: "y", help: h, histogram: {buckets: [1], value: "1"}}`))
 	require.Contains(t, problem("f", `{name: "y", help: h, histogram: {buckets: [1, 2], value: "1"}}`), "other buckets")

@@ -14,40 +14,40 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// ResultPort is the output of an operator with tags that is its standard output; a
-// dot keeps it apart from the names of parameters, as ArtifactPort does.
+// ResultPort is the output of an operator with tags that contains its standard output; the
+// dot separates it from the names of parameters, as in ArtifactPort.
 const ResultPort = "outputs.result"
 
-// ArtifactPort begins the names of inputs and outputs that are artifacts.
+// ArtifactPort is the prefix of inputs and outputs that are artifacts.
 const ArtifactPort = "artifacts."
 
-// tagScope is where tags stand: in a graph, at a node of it or at none.
+// tagScope is the scope of tags: a graph, and a node of it or none.
 type tagScope struct {
-	ctx    context.Context //nolint:containedctx // a place lives as long as one replacement
+	ctx    context.Context //nolint:containedctx // a scope lives as long as one replacement
 	loop   *loop
 	scope  int
 	node   int            // or dag.NoNode
-	inputs map[string]any // of the graph, or with own those of the node itself
+	inputs map[string]any // of the graph, or with own of the node itself
 	own    bool           // the tags are in the node's own texts, which its attempt reads
 	tags   *workflow.Tags
-	ended  map[string]string // what metrics know beside: how something ended
-	nested bool              // what a name stands for is being replaced
+	ended  map[string]string // additional values for metrics: how something ended
+	nested bool              // the value of a name is being replaced
 	broken error             // outputs could not be read
 }
 
-// at is the place of what is given to node i, and decided about it.
+// at is the scope of the inputs and conditions of node i.
 func (l *loop) at(ctx context.Context, i int) *tagScope {
 	return &tagScope{ctx: ctx, loop: l, scope: l.progress.ScopeOf(l.home(i)), node: i, inputs: l.inputsOf(i), tags: l.nodes[i].op.Tags}
 }
 
-// within is the place of the texts of node i itself, whose inputs are known.
+// within is the scope of the texts of node i itself, whose inputs are known.
 func (l *loop) within(ctx context.Context, i int, inputs map[string]any) *tagScope {
 	p := l.at(ctx, i)
 	p.inputs, p.own = inputs, true
 	return p
 }
 
-// inScope is the place of the outputs of a graph.
+// inScope is the scope of the outputs of a graph.
 func (l *loop) inScope(ctx context.Context, scope int) *tagScope {
 	p := &tagScope{ctx: ctx, loop: l, scope: scope, node: dag.NoNode, inputs: l.inputs}
 	if base, size := l.progress.Members(scope); size > 0 {
@@ -56,8 +56,8 @@ func (l *loop) inScope(ctx context.Context, scope int) *tagScope {
 	return p
 }
 
-// text replaces the tags of a text. With strict a tag that is not known is an error that
-// names it; without, it stays. Tags of other languages always stay.
+// text replaces the tags of a text. With strict an unknown tag is an error that names it;
+// otherwise it remains. Tags of other languages always remain.
 func (p *tagScope) text(text string, strict bool) (string, error) {
 	v, err := p.render(text, strict)
 	if err != nil {
@@ -84,8 +84,8 @@ func (p *tagScope) render(value any, strict bool) (any, error) {
 	return v, err
 }
 
-// expressionsIn gathers the expressions in the tags of all texts of a value. A text
-// that cannot be read says so when it is rendered.
+// expressionsIn collects the expressions in the tags of all texts of a value. Rendering
+// reports texts that cannot be parsed.
 func expressionsIn(value any, found []*expression.Expression) []*expression.Expression {
 	switch v := value.(type) {
 	case string:
@@ -113,7 +113,7 @@ func expressionsIn(value any, found []*expression.Expression) []*expression.Expr
 	return found
 }
 
-// lookup is what a simple tag stands for, as text.
+// lookup returns the value of a simple tag as text.
 func (p *tagScope) lookup(name string) (string, bool) {
 	v, ok := p.find(name)
 	if !ok {
@@ -122,7 +122,7 @@ func (p *tagScope) lookup(name string) (string, bool) {
 	return textOf(v), true
 }
 
-// textOf writes a value as Argo's files read it: texts as they are, the rest as JSON.
+// textOf formats a value as Argo does: strings unchanged, other values as JSON.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -139,7 +139,7 @@ func textOf(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// find is what a simple tag stands for; false when nobody knows it here.
+// find returns the value of a simple tag; false when it is unknown in this scope.
 func (p *tagScope) find(name string) (any, bool) {
 	if v, ok := p.ended[name]; ok {
 		return v, true
@@ -175,7 +175,7 @@ func (p *tagScope) find(name string) (any, bool) {
 	return nil, false
 }
 
-// inside replaces the tags in what a name stands for, such as a path of its own.
+// inside replaces the tags in the value of a name, such as its own path.
 func (p *tagScope) inside(text string) string {
 	if p.nested || !strings.Contains(text, "{{") {
 		return text
@@ -196,7 +196,7 @@ func (p *tagScope) itemTag(field string) (any, bool) {
 	return v, ok && err == nil
 }
 
-// parametersTag reads "parameters", "parameters.<name>" or "artifacts.<name>" of the
+// parametersTag resolves "parameters", "parameters.<name>" or "artifacts.<name>" in the
 // values of ports.
 func parametersTag(values map[string]any, rest string) (any, bool) {
 	if rest == "parameters" {
@@ -220,7 +220,7 @@ func parametersTag(values map[string]any, rest string) (any, bool) {
 	return v, ok && v != nil
 }
 
-// attemptTag reads what is known when an attempt is made.
+// attemptTag resolves values that are known when an attempt is created.
 func (p *tagScope) attemptTag(name string) (any, bool) {
 	l, n := p.loop, &p.loop.nodes[p.node]
 	switch name {
@@ -256,7 +256,7 @@ func exitCodeOf(f *Failure) (string, bool) {
 	return strconv.Itoa(*f.ExitCode), true
 }
 
-// tagged works out a value with tags; false when it gives nothing.
+// tagged computes a value with tags; false when it has none.
 func (p *tagScope) tagged(t workflow.Tagged) (any, bool, error) {
 	v, err := p.taggedValue(t)
 	if err == nil {
@@ -277,7 +277,8 @@ func (p *tagScope) tagged(t workflow.Tagged) (any, bool, error) {
 	return nil, false, err
 }
 
-// foreignTag reports whether a simple tag is none of Argo's, which leaves it as it is.
+// foreignTag reports whether a simple tag is not one of Argo's, which leaves such tags
+// unchanged.
 func foreignTag(name string) bool {
 	first, _, _ := strings.Cut(name, ".")
 	switch first {
@@ -316,7 +317,7 @@ func (p *tagScope) taggedValue(t workflow.Tagged) (any, error) {
 	return v, nil
 }
 
-// formula evaluates an expression of Argo's.
+// formula evaluates an Argo expression.
 func (p *tagScope) formula(text string) (any, error) {
 	e, err := expression.ParseArgo(text)
 	if err != nil {
@@ -329,7 +330,7 @@ func (p *tagScope) formula(text string) (any, error) {
 	return e.Value(env)
 }
 
-// taggedCondition works out whether node i runs.
+// taggedCondition evaluates whether node i runs.
 func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error) {
 	n := &l.nodes[i]
 	fans, item := n.op.Foreach != nil, n.index >= 0

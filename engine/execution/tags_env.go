@@ -9,8 +9,8 @@ import (
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
-// env is what expressions read: of the nodes beside those that they name, or all when
-// a name is only known when it runs.
+// env returns the environment of expressions: the nodes of the scope that they name, or all
+// nodes when a name is computed at run time.
 func (p *tagScope) env(expressions []*expression.Expression) (map[string]any, error) {
 	l := p.loop
 	env := map[string]any{"inputs": portsEnv(p.inputs), "workflow": p.workflowEnv(expressions)}
@@ -48,7 +48,7 @@ func (p *tagScope) env(expressions []*expression.Expression) (map[string]any, er
 	return env, p.broken
 }
 
-// setPath sets a.b.c of nested objects. Labels and annotations have dots in their names.
+// setPath sets a.b.c of nested objects. Names of labels and annotations may contain dots.
 func setPath(env map[string]any, name, value string) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 3 && parts[0] == "workflow" && (parts[1] == "labels" || parts[1] == "annotations") {
@@ -80,7 +80,7 @@ func portsEnv(values map[string]any) map[string]any {
 	return map[string]any{"parameters": parameters, "artifacts": artifacts}
 }
 
-// tasksEnv is what expressions see of the nodes that they name.
+// tasksEnv returns the environment of the nodes that expressions name.
 func (p *tagScope) tasksEnv(kind string, expressions []*expression.Expression) map[string]any {
 	wanted := map[string]bool{}
 	for _, e := range expressions {
@@ -171,7 +171,7 @@ func (p *tagScope) workflowEnv(expressions []*expression.Expression) map[string]
 	return env
 }
 
-// globalsEnv are the global outputs that expressions name.
+// globalsEnv returns the global outputs that expressions name.
 func (p *tagScope) globalsEnv(expressions []*expression.Expression) map[string]any {
 	found := map[string]any{}
 	for _, e := range expressions {

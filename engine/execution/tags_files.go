@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// filePlacement is where a file of an input stands, and which file of a folder is meant.
+// filePlacement is the path of an input file, and the selected file of a folder.
 type filePlacement struct{ path, part string }
 
-// filePlacements are those of the inputs of node i that say something of them.
+// filePlacements returns the placements of the inputs of node i that have one.
 func (l *loop) filePlacements(ctx context.Context, i int, values map[string]any) (map[string]filePlacement, error) {
 	found := map[string]filePlacement{}
 	for _, in := range l.operator(i).Inputs {

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// listOf is a list, or the one that a text of JSON holds.
+// listOf returns a list, or the list in a JSON text.
 func listOf(v any) (any, error) {
 	text, isText := v.(string)
 	if !isText {
@@ -18,15 +18,15 @@ func listOf(v any) (any, error) {
 	}
 	decoded, err := stored.Value(text)
 	if err != nil {
-		return nil, fmt.Errorf("what to run over is no list in JSON: %s", clean(text, 200))
+		return nil, fmt.Errorf("the value to loop over is not a JSON list: %s", clean(text, 200))
 	}
 	if _, isList := decoded.([]any); !isList {
-		return nil, fmt.Errorf("what to run over has to be a list in JSON, and is %s", clean(text, 200))
+		return nil, fmt.Errorf("the value to loop over must be a JSON list, but is %s", clean(text, 200))
 	}
 	return decoded, nil
 }
 
-// sequenceOf makes the numbers of {start, end, count, format} as texts.
+// sequenceOf returns the numbers of {start, end, count, format} as texts.
 func sequenceOf(v any) (any, error) {
 	fields, _ := v.(map[string]any)
 	number := func(name string, otherwise int) (int, error) {
@@ -36,7 +36,7 @@ func sequenceOf(v any) (any, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return 0, apperr.New(apperr.Invalid, "%s of the sequence has to be a whole number, not %q.", name, text)
+			return 0, apperr.New(apperr.Invalid, "%s of the sequence must be a whole number, not %q.", name, text)
 		}
 		return n, nil
 	}
@@ -62,7 +62,7 @@ func sequenceOf(v any) (any, error) {
 		step = -1
 	}
 	if (end-start)*step >= workflow.MaxItems {
-		return nil, apperr.New(apperr.Invalid, "The sequence has more than %d numbers.", workflow.MaxItems)
+		return nil, apperr.New(apperr.Invalid, "The sequence has more than the maximum of %d numbers.", workflow.MaxItems)
 	}
 	format := "%d"
 	if f, ok := fields["format"].(string); ok && f != "" {

@@ -8,9 +8,10 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
-// loopOutput is what tags read of an output of the fan-out i: the values of the items that
-// succeeded, as Argo aggregates them. Results are JSON where they are JSON. Parameters are
-// texts, such as "1.10" and "true", unless each of them is a list or a mapping in JSON.
+// loopOutput returns the value that tags read from an output of the fan-out i: the values of
+// the items that succeeded, as Argo aggregates them. Results that are JSON are parsed.
+// Parameters are texts, such as "1.10" and "true", unless each of them is a JSON list or
+// mapping.
 func (l *loop) loopOutput(i int, port string, list []any) []any {
 	values := []any{}
 	for k, v := range list {
@@ -28,14 +29,15 @@ func (l *loop) loopOutput(i int, port string, list []any) []any {
 	return decoded
 }
 
-// itemSucceeded reports whether item k of the fan-out i succeeded. What items of an earlier
-// execution gave is kept without their states, and counts.
+// itemSucceeded reports whether item k of the fan-out i succeeded. Outputs of items in an
+// earlier execution are stored without states, and count as succeeded.
 func (l *loop) itemSucceeded(i, k int) bool {
 	c := l.nodes[i].children
 	return k >= c.count || l.progress.State(c.first+k) == dag.Succeeded
 }
 
-// jsonItem is v, or what it is a text of in JSON, and whether that is a list or a mapping.
+// jsonItem returns v, or its parsed value if it is JSON text, and whether that is a list or
+// a mapping.
 func jsonItem(v any) (item any, composite bool) {
 	if text, isText := v.(string); isText {
 		if decoded, err := stored.Value(text); err == nil && json.Valid([]byte(text)) {
@@ -49,8 +51,8 @@ func jsonItem(v any) (item any, composite bool) {
 	return v, false
 }
 
-// loopParameters are the output parameters of the fan-out i: an object for each item that
-// succeeded and gave some.
+// loopParameters returns the output parameters of the fan-out i: an object for each item
+// that succeeded and has some.
 func (l *loop) loopParameters(i int, outputs map[string]any) []any {
 	var size int
 	for _, v := range outputs {
@@ -73,8 +75,8 @@ func (l *loop) loopParameters(i int, outputs map[string]any) []any {
 	return items
 }
 
-// loopPhase is the state of the fan-out i in Argo's words: that of its last item that
-// failed, also when continueOn covers the failure.
+// loopPhase is the Argo phase of the fan-out i: the phase of its last failed item, even when
+// continueOn tolerates the failure.
 func (l *loop) loopPhase(i int) string {
 	phase := l.phase(i)
 	if l.progress.State(i) != dag.Succeeded {

@@ -13,7 +13,7 @@ import (
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// phase is the state of a node in Argo's words.
+// phase is the Argo phase of a node.
 func (l *loop) phase(i int) string {
 	switch l.progress.State(i) {
 	case dag.Succeeded:
@@ -41,7 +41,7 @@ func failurePhase(errored bool) string {
 	return "Failed"
 }
 
-// taskTag reads what is known of a node beside: tasks.<name>.<of>.
+// taskTag resolves values of another node: tasks.<name>.<of>.
 func (p *tagScope) taskTag(name, of string) (any, bool) {
 	l := p.loop
 	i, ok := p.task(name)
@@ -94,8 +94,8 @@ func timeTag(t *time.Time) (any, bool) {
 	return t.UTC().Format(time.RFC3339), true
 }
 
-// outputTag reads "result", "parameters", "parameters.<name>" or "artifacts.<name>" of
-// node i, whose outputs are loaded. Of a fan-out it is the list of what its items gave.
+// outputTag resolves "result", "parameters", "parameters.<name>" or "artifacts.<name>" of
+// node i, whose outputs are loaded. For a fan-out it is the list of its items' outputs.
 func (p *tagScope) outputTag(i int, of string) (any, bool) {
 	outputs, fans := p.outputsOf(i)
 	if !fans {
@@ -124,7 +124,7 @@ func (p *tagScope) outputTag(i int, of string) (any, bool) {
 	return p.loop.loopOutput(i, port, list), true
 }
 
-// withDefaults adds to the outputs of node i, when it did not run, the defaults of its parameters.
+// withDefaults adds the defaults of node i's output parameters when it did not run.
 func (l *loop) withDefaults(i int, outputs map[string]any) map[string]any {
 	if l.progress.State(i) != dag.Skipped {
 		return outputs
@@ -139,14 +139,14 @@ func (l *loop) withDefaults(i int, outputs map[string]any) map[string]any {
 	return all
 }
 
-// workflowTag reads what is known of the execution: workflow.<of>.
+// workflowTag resolves values of the execution: workflow.<of>.
 func (p *tagScope) workflowTag(of string) (any, bool) {
 	l := p.loop
 	switch of {
 	case "name":
 		return l.tagName(), true
 	case "namespace":
-		return "default", true // unless the document says another
+		return "default", true // unless the document sets another one
 	case "uid":
 		return l.id.String(), true
 	case "status":
@@ -157,7 +157,7 @@ func (p *tagScope) workflowTag(of string) (any, bool) {
 		return strconv.Itoa(int(l.row.Priority)), true
 	case "duration":
 		return l.durationTag()
-	case "creationTimestamp", "creationTimestamp.RFC3339", "scheduledTime": // who launches a CronWorkflow schedules it for now
+	case "creationTimestamp", "creationTimestamp.RFC3339", "scheduledTime": // a manually launched CronWorkflow is scheduled for now
 		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
 	case "parameters":
 		return parametersTag(l.inputs, of)
@@ -177,13 +177,13 @@ func (p *tagScope) workflowTag(of string) (any, bool) {
 	return nil, false
 }
 
-// tagName is a name of the execution that no other has, as Argo gives one to each.
+// tagName is the unique name of the execution, as Argo creates one for each workflow.
 func (l *loop) tagName() string {
 	id := l.id.String()
 	return l.row.WorkflowName + "-" + id[len(id)-8:]
 }
 
-// workflowPhase is what the execution would end as now; before its end it is Running.
+// workflowPhase is the current result of the execution; before its end it is Running.
 func (l *loop) workflowPhase() string {
 	if base, size := l.progress.Members(dag.Root); !l.allButFinal(base, size) {
 		return "Running"
@@ -214,7 +214,7 @@ func (l *loop) durationTag() (any, bool) {
 	return strconv.FormatFloat(l.service.now().Sub(*l.row.StartedAt).Seconds(), 'f', 6, 64), true
 }
 
-// failuresTag lists the tasks that failed, as Argo's exit handlers read it.
+// failuresTag lists the failed tasks in the format of Argo's exit handlers.
 func (l *loop) failuresTag() []any {
 	list := []any{}
 	for i := range l.nodes {
@@ -237,8 +237,7 @@ func (l *loop) failuresTag() []any {
 	return list
 }
 
-// globalTag reads what a node gave to the whole execution under a global name; of
-// several the one that ended last.
+// globalTag resolves a global output of a node; of several the latest to end.
 func (p *tagScope) globalTag(rest string) (any, bool) {
 	l := p.loop
 	var at *time.Time
@@ -275,7 +274,7 @@ func (l *loop) globalName(ctx context.Context, i int, name string) string {
 	return text
 }
 
-// timeFormat writes one part of a time, by the letters of strftime.
+// timeFormat formats one part of a time by a letter of strftime.
 func timeFormat(t time.Time, letter string) (any, bool) {
 	layout := map[string]string{
 		"Y": "2006", "m": "01", "d": "02", "H": "15", "M": "04", "S": "05", "y": "06", "B": "January", "b": "Jan",

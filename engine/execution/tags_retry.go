@@ -2,8 +2,8 @@ package execution
 
 import "context"
 
-// tooLate reports whether the retry policy of node i lets no more attempts begin after
-// e, because its first one was too long ago. Nobody knows that when it cannot be read.
+// tooLate reports whether the retry policy of node i allows no attempt after e, because its
+// first one is too long ago. An unreadable history counts as not too late.
 func (l *loop) tooLate(ctx context.Context, i int, e ending) bool {
 	limit := l.operator(i).Retry.MaxDuration
 	if limit <= 0 {

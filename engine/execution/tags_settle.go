@@ -6,8 +6,8 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 )
 
-// settleOperator works out the settings of node i that hang on its inputs: from now on it has
-// an operator of its own.
+// settleOperator computes the settings of node i that depend on its inputs: the node then
+// has an operator of its own.
 func (l *loop) settleOperator(ctx context.Context, i int) error {
 	n := &l.nodes[i]
 	if !n.op.Tags.Settles(n.op.Foreach != nil, n.index >= 0) {
@@ -28,7 +28,7 @@ func (l *loop) settleOperator(ctx context.Context, i int) error {
 	return nil
 }
 
-// boundInputs are the values of the inputs of node i, as far as they have one.
+// boundInputs returns the values of the inputs of node i that have one.
 func (l *loop) boundInputs(ctx context.Context, i int) (map[string]any, error) {
 	values := map[string]any{}
 	for _, in := range l.nodes[i].op.Inputs {
@@ -43,13 +43,13 @@ func (l *loop) boundInputs(ctx context.Context, i int) (map[string]any, error) {
 	return values, nil
 }
 
-// settleOperators works out the settings of nodes that another process let begin.
+// settleOperators computes the settings of nodes that another process let begin.
 func (l *loop) settleOperators(ctx context.Context) error {
 	for i := range l.nodes {
 		if state := l.progress.State(i); state == dag.Pending || state == dag.Skipped {
 			continue
 		}
-		// What could be worked out before can be now, unless outputs cannot be read.
+		// These settings were computed before, so only unreadable outputs can fail now.
 		if err := l.settleOperator(ctx, i); unread(err) {
 			return err
 		}

@@ -15,13 +15,13 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// attemptName names an attempt to the machine that runs it, and its pod.
+// attemptName identifies an attempt on its machine, and names its pod.
 func attemptName(execution uuid.UUID, node, attempt int) string {
 	return fmt.Sprintf("ff-%s-%d-%d", execution, node, attempt)
 }
 
-// written is the operator of node i with the tags of all its texts replaced, for the
-// present attempt, whose inputs are values.
+// written returns the operator of node i with all tags replaced, for the current attempt,
+// whose inputs are values.
 func (l *loop) written(ctx context.Context, i int, values map[string]any) (*workflow.Operator, error) {
 	op := l.operator(i)
 	if op.Tags == nil {
@@ -50,7 +50,7 @@ func (l *loop) written(ctx context.Context, i int, values map[string]any) (*work
 	return &out, w.err
 }
 
-// writer replaces tags until something is wrong.
+// writer replaces tags until an error occurs.
 type writer struct {
 	place *tagScope
 	err   error
@@ -107,7 +107,7 @@ func (w *writer) json(raw json.RawMessage) json.RawMessage {
 	return mustJSON(v)
 }
 
-// blobType reports whether values of t are files, as far as there are any.
+// blobType reports whether values of t are files.
 func blobType(t *typeregistry.Type) bool {
 	if t != nil && t.Kind == typeregistry.KindOptional {
 		t = t.Elem
@@ -115,8 +115,7 @@ func blobType(t *typeregistry.Type) bool {
 	return t != nil && t.IsBlob()
 }
 
-// madeFile is the file that a value stands for which is none of the store's; false
-// for any other value.
+// madeFile returns the file of a value that is not in the store; false for any other value.
 func madeFile(value any, in workflow.Input) (*flowforgev1.InputFile, bool) {
 	v, ok := value.(map[string]any)
 	if !ok || !blobType(in.Type) {
@@ -160,8 +159,8 @@ func textsOf(value any) map[string]string {
 	return out
 }
 
-// placeFiles lets the files of inputs stand where the operator wants them, and adds
-// those that are none of the store's.
+// placeFiles moves the files of inputs to the paths of the operator, and adds files that are
+// not in the store.
 func (in *attemptInputs) placeFiles(op *workflow.Operator, made []*flowforgev1.InputFile, spots map[string]filePlacement) {
 	in.files = append(in.files, made...)
 	for _, input := range op.Inputs {
@@ -173,8 +172,8 @@ func (in *attemptInputs) placeFiles(op *workflow.Operator, made []*flowforgev1.I
 	}
 }
 
-// ownValues adds to the values of an ended task the outputs that it does not write
-// itself: expressions, and what stands for a file that is not there.
+// ownValues adds the outputs of an ended task that it does not write itself: expressions,
+// and the values of missing files.
 func (l *loop) ownValues(ctx context.Context, i int, values map[string]any) []string {
 	var problems []string
 	op := l.operator(i)
@@ -197,8 +196,8 @@ func (l *loop) ownValues(ctx context.Context, i int, values map[string]any) []st
 	return problems
 }
 
-// unwritten is the value of an output that its node does not write: of its tags, or what it has
-// when nothing was written.
+// unwritten returns the value of an output that its node does not write: the value of its
+// tags, or its default.
 func (p *tagScope) unwritten(o workflow.OperatorOutput) (any, bool, error) {
 	if o.Source.Kind == workflow.SourceTags {
 		return p.tagged(o.Source.Tagged)
@@ -207,7 +206,7 @@ func (p *tagScope) unwritten(o workflow.OperatorOutput) (any, bool, error) {
 	return text, err == nil, err
 }
 
-// inputValues are the inputs of node i as far as they can be worked out.
+// inputValues returns the inputs of node i, as far as they can be computed.
 func (l *loop) inputValues(ctx context.Context, i int) map[string]any {
 	values := map[string]any{}
 	for _, in := range l.operator(i).Inputs {
@@ -218,7 +217,7 @@ func (l *loop) inputValues(ctx context.Context, i int) map[string]any {
 	return values
 }
 
-// attemptEnvironment is environment of an operator whose tags are replaced.
+// attemptEnvironment is environment for an operator whose tags are replaced.
 func (l *loop) attemptEnvironment(i int, op *workflow.Operator) map[string]string {
 	env := l.environment(i)
 	if op.Tags == nil {

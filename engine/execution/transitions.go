@@ -24,8 +24,8 @@ func (l *loop) begin(now time.Time) {
 	l.event(eventRow{At: now, Kind: "execution.started"})
 }
 
-// touch returns the row of node i in the batch, made from its present state when
-// the batch has none. Call it before changing anything of the node.
+// touch returns the row of node i in the batch, and creates it from the current state when
+// the batch has none. Call it before changing the node.
 func (l *loop) touch(i int) *nodeRow {
 	row, ok := l.batch.nodes[i]
 	if !ok {
@@ -35,7 +35,7 @@ func (l *loop) touch(i int) *nodeRow {
 	return row
 }
 
-// move changes the state of node i; the batch and dag.Next learn of it.
+// move changes the state of node i, and records it for the batch and for dag.Next.
 func (l *loop) move(i int, to dag.State) *nodeState {
 	l.touch(i)
 	l.progress.Set(i, to)
@@ -57,8 +57,8 @@ func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
 	l.event(e)
 }
 
-// settle lets dag.Next decide and carries its actions out until there are none,
-// or the batch is full.
+// settle calls dag.Next and carries out its actions until there are none, or the batch is
+// full.
 func (l *loop) settle(ctx context.Context) error {
 	for (l.all || len(l.changed) > 0 || len(l.withoutAttempt) > 0 || len(l.cache.wanted) > 0) && !l.batch.full() && !l.batch.finished {
 		if len(l.changed) == 0 && !l.all && len(l.withoutAttempt) == 0 {
@@ -111,7 +111,7 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 	return nil
 }
 
-// haltReason says why nodes end that nobody let begin.
+// haltReason explains why nodes end without having begun.
 func (l *loop) haltReason() *Reason {
 	text := "The execution was cancelled."
 	if !l.cancelled {
@@ -123,8 +123,8 @@ func (l *loop) haltReason() *Reason {
 	return &Reason{Code: ReasonHalted, Message: text}
 }
 
-// makeReady lets node i start as soon as there is capacity. What needs none begins
-// in the same moment, once the execution itself has begun.
+// makeReady makes node i READY. A node that needs no capacity begins immediately, once the
+// execution itself has begun.
 func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
 	if l.canStart(i) && !l.needsCapacity(i) && !l.locks.needs(i) && !l.cache.needs(i) {
 		l.beginAlone(ctx, i, now)
@@ -133,21 +133,21 @@ func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
 	n := l.move(i, dag.Ready)
 	n.readyAt, n.retryAt = &now, nil
 	if n.reason = nil; n.onHold {
-		n.reason = &Reason{Code: ReasonHeld, Message: "Somebody holds it back."}
+		n.reason = &Reason{Code: ReasonHeld, Message: "On hold until a user releases it."}
 	}
 	l.ask(i)
 }
 
-// canStart reports whether neither the execution nor somebody keeps node i back.
+// canStart reports whether neither a pause of the execution nor a hold blocks node i.
 func (l *loop) canStart(i int) bool {
 	return l.status != Pending && !l.commands.paused && !l.nodes[i].onHold
 }
 
-// needsCapacity reports whether an attempt of node i runs anywhere.
+// needsCapacity reports whether node i runs attempts.
 func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
 
-// beginAlone begins a node of which no attempt runs: it becomes other nodes, waits
-// for a person, or has ended at once.
+// beginAlone begins a node without attempts: it expands, waits for a person, or ends
+// immediately.
 func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	n := &l.nodes[i]
 	l.touch(i)
@@ -164,8 +164,8 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	}
 }
 
-// ask lets the next flush claim node i, which is READY, when there is capacity.
-// As long as the execution itself is not admitted, no node asks.
+// ask makes the next flush claim node i, which is READY, when there is capacity. Until the
+// execution itself is admitted, no node requests capacity.
 func (l *loop) ask(i int) {
 	if !l.canStart(i) {
 		return
@@ -185,28 +185,28 @@ func (l *loop) ask(i int) {
 	l.admission.want(i)
 }
 
-// requestOf is what an attempt of op asks for in a project.
+// requestOf returns the request of an attempt of op in a project.
 func (s *Service) requestOf(op *workflow.Operator, project uuid.UUID) fair.Request {
 	return fair.Request{
 		Project: project, Amount: s.amountOf(op, project), Preemptible: !op.NeverPreempt, Spread: op.Resources.Spread, Operator: op.Name,
 	}
 }
 
-// DefaultRequests returns what each pod of a task in project requests that names no CPU (in
-// millicores) or no memory (in MiB).
+// DefaultRequests returns the requests of each pod of a task in project whose definition
+// sets no CPU (in millicores) or no memory (in MiB).
 func (s *Service) DefaultRequests(project uuid.UUID) (cpuMillis, memoryMiB int) {
 	return s.quota.Requests(project)
 }
 
-// amountOf is what one attempt of an operator holds in a project, which says what it
-// requests when its definition names no CPU or no memory.
+// amountOf returns the amount of one attempt of an operator in a project, which sets the
+// defaults of CPU and memory.
 func (s *Service) amountOf(o *workflow.Operator, project uuid.UUID) fair.Amount {
 	r, pods := o.Resources, max(o.Resources.Pods, 1)
 	cpu, memory := s.quota.Requests(project)
 	return fair.Amount{CPUMillis: pods * cmp.Or(r.CPUMillis, cpu), MemoryMiB: pods * cmp.Or(r.MemoryMiB, memory), GPUs: pods * r.GPUs, GPUType: r.GPUType, Pods: pods}
 }
 
-// endWithout ends a node of which no attempt is alive.
+// endWithout ends a node without a live attempt.
 func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason) {
 	if l.progress.State(i) == dag.Ready {
 		l.service.quota.Withdraw(l.id, []int{i})
@@ -224,12 +224,12 @@ func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason)
 	l.nodeEvent(i, now, kind, reason.Message, nil)
 }
 
-// stop asks for the end of the attempt of node i, once.
+// stop ends the attempt of node i; repeated calls have no effect.
 func (l *loop) stop(i int, now time.Time) {
 	l.stopAs(i, now, &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, l.stopReason(i).Message)
 }
 
-// stopAs is stop, with what the node and its event say meanwhile.
+// stopAs is stop with the given reason of the node and message of its event.
 func (l *loop) stopAs(i int, now time.Time, reason *Reason, told string) {
 	n := &l.nodes[i]
 	if n.stopSent {
@@ -254,7 +254,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 		l.failure = l.refused
 	case l.timedOut && stopped:
 		l.failure = l.timeoutFailure()
-	case l.status == Failed && l.failure == nil: // handled, but not well enough
+	case l.status == Failed && l.failure == nil: // tolerated, yet the execution failed
 		l.failure = l.firstFailure(func(int) bool { return true })
 	}
 	if l.status == Succeeded {
@@ -264,7 +264,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 		case unread(err):
 			return err
 		case err != nil:
-			l.status, l.failure = Failed, &Failure{Code: "outputs", Message: "An output of the workflow could not be worked out: " + sentence(err)}
+			l.status, l.failure = Failed, &Failure{Code: "outputs", Message: "An output of the workflow could not be evaluated: " + sentence(err)}
 		default:
 			l.row.Outputs = outputs
 		}
@@ -274,7 +274,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	if l.admission.admitted {
 		l.admission.giveBack(fair.ExecutionItself, oneExecution())
 	} else {
-		l.service.quota.Withdraw(l.id, nil) // an offer must not begin what has ended
+		l.service.quota.Withdraw(l.id, nil) // an offer must not start an execution that has ended
 	}
 	text := ""
 	if l.failure != nil {
@@ -284,8 +284,8 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// conclude returns the state in which the execution ends, or would end if only what runs
-// at its exit is open.
+// conclude returns the state in which the execution ends, or would end if only exit handlers
+// are open.
 func (l *loop) conclude() State {
 	by := dag.Uninterrupted
 	switch {
