@@ -7,23 +7,23 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoCase is one row of the conformance table: a document, written from what Argo's
-// documentation says of the feature, and what has to come out of it.
+// argoCase is one row of the conformance table: a document, based on Argo's documentation of
+// the feature, and its expected result.
 type argoCase struct {
 	group   string
 	feature string
-	spec    string // what stands under spec:, without an indent
+	spec    string // the content of spec:, without indentation
 	status  execution.State
 	states  map[string]dag.State // of nodes by name
 	outputs map[string]string    // "<node>/<output>"
-	result  map[string]any       // of the whole execution; nil: not looked at
+	result  map[string]any       // of the whole execution; nil: not checked
 
-	messages map[string]string // what the failures of nodes say, by name
+	messages map[string]string // of the failures of nodes, by name
 	series   map[string]string // of metrics, by name and labels
-	events   []string          // about metrics that could not be told
+	events   []string          // about metrics that failed
 }
 
-// echo is a template that writes its parameter text, and tests' other workers.
+// argoWorkers are templates that the documents of the cases use.
 const argoWorkers = `
 - name: echo
   inputs: {parameters: [{name: text}]}
@@ -32,7 +32,7 @@ const argoWorkers = `
   container: {image: busybox, command: ["true"]}
 - name: fail
   container: {image: busybox, command: [sh, -c], args: ["exit 3"]}
-- name: reads-results # nobody runs it; results are kept where somebody could read them
+- name: reads-results # never runs; results are stored where a template could read them
   steps:
   - - {name: x, template: "true"}
   - - {name: "y", template: echo, arguments: {parameters: [{name: text, value: "{{steps.x.outputs.result}}"}]}}

@@ -97,7 +97,7 @@ spec:
     container: {image: busybox, command: [echo, "{{inputs.parameters.a}}", "{{inputs.parameters.b}}"]}
 `
 
-// TestConfigMapAtLaunch: what a launch cannot have is said at once, with its place.
+// TestConfigMapAtLaunch: a missing value is reported at the launch, with its path.
 func TestConfigMapAtLaunch(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -106,12 +106,11 @@ func TestConfigMapAtLaunch(t *testing.T) {
 	require.Equal(t, "inputs.a", apperr.FieldsOf(err)[0].Path, "%v", err)
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, `There is no ConfigMap "nobody" in the namespace ff-test (spec.arguments.parameters[0].valueFrom.configMapKeyRef)`)
 	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "given"}})
-	require.NoError(t, err, "a value that is given needs no ConfigMap")
+	require.NoError(t, err, "a given value needs no ConfigMap")
 	require.Equal(t, execution.Succeeded, b.finish(e.ID).Status)
 }
 
-// TestConfigMapWithoutCluster: where there are no ConfigMaps a launch is refused that
-// needs one.
+// TestConfigMapWithoutCluster: without ConfigMaps, a launch that needs one is refused.
 func TestConfigMapWithoutCluster(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t, func(c *execution.Config) { c.ConfigMap = nil })
@@ -121,8 +120,8 @@ func TestConfigMapWithoutCluster(t *testing.T) {
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, "greeting of the ConfigMap case-settings, but this server runs tasks as local processes")
 }
 
-// TestConfigMapOfDriver: a process that may not ask the cluster leaves the ConfigMaps of
-// the arguments to whoever drives the execution; one that is missing there ends it.
+// TestConfigMapOfDriver: a process without access to the cluster leaves the ConfigMaps of
+// the arguments to the driver of the execution; a missing one ends the execution there.
 func TestConfigMapOfDriver(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// argoDocument is the document of a case, with the workers that it names.
+// argoDocument is the document of a case, with the templates that it uses.
 func argoDocument(c argoCase, number int, dir string) string {
 	spec := strings.ReplaceAll(c.spec, "$DIR", dir) + argoWorkers
 	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: case-%d-, labels: {team: blue}}\nspec:%s", number, strings.ReplaceAll(spec, "\n", "\n  "))
 }
 
-// in is the bundle for a test inside of the one that made it.
+// in is the bundle for a subtest.
 func (b *testBundle) in(t testing.TB) *testBundle {
 	inner := *b
 	inner.t = t
@@ -28,7 +28,7 @@ func TestArgoConformance(t *testing.T) { //nolint:tparallel // one after the oth
 	for i, c := range argoCases() {
 		t.Run(c.feature, func(t *testing.T) {
 			b := b.in(t)
-			folder, err := os.MkdirTemp("", "argo") // its name stands in documents
+			folder, err := os.MkdirTemp("", "argo") // documents contain its name
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(folder) })
 			id := b.launch(argoDocument(c, i, folder), nil)

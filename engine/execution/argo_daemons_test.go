@@ -5,7 +5,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoDaemons are containers that serve others.
+// argoDaemons are cases of daemon containers.
 func argoDaemons() []argoCase {
 	return []argoCase{
 		{group: "M5", feature: "daemon: what follows begins once it is ready, and it ends with its template", spec: `

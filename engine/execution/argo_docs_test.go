@@ -12,7 +12,7 @@ import (
 
 var updateDocs = flag.Bool("update", false, "write docs/argo.md anew")
 
-// TestArgoFeaturesAreDocumented: docs/argo.md lists what the conformance tests show.
+// TestArgoFeaturesAreDocumented: docs/argo.md lists the features of the conformance tests.
 func TestArgoFeaturesAreDocumented(t *testing.T) {
 	t.Parallel()
 	const file, begin = "../../docs/argo.md", "<!-- features: written by the tests -->\n"

@@ -5,7 +5,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoEdges are rows that Argo's own test files asked for.
+// argoEdges are cases from Argo's own test files.
 func argoEdges() []argoCase {
 	return []argoCase{
 		{group: "M1", feature: "braces of another language stay as they are", spec: `
@@ -74,7 +74,7 @@ templates:
 	}
 }
 
-// argoOddEnds are rows about ends that are no success.
+// argoOddEnds are cases of unsuccessful ends.
 func argoOddEnds() []argoCase {
 	return []argoCase{
 		{group: "M1", feature: "suspend for no time at all", spec: `

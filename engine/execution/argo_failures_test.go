@@ -5,8 +5,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoTolerance holds what continueOn allows, and what it does not. The template broken
-// ends in an error: what it reads is not there.
+// argoTolerance contains failures that continueOn tolerates, and failures that it does not.
+// The template broken ends with an error: its input is invalid.
 func argoTolerance() []argoCase {
 	const broken = `
 - name: broken

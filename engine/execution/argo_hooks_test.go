@@ -261,8 +261,8 @@ templates:
 }
 
 // TestKillPointsOfHooks crashes the server around hooks in a graph that drains, hooks of
-// items, a loop over nothing, and a graph that ends as an error: who takes the execution
-// over goes on alike.
+// items, a loop over an empty list, and a graph that ends with an error: the next server
+// continues correctly.
 func TestKillPointsOfHooks(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{
@@ -308,8 +308,8 @@ spec:
 	}
 }
 
-// TestResumeOfHooks: hooks that run again in another execution see the items of the one
-// before, which did not run again.
+// TestResumeOfHooks: hooks that run again in another execution read the items of the
+// previous one, which did not run again.
 func TestResumeOfHooks(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)

@@ -5,7 +5,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoAggregates are rows about what tags read of a loop as a whole.
+// argoAggregates are cases of tags that read a whole loop.
 func argoAggregates() []argoCase {
 	const write = `
 - name: write

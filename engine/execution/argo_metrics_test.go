@@ -14,8 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoMetrics are cases whose metrics begin with names of their own: all of a run share
-// one project.
+// argoMetrics are cases whose metrics have distinct prefixes: all cases share one project.
 func argoMetrics() []argoCase { return slices.Concat(argoTemplateMetrics(), argoOtherMetrics()) }
 
 func argoTemplateMetrics() []argoCase {
@@ -142,7 +141,7 @@ templates:
 	}
 }
 
-// seriesWith are the series whose names begin so, without the prefix of Argo's.
+// seriesWith returns the series with a prefix, without Argo's own prefix.
 func (b *testBundle) seriesWith(prefix string) map[string]string {
 	b.t.Helper()
 	rows, err := b.pool.Query(b.ctx, `SELECT name, labels::text, kind, value, counts::text FROM workflow_series WHERE name LIKE $1`, "argo_workflows_"+prefix+"%")
@@ -165,7 +164,7 @@ func (b *testBundle) seriesWith(prefix string) map[string]string {
 	return found
 }
 
-// checkMetrics holds what a case told against what it has to tell.
+// checkMetrics compares the metrics of a case with the expected ones.
 func (b *testBundle) checkMetrics(c argoCase, events []execution.Event) {
 	b.t.Helper()
 	var failed []string

@@ -93,8 +93,8 @@ templates:
 	}
 }
 
-// TestKillPointsOfSettings crashes the server around operators whose retries, time-outs and
-// locks hang on their inputs: who takes the execution over knows them.
+// TestKillPointsOfSettings crashes the server around operators whose retries, timeouts and
+// locks depend on their inputs: the next server knows them.
 func TestKillPointsOfSettings(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{

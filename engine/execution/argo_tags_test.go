@@ -5,7 +5,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoTags are rows about tags that have to be replaced before a command starts.
+// argoTags are cases of tags that are replaced before a command starts.
 func argoTags() []argoCase {
 	return []argoCase{
 		{group: "M1", feature: "an input's own value reads the template's other inputs, in any order", spec: `
@@ -74,7 +74,7 @@ templates:
 	}
 }
 
-// argoMessages are rows about names and messages.
+// argoMessages are cases of names and messages.
 func argoMessages() []argoCase {
 	return []argoCase{
 		{group: "M2", feature: "globalName with tags is found by the name that it becomes", spec: `
@@ -104,7 +104,7 @@ templates:
 	}
 }
 
-// argoUnknownTags are rows about tags that cannot be replaced.
+// argoUnknownTags are cases of tags that cannot be replaced.
 func argoUnknownTags() []argoCase {
 	return []argoCase{
 		{group: "M1", feature: "outputs of a task that was skipped or left out: their defaults, else an error that names the tag", spec: `

@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// argoSetup is setup for documents of Argo's, whose commands run on this machine.
+// argoSetup is setup for Argo documents, whose commands run on this machine.
 func argoSetup(t testing.TB, options ...option) *testBundle {
 	t.Helper()
 	host := func(c *execution.Config) { c.HostImages, c.ConfigMap = true, caseConfigMap }
@@ -21,7 +21,7 @@ func argoSetup(t testing.TB, options ...option) *testBundle {
 	return b
 }
 
-// caseConfigMap has the ConfigMaps of the cases.
+// caseConfigMap returns the ConfigMaps of the cases.
 func caseConfigMap(_ context.Context, _ uuid.UUID, name string) (map[string]string, error) {
 	values, ok := map[string]map[string]string{
 		"case-settings": {"greeting": "good morning", "list": `["a", "b"]`, "which": "greeting"},
@@ -65,7 +65,7 @@ func TestArgoHello(t *testing.T) {
 	require.Equal(t, map[string]any{"outputs.result": "hi again"}, b.node(id, "b").Outputs)
 }
 
-// TestArgoNeedsImages: without a cluster each operator is refused once, with what to do.
+// TestArgoNeedsImages: without a cluster each operator is refused once, with a solution.
 func TestArgoNeedsImages(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t, func(c *execution.Config) { c.HostImages = false })

@@ -44,14 +44,14 @@ operators:
 	var queued []time.Time
 	for _, name := range []string{"a", "b"} {
 		n := b.node(id, name)
-		require.Equal(t, 3, n.Attempt, "no retry is lost")
+		require.Equal(t, 3, n.Attempt, "no retry is skipped")
 		for _, a := range n.Attempts[1:] {
 			queued = append(queued, a.QueuedAt)
 		}
 	}
 	require.Len(t, queued, 4)
 	span := latest(queued).Sub(earliest(queued))
-	require.GreaterOrEqual(t, span, 2900*time.Millisecond, "the third retry is made a window after the first")
+	require.GreaterOrEqual(t, span, 2900*time.Millisecond, "the third retry starts one window after the first")
 }
 
 func latest(times []time.Time) time.Time {
@@ -84,7 +84,7 @@ func TestTenantRetryBudget(t *testing.T) {
 	require.EqualValues(t, 1, set.Version)
 	require.Equal(t, 1, set.Left)
 	_, err = b.engine.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 9, Per: time.Hour, Burst: 1}, 0, "")
-	require.True(t, apperr.Is(err, apperr.Conflict), "an older version does not overwrite")
+	require.True(t, apperr.Is(err, apperr.Conflict), "an older version is refused")
 
 	id := b.launch(`
 name: expensive
@@ -93,13 +93,13 @@ operators: [{name: a, type: shell, code: {script: "exit 1"}, retry: {limit: 2, i
 `, nil)
 	n := b.reasonOf(id, "a", "RETRY_BUDGET")
 	require.Equal(t, dag.Retrying, n.State)
-	require.Equal(t, 2, n.Attempt, "the first retry was paid")
+	require.Equal(t, 2, n.Attempt, "the first retry was within the budget")
 	require.Greater(t, time.Until(*n.RetryAt), 30*time.Minute)
 	budget, _, err := b.engine.RetryBudgets(b.ctx)
 	require.NoError(t, err)
 	require.Zero(t, budget.Left)
 	require.EqualValues(t, 1, budget.Delayed)
-	// Who raises it lets go on what waits.
+	// Raising the budget starts the waiting retries.
 	_, err = b.engine.SetTenantBudget(b.ctx, protect.BucketRule{}, budget.Version, "over")
 	require.NoError(t, err)
 	require.Equal(t, execution.Failed, b.finish(id).Status)
@@ -158,14 +158,14 @@ func TestDeadDeliveryIsTriedAgain(t *testing.T) {
 	}, 10*time.Second, 20*time.Millisecond)
 	var job int64
 	require.NoError(t, b.pool.QueryRow(b.ctx, `UPDATE river_job SET state = 'discarded', attempt = max_attempts,
-		errors = ARRAY['{"at": "2026-01-01T00:00:00Z", "attempt": 25, "error": "nobody there", "trace": ""}'::jsonb]
+		errors = ARRAY['{"at": "2026-01-01T00:00:00Z", "attempt": 25, "error": "no receiver", "trace": ""}'::jsonb]
 		WHERE kind = 'finished' RETURNING id`).Scan(&job))
 	list, err := b.engine.DeadDeliveries(b.ctx)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	require.Equal(t, "nobody there", list[0].Error)
+	require.Equal(t, "no receiver", list[0].Error)
 	require.Equal(t, id, list[0].Execution)
-	require.NoError(t, b.engine.Redeliver(b.ctx, job, "somebody is"))
+	require.NoError(t, b.engine.Redeliver(b.ctx, job, "it is back"))
 	require.Eventually(t, func() bool {
 		var state string
 		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT state::text FROM river_job WHERE id = $1", job).Scan(&state))

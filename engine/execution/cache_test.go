@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// cached has a node that notes each of its runs as a line in the file ran.
+// cached has a node that records each run as a line in the file ran.
 func cached(ran, cache string) string {
 	return fmt.Sprintf(`
 name: cached
@@ -31,7 +31,7 @@ operators:
 `, cache, ran)
 }
 
-// again launches what is registered once more.
+// again launches the registered workflow again.
 func (b *testBundle) again(r execution.LaunchRequest) execution.Execution {
 	b.t.Helper()
 	if r.Priority == 0 {
@@ -62,7 +62,7 @@ func TestCacheTakesEqualResults(t *testing.T) {
 	require.Equal(t, 1, lines(t, ran))
 	require.Equal(t, &execution.CacheNote{Found: execution.CacheMiss, Why: "This is the first run: no result of this node is cached yet."}, b.node(first.ID, "train").Cache)
 
-	// Another artifact of the same bytes, and an input that makes no difference.
+	// Another artifact with the same bytes, and an input that has no effect.
 	second := b.again(execution.LaunchRequest{Workflow: "cached", Inputs: map[string]any{"note": "other", "seed": json.Number("2")}})
 	require.Equal(t, 1, lines(t, ran))
 	node := b.node(second.ID, "train")
@@ -97,7 +97,7 @@ func TestCacheIsSwitched(t *testing.T) {
 	require.Equal(t, 2, lines(t, ran))
 	require.Equal(t, execution.CacheIgnored, b.node(off.ID, "train").Cache.Found)
 	hit := b.again(execution.LaunchRequest{Workflow: "cached"})
-	require.Equal(t, first.ID, b.node(hit.ID, "train").Origin.Execution, "what was off left nothing")
+	require.Equal(t, first.ID, b.node(hit.ID, "train").Origin.Execution, "a launch without the cache stores no result")
 
 	anew := b.again(execution.LaunchRequest{Workflow: "cached", Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"train": execution.CacheRefresh}}})
 	require.Equal(t, 3, lines(t, ran))
@@ -122,7 +122,7 @@ func TestCacheForgets(t *testing.T) {
 	require.Equal(t, 2, lines(t, ran))
 	require.Equal(t, "The earlier result has expired: it is older than 1h0m0s.", b.node(second.ID, "train").Cache.Why)
 
-	// Its bytes are deleted: a miss, and no error.
+	// Its bytes are deleted: a miss without an error.
 	_, err = b.pool.Exec(b.ctx, `DELETE FROM project_blobs WHERE sha256 IN (SELECT sha256 FROM artifacts WHERE execution_id = $1 AND node = 'train')`, second.ID)
 	require.NoError(t, err)
 	third := b.again(execution.LaunchRequest{Workflow: "cached"})
@@ -137,8 +137,8 @@ func TestCacheForgets(t *testing.T) {
 	require.Equal(t, "The earlier result was deleted.", b.node(fourth.ID, "train").Cache.Why)
 }
 
-// equal works the same out in every item, waiting for the file gate; it fails as long as
-// the file bad is there.
+// equal computes the same in every item and waits for the file gate; it fails while the file
+// bad exists.
 func equal(ran, gate, bad string) string {
 	return fmt.Sprintf(`
 name: equal
@@ -174,7 +174,7 @@ func TestEqualNodesAtOnceRunOnce(t *testing.T) {
 		require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
 		require.Equal(t, []any{json.Number("7"), json.Number("7"), json.Number("7"), json.Number("8")}, e.Outputs["all"])
 	}
-	require.Equal(t, 2, lines(t, ran), "7 once and 8 once, whoever ran them")
+	require.Equal(t, 2, lines(t, ran), "7 once and 8 once, in any execution")
 }
 
 func TestWhoWaitedRunsWhenTheFirstFails(t *testing.T) {
@@ -207,8 +207,8 @@ operators:
 	require.Equal(t, "The node that computed it did not succeed.", b.node(e.ID, "a").Cache.Why)
 }
 
-// TestKillPointsOfCache: whenever the server dies between the claim of a key and the
-// end of the node, the next one goes on: nothing waits for ever, and nothing runs twice.
+// TestKillPointsOfCache: when the server dies at any point between the claim of a key and
+// the end of the node, the next one continues: no node waits forever, and none runs twice.
 func TestKillPointsOfCache(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"cache.claimed:1", "cache.claimed:2", "flush.written:2", "flush.committed:2", "flush.committed:3", "flush.committed:4"} {

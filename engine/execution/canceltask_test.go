@@ -32,20 +32,20 @@ func TestOneNodeIsCancelled(t *testing.T) {
 	e := b.finish(id)
 	require.Equal(t, execution.Cancelled, e.Status)
 	require.Equal(t, "stops: Cancelled by admin: not needed", e.Error.Message)
-	require.Equal(t, dag.Succeeded, b.node(id, "keeps").State, "the others go on")
+	require.Equal(t, dag.Succeeded, b.node(id, "keeps").State, "the others continue")
 	stopped := b.node(id, "stops")
 	require.Equal(t, dag.Cancelled, stopped.State)
 	require.Equal(t, execution.ReasonCancelled, stopped.Reason.Code)
 	require.Equal(t, "stops was cancelled.", b.node(id, "after").Reason.Message)
 	require.Equal(t, dag.Cancelled, b.node(id, "last").State)
-	require.NoError(t, b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 1}, ""), "twice is success")
-	require.True(t, apperr.Is(b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 0}, ""), apperr.Conflict), "what has ended otherwise has")
+	require.NoError(t, b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 1}, ""), "cancelling twice is a success")
+	require.True(t, apperr.Is(b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 0}, ""), apperr.Conflict), "a node that ended in another state stays")
 
 	stranger := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleUser, ProjectID: auth.LocalProject, Policy: auth.Everywhere(auth.Viewer)})
 	require.True(t, apperr.Is(b.engine.CancelNode(stranger, execution.TaskRef{Execution: id, Node: 0}, ""), apperr.Forbidden))
 }
 
-// TestAWaitingNodeIsCancelled: nobody drives the execution while it waits.
+// TestAWaitingNodeIsCancelled: no loop drives the execution while it waits.
 func TestAWaitingNodeIsCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis = 1000 })
@@ -91,7 +91,7 @@ func TestAWaitingNodeAsksOtherwise(t *testing.T) {
 	b.finish(holder)
 }
 
-// queueStatus returns the counts of the tenant once done answers true.
+// queueStatus returns the counts of the tenant once done returns true.
 func (b *testBundle) queueStatus(done func(execution.QueueStatus) bool) execution.QueueStatus {
 	b.t.Helper()
 	var status execution.QueueStatus

@@ -32,8 +32,8 @@ operators:
     code: {script: 'true'}
 `
 
-// asked runs carries, whose runner tells of the file of /plain by came, and returns what
-// the engine requested by input, and the edges.
+// asked runs carries, whose runner reports came for the file of /plain, and returns the
+// engine's requests by input, and the edges.
 func asked(t *testing.T, b *testBundle, came *flowforgev1.PlacedInput) (map[string]*flowforgev1.InputFile, map[string]execution.Edge) {
 	t.Helper()
 	b.keepFiles()
@@ -83,7 +83,7 @@ func TestEdgesOnOneMachine(t *testing.T) {
 	require.Equal(t, "passed inline, 3 B", edges["lr"].Text(bytesOf))
 	require.Equal(t, "from make.plain, local disk: same machine, 5 B, no copy", edges["plain"].Text(bytesOf))
 	require.Equal(t, 1, edges["plain"].Came.Attempt)
-	require.Nil(t, edges["quick"].Came, "nobody told of it")
+	require.Nil(t, edges["quick"].Came, "it was not reported")
 	require.Equal(t, "from make.far, artifact store: its output says storage: distributed, 5 B", edges["far"].Text(bytesOf))
 }
 
@@ -94,16 +94,16 @@ func TestEdgesSayWhatReallyCame(t *testing.T) {
 		Input: "plain", Pointer: "/plain", Channel: "DISTRIBUTED", Size: 5, Moved: 5, Copied: 5, Note: "it is not in the store's folder",
 	})
 	require.Equal(t, "from make.plain, artifact store, 5 B, fetched, it is not in the store's folder", edges["plain"].Text(bytesOf))
-	require.Equal(t, channel.LocalDisk, edges["plain"].Channel, "what was chosen stays known")
+	require.Equal(t, channel.LocalDisk, edges["plain"].Channel, "the choice is still known")
 }
 
 func TestEdgesBetweenMachines(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	files, edges := asked(t, b, &flowforgev1.PlacedInput{Input: "plain", Pointer: "/plain", Channel: "SMOKE", Compression: "gzip", Size: -5, Moved: 3})
-	require.Equal(t, "DISTRIBUTED", files["/quick"].GetChannel(), "memory is of one machine")
+	require.Equal(t, "DISTRIBUTED", files["/quick"].GetChannel(), "memory is local to one machine")
 	came := edges["plain"].Came
-	require.Equal(t, channel.Distributed, came.Channel, "a runner cannot make a channel up")
+	require.Equal(t, channel.Distributed, came.Channel, "a runner cannot invent a channel")
 	require.Equal(t, channel.None, came.Compression)
 	require.Zero(t, came.Size)
 }

@@ -33,7 +33,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// The environment of a child: a server that the kill tests may end at any moment.
+// Environment variables of a child: a server that the kill tests may end at any moment.
 const (
 	envChild    = "FLOWFORGE_TEST_CHILD"        // set in a child
 	envDatabase = "FLOWFORGE_TEST_CHILD_DB"     // address of the test's database
@@ -46,15 +46,15 @@ const (
 // crashCode is the exit code of a child that crashed on purpose.
 const crashCode = 86
 
-// visitedFile is there once a child came to the point of its crash, however often it
-// has to before it crashes.
+// visitedFile is created when a child first reaches its crash point, even if it crashes at a
+// later visit.
 const visitedFile = "/visited"
 
-// restedFile exists once a loop without work released its lease. A task that waits for
-// it keeps the execution from ending before, however slow the machine is.
+// restedFile is created when an idle loop has released its lease. A task that waits for it
+// keeps the execution from ending earlier, on machines of any speed.
 const restedFile = "/rested"
 
-// untilRested is the script that waits for it.
+// untilRested is a script that waits for it.
 func untilRested(dir string) string {
 	return "until test -e " + dir + restedFile + "; do sleep 0.02; done"
 }
@@ -70,13 +70,13 @@ func TestMain(m *testing.M) {
 func childMain() int {
 	ctx, stop := signal.NotifyContext(auth.WithSubject(context.Background(), auth.Local()), syscall.SIGTERM)
 	defer stop()
-	ready := fmt.Sprintf("%s/ready-%d", os.Getenv(envDir), os.Getpid()) // a signal ends it in peace from here on
+	ready := fmt.Sprintf("%s/ready-%d", os.Getenv(envDir), os.Getpid()) // from here on, a signal ends it cleanly
 	if os.WriteFile(ready, nil, 0o600) != nil {
 		return 1
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	err := runChild(ctx, log)
-	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // or else it was still starting
+	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // otherwise it was still starting
 		log.Error("child", "error", err)
 		return 1
 	}
@@ -138,8 +138,8 @@ func runChild(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// crasher ends the process at the n-th visit of a point: "flush.committed:2". Visits
-// may count from the first visit of another one on, as how many batches came before
+// crasher ends the process at the n-th visit of a point: "flush.committed:2". Visits can be
+// counted from the first visit of another point, because the number of earlier batches
 // depends on the speed of the machine: "stop.begin>flush.committed:1".
 func crasher(text string) func(string) {
 	first, rest, armedLater := strings.Cut(text, ">")
@@ -169,7 +169,8 @@ func crasher(text string) func(string) {
 	}
 }
 
-// childLaunches launches what the parent asked for; the keys make it happen once.
+// childLaunches performs the launches that the parent requested; the keys make each happen
+// once.
 func childLaunches(ctx context.Context, engine *execution.Service) error {
 	name, count, ok := strings.Cut(os.Getenv(envLaunch), ":")
 	if !ok {
@@ -198,14 +199,14 @@ func cancelWhenRunning(ctx context.Context, engine *execution.Service, e executi
 		if now, err := engine.Get(ctx, e.ID); err == nil {
 			e = now
 		}
-		if e.Counts.Running > 0 && engine.Cancel(ctx, e.ID, "the test asks") == nil {
+		if e.Counts.Running > 0 && engine.Cancel(ctx, e.ID, "the test cancels") == nil {
 			return
 		}
 		<-look.C
 	}
 }
 
-// taskServer takes reports for the engine.
+// taskServer receives reports for the engine.
 type taskServer struct {
 	flowforgev1connect.UnimplementedTaskServiceHandler
 	engine *execution.Service

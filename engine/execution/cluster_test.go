@@ -17,7 +17,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// podLauncher is a cluster in which nothing happens but what a test says.
+// podLauncher is a cluster whose events the test controls.
 type podLauncher struct {
 	mu       sync.Mutex
 	pods     map[string]launcher.Attempt
@@ -28,7 +28,7 @@ type podLauncher struct {
 	changes  chan struct{}
 	calls    int
 	away     bool
-	awayCall chan struct{} // gets a value with every call while it is away
+	awayCall chan struct{} // receives a value with every call while it is away
 }
 
 func newPodLauncher() *podLauncher {
@@ -112,7 +112,7 @@ func (p *podLauncher) setAway(away bool) {
 	p.away = away
 }
 
-// pod waits for the pod of an attempt.
+// pod waits for the pod of an attempt and returns it.
 func (p *podLauncher) pod(t testing.TB, task string) launcher.Attempt {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -126,7 +126,7 @@ func (p *podLauncher) pod(t testing.TB, task string) launcher.Attempt {
 		select {
 		case <-p.changes:
 		case <-deadline:
-			t.Fatalf("no pod was made for %s", task)
+			t.Fatalf("no pod was created for %s", task)
 		}
 	}
 }
@@ -148,13 +148,13 @@ func setupPods(t *testing.T, options ...option) *podBundle {
 	return &podBundle{b, cluster}
 }
 
-// observe tells the engine what was seen of an attempt.
+// observe sends an observation of an attempt to the engine.
 func (b *podBundle) observe(o launcher.Observation) {
 	b.t.Helper()
 	require.NoError(b.t, b.engine.Observe(b.ctx, []launcher.Observation{o}))
 }
 
-// report delivers what the runner in a pod says.
+// report delivers the report of the runner in a pod.
 func (b *podBundle) report(a launcher.Attempt, r *flowforgev1.AttemptReport) {
 	b.t.Helper()
 	r.TaskId, r.Token = a.GetTaskId(), a.GetToken()
@@ -174,7 +174,7 @@ func (b *podBundle) ends(a launcher.Attempt, o flowforgev1.Outcome, class string
 	}}})
 }
 
-// nodeIs waits until a node is as is says.
+// nodeIs waits until is returns true for a node.
 func (b *podBundle) nodeIs(id uuid.UUID, name, what string, is func(execution.NodeDetail) bool) execution.NodeDetail {
 	b.t.Helper()
 	var found execution.NodeDetail

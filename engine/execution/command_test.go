@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// tell commands a node by its name.
+// tell sends a command to a node by its name.
 func (b *testBundle) tell(id uuid.UUID, node string, c execution.NodeCommand) error {
 	b.t.Helper()
 	return b.engine.CommandNode(b.ctx, execution.TaskRef{Execution: id, Node: b.node(id, node).Index}, c)

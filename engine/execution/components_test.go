@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestComponentsForgetNoField puts something into each field of each component's part of a
-// flush, one at a time: the component has to count it, and reset has to empty it.
+// TestComponentsForgetNoField fills each field of each component's part of a flush, one at a
+// time: the component has to report it as pending, and reset has to empty it.
 func TestComponentsForgetNoField(t *testing.T) {
 	t.Parallel()
 	c := newComponents(&loop{})
 	fields := 0
 	for _, one := range c.inOrder {
 		part, name, ok := partOf(one)
-		require.False(t, one.pending(), "%s is pending with nothing in its part", name)
+		require.False(t, one.pending(), "%s is pending with an empty part", name)
 		if !ok {
 			continue
 		}
@@ -34,7 +34,7 @@ func TestComponentsForgetNoField(t *testing.T) {
 	require.GreaterOrEqual(t, fields, 20, "the test does not find the parts")
 }
 
-// partOf is the part of a component, and the component's name; false when it has none.
+// partOf returns the part of a component, and the component's name; false when it has none.
 func partOf(one component) (part reflect.Value, name string, ok bool) {
 	v := reflect.ValueOf(one).Elem()
 	name = v.Type().Name()
@@ -59,11 +59,11 @@ func fill(t *testing.T, field reflect.Value, what string) {
 	case reflect.Bool:
 		v.SetBool(true)
 	default:
-		require.Fail(t, "a part holds slices, maps and flags", "%s is a %s", what, v.Kind())
+		require.Fail(t, "a part contains slices, maps and flags", "%s is a %s", what, v.Kind())
 	}
 }
 
-// TestEveryComponentIsInTheFlush wants every named component among those that a flush asks.
+// TestEveryComponentIsInTheFlush: a flush includes every named component.
 func TestEveryComponentIsInTheFlush(t *testing.T) {
 	t.Parallel()
 	c := newComponents(&loop{})
@@ -78,6 +78,6 @@ func TestEveryComponentIsInTheFlush(t *testing.T) {
 			continue
 		}
 		value := reflect.NewAt(field.Type, unsafe.Pointer(v.Field(k).UnsafeAddr())).Elem().Interface() //nolint:gosec // the fields are not exported
-		require.True(t, listed[value], "the flush does not ask %s", field.Name)
+		require.True(t, listed[value], "the flush does not include %s", field.Name)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// number writes what a shell script gives as output v.
+// number writes the output v of a shell script.
 const number = `code: {script: 'echo "$INPUTS" | sed "s/.*\"x\":\([0-9.]*\).*/\1/"'}, outputs: [{name: v, type: Integer}]`
 
 func TestForeachGivesLists(t *testing.T) {
@@ -119,7 +119,7 @@ operators:
 	require.Equal(t, execution.ReasonUpstream, b.node(id, "after-low").Reason.Code)
 }
 
-// TestConditionThatFails: a condition that nobody can evaluate fails its node, and says why.
+// TestConditionThatFails: an invalid condition fails its node, with a reason.
 func TestConditionThatFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -194,7 +194,7 @@ func TestCapacityIsRespected(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	dir := t.TempDir()
-	// Each task counts how many run beside it: mkdir is atomic.
+	// Each task counts the concurrently running ones: mkdir is atomic.
 	script := fmt.Sprintf(`mkdir %s/$NODE; ls %s | wc -l >> %s.most; sleep 0.05; rmdir %s/$NODE`, dir, dir, dir, dir)
 	var doc strings.Builder
 	doc.WriteString("name: crowd\nversion: 1.0.0\noperators:\n")
@@ -216,7 +216,7 @@ func TestCapacityIsRespected(t *testing.T) {
 	require.Equal(t, 12, e.Counts.Succeeded)
 	most := readLines(t, dir+".most")
 	for _, n := range most {
-		require.Contains(t, []string{"1", "2"}, strings.TrimSpace(n), "4000m hold two tasks of 1500m")
+		require.Contains(t, []string{"1", "2"}, strings.TrimSpace(n), "4000m fit two tasks of 1500m")
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // TestFailedExecutionIsFailed: an execution whose first task fails is FAILED and not
-// CANCELLED, whatever follows and whatever runs beside it; its exit sees that, and its
-// ttl is that of failures.
+// CANCELLED, regardless of its dependents and parallel branches; its exit handler sees that,
+// and the TTL of failures applies.
 func TestFailedExecutionIsFailed(t *testing.T) { //nolint:tparallel // the subtests share an engine
 	t.Parallel()
 	b := setup(t)

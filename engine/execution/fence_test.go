@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 )
 
-// waits is a task that ends when the file FILE is there, and another after it.
+// waits has a task that ends when the file FILE exists, and a second one after it.
 const waits = `
 name: waits
 version: 1.0.0
@@ -26,20 +26,20 @@ operators:
 // term makes number the latest term of the scheduler.
 func (b *testBundle) term(number int64) {
 	_, err := b.pool.Exec(context.Background(), `INSERT INTO leases (name, holder, term, address, expires_at)
-		VALUES ('scheduler', 'somebody', $1, '', now() + interval '1 hour') ON CONFLICT ON CONSTRAINT leases_pkey DO UPDATE SET term = EXCLUDED.term`, number)
+		VALUES ('scheduler', 'other', $1, '', now() + interval '1 hour') ON CONFLICT ON CONSTRAINT leases_pkey DO UPDATE SET term = EXCLUDED.term`, number)
 	if err != nil {
 		b.t.Error(err)
 	}
 }
 
-// lead makes the engine of b drive under the term 1.
+// lead makes the engine of b drive under term 1.
 func (b *testBundle) lead() {
 	b.t.Helper()
 	b.term(1)
 	require.NoError(b.t, b.engine.TakeOver(b.ctx, 1))
 }
 
-// other is another server on the same database, which drives nothing by itself.
+// other is a second server on the same database, which drives nothing by itself.
 func (b *testBundle) other() *execution.Service {
 	b.t.Helper()
 	s, err := execution.New(execution.Config{
@@ -53,8 +53,8 @@ func (b *testBundle) other() *execution.Service {
 
 func shared(c *execution.Config) { c.LauncherName = "shared" }
 
-// A leader that does not know yet that another one has followed neither keeps its
-// executions from it, nor gets anything written.
+// A leader that does not yet know its successor can neither renew the leases of its
+// executions nor write anything.
 func TestAFormerLeaderIsFenced(t *testing.T) {
 	t.Parallel()
 	b := setup(t, shared, func(c *execution.Config) { c.Timing.Linger = time.Minute })
@@ -67,9 +67,9 @@ func TestAFormerLeaderIsFenced(t *testing.T) {
 	b.term(2)
 	require.NoError(t, other.TakeOver(b.ctx, 2))
 	require.NoError(t, b.engine.RenewLeases(b.ctx))
-	require.False(t, b.leased(id), "the former leader has renewed what it does not own any more")
+	require.False(t, b.leased(id), "the former leader renewed a lease that it no longer owns")
 
-	// Its loop learns of the end first, and cannot write it; the new leader does.
+	// Its loop receives the end first, and cannot write it; the new leader can.
 	touch(t, file)
 	require.Eventually(t, func() bool {
 		require.NoError(t, other.Drive(b.ctx, id))
@@ -91,8 +91,8 @@ func (b *testBundle) leased(id uuid.UUID) (leased bool) {
 	return leased
 }
 
-// The term ends while an execution is being taken, after its loop was let in: it asks
-// once more before it does anything.
+// The term ends while an execution is being acquired, after its loop was admitted: the loop
+// checks again before it does anything.
 func TestATermEndsWhileAnExecutionIsTaken(t *testing.T) {
 	t.Parallel()
 	var bundle atomic.Pointer[testBundle]
@@ -118,7 +118,7 @@ func TestATermEndsWhileAnExecutionIsTaken(t *testing.T) {
 	require.Equal(t, execution.Succeeded, b.finish(id).Status)
 }
 
-// untouched: no attempt of the execution was made or started.
+// untouched checks that no attempt of the execution was created or started.
 func (b *testBundle) untouched(id uuid.UUID) {
 	b.t.Helper()
 	var attempts int
@@ -129,8 +129,8 @@ func (b *testBundle) untouched(id uuid.UUID) {
 	require.Empty(b.t, b.launcher.starts)
 }
 
-// A leader is frozen between the commit of a claim and its start. When it thaws the
-// attempt may have run and gone under another: it is not started again.
+// A leader is frozen between the commit of a claim and its start. When it continues, the
+// attempt may have run and ended under another leader: it is not started again.
 func TestAFormerLeaderStartsNothing(t *testing.T) {
 	t.Parallel()
 	var bundle atomic.Pointer[testBundle]

@@ -30,7 +30,7 @@ type builtinTypes struct{ registry *typeregistry.Registry }
 
 func (b builtinTypes) Types(context.Context) (*typeregistry.Registry, error) { return b.registry, nil }
 
-// testSigner signs with a key that every process of a test shares.
+// testSigner signs with a key that all processes of a test share.
 func testSigner(t testing.TB) auth.Signer {
 	t.Helper()
 	signer, err := auth.NewSigner([]byte("a key of the tests, thirty-two by"))
@@ -38,7 +38,7 @@ func testSigner(t testing.TB) auth.Signer {
 	return signer
 }
 
-// testBundle is a whole engine on a database of its own.
+// testBundle is a complete engine on its own database.
 type testBundle struct {
 	t         testing.TB
 	ctx       context.Context
@@ -134,7 +134,7 @@ func (b *testBundle) launch(doc string, inputs map[string]any) uuid.UUID {
 	return e.ID
 }
 
-// until waits for hints until done answers true.
+// until waits for hints until done returns true.
 func (b *testBundle) until(id uuid.UUID, what string, done func(execution.Execution) bool) execution.Execution {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
@@ -162,7 +162,7 @@ func (b *testBundle) finish(id uuid.UUID) execution.Execution {
 	return e
 }
 
-// checkLeftovers: an ended execution holds nothing.
+// checkLeftovers checks that an ended execution uses no resources.
 func (b *testBundle) checkLeftovers(id uuid.UUID) {
 	b.t.Helper()
 	var reservations, reports int
@@ -173,7 +173,7 @@ func (b *testBundle) checkLeftovers(id uuid.UUID) {
 	b.checkCounters()
 }
 
-// checkCounters: what every level counts is what reservations hold below it.
+// checkCounters checks that the counters of every level equal the reservations below it.
 func (b *testBundle) checkCounters() {
 	b.t.Helper()
 	var off int
@@ -193,7 +193,7 @@ func (b *testBundle) node(id uuid.UUID, name string) execution.NodeDetail {
 	return n
 }
 
-// kinds lists the events of an execution.
+// kinds returns the kinds of an execution's events.
 func (b *testBundle) kinds(id uuid.UUID) []string {
 	b.t.Helper()
 	events, err := b.engine.Events(b.ctx, id, 0, 0)
@@ -210,7 +210,7 @@ func testLogger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// logWriter shows what the engine logs with the test it belongs to.
+// logWriter writes the engine's log to the log of the test.
 type logWriter struct{ t testing.TB }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -230,7 +230,7 @@ func touch(t testing.TB, path string) {
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 }
 
-// launchVersion launches a definition that is registered already or now.
+// launchVersion registers a definition, if necessary, and launches it.
 func (b *testBundle) launchVersion(doc string) uuid.UUID {
 	b.t.Helper()
 	v := b.register(doc)

@@ -33,8 +33,8 @@ const argoImages = `
       - {name: main, image: two, dependencies: [a]}
 `
 
-// TestCommandsOfImagesInACluster: the launcher is told which containers name no command, and
-// the runner which processes.
+// TestCommandsOfImagesInACluster: the launcher receives which containers have no command,
+// and the runner which processes.
 func TestCommandsOfImagesInACluster(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
@@ -69,12 +69,12 @@ func TestCommandsOfImagesInACluster(t *testing.T) {
 
 	named := b.cluster.pod(t, execution.TaskID(id, 3, 1)).GetProcess()
 	require.False(t, named.GetImageCommand())
-	require.True(t, named.GetImageFolder(), "as in Argo it runs where the image says")
+	require.True(t, named.GetImageFolder(), "like in Argo, it runs in the folder of the image")
 	require.Empty(t, silent(3))
 }
 
-// TestCommandsOfImagesOnThisMachine: nobody looks into images there; the launch says which
-// templates need a command.
+// TestCommandsOfImagesOnThisMachine: images are not inspected there; the launch reports
+// which templates need a command.
 func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -92,13 +92,13 @@ func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 	version = b.register(fmt.Sprintf(argoHead, "images") + "spec:" + argoImages)
 	_, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
 	require.ErrorAs(t, err, &failed)
-	require.Len(t, failed.Fields, 4, "each operator is named once, for its image")
+	require.Len(t, failed.Fields, 4, "each operator is reported once, for its image")
 	for _, f := range failed.Fields {
 		require.Contains(t, f.Message, "FLOWFORGE_LOCAL_IMAGES=host")
 	}
 }
 
-// TestNativeCommandOfTheImage: a definition of FlowForge's own says it as well.
+// TestNativeCommandOfTheImage: a native definition behaves the same.
 func TestNativeCommandOfTheImage(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
@@ -108,6 +108,6 @@ func TestNativeCommandOfTheImage(t *testing.T) {
 	require.True(t, serve.GetProcess().GetImageCommand() && serve.GetProcess().GetImageFolder())
 	require.JSONEq(t, `{"imageCommands": {"task": true}}`, serve.GetPodJson())
 	named := b.cluster.pod(t, execution.TaskID(id, 1, 1))
-	require.False(t, named.GetProcess().GetImageFolder(), "a folder of its own, with its package")
+	require.False(t, named.GetProcess().GetImageFolder(), "its own folder, with its package")
 	require.Empty(t, named.GetPodJson())
 }

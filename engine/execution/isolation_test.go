@@ -17,8 +17,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// TestATaskFollowsNoReferenceOutOfItsProject: what a task writes into a value may
-// name anything; the engine gives the next one the bytes of its own project alone.
+// TestATaskFollowsNoReferenceOutOfItsProject: a task can write any reference into a value;
+// the engine only gives the next task bytes of its own project.
 func TestATaskFollowsNoReferenceOutOfItsProject(t *testing.T) {
 	t.Parallel()
 	local := setup(t)
@@ -50,8 +50,8 @@ operators:
 	}
 }
 
-// TestEveryMethodStaysInItsProjects: whoever has no role where an execution is
-// gets what an id that nobody has gets, and a list without it.
+// TestEveryMethodStaysInItsProjects: a user without a role in an execution's project gets
+// the answer for an unknown id, and lists without it.
 func TestEveryMethodStaysInItsProjects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -98,7 +98,7 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 	_, _, err = b.engine.Launch(ctx, execution.LaunchRequest{Workflow: "mine"})
 	require.True(t, apperr.Is(err, apperr.NotFound))
 
-	colleague := stranger // with a role here, at work there
+	colleague := stranger // with a role here, active there
 	colleague.Policy = admin
 	for name, call := range calls {
 		err := call(auth.WithSubject(b.ctx, colleague), id)
@@ -106,8 +106,8 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 	}
 }
 
-// TestALaunchKeepsNoOriginOfOthers: an execution that the caller cannot see is no
-// origin of another.
+// TestALaunchKeepsNoOriginOfOthers: an execution that the caller cannot see is not recorded
+// as an origin.
 func TestALaunchKeepsNoOriginOfOthers(t *testing.T) {
 	t.Parallel()
 	local := setup(t)

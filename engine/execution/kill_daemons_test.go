@@ -12,7 +12,7 @@ import (
 )
 
 // TestKillPointsOfDaemons crashes the server while a daemon begins, serves others and is
-// dismissed.
+// stopped.
 func TestKillPointsOfDaemons(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{

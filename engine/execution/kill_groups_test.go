@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// groupDoc has nodes that become others, in one another, with limits, conditions, a
-// failure that is handled, and an exit.
+// groupDoc has nested groups, with limits, conditions, a handled failure, and an exit
+// handler.
 func groupDoc(dir string) string {
 	run := `echo "$TASK $NODE" >> ` + dir + `/runs`
 	return fmt.Sprintf(`
@@ -33,8 +33,8 @@ graphs:
 `, run)
 }
 
-// TestKillPointsOfGroups crashes the server around every kind of step by which nodes
-// become others and end with them.
+// TestKillPointsOfGroups crashes the server around every step in which nodes expand and
+// groups end.
 func TestKillPointsOfGroups(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{
@@ -57,8 +57,8 @@ func TestKillPointsOfGroups(t *testing.T) {
 	}
 }
 
-// TestKillPointsOfCommands crashes the server while it carries out what somebody told
-// a node whose attempt runs: it ends as told, and runs once.
+// TestKillPointsOfCommands crashes the server while it carries out a user's command to a
+// running node: the node ends as commanded, and runs once.
 func TestKillPointsOfCommands(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"stop.begin:1", "stop.done:1", "stop.begin>flush.written:1", "stop.begin>flush.committed:1"} {
@@ -89,11 +89,10 @@ operators:
 	}
 }
 
-// succeedByHand tells the only running node to count as succeeded, as another process
-// would.
+// succeedByHand marks the only running node as succeeded, like another process would.
 func (b *killBundle) succeedByHand() {
 	_, err := b.pool.Exec(b.ctx, `INSERT INTO node_commands (execution_id, node_index, command, data, ordered_by, ordered_at)
-		SELECT execution_id, node_index, 'SUCCEED', '{"v": 9}', 'somebody', now() FROM nodes WHERE state = 'RUNNING'`)
+		SELECT execution_id, node_index, 'SUCCEED', '{"v": 9}', 'other', now() FROM nodes WHERE state = 'RUNNING'`)
 	if err != nil {
 		b.t.Errorf("write a command: %v", err)
 	}

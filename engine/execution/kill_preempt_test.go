@@ -10,9 +10,9 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// TestKillPointsOfPreemption crashes the server while an attempt is asked to make
-// room, because a limit was lowered below what runs. It is asked once, ends as
-// preempted, and runs again when there is room.
+// TestKillPointsOfPreemption crashes the server while an attempt is being preempted, because
+// a limit was lowered below the current use. It is asked once, ends as preempted, and runs
+// again when capacity is available.
 func TestKillPointsOfPreemption(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"preempt.marked:1", "preempt.begin:1", "preempt.begin>flush.committed:1"} {
@@ -32,8 +32,8 @@ operators:
 				}
 			}()
 			b.crashAt(point)
-			require.True(t, b.eventually("SELECT count(*) FROM attempts WHERE outcome = 'PREEMPTED'"), "the attempt made room")
-			require.True(t, b.eventually("SELECT count(*) FROM nodes WHERE state = 'READY' AND reason->>'code' = 'PREEMPTED'"), "its node waits and says for whom")
+			require.True(t, b.eventually("SELECT count(*) FROM attempts WHERE outcome = 'PREEMPTED'"), "the attempt was preempted")
+			require.True(t, b.eventually("SELECT count(*) FROM nodes WHERE state = 'READY' AND reason->>'code' = 'PREEMPTED'"), "its node waits and names the preemptor")
 			b.limitCPU(4000)
 			touch(t, b.dir+"/stop")
 			b.waitAll(1, time.Minute)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillPointsOfProtection crashes the server while an operator fails until its
-// breaker opens, is let through and succeeds, its retries wait for a budget, and a node
-// becomes a dead letter: everything is counted once.
+// TestKillPointsOfProtection crashes the server while an operator fails until its breaker
+// opens, runs a trial and succeeds, its retries wait for a budget, and a node becomes a dead
+// letter: everything is counted once.
 func TestKillPointsOfProtection(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{
@@ -42,7 +42,8 @@ operators:
 				require.NoError(t, b.pool.QueryRow(b.ctx, query).Scan(&s))
 				return s
 			}
-			// An attempt that was never handed over may count as lost; then the next one closes the breaker.
+			// An attempt that was never submitted may count as lost; then the next one
+			// closes the breaker.
 			last := text("SELECT attempt::text FROM nodes WHERE name = 'moody'")
 			require.Equal(t, "breaker.opened 2, breaker.trial 2, breaker.closed "+last,
 				text("SELECT string_agg(kind || ' ' || attempt, ', ' ORDER BY seq) FROM events WHERE kind LIKE 'breaker.%'"))

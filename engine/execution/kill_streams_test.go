@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// streamDoc has a writer that fails once while it is read, and a reader that comes to
-// its end only with the writer's second attempt. Nothing streams here: the runner of
-// these tests runs commands alone.
+// streamDoc has a writer that fails once while it is read, and a reader that only ends with
+// the writer's second attempt. Nothing streams here: the runner of these tests only runs
+// commands.
 func streamDoc(dir string) string {
 	return fmt.Sprintf(`
 name: kill
@@ -30,7 +30,7 @@ operators:
 }
 
 // TestKillPointsOfStreams crashes the server while a reader begins with its writer, is
-// stopped because that one failed, and begins again with it.
+// stopped because the writer failed, and is restarted with it.
 func TestKillPointsOfStreams(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{
@@ -53,7 +53,7 @@ func TestKillPointsOfStreams(t *testing.T) {
 			}
 			var tries string
 			require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT string_agg(name || ' ' || retries, ', ' ORDER BY node_index) FROM nodes`).Scan(&tries))
-			require.Equal(t, "make 1, read 0, last 0", tries, "a reader that begins again with its writer spends no retry")
+			require.Equal(t, "make 1, read 0, last 0", tries, "a reader that restarts with its writer spends no retry")
 			var early int
 			require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT count(*) FROM events r JOIN events w USING (execution_id)
 				WHERE r.kind = 'node.succeeded' AND r.node_index = 1 AND w.kind = 'node.succeeded' AND w.node_index = 0 AND r.seq < w.seq`).Scan(&early))

@@ -114,7 +114,7 @@ func (b *killBundle) register(doc string) {
 	b.registerAs(doc)
 }
 
-// registerAs registers a document that may be of other formats.
+// registerAs registers a document of any format.
 func (b *killBundle) registerAs(doc string, formats ...workflow.Format) {
 	b.t.Helper()
 	workflows := workflow.NewService(b.pool, builtinTypes{typeregistry.Builtin()}, nil, time.Now)
@@ -140,7 +140,7 @@ func (b *killBundle) waitAll(want int, patience time.Duration) {
 	b.t.Fatalf("stuck: %d of %d executions have ended, %d were launched", ended, want, total)
 }
 
-// dump logs what is stuck, and lets the server print its goroutines.
+// dump logs unfinished executions, and makes the server print its goroutines.
 func (b *killBundle) dump() {
 	_ = b.server.Process.Signal(syscall.SIGQUIT)
 	_, _ = b.server.Process.Wait()
@@ -156,8 +156,8 @@ func (b *killBundle) dump() {
 	}
 }
 
-// checkAll: nothing lost, nothing doubled, nothing left over. runs holds one
-// line "<task> <node>" for each process that ran.
+// checkAll checks that nothing is lost, duplicated or left over. runs contains one line
+// "<task> <node>" for each process that ran.
 func (b *killBundle) checkAll(status string, attempts map[string]int) {
 	b.t.Helper()
 	count := func(query string) (n int) {
@@ -192,7 +192,7 @@ func (b *killBundle) checkAll(status string, attempts map[string]int) {
 	}
 }
 
-// killDoc is a small workflow with everything: fan-out, values, a retry, noops.
+// killDoc is a small workflow with all features: fan-out, values, a retry, noops.
 func killDoc(dir string) string {
 	run := `echo "$TASK $NODE" >> ` + dir + `/runs`
 	return fmt.Sprintf(`
@@ -240,8 +240,8 @@ func TestKillPoints(t *testing.T) {
 	}
 }
 
-// TestKillPointsOfRest crashes the server where a loop without work gives its
-// lease up and a later report brings the next one.
+// TestKillPointsOfRest crashes the server where an idle loop releases its lease and a later
+// report starts the next one.
 func TestKillPointsOfRest(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"rest.before_release:1", "rest.released:1", "deliver.stored:1", "drive.acquired:2"} {
@@ -262,8 +262,8 @@ operators:
 	}
 }
 
-// TestGracefulStop ends servers in good order while attempts run: every one
-// stops in peace, and the next goes on.
+// TestGracefulStop stops servers cleanly while attempts run: every one stops without an
+// error, and the next continues.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	b := setupKill(t)
@@ -275,7 +275,7 @@ func TestGracefulStop(t *testing.T) {
 			_, err := os.Stat(fmt.Sprintf("%s/ready-%d", b.dir, cmd.Process.Pid))
 			return err == nil
 		}, 30*time.Second, 5*time.Millisecond)
-		time.Sleep(400 * time.Millisecond) // any moment will do
+		time.Sleep(400 * time.Millisecond) // at any moment
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, cmd.Wait())
 	}
@@ -288,9 +288,9 @@ func TestGracefulStop(t *testing.T) {
 	b.checkAll("SUCCEEDED", killAttempts())
 }
 
-// crashAt runs a server until it crashes at point and then one that does not. What goes in
-// one flush hangs on the machine: when all has ended before the last visit, the server is
-// killed then, if it came to the point at all.
+// crashAt runs a server until it crashes at point, and then one without a crash. The content
+// of a flush depends on the machine: when everything has ended before the last visit, the
+// server is killed then, provided that it reached the point at all.
 func (b *killBundle) crashAt(point string, env ...string) {
 	b.t.Helper()
 	env = append(env, envLaunch+"=kill:1")
@@ -305,7 +305,7 @@ func (b *killBundle) crashAt(point string, env ...string) {
 	} else {
 		_ = cmd.Process.Kill()
 		<-done
-		require.FileExists(b.t, b.dir+visitedFile, "the server never came to %s", point)
+		require.FileExists(b.t, b.dir+visitedFile, "the server never reached %s", point)
 	}
 	second := b.child(env...)
 	b.t.Cleanup(func() {
@@ -314,10 +314,11 @@ func (b *killBundle) crashAt(point string, env ...string) {
 	})
 }
 
-// crashes waits for a server to end, until there is nothing left that it could crash at.
+// crashes waits for a server to end, at the latest when it cannot reach its crash point any
+// more.
 func (b *killBundle) crashes(done <-chan struct{}) bool {
 	b.t.Helper()
-	const afterTheEnd = 5 * time.Second // what follows the last flush
+	const afterTheEnd = 5 * time.Second // time after the last flush
 	var last time.Time
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		select {
@@ -337,7 +338,7 @@ func (b *killBundle) crashes(done <-chan struct{}) bool {
 		}
 	}
 	b.dump()
-	b.t.Fatal("the server neither crashed nor came to an end")
+	b.t.Fatal("the server neither crashed nor ended")
 	return false
 }
 
@@ -378,7 +379,7 @@ func TestKillLoop(t *testing.T) {
 	launch := fmt.Sprintf("%s=kill:%d", envLaunch, executions)
 	for range kills {
 		cmd := b.child(launch)
-		time.Sleep(250*time.Millisecond + time.Duration(rand.IntN(400))*time.Millisecond) // any moment will do
+		time.Sleep(250*time.Millisecond + time.Duration(rand.IntN(400))*time.Millisecond) // at any moment
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 	}

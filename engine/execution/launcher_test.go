@@ -19,13 +19,13 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// processLauncher runs attempts as child processes and delivers their reports,
-// for ever until somebody takes them.
+// processLauncher runs attempts as child processes and delivers their reports, repeatedly
+// until they are accepted.
 type processLauncher struct {
 	deliver func(context.Context, []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error)
 
-	upload func(name string, content []byte) *flowforgev1.Output // nil: files are reported by the test
-	placed func(launcher.Attempt) []*flowforgev1.PlacedInput     // nil: nothing is told of inputs
+	upload func(name string, content []byte) *flowforgev1.Output // nil: the test reports files
+	placed func(launcher.Attempt) []*flowforgev1.PlacedInput     // nil: inputs are not reported
 
 	mu        sync.Mutex
 	running   map[string]*exec.Cmd
@@ -79,7 +79,7 @@ func (p *processLauncher) List(context.Context) ([]launcher.Status, error) {
 	return list, nil
 }
 
-// killAll ends what a test left running.
+// killAll ends the remaining processes of a test.
 func (p *processLauncher) killAll() {
 	close(p.ended)
 	p.mu.Lock()
@@ -90,7 +90,7 @@ func (p *processLauncher) killAll() {
 	p.tasks.Wait()
 }
 
-// forget makes an attempt disappear, as a machine that goes down does.
+// forget makes an attempt disappear, like a machine that crashes.
 func (p *processLauncher) forget(task string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func commandOf(a launcher.Attempt) *exec.Cmd {
 	work := a.GetProcess()
 	argv := work.GetCommand()
 	if work.GetScript() != "" && work.GetInterpreter() == "" {
-		argv = append(slices.Clone(argv), "-c", work.GetScript()) // the programs of the tests take it so
+		argv = append(slices.Clone(argv), "-c", work.GetScript()) // the test programs accept it this way
 	} else if work.GetScript() != "" {
 		interpreter := map[string]string{"shell": "sh", "python": "python3"}[work.GetInterpreter()]
 		argv = append([]string{interpreter, "-c", work.GetScript(), "task"}, argv...)
@@ -128,7 +128,7 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	if err == nil {
 		p.mu.Lock()
 		p.running[a.TaskId] = cmd
-		if p.stopped[a.TaskId] { // before it could be found
+		if p.stopped[a.TaskId] { // before it was registered
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		}
 		p.mu.Unlock()
@@ -185,8 +185,8 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	p.mu.Unlock()
 }
 
-// textOutput is an output that is the standard output, or the content of a file when
-// it is there.
+// textOutput is an output with the content of a file, or the standard output when the file
+// does not exist.
 func textOutput(o *flowforgev1.OutputSpec, stdout string) []*flowforgev1.Output {
 	text := stdout
 	if o.GetPath() != "" {
@@ -221,7 +221,7 @@ func waitFor(cmd *exec.Cmd, timeoutMs int64) error {
 	return err
 }
 
-// report delivers r until it is taken.
+// report delivers r until it is accepted.
 func (p *processLauncher) report(r *flowforgev1.AttemptReport) {
 	ctx := auth.AsSystem(context.Background())
 	for {

@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// TestLocks runs nodes that take turns: never two at once with a mutex, never three
-// with a semaphore of two, across executions.
+// TestLocks runs nodes that take turns: at most one at a time with a mutex, at most two with
+// a semaphore of two, across executions.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	for permits, lock := range map[int]string{1: "one", 2: "{name: two, permits: 2}"} {

@@ -19,7 +19,7 @@ import (
 
 const argoHead = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: %s}\n"
 
-// live are the series that are told while something runs, by name, and since when.
+// live returns the realtime series of running nodes, by name, and their begin.
 func (b *testBundle) live() map[string]time.Time {
 	b.t.Helper()
 	rows, err := db.New(b.pool).ListSeries(b.ctx)
@@ -33,8 +33,8 @@ func (b *testBundle) live() map[string]time.Time {
 	return found
 }
 
-// TestMetricsInRealTime: a gauge of a duration is told from the begin, and at the end it
-// is how long that was, of all attempts together.
+// TestMetricsInRealTime: a duration gauge has a value from the begin, and at the end the
+// total duration of all attempts.
 func TestMetricsInRealTime(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -86,8 +86,8 @@ spec:
 	require.Equal(t, want, b.seriesWith(""))
 }
 
-// TestMetricDurations: a retried node has run since its first attempt, also when
-// that is a template of steps; one that somebody lets run again since that.
+// TestMetricDurations: a retried node has run since its first attempt, also when it is a
+// template of steps; a node that a user let run again, since that.
 func TestMetricDurations(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -122,7 +122,7 @@ spec:
 	for _, r := range rows {
 		begins[int(r.NodeIndex)] = r.At
 	}
-	require.Greater(t, inner.StartedAt.Sub(begins[0]), 200*time.Millisecond, "the first try took longer than that")
+	require.Greater(t, inner.StartedAt.Sub(begins[0]), 200*time.Millisecond, "the first attempt took longer than that")
 	want := map[string]string{"inner{}": took(inner, begins[0]), `moody{status="Failed"}`: took(failed, *failed.StartedAt)}
 	require.Equal(t, want, b.seriesWith(""))
 	touch(t, folder+"/mended")
@@ -140,8 +140,8 @@ spec:
 	require.Equal(t, mended.StartedAt.UTC(), begins[1].UTC(), "another process finds the same")
 }
 
-// TestMetricsInRealTimeEnd: whatever became of the node, nothing of an ended execution is
-// told as if it ran on.
+// TestMetricsInRealTimeEnd: no series of an ended execution is reported as running, whatever
+// happened to the node.
 func TestMetricsInRealTimeEnd(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -155,13 +155,13 @@ spec:
   - {name: wait, suspend: {duration: "1"}}
 `, nil)
 	b.until(id, "the begin", func(execution.Execution) bool { return len(b.live()) == 1 })
-	_, err := b.pool.Exec(b.ctx, "UPDATE workflow_series SET live_node = 77") // of a node that will tell no end
+	_, err := b.pool.Exec(b.ctx, "UPDATE workflow_series SET live_node = 77") // of a node that will have no end
 	require.NoError(t, err)
 	require.Equal(t, execution.Succeeded, b.finish(id).Status)
 	require.Empty(t, b.live())
 }
 
-// TestMetricsOfCancelled: what was stopped has ended, what never began tells nothing.
+// TestMetricsOfCancelled: stopped nodes have ended, nodes that never began emit nothing.
 func TestMetricsOfCancelled(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -178,13 +178,13 @@ spec:
     container: {image: busybox, command: [sleep, "60"]}
 `, nil)
 	b.until(id, "the begin", func(e execution.Execution) bool { return e.Counts.Running == 1 })
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "the test asks"))
+	require.NoError(t, b.engine.Cancel(b.ctx, id, "the test cancels"))
 	require.Equal(t, execution.Cancelled, b.finish(id).Status)
 	require.Equal(t, map[string]string{`runs{status="Failed"}`: "counter 1", `work{n="a",status="Failed"}`: "counter 1"}, b.seriesWith(""))
 }
 
-// TestMetricsOfResumed: what a resumed execution takes over was told by the one that ran
-// it; what runs again is told again.
+// TestMetricsOfResumed: reused results were counted by the execution that ran them; nodes
+// that run again are counted again.
 func TestMetricsOfResumed(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -214,7 +214,7 @@ spec:
 	}, b.seriesWith(""))
 }
 
-// counting is a workflow that counts its items, by what they are.
+// counting is a workflow that counts its items by value.
 func counting(name, metric string) string {
 	return fmt.Sprintf(argoHead, name) + `
 spec:
@@ -232,8 +232,8 @@ spec:
 
 const countByItem = `{name: items, help: h, labels: [{key: "n", value: "{{inputs.parameters.n}}"}], counter: {value: "1"}}`
 
-// TestMetricsOfManyExecutions: executions that count into the same series, and add them
-// at the same time, lose nothing and do not stop each other.
+// TestMetricsOfManyExecutions: executions that count into the same series, and add series at
+// the same time, lose nothing and do not block each other.
 func TestMetricsOfManyExecutions(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -256,7 +256,7 @@ func TestMetricsOfManyExecutions(t *testing.T) {
 	require.Equal(t, map[string]string{`items{n="a"}`: "counter 24", `items{n="b"}`: "counter 12", `items{n="c"}`: "counter 12"}, b.seriesWith(""))
 }
 
-// refusals counts what a meter is told of refused series.
+// refusals counts the refused series that a meter receives.
 type refusals struct {
 	mu sync.Mutex
 	n  int
@@ -272,8 +272,8 @@ func (r *refusals) Count(what, _ string, n int) {
 	}
 }
 
-// TestMetricsAreBounded: a project has so many series and no more; what is there is
-// told on, and another project has its own.
+// TestMetricsAreBounded: a project has a maximum number of series; existing ones are still
+// updated, and another project has its own.
 func TestMetricsAreBounded(t *testing.T) {
 	t.Parallel()
 	meter := &refusals{}
@@ -304,8 +304,8 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.Equal(t, map[string]string{`other{n="a"}`: "counter 4", `other{n="b"}`: "counter 2", `other{n="c"}`: "counter 2"}, b.seriesWith("other"))
 }
 
-// TestMetricsThatDiffer: another workflow cannot make something else of a name; a help
-// text is that of the latest.
+// TestMetricsThatDiffer: another workflow cannot redefine a name; the latest help text is
+// used.
 func TestMetricsThatDiffer(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
@@ -338,11 +338,11 @@ func TestMetricsThatDiffer(t *testing.T) {
 	require.NoError(t, err)
 	rows, err = db.New(b.pool).ListSeries(b.ctx)
 	require.NoError(t, err)
-	require.Empty(t, rows, "nobody is told of an archived place")
+	require.Empty(t, rows, "the metrics of an archived team are not exported")
 }
 
-// TestKillPointsOfMetrics crashes the server while nodes end that are counted: each is
-// counted once, and what was told in real time ends.
+// TestKillPointsOfMetrics crashes the server while counted nodes end: each is counted once,
+// and realtime metrics end.
 func TestKillPointsOfMetrics(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{

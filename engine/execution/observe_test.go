@@ -35,7 +35,7 @@ func TestPodWaitsAndRuns(t *testing.T) {
 	require.Equal(t, "torch:2", a.GetImage())
 	require.JSONEq(t, `{"nodeSelector":{"zone":"a"},"shmSize":"2048Mi"}`, a.GetPodJson())
 	require.Equal(t, int64(16384), a.GetResources().GetMemoryMib())
-	for range 3 { // the same thing seen again changes nothing
+	for range 3 { // repeated observations change nothing
 		b.observe(launcher.Observation{
 			TaskID:   task,
 			Location: &launcher.Location{Namespace: "ff-demo", Pod: a.GetName()},
@@ -50,9 +50,9 @@ func TestPodWaitsAndRuns(t *testing.T) {
 	b.observe(launcher.Observation{TaskID: task, Location: &launcher.Location{Namespace: "ff-demo", Pod: a.GetName(), Machine: "node-1"}})
 	b.begins(a)
 	n = b.nodeIs(id, "train", "the begin", func(n execution.NodeDetail) bool { return n.State == dag.Running })
-	require.Nil(t, n.Reason, "it does not wait any more")
+	require.Nil(t, n.Reason, "it is no longer waiting")
 	b.observe(launcher.Observation{TaskID: task, Waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "late"}})
-	require.Nil(t, b.node(id, "train").Reason, "a late reason is none")
+	require.Nil(t, b.node(id, "train").Reason, "a late reason is ignored")
 	b.ends(a, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
 	require.Equal(t, execution.Succeeded, b.finish(id).Status)
 	n = b.node(id, "train")
@@ -72,7 +72,7 @@ func TestPodWaitsAndRuns(t *testing.T) {
 	require.Equal(t, 3, events[0].Count)
 }
 
-// TestReportWins: an end that was seen waits for the report that is on its way.
+// TestReportWins: an observed end waits for the report in transit.
 func TestReportWins(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t, func(c *execution.Config) { c.Timing.ReportGrace = time.Hour })
@@ -86,7 +86,7 @@ func TestReportWins(t *testing.T) {
 	require.Empty(t, b.node(id, "train").Attempts[0].Class)
 }
 
-// TestSeenEnds: what becomes of attempts whose runner says nothing.
+// TestSeenEnds: the ends of attempts whose runner reports nothing.
 func TestSeenEnds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -125,7 +125,7 @@ func TestSeenEnds(t *testing.T) {
 	}
 }
 
-// TestClassAfterReport: a runner that only knows that it was interrupted learns why.
+// TestClassAfterReport: a report without a class gets the observed one.
 func TestClassAfterReport(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
@@ -137,7 +137,7 @@ func TestClassAfterReport(t *testing.T) {
 	b.cluster.pod(t, execution.TaskID(id, 0, 2))
 	b.observe(launcher.Observation{TaskID: task, End: &launcher.End{Class: launcher.ClassEvicted, Message: "Evicted.", FinishedAt: time.Now()}})
 	require.Eventually(t, func() bool { return b.node(id, "train").Attempts[0].Class == string(launcher.ClassEvicted) }, 10*time.Second, 20*time.Millisecond)
-	require.Equal(t, 2, b.node(id, "train").Attempt, "the second attempt goes on")
+	require.Equal(t, 2, b.node(id, "train").Attempt, "the second attempt continues")
 }
 
 // TestMemoryGrows: 16 GiB did not suffice, so the retry requests 24 GiB, the limit.
@@ -194,8 +194,8 @@ operators:
 	require.Equal(t, dag.Succeeded, b.node(id, "good").State)
 }
 
-// TestClusterAway: nothing fails while the cluster does not answer, and nothing is
-// asked of it in a tight loop.
+// TestClusterAway: nothing fails while the cluster does not answer, and it is not polled in
+// a tight loop.
 func TestClusterAway(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
@@ -216,7 +216,7 @@ func TestClusterAway(t *testing.T) {
 	require.Less(t, b.cluster.calls, 20)
 }
 
-// TestCancelWhileClusterIsAway: what the cluster was never given ends at once.
+// TestCancelWhileClusterIsAway: attempts that the cluster never received end immediately.
 func TestCancelWhileClusterIsAway(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
@@ -227,8 +227,8 @@ func TestCancelWhileClusterIsAway(t *testing.T) {
 	require.Equal(t, execution.Cancelled, b.finish(id).Status)
 }
 
-// TestRestingPodsAreNotStartedAgain: a loop that wakes up leaves the pods alone that
-// it made before it went to rest.
+// TestRestingPodsAreNotStartedAgain: a loop that resumes does not restart the pods that it
+// created before it became idle.
 func TestRestingPodsAreNotStartedAgain(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
@@ -246,7 +246,7 @@ operators:
 		return err == nil && resting
 	}, 10*time.Second, 20*time.Millisecond)
 	b.observe(launcher.Observation{TaskID: second.GetTaskId(), Waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: "pulling"}})
-	require.Equal(t, launcher.WaitImage, b.node(id, "two").Reason.Code, "of a loop that rests, too")
+	require.Equal(t, launcher.WaitImage, b.node(id, "two").Reason.Code, "also of an idle loop")
 	b.ends(first, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
 	b.nodeIs(id, "one", "the first end", func(n execution.NodeDetail) bool { return n.State.Ended() })
 	b.ends(second, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
@@ -256,7 +256,7 @@ operators:
 	require.Equal(t, map[string]int{first.GetTaskId(): 1, second.GetTaskId(): 1}, b.cluster.starts)
 }
 
-// TestMissingPod: a pod that went away unseen is found by the list.
+// TestMissingPod: the list reveals a pod that disappeared without an event.
 func TestMissingPod(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t, func(c *execution.Config) { c.Timing.Missing = 100 * time.Millisecond })
@@ -272,8 +272,8 @@ func TestMissingPod(t *testing.T) {
 	require.Equal(t, string(launcher.ClassDeleted), n.Attempts[0].Class)
 }
 
-// TestNotAdmittedYet: what the cluster does not admit yet says why, holds nobody up,
-// and starts when it is admitted.
+// TestNotAdmittedYet: an attempt that the cluster does not admit yet has a reason, blocks no
+// other attempt, and starts when it is admitted.
 func TestNotAdmittedYet(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)

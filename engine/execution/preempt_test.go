@@ -15,8 +15,8 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// TestExecutionRestsWhileItsAttemptMakesRoom: once the wish is followed there is
-// nothing to do until the attempt ends, and nothing keeps a drive loop.
+// TestExecutionRestsWhileItsAttemptMakesRoom: after the preemption request the loop becomes
+// idle until the attempt ends.
 func TestExecutionRestsWhileItsAttemptMakesRoom(t *testing.T) {
 	t.Parallel()
 	all := setup(t, func(c *execution.Config) { c.Timing.StopGrace = time.Minute })
@@ -62,8 +62,8 @@ func (b *testBundle) limitTeam(name string, millis int) {
 	require.NoError(b.t, b.quotas.Reload(b.ctx))
 }
 
-// TestOfferOfAFullLevelDoesNotBegin: room that was set aside before the storage was
-// full is given back, and taken again when there is storage.
+// TestOfferOfAFullLevelDoesNotBegin: capacity that was reserved before the storage was full
+// is released, and reserved again when storage is available.
 func TestOfferOfAFullLevelDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	all := setup(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
-// reasonOf waits until a node has a reason of the code.
+// reasonOf waits until a node has a reason with the code.
 func (b *testBundle) reasonOf(id uuid.UUID, node, code string) execution.NodeDetail {
 	b.t.Helper()
 	var n execution.NodeDetail
@@ -123,7 +123,7 @@ operators:
     breaker: {failures: 2, window: 1m, open_for: %s}
 `
 
-// TestBreaker plays a breaker from closed to open, half open, open again and closed.
+// TestBreaker moves a breaker from closed to open, half-open, open again and closed.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -176,7 +176,7 @@ func TestBreakerIsReset(t *testing.T) {
 	}
 	id := b.launch(doc, nil)
 	b.reasonOf(id, "call", execution.ReasonBreaker)
-	// What runs something else has a breaker of its own, which is closed.
+	// Other code has its own breaker, which is closed.
 	other := b.launch(`
 name: moody
 version: 1.1.0
@@ -195,13 +195,13 @@ operators:
 	reset, err := b.engine.ResetBreaker(b.ctx, breakers[0].ID, "mended")
 	require.NoError(t, err)
 	require.Equal(t, protect.Closed, reset.State)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status, "at once, and not after an hour")
+	require.Equal(t, execution.Succeeded, b.finish(id).Status, "immediately, and not after an hour")
 	var action, reason string
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT action, reason FROM audit_log WHERE object_id = $1", breakers[0].ID.String()).Scan(&action, &reason))
 	require.Equal(t, "breaker.reset mended", action+" "+reason)
 }
 
-// TestBreakerGivesLocksBack: what a breaker keeps back lets others have its mutex.
+// TestBreakerGivesLocksBack: a withheld node releases its mutex for others.
 func TestBreakerGivesLocksBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -223,10 +223,10 @@ func TestBreakerGivesLocksBack(t *testing.T) {
 	require.Equal(t, execution.Succeeded, b.finish(waiting).Status)
 	var waited int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM events WHERE execution_id = $1 AND kind = 'node.waiting'", waiting).Scan(&waited))
-	require.Equal(t, 1, waited, "it is said once, however often it looks again")
+	require.Equal(t, 1, waited, "there is one event, regardless of the number of checks")
 }
 
-// TestTrialThatVanishes: whoever was let through and cancelled makes way for another.
+// TestTrialThatVanishes: after a trial is cancelled, another one runs.
 func TestTrialThatVanishes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -256,9 +256,8 @@ operators:
 	require.Equal(t, protect.Closed, breakers[0].State)
 }
 
-// TestBreakerUnderLoad: many executions share two breakers that open and close again
-// and again, and a budget. All of them end, and no transaction waits for another in a
-// circle.
+// TestBreakerUnderLoad: many executions share two breakers that open and close repeatedly,
+// and a budget. All of them end, and there is no deadlock.
 func TestBreakerUnderLoad(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
@@ -305,7 +304,7 @@ operators:
 	}
 }
 
-// lockedBuffer takes what many write.
+// lockedBuffer is a buffer for concurrent writers.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -46,8 +46,8 @@ func (b *testBundle) as(ctx context.Context) *testBundle {
 	return &other
 }
 
-// TestALimitOfExecutionsHoldsTheNextBack: it stays PENDING, says why, and begins
-// when the first has ended.
+// TestALimitOfExecutionsHoldsTheNextBack: it stays PENDING, has a reason, and begins when
+// the first has ended.
 func TestALimitOfExecutionsHoldsTheNextBack(t *testing.T) {
 	t.Parallel()
 	all := setup(t)
@@ -60,10 +60,10 @@ func TestALimitOfExecutionsHoldsTheNextBack(t *testing.T) {
 	e := b.until(second, "a reason", func(e execution.Execution) bool { return e.Reason != nil })
 	require.Equal(t, execution.Pending, e.Status)
 	require.Equal(t, fair.ExecutionsLimit, e.Reason.Code)
-	require.Zero(t, e.Counts.Running+e.Counts.Queued+e.Counts.Succeeded, "no node begins, not even one that needs nothing")
+	require.Zero(t, e.Counts.Running+e.Counts.Queued+e.Counts.Succeeded, "no node begins, not even one without requests")
 	third := b.launchVersion(doc)
 	require.NoError(t, b.engine.Cancel(b.ctx, third, ""))
-	require.Equal(t, execution.Cancelled, b.finish(third).Status, "what never began can be cancelled")
+	require.Equal(t, execution.Cancelled, b.finish(third).Status, "an execution that never began can be cancelled")
 	touch(t, stop)
 	b.finish(first)
 	e = b.finish(second)
@@ -72,8 +72,8 @@ func TestALimitOfExecutionsHoldsTheNextBack(t *testing.T) {
 	require.Equal(t, []string{"execution.launched", "execution.waiting", "execution.started"}, b.kinds(second)[:3])
 }
 
-// TestGPUsAreGivenOutByIndex: no two attempts see the same GPU, and who asked
-// for none sees none.
+// TestGPUsAreGivenOutByIndex: no two attempts see the same GPU, and attempts without a
+// request see none.
 func TestGPUsAreGivenOutByIndex(t *testing.T) {
 	t.Parallel()
 	devices, err := quota.ParseGPUs("A100:2,H100:1")
@@ -115,8 +115,8 @@ func TestWhatNeverFitsNamesTheLevel(t *testing.T) {
 	}
 }
 
-// TestPreemption: who borrows makes room for who is guaranteed, saves a
-// checkpoint, spends no retry and runs again.
+// TestPreemption: a borrower is preempted for a guaranteed request, saves a checkpoint,
+// spends no retry and runs again.
 func TestPreemption(t *testing.T) {
 	t.Parallel()
 	all := setup(t)
@@ -145,7 +145,7 @@ operators:
 			preempted[name] = n
 		}
 	}
-	require.Len(t, preempted, 1, "the least that makes room")
+	require.Len(t, preempted, 1, "no more than necessary")
 	for _, n := range preempted {
 		require.Equal(t, "PREEMPTED", n.Attempts[0].Outcome)
 		require.Zero(t, n.Retries)
@@ -157,7 +157,8 @@ operators:
 	all.checkCounters()
 }
 
-// TestNothingStartsWhileStorageIsFull: what runs keeps its outputs; the next waits.
+// TestNothingStartsWhileStorageIsFull: running attempts keep their outputs; the next one
+// waits.
 func TestNothingStartsWhileStorageIsFull(t *testing.T) {
 	t.Parallel()
 	all := setup(t)
@@ -181,8 +182,8 @@ func TestNothingStartsWhileStorageIsFull(t *testing.T) {
 	require.Equal(t, execution.Succeeded, b.finish(id).Status)
 }
 
-// TestABlobCountsOncePerProject: on every level above it, and an upload that has
-// no room is refused with the numbers.
+// TestABlobCountsOncePerProject: a blob counts on every level above the project, and an
+// upload beyond a limit is refused with the numbers.
 func TestABlobCountsOncePerProject(t *testing.T) {
 	t.Parallel()
 	all := setup(t)
@@ -195,14 +196,14 @@ func TestABlobCountsOncePerProject(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Quota))
 	require.ErrorContains(t, err, "team vision uses 1 MiB of 1 MiB")
 	_, err = all.artifacts.Upload(all.ctx, strings.NewReader(strings.Repeat("x", 1<<19)))
-	require.NoError(t, err, "another project keeps it, too")
+	require.NoError(t, err, "another project has it, too")
 	var bytes int64
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT storage_bytes FROM quota_usage WHERE node_id = $1", auth.LocalTenant).Scan(&bytes))
 	require.Equal(t, int64(1<<20), bytes)
 }
 
-// TestCountersSurviveManyExecutions: whatever ends how, every level counts to
-// nothing in the end.
+// TestCountersSurviveManyExecutions: however executions end, the counters of every level
+// return to zero.
 func TestCountersSurviveManyExecutions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

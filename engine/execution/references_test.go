@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// TestReferencesAreChecked: what a launch names has to be there and of its kind.
+// TestReferencesAreChecked: references of a launch must exist and have the right kind.
 func TestReferencesAreChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,8 +15,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// TestTasksWithoutResourcesRequestTheDefault: what a task does not name counts as the
-// nearest level says, and is no limit of its memory.
+// TestTasksWithoutResourcesRequestTheDefault: a task without a request uses the default of
+// the nearest level, which is not a limit of its memory.
 func TestTasksWithoutResourcesRequestTheDefault(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -31,7 +31,7 @@ func TestTasksWithoutResourcesRequestTheDefault(t *testing.T) {
 	set(auth.Installation, fair.Vector{fair.CPU: 100, fair.Memory: 256})
 	set(subject.ProjectID, fair.Vector{fair.Memory: 32})
 	cpu, memory := b.quotas.Requests(subject.ProjectID)
-	require.Equal(t, []int{100, 32}, []int{cpu, memory}, "the nearest level that names a resource")
+	require.Equal(t, []int{100, 32}, []int{cpu, memory}, "the nearest level that sets a resource")
 
 	var limits sync.Map
 	b.launcher.placed = func(a launcher.Attempt) []*flowforgev1.PlacedInput {
@@ -61,7 +61,7 @@ operators:
 	b.finish(id)
 	none, _ := limits.Load("none")
 	own, _ := limits.Load("own")
-	require.Equal(t, []any{int64(0), int64(512)}, []any{none, own}, "a default request is no limit")
+	require.Equal(t, []any{int64(0), int64(512)}, []any{none, own}, "a default request is not a limit")
 
 	for _, wrong := range []fair.Vector{{fair.GPU: 1}, {fair.CPU: 1 << 40}} {
 		_, err := b.quotas.Put(b.ctx, subject.ProjectID, quota.Edit{Limits: fair.Limits{Default: wrong}, Version: 1})

@@ -17,7 +17,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// specs returns what finds an attempt of a node that has ended, and forgets those before it.
+// specs returns a function that finds an ended attempt of a node, and skips earlier
+// attempts.
 func (b *testBundle) specs() func(execution uuid.UUID, node string) launcher.Attempt {
 	ended := make(chan launcher.Attempt, 1000)
 	b.launcher.placed = func(a launcher.Attempt) []*flowforgev1.PlacedInput {
@@ -53,7 +54,7 @@ func TestResourcesForAllThatRun(t *testing.T) {
 		execution.EveryOperator: {MemoryMiB: new(64), CPUMillis: new(200)}, "end": {MemoryMiB: new(32)},
 	}})
 	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
-	require.Equal(t, []int{64, 32}, []int{b.node(e.ID, "train").Attempts[0].MemoryMiB, b.node(e.ID, "end").Attempts[0].MemoryMiB}, "its own goes before")
+	require.Equal(t, []int{64, 32}, []int{b.node(e.ID, "train").Attempts[0].MemoryMiB, b.node(e.ID, "end").Attempts[0].MemoryMiB}, "its own override takes precedence")
 	require.EqualValues(t, 200, spec(e.ID, "train").GetResources().GetCpuMillis())
 	require.EqualValues(t, 200, spec(e.ID, "end").GetResources().GetCpuMillis())
 	_, err = b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: b.finish(b.launch("name: idle\nversion: 1.0.0\noperators: [{name: a, type: noop}]", nil)).ID, From: "a",
@@ -79,14 +80,14 @@ func TestALaunchSaysHowLongItIsKept(t *testing.T) {
 	_, after := kept(false, workflow.TTL{})
 	require.Equal(t, 5*time.Minute, after)
 	_, after = kept(false, workflow.TTL{Completion: hours(1)})
-	require.Equal(t, time.Hour, after, "the launch goes before the definition")
+	require.Equal(t, time.Hour, after, "the launch takes precedence over the definition")
 	_, after = kept(true, workflow.TTL{Success: hours(1)})
-	require.Equal(t, 90*24*time.Hour, after, "it says nothing of a failure")
+	require.Equal(t, 90*24*time.Hour, after, "it does not set the TTL of failures")
 	failed, after := kept(true, workflow.TTL{Failure: hours(2), Completion: hours(3)})
 	require.Equal(t, 2*time.Hour, after)
 
 	e := b.resume(execution.ResumeRequest{Of: failed.ID})
-	require.Equal(t, failed.TTL, e.TTL, "a resume keeps to it")
+	require.Equal(t, failed.TTL, e.TTL, "a resume inherits it")
 	e = b.resume(execution.ResumeRequest{Of: failed.ID, TTL: workflow.TTL{Completion: hours(7)}})
 	require.Equal(t, 7*time.Hour, e.ExpiresAt.Sub(*e.FinishedAt))
 }
@@ -121,7 +122,7 @@ operators:
 	require.Len(t, letters(), provided+2, "a preview settles nothing")
 	e := b.resume(execution.ResumeRequest{Of: first.ID})
 	require.NotContains(t, letters(), "each[0]")
-	require.Len(t, letters(), provided, "what does not run again stays open")
+	require.Len(t, letters(), provided, "dead letters of nodes that do not run again stay open")
 	var by string
 	var as uuid.UUID
 	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT DISTINCT settled_by, requeued_as FROM dead_letters WHERE execution_id = $1 AND node LIKE 'each%'`, first.ID).Scan(&by, &as))

@@ -28,7 +28,7 @@ func (b *testBundle) resume(r execution.ResumeRequest) execution.Execution {
 	return b.finish(e.ID)
 }
 
-// ran are the nodes that really ran in an execution: those with attempts.
+// ran returns the nodes that ran in an execution: those with attempts.
 func (b *testBundle) ran(id uuid.UUID) []string {
 	b.t.Helper()
 	rows, err := b.pool.Query(b.ctx, `SELECT DISTINCT n.name FROM attempts a JOIN nodes n USING (execution_id, node_index) WHERE a.execution_id = $1`, id)
@@ -43,19 +43,19 @@ func (b *testBundle) ran(id uuid.UUID) []string {
 	return names
 }
 
-// keepFiles lets tasks put out files: what they write becomes the bytes.
+// keepFiles lets tasks produce files: what they write becomes the bytes.
 func (b *testBundle) keepFiles() {
 	b.launcher.upload = func(name string, content []byte) *flowforgev1.Output {
 		blob, err := b.artifacts.Upload(b.ctx, bytes.NewReader(content))
 		if err != nil {
-			b.t.Errorf("keep %s: %v", name, err)
+			b.t.Errorf("store %s: %v", name, err)
 			return &flowforgev1.Output{Name: name}
 		}
 		return &flowforgev1.Output{Name: name, Filename: name, Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{Sha256: blob.SHA256, Size: blob.Size}}}
 	}
 }
 
-// chain has a node that fails until the file flag is there.
+// chain has a node that fails until the file flag exists.
 func chain(flag string) string {
 	return fmt.Sprintf(`
 name: chain
@@ -102,11 +102,11 @@ func TestResumeFromFirstFailure(t *testing.T) {
 	require.Contains(t, b.kinds(e.ID), "execution.launched")
 
 	_, _, err = b.engine.Resume(b.ctx, execution.ResumeRequest{Of: e.ID})
-	require.True(t, apperr.Is(err, apperr.Conflict), "a succeeded one needs a node")
+	require.True(t, apperr.Is(err, apperr.Conflict), "a succeeded execution needs a start node")
 
 	again := b.resume(execution.ResumeRequest{Of: e.ID, From: "end"})
 	require.Equal(t, []string{"end"}, b.ran(again.ID))
-	require.Equal(t, first.ID, b.node(again.ID, "load").Origin.Execution, "where it really ran")
+	require.Equal(t, first.ID, b.node(again.ID, "load").Origin.Execution, "the execution in which it ran")
 	require.Equal(t, e.ID, b.node(again.ID, "train").Origin.Execution)
 }
 
@@ -124,7 +124,7 @@ func TestResumeWithChanges(t *testing.T) {
 	require.Equal(t, json.Number("0.5"), changed.Inputs["lr"])
 
 	same := b.resume(execution.ResumeRequest{Of: first.ID, From: "other", Inputs: map[string]any{"lr": json.Number("1e-1")}})
-	require.ElementsMatch(t, []string{"other", "end"}, b.ran(same.ID), "the same number is no change")
+	require.ElementsMatch(t, []string{"other", "end"}, b.ran(same.ID), "an equal number is not a change")
 
 	b.register(strings.NewReplacer("version: 1.0.0", "version: 1.1.0", "echo 2", "echo 4", "type: Integer, default: 1}", "type: Integer, default: 1, description: any}").Replace(chain(flag)))
 	code := b.resume(execution.ResumeRequest{Of: first.ID, From: "end", Version: "1.1.0"})
@@ -195,7 +195,8 @@ func TestResumeRunsFailedItemsAlone(t *testing.T) {
 	require.Equal(t, execution.Counts{Total: 43, Succeeded: 43}, e.Counts)
 	require.Equal(t, &execution.Origin{Execution: first.ID, Node: "each[0]", Use: execution.OriginTaken}, b.node(e.ID, "each[0]").Origin)
 
-	// Another item is another item; the others keep their results, wherever those came from.
+	// A new item runs; the others keep their results, regardless of the execution that
+	// produced them.
 	xs[5] = json.Number("500")
 	with := execution.ResumeRequest{Of: e.ID, From: "join", Inputs: map[string]any{"xs": xs}}
 	plan, err = b.engine.PlanResume(b.ctx, with)
@@ -265,7 +266,7 @@ func TestResumeIsRefused(t *testing.T) {
 	require.Equal(t, e.ID, again.ID)
 	request.From = "b"
 	_, _, err = b.engine.Resume(b.ctx, request)
-	require.True(t, apperr.Is(err, apperr.Conflict), "the key was another request's")
+	require.True(t, apperr.Is(err, apperr.Conflict), "the key belongs to another request")
 	require.NoError(t, b.engine.Cancel(b.ctx, e.ID, ""))
 	b.finish(e.ID)
 }

@@ -22,8 +22,9 @@ func (b *testBundle) rows(table string, id uuid.UUID) (n int) {
 	return n
 }
 
-// What a cache hit names outlives the execution that made it: its rows go, its results in
-// the cache go, its artifacts stay as long as the one that took them.
+// Artifacts of a cache hit outlive the execution that produced them: its rows and its
+// results in the cache are deleted, its artifacts are kept as long as the execution that
+// reused them.
 func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -44,11 +45,11 @@ func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, ahead.Executions)
 	_, err = b.engine.Get(b.ctx, first.ID)
-	require.NoError(t, err, "a look ahead removes nothing")
+	require.NoError(t, err, "a dry run removes nothing")
 
 	r := b.sweep(time.Now().Add(50 * time.Hour))
 	require.EqualValues(t, 1, r.Executions)
-	require.EqualValues(t, 1, r.Artifacts, "data of load, which the second made anew")
+	require.EqualValues(t, 1, r.Artifacts, "data of load, which the second produced again")
 	for _, table := range []string{"nodes", "attempts", "events", "cached_results"} {
 		require.Zero(t, b.rows(table, first.ID), table)
 	}
@@ -58,10 +59,10 @@ func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	require.Equal(t, first.ID, a.ExecutionID)
 	require.NoError(t, artifact.Verify(b.ctx, b.artifacts.Store(), a.SHA256), "the bytes are there")
 	origin := b.node(second.ID, "train").Origin
-	require.Equal(t, &execution.Origin{Execution: first.ID, Use: execution.OriginCached}, origin, "its name went with it")
+	require.Equal(t, &execution.Origin{Execution: first.ID, Use: execution.OriginCached}, origin, "its name was deleted with it")
 
 	third := b.again(execution.LaunchRequest{Workflow: "cached", TTL: kept})
-	require.Equal(t, 2, lines(t, ran), "what the cache had is gone: it ran again")
+	require.Equal(t, 2, lines(t, ran), "the cached result was deleted, so it ran again")
 	require.Equal(t, dag.Succeeded, b.node(third.ID, "train").State)
 	b.told()
 	_, err = b.pool.Exec(b.ctx, "UPDATE executions SET expires_at = now() WHERE id = $1", second.ID)
@@ -69,7 +70,7 @@ func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	r = b.sweep(time.Now().Add(50 * time.Hour))
 	require.EqualValues(t, 2, r.Executions)
 	_, err = b.artifacts.Get(b.ctx, id)
-	require.Error(t, err, "nobody names it any more")
+	require.Error(t, err, "it has no references left")
 	require.Positive(t, r.Blobs)
 	_, err = b.artifacts.Store().Stat(b.ctx, a.SHA256)
 	require.Error(t, err, "nor the bytes")

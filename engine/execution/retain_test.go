@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// sweeper removes what b's executions left, as if at a time to come.
+// sweeper removes expired data of b at a future time.
 func (b *testBundle) sweeper(at time.Time) *retention.Service {
 	b.t.Helper()
 	return retention.New(retention.Config{
@@ -30,7 +30,7 @@ func (b *testBundle) sweep(at time.Time) retention.Report {
 	return r
 }
 
-// told waits until the news of an execution's end is passed on.
+// told waits until the end of an execution was delivered.
 func (b *testBundle) told() {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
@@ -97,5 +97,5 @@ func TestInputsHoldTheArtifactsThatTheyName(t *testing.T) {
 	require.EqualValues(t, 1, r.Executions)
 	require.Zero(t, r.Artifacts)
 	_, err := b.artifacts.Get(b.ctx, uuid.MustParse(first.Outputs["data"].(map[string]any)["$artifact"].(string)))
-	require.NoError(t, err, "%s names it", second.ID)
+	require.NoError(t, err, "%s refers to it", second.ID)
 }

@@ -67,7 +67,7 @@ operators:
 	require.Equal(t, execution.Succeeded, b.finish(id).Status)
 	page, err = b.engine.Semaphores(b.ctx, "")
 	require.NoError(t, err)
-	require.Empty(t, page.Semaphores, "nobody holds one, and none is set")
+	require.Empty(t, page.Semaphores, "none is in use, and none has permits set")
 
 	for _, name := range []string{"", "workflow:locked", "a b"} {
 		_, err = b.engine.SetSemaphore(b.ctx, name, 2, "")

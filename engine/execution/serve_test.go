@@ -31,8 +31,8 @@ MORE
   - {name: use, inputs: {parameters: [{name: at}]}, container: {image: psql, command: [psql, "{{inputs.parameters.at}}"]}}
 `
 
-// daemonPods launches withDaemon, and more tasks, in a cluster in which nothing happens
-// by itself.
+// daemonPods launches withDaemon, and more tasks, in a cluster whose events the test
+// controls.
 func daemonPods(t *testing.T, tasks ...string) (*podBundle, uuid.UUID, launcher.Attempt) {
 	t.Helper()
 	b := setupPods(t)
@@ -50,8 +50,8 @@ func (b *podBundle) serves(a launcher.Attempt, address string) {
 	b.observe(launcher.Observation{TaskID: a.GetTaskId(), Serving: &launcher.Serving{Address: address}})
 }
 
-// TestDaemonInACluster: others begin when its pod is ready, whichever of the begin and
-// that is told first; when they have ended it is stopped, which is its success.
+// TestDaemonInACluster: dependents begin when its pod is ready, regardless of the order of
+// the reports; when they have ended it is stopped, which is a success.
 func TestDaemonInACluster(t *testing.T) {
 	t.Parallel()
 	for _, readyFirst := range []bool{false, true} {
@@ -82,8 +82,8 @@ func TestDaemonInACluster(t *testing.T) {
 	}
 }
 
-// TestDaemonIsHeardOfElsewhere: what a process without the execution is told reaches the
-// loop that drives it, and the one after a restart.
+// TestDaemonIsHeardOfElsewhere: a report to a process without the execution reaches the loop
+// that drives it, also after a restart.
 func TestDaemonIsHeardOfElsewhere(t *testing.T) {
 	t.Parallel()
 	b, id, db := daemonPods(t)
@@ -97,7 +97,7 @@ func TestDaemonIsHeardOfElsewhere(t *testing.T) {
 	b.stops(db.GetTaskId())
 	b.observe(launcher.Observation{TaskID: db.GetTaskId(), End: &launcher.End{Class: launcher.ClassDeleted, Message: "The pod was deleted.", FinishedAt: time.Now()}})
 	require.Equal(t, execution.Failed, b.finish(id).Status)
-	require.Equal(t, dag.Succeeded, b.node(id, "db").State, "a daemon that nobody needs ends well, however its pod does")
+	require.Equal(t, dag.Succeeded, b.node(id, "db").State, "a daemon without dependents left succeeds, whatever happens to its pod")
 }
 
 // TestDaemonThatFailsBeforeItServes: it is retried like any other task.
@@ -112,7 +112,7 @@ func TestDaemonThatFailsBeforeItServes(t *testing.T) {
 	require.NotContains(t, strings.Join(b.kinds(id), " "), "node.serving")
 }
 
-// TestCancelEndsDaemons, which then count as cancelled.
+// TestCancelEndsDaemons: cancelled daemons count as cancelled.
 func TestCancelEndsDaemons(t *testing.T) {
 	t.Parallel()
 	b, id, db := daemonPods(t)
@@ -128,7 +128,7 @@ func TestCancelEndsDaemons(t *testing.T) {
 	require.Equal(t, dag.Cancelled, b.node(id, "db").State)
 }
 
-// TestDaemonComesBack for a task that somebody tries again.
+// TestDaemonComesBack: it restarts for a dependent that a user retries.
 func TestDaemonComesBack(t *testing.T) {
 	t.Parallel()
 	b, id, db := daemonPods(t, `      - {name: aside, template: use, arguments: {parameters: [{name: at, value: nowhere}]}}`+"\n")

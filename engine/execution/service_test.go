@@ -111,8 +111,8 @@ func TestEstimateComesFromHistory(t *testing.T) {
 	b.finish(id)
 }
 
-// TestALostMachineCostsNoRetry: the machine forgets running attempts. Three of
-// them are repeated for nothing, a fourth is the task's own affair.
+// TestALostMachineCostsNoRetry: the machine loses running attempts. Three of them are
+// repeated without spending a retry, the fourth spends one.
 func TestALostMachineCostsNoRetry(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -137,7 +137,7 @@ operators:
 	require.Equal(t, 1, n.Retries)
 }
 
-// deliver reports the end of a task in the name of a runner.
+// deliver reports the end of a task on behalf of a runner.
 func (b *testBundle) deliver(task string, scope auth.TaskScope, o flowforgev1.Outcome) *flowforgev1.ReportResult {
 	b.t.Helper()
 	token := testSigner(b.t).Sign(scope, time.Now().Add(time.Hour))
@@ -162,7 +162,7 @@ operators: [{name: a, type: shell, code: {script: 'case $TASK in *.1) sleep 60;;
 	require.True(t, b.deliver(task, scope, flowforgev1.Outcome_OUTCOME_INTERRUPTED).Accepted)
 	require.False(t, b.deliver(task, scope, flowforgev1.Outcome_OUTCOME_SUCCEEDED).Accepted, "a late report changes nothing")
 	foreign := b.deliver(execution.TaskID(id, 0, 2), scope, flowforgev1.Outcome_OUTCOME_SUCCEEDED)
-	require.False(t, foreign.Accepted, "the token is good for its own attempt alone")
+	require.False(t, foreign.Accepted, "the token is only valid for its own attempt")
 	e := b.finish(id)
 	require.Equal(t, execution.Succeeded, e.Status)
 	n := b.node(id, "a")
@@ -217,8 +217,8 @@ operators:
 	require.True(t, apperr.Is(b.engine.UpdateStatus(task, execution.Progress{}), apperr.Unauthenticated))
 }
 
-// TestFilesBecomeArtifacts: an uploaded blob is published with the completion
-// and goes to the next node as a file.
+// TestFilesBecomeArtifacts: an uploaded blob is published with the completion and passed to
+// the next node as a file.
 func TestFilesBecomeArtifacts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -258,7 +258,7 @@ func TestWatchHintsAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.launch("name: w\nversion: 1.0.0\noperators: [{name: a, type: shell, code: {script: 'sleep 0.2'}}]", nil)
-	// Another replica, which drives nothing, hears of it.
+	// Another replica, which drives nothing, receives the change.
 	other, err := execution.New(execution.Config{Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.launcher, Signer: testSigner(t), Instance: "other"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(b.ctx)

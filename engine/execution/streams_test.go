@@ -36,7 +36,7 @@ operators:
     code: {script: 'echo sum'}
 `
 
-// streamBundle is an execution whose writer runs and whose reader reads.
+// streamBundle is an execution with a running writer and reader.
 type streamBundle struct {
 	*podBundle
 	id           uuid.UUID
@@ -56,13 +56,13 @@ func setupStream(t *testing.T, changes ...string) *streamBundle {
 	return &streamBundle{b, id, writer, reader}
 }
 
-// pod waits for the pod of an attempt.
+// pod waits for the pod of an attempt and returns it.
 func (b *podBundle) pod(t *testing.T, task string) launcher.Attempt {
 	t.Helper()
 	return b.cluster.pod(t, task)
 }
 
-// upload brings bytes to the store.
+// upload writes bytes to the store.
 func (b *testBundle) upload(content string) *flowforgev1.Blob {
 	b.t.Helper()
 	blob, err := b.artifacts.Upload(b.ctx, strings.NewReader(content))
@@ -70,7 +70,7 @@ func (b *testBundle) upload(content string) *flowforgev1.Blob {
 	return &flowforgev1.Blob{Sha256: blob.SHA256, Size: blob.Size}
 }
 
-// leaves ends an attempt well, with a file as its output.
+// leaves ends an attempt as succeeded, with a file as its output.
 func (b *podBundle) leaves(a launcher.Attempt, output string, blob *flowforgev1.Blob, came ...*flowforgev1.PlacedInput) {
 	b.t.Helper()
 	b.report(a, &flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
@@ -86,7 +86,7 @@ func (b *testBundle) asProjectTask(id uuid.UUID, node, attempt int) context.Cont
 	}))
 }
 
-// follows asks as the reader's attempt how its stream stands.
+// follows requests the state of the stream as the reader's attempt.
 func (b *streamBundle) follows(attempt, known int) (execution.Stream, error) {
 	return b.engine.FollowStream(b.asProjectTask(b.id, 1, attempt), b.make0.GetTaskId(), "rows", known, 0)
 }
@@ -99,7 +99,7 @@ func (b *streamBundle) edge() execution.Edge {
 	return edges[0]
 }
 
-// stops waits until the engine asks for the end of an attempt.
+// stops waits until the engine requests the end of an attempt.
 func (b *podBundle) stops(task string) {
 	b.t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -160,7 +160,7 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.Equal(t, "from make.rows, stream: it is read while it is written, 4 B, fetched", b.edge().Text(bytesOf))
 	var left int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM stream_pieces").Scan(&left))
-	require.Zero(t, left, "pieces of what has ended")
+	require.Zero(t, left, "pieces of an ended stream")
 	_, err = b.follows(1, 0)
 	require.True(t, apperr.Is(err, apperr.Unauthenticated), "the reader has ended: %v", err)
 }
@@ -178,10 +178,11 @@ func TestStreamIsOfTheOwnExecution(t *testing.T) {
 	_, err = b.engine.FollowStream(b.asProjectTask(b.id, 0, 1), b.make0.GetTaskId(), "rows", 0, 0)
 	require.True(t, apperr.Is(err, apperr.NotFound), "the writer reads nothing: %v", err)
 	_, err = b.engine.FollowStream(b.ctx, b.make0.GetTaskId(), "rows", 0, 0)
-	require.Error(t, err, "people follow no streams")
+	require.Error(t, err, "users cannot follow streams")
 }
 
-// TestWriterIsTriedAgain: its reader is stopped and begins anew with it, for nothing.
+// TestWriterIsTriedAgain: its reader is stopped and restarts with it, without spending a
+// retry.
 func TestWriterIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t)
@@ -191,7 +192,7 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamGone, stream.State)
 	again := b.pod(t, execution.TaskID(b.id, 0, 2))
-	b.begins(again) // before its former reader has ended
+	b.begins(again) // before its earlier reader has ended
 	b.ends(b.read0, flowforgev1.Outcome_OUTCOME_CANCELLED, "")
 	reader := b.pod(t, execution.TaskID(b.id, 1, 2))
 	require.Equal(t, again.GetTaskId(), reader.GetFiles()[0].GetStream().GetTaskId())
@@ -201,7 +202,7 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	require.Contains(t, n.Attempts[0].Message, "It read the output of make, which is being retried")
 	stream, err = b.engine.FollowStream(b.asProjectTask(b.id, 1, 2), b.make0.GetTaskId(), "rows", 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, execution.StreamGone, stream.State, "of the first attempt nothing comes any more")
+	require.Equal(t, execution.StreamGone, stream.State, "the first attempt produces nothing more")
 
 	b.begins(reader)
 	b.leaves(again, "rows", b.upload("rows"))
@@ -209,10 +210,10 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	require.Equal(t, execution.Succeeded, b.finish(b.id).Status)
 }
 
-// TestWriterFails: its reader ends with it, and says so, whatever else the failure stops.
+// TestWriterFails: its reader ends with it and reports that, regardless of fail-fast.
 func TestWriterFails(t *testing.T) {
 	t.Parallel()
-	for name, retry := range map[string]string{"everything stops": "{limit: 0}", "the rest goes on": "{limit: 0, fail_fast: false}"} {
+	for name, retry := range map[string]string{"everything stops": "{limit: 0}", "the rest continues": "{limit: 0, fail_fast: false}"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setupStream(t, "{limit: 1, initial_delay: 10ms}", retry)
@@ -230,7 +231,8 @@ func TestWriterFails(t *testing.T) {
 	}
 }
 
-// TestReaderIsNotBelievedBeforeItsWriter, whatever its runner says.
+// TestReaderIsNotBelievedBeforeItsWriter: a reader's success before its writer's end is not
+// accepted.
 func TestReaderIsNotBelievedBeforeItsWriter(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t)
@@ -244,7 +246,7 @@ func TestReaderIsNotBelievedBeforeItsWriter(t *testing.T) {
 	require.Equal(t, execution.Succeeded, b.finish(b.id).Status)
 }
 
-// TestReaderFailsAlone: its writer goes on.
+// TestReaderFailsAlone: its writer continues.
 func TestReaderFailsAlone(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t, "{limit: 0}", "{limit: 1, initial_delay: 10ms}")
@@ -269,8 +271,8 @@ func TestStreamIsCancelled(t *testing.T) {
 	require.Equal(t, dag.Cancelled, b.node(b.id, "read").State)
 }
 
-// TestNoRoomForAReader: a writer never waits for its reader, so one place is enough for
-// both, one after the other.
+// TestNoRoomForAReader: a writer never waits for its reader, so capacity for one is enough
+// for both, one after the other.
 func TestNoRoomForAReader(t *testing.T) {
 	t.Parallel()
 	for name, doc := range map[string]string{"quota": streams, "parallelism": strings.Replace(streams, "version: 1.0.0", "version: 1.0.0\nparallelism: 1", 1)} {

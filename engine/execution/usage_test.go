@@ -24,7 +24,7 @@ func (b *testBundle) learnt(done <-chan uuid.UUID, id uuid.UUID) {
 				return
 			}
 		case <-timeout:
-			b.t.Fatal("nobody learnt from the execution")
+			b.t.Fatal("the estimates were not updated from the execution")
 		}
 	}
 }
@@ -47,7 +47,7 @@ operators:
 	e := b.finish(id)
 	b.learnt(ended, id)
 	estimates := b.estimates(e.WorkflowID, "long")
-	require.NotContains(t, estimates, "fails", "what failed tells nothing of what succeeds")
+	require.NotContains(t, estimates, "fails", "failed attempts do not count")
 	require.Equal(t, 1, estimates["long"].Count)
 	require.GreaterOrEqual(t, estimates["long"].P50, time.Second)
 	require.Equal(t, estimates["long"].P10, estimates["long"].P90)
@@ -70,11 +70,11 @@ operators:
 
 	stranger := auth.Subject{ID: uuid.New(), Role: auth.RoleUser}
 	_, err = b.engine.Usage(auth.WithSubject(t.Context(), stranger), auth.LocalTeam, time.Now())
-	require.True(t, apperr.Is(err, apperr.NotFound), "another tenant's place is none")
+	require.True(t, apperr.Is(err, apperr.NotFound), "another tenant's levels are not found")
 }
 
-// estimates waits until the operator has been learnt: the job that learns ends
-// after it has told who listens.
+// estimates waits until the durations of the operator are stored: the finished job ends
+// after it has notified its listeners.
 func (b *testBundle) estimates(workflow uuid.UUID, operator string) map[string]execution.Estimate {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
@@ -102,5 +102,5 @@ func TestLatestFiftyDurationsAreKept(t *testing.T) {
 	require.Equal(t, time.Minute, estimates["a"].P50)
 	var newest int64
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT durations[1] FROM operator_durations").Scan(&newest))
-	require.Less(t, newest, int64(60000), "the latest stands first")
+	require.Less(t, newest, int64(60000), "the latest is first")
 }

@@ -27,7 +27,7 @@ operators:
   - {name: c, type: shell, resources: {cpu: 1, memory: 1Gi}, code: {script: "true"}}
 `
 
-// waitsFor tells that the first attempt of a node has not begun, once there is a pod.
+// waitsFor reports that the first attempt of a node has not begun, once it has a pod.
 func (b *podBundle) waitsFor(id uuid.UUID, node int, code, message string) launcher.Attempt {
 	b.t.Helper()
 	task := execution.TaskID(id, node, 1)
@@ -36,7 +36,7 @@ func (b *podBundle) waitsFor(id uuid.UUID, node int, code, message string) launc
 	return a
 }
 
-// inCluster are the nodes that wait in the cluster, by name.
+// inCluster returns the nodes that wait in the cluster, by name.
 func (b *podBundle) inCluster(place uuid.UUID, limit int) (execution.ClusterWaits, []string) {
 	b.t.Helper()
 	waits, err := b.engine.InCluster(b.ctx, place, limit)
@@ -56,13 +56,13 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 		b.cluster.pod(t, execution.TaskID(id, node, 1))
 	}
 	_, names := b.inCluster(uuid.Nil, 0)
-	require.Empty(t, names, "what has no reason waits for nothing")
+	require.Empty(t, names, "a node without a reason is not waiting")
 
 	b.waitsFor(id, 0, launcher.WaitImage, "The image cannot be pulled.")
 	gang := b.waitsFor(id, 1, launcher.WaitUnschedulable, "0/4 nodes are available.")
 	b.waitsFor(id, 2, launcher.WaitStarting, "The pod runs.")
 	waits, names := b.inCluster(uuid.Nil, 0)
-	require.ElementsMatch(t, []string{"a", "b"}, names, "what has only just been handed over is on its way")
+	require.ElementsMatch(t, []string{"a", "b"}, names, "a node that was just submitted is not waiting")
 	require.Zero(t, waits.More)
 	w := waits.Entries[1]
 	if w.Name.Node != "b" {
@@ -89,19 +89,19 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	b.begins(gang)
 	b.nodeIs(id, "b", "the begin", func(n execution.NodeDetail) bool { return n.State == dag.Running })
 	_, names = b.inCluster(uuid.Nil, 0)
-	require.Equal(t, []string{"c", "a"}, names, "what runs waits no longer")
+	require.Equal(t, []string{"c", "a"}, names, "a running node is no longer waiting")
 	b.ends(gang, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
 	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
 	require.Eventually(t, func() bool {
 		_, names := b.inCluster(uuid.Nil, 0)
 		return len(names) == 0
-	}, 20*time.Second, 20*time.Millisecond, "what is told to stop waits for nothing")
+	}, 20*time.Second, 20*time.Millisecond, "a stopping node is not waiting")
 	n := b.node(id, "a")
 	require.Equal(t, dag.Queued, n.State, "its pod is still there")
 	require.Equal(t, execution.ReasonStopping, n.Reason.Code)
 }
 
-// handedOver says how long ago a node was handed to the cluster.
+// handedOver sets how long ago a node was submitted to the cluster.
 func (b *podBundle) handedOver(id uuid.UUID, node int, ago time.Duration) {
 	b.t.Helper()
 	tag, err := b.pool.Exec(b.ctx, "UPDATE reservations SET created_at = $3 WHERE execution_id = $1 AND node_index = $2", id, node, time.Now().Add(-ago))
@@ -109,8 +109,8 @@ func (b *podBundle) handedOver(id uuid.UUID, node int, ago time.Duration) {
 	require.EqualValues(b.t, 1, tag.RowsAffected())
 }
 
-// TestOthersInTheClusterStayHidden: what waits there in projects that the reader may
-// not see is neither named nor counted.
+// TestOthersInTheClusterStayHidden: nodes in projects that the reader may not see are
+// neither listed nor counted.
 func TestOthersInTheClusterStayHidden(t *testing.T) {
 	t.Parallel()
 	all := setupPods(t)
@@ -123,7 +123,7 @@ func TestOthersInTheClusterStayHidden(t *testing.T) {
 	_, names := all.inCluster(auth.Installation, 0)
 	require.Len(t, names, 2)
 	_, names = all.inCluster(uuid.Nil, 0)
-	require.Equal(t, []string{"a"}, names, "of the own project alone")
+	require.Equal(t, []string{"a"}, names, "only of the own project")
 	_, names = vision.inCluster(uuid.Nil, 0)
 	require.Equal(t, []string{"train"}, names)
 
@@ -131,7 +131,7 @@ func TestOthersInTheClusterStayHidden(t *testing.T) {
 		subject := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, Policy: auth.PolicyFunc(allowed)}
 		return &podBundle{all.as(auth.WithSubject(t.Context(), subject)), all.cluster}
 	}
-	// Limits of everything may be read, and executions of the own project alone.
+	// The caller may read all limits, but only executions of the own project.
 	reader := as(func(a auth.Action, place uuid.UUID) bool { return a == auth.QuotaRead || place == auth.LocalProject })
 	for _, place := range []uuid.UUID{auth.Installation, auth.LocalTenant, uuid.Nil} {
 		waits, names := reader.inCluster(place, 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// asks is a workflow of one node that asks for cpu and runs script.
+// asks is a workflow of one node that requests cpu and runs script.
 func asks(name, cpu, script string) string {
 	return fmt.Sprintf("name: %s\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: %s, memory: 64Mi}, code: {script: '%s'}}]", name, cpu, script)
 }
@@ -49,7 +49,7 @@ func TestWhyANodeWaits(t *testing.T) {
 	require.Len(t, w.Holders, 1)
 	require.Equal(t, holder, w.Holders[0].Execution)
 	require.Equal(t, quota.Name{Workflow: "waited-for", Node: "a"}, w.Holders[0].Name)
-	require.Nil(t, w.Reason.StartsFrom, "nobody knows how long a workflow takes that never ended")
+	require.Nil(t, w.Reason.StartsFrom, "the duration of a workflow without ended executions is unknown")
 	var order []uuid.UUID
 	for _, q := range w.Nearby {
 		order = append(order, q.Execution)
@@ -58,7 +58,7 @@ func TestWhyANodeWaits(t *testing.T) {
 	require.Equal(t, "node.waiting", w.Decisions[0].Kind)
 	all, err := b.engine.Why(b.ctx, second, "")
 	require.NoError(t, err)
-	require.Equal(t, "a", all.Node, "of an execution it is the node that waits")
+	require.Equal(t, "a", all.Node, "an execution's answer is its waiting node")
 
 	b.queueIsFair(first, second)
 	waiting, err := b.engine.CountWaiting(b.ctx)
@@ -73,7 +73,7 @@ func TestWhyANodeWaits(t *testing.T) {
 	b.finish(first)
 	w, err = b.engine.Why(b.ctx, first, "a")
 	require.NoError(t, err)
-	require.Empty(t, w.Reason.Code, "what has ended waits for nothing")
+	require.Empty(t, w.Reason.Code, "an ended execution is not waiting")
 	b.finish(second)
 }
 
@@ -95,8 +95,8 @@ func (b *testBundle) queueIsFair(first, second uuid.UUID) {
 	require.True(b.t, apperr.Is(err, apperr.Invalid))
 }
 
-// TestOthersStayHidden: who may not see the work of another team learns that
-// somebody is there, and no more.
+// TestOthersStayHidden: a user who may not see the work of another team learns only that
+// other work exists.
 func TestOthersStayHidden(t *testing.T) {
 	t.Parallel()
 	all := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis = 2000 })
@@ -122,7 +122,7 @@ func TestOthersStayHidden(t *testing.T) {
 	require.NotContains(t, string(seen), holder.String())
 	page, err := all.engine.Queue(ctx, uuid.Nil, "", 0)
 	require.NoError(t, err)
-	require.Len(t, page.Entries, 1, "the queue of the project alone")
+	require.Len(t, page.Entries, 1, "only the queue of the project")
 }
 
 func TestForecasts(t *testing.T) {
