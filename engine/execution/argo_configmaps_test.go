@@ -20,8 +20,8 @@ entrypoint: main
 arguments:
   parameters:
   - {name: hello, valueFrom: {configMapKeyRef: {name: case-settings, key: greeting}}}
-  - {name: gone, valueFrom: {configMapKeyRef: {name: case-settings, key: nobody}, default: nothing}}
-  - {name: absent, valueFrom: {configMapKeyRef: {name: case-nobody, key: x, optional: true}}}
+  - {name: gone, valueFrom: {configMapKeyRef: {name: case-settings, key: missing}, default: nothing}}
+  - {name: absent, valueFrom: {configMapKeyRef: {name: case-missing, key: x, optional: true}}}
 templates:
 - name: main
   steps:
@@ -58,15 +58,15 @@ templates:
     failFast: false
     tasks: [{name: key, template: key}, {name: map, template: map}]
 - name: key
-  inputs: {parameters: [{name: text, valueFrom: {configMapKeyRef: {name: case-settings, key: nobody}}}]}
+  inputs: {parameters: [{name: text, valueFrom: {configMapKeyRef: {name: case-settings, key: missing}}}]}
   container: {image: busybox, command: [echo, "{{inputs.parameters.text}}"]}
 - name: map
-  inputs: {parameters: [{name: text, valueFrom: {configMapKeyRef: {name: case-nobody, key: x}}}]}
+  inputs: {parameters: [{name: text, valueFrom: {configMapKeyRef: {name: case-missing, key: x}}}]}
   container: {image: busybox, command: [echo, "{{inputs.parameters.text}}"]}`,
 			status: execution.Failed, states: map[string]dag.State{"key": dag.Failed, "map": dag.Failed},
 			messages: map[string]string{
-				"key": `The ConfigMap case-settings has no key "nobody" (spec.templates[1].inputs.parameters[0].valueFrom.configMapKeyRef)`,
-				"map": `There is no ConfigMap "case-nobody" in the namespace ff-test (spec.templates[2].`,
+				"key": `The ConfigMap case-settings has no key "missing" (spec.templates[1].inputs.parameters[0].valueFrom.configMapKeyRef)`,
+				"map": `There is no ConfigMap "case-missing" in the namespace ff-test (spec.templates[2].`,
 			}},
 		{group: "M4", feature: "synchronization: the permits of a semaphore stand in its ConfigMap", spec: `
 entrypoint: main
@@ -90,7 +90,7 @@ kind: Workflow
 metadata: {name: needs-configmap}
 spec:
   entrypoint: main
-  arguments: {parameters: [{name: a, valueFrom: {configMapKeyRef: {name: nobody, key: k}}}]}
+  arguments: {parameters: [{name: a, valueFrom: {configMapKeyRef: {name: missing, key: k}}}]}
   templates:
   - name: main
     inputs: {parameters: [{name: a}, {name: b, valueFrom: {configMapKeyRef: {name: case-settings, key: greeting}}}]}
@@ -104,7 +104,7 @@ func TestConfigMapAtLaunch(t *testing.T) {
 	v := b.register(needsConfigMap)
 	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.Equal(t, "inputs.a", apperr.FieldsOf(err)[0].Path, "%v", err)
-	require.Contains(t, apperr.FieldsOf(err)[0].Message, `There is no ConfigMap "nobody" in the namespace ff-test (spec.arguments.parameters[0].valueFrom.configMapKeyRef)`)
+	require.Contains(t, apperr.FieldsOf(err)[0].Message, `There is no ConfigMap "missing" in the namespace ff-test (spec.arguments.parameters[0].valueFrom.configMapKeyRef)`)
 	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "given"}})
 	require.NoError(t, err, "a given value needs no ConfigMap")
 	require.Equal(t, execution.Succeeded, b.finish(e.ID).Status)
@@ -135,7 +135,7 @@ func TestConfigMapOfDriver(t *testing.T) {
 	require.NoError(t, err)
 	e = b.finish(e.ID)
 	require.Equal(t, execution.Failed, e.Status)
-	require.Contains(t, e.Error.Message, `There is no ConfigMap "nobody"`)
+	require.Contains(t, e.Error.Message, `There is no ConfigMap "missing"`)
 	v = b.register(argoDocument(argoConfigMaps()[0], 900, t.TempDir()))
 	e, _, err = front.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.NoError(t, err)

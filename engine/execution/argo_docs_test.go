@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var updateDocs = flag.Bool("update", false, "write docs/argo.md anew")
+var updateDocs = flag.Bool("update", false, "rewrite docs/argo.md")
 
 // TestArgoFeaturesAreDocumented: docs/argo.md lists the features of the conformance tests.
 func TestArgoFeaturesAreDocumented(t *testing.T) {

@@ -84,7 +84,7 @@ templates:
   steps: [[{name: wait, template: wait}], [{name: after, template: "true"}]]
 - {name: wait, suspend: {duration: "0"}}`,
 			status: execution.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
-		{group: "M1", feature: "outputs of the workflow that cannot be worked out fail it", spec: `
+		{group: "M1", feature: "outputs of the workflow that cannot be evaluated fail it", spec: `
 entrypoint: main
 arguments: {parameters: [{name: s, value: two words}]}
 templates:

@@ -64,7 +64,7 @@ templates:
 - name: main
   metrics: {prometheus: [{name: m3_main, help: main, labels: [{key: status, value: "{{status}}"}], counter: {value: "1"}}]}
   dag:
-    tasks: [{name: wait, template: wait}, {name: inner, template: inner, depends: wait, arguments: {parameters: [{name: who, value: me}]}}, {name: not, template: inner, when: "1 == 2", arguments: {parameters: [{name: who, value: nobody}]}}]
+    tasks: [{name: wait, template: wait}, {name: inner, template: inner, depends: wait, arguments: {parameters: [{name: who, value: me}]}}, {name: not, template: inner, when: "1 == 2", arguments: {parameters: [{name: who, value: none}]}}]
 - name: wait
   metrics: {prometheus: [{name: m3_wait, help: waits, counter: {value: "1"}}]}
   suspend: {duration: 1}
@@ -101,11 +101,11 @@ templates:
 			status: execution.Failed, series: map[string]string{
 				`m4_runs{model="small",status="Failed"}`: "counter 1", `m4_failures{}`: "gauge 1", `m4_score{}`: "gauge 0.25", `m4_quick{}`: "counter 1",
 			}},
-		{group: "M4", feature: "metrics: a value that is no number is an event of the node, which does not fail", spec: `
+		{group: "M4", feature: "metrics: a value that is not a number adds an event to the node, which does not fail", spec: `
 entrypoint: main
 templates:
 - name: main
-  metrics: {prometheus: [{name: m5_after, help: the rest is told, counter: {value: "1"}}]}
+  metrics: {prometheus: [{name: m5_after, help: the other metrics work, counter: {value: "1"}}]}
   dag: {tasks: [{name: odd, template: odd}]}
 - name: odd
   metrics:

@@ -94,7 +94,7 @@ templates:
   outputs: {parameters: [{name: o, globalName: "of-{{inputs.parameters.n}}", valueFrom: {parameter: "graph {{inputs.parameters.n}}"}}]}
   steps: [[{name: a, template: "true"}]]`,
 			status: execution.Succeeded, outputs: map[string]string{"use" + result: "made one made two graph three"}},
-		{group: "M1", feature: "retryPolicy OnError without an expression: the failure of a command says why it is not tried again", spec: `
+		{group: "M1", feature: "retryPolicy OnError without an expression: the failure of a command says why it is not retried", spec: `
 entrypoint: main
 templates:
 - name: main

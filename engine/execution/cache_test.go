@@ -99,11 +99,11 @@ func TestCacheIsSwitched(t *testing.T) {
 	hit := b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, first.ID, b.node(hit.ID, "train").Origin.Execution, "a launch without the cache stores no result")
 
-	anew := b.again(execution.LaunchRequest{Workflow: "cached", Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"train": execution.CacheRefresh}}})
+	refreshed := b.again(execution.LaunchRequest{Workflow: "cached", Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"train": execution.CacheRefresh}}})
 	require.Equal(t, 3, lines(t, ran))
-	require.Equal(t, "This launch refreshes cached results.", b.node(anew.ID, "train").Cache.Why)
+	require.Equal(t, "This launch refreshes cached results.", b.node(refreshed.ID, "train").Cache.Why)
 	hit = b.again(execution.LaunchRequest{Workflow: "cached"})
-	require.Equal(t, anew.ID, b.node(hit.ID, "train").Origin.Execution)
+	require.Equal(t, refreshed.ID, b.node(hit.ID, "train").Origin.Execution)
 
 	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "cached", Priority: execution.Normal, Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"load": "off"}}})
 	require.Equal(t, "cache.nodes.load", apperr.FieldsOf(err)[0].Path)
