@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"

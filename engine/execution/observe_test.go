@@ -166,7 +166,7 @@ func TestMemoryGrows(t *testing.T) {
 		}
 	}
 	require.Len(t, told, 2)
-	require.Contains(t, told[0], "with 24 GiB of memory after 16 GiB were too little")
+	require.Contains(t, told[0], "Retrying (attempt 2 of 3, with 24 GiB of memory after 16 GiB were too little): ")
 }
 
 func TestClusterRefuses(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// bucketLink replaces an object of a bucket, as the value of an input of node i, by a link
-// that the runner can fetch: the credentials stay in the server. Only the definition may
-// name secrets, so an object that comes from other values is left as it is.
+// bucketLink replaces a bucket object in the value of an input of node i by a link that the
+// runner can fetch: the credentials stay in the server. Only the definition may name
+// secrets, so objects from other values are unchanged.
 func (l *loop) bucketLink(ctx context.Context, input workflow.Input, value any) (any, error) {
 	fields, _ := value.(map[string]any)
 	object, ok := fields[workflow.RawS3].(map[string]any)
@@ -53,7 +53,7 @@ func (l *loop) bucketLink(ctx context.Context, input workflow.Input, value any) 
 	return map[string]any{workflow.RawURL: link}, nil
 }
 
-// bucketSecret is the value of a secret of the project.
+// bucketSecret returns the value of a secret of the project.
 func (l *loop) bucketSecret(ctx context.Context, name string) (string, error) {
 	missing := apperr.New(apperr.NotFound, "The project has no secret %q for the bucket; create it under Secrets", name)
 	if l.service.config.Secrets == nil {

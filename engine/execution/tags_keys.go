@@ -15,15 +15,15 @@ import (
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
-// keyedArtifact is an artifact that a task of the execution kept under a key.
+// keyedArtifact is an artifact that a task of the execution stored under a key.
 type keyedArtifact struct {
 	key   string
 	value any
 	at    time.Time
 }
 
-// byKey is what tasks of this execution kept under a key: the artifact with that key, the
-// last one of several; the part of a folder; or else a folder of all artifacts whose keys
+// byKey returns the artifacts that tasks of this execution stored under a key: the latest
+// artifact with that key; the part of a folder; or else a folder of all artifacts whose keys
 // are below it.
 func (p *tagScope) byKey(key string) (any, error) {
 	key, err := p.text(key, true)
@@ -52,10 +52,10 @@ func (p *tagScope) byKey(key string) (any, error) {
 	if len(files) > 0 {
 		return p.folderOf(files, path.Base(wanted))
 	}
-	return nil, fmt.Errorf("no task of this execution has kept an artifact under the key %q: %w", key, &expression.UnknownError{Name: key})
+	return nil, fmt.Errorf("no task of this execution has stored an artifact under the key %q: %w", key, &expression.UnknownError{Name: key})
 }
 
-// keyedArtifacts are the artifacts of the execution that have a key, the latest last.
+// keyedArtifacts returns the artifacts of the execution that have a key, the latest last.
 func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 	l := p.loop
 	var kept []keyedArtifact
@@ -85,8 +85,8 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 	return kept, nil
 }
 
-// parameterValues are the inputs of node i that are no files, which a key may read. To look
-// for files here would not end: the node may get one by a key itself.
+// parameterValues returns the inputs of node i that are not files, which a key may read.
+// Reading files here could recurse: the node may get one by a key itself.
 func (l *loop) parameterValues(ctx context.Context, i int) map[string]any {
 	values := map[string]any{}
 	for _, in := range l.operator(i).Inputs {
@@ -100,8 +100,8 @@ func (l *loop) parameterValues(ctx context.Context, i int) map[string]any {
 	return values
 }
 
-// filesBelow adds the files of k whose keys are below wanted, by their paths there; that
-// of the file wanted itself is "".
+// filesBelow adds the files of k whose keys are below wanted, by their relative paths; the
+// path of the file wanted itself is "".
 func (p *tagScope) filesBelow(wanted string, k keyedArtifact, files map[string]artifact.Entry) error {
 	below, isBelow := strings.CutPrefix(k.key, wanted+"/")
 	inside, isInside := strings.CutPrefix(wanted, k.key+"/")
@@ -133,8 +133,8 @@ func (p *tagScope) filesBelow(wanted string, k keyedArtifact, files map[string]a
 	return nil
 }
 
-// filesOf are the files of an artifact: those of a folder by their paths, or the file
-// itself, whose path is "".
+// filesOf returns the files of an artifact: those of a folder by their paths, or the file
+// itself, with the path "".
 func (p *tagScope) filesOf(id uuid.UUID) ([]artifact.Entry, error) {
 	l := p.loop
 	for _, a := range l.artifacts.part.fresh { // not written yet
@@ -162,7 +162,7 @@ func (p *tagScope) listed(hash string, size int64, mediaType string) ([]artifact
 	return folder.Entries, err
 }
 
-// folderOf is a folder of files that the project has, as the value of an input.
+// folderOf returns a folder of files of the project, as the value of an input.
 func (p *tagScope) folderOf(files map[string]artifact.Entry, name string) (any, error) {
 	var folder artifact.Directory
 	for _, e := range files {
