@@ -36,7 +36,7 @@ func taskRows() []row {
 	const ok = http.StatusOK
 	return []row{
 		forTasks("POST /flowforge.v1.TaskService/*", "/flowforge.v1.TaskService/GetCheckpoint", "{}", ok),
-		forTasks("POST /api/v1/task/blobs", "/api/v1/task/blobs", "", http.StatusConflict), // not begun yet
+		forTasks("POST /api/v1/task/blobs", "/api/v1/task/blobs", "", http.StatusConflict),            // not begun yet
 		forTasks("GET /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", http.StatusNotFound), // no input of its own
 		forTasks("HEAD /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", ok),
 		forTasks("PUT /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", http.StatusConflict), // not begun yet
