@@ -13,10 +13,10 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// MaxQuestions is how many questions the page lists.
+// MaxQuestions is the maximum number of questions on the page.
 const MaxQuestions = 200
 
-// approvals lists what waits for the answer of a person.
+// approvals lists the nodes that are awaiting approval.
 func (h *Pages) approvals(w http.ResponseWriter, r *http.Request) error {
 	open, err := h.Executions.OpenQuestions(r.Context(), MaxQuestions)
 	if err != nil {
@@ -29,7 +29,7 @@ func (h *Pages) approvals(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.ApprovalsPage(m))
 }
 
-// QuestionOf is an open question as lists show it.
+// QuestionOf is an open question as a row of a list.
 func QuestionOf(clock ui.Clock, q execution.Question) views.Question {
 	id := q.ExecutionID.String()
 	return views.Question{
@@ -39,8 +39,8 @@ func QuestionOf(clock ui.Clock, q execution.Question) views.Question {
 	}
 }
 
-// questions tells which nodes of the execution wait for an answer; the zero panel
-// when none does.
+// questions lists the nodes of the execution that are awaiting approval, or returns the zero
+// panel.
 func (x *executionView) questions(ctx context.Context) (views.WaitPanel, error) {
 	if x.Status.Ended() || x.Counts.Running == 0 {
 		return views.WaitPanel{}, nil

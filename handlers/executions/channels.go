@@ -9,12 +9,12 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// carriedInputs are the inputs of a node, each with how it comes to the node and why.
+// carriedInputs are the inputs of a node, each with its transport and the reason for it.
 func (x *executionView) carriedInputs(ctx context.Context, d execution.NodeDetail) []views.Value {
 	values := x.names.tell(ctx, operatorInputs(d))
 	edges, err := x.h.Executions.Edges(ctx, x.ID, d.Name)
 	if err != nil {
-		x.h.Log.Warn("how inputs come is not known", "execution", x.ID, "node", d.Name, "error", err)
+		x.h.Log.Warn("the transport of inputs is unknown", "execution", x.ID, "node", d.Name, "error", err)
 		return values
 	}
 	first, more := map[string]execution.Edge{}, map[string]int{}

@@ -22,7 +22,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// pause pauses an execution, or lets it go on.
+// pause pauses an execution or continues it.
 func (h *Pages) pause(w http.ResponseWriter, r *http.Request) error {
 	return h.pauseBy(w, r, h.Executions.Pause)
 }
@@ -43,7 +43,7 @@ func (h *Pages) pauseBy(w http.ResponseWriter, r *http.Request, do func(context.
 	return nil
 }
 
-// commandText is what the page of a command says.
+// commandText contains the texts on the page of a command.
 type commandText struct {
 	title, lead string
 	answers     []ui.Option
@@ -64,7 +64,7 @@ func commandTexts() map[string]commandText {
 	}
 }
 
-// nodeCommand is a command about a node on its page.
+// nodeCommand is a command for a node, with its page.
 type nodeCommand struct {
 	name   string
 	text   commandText
@@ -95,7 +95,7 @@ func (h *Pages) newCommand(r *http.Request) (*nodeCommand, error) {
 	return c, nil
 }
 
-// schema is what the form asks for.
+// schema is the schema of the form.
 func (c *nodeCommand) schema() typeregistry.Schema {
 	if c.name == "answer" {
 		return c.node.Operator.Approval.Form
@@ -109,7 +109,7 @@ func (c *nodeCommand) schema() typeregistry.Schema {
 	return schema
 }
 
-// commandPage asks.
+// commandPage asks for confirmation and values.
 func (h *Pages) commandPage(w http.ResponseWriter, r *http.Request) error {
 	c, err := h.newCommand(r)
 	if err != nil {
@@ -119,7 +119,7 @@ func (h *Pages) commandPage(w http.ResponseWriter, r *http.Request) error {
 	return h.renderCommand(w, r, http.StatusOK, c)
 }
 
-// command does it.
+// command runs the command.
 func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 	c, err := h.newCommand(r)
 	if err != nil {
@@ -191,7 +191,7 @@ func (h *Pages) renderCommand(w http.ResponseWriter, r *http.Request, status int
 	return web.Render(w, r, status, views.CommandView(page))
 }
 
-// commandsOf are the commands that make sense for a node now.
+// commandsOf are the commands that apply to the current state of a node.
 func commandsOf(e execution.Execution, d execution.NodeDetail) []ui.Action {
 	if e.Status.Ended() {
 		return []ui.Action{{Name: "Retry from here…", URL: views.ResumeURL(e.ID.String(), d.Name), Icon: "redo"}}

@@ -18,7 +18,7 @@ import (
 
 const (
 	eventRows     = 15  // on the page of the execution
-	eventsLooked  = 200 // from which these rows are gathered: items share a line
+	eventsLooked  = 200 // events read for these rows; items share a row
 	eventPageSize = 200
 )
 
@@ -59,7 +59,7 @@ func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.EventsOwnPage(m))
 }
 
-// events tells the last events, the newest first.
+// events are the last events, the newest first.
 func (x *executionView) events(ctx context.Context) (views.Events, error) {
 	list, err := x.h.Executions.LatestEvents(ctx, x.ID, execution.EventFilter{Limit: eventsLooked})
 	if err != nil {
@@ -69,8 +69,8 @@ func (x *executionView) events(ctx context.Context) (views.Events, error) {
 	return views.Events{Rows: rows[:min(len(rows), eventRows)], MoreURL: views.EventsURL(x.ID.String())}, nil
 }
 
-// eventLines tells events, the newest first. Events of one kind of the items of one
-// fan-out are one line, which stands where the latest of them does.
+// eventLines formats events, the newest first. It merges the events of one kind of the items
+// of one fan-out into one line, at the position of the latest.
 func eventLines(clock ui.Clock, id string, list []execution.Event) []views.EventRow {
 	var rows []views.EventRow
 	lines := map[[2]string]int{} // row by fan-out and kind
@@ -108,7 +108,7 @@ func fanOutOf(node string) (string, bool) {
 	return node[:open], true
 }
 
-// itemsWords is what happened to several items.
+// itemsWords is the plural of an event's text, for several items.
 func itemsWords(kind string, n int) string {
 	words := sentence.Words(kind)
 	if n > 1 {

@@ -27,7 +27,7 @@ func (h *Pages) execution(w http.ResponseWriter, r *http.Request) error {
 		Page: h.Page.Base(r, x.title(), views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),
 		List: x.query.Get("view") == "list", Inputs: x.inputs(ctx), Outputs: x.outputs(ctx), Timeline: x.timeline(),
 	}
-	var telemetry sync.WaitGroup // is read while the database is
+	var telemetry sync.WaitGroup // read in parallel with the database
 	telemetry.Go(func() { m.Metrics = x.metrics(ctx) })
 	telemetry.Go(func() { m.Logs = x.logs(ctx) })
 	defer telemetry.Wait()
@@ -78,8 +78,8 @@ func (x *executionView) viewChoices() []ui.Choice {
 	return []ui.Choice{{Name: "Graph", URL: graph, Current: !list}, {Name: "List", URL: views.NodesURL(id, ""), Current: list}}
 }
 
-// wholeHead is the head with the reason why nothing moves. An execution all of whose
-// running nodes ask a person is shown as awaiting approval.
+// wholeHead is the head with the reason for waiting. If all running nodes of an execution are
+// awaiting approval, so is the execution.
 func (x *executionView) wholeHead(ctx context.Context) (views.ExecutionHead, error) {
 	head := x.head()
 	asking, err := x.h.Executions.Asking(ctx, []execution.Execution{x.Execution})
@@ -135,7 +135,7 @@ func (x *executionView) head() views.ExecutionHead {
 	return head
 }
 
-// timeLeft says about how long it takes.
+// timeLeft estimates the remaining duration.
 func timeLeft(left time.Duration) string {
 	if left < 5*time.Second {
 		return "about to end"
@@ -147,7 +147,7 @@ func timeLeft(left time.Duration) string {
 	return "about " + ui.Duration(left.Round(unit)) + " left"
 }
 
-// cancelText tells the consequence in numbers.
+// cancelText states the consequences with numbers.
 func cancelText(c execution.Counts) string {
 	var parts []string
 	if n := c.Running + c.Queued; n > 0 {
@@ -175,7 +175,7 @@ func (x *executionView) failure() *views.FailureNotice {
 	return n
 }
 
-// inputs are the values that the execution was launched with, in the order of the schema.
+// inputs are the launch values of the execution in the order of the schema.
 func (x *executionView) inputs(ctx context.Context) []views.Value {
 	var values []views.Value
 	for _, f := range x.version.Definition.Inputs.Fields {
@@ -186,7 +186,7 @@ func (x *executionView) inputs(ctx context.Context) []views.Value {
 	return x.names.tell(ctx, values)
 }
 
-// outputs are the results, or what each still waits for.
+// outputs are the results, or the operators that will produce them.
 func (x *executionView) outputs(ctx context.Context) views.Outputs {
 	var o views.Outputs
 	for _, out := range x.version.Definition.Outputs {
@@ -204,7 +204,7 @@ func (x *executionView) outputs(ctx context.Context) views.Outputs {
 	return o
 }
 
-// cancelPage asks, for readers without a script.
+// cancelPage asks for confirmation, for readers without JavaScript.
 func (h *Pages) cancelPage(w http.ResponseWriter, r *http.Request) error {
 	x, err := h.loadExecution(r)
 	if err != nil {

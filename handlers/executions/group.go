@@ -27,7 +27,7 @@ const (
 	outputColumns  = 4
 )
 
-// groupPage shows a node that becomes others.
+// groupPage shows a node that expands into other nodes.
 func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d execution.NodeDetail, page views.Page) error {
 	ctx, id, op := r.Context(), x.ID.String(), d.Operator
 	if err := x.count(ctx, []execution.Node{d.Node}); err != nil {
@@ -73,13 +73,13 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d exec
 	return web.Render(w, r, http.StatusOK, views.GroupPage(m))
 }
 
-// groupAtRest reports whether nothing of the page changes any more.
+// groupAtRest reports whether the page no longer changes.
 func (x *executionView) groupAtRest(d execution.NodeDetail) bool {
 	c := x.children[d.Index]
 	return d.State.Ended() && c.Total() == c.Ended()
 }
 
-// innerGraph is the graph that a node becomes, "" for one that becomes items.
+// innerGraph is the graph that a node runs, "" for a fan-out.
 func (x *executionView) innerGraph(n execution.Node) string {
 	op := x.operator(n)
 	if op == nil || n.FansOut(op) {
@@ -88,7 +88,7 @@ func (x *executionView) innerGraph(n execution.Node) string {
 	return op.Graph
 }
 
-// childrenOf are all nodes that n became.
+// childrenOf are all children of n.
 func (x *executionView) childrenOf(ctx context.Context, n execution.Node) ([]execution.Node, error) {
 	children, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Parent: n.Name})
 	if err != nil {
@@ -124,7 +124,7 @@ func (x *executionView) groupHead(d execution.NodeDetail) views.GroupHead {
 	return head
 }
 
-// childNoun is what a node becomes: items, or nodes.
+// childNoun is the name of a node's children: items or nodes.
 func childNoun(d execution.NodeDetail, n int) string {
 	noun := "node"
 	if d.FansOut(d.Operator) {
@@ -136,7 +136,7 @@ func childNoun(d execution.NodeDetail, n int) string {
 	return noun
 }
 
-// becameText is the same in a few words.
+// becameText is the number of a node's children, "" before it has expanded.
 func becameText(d execution.NodeDetail) string {
 	if !d.Expanded {
 		return ""
@@ -144,7 +144,7 @@ func becameText(d execution.NodeDetail) string {
 	return ui.Plural(d.Children, childNoun(d, 1), childNoun(d, 2))
 }
 
-// failures are the kinds of failures among what a node became.
+// failures are the kinds of failures among the children of a node.
 func (x *executionView) failures(ctx context.Context, d execution.NodeDetail) (views.Failures, error) {
 	var f views.Failures
 	n := d.Node
@@ -181,7 +181,7 @@ func (x *executionView) childFilter(n execution.Node) execution.NodeFilter {
 	return f
 }
 
-// childTable is the page of the table that the address asks for.
+// childTable is the page of the table that the address selects.
 func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) (views.Children, error) {
 	f, q := x.childFilter(d.Node), x.query
 	here := views.NodeURL(x.ID.String(), d.Name)
@@ -226,8 +226,8 @@ func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) 
 	return t, nil
 }
 
-// childPager leads through the table. Without a filter the pages are known: a node
-// became children with indexes that follow each other.
+// childPager links the pages of the table. Without a filter the pages are known, because the
+// indexes of children are consecutive.
 func (x *executionView) childPager(here string, n execution.Node, nodes []execution.Node, next string, filtered bool) ui.Pager {
 	p := ui.Pager{InOrder: true}
 	if len(nodes) == 0 {
@@ -281,7 +281,7 @@ func (x *executionView) childRow(n execution.Node) views.ChildRow {
 	return row
 }
 
-// oneLine is a value as JSON in one line; a text stands for itself.
+// oneLine is a value as JSON on one line; strings are unquoted.
 func oneLine(v any) string {
 	if text, ok := v.(string); ok {
 		return text
@@ -289,7 +289,7 @@ func oneLine(v any) string {
 	return strings.Join(strings.Fields(label.Indented(v)), " ")
 }
 
-// nodePlace says where a node stands.
+// nodePlace describes the position of a node in the execution.
 func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.NodePath, error) {
 	var p views.NodePath
 	id, op := x.ID.String(), x.operator(n)
@@ -334,7 +334,7 @@ func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.
 
 const neighboursShown = 20
 
-// neighbours links to nodes of a plan, whose names begin with beside.
+// neighbours links to nodes of a plan. Their names have the prefix beside.
 func (x *executionView) neighbours(plan *dag.Plan, beside string, places []int) []views.Tag {
 	var links []views.Tag
 	id := x.ID.String()
@@ -348,7 +348,7 @@ func (x *executionView) neighbours(plan *dag.Plan, beside string, places []int) 
 	return links
 }
 
-// groupInputs are what a graph got, or where the inputs of items come from.
+// groupInputs are the inputs of a graph, or the sources of the inputs of items.
 func (x *executionView) groupInputs(d execution.NodeDetail) []views.Value {
 	values := operatorInputs(d)
 	g, ok := x.version.Definition.Graph(x.innerGraph(d.Node))
@@ -372,7 +372,7 @@ func (x *executionView) groupInputs(d execution.NodeDetail) []views.Value {
 	return values
 }
 
-// fanFacts say what an operator becomes, and how.
+// fanFacts describe the expansion of an operator.
 func fanFacts(op *workflow.Operator, n execution.Node) []ui.Fact {
 	if !n.FansOut(op) {
 		if op.Workflow != "" {

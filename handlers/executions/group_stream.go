@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// groupStream is the one stream of the page of a node that becomes others. Of 10,000
-// children it reads how many are in each state, and the rows that the page shows.
+// groupStream is the only stream of the page of a node with children. Of 10,000 children it
+// reads the number in each state and the rows that the page shows.
 func (x *executionView) groupStream(w http.ResponseWriter, r *http.Request, d execution.NodeDetail) error {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
@@ -31,7 +31,7 @@ func (x *executionView) groupStream(w http.ResponseWriter, r *http.Request, d ex
 	return nil
 }
 
-// groupPush sends what changed on one page.
+// groupPush sends the changes of one page.
 type groupPush struct {
 	x      *executionView
 	stream *web.Stream
@@ -111,8 +111,8 @@ func (p *groupPush) pieces(ctx context.Context, d execution.NodeDetail) (views.G
 	return u, nil
 }
 
-// rows adds the rows that changed, or the table when there was none. A row that the
-// filter no longer chooses stays: nothing moves that the reader did not move.
+// rows adds the changed rows, or the table if there was none. A row that no longer matches
+// the filter stays: rows move only when the reader reloads.
 func (p *groupPush) rows(ctx context.Context, d execution.NodeDetail, u *views.GroupUpdate) error {
 	x := p.x
 	if len(p.shown) == 0 {
@@ -154,7 +154,7 @@ func stillChild(r views.ChildRow) views.ChildRow {
 	return r
 }
 
-// stillShape is a box without what counts on by itself.
+// stillShape is a box without the durations that the browser updates.
 func stillShape(s dagview.Shape) dagview.Shape {
 	s.Lines = slices.Clone(s.Lines)
 	if s.Since != "" {

@@ -16,11 +16,11 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// omitted is how a node is shown that could not run: SKIPPED is what its own
-// condition left out.
+// omitted is the displayed state of a node that could not run. SKIPPED is a node whose own
+// condition was not met.
 const omitted = "OMITTED"
 
-// shownState is the state that a node is drawn in.
+// shownState is the displayed state of a node.
 func shownState(n execution.Node) string {
 	if n.State == dag.Skipped && n.Reason != nil && n.Reason.Code != execution.ReasonCondition {
 		return omitted
@@ -31,7 +31,7 @@ func shownState(n execution.Node) string {
 	return string(n.State)
 }
 
-// operator is the operator of a node of the page; nil when its version has none such.
+// operator is the operator of a node of the page, or nil if its version has none.
 func (x *executionView) operator(n execution.Node) *workflow.Operator {
 	op, ok := execution.OperatorOf(x.version, n)
 	if !ok {
@@ -40,14 +40,14 @@ func (x *executionView) operator(n execution.Node) *workflow.Operator {
 	return op
 }
 
-// becomes reports whether a node becomes others.
+// becomes reports whether a node expands into others.
 func (x *executionView) becomes(n execution.Node) bool {
 	op := x.operator(n)
 	return op != nil && n.Group(op)
 }
 
-// planned is where a node, or what it is an item of, stands in its plan; nil when the
-// version has no such place.
+// planned is the entry of a node, or of its fan-out, in its plan, or nil if the version has
+// none.
 func (x *executionView) planned(n execution.Node) (*dag.Plan, *dag.Node) {
 	plan, _ := planview.GraphOf(x.version, n.Graph)
 	if plan == nil || n.Place >= len(plan.Nodes) {
@@ -56,7 +56,7 @@ func (x *executionView) planned(n execution.Node) (*dag.Plan, *dag.Node) {
 	return plan, &plan.Nodes[n.Place]
 }
 
-// beside is what the names of the nodes beside n begin with: "outer[1]/" of
+// beside is the prefix of the names of the nodes next to n: "outer[1]/" of
 // "outer[1]/cell[3]".
 func (x *executionView) beside(n execution.Node) string {
 	_, node := x.planned(n)
@@ -66,7 +66,7 @@ func (x *executionView) beside(n execution.Node) string {
 	return strings.TrimSuffix(homeName(n), node.Name)
 }
 
-// homeName is the name of a node, or of the fan-out whose item it is.
+// homeName is the name of a node, or of its fan-out.
 func homeName(n execution.Node) string {
 	if n.ItemIndex != nil {
 		return strings.TrimSuffix(n.Name, fmt.Sprintf("[%d]", *n.ItemIndex))
@@ -74,7 +74,7 @@ func homeName(n execution.Node) string {
 	return n.Name
 }
 
-// dependencies is how many nodes a node waits for.
+// dependencies is the number of nodes that a node depends on.
 func (x *executionView) dependencies(n execution.Node) int {
 	_, node := x.planned(n)
 	if node == nil {
@@ -83,7 +83,7 @@ func (x *executionView) dependencies(n execution.Node) int {
 	return len(node.Dependencies)
 }
 
-// attemptOf says which of its attempts a node is in: "2 of 3".
+// attemptOf is the current attempt of a node: "2 of 3".
 func (x *executionView) attemptOf(n execution.Node) string {
 	limit := 0
 	if op := x.operator(n); op != nil {
@@ -92,7 +92,7 @@ func (x *executionView) attemptOf(n execution.Node) string {
 	return fmt.Sprintf("%d of %d", n.Attempt, max(limit+1, n.Attempt))
 }
 
-// count counts anew what those of nodes became that become others.
+// count counts the children of nodes again.
 func (x *executionView) count(ctx context.Context, nodes []execution.Node) error {
 	var groups []int
 	for _, n := range nodes {
@@ -114,7 +114,7 @@ func (x *executionView) count(ctx context.Context, nodes []execution.Node) error
 	return nil
 }
 
-// liveGroups are the drawn nodes whose children may still change.
+// liveGroups are the drawn nodes whose children can still change.
 func (x *executionView) liveGroups() []execution.Node {
 	var live []execution.Node
 	for _, n := range x.nodes {
@@ -141,8 +141,8 @@ func stateCounts(c execution.ChildCounts, url func(state string) string) []ui.Co
 	return counts
 }
 
-// groupState is what the graph says of a node that becomes others: how far it is,
-// and how its children stand.
+// groupState is the state of a node with children in the graph: its progress and the states
+// of its children.
 func (x *executionView) groupState(n execution.Node, op *workflow.Operator) dagview.NodeState {
 	s := dagview.NodeState{State: shownState(n)}
 	if !n.Expanded {
@@ -179,8 +179,7 @@ func progressText(c execution.ChildCounts, n execution.Node) string {
 	return ui.Number(int64(c.Ended())) + " of " + ui.Number(int64(n.Children)) + " ended"
 }
 
-// inGraph paints the graph that node n became. Its nodes are children, in the order
-// of the plan.
+// inGraph draws the graph that node n runs. Its nodes are children, in the order of the plan.
 func (x *executionView) inGraph(n execution.Node, graph string, children []execution.Node) dagview.Picture {
 	plan, _ := planview.GraphOf(x.version, graph)
 	drawing := x.h.Drawings.Best(x.version, graph)
@@ -225,10 +224,10 @@ func (x *executionView) crumbs(ctx context.Context, n execution.Node) ([]views.C
 	return crumbs, nil
 }
 
-// shortName is a name without what it stands in: "cell[3]" of "outer[1]/cell[3]".
+// shortName is a name without its path: "cell[3]" of "outer[1]/cell[3]".
 func shortName(name string) string { return name[strings.LastIndex(name, "/")+1:] }
 
-// topName is the name of the node of the plan in which the node called name stands.
+// topName is the name of the node of the plan that contains the node called name.
 func topName(name string) string {
 	if i := strings.IndexAny(name, "[/"); i > 0 {
 		return name[:i]

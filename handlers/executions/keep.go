@@ -33,7 +33,7 @@ func (h *Pages) keepBy(w http.ResponseWriter, r *http.Request, do func(context.C
 	return nil
 }
 
-// keeping is until when an execution stays, as its page says it.
+// keeping is the retention of an execution for its page.
 func keeping(clock ui.Clock, e execution.Execution, may bool) views.Keeping {
 	k := views.Keeping{By: e.KeptBy}
 	if e.ExpiresAt != nil {

@@ -20,9 +20,9 @@ import (
 
 const (
 	executionPageSize = 50
-	liveState         = "live"     // of the state filter: everything that has not ended
-	waitingState      = "waiting"  // has nodes that wait, or may not begin yet
-	askingState       = "approval" // waits for the answer of a person
+	liveState         = "live"     // a state filter: all executions that have not ended
+	waitingState      = "waiting"  // has waiting nodes, or cannot start yet
+	askingState       = "approval" // is awaiting approval
 )
 
 // executions lists executions; its filters are all in the URL.
@@ -124,7 +124,7 @@ func periodOptions(chosen string) []ui.Option {
 func stateOptions(chosen string) []ui.Option {
 	options := []ui.Option{{Name: "Any state", Selected: chosen == ""}, {Value: liveState, Name: "Live", Selected: chosen == liveState}}
 	for _, s := range []execution.State{execution.Pending, execution.Running, execution.Paused, execution.Succeeded, execution.Failed, execution.Cancelled} {
-		if s == execution.Succeeded { // between the states of what lives and of what has ended
+		if s == execution.Succeeded { // between live and final states
 			options = append(options,
 				ui.Option{Value: waitingState, Name: "Waiting", Selected: chosen == waitingState},
 				ui.Option{Value: askingState, Name: ui.Word(ui.Asking), Selected: chosen == askingState})
@@ -134,7 +134,7 @@ func stateOptions(chosen string) []ui.Option {
 	return options
 }
 
-// executionChips names the filters that are set, each with the list without it.
+// executionChips lists the active filters, each with a link to the list without it.
 func executionChips(q url.Values) []views.Chip {
 	var chips []views.Chip
 	add := func(key, name, value string) {
@@ -177,8 +177,8 @@ func executionBar(e execution.Execution, id string) ui.Bar {
 	return ui.NewBar("nodes", counts)
 }
 
-// executionsStream sends rows that changed and how many executions are new. Rows
-// keep their places: the reader decides when to see the new ones.
+// executionsStream sends changed rows and the number of new executions. Rows keep their
+// positions; the reader decides when to load the new ones.
 func (h *Pages) executionsStream(w http.ResponseWriter, r *http.Request) error {
 	filter, err := h.executionFilter(r)
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 
 const (
 	logLinesInline = 200  // on the page of an execution or node
-	logLinesPage   = 1000 // on the page of their own
+	logLinesPage   = 1000 // on their own page
 	nodeOptionsMax = 100
 )
 
-// logFilter is what a log viewer shows; all of it is in the URL.
+// logFilter is the filter of a log viewer, which is completely in the URL.
 type logFilter struct {
 	text, level, node string
 	attempt           int
@@ -142,8 +142,8 @@ func levelOptions(chosen string, counts map[string]int) []ui.Option {
 	}
 }
 
-// nodeOptions lists the nodes to choose from; a plan with very many offers the
-// first, and the chosen one.
+// nodeOptions lists the nodes to choose from. For a very large plan it offers the first nodes
+// and the chosen one.
 func nodeOptions(v workflow.Version, chosen string) []ui.Option {
 	options := []ui.Option{{Name: "All nodes", Selected: chosen == ""}}
 	found := chosen == ""
@@ -158,8 +158,8 @@ func nodeOptions(v workflow.Version, chosen string) []ui.Option {
 	return options
 }
 
-// logLines shows lines. A cut stands where another attempt of a node begins; last
-// is the line before the first, when there is one.
+// logLines formats lines. It adds a cut where another attempt of a node begins. last is the
+// line before the first, if any.
 func logLines(clock ui.Clock, execution string, lines []telemetry.LogLine, f logFilter, last map[string]int) []views.LogLine {
 	attempts := last
 	if attempts == nil {
@@ -203,7 +203,7 @@ func lineID(l telemetry.LogLine) string {
 	return fmt.Sprintf("L%d-%d-%s-%d", l.NodeIndex, l.Attempt, l.Stream, l.Seq)
 }
 
-// logs shows the log of an execution on a page of its own.
+// logs shows the log of an execution on its own page.
 func (h *Pages) logs(w http.ResponseWriter, r *http.Request) error {
 	e, v, err := h.executionAndVersion(r)
 	if err != nil {
@@ -246,7 +246,7 @@ func (h *Pages) logStream(w http.ResponseWriter, r *http.Request) error {
 	}, stream)
 }
 
-// logText is the whole log as text.
+// logText is the complete log as text.
 func (h *Pages) logText(w http.ResponseWriter, r *http.Request) error {
 	e, _, err := h.executionAndVersion(r)
 	if err != nil {

@@ -46,8 +46,8 @@ func metricOptionsOf(q url.Values, zone *time.Location) metricOptions {
 	return metricOptions{time: q.Get("x") == "time", log: q.Get("scale") == "log", smooth: smooth, zone: zone}
 }
 
-// metricsOf draws what query finds, one chart per metric with a curve per node
-// and attempt. A telemetry store that is away is a part of the page, not its end.
+// metricsOf draws the results of query, one chart per metric with a curve per node and
+// attempt. If the telemetry store is unavailable, the rest of the page still works.
 func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.MetricQuery, q url.Values, path string, live bool) views.Metrics {
 	o := metricOptionsOf(q, clock.Zone)
 	m := views.Metrics{
@@ -134,8 +134,8 @@ func metricChart(name string, series []telemetry.Series, items map[string]string
 	return c
 }
 
-// curveNames tells curves apart by what differs: node, attempt, tags. An item of a
-// fan-out is called by its value.
+// curveNames names curves by the parts in which they differ: node, attempt, tags. The name of
+// a fan-out item is its value.
 func curveNames(series []telemetry.Series, items map[string]string) []string {
 	names := make([]string, len(series))
 	nodes, attempts := map[string]bool{}, map[int]bool{}
@@ -167,8 +167,8 @@ func curveNames(series []telemetry.Series, items map[string]string) []string {
 	return names
 }
 
-// curvePoints are the finite points by step, or by time in seconds. Points without
-// a step count up.
+// curvePoints are the finite points by step, or by time in seconds. Points without a step are
+// numbered.
 func curvePoints(s telemetry.Series, byTime bool) []chart.Point {
 	points := make([]chart.Point, 0, len(s.Points))
 	for i, p := range s.Points {
@@ -197,7 +197,7 @@ func curvePoints(s telemetry.Series, byTime bool) []chart.Point {
 	return points
 }
 
-// chartData is what the script draws from: one x axis for all curves, with gaps.
+// chartData is the input of the script: one x axis for all curves, with gaps.
 func chartData(curves []chart.Series, o metricOptions) string {
 	data := struct {
 		Names []string     `json:"names"`

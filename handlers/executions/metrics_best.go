@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	seriesCompared = 200 // among which the best are looked for
-	comparedPoints = 60  // of each of these
+	seriesCompared = 200 // candidates for the best curves
+	comparedPoints = 60  // points read of each candidate
 	exportedPoints = 100_000
 	itemLabelShown = 28
 )
 
-// bestSeries reads at most six curves of each metric. Where there are more, as in a
-// fan-out, they are the best ones by their last value.
+// bestSeries reads at most six curves of each metric. If there are more, as in a fan-out, it
+// selects the best by their last value.
 func (h *Pages) bestSeries(ctx context.Context, query telemetry.MetricQuery) ([]telemetry.Series, error) {
 	query.MaxPoints, query.MaxSeries = chartPoints, maxCurves
 	series, err := h.Telemetry.Series(ctx, query)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what it was about
+		return nil, err //nolint:wrapcheck // it names its context
 	}
 	var many []string
 	for _, s := range series {
@@ -66,7 +66,7 @@ func (h *Pages) bestSeries(ctx context.Context, query telemetry.MetricQuery) ([]
 	return series, nil
 }
 
-// rank orders curves of one metric: the best is the least.
+// rank orders curves of one metric; the best has the lowest rank.
 func rank(s telemetry.Series) float64 {
 	last := float64(s.Summary.Last)
 	switch {
@@ -78,7 +78,7 @@ func rank(s telemetry.Series) float64 {
 	return -last
 }
 
-// lowerIsBetter guesses from the name of a metric which way it improves.
+// lowerIsBetter guesses from its name whether a metric improves as it decreases.
 func lowerIsBetter(name string) bool {
 	name = strings.ToLower(name)
 	for _, part := range []string{"loss", "error", "err", "mse", "mae", "rmse", "perplexity", "latency", "seconds", "duration", "divergence"} {
@@ -101,7 +101,7 @@ func (h *Pages) itemLabels(ctx context.Context, id uuid.UUID, series []telemetry
 		return nil
 	}
 	nodes, _, err := h.Executions.Nodes(ctx, id, execution.NodeFilter{Indexes: indexes})
-	if err != nil { // the names of the nodes say enough
+	if err != nil { // the names of the nodes are sufficient
 		h.Log.Warn("items cannot be read for a legend", "execution", id, "error", err)
 		return nil
 	}
@@ -139,7 +139,7 @@ func (h *Pages) metricCSV(w http.ResponseWriter, r *http.Request) error {
 	}
 	series, err := h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: id, Node: q.Get("node"), Names: []string{name}, MaxPoints: exportedPoints})
 	if err != nil {
-		return err //nolint:wrapcheck // says what it was about
+		return err //nolint:wrapcheck // it names its context
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", "attachment; filename=metrics.csv")

@@ -66,7 +66,7 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Pods, err = x.pods(ctx, d); err != nil {
 		return err
 	}
-	if m.Pods.Waits() || saidByAttempt(m.Attempts, m.Head.Summary) { // another card says why
+	if m.Pods.Waits() || saidByAttempt(m.Attempts, m.Head.Summary) { // another card shows the reason
 		m.Head.Summary = ""
 	}
 	still := x.frozenRow(ctx, d)
@@ -80,13 +80,13 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.NodePage(m))
 }
 
-// saidByAttempt reports whether the last attempt says the same as summary.
+// saidByAttempt reports whether the last attempt already contains summary.
 func saidByAttempt(attempts []views.AttemptLine, summary string) bool {
 	return len(attempts) > 0 && attempts[len(attempts)-1].Sentence == summary
 }
 
-// frozenRow is what of the page changes with the state of the node alone. Facts that
-// another card of the page says are left to it.
+// frozenRow contains the parts of the page that change only with the state of the node. It
+// omits facts that another card of the page shows.
 func (x *executionView) frozenRow(ctx context.Context, d execution.NodeDetail) views.NodeStill {
 	said := []string{"Requests", "CPU used", "Memory, peak", "Failed with", "Why"}
 	facts := slices.DeleteFunc(x.nodeFacts(d), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
@@ -99,7 +99,7 @@ func (x *executionView) frozenRow(ctx context.Context, d execution.NodeDetail) v
 	}
 }
 
-// nodeMetrics draws what the node's task reports.
+// nodeMetrics draws the metrics that the node's task reports.
 func (x *executionView) nodeMetrics(ctx context.Context, d execution.NodeDetail) views.Metrics {
 	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromTask},
 		x.query, views.NodeURL(x.ID.String(), d.Name), !d.State.Ended())
@@ -115,7 +115,7 @@ func (x *executionView) nodeHead(d execution.NodeDetail) views.NodeHead {
 	return head
 }
 
-// nodeSummary is the state of a node in a sentence.
+// nodeSummary describes the state of a node in a sentence.
 func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	took := ui.Duration(nodeTook(x.clock.Now, d.Node))
 	why := ""
@@ -156,7 +156,7 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	return ""
 }
 
-// codeText is what an operator runs, for people.
+// codeText is the code or command of an operator for pages.
 func codeText(op *workflow.Operator) (text, kind string) {
 	c := op.Code
 	switch {
@@ -215,8 +215,7 @@ func policyFacts(op *workflow.Operator) []ui.Fact {
 	return facts
 }
 
-// protectionFacts are which failures are tried again, with what, and when nothing more
-// starts.
+// protectionFacts describe the retry policy of an operator and its circuit breaker.
 func protectionFacts(op *workflow.Operator) []ui.Fact {
 	var facts []ui.Fact
 	r := op.Retry
@@ -238,7 +237,7 @@ func protectionFacts(op *workflow.Operator) []ui.Fact {
 	return facts
 }
 
-// environmentFacts lists variables; values of what looks like a secret stay hidden.
+// environmentFacts lists variables. It hides values that look like secrets.
 func environmentFacts(env map[string]string) []ui.Fact {
 	var facts []ui.Fact
 	for _, k := range label.SortedKeys(env) {
@@ -261,7 +260,8 @@ func looksSecret(name string) bool {
 	return false
 }
 
-// streamQuery is what the stream of the page must know to draw the same pieces.
+// streamQuery contains the parameters with which the stream draws the same pieces as the
+// page.
 func (x *executionView) streamQuery(cursor string) url.Values {
 	q := url.Values{}
 	for _, k := range []string{"node", "view", "state", "nodes", "from", "to", "stem", "after", "x", "scale", "smooth"} {

@@ -13,20 +13,20 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// sourceShown bounds the source that a page shows.
+// sourceShown is the maximum size of source code on a page.
 const sourceShown = 64 << 10
 
-// errNoFile is a package without the file that an operator runs, or with one that is no text.
+// errNoFile means that a package lacks the file of an operator, or that the file is not text.
 var errNoFile = errors.New("the package has no such text")
 
-// sourceText is what an operator runs, for people: of a package, the text of its file.
+// sourceText is the source code of an operator for pages; of a package, the text of its file.
 func (x *executionView) sourceText(ctx context.Context, op *workflow.Operator) (text, kind string) {
 	text, kind = codeText(op)
 	if op.HTTP != nil || op.Code.File == "" || op.Code.Script != "" || len(op.Code.Command) > 0 {
 		return text, kind
 	}
 	source, err := x.packageFile(ctx, op.Code.Package, op.Code.File)
-	if err != nil { // its command says what runs
+	if err != nil { // its command is shown instead
 		return text, kind
 	}
 	return source, op.Code.File

@@ -15,9 +15,9 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// nodeStream is the one stream of a node's page: why it waits while it does, its
-// state and attempts, and the lines of its log. Its messages are numbered as those
-// of executionStream.
+// nodeStream is the only stream of a node's page: the reason for waiting, the state and
+// attempts, and the lines of the log. Its messages are numbered like those of
+// executionStream.
 func (h *Pages) nodeStream(w http.ResponseWriter, r *http.Request) error {
 	x, err := h.loadExecution(r)
 	if err != nil {
@@ -45,8 +45,8 @@ func (h *Pages) nodeStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// nodePush sends what changed on the page of a node. What a node waits for changes
-// with everything that runs, so it looks at every hint.
+// nodePush sends the changes of the page of a node. Any other node can change the reason for
+// waiting, so it checks at every hint.
 type nodePush struct {
 	executionPush
 
@@ -129,7 +129,7 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	return u, nil
 }
 
-// stillFacts are facts and values without what counts on by itself.
+// stillFacts are facts and values without the durations that the browser updates.
 func stillFacts(n views.NodeStill) views.NodeStill {
 	n.Facts = slices.Clone(n.Facts)
 	for i := range n.Facts {
@@ -140,7 +140,7 @@ func stillFacts(n views.NodeStill) views.NodeStill {
 	return n
 }
 
-// stillWait is a panel without what counts on by itself.
+// stillWait is a panel without the durations that the browser updates.
 func stillWait(p views.WaitPanel) views.WaitPanel {
 	stats := p.Stats
 	p.Stats = nil

@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// originLine says where the result of a node, or what it goes on from, came from.
+// originLine describes the origin of the result, or of the checkpoint, of a node.
 func originLine(d execution.NodeDetail) *views.NodeOrigin {
 	if d.Origin == nil {
 		return nil
@@ -25,7 +25,7 @@ func originLine(d execution.NodeDetail) *views.NodeOrigin {
 	return line
 }
 
-// cacheLine says what the cache had of a node, and why.
+// cacheLine describes the cache lookup of a node and its reason.
 func cacheLine(d execution.NodeDetail) *views.NodeCache {
 	if d.Cache == nil {
 		return nil

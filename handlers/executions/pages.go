@@ -1,5 +1,5 @@
-// Package executions is the pages of executions: the list, one execution with its nodes,
-// groups, logs, metrics and events, and the commands to them.
+// Package executions contains the pages of executions: the list, one execution with its
+// nodes, groups, logs, metrics and events, and their commands.
 package executions
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Log        *slog.Logger
 	Now        func() time.Time

@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// panel is the selected node beside the graph.
+// panel shows the selected node next to the graph.
 func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 	if x.selected() < 0 {
 		return views.NodePanel{}, nil
@@ -48,7 +48,7 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 	return p, nil
 }
 
-// nodeFacts are the figures of a node.
+// nodeFacts are the key facts of a node.
 func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 	var facts []ui.Fact
 	add := func(name, value, note string) {
@@ -73,7 +73,7 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 	case d.StartedAt != nil && d.FinishedAt != nil:
 		add("Took", ui.Duration(nodeTook(x.clock.Now, d.Node)), waited)
 	}
-	if d.Reason != nil && d.State != dag.Ready { // what waits has a panel of its own
+	if d.Reason != nil && d.State != dag.Ready { // a waiting node has its own panel
 		add("Why", label.ReasonText(d.Reason), "")
 	}
 	if d.RetryAt != nil {
@@ -107,7 +107,7 @@ func lastAttempt(d execution.NodeDetail) *execution.Attempt {
 	return last
 }
 
-// attempts tells each attempt in a sentence, the first first.
+// attempts describes each attempt in a sentence, in order.
 func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
 	list := slices.Clone(d.Attempts)
 	slices.SortFunc(list, func(a, b execution.Attempt) int { return a.Number - b.Number })
@@ -159,7 +159,7 @@ func attemptFacts(a execution.Attempt) []ui.Fact {
 	return facts
 }
 
-// attemptState is the state that an attempt is drawn in.
+// attemptState is the displayed state of an attempt.
 func attemptState(a execution.Attempt, d execution.NodeDetail) string {
 	if a.Outcome != "" {
 		if s := outcomeState(a.Outcome); s != "" {
@@ -176,7 +176,7 @@ func attemptState(a execution.Attempt, d execution.NodeDetail) string {
 	return string(dag.Running)
 }
 
-// attemptSentence says how an attempt went.
+// attemptSentence describes the result of an attempt.
 func attemptSentence(a execution.Attempt, d execution.NodeDetail) string {
 	switch {
 	case a.Message != "":
@@ -212,7 +212,7 @@ func operatorInputs(d execution.NodeDetail) []views.Value {
 	return values
 }
 
-// sourceText says where a value will come from.
+// sourceText describes the source of a value.
 func sourceText(in workflow.Input) string {
 	switch in.Source.Kind {
 	case workflow.SourceFuture:

@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// podSettingFacts are the same for the page of a node, with the values.
+// podSettingFacts are the pod settings of an operator for the page of a node.
 func podSettingFacts(op *workflow.Operator) []ui.Fact {
 	var facts []ui.Fact
 	if op.Code.Image != "" {

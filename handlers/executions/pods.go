@@ -20,12 +20,12 @@ const (
 	podEventsShown = 20 // of one attempt
 )
 
-// pods are where the attempts of a node ran, the latest first: none where attempts are
-// local processes.
+// pods are the pods of the attempts of a node, the latest first. Attempts that are local
+// processes have none.
 func (x *executionView) pods(ctx context.Context, d execution.NodeDetail) (views.AttemptPods, error) {
 	var list []execution.Attempt
 	for _, a := range d.Attempts {
-		if a.Pod != "" || a.Class == "refused" || a.Class == "namespace" { // those never had one
+		if a.Pod != "" || a.Class == "refused" || a.Class == "namespace" { // those attempts never had a pod
 			list = append(list, a)
 		}
 	}
@@ -94,7 +94,7 @@ func podFacts(a execution.Attempt, d execution.NodeDetail) []ui.Fact {
 	return facts
 }
 
-// memoryHint is what to do about an attempt that ran out of memory.
+// memoryHint is the advice for an attempt that ran out of memory.
 func memoryHint(a execution.Attempt, d execution.NodeDetail) string {
 	for _, next := range d.Attempts {
 		if next.Number == a.Number+1 && next.MemoryMiB > a.MemoryMiB {
@@ -114,8 +114,8 @@ func podsOf(d execution.NodeDetail) int {
 	return max(d.Operator.Resources.Pods, 1)
 }
 
-// podEvents are the events of an attempt, those that say the same as one: warnings
-// first while they matter, which is until it has begun, and then the latest first.
+// podEvents are the events of an attempt, with equal ones merged. Until the attempt has
+// started, warnings come first; then the latest events.
 func (x *executionView) podEvents(attempt execution.Attempt, all []execution.PodEvent) (events []views.PodEvent, more string) {
 	own := sameEvents(attempt.Number, all)
 	began := attempt.StartedAt != nil && attempt.Class == ""
@@ -141,8 +141,8 @@ func (x *executionView) podEvents(attempt execution.Attempt, all []execution.Pod
 	return events, more
 }
 
-// sameEvents are the events of an attempt; those of its containers and of the pods of
-// a gang that say the same are one with their number, at its last time.
+// sameEvents are the events of an attempt. It merges equal events of its containers and of
+// the pods of a gang into one, with their number and the latest time.
 func sameEvents(attempt int, all []execution.PodEvent) []execution.PodEvent {
 	type said struct{ reason, message string }
 	at := map[said]int{}
@@ -165,8 +165,8 @@ func sameEvents(attempt int, all []execution.PodEvent) []execution.PodEvent {
 	return own
 }
 
-// podClass says in words what kind of end an attempt came to, nil when its outcome
-// says it all. The codes are those of package launcher.
+// podClass describes the class of an attempt's end, or is nil if the outcome is sufficient.
+// The codes are those of package launcher.
 func podClass(a execution.Attempt, d execution.NodeDetail) *views.PodClass {
 	class := func(word, hint string) *views.PodClass {
 		return &views.PodClass{Code: a.Class, Word: word, Hint: hint}

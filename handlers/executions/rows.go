@@ -31,8 +31,8 @@ type Rows struct {
 	Executions *execution.Service
 }
 
-// Of are the rows of a list: each with the inputs in which it differs from
-// the others of its workflow on the page, and with its result.
+// Of are the rows of a list. Each has its result, and the inputs in which it differs from
+// other executions of its workflow on the page.
 func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []execution.Execution) ([]views.ExecutionRow, error) {
 	asking, err := h.Executions.Asking(ctx, list)
 	if err != nil {
@@ -99,7 +99,7 @@ func sortedNames(values map[string]any) []string {
 	return names
 }
 
-// figures are the first of values with names that fit a row: numbers, texts, yes or no.
+// figures are the first named values that fit in a row: numbers, strings and booleans.
 func figures(values map[string]any, names []string, most int) []ui.Fact {
 	var facts []ui.Fact
 	for _, name := range names {
@@ -110,7 +110,7 @@ func figures(values map[string]any, names []string, most int) []ui.Fact {
 	return facts
 }
 
-// rowFigure is a single value in a few characters, "" for what has none.
+// rowFigure is a single value in a few characters, "" for composite values.
 func rowFigure(v any) string {
 	switch v := v.(type) {
 	case json.Number:
@@ -161,7 +161,7 @@ func outputCell(v any) string {
 	return ui.Short(oneLine(v), itemValueShown)
 }
 
-// TrendLength is how many of its last executions the trend of a workflow shows.
+// TrendLength is the number of executions in the trend of a workflow.
 const TrendLength = 24
 
 // Recent returns the last executions of each workflow, newest first.

@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// ShortIDs lets the addresses of executions name them by the end of their id, as pages
-// show it: pages and requests of the API are redirected to the full address.
+// ShortIDs accepts the end of an execution's id in addresses, as pages show it. It redirects
+// pages and requests of the API to the full address.
 func (h *Pages) ShortIDs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, text := executionSegment(r.URL.Path)
@@ -25,7 +25,7 @@ func (h *Pages) ShortIDs(next http.Handler) http.Handler {
 		}
 		ids, err := h.Executions.EndingWith(r.Context(), text)
 		switch {
-		case err != nil || len(ids) == 0: // the route itself says what is wrong
+		case err != nil || len(ids) == 0: // the route itself reports the error
 			next.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, request.APIPrefix):
 			if len(ids) > 1 {
@@ -43,8 +43,8 @@ func (h *Pages) ShortIDs(next http.Handler) http.Handler {
 	})
 }
 
-// executionSegment finds the part of a path that names an execution by the end of its
-// id; at is -1 when none does.
+// executionSegment finds the part of a path that is the end of an execution's id; at is -1 if
+// there is none.
 func executionSegment(path string) (at int, text string) {
 	parts := strings.Split(path, "/")
 	at = 2
@@ -60,7 +60,7 @@ func executionSegment(path string) (at int, text string) {
 	return at, parts[at]
 }
 
-// withSegment is u with an id as one part of its path.
+// withSegment is u with one part of its path replaced by an id.
 func withSegment(u *url.URL, at int, id uuid.UUID) *url.URL {
 	replace := func(path string) string {
 		parts := strings.Split(path, "/")
@@ -75,7 +75,7 @@ func withSegment(u *url.URL, at int, id uuid.UUID) *url.URL {
 	return &full
 }
 
-// chooseExecution lists executions whose ids end alike.
+// chooseExecution lists executions whose ids have the same end.
 func (h *Pages) chooseExecution(w http.ResponseWriter, r *http.Request, text string, ids []uuid.UUID) error {
 	m := views.ChooseExecution{
 		Page: h.Page.Base(r, "Choose an execution", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),

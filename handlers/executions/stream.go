@@ -14,14 +14,14 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Pieces that cost a query of the telemetry store, or change with the clock alone,
-// are looked at less often than states.
+// Pieces that need a query of the telemetry store, or change only with time, are checked less
+// often than states.
 const slowInterval = 2 * time.Second
 
-// executionStream is the one stream of an execution page. Each message carries the
-// pieces that changed; its id is where the log stands, so that a reader who comes
-// back misses no line and gets none twice. Pieces are compared with what was sent,
-// so a reconnect simply sends all of them again.
+// executionStream is the only stream of an execution page. Each message contains the changed
+// pieces. Its id is the position in the log, so that a client that reconnects gets every
+// line exactly once. Pieces are compared with those already sent, so a reconnect sends all
+// of them again.
 func (h *Pages) executionStream(w http.ResponseWriter, r *http.Request) error {
 	x, err := h.loadExecution(r)
 	if err != nil {
@@ -45,28 +45,28 @@ func (h *Pages) executionStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// executionPush sends what changed on one page.
+// executionPush sends the changes of one page.
 type executionPush struct {
 	x        *executionView
 	stream   *web.Stream
 	sent     page.SentPieces
-	slow     time.Time // when the slow pieces were last looked at
+	slow     time.Time // when the slow pieces were last checked
 	filter   logFilter
 	attempts map[string]int // attempt of the last line of each node
 	batches  chan []telemetry.LogLine
-	caughtUp bool // the lines that were there are out; an empty batch says so
-	quiet    int  // looks in a row without a line after the end
+	caughtUp bool // the existing lines were sent, which an empty batch reports
+	quiet    int  // consecutive checks without a line after the end
 }
 
-// merge makes one channel of hints: changes of the execution, new lines, and a slow
-// clock for what moves by itself.
+// merge merges hints into one channel: changes of the execution, new lines, and slow ticks for
+// pieces that depend on time.
 func (p *executionPush) merge(ctx context.Context, changes <-chan struct{}, lines <-chan []telemetry.LogLine) <-chan struct{} {
 	hints := make(chan struct{}, 1)
 	p.batches = make(chan []telemetry.LogLine, 64)
 	hint := func() {
 		select {
 		case hints <- struct{}{}:
-		default: // one is waiting already
+		default: // one is already pending
 		}
 	}
 	go func() {
@@ -81,7 +81,7 @@ func (p *executionPush) merge(ctx context.Context, changes <-chan struct{}, line
 					changes = nil
 				}
 			case batch, open := <-lines:
-				if !open { // the log cannot be followed; the page goes on without
+				if !open { // the log cannot be followed; the page works without it
 					lines, batch = nil, nil
 				}
 				select {
@@ -97,7 +97,7 @@ func (p *executionPush) merge(ctx context.Context, changes <-chan struct{}, line
 	return hints
 }
 
-// send sends one message of everything that changed, or none.
+// send sends one message with all changes, or none.
 func (p *executionPush) send(ctx context.Context) error {
 	x := p.x
 	if err := x.refresh(ctx); err != nil {
@@ -117,8 +117,8 @@ func (p *executionPush) send(ctx context.Context) error {
 	return p.endWhen(ended, len(u.Lines))
 }
 
-// endWhen ends the stream of what has ended. Lines are taken up before the end of
-// their node is: once the history is out, a few looks without lines are enough.
+// endWhen ends the stream of an ended execution. The server stores the lines of a node before
+// its end, so after the history was sent, a few checks without lines are sufficient.
 func (p *executionPush) endWhen(ended bool, lines int) error {
 	if !ended {
 		return nil
@@ -136,7 +136,7 @@ func (p *executionPush) endWhen(ended bool, lines int) error {
 	return page.ErrStreamDone
 }
 
-// pieces collects what changed since the last message.
+// pieces collects the changes since the last message.
 func (p *executionPush) pieces(ctx context.Context, ended bool) (views.ExecutionUpdate, error) {
 	x := p.x
 	var u views.ExecutionUpdate
@@ -196,7 +196,7 @@ func (p *executionPush) slowPieces(ctx context.Context, u *views.ExecutionUpdate
 	return nil
 }
 
-// graphOrTable adds the boxes of the graph, or the rows of the list, that changed.
+// graphOrTable adds the changed boxes of the graph, or the changed rows of the list.
 func (p *executionPush) graphOrTable(ctx context.Context, u *views.ExecutionUpdate) error {
 	if p.x.query.Get("view") == "list" {
 		t, err := p.x.nodeTable(ctx)
@@ -224,7 +224,7 @@ func (p *executionPush) graphOrTable(ctx context.Context, u *views.ExecutionUpda
 	return nil
 }
 
-// takeLines adds the log lines that have come, and returns where the log stands.
+// takeLines adds new log lines and returns the position in the log.
 func (p *executionPush) takeLines(u *views.ExecutionUpdate) string {
 	const atMost = 2000
 	cursor := ""
@@ -244,7 +244,7 @@ func (p *executionPush) takeLines(u *views.ExecutionUpdate) string {
 	return cursor
 }
 
-// The pieces below are compared without what counts on by itself in the browser.
+// The pieces below are compared without the durations that the browser updates.
 
 func stillHead(h views.ExecutionHead) views.ExecutionHead {
 	if h.Since != "" {

@@ -14,8 +14,8 @@ import (
 
 const timelineRows = 60
 
-// timeline draws one row per node that has a box of its own, in the order in which
-// they started, and one per group.
+// timeline draws one row per node that has its own box, and one per group, in the order in
+// which they started.
 func (x *executionView) timeline() views.ExecutionTimeline {
 	if x.StartedAt == nil {
 		return views.ExecutionTimeline{Empty: "No node has started yet."}
@@ -27,7 +27,7 @@ func (x *executionView) timeline() views.ExecutionTimeline {
 	o := chart.TimelineOptions{From: x.CreatedAt, To: end, Zone: x.clock.Zone}
 	if x.FinishedAt == nil {
 		o.Now = x.clock.Now
-		o.To = end.Add(end.Sub(x.CreatedAt) / 12) // room for what comes
+		o.To = end.Add(end.Sub(x.CreatedAt) / 12) // space for future spans
 	}
 	rows := x.timelineNodes(end)
 	t := views.ExecutionTimeline{}
@@ -73,7 +73,7 @@ func (x *executionView) timelineNodes(end time.Time) []chart.Row {
 	return rows
 }
 
-// timelineRow is one node: what it waited, each attempt, and what comes.
+// timelineRow is one node: its waiting times, its attempts and the current state.
 func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
 	row := chart.Row{Name: n.Name, URL: views.ExecutionNodeURL(x.ID.String(), n.Name)}
 	until := func(t *time.Time) time.Time {
@@ -133,7 +133,7 @@ func groupNote(s dag.State) string {
 	return ""
 }
 
-// outcomeState is the state that an attempt with this outcome is drawn in.
+// outcomeState is the displayed state of an attempt with this outcome.
 func outcomeState(outcome string) string {
 	switch outcome {
 	case "SUCCEEDED":

@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// usage draws what the attempts of a node use of their machines: CPU, memory, and
-// every GPU. They come by the clock, so time is their axis.
+// usage draws the resource usage of the attempts of a node: CPU, memory and each GPU. Samples
+// are periodic, so the axis is time.
 func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views.Usage {
 	u := views.Usage{Explains: usageExplains(d)}
 	series, err := x.h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromMachine, MaxPoints: chartPoints})
@@ -43,10 +43,10 @@ func usageExplains(d execution.NodeDetail) string {
 	return "Resource usage is measured every 10 s while the node runs."
 }
 
-// usageKind is a chart of curves whose names belong together.
+// usageKind is a chart of related curves.
 type usageKind struct {
 	title, unit    string
-	prefix, suffix string // of the metric; between them stands the GPU
+	prefix, suffix string // of the metric; the number of the GPU is between them
 }
 
 func usageKinds() []usageKind {
@@ -58,7 +58,7 @@ func usageKinds() []usageKind {
 	}
 }
 
-// fit is the title with the unit that the values are read in best; it scales them.
+// fit scales the values to a readable unit and returns the title with this unit.
 func (k usageKind) fit(curves []telemetry.Series) string {
 	unit := k.unit
 	highest := 0.
@@ -79,7 +79,7 @@ func (k usageKind) fit(curves []telemetry.Series) string {
 	return k.title + ", " + unit
 }
 
-// threeFigures rounds what was measured to what it is worth.
+// threeFigures rounds a measurement to three significant digits.
 func threeFigures(v float64) float64 {
 	if v >= 100 {
 		return math.Round(v)
@@ -113,7 +113,7 @@ func (k usageKind) curves(series []telemetry.Series) []telemetry.Series {
 		}
 		out = append(out, own)
 	}
-	// The latest attempt and the lowest rank first: those are drawn when there are many.
+	// The latest attempt and the lowest rank come first and are drawn if there are many.
 	slices.SortStableFunc(out, func(a, b telemetry.Series) int {
 		return cmp.Or(b.Attempt-a.Attempt, rankNumber(a)-rankNumber(b), cmp.Compare(a.Name, b.Name))
 	})
@@ -128,7 +128,7 @@ func rankNumber(s telemetry.Series) int {
 	return n
 }
 
-// gpuHours are hours of GPUs for people: "1.5 h", "3 min".
+// gpuHours formats GPU-hours: "1.5 GPU-hours", "3 GPU-minutes".
 func gpuHours(hours float64) string {
 	if hours <= 0 {
 		return ""

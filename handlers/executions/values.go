@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// valueOf shows a value by its type: a reference becomes a link, a composite value
-// can be opened as JSON.
+// valueOf formats a value by its type: a reference is a link, a composite value expandable
+// JSON.
 func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	value := views.Value{Name: name, Type: t.Name(), Text: ui.Short(t.Render(v), 300)}
 	if value.Text == "" {
@@ -50,15 +50,15 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	return value
 }
 
-// codeShown bounds how much of a composite value a page holds: a fan-out gives lists
-// as long as its items are many.
+// codeShown is the maximum size of a composite value on a page. The list of a large fan-out
+// can be much longer.
 const codeShown = 8 << 10
 
 // roundedFrom is the length from which a number is rounded; its tooltip keeps all digits.
 const roundedFrom = 8
 
-// artifactNames tells what artifacts are called: a value refers to them by id. One
-// lives as long as a page or its stream.
+// artifactNames maps the ids in values to the names of artifacts. It exists for the lifetime
+// of a page or its stream.
 type artifactNames struct {
 	h     *Pages
 	known map[string]views.Value
@@ -68,8 +68,8 @@ func (h *Pages) artifactNames() *artifactNames {
 	return &artifactNames{h: h, known: map[string]views.Value{}}
 }
 
-// tell gives every reference among values the name and size of its artifact. One
-// that was removed, or may not be read, keeps what it says.
+// tell sets the name and size of the artifact of every reference in values. A reference to a
+// removed or unreadable artifact is unchanged.
 func (n *artifactNames) tell(ctx context.Context, values []views.Value) []views.Value {
 	for i := range values {
 		id := values[i].Artifact

@@ -22,26 +22,26 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// executionView is an execution with what its page shows of it, loaded at one
-// moment. Page and stream build their pieces from it.
+// executionView is an execution with the data of its page at one point in time. Page and
+// stream build their pieces from it.
 type executionView struct {
 	h        *Pages
 	clock    ui.Clock
 	query    url.Values
-	workflow string // what links name it by
+	workflow string // name or id of the workflow in links
 
 	execution.Execution
 	version workflow.Version
-	mayKeep bool // the reader may let it stay
+	mayKeep bool // the reader may exempt it from cleanup
 	names   *artifactNames
 	drawing *dagview.Drawing
 	states  []dag.State            // of every node of the plan
-	nodes   map[int]execution.Node // of the plan, in full: those that are drawn one by one
+	nodes   map[int]execution.Node // nodes of the plan that are drawn individually
 	tries   map[int][]execution.Attempt
-	// children says how those stand that a node became, of those drawn one by one.
+	// children counts, by state, the children of each individually drawn node.
 	children map[int]execution.ChildCounts
-	mark     int64   // up to where changes of nodes have been read
-	hours    float64 // of GPUs that it used until hoursAt
+	mark     int64   // position up to which changes of nodes have been read
+	hours    float64 // GPU-hours until hoursAt
 	hoursAt  time.Time
 }
 
@@ -70,8 +70,7 @@ func (h *Pages) loadExecution(r *http.Request) (*executionView, error) {
 	return x, x.loadNodes(ctx)
 }
 
-// loadHours sums up what it used of GPUs, now and then: the sum is over all its
-// attempts.
+// loadHours sums up the GPU-hours from time to time, because the sum covers all attempts.
 func (x *executionView) loadHours(ctx context.Context) error {
 	if !x.hoursAt.IsZero() && x.clock.Now.Sub(x.hoursAt) < hoursInterval && !x.Status.Ended() {
 		return nil
@@ -84,7 +83,7 @@ func (x *executionView) loadHours(ctx context.Context) error {
 // hoursInterval is the time between two sums of GPU-hours of an execution.
 const hoursInterval = 10 * time.Second
 
-// refresh reads what has changed since: of 10,000 nodes only those that moved.
+// refresh reads the changes since the last call: of 10,000 nodes only those that changed.
 func (x *executionView) refresh(ctx context.Context) error {
 	e, err := x.h.Executions.Get(ctx, x.ID)
 	if err != nil {
@@ -116,11 +115,11 @@ func (x *executionView) refresh(ctx context.Context) error {
 	return x.loadAttempts(ctx, shown)
 }
 
-// loadNodes reads the state of every node, and in full those that have a box of
-// their own: their number is bounded by the drawing.
+// loadNodes reads the state of every node, and all data of the nodes with their own box. The
+// drawing limits their number.
 func (x *executionView) loadNodes(ctx context.Context) error {
 	var err error
-	// The mark is taken first: what changes from here on is read again.
+	// The mark is read first, so that later changes are read again.
 	if _, x.mark, err = x.h.Executions.ChangedSince(ctx, x.ID, math.MaxInt64); err != nil {
 		return err
 	}
@@ -166,7 +165,7 @@ func (x *executionView) loadAttempts(ctx context.Context, indexes []int) error {
 	return nil
 }
 
-// selected is the node whose panel is open, or in which that stands, -1 for none.
+// selected is the node whose panel is open, or that contains that node; -1 for none.
 func (x *executionView) selected() int {
 	if i, ok := x.version.Plan.Lookup(topName(x.query.Get("node"))); ok {
 		return i
@@ -203,7 +202,7 @@ func (x *executionView) painter() dagview.Painter {
 	}
 }
 
-// nodeState is what the graph says of a node: its most useful fact.
+// nodeState is the state of a node in the graph, with its most useful fact.
 func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
 	if op := x.operator(n); op != nil && n.Group(op) {
 		return x.groupState(n, op)
@@ -244,7 +243,7 @@ func (x *executionView) nodeSummaryLine(n execution.Node) string {
 	return ""
 }
 
-// resultOf says of a node that did not run itself whose result it has; "" for others.
+// resultOf is the origin of the result of a node that did not run itself, "" for others.
 func resultOf(n execution.Node) string {
 	switch n.OriginUse {
 	case execution.OriginTaken:
@@ -256,7 +255,7 @@ func resultOf(n execution.Node) string {
 	return ""
 }
 
-// nodeTook is how long a node ran, or has run until now.
+// nodeTook is the duration of a node until its end or until now.
 func nodeTook(now time.Time, n execution.Node) time.Duration {
 	if n.StartedAt == nil {
 		return 0
@@ -341,7 +340,7 @@ func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
 		}
 	}
 	if !x.becomes(n) && (n.State == dag.Succeeded || (n.State == dag.Running && n.Progress == nil)) {
-		row.Sub = resultOf(n) // the duration has a column of its own
+		row.Sub = resultOf(n) // the duration has its own column
 	}
 	return row
 }

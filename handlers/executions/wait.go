@@ -18,7 +18,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// waitPanel tells readers why w waits; own is the execution that it belongs to.
+// waitPanel explains why w waits; own is its execution.
 func waitPanel(clock ui.Clock, w execution.Waiting, own uuid.UUID) views.WaitPanel {
 	r := w.Reason
 	if r.Code == "" {
@@ -61,8 +61,8 @@ func (x *executionView) wait(ctx context.Context, d execution.NodeDetail) (views
 	return waitPanel(x.clock, w, x.ID), nil
 }
 
-// waitOfAll explains why nothing of the execution moves; the zero panel when
-// something does.
+// waitOfAll explains why the execution makes no progress. It returns the zero panel if a node
+// runs.
 func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) {
 	if panel, err := x.questions(ctx); err != nil || panel.Shown() {
 		return panel, err
@@ -85,7 +85,7 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 	return p.Short(), nil
 }
 
-// clusterHolds reports whether a reason is one that a pod may wait with for long.
+// clusterHolds reports whether a pod can wait long for this reason.
 func clusterHolds(code string) bool {
 	switch code {
 	case execution.WaitUnschedulable, execution.WaitImage, execution.WaitCluster, execution.WaitGang:
@@ -94,8 +94,8 @@ func clusterHolds(code string) bool {
 	return false
 }
 
-// waitOfPod tells the cluster's words of the first pod that has not begun, while none
-// has; the zero panel as long as a pod only starts.
+// waitOfPod shows the cluster's message about the first pod that waits, while none has
+// started. It returns the zero panel while a pod is only starting.
 func (x *executionView) waitOfPod() views.WaitPanel {
 	first := execution.Node{Index: -1}
 	for _, n := range x.nodes {
@@ -112,7 +112,7 @@ func (x *executionView) waitOfPod() views.WaitPanel {
 	}
 }
 
-// basisText says what an estimate rests on.
+// basisText states the basis of an estimate.
 func basisText(attempts int) string {
 	if attempts == 0 {
 		return ""
@@ -120,7 +120,7 @@ func basisText(attempts int) string {
 	return "Estimated from " + ui.Plural(attempts, "earlier attempt", "earlier attempts") + "."
 }
 
-// waitStats are the figures of a panel.
+// waitStats are the numbers of a panel.
 func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
 	r := w.Reason
 	var stats []views.WaitStat
@@ -163,7 +163,7 @@ func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
 	return stats
 }
 
-// waitAdvice says what one can do about a reason.
+// waitAdvice describes what the reader can do about a reason.
 func waitAdvice(r execution.Reason) (string, []ui.Action) {
 	limits := ui.Action{Name: "See team limits", URL: views.MyTeamURL(), Icon: "team"}
 	at := "your team"
@@ -191,7 +191,7 @@ func waitAdvice(r execution.Reason) (string, []ui.Action) {
 	return "", nil
 }
 
-// waitHolder is who holds some of what is missing.
+// waitHolder is a node or team that uses some of the missing resource.
 func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHolder {
 	out := views.WaitHolder{Title: "another team", Owner: "another team", How: "guaranteed"}
 	if h.Owner.Name != "" {
@@ -221,7 +221,7 @@ func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHo
 	return out
 }
 
-// waitPlace is one place in the order of admission.
+// waitPlace is one position in the order of admission.
 func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) views.WaitPosition {
 	p := views.WaitPosition{Position: label.PositionText(q.Position), Title: "another team", Sub: q.Amount.String(), Note: shareNote(q.Reason)}
 	if q.Hidden() {
@@ -238,7 +238,7 @@ func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) view
 	return p
 }
 
-// shareNote is the figure that a place mostly comes from.
+// shareNote is the number that mostly determines the position.
 func shareNote(r execution.Reason) string {
 	s := r.Score
 	if s == nil {
@@ -250,7 +250,7 @@ func shareNote(r execution.Reason) string {
 	return fmt.Sprintf("priority %.0f", s.Effective)
 }
 
-// scoreFacts shows what a place in the queue is made of.
+// scoreFacts shows the parts of a score in the queue.
 func scoreFacts(s *fair.Score) []ui.Fact {
 	if s == nil {
 		return nil

@@ -15,12 +15,12 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// forecastVerdict adds to check what would become of the launch now.
+// forecastVerdict adds a forecast of the launch to check.
 func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCheck) {
 	ctx := r.Context()
 	fit, err := h.Executions.Fits(ctx, d.version.ID)
 	if err != nil {
-		return // the launch itself says what is wrong
+		return // the launch itself reports the error
 	}
 	if !fit.OK {
 		check.Never, check.Summary = true, "Cannot run here"
@@ -42,7 +42,7 @@ func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCh
 	}
 }
 
-// defaultRequests says what the tasks of a version request that name no CPU or no memory.
+// defaultRequests states the default requests of tasks without their own CPU or memory.
 func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
 	cpu, memory := h.Executions.DefaultRequests(v.ProjectID)
 	var tasks int
@@ -58,14 +58,14 @@ func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
 	return ui.Fact{Name: "Requests", Value: fmt.Sprintf("%dm CPU, %d MiB of memory", cpu, memory), Note: note}, true
 }
 
-// logForecast tells why the form goes without a forecast.
+// logForecast logs why the form has no forecast.
 func (h *Pages) logForecast(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		h.Log.Warn("forecast a launch", "error", err)
 	}
 }
 
-// showForecast tells a forecast in the panel and in the bar.
+// showForecast shows a forecast in the panel and in the bar.
 func showForecast(clock ui.Clock, f execution.Forecast, check *views.LaunchCheck) {
 	v := views.Verdict{Tone: forecastTone(f.Verdict), Strong: f.Message}
 	if f.Reason != nil && f.Verdict == fair.WouldWait {
@@ -102,7 +102,7 @@ func forecastTone(v fair.Verdict) string {
 	return "ok"
 }
 
-// forecastSummary is a forecast in a few words.
+// forecastSummary is a short forecast.
 func forecastSummary(f execution.Forecast) string {
 	switch {
 	case f.Verdict == fair.FitsNow:
@@ -113,7 +113,7 @@ func forecastSummary(f execution.Forecast) string {
 	return "Would wait"
 }
 
-// coarsely rounds an estimate to what it is good for.
+// coarsely rounds an estimate to its likely precision.
 func coarsely(d time.Duration) time.Duration {
 	if d < time.Minute {
 		return max(d.Round(time.Second), time.Second)
@@ -121,7 +121,7 @@ func coarsely(d time.Duration) time.Duration {
 	return d.Round(time.Minute)
 }
 
-// forecastFacts are when it would start and end, and what it would use.
+// forecastFacts are the estimated start, end and usage.
 func forecastFacts(clock ui.Clock, f execution.Forecast) []ui.Fact {
 	if f.Verdict == fair.NeverFits {
 		return nil

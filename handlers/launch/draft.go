@@ -15,24 +15,24 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// draft is one launch form on its way: what was typed, in which view, and what is wrong.
+// draft is the state of one launch form: its values, its view and its errors.
 type draft struct {
 	workflow workflow.Workflow
-	ref      string // what links name the workflow by
+	ref      string // name or id of the workflow in links
 	version  workflow.Version
 	schema   typeregistry.Schema
 
-	values url.Values // of the form's controls
-	mode   string     // the view that the values are in
-	json   string     // what is in the text area of the JSON view
+	values url.Values // values of the form's controls
+	mode   string     // the view that contains the values
+	json   string     // text of the JSON view
 
 	key, name, priority string
 	options             launchOptions
 	shown               string     // version that the form was drawn for
-	from                *uuid.UUID // execution that the values came from
+	from                *uuid.UUID // source of the values
 
-	secrets   []forms.NewSecret // typed into the form; their values are nowhere else
-	spoolFull []forms.Problem   // of those that could not be kept
+	secrets   []forms.NewSecret // typed into the form; no other place contains their values
+	spoolFull []forms.Problem   // secrets that could not be saved
 
 	focus    string
 	problems []forms.Problem
@@ -40,7 +40,7 @@ type draft struct {
 	came     *views.Provenance
 }
 
-// take reads what a form sent.
+// take reads the submitted form.
 func (d *draft) take(sent url.Values) {
 	d.values = url.Values{}
 	for name, v := range sent {
@@ -69,7 +69,7 @@ func view(name string) string {
 	return views.LaunchForm
 }
 
-// inputs decodes what was given, in whichever view.
+// inputs decodes the values of the current view.
 func (d *draft) inputs() (map[string]any, []forms.Problem) {
 	if d.mode == views.LaunchJSON {
 		return forms.ReadJSON(d.json)
@@ -77,8 +77,7 @@ func (d *draft) inputs() (map[string]any, []forms.Problem) {
 	return d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
 }
 
-// check decodes and checks the values. What the form itself says of a value is not
-// repeated by the check.
+// check decodes and checks the values. It does not repeat errors that the form has found.
 func (d *draft) check(env typeregistry.Env) (map[string]any, []forms.Problem) {
 	inputs, problems := d.inputs()
 	if inputs == nil {
@@ -97,7 +96,7 @@ func (d *draft) check(env typeregistry.Env) (map[string]any, []forms.Problem) {
 	return inputs, problems
 }
 
-// checked checks because the reader asked for it, and returns the status to answer.
+// checked checks the values on request of the reader and returns the HTTP status.
 func (d *draft) checked(env typeregistry.Env) int {
 	_, problems := d.check(env)
 	d.options.asked()
@@ -109,7 +108,7 @@ func (d *draft) checked(env typeregistry.Env) int {
 	return http.StatusUnprocessableEntity
 }
 
-// fail keeps what is wrong for the form to show.
+// fail stores the errors for the form.
 func (d *draft) fail(problems []forms.Problem) {
 	d.problems = problems
 	if n := len(problems) + len(d.options.faults); n > 0 {
@@ -117,8 +116,8 @@ func (d *draft) fail(problems []forms.Problem) {
 	}
 }
 
-// show switches to another view with the values of this one, and returns the status.
-// Where the form cannot show what the JSON says, the JSON stays and says why.
+// show switches to another view with the values of this one and returns the HTTP status. If
+// the form cannot represent the JSON, the JSON view stays and shows the reason.
 func (d *draft) show(next string) int {
 	next = view(next)
 	inputs, _ := d.inputs()
@@ -138,7 +137,7 @@ func (d *draft) show(next string) int {
 	return http.StatusOK
 }
 
-// toForm turns the JSON into values of controls.
+// toForm converts the JSON to values of controls.
 func (d *draft) toForm() (url.Values, []forms.Problem) {
 	inputs, problems := forms.ReadJSON(d.json)
 	if inputs == nil {
@@ -147,7 +146,7 @@ func (d *draft) toForm() (url.Values, []forms.Problem) {
 	return forms.ToForm(d.schema, inputs)
 }
 
-// edit applies a button that changes the form, when one was pressed.
+// edit applies the pressed button that changes the form, if any.
 func (d *draft) edit() bool {
 	values, focus, pressed := forms.Edit(d.schema, d.values)
 	if pressed {
@@ -156,7 +155,7 @@ func (d *draft) edit() bool {
 	return pressed
 }
 
-// drawn is what the form shows of the draft.
+// drawn is the form for the draft.
 func (d *draft) drawn() forms.Config {
 	return forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus}
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// recentOffered is how many earlier executions the form offers to take values from.
+// recentOffered is the number of earlier executions whose values the form offers.
 const recentOffered = 6
 
-// newDraft begins a form of a version of the workflow in the path.
+// newDraft starts a form for a version of the workflow in the path.
 func (h *Pages) newDraft(r *http.Request, version string) (*draft, error) {
 	name, err := url.PathUnescape(chi.URLParam(r, "name"))
 	if err != nil {
@@ -42,7 +42,7 @@ func (h *Pages) newDraft(r *http.Request, version string) (*draft, error) {
 	}, nil
 }
 
-// prefill takes over the inputs of an earlier execution, then those of the link.
+// prefill copies the inputs of an earlier execution, then those of the link.
 func (h *Pages) prefill(r *http.Request, d *draft) error {
 	query := r.URL.Query()
 	inputs := map[string]any{}
@@ -87,7 +87,7 @@ func undeclared(schema typeregistry.Schema, inputs map[string]any) []string {
 	return out
 }
 
-// provenance says where the values came from, and what of them has no place here.
+// provenance describes the source of the values and lists those that the version lacks.
 func provenance(d *draft, source *execution.Execution, linked bool, unknown []string) *views.Provenance {
 	if source == nil && !linked && len(unknown) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func executionLabel(e execution.Execution) string {
 	return "#" + id[len(id)-6:]
 }
 
-// recentInputs lists earlier executions of the workflow with what was particular about them.
+// recentInputs lists earlier executions of the workflow with their distinctive values.
 func (h *Pages) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs, error) {
 	page, err := h.Executions.List(r.Context(), execution.Filter{Workflow: d.workflow.ID.String(), Limit: recentOffered})
 	if err != nil {
@@ -137,8 +137,8 @@ func (h *Pages) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs, e
 	return out, nil
 }
 
-// formSchema is the schema of the latest version, which says how large files may be
-// before the rest of the form is read.
+// formSchema is the schema of the latest version. It limits the size of files before the rest
+// of the form is read.
 func (h *Pages) formSchema(r *http.Request) (typeregistry.Schema, error) {
 	d, err := h.newDraft(r, "")
 	if err != nil {

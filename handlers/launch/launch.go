@@ -21,7 +21,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// launchByID leads from the address of the source document to the form.
+// launchByID redirects from the address in the source document to the form.
 func (h *Pages) launchByID(w http.ResponseWriter, r *http.Request) error {
 	wf, err := h.Workflows.Get(r.Context(), chi.URLParam(r, "id"))
 	if err != nil {
@@ -35,8 +35,8 @@ func (h *Pages) launchByID(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// launchForm draws the form: defaults, then the inputs of an earlier execution, then
-// what the link says.
+// launchForm draws the form with the defaults, then the inputs of an earlier execution, then
+// those of the link.
 func (h *Pages) launchForm(w http.ResponseWriter, r *http.Request) error {
 	d, err := h.newDraft(r, r.URL.Query().Get("version"))
 	if err != nil {
@@ -48,7 +48,7 @@ func (h *Pages) launchForm(w http.ResponseWriter, r *http.Request) error {
 	return h.renderDraft(w, r, http.StatusOK, d)
 }
 
-// launch takes the form: it changes it, checks it, or launches the execution.
+// launch handles the form: it changes it, checks it, or launches the execution.
 func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 	sent, err := h.Forms.Read(w, r, h.formSchema)
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 	return h.launchDraft(w, r, d)
 }
 
-// launchDraft launches, or answers the form with what has to change.
+// launchDraft launches the execution, or responds with the form and its errors.
 func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) error {
 	inputs, problems := d.check(h.Forms.Env(r))
 	use, ttl := d.options.asked()
@@ -116,8 +116,8 @@ func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) er
 	return err
 }
 
-// idempotencyKey makes a second press of the button on the same rendered form find the
-// first execution, while changed values launch another one.
+// idempotencyKey lets a second press of the button on the same rendered form find the first
+// execution. Changed values launch another one.
 func (d *draft) idempotencyKey(inputs map[string]any) string {
 	if d.key == "" {
 		return ""
@@ -130,10 +130,10 @@ func (d *draft) idempotencyKey(inputs map[string]any) string {
 	return "form-" + hex.EncodeToString(sum[:16])
 }
 
-// newKey is the key of one rendered form.
+// newKey returns the key of one rendered form.
 func newKey() string { return strings.ToLower(rand.Text()) }
 
-// refuse shows why the engine did not take the launch.
+// refuse shows why the engine rejected the launch.
 func (d *draft) refuse(err error) {
 	var problems []forms.Problem
 	d.options.blame(err)
@@ -153,7 +153,7 @@ func (d *draft) refuse(err error) {
 	}
 }
 
-// parseFrom reads the id of the execution that the values come from.
+// parseFrom parses the id of the execution whose values the form copies.
 func parseFrom(values url.Values) *uuid.UUID {
 	id, err := uuid.Parse(values.Get("$from"))
 	if err != nil {

@@ -17,22 +17,22 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// launchOptions are what a launch asks for beside its inputs, as it was typed.
+// launchOptions are the options of a launch besides its inputs, as submitted.
 type launchOptions struct {
 	cache   string            // mode for all operators
 	cacheOf map[string]string // and for single ones, by name
-	kept    map[string]string // how long the execution is kept, by the name of the definition's field
-	faults  map[string]string // what is wrong, by the path that the API names
+	kept    map[string]string // retention, by the name of the definition's field
+	faults  map[string]string // errors by the path of the API
 }
 
 const cachePrefix = "cache."
 
-// keptFields are the controls that say how long an execution is kept.
+// keptFields are the controls of the retention.
 func keptFields() map[string]string {
 	return map[string]string{"ttl": "after_completion", "ttl_success": "after_success", "ttl_failure": "after_failure"}
 }
 
-// takeOptions reads what a form sent.
+// takeOptions reads the submitted options.
 func takeOptions(sent url.Values) launchOptions {
 	o := launchOptions{cache: sent.Get("cache"), cacheOf: map[string]string{}, kept: map[string]string{}, faults: map[string]string{}}
 	for name := range sent {
@@ -48,7 +48,7 @@ func takeOptions(sent url.Values) launchOptions {
 	return o
 }
 
-// asked decodes the options; what is wrong with them is in faults then.
+// asked decodes the options and stores errors in faults.
 func (o *launchOptions) asked() (execution.CacheUse, workflow.TTL) {
 	use, err := execution.ParseCacheUse(o.cache, o.cacheOf)
 	o.blame(err)
@@ -65,7 +65,7 @@ func toAny(texts map[string]string) map[string]any {
 	return out
 }
 
-// blame notes what an error says of the options.
+// blame stores the errors of options in err.
 func (o *launchOptions) blame(err error) { o.note(apperr.FieldsOf(err)) }
 
 func (o *launchOptions) note(fields []apperr.Field) {
@@ -76,13 +76,13 @@ func (o *launchOptions) note(fields []apperr.Field) {
 	}
 }
 
-// isOption reports whether a path of a request is one of the options.
+// isOption reports whether a path of a request is an option.
 func isOption(path string) bool {
 	root, _, _ := strings.Cut(path, ".")
 	return slices.Contains([]string{"ttl", "cache", "resources"}, root)
 }
 
-// optionControl is the control of an option, with the name that people know it by.
+// optionControl is the control of an option and its label.
 func optionControl(path string) (id, label string) {
 	switch path {
 	case "ttl.after_success":
@@ -116,13 +116,13 @@ func (o *launchOptions) troubles() []forms.Trouble {
 	return out
 }
 
-// key is what tells the options of two requests apart.
+// key distinguishes the options of two requests.
 func (o *launchOptions) key() any { return []any{o.cache, o.cacheOf, o.kept} }
 
-// offeredCaches bounds the operators that the page offers a switch of their own.
+// offeredCaches is the maximum number of operators with their own cache setting on the page.
 const offeredCaches = 50
 
-// view is how the page shows the options of a version; keeps says what holds without a word.
+// view is the options of a version for the page; keeps describes the default retention.
 func (o *launchOptions) view(v workflow.Version, keeps string) views.LaunchOptions {
 	out := views.LaunchOptions{
 		KeepHelp: keeps, Keep: o.kept["after_completion"], KeepSuccess: o.kept["after_success"], KeepFailure: o.kept["after_failure"],
@@ -180,7 +180,7 @@ func (o *launchOptions) flags() string {
 	return text.String()
 }
 
-// keepsWithout says how long an execution of a version is kept without a word of its launch.
+// keepsWithout describes the retention of executions whose launch does not set one.
 func (h *Pages) keepsWithout(v workflow.Version) string {
 	ttl := v.Definition.TTL
 	if ttl.IsZero() {
@@ -200,7 +200,7 @@ func (h *Pages) keepsWithout(v workflow.Version) string {
 	return text + " " + ui.Duration(failure) + " after a failure."
 }
 
-// optionsOf are the options that an earlier execution was launched with.
+// optionsOf are the launch options of an earlier execution.
 func optionsOf(ttl workflow.TTL) launchOptions {
 	o := takeOptions(url.Values{})
 	for field, d := range map[string]*time.Duration{"after_completion": ttl.Completion, "after_success": ttl.Success, "after_failure": ttl.Failure} {

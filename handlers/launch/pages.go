@@ -1,4 +1,4 @@
-// Package launch is the forms that launch and resume executions, with their checks and
+// Package launch contains the forms that launch and resume executions, with their checks and
 // forecasts.
 package launch
 
@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Log        *slog.Logger
 	Now        func() time.Time
@@ -36,8 +36,8 @@ type Pages struct{ Config }
 // New returns the pages.
 func New(c Config) *Pages { return &Pages{c} }
 
-// MountUploads adds the routes with large bodies to r. The leader answers a launch form
-// better: it says how soon the launch would start.
+// MountUploads adds the routes with large bodies to r. The leader answers a launch form better,
+// because it can forecast the start.
 func (h *Pages) MountUploads(r chi.Router) {
 	h.Leader.Prefers(r).Post("/workflows/{name}/launch", h.Page.Serve(h.launch)) // with files
 	r.Post("/executions/{id}/resume", h.Page.Serve(h.resume))                    // with files

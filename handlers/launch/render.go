@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// renderDraft answers with the whole page.
+// renderDraft responds with the complete page.
 func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, d *draft) error {
 	form, err := h.Forms.Draw(r, d.drawn())
 	if err != nil {
@@ -78,7 +78,7 @@ func priorities(chosen string) []ui.Option {
 	return options
 }
 
-// differing counts and names the fields that are not at their defaults.
+// differing counts and lists the fields that differ from their defaults.
 func differing(p views.Provenance, form *forms.Form) *views.Provenance {
 	p.Differs = form.Changed()
 	if n := len(p.Differs); n > 0 {
@@ -90,7 +90,7 @@ func differing(p views.Provenance, form *forms.Form) *views.Provenance {
 	return &p
 }
 
-// verdict is the check of values and of what they ask for.
+// verdict is the check of the values and of the requested resources.
 func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, problems []forms.Problem) views.LaunchCheck {
 	check := views.LaunchCheck{Ready: len(problems) == 0, Summary: "Ready to launch"}
 	if check.Ready {
@@ -116,7 +116,7 @@ func counted(schema typeregistry.Schema) string {
 	return ui.Plural(len(schema.Fields), "input", "inputs") + " checked."
 }
 
-// origin is where the reader's browser found this server.
+// origin is the address of this server in the reader's browser.
 func origin(r *http.Request) string {
 	scheme := "http://"
 	if r.TLS != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// resumeDraft is the form that resumes an execution, on its way.
+// resumeDraft is the state of a form that resumes an execution.
 type resumeDraft struct {
 	*draft
 	of       execution.Execution
@@ -29,7 +29,7 @@ type resumeDraft struct {
 	typed    map[string]typedResources // resources, by the names of operators
 }
 
-// newResume begins the form with the values of the execution.
+// newResume fills the form with the values of the execution.
 func (h *Pages) newResume(r *http.Request, version string) (*resumeDraft, error) {
 	id, err := request.ExecutionID(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *Pages) newResume(r *http.Request, version string) (*resumeDraft, error)
 	return d, nil
 }
 
-// resumeForm draws the form, with what it would do.
+// resumeForm draws the form with a preview.
 func (h *Pages) resumeForm(w http.ResponseWriter, r *http.Request) error {
 	d, err := h.newResume(r, r.URL.Query().Get("version"))
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Pages) resumeForm(w http.ResponseWriter, r *http.Request) error {
 	return h.renderResume(w, r, http.StatusOK, d)
 }
 
-// resume takes the form: it changes it, previews it, or resumes the execution.
+// resume handles the form: it changes it, previews it, or resumes the execution.
 func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 	sent, err := h.Forms.Read(w, r, nil)
 	if err != nil {
@@ -129,8 +129,8 @@ func (d *resumeDraft) failResume(problems []forms.Problem) {
 	d.failed = fmt.Sprintf("Nothing was resumed: %s a change", ui.Plural(len(problems)+len(d.options.faults), "value needs", "values need"))
 }
 
-// request is what the form asks for; what is wrong with it beside the inputs is a fault
-// of the options. What it has no value for takes the default.
+// request is the request of the form. Errors outside the inputs are faults of the options. A
+// missing value means the default.
 func (d *resumeDraft) request(inputs map[string]any) (execution.ResumeRequest, error) {
 	values := map[string]any{}
 	for _, f := range d.schema.Fields {
@@ -151,7 +151,7 @@ func (d *resumeDraft) request(inputs map[string]any) (execution.ResumeRequest, e
 	return r, nil
 }
 
-// priorities are those of a launch, and before them that of the earlier execution.
+// priorities are the priority of the earlier execution and those of a launch.
 func (d *resumeDraft) priorities() []ui.Option {
 	named := priorities(d.priority)
 	was := d.of.Priority.String()
@@ -168,7 +168,7 @@ func (d *resumeDraft) priorities() []ui.Option {
 	return append([]ui.Option{{Name: "As before: " + was, Selected: d.priority == ""}}, named...)
 }
 
-// renderResume answers with the whole page.
+// renderResume responds with the complete page.
 func (h *Pages) renderResume(w http.ResponseWriter, r *http.Request, status int, d *resumeDraft) error {
 	form, err := h.Forms.Draw(r, d.drawn())
 	if err != nil {
@@ -204,11 +204,11 @@ func (h *Pages) renderResume(w http.ResponseWriter, r *http.Request, status int,
 }
 
 const (
-	maxOfferedNodes   = 500 // names to choose from; any other can be typed
-	maxPreviewedNodes = 200 // listed, those that run first; the rest is counted
+	maxOfferedNodes   = 500 // names to choose from; users can type any other
+	maxPreviewedNodes = 200 // nodes listed, those that run first; the others are counted
 )
 
-// keeps says how long the new execution is kept without a word of the form.
+// keeps describes the retention of the new execution if the form does not set one.
 func (d *resumeDraft) keeps(otherwise string) string {
 	if d.of.TTL.IsZero() {
 		return otherwise
@@ -216,7 +216,7 @@ func (d *resumeDraft) keeps(otherwise string) string {
 	return "Leave empty to use the setting of the previous launch."
 }
 
-// previewResume says what the form would do.
+// previewResume previews the effect of the form.
 func (h *Pages) previewResume(r *http.Request, d *resumeDraft, inputs map[string]any, problems []forms.Problem) (views.ResumePreview, error) {
 	request, err := d.request(inputs)
 	if err != nil {
@@ -279,7 +279,7 @@ func toResumeNode(of uuid.UUID, n execution.ResumeNode) views.ResumeNode {
 	return out
 }
 
-// shortValue is a value of an input in a few words.
+// shortValue is a short form of an input's value.
 func shortValue(v any) string {
 	if v == nil {
 		return "none"
@@ -294,5 +294,5 @@ func shortValue(v any) string {
 	return string(text)
 }
 
-// maxShownValue bounds a value in a list of changes, in characters.
+// maxShownValue is the maximum length of a value in a list of changes, in characters.
 const maxShownValue = 60

@@ -14,15 +14,15 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// typedResources is what the form says of the resources of an operator, as it was typed.
+// typedResources contains the submitted resources of an operator.
 type typedResources struct{ cpu, memory, gpus string }
 
 func (t typedResources) empty() bool { return t == typedResources{} }
 
-// offeredOperators bounds the operators whose resources the page offers to change.
+// offeredOperators is the maximum number of operators with resource fields on the page.
 const offeredOperators = 50
 
-// takeResources reads what a form sent, by the names of operators.
+// takeResources reads the submitted resources by the names of operators.
 func takeResources(sent url.Values) map[string]typedResources {
 	rooms := map[string]typedResources{}
 	for name := range sent {
@@ -47,7 +47,7 @@ func cutLast(text, sep string) (before, after string, found bool) {
 	return text, "", false
 }
 
-// resources decodes the resources; what is wrong with them is a fault of the options then.
+// resources decodes the resources. Errors are faults of the options.
 func (d *resumeDraft) resources() map[string]execution.ResourceOverride {
 	out := map[string]execution.ResourceOverride{}
 	for operator, typed := range d.typed {
@@ -74,7 +74,7 @@ func (d *resumeDraft) resources() map[string]execution.ResourceOverride {
 }
 
 // resourceRows are the rows of the page: one for all, then one for each operator that runs
-// tasks, as far as there is room; more counts the others.
+// tasks, up to the maximum. more counts the others.
 func (d *resumeDraft) resourceRows() (rows []views.Room, more int) {
 	row := func(operator, label string, r *workflow.Resources) views.Room {
 		typed := d.typed[operator]
@@ -110,8 +110,8 @@ func (d *resumeDraft) resourceRows() (rows []views.Room, more int) {
 	return rows, more
 }
 
-// resourceChanges are the resources that are other than before, as the preview lists them.
-// runs says of the operators of the plan whether they run.
+// resourceChanges are the changed resources in the preview. runs reports which operators of the
+// plan run.
 func (d *resumeDraft) resourceChanges(rooms map[string]execution.ResourceOverride, runs map[string]bool) []views.ResumeChange {
 	var changes []views.ResumeChange
 	rows, _ := d.resourceRows()

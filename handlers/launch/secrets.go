@@ -9,8 +9,8 @@ import (
 	"github.com/flowforge/flowforge/views/forms"
 )
 
-// keepSecrets keeps the secrets that were typed into the form of d and makes its
-// controls name them; the problems of those that cannot be kept go to d.
+// keepSecrets saves the new secrets in the form of d and selects them in its controls. It adds
+// the errors of secrets that cannot be saved to d.
 func (h *Pages) keepSecrets(r *http.Request, d *draft) error {
 	for _, typed := range d.secrets {
 		_, err := h.Secrets.Put(r.Context(), secret.Edit{Name: typed.Name, Value: typed.Value, Create: true})

@@ -20,8 +20,8 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// saveQuota takes the form of a node: it shows the consequences again, or saves.
-// A form that cannot be saved comes back with what was typed.
+// saveQuota handles the form of a node: it previews the effects or saves. A form that cannot be
+// saved is shown again with the submitted values.
 func (h *Pages) saveQuota(w http.ResponseWriter, r *http.Request) error {
 	page, form, err := h.quotaForm(r)
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Pages) saveQuota(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// previewQuota draws the consequences of a form under way.
+// previewQuota draws the effects of an unsaved form.
 func (h *Pages) previewQuota(w http.ResponseWriter, r *http.Request) error {
 	_, form, err := h.quotaForm(r)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Pages) previewQuota(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.QuotaPreviewBlock(preview))
 }
 
-// quotaForm reads the form of a node that was posted.
+// quotaForm reads the submitted form of a node.
 func (h *Pages) quotaForm(r *http.Request) (*quotaPage, *quotaForm, error) {
 	id, err := uuid.Parse(chi.URLParam(r, "id"))
 	if err != nil {
@@ -91,7 +91,7 @@ func (h *Pages) quotaForm(r *http.Request) (*quotaPage, *quotaForm, error) {
 	return page, form, err
 }
 
-// answer draws the whole page around a form.
+// answer draws the complete page with a form.
 func (p *quotaPage) answer(w http.ResponseWriter, r *http.Request, form *quotaForm, status int) error {
 	m, err := p.model(r, form.typed)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *quotaPage) answer(w http.ResponseWriter, r *http.Request, form *quotaFo
 	return web.Render(w, r, status, views.QuotasView(m))
 }
 
-// summary lists what keeps the form from being saved, with links to the fields.
+// summary lists the errors that prevent saving, with links to the fields.
 func (f *quotaForm) summary() *views.QuotaProblems {
 	s := &views.QuotaProblems{Title: "Nothing was saved: " + ui.Plural(len(f.problems), "value needs a change", "values need a change")}
 	for _, p := range f.problems {
@@ -117,7 +117,7 @@ func (f *quotaForm) summary() *views.QuotaProblems {
 	return s
 }
 
-// fieldName is what stands before a message in the summary.
+// fieldName is the prefix of a message in the summary.
 func (f *quotaForm) fieldName(path string) string {
 	for _, r := range f.group.resources {
 		switch path {
@@ -151,8 +151,8 @@ func (f *quotaForm) fieldID(path string) string {
 	return "edit"
 }
 
-// conflicting is the form after somebody else saved: it shows both values, and
-// saving again puts the typed ones over theirs.
+// conflicting is the form after another user has saved. It shows both values. Saving again
+// overwrites theirs with the submitted ones.
 func (p *quotaPage) conflicting(ctx context.Context, was *quotaForm) (*quotaForm, error) {
 	o, err := p.h.Quotas.Overview(ctx, uuid.Nil)
 	if err != nil {
@@ -175,14 +175,14 @@ func (p *quotaPage) conflicting(ctx context.Context, was *quotaForm) (*quotaForm
 		for _, name := range quotaParts() {
 			form.compare(name, r)
 		}
-		for _, name := range quotaParts() { // from here on the form is drawn from theirs
+		for _, name := range quotaParts() { // from here on, the form starts from their values
 			form.typed.Del("was." + name + "." + string(r))
 		}
 	}
 	return form, nil
 }
 
-// compare adds a row for a value that they changed.
+// compare adds a row for a value that the other user changed.
 func (f *quotaForm) compare(name string, r fair.Resource) {
 	path := name + "." + string(r)
 	before, theirs, yours := f.typed.Get("was."+path), savedText(f.saved.Limits, name, r), f.typed.Get(path)

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	effectsNamed = 3 // nodes that a consequence names
+	effectsNamed = 3 // nodes listed per effect
 	barsCompared = 3 // nodes whose bars are compared
 )
 
-// previewLimits is what the typed values would do. Values that cannot be saved have no
-// consequences; the service says what is wrong with them.
+// previewLimits previews the effects of the submitted values. Invalid values have no effects;
+// the service reports their errors.
 func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, error) {
 	if len(f.problems) > 0 && f.problem("confirm") == "" {
 		return views.QuotaPreview{Invalid: "The effects appear here when the values are valid: " + f.problems[0].Message}, nil
@@ -46,7 +46,7 @@ func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, erro
 	return v, nil
 }
 
-// effects are the consequences in sentences, the worst first.
+// effects describes the effects in sentences, the worst first.
 func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
 	lines := interruptions("Interrupted", levelName(p.Node)+" would exceed its limit", p.Lowered)
 	lines = append(lines, interruptions("Interrupted", "work within its guarantee needs the capacity", p.Reclaimed)...)
@@ -82,7 +82,7 @@ func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
 	return lines
 }
 
-// interruptions name who is stopped, and what for.
+// interruptions lists the nodes that are stopped, with the reason.
 func interruptions(strong, why string, stopped []quota.Running) []views.QuotaEffect {
 	var lines []views.QuotaEffect
 	for i, r := range stopped {
@@ -106,7 +106,7 @@ func queuedEffect(strong string, q quota.Queued) views.QuotaEffect {
 	return e
 }
 
-// shifts say what of present use becomes guaranteed or borrowed.
+// shifts describes which part of the current usage becomes guaranteed or borrowed.
 func (f *quotaForm) shifts(p quota.Preview) []views.QuotaEffect {
 	var lines []views.QuotaEffect
 	if len(p.Changed) == 0 || p.Changed[0].After.ID != f.node.ID {
@@ -135,7 +135,7 @@ func (f *quotaForm) wasMost(before quota.Node, r fair.Resource) string {
 	return ""
 }
 
-// bars compares the edited node, and others that it changes, before and after.
+// bars compares the edited node and other affected nodes, before and after.
 func (f *quotaForm) bars(changed []quota.Compared) []views.QuotaCompare {
 	var bars []views.QuotaCompare
 	scale := func(r fair.Resource, nodes ...*quota.Node) int64 {
@@ -157,7 +157,7 @@ func (f *quotaForm) bars(changed []quota.Compared) []views.QuotaCompare {
 			break
 		}
 		above := slices.ContainsFunc(f.node.Path, func(l fair.LevelRef) bool { return l.ID == c.After.ID })
-		if i > 0 && above { // what is above it changes by the sum of what is below
+		if i > 0 && above { // levels above change by the sum of the levels below
 			continue
 		}
 		shown++

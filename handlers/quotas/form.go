@@ -18,7 +18,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// quotaParts are the amounts that a node may set for a resource.
+// quotaParts are the amounts that a node can set for a resource.
 func quotaParts() []string { return []string{"limit", "borrow", "lend", "default"} }
 
 // applies reports whether a part exists for a resource: only CPU and memory have a
@@ -27,7 +27,7 @@ func applies(name string, r fair.Resource) bool {
 	return name != "default" || r == fair.CPU || r == fair.Memory
 }
 
-// part returns the vector of a part, which may be nil.
+// part returns the vector of a part, possibly nil.
 func part(l fair.Limits, name string) fair.Vector {
 	switch name {
 	case "limit":
@@ -41,7 +41,7 @@ func part(l fair.Limits, name string) fair.Vector {
 	}
 }
 
-// typedQuota is what of q belongs to the form of an edit.
+// typedQuota returns the values of q that belong to the form of an edit.
 func typedQuota(q url.Values) url.Values {
 	typed := url.Values{}
 	for name, values := range q {
@@ -54,19 +54,19 @@ func typedQuota(q url.Values) url.Values {
 	return typed
 }
 
-// quotaForm is the form of one node: what is saved, what was typed, what is wrong.
+// quotaForm is the form of one node: the saved values, the submitted values and the errors.
 type quotaForm struct {
 	page     *quotaPage
 	node     *quota.Node
 	saved    quota.Setting
 	group    quotaGroup
 	typed    url.Values
-	limits   fair.Limits // as typed, over what is saved
+	limits   fair.Limits // submitted values over the saved ones
 	problems []apperr.Field
 	conflict *views.QuotaConflict
 }
 
-// form begins the form of a node.
+// form starts the form of a node.
 func (p *quotaPage) form(ctx context.Context, id uuid.UUID, typed url.Values) (*quotaForm, error) {
 	saved, err := p.h.Quotas.Get(ctx, id)
 	if err != nil {
@@ -84,8 +84,8 @@ func (p *quotaPage) form(ctx context.Context, id uuid.UUID, typed url.Values) (*
 	return f, nil
 }
 
-// read decodes what was typed over what is saved; a resource that the form does
-// not show stays as it is.
+// read decodes the submitted values over the saved ones. Resources that the form does not show
+// are unchanged.
 func (f *quotaForm) read() {
 	f.limits = fair.Limits{Weight: f.saved.Limits.Weight, Default: fair.Vector{}, Limit: fair.Vector{}, Borrow: fair.Vector{}, Lend: fair.Vector{}}
 	for _, name := range quotaParts() {
@@ -119,10 +119,10 @@ func (f *quotaForm) read() {
 	}
 }
 
-// weighted reports whether the node has siblings to be weighed against.
+// weighted reports whether the node has siblings, so that its weight matters.
 func (f *quotaForm) weighted() bool { return f.node.Kind != "installation" }
 
-// version is the one that the form was drawn from.
+// version is the version from which the form was drawn.
 func (f *quotaForm) version() int64 {
 	if v, err := strconv.ParseInt(f.typed.Get("version"), 10, 64); err == nil {
 		return v
@@ -130,7 +130,7 @@ func (f *quotaForm) version() int64 {
 	return f.saved.Version
 }
 
-// draw is the form with the consequences of what is typed.
+// draw is the form with the effects of its values.
 func (f *quotaForm) draw(ctx context.Context) (*views.QuotaEdit, error) {
 	id, name := f.node.ID.String(), levelName(f.node.Ref())
 	back := f.page.selection.values()
@@ -163,7 +163,7 @@ func (f *quotaForm) draw(ctx context.Context) (*views.QuotaEdit, error) {
 	return e, nil
 }
 
-// base carries what the form was drawn from, so that a conflict shows it.
+// base contains the values from which the form was drawn, to show them in a conflict.
 func (f *quotaForm) base() []views.Hidden {
 	var base []views.Hidden
 	for _, name := range quotaParts() {
@@ -178,7 +178,7 @@ func (f *quotaForm) base() []views.Hidden {
 	return base
 }
 
-// value is what was typed for a field, else what is saved.
+// value is the submitted value of a field, else the saved one.
 func (f *quotaForm) value(name, saved string) string {
 	if values, ok := f.typed[name]; ok {
 		return values[0]
@@ -195,7 +195,7 @@ func (f *quotaForm) problem(path string) string {
 	return ""
 }
 
-// typedAmount writes an amount as the form takes it.
+// typedAmount formats an amount for the form.
 func typedAmount(r fair.Resource, n int64) string {
 	return strings.ReplaceAll(amount.Unit(r).Amount(n), ",", "")
 }
@@ -208,7 +208,7 @@ func savedText(l fair.Limits, name string, r fair.Resource) string {
 	return ""
 }
 
-// set is the fields of one resource.
+// set contains the fields of one resource.
 func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
 	s := views.QuotaSet{Resource: string(r), Legend: amount.Name(r), Handed: f.handedOutText(r)}
 	unit := amount.Unit(r).Short
@@ -241,7 +241,7 @@ func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
 	return s
 }
 
-// handedOutText says what the parent has to hand out, and what of it is promised.
+// handedOutText states the capacity of the parent and the guarantees below it.
 func (f *quotaForm) handedOutText(r fair.Resource) string {
 	parent := f.page.overview.Find(f.node.Parent)
 	if parent == nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/flowforge/flowforge/handlers/amount"
 )
 
-// quotaGroup is a set of resources that the table shows side by side.
+// quotaGroup is a set of resources that the table shows together.
 type quotaGroup struct {
 	key, name string
 	resources []fair.Resource
 }
 
-// typesPerGroup keeps the table legible without scrolling on a laptop.
+// typesPerGroup keeps the table readable without scrolling on a laptop.
 const typesPerGroup = 3
 
-// quotaGroups are the choices of resources. The first one is shown by default: GPUs by
-// type, or CPU where there are no GPUs.
+// quotaGroups are the choices of resources. The first is the default: GPUs by type, or CPU if
+// there are no GPUs.
 func quotaGroups(o quota.Overview) []quotaGroup {
 	var gpus []fair.Resource
 	total := false

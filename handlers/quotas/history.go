@@ -21,7 +21,7 @@ const (
 	historyTableRows  = 24
 )
 
-// quotaSpans are the choices of time.
+// quotaSpans are the selectable periods.
 func quotaSpans() []struct {
 	key, name, words string
 	span             time.Duration
@@ -36,7 +36,7 @@ func quotaSpans() []struct {
 	}
 }
 
-// history is the chart of use against the limit over time.
+// history is the chart of usage and limit over time.
 func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaHistory, error) {
 	h := views.QuotaHistory{Title: "History", Action: views.QuotasURL(nil)}
 	if len(p.overview.Nodes) == 0 {
@@ -73,8 +73,8 @@ func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaH
 	return h, nil
 }
 
-// charted is the node and the resource of the chart: those that were chosen, or
-// the one being edited, or the first.
+// charted is the node and the resource of the chart: the chosen ones, or the edited node, or
+// the first.
 func (p *quotaPage) charted(group quotaGroup) (*quota.Node, fair.Resource) {
 	node, resource := &p.overview.Nodes[0], group.resources[0]
 	for i := range p.overview.Nodes {
@@ -105,7 +105,7 @@ func kept(q url.Values, but ...string) []views.Hidden {
 	return keep
 }
 
-// draw lays the chart out, with its table and its sentence.
+// draw draws the chart with its table and its description.
 func (p *quotaPage) draw(h *views.QuotaHistory, data quota.History, unit ui.Unit, about string) {
 	scale := max(unit.Divisor, 1)
 	samples := make([]chart.Sample, len(data.Samples))
@@ -141,7 +141,7 @@ func (p *quotaPage) draw(h *views.QuotaHistory, data quota.History, unit ui.Unit
 
 func round2(v float64) float64 { return float64(int64(v*100+0.5)) / 100 }
 
-// changes are the last entries of the audit log about limits.
+// changes are the latest changes of limits in the audit log.
 func (p *quotaPage) changes(ctx context.Context) ([]views.QuotaChange, error) {
 	list, err := p.h.Quotas.Changes(ctx, quotaChangesShown)
 	if err != nil {
@@ -156,7 +156,7 @@ func (p *quotaPage) changes(ctx context.Context) ([]views.QuotaChange, error) {
 	return out, nil
 }
 
-// changeText is what changed: "guaranteed A100 8 → 10, weight 1 → 2".
+// changeText describes a change: "guaranteed A100 8 → 10, weight 1 → 2".
 func changeText(c quota.Change) string {
 	text := ""
 	add := func(s string) {
@@ -190,7 +190,7 @@ func changeText(c quota.Change) string {
 	return text
 }
 
-// changedResources are those of which two vectors differ.
+// changedResources are the resources in which two vectors differ.
 func changedResources(a, b fair.Vector) []fair.Resource {
 	all := fair.Vector{}
 	for _, v := range []fair.Vector{a, b} {
@@ -205,8 +205,8 @@ func changedResources(a, b fair.Vector) []fair.Resource {
 	return all.Resources()
 }
 
-// undoURL prepares the opposite of a change; it is previewed and saved like any
-// other. "" where the reader may not change it.
+// undoURL prepares the inverse of a change, which is previewed and saved like any other. It is
+// "" if the reader may not change it.
 func (p *quotaPage) undoURL(c quota.Change) string {
 	node := p.overview.Find(c.Node.ID)
 	if node == nil || !node.Writable {

@@ -22,12 +22,12 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// live is what stands above the table.
+// live is the part above the table.
 func (p *quotaPage) live() views.QuotaLive {
 	return views.QuotaLive{Figures: p.figures(), Advice: p.advice()}
 }
 
-// topNodes are the nodes that nothing above them stands for.
+// topNodes are the nodes without a visible parent.
 func (p *quotaPage) topNodes() []*quota.Node {
 	var tops []*quota.Node
 	for i := range p.overview.Nodes {
@@ -38,7 +38,8 @@ func (p *quotaPage) topNodes() []*quota.Node {
 	return tops
 }
 
-// figures are the key figures: GPUs in use by type, or CPU without any, and what waits.
+// figures are the key figures: GPUs in use by type, or CPU if there are no GPUs, and waiting
+// nodes.
 func (p *quotaPage) figures() []views.QuotaFigure {
 	tops := p.topNodes()
 	use := func(r fair.Resource) views.QuotaFigure {
@@ -93,7 +94,8 @@ func (p *quotaPage) figures() []views.QuotaFigure {
 
 const quotaAdviceShown = 3
 
-// advice names who starves beside whom, and prepares what would help.
+// advice lists levels that wait next to ones with idle or borrowed capacity, and prepares a
+// change that would help.
 func (p *quotaPage) advice() []views.QuotaAdvice {
 	var advice []views.QuotaAdvice
 	for _, pair := range p.overview.Pairs {
@@ -134,7 +136,7 @@ func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
 	return a
 }
 
-// quotaStream sends bars, figures and remarks whenever they changed.
+// quotaStream sends bars, figures and notes whenever they changed.
 func (h *Pages) quotaStream(w http.ResponseWriter, r *http.Request) error {
 	may := func(ctx context.Context) error {
 		_, err := h.Quotas.Overview(ctx, uuid.Nil)
@@ -164,7 +166,7 @@ func (h *Pages) quotaStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// update is what changed since the message before.
+// update contains the changes since the previous message.
 func (p *quotaPage) update(sent page.SentPieces) (u views.QuotaUpdate, changed bool) {
 	group := p.selection.pick(quotaGroups(p.overview), nil)
 	if figures := p.figures(); sent.Changed("figures", figures) {
@@ -189,7 +191,7 @@ func (p *quotaPage) update(sent page.SentPieces) (u views.QuotaUpdate, changed b
 	return u, changed
 }
 
-// quotaCSV is the whole tree with its use, one line per node and resource.
+// quotaCSV is the complete tree with its usage, one line per node and resource.
 func (h *Pages) quotaCSV(w http.ResponseWriter, r *http.Request) error {
 	o, err := h.Quotas.Overview(r.Context(), uuid.Nil)
 	if err != nil {
@@ -205,7 +207,7 @@ func (h *Pages) quotaCSV(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	out.Flush()
-	return nil // the reader may have gone away
+	return nil // the client may have disconnected
 }
 
 func quotaRecord(n quota.Node, r fair.Resource) []string {
@@ -226,7 +228,7 @@ func quotaRecord(n quota.Node, r fair.Resource) []string {
 	return append(record, strconv.FormatFloat(n.Limits.Weight, 'f', -1, 64))
 }
 
-// csvText keeps a spreadsheet from reading a name as a formula.
+// csvText prevents spreadsheets from interpreting a name as a formula.
 func csvText(s string) string {
 	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@') {
 		return "'" + s
@@ -234,8 +236,8 @@ func csvText(s string) string {
 	return s
 }
 
-// levelPath names a node from the top, with sep between; the installation stands
-// for itself alone.
+// levelPath is the path of a node from the top, separated by sep. Only the path of the
+// installation contains the installation.
 func levelPath(path []fair.LevelRef, sep string) string {
 	var names []string
 	for i, l := range path {

@@ -1,5 +1,5 @@
-// Package quotas is the pages of shared resources: limits and their use, teams, the queue
-// and semaphores.
+// Package quotas contains the pages of shared resources: limits and their usage, teams, the
+// queue and semaphores.
 package quotas
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
-// Config is what the pages work with.
+// Config contains the dependencies of the pages.
 type Config struct {
 	Now        func() time.Time
 	Executions *execution.Service
@@ -28,8 +28,8 @@ type Pages struct{ Config }
 // New returns the pages.
 func New(c Config) *Pages { return &Pages{c} }
 
-// Mount adds the pages to r. Most show or foresee the queue, which is in the memory of
-// the leader.
+// Mount adds the pages to r. Most show or predict the queue, which is in the memory of the
+// leader.
 func (h *Pages) Mount(r chi.Router) {
 	queue := h.Leader.Needs(r)
 	queue.Get("/waiting", h.Page.Serve(h.waiting))

@@ -18,7 +18,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// quotas is the page of all limits: who may hold what, who holds it, what is idle.
+// quotas is the page of all limits, their usage and idle capacity.
 func (h *Pages) quotas(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	o, err := h.Quotas.Overview(r.Context(), uuid.Nil)
@@ -53,12 +53,12 @@ type quotaPage struct {
 	overview  quota.Overview
 }
 
-// model is the page without the form of an edit. Typed values decide which
-// resources are shown unless the reader chose.
+// model is the page without the form of an edit. If the reader has not chosen resources, the
+// submitted values determine them.
 func (p *quotaPage) model(r *http.Request, typed url.Values) (views.QuotasPage, error) {
 	groups := quotaGroups(p.overview)
 	group := p.selection.pick(groups, typed)
-	p.selection.group = group.key // for the links, and for the stream
+	p.selection.group = group.key // for the links and the stream
 	m := views.QuotasPage{
 		Page: p.h.Page.Base(r, "Quotas", views.SectionQuotas), CSVURL: views.QuotaCSVURL(),
 		Live: p.live(), Tree: p.tree(group), StreamURL: views.QuotaStreamURL(p.selection.values()),
@@ -78,7 +78,7 @@ func (p *quotaPage) model(r *http.Request, typed url.Values) (views.QuotasPage, 
 	return m, err
 }
 
-// needAttention counts the nodes that starve or leave a guarantee idle.
+// needAttention counts the nodes that wait within their guarantee or leave it idle.
 func (p *quotaPage) needAttention() int {
 	count := 0
 	for i := range p.overview.Nodes {
@@ -120,7 +120,7 @@ func (p *quotaPage) tree(group quotaGroup) views.QuotaTree {
 	rows, folded := p.selection.shown(&p.overview, func(n *quota.Node) bool { return p.starves(n.ID) || p.idles(n.ID) })
 	total := len(rows)
 	from := max(min(p.selection.from, total-1), 0)
-	if p.selection.edit != uuid.Nil { // the form is on this page, wherever its row stands
+	if p.selection.edit != uuid.Nil { // the form is on this page, independent of the position of its row
 		for i, row := range rows {
 			if row.ID == p.selection.edit && (i < from || i >= from+quotaRowsPerPage) {
 				from = i / quotaRowsPerPage * quotaRowsPerPage
@@ -150,7 +150,7 @@ func (p *quotaPage) tree(group quotaGroup) views.QuotaTree {
 	return t
 }
 
-// scales are the widths of the columns: all bars of one share its scale.
+// scales are the scales of the columns; all bars of a column share one.
 func (p *quotaPage) scales(group quotaGroup) []int64 {
 	scales := make([]int64, len(group.resources))
 	for i, r := range group.resources {
@@ -192,7 +192,7 @@ func (p *quotaPage) row(n quotaShown, group quotaGroup, scales []int64) views.Qu
 	return row
 }
 
-// levelName is what people call a tenancy node.
+// levelName is the name of a tenancy node on pages.
 func levelName(l fair.LevelRef) string {
 	if l.Kind == "installation" {
 		return "This installation"
@@ -220,7 +220,7 @@ func quotaFigures(n *quota.Node, r fair.Resource, scale int64) ui.QuotaFigures {
 	return f
 }
 
-// notes are the short remarks below the name of a node.
+// notes are the short notes below the name of a node.
 func (p *quotaPage) notes(id uuid.UUID) []views.QuotaNote {
 	var notes []views.QuotaNote
 	said := map[fair.Resource]bool{}
@@ -243,7 +243,7 @@ func (p *quotaPage) notes(id uuid.UUID) []views.QuotaNote {
 	return notes
 }
 
-// saved says that an edit is in force, after it led here.
+// saved confirms an edit after the redirect.
 func (p *quotaPage) saved(ctx context.Context, id string) (*views.QuotaSaved, error) {
 	if id == "" {
 		return nil, nil

@@ -14,11 +14,11 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// quotaSelection is what the quota page shows; all of it is in the address.
+// quotaSelection is the selection of the quota page, which is completely in the address.
 type quotaSelection struct {
 	group    string   // key of a quotaGroup
-	only     bool     // starved or idle alone
-	toggled  []string // short ids of nodes that are not folded as they are at first
+	only     bool     // only starved or idle nodes
+	toggled  []string // short ids of nodes that are not in their initial fold state
 	from     int      // the first row
 	edit     uuid.UUID
 	of       string // node of the chart
@@ -26,7 +26,7 @@ type quotaSelection struct {
 	span     string // of the chart: 1h, 24h, 7d
 }
 
-// quotaSelected reads a selection; what is nonsense in an address is left out.
+// quotaSelected reads a selection and ignores invalid parts.
 func quotaSelected(q url.Values) quotaSelection {
 	s := quotaSelection{
 		group: q.Get("show"), only: q.Get("only") == "1", toggled: q["toggle"],
@@ -37,7 +37,7 @@ func quotaSelected(q url.Values) quotaSelection {
 	return s
 }
 
-// values is the selection for an address, without the edit form.
+// values is the selection as query parameters, without the edit form.
 func (s quotaSelection) values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"show": s.group, "of": s.of, "resource": s.resource, "span": s.span} {
@@ -64,7 +64,7 @@ func (s quotaSelection) url(change func(*quotaSelection)) string {
 	return views.QuotasURL(s.values())
 }
 
-// editURL is the page with the form of a node, filled with what is in typed.
+// editURL is the page with the form of a node, filled with typed.
 func (s quotaSelection) editURL(id uuid.UUID, typed url.Values) string {
 	q := s.values()
 	maps.Copy(q, typed)
@@ -72,8 +72,7 @@ func (s quotaSelection) editURL(id uuid.UUID, typed url.Values) string {
 	return views.QuotasURL(q) + "#edit"
 }
 
-// pick returns the chosen group, or the first; a resource in an edit under way
-// leads to its group.
+// pick returns the chosen group, or the group of a resource in an unsaved edit, or the first.
 func (s quotaSelection) pick(groups []quotaGroup, typed url.Values) quotaGroup {
 	if s.group == "" {
 		for name := range typed {
@@ -101,20 +100,20 @@ func shortNode(id uuid.UUID) string {
 
 const (
 	quotaRowsPerPage = 40
-	// quotaFoldFrom is from how many nodes on projects are folded at first.
+	// quotaFoldFrom is the number of nodes from which projects are initially folded.
 	quotaFoldFrom = 30
 )
 
-// quotaShown is one row of the page: a node, whether it has children to show, and
-// whether they are.
+// quotaShown is one row of the page: a node, whether it has visible children, and whether they
+// are shown.
 type quotaShown struct {
 	*quota.Node
 
 	foldable, open bool
-	context        bool // shown only because of what is below it
+	context        bool // shown only because of a descendant
 }
 
-// shown are the rows of the tree under a selection, and how many are folded away.
+// shown returns the rows of the tree under a selection, and the number of folded ones.
 func (s quotaSelection) shown(o *quota.Overview, keep func(*quota.Node) bool) (rows []quotaShown, folded int) {
 	parents, matches := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
 	for i := len(o.Nodes) - 1; i >= 0; i-- { // children before their parents
@@ -145,8 +144,8 @@ func (s quotaSelection) shown(o *quota.Overview, keep func(*quota.Node) bool) (r
 	return rows, folded
 }
 
-// open reports whether what is below n is shown: a large tree begins with its
-// projects folded away, and a filtered one shows what was found.
+// open reports whether the children of n are shown. The projects of a large tree are initially
+// folded; a filtered tree shows the matches.
 func (s quotaSelection) open(o *quota.Overview, n *quota.Node) bool {
 	open := s.only || len(o.Nodes) < quotaFoldFrom || n.Kind != "team"
 	if edited := o.Find(s.edit); edited != nil && slices.ContainsFunc(edited.Path, func(l fair.LevelRef) bool { return l.ID == n.ID && n.ID != s.edit }) {
@@ -158,7 +157,7 @@ func (s quotaSelection) open(o *quota.Overview, n *quota.Node) bool {
 	return open
 }
 
-// toggle opens what is folded and folds what is open.
+// toggle unfolds a folded node and folds an open one.
 func (s *quotaSelection) toggle(id uuid.UUID) {
 	short := shortNode(id)
 	if i := slices.Index(s.toggled, short); i >= 0 {

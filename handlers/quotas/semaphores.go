@@ -66,7 +66,7 @@ func semaphoreRow(clock ui.Clock, s execution.Semaphore) views.SemaphoreRow {
 		}
 	}
 	if s.Permits == 0 && s.Limit != "" {
-		row.Permits, row.Value = "", "" // the ConfigMap is read when somebody asks for one
+		row.Permits, row.Value = "", "" // the ConfigMap is read when a node requests a permit
 	}
 	row.Holders, row.MoreHolders = lockLines(clock, s.Holders, s.Held)
 	row.Waiters, row.MoreWaiters = lockLines(clock, s.Waiters, s.Waiting)
@@ -87,7 +87,7 @@ func lockLines(clock ui.Clock, users []execution.LockUser, all int) (lines []vie
 	return lines, more
 }
 
-// setSemaphore takes the form; do=unset takes back what was set.
+// setSemaphore handles the form; do=unset removes the override.
 func (h *Pages) setSemaphore(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimSpace(r.PostFormValue("name"))
 	text, permits := strings.TrimSpace(r.PostFormValue("permits")), 0

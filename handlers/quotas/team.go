@@ -29,7 +29,7 @@ const (
 	teamHoldersShown = 2  // executions that an entry names
 )
 
-// myTeam leads to the team of the current project.
+// myTeam redirects to the team of the current project.
 func (h *Pages) myTeam(w http.ResponseWriter, r *http.Request) error {
 	id, err := h.Quotas.TeamOf(r.Context())
 	if err != nil {
@@ -47,8 +47,8 @@ func teamID(r *http.Request) (uuid.UUID, error) {
 	return id, nil
 }
 
-// team shows a team, or another node of the tree, to everybody in it: its limits
-// and use, its queue, who used its GPUs, and its share.
+// team shows a team, or another node of the tree, to its members: limits and usage, the queue,
+// GPU-hours by user, and the share.
 func (h *Pages) team(w http.ResponseWriter, r *http.Request) error {
 	id, err := teamID(r)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Pages) team(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.TeamView(m))
 }
 
-// teamStream sends what moves on the page of a team.
+// teamStream sends the changes of the page of a team.
 func (h *Pages) teamStream(w http.ResponseWriter, r *http.Request) error {
 	id, err := teamID(r)
 	if err != nil {
@@ -112,8 +112,8 @@ func (h *Pages) teamStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// teamUpdate is what changed since the message before. How long a node has waited
-// is counted on by the page itself.
+// teamUpdate contains the changes since the previous message. The browser updates waiting
+// times.
 func teamUpdate(sent page.SentPieces, live views.TeamLive) (u views.TeamUpdate, changed bool) {
 	if sent.Changed("now", live.Now) {
 		u.Lead, changed = &live, true
@@ -135,13 +135,13 @@ func teamUpdate(sent page.SentPieces, live views.TeamLive) (u views.TeamUpdate, 
 	return u, changed
 }
 
-// teamLive is the moving part of the page.
+// teamLive is the live part of the page.
 func teamLive(clock ui.Clock, t quota.Team) views.TeamLive {
 	return views.TeamLive{Now: teamNow(t), Limits: teamLimits(t), Queue: teamQueue(clock, t), Share: teamShare(t)}
 }
 
-// teamResources are those that a team is shown: GPUs by type, then what is limited
-// or in use.
+// teamResources are the resources on the page of a team: GPUs by type, then those that are
+// limited or in use.
 func teamResources(t quota.Team) []fair.Resource {
 	var gpus, others []fair.Resource
 	for _, r := range t.Resources {
@@ -159,7 +159,7 @@ func teamResources(t quota.Team) []fair.Resource {
 	return append(gpus, others...)
 }
 
-// teamNow says what can start at once: GPUs by type, or CPU without any.
+// teamNow states the available capacity: GPUs by type, or CPU if there are no GPUs.
 func teamNow(t quota.Team) views.TeamNow {
 	var can, full []string
 	add := func(r fair.Resource, one int64) {
@@ -184,7 +184,7 @@ func teamNow(t quota.Team) views.TeamNow {
 	return views.TeamNow{Can: enumerate(can), Full: enumerate(full)}
 }
 
-// enumerate joins words as people do: "a", "a and b", "a, b and c".
+// enumerate joins words with commas and "and": "a", "a and b", "a, b and c".
 func enumerate(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -212,7 +212,7 @@ func teamLimits(t quota.Team) []views.TeamLimit {
 	return limits
 }
 
-// boundName names whose limit counts, when the reader may know.
+// boundName names the level whose limit applies, if the reader may see it.
 func boundName(t quota.Team, by fair.LevelRef) string {
 	switch {
 	case by.Kind == "installation":
@@ -263,7 +263,7 @@ func teamWaiting(clock ui.Clock, place int, q quota.Queued) views.TeamWaiting {
 	return row
 }
 
-// band is when something probably starts: "≈ 14:38", or "14:38 to 15:10".
+// band is the estimated start: "≈ 14:38", or "14:38 to 15:10".
 func band(clock ui.Clock, from, to time.Time) string {
 	a, b := clock.Moment(from).Text, clock.Moment(to).Text
 	if a == b || to.Sub(from) < 2*time.Minute {
@@ -272,7 +272,8 @@ func band(clock ui.Clock, from, to time.Time) string {
 	return a + " to " + b
 }
 
-// teamHolder says who holds what a node waits for, as far as the reader may know.
+// teamHolder describes a user of the resource that a node waits for, as far as the reader may
+// see it.
 func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
 	v := views.TeamHolder{Note: "uses " + amount.Words(reason.Resource, h.Amount)}
 	if h.Borrowed {
@@ -289,7 +290,7 @@ func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
 	return v
 }
 
-// teamShare says where the team stands among its siblings, and what that is made of.
+// teamShare shows the rank of the team among its siblings and the parts of its score.
 func teamShare(t quota.Team) views.TeamShare {
 	if len(t.Siblings) < 2 {
 		return views.TeamShare{Empty: "No other team shares this cluster."}
@@ -318,7 +319,7 @@ func teamShare(t quota.Team) views.TeamShare {
 	return s
 }
 
-// scoreText is the score in words.
+// scoreText describes the score.
 func scoreText(t quota.Team) string {
 	place := slices.IndexFunc(t.Siblings, func(s quota.Standing) bool { return s.Own })
 	score := t.Node.Standing.Score

@@ -20,8 +20,8 @@ import (
 
 const usersShown = 6
 
-// teamHours is who used the GPUs this week, by day, person and workflow. Somebody
-// who may read one project of the team alone sees the hours of that.
+// teamHours is the GPU usage of this week by day, user and workflow. A user who may read only
+// one project of the team sees the hours of that project.
 func (h *Pages) teamHours(ctx context.Context, clock ui.Clock, t quota.Team) (views.TeamHours, error) {
 	begin := monday(clock)
 	v := views.TeamHours{Title: "GPU-hours", Period: "since " + begin.Format("Monday 2 January")}
@@ -37,7 +37,7 @@ func (h *Pages) teamHours(ctx context.Context, clock ui.Clock, t quota.Team) (vi
 	}
 	hours := func(u execution.Hours) float64 { return u.GPU }
 	noun := "GPU-hours"
-	if week.Total.GPU == 0 { // a place without GPUs counts its CPUs
+	if week.Total.GPU == 0 { // without GPUs, CPU hours are shown
 		hours, noun = func(u execution.Hours) float64 { return u.CPU }, "CPU-hours"
 	}
 	if hours(week.Total) == 0 {
@@ -59,7 +59,7 @@ func (h *Pages) teamHours(ctx context.Context, clock ui.Clock, t quota.Team) (vi
 	return v, nil
 }
 
-// monday is when the reader's week began.
+// monday is the start of the reader's week.
 func monday(clock ui.Clock) time.Time {
 	zone := clock.Zone
 	if zone == nil {
@@ -70,8 +70,8 @@ func monday(clock ui.Clock) time.Time {
 	return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
 }
 
-// teamDays is the use of each day of the week: what was used since its beginning,
-// less what was used since the next.
+// teamDays is the usage of each day of the week: the usage since its start minus the usage
+// since the start of the next day.
 func (h *Pages) teamDays(ctx context.Context, clock ui.Clock, place uuid.UUID, hours func(execution.Hours) float64) ([]views.TeamDay, error) {
 	begin := monday(clock)
 	since := make([]float64, 8)
@@ -98,7 +98,7 @@ func (h *Pages) teamDays(ctx context.Context, clock ui.Clock, place uuid.UUID, h
 	return days, nil
 }
 
-// usageLines are the largest users, with bars against the first, and the rest in one.
+// usageLines are the largest users, with bars relative to the first, and one line for the rest.
 func usageLines(lines []execution.UsageLine, hours func(execution.Hours) float64, url func(string) string) []views.TeamUse {
 	if len(lines) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func usageLines(lines []execution.UsageLine, hours func(execution.Hours) float64
 	return uses
 }
 
-// hoursText tells hours as precisely as they are worth.
+// hoursText formats hours with a suitable precision.
 func hoursText(h float64) string {
 	switch {
 	case h >= 10:

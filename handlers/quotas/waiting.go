@@ -20,17 +20,17 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// waitingRoutes are the page of everything that waits and its stream.
+// waitingRoutes adds the page of all waiting nodes and its stream.
 const waitingRows = 50
 
-// waitingScope is whose queue the page shows.
+// waitingScope is the scope of the queue on the page.
 type waitingScope struct {
-	place uuid.UUID // of the tenancy tree
-	param string    // as the address gives it
-	page  string    // mark of the page before
+	place uuid.UUID // node of the tenancy tree
+	param string    // from the address
+	page  string    // token of the page
 }
 
-// scopeOf reads whose queue r asks for: its project's, or that of "team".
+// scopeOf reads the scope that r requests: its project or "team".
 func (h *Pages) scopeOf(r *http.Request) (waitingScope, error) {
 	q := r.URL.Query()
 	scope := waitingScope{param: q.Get("place"), page: q.Get("page")}
@@ -49,7 +49,7 @@ func (h *Pages) scopeOf(r *http.Request) (waitingScope, error) {
 	return scope, err
 }
 
-// waiting shows everything that waits, in the order of admission.
+// waiting shows all waiting nodes in the order of admission.
 func (h *Pages) waiting(w http.ResponseWriter, r *http.Request) error {
 	scope, err := h.scopeOf(r)
 	if err != nil {
@@ -106,7 +106,7 @@ func (h *Pages) waitingStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// stillWaiting is the list without what counts on by itself.
+// stillWaiting is the list without the durations that the browser updates.
 func stillWaiting(list views.WaitingList) views.WaitingList {
 	rows := list.Rows
 	list.Rows = nil
@@ -201,7 +201,7 @@ func waitingLine(clock ui.Clock, e execution.QueueEntry) views.WaitingLine {
 	return line
 }
 
-// shortHolder names a holder by its execution alone.
+// shortHolder names a holder only by its execution.
 func shortHolder(r execution.Reason, h fair.Holder) views.WaitHolder {
 	out := views.WaitHolder{Title: "another team"}
 	if h.Owner.Name != "" {

@@ -15,12 +15,12 @@ import (
 
 const (
 	clusterWaitRows = 50
-	// waitingLook is how often the stream looks without a hint: a pod that has been
-	// starting for too long gives none.
+	// waitingLook is the interval at which the stream checks without a hint. A pod that starts too
+	// slowly causes no hint.
 	waitingLook = 15 * time.Second
 )
 
-// clusterWaits is what waits in the cluster at or below place.
+// clusterWaits are the nodes at or below place that wait in the cluster.
 func (h *Pages) clusterWaits(ctx context.Context, clock ui.Clock, place uuid.UUID) (views.ClusterWaits, error) {
 	waits, err := h.Executions.InCluster(ctx, place, clusterWaitRows)
 	if err != nil {
@@ -36,8 +36,8 @@ func (h *Pages) clusterWaits(ctx context.Context, clock ui.Clock, place uuid.UUI
 	return block, nil
 }
 
-// otherWaits are the ready nodes of the project that wait for something other than room,
-// such as a lock, and so have no place in the queue.
+// otherWaits are the ready nodes of the project that wait for something other than capacity,
+// such as a lock, and therefore have no position in the queue.
 func (h *Pages) otherWaits(ctx context.Context, clock ui.Clock) (views.ClusterWaits, error) {
 	nodes, err := h.Executions.Waiting(ctx, clusterWaitRows)
 	if err != nil {
@@ -71,8 +71,7 @@ func clusterWaitLine(clock ui.Clock, w execution.ClusterWait) views.ClusterWaitL
 	return line
 }
 
-// orEvery passes hints on, and adds one whenever there was none for so long, until
-// ctx ends.
+// orEvery forwards hints, and adds one after each interval without a hint, until ctx ends.
 func orEvery(ctx context.Context, hints <-chan struct{}, quiet time.Duration) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	go func() {

@@ -10,12 +10,11 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 )
 
-// maxBatch is the size of the largest batch that a task may send, in bytes without its
-// content coding.
+// maxBatch is the maximum size of a batch from a task, in bytes without its content coding.
 const maxBatch = 64 << 20
 
-// putBlobs stores many small outputs in one request. The body is a tar archive, in which
-// each entry is named by its SHA-256. It answers 409 when the attempt is to end.
+// putBlobs stores many small outputs in one request. The body is a tar archive; the name of
+// each entry is its SHA-256. It returns 409 if the attempt must end.
 func (t *API) putBlobs(w http.ResponseWriter, r *http.Request) error {
 	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
 	if err != nil {

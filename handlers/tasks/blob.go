@@ -15,11 +15,11 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// maxTaskBlob is the largest file that a task may give, in bytes.
+// maxTaskBlob is the maximum size of a file from a task in bytes.
 const maxTaskBlob = 64 << 30
 
-// getBlob gives a task the bytes of its code or its inputs under a hash, and tells
-// with HEAD that its project has them already.
+// getBlob returns the bytes of a task's code or inputs by their hash. HEAD reports whether the
+// project already has them.
 func (t *API) getBlob(w http.ResponseWriter, r *http.Request) error {
 	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
 	if err != nil {
@@ -58,15 +58,15 @@ func (t *API) getBlob(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer reader.Close()
 	if err := sendBlob(w, reader, packingFor(r.Header.Get("Accept-Encoding"))); err != nil {
-		// The length is announced already: breaking off tells that bytes are missing.
+		// The header has the length, so aborting shows the client that bytes are missing.
 		t.Log.Warn("a blob was not sent to a task completely", "blob", sha, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
 
-// putBlob takes the bytes of an output. They must have the hash of the path, and
-// the attempt must still be wanted: Conflict when it is to end.
+// putBlob stores the bytes of an output. They must have the hash in the path. It returns
+// Conflict if the attempt must end.
 func (t *API) putBlob(w http.ResponseWriter, r *http.Request) error {
 	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
 	if err != nil {
@@ -96,8 +96,8 @@ func (t *API) putBlob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// planUpload says how the bytes of an output come: 204, they are there; 200, by the
-// request that is answered, and then complete; 409, by PUT to the server.
+// planUpload returns how to upload the bytes of an output: 204, they already exist; 200, with
+// the request in the response, followed by complete; 409, with PUT to the server.
 func (t *API) planUpload(w http.ResponseWriter, r *http.Request) error {
 	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
 	if err != nil {
@@ -124,7 +124,7 @@ func (t *API) planUpload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// completeUpload takes what the task gave to the store itself.
+// completeUpload registers bytes that the task sent directly to the store.
 func (t *API) completeUpload(w http.ResponseWriter, r *http.Request) error {
 	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
 	if err != nil {
@@ -140,8 +140,7 @@ func (t *API) completeUpload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// wanted refuses an attempt that is to end. The upload is a sign of
-// life, and is told as one.
+// wanted rejects an attempt that must end. The upload also counts as a heartbeat.
 func (t *API) wanted(ctx context.Context, scope auth.TaskScope, authorization string) error {
 	results, err := t.Executions.Deliver(auth.AsSystem(ctx), []*flowforgev1.AttemptReport{{
 		TaskId: taskIDOf(scope), Token: authorization[len("Bearer "):],

@@ -10,7 +10,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// SaveFolder records the folder of checkpoints of an attempt's node.
+// SaveFolder stores the checkpoint folder of an attempt's node.
 func (t *API) SaveFolder(ctx context.Context, req *connect.Request[flowforgev1.SaveFolderRequest]) (*connect.Response[flowforgev1.SaveFolderResponse], error) {
 	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, "")
 	if err == nil {
@@ -19,7 +19,7 @@ func (t *API) SaveFolder(ctx context.Context, req *connect.Request[flowforgev1.S
 	return connect.NewResponse(&flowforgev1.SaveFolderResponse{}), err
 }
 
-// Meet notes how a rank of a gang stands and answers how all do.
+// Meet stores the state of a rank of a gang and returns the states of all ranks.
 func (t *API) Meet(ctx context.Context, req *connect.Request[flowforgev1.MeetRequest]) (*connect.Response[flowforgev1.MeetResponse], error) {
 	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, "")
 	if err != nil {

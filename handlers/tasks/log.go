@@ -15,15 +15,15 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// attemptTelemetry is what one attempt reported; who it is stands in its token,
-// never in the entries.
+// attemptTelemetry is the telemetry of one attempt. The token identifies the attempt, never the
+// entries.
 type attemptTelemetry struct {
 	scope     auth.TaskScope
 	telemetry *flowforgev1.Telemetry
 }
 
-// store makes the lines and points of a batch durable. NotFound: an attempt's
-// execution does not exist; an unkeptError: there is no room for them.
+// store makes the lines and points of a batch durable. It returns NotFound if an attempt's
+// execution does not exist, and an unkeptError if there is no space.
 func (t *API) store(ctx context.Context, batch []attemptTelemetry) error {
 	var lines []telemetry.LogLine
 	var points []telemetry.Point
@@ -55,7 +55,7 @@ func (t *API) store(ctx context.Context, batch []attemptTelemetry) error {
 	return nil
 }
 
-// spoolFullError says that telemetry found no place: the spool or its disk is full.
+// spoolFullError means that telemetry was not stored because the spool or its disk is full.
 type spoolFullError struct{ error }
 
 func (e *spoolFullError) Unwrap() error { return e.error }
@@ -92,8 +92,8 @@ func (t *API) point(scope auth.TaskScope, of taskName, point *flowforgev1.Metric
 	}
 }
 
-// numbered gives an entry without a sequence number one that grows; such an
-// entry is stored twice when it is sent twice.
+// numbered gives an entry without a sequence number an increasing one. Such an entry is stored
+// twice if it is sent twice.
 func (t *API) numbered(sequence int64) int64 {
 	if sequence > 0 {
 		return sequence
@@ -108,17 +108,16 @@ func (t *API) at(milliseconds int64) time.Time {
 	return time.UnixMilli(milliseconds).UTC()
 }
 
-// maxTaskNames bounds the nodes that taskNames remembers.
+// maxTaskNames is the maximum number of nodes in taskNames.
 const maxTaskNames = 20_000
 
-// taskName is what telemetry stores beside the scope of a token.
+// taskName is the data that telemetry stores in addition to the scope of a token.
 type taskName struct {
 	tenant, project uuid.UUID
 	node            string
 }
 
-// taskNames finds the names of attempts; a node's never changes, so it is looked up
-// once.
+// taskNames caches the names of attempts. The name of a node never changes.
 type taskNames struct {
 	executions *execution.Service
 
@@ -135,7 +134,7 @@ func newTaskNames(executions *execution.Service) *taskNames {
 	return &taskNames{executions: executions, known: make(map[taskNode]taskName)}
 }
 
-// of returns NotFound when there is no such execution or node.
+// of returns NotFound if the execution or node does not exist.
 func (n *taskNames) of(ctx context.Context, scope auth.TaskScope) (taskName, error) {
 	key := taskNode{scope.ExecutionID, scope.NodeIndex}
 	n.mu.Lock()

@@ -15,8 +15,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// GetSecrets gives a runner the values of the secrets that its attempt was
-// granted, while the attempt is alive.
+// GetSecrets returns the values of the secrets of an attempt to its runner while the attempt is
+// alive.
 func (t *API) GetSecrets(ctx context.Context, req *connect.Request[flowforgev1.GetSecretsRequest]) (*connect.Response[flowforgev1.GetSecretsResponse], error) {
 	ctx, scope, err := t.task(ctx, req.Header(), req.Msg.TaskId, "")
 	if err != nil {
@@ -31,15 +31,15 @@ func (t *API) GetSecrets(ctx context.Context, req *connect.Request[flowforgev1.G
 }
 
 const (
-	// maskAge is how old the values of an execution may be: a secret may be
-	// replaced while it runs, by another server as well.
+	// maskAge is the maximum age of the cached values of an execution. Another server can replace a
+	// secret while it runs.
 	maskAge = time.Minute
-	// maxMasks bounds the executions whose maskers are kept.
+	// maxMasks is the maximum number of executions with a cached masker.
 	maxMasks = 5000
 )
 
-// masks keeps the maskers of executions. Runners mask what their attempts print;
-// this is for what tasks send themselves, and for what a runner did not know.
+// masks caches the maskers of executions. Runners mask the output of their attempts. masks is
+// for data that tasks send themselves, and for values that a runner did not know.
 type masks struct {
 	executions *execution.Service
 	now        func() time.Time
@@ -48,8 +48,8 @@ type masks struct {
 	known map[uuid.UUID]*knownMask
 }
 
-// knownMask is the masker of one execution. Values only come to it: an old value
-// stays a secret.
+// knownMask is the masker of one execution. Values are only added, because an old value remains
+// a secret.
 type knownMask struct {
 	names  []string
 	values []string
@@ -61,7 +61,7 @@ func newMasks(executions *execution.Service, now func() time.Time) *masks {
 	return &masks{executions: executions, now: now, known: map[uuid.UUID]*knownMask{}}
 }
 
-// add takes in values that were just given to an attempt.
+// add adds the values that an attempt received.
 func (m *masks) add(scope auth.TaskScope, values []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +85,7 @@ func (k *knownMask) take(values []string) {
 	}
 }
 
-// keep is called with the lock held.
+// keep requires the lock.
 func (m *masks) keep(id uuid.UUID, k *knownMask) {
 	if len(m.known) >= maxMasks {
 		clear(m.known)
@@ -93,8 +93,8 @@ func (m *masks) keep(id uuid.UUID, k *knownMask) {
 	m.known[id] = k
 }
 
-// of returns the masker of the execution of scope. It fails rather than let a
-// value pass that it could not read.
+// of returns the masker of the execution of scope. It fails if it cannot read a value, so that
+// no value passes unmasked.
 func (m *masks) of(ctx context.Context, scope auth.TaskScope) (*masking.Masker, error) {
 	m.mu.Lock()
 	k := m.known[scope.ExecutionID]
@@ -123,7 +123,7 @@ func (m *masks) of(ctx context.Context, scope auth.TaskScope) (*masking.Masker, 
 	return k.masker, nil
 }
 
-// maskTelemetry takes secrets out of what an attempt logs and measures.
+// maskTelemetry removes secrets from the logs and metrics of an attempt.
 func maskTelemetry(m *masking.Masker, t *flowforgev1.Telemetry) {
 	if m.Empty() {
 		return
@@ -139,8 +139,8 @@ func maskTelemetry(m *masking.Masker, t *flowforgev1.Telemetry) {
 	}
 }
 
-// maskEnds takes secrets out of the ends among the reports. Reports whose token
-// is not good stay as they are: nobody takes them.
+// maskEnds removes secrets from the ends among the reports. It leaves reports with an invalid
+// token unchanged, because they are rejected later.
 func (t *API) maskEnds(ctx context.Context, reports []*flowforgev1.AttemptReport) error {
 	for _, report := range reports {
 		finished := report.GetFinished()
@@ -153,7 +153,7 @@ func (t *API) maskEnds(ctx context.Context, reports []*flowforgev1.AttemptReport
 		}
 		masker, err := t.masks.of(ctx, scope)
 		if permanent(err) {
-			continue // there is no such execution: the report is not taken
+			continue // the execution does not exist: the report is rejected
 		}
 		if err != nil {
 			return err

@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/data/channel/codec"
 )
 
-// adoptBlob takes over a file that the caller's runner left in the store's own folder:
-// 409 when that is not possible, and the file is sent.
+// adoptBlob adopts a file that the caller's runner put into the store's folder. It returns 409 if
+// that is impossible; the runner then uploads the file.
 func (t *API) adoptBlob(w http.ResponseWriter, r *http.Request) error {
 	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
 	if err != nil {
@@ -31,7 +31,7 @@ func (t *API) adoptBlob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// packingFor is the compression that the reader of a blob asks for.
+// packingFor is the compression that the reader of a blob requests.
 func packingFor(accept string) channel.Compression {
 	for name := range strings.SplitSeq(accept, ",") {
 		switch c := channel.Compression(strings.TrimSpace(name)); c {
@@ -42,8 +42,8 @@ func packingFor(accept string) channel.Compression {
 	return channel.None
 }
 
-// sendBlob writes a blob, packed when the reader asks for it and its first bytes show
-// that this pays.
+// sendBlob writes a blob. It compresses the blob if the reader requests this and a sample of its
+// first bytes compresses well.
 func sendBlob(w http.ResponseWriter, reader *artifact.Reader, c channel.Compression) error {
 	header := w.Header()
 	header.Set("Vary", "Accept-Encoding")
@@ -73,13 +73,12 @@ func sendBlob(w http.ResponseWriter, reader *artifact.Reader, c channel.Compress
 		return err
 	}
 	if _, err := io.Copy(packed, reader); err != nil {
-		return err // without Close, so that the reader misses the end
+		return err // without Close, so that the reader detects the missing end
 	}
 	return packed.Close()
 }
 
-// unpacked is the body of a request without its content coding, which counts against
-// the same limit as bytes that come as they are.
+// unpacked is the decoded body of a request. The same limit applies to decoded and plain bytes.
 func unpacked(w http.ResponseWriter, r *http.Request) (io.ReadCloser, error) {
 	c := channel.Compression(r.Header.Get("Content-Encoding"))
 	if c == "identity" {

@@ -12,7 +12,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// TakeWork gives a warm pod its next attempt.
+// TakeWork returns the next attempt of a warm pod.
 func (t *API) TakeWork(ctx context.Context, req *connect.Request[flowforgev1.TakeWorkRequest]) (*connect.Response[flowforgev1.TakeWorkResponse], error) {
 	if t.Resident == nil {
 		return connect.NewResponse(&flowforgev1.TakeWorkResponse{Leave: true}), nil

@@ -10,7 +10,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// AppendStream records a piece of an output that others read while it is written.
+// AppendStream stores a piece of an output that other attempts read while it is written.
 func (t *API) AppendStream(ctx context.Context, req *connect.Request[flowforgev1.AppendStreamRequest]) (*connect.Response[flowforgev1.AppendStreamResponse], error) {
 	m := req.Msg
 	ctx, _, err := t.task(ctx, req.Header(), m.TaskId, "")
@@ -20,7 +20,7 @@ func (t *API) AppendStream(ctx context.Context, req *connect.Request[flowforgev1
 	return connect.NewResponse(&flowforgev1.AppendStreamResponse{}), err
 }
 
-// FollowStream tells a reader how an output stands that another attempt writes.
+// FollowStream returns the state of an output that another attempt writes.
 func (t *API) FollowStream(ctx context.Context, req *connect.Request[flowforgev1.FollowStreamRequest]) (*connect.Response[flowforgev1.FollowStreamResponse], error) {
 	m := req.Msg
 	ctx, _, err := t.task(ctx, req.Header(), m.TaskId, "")

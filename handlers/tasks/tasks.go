@@ -1,5 +1,5 @@
-// Package tasks answers what tasks and their runners call: TaskService and the blobs
-// of an attempt's inputs and outputs. The token of the attempt authorizes each call.
+// Package tasks implements the API of tasks and their runners: TaskService and the blobs of an
+// attempt's inputs and outputs. The token of the attempt authorizes each call.
 package tasks
 
 import (
@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	// maxTaskMessage bounds one message of TaskService, in bytes.
+	// maxTaskMessage is the maximum size of a message of TaskService in bytes.
 	maxTaskMessage = 32 << 20
-	// streamEntries and streamWait bound what StreamLogs holds back.
+	// streamEntries and streamWait limit the entries that StreamLogs buffers.
 	streamEntries = 500
 	streamWait    = 200 * time.Millisecond
 )
 
-// Config is what the API of tasks works with.
+// Config contains the dependencies of the API of tasks.
 type Config struct {
 	Log        *slog.Logger
 	Now        func() time.Time
@@ -51,7 +51,7 @@ type API struct {
 	Config
 	names    *taskNames
 	masks    *masks
-	sequence atomic.Int64 // for log entries and points that bring none
+	sequence atomic.Int64 // for log entries and points without one
 }
 
 // New returns the API of tasks.
@@ -62,7 +62,7 @@ func New(c Config) *API {
 }
 
 // Mount adds TaskService (gRPC, Connect and JSON) and the blobs of tasks to r.
-// Callers show the token of their attempt.
+// Callers send the token of their attempt.
 func (t *API) Mount(r chi.Router) {
 	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage), connect.WithInterceptors(web.RPCErrors(t.Log)))
 	r.Handle(path+"*", handler)
@@ -77,8 +77,8 @@ func (t *API) Mount(r chi.Router) {
 
 var _ flowforgev1connect.TaskServiceHandler = (*API)(nil)
 
-// task returns ctx as the attempt whose token header carries, which must not have
-// ended. A task id or an execution id in the message must be the attempt's.
+// task returns ctx as the attempt of the token in header. The attempt must not have ended. A task
+// id or an execution id in the message must be the attempt's.
 func (t *API) task(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, auth.TaskScope, error) {
 	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -95,7 +95,7 @@ func (t *API) task(ctx context.Context, header http.Header, taskID, executionID 
 	return ctx, scope, t.Executions.Alive(ctx)
 }
 
-// masked is task with the masker of the attempt's execution.
+// masked is like task and also returns the masker of the attempt's execution.
 func (t *API) masked(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, *masking.Masker, error) {
 	ctx, scope, err := t.task(ctx, header, taskID, executionID)
 	if err != nil {
@@ -109,7 +109,7 @@ func taskIDOf(scope auth.TaskScope) string {
 	return execution.TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt)
 }
 
-// UpdateStatus keeps what a task says of itself.
+// UpdateStatus stores the status that a task reports.
 func (t *API) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1.UpdateStatusRequest]) (*connect.Response[flowforgev1.UpdateStatusResponse], error) {
 	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err != nil {
@@ -123,7 +123,7 @@ func (t *API) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1
 	return connect.NewResponse(&flowforgev1.UpdateStatusResponse{Success: true}), err
 }
 
-// SetOutput keeps a value of a declared output.
+// SetOutput stores a value of a declared output.
 func (t *API) SetOutput(ctx context.Context, req *connect.Request[flowforgev1.SetOutputRequest]) (*connect.Response[flowforgev1.SetOutputResponse], error) {
 	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err == nil {
@@ -132,7 +132,7 @@ func (t *API) SetOutput(ctx context.Context, req *connect.Request[flowforgev1.Se
 	return connect.NewResponse(&flowforgev1.SetOutputResponse{Success: true}), err
 }
 
-// SaveCheckpoint keeps data for later attempts of the same node.
+// SaveCheckpoint stores data for later attempts of the same node.
 func (t *API) SaveCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.SaveCheckpointRequest]) (*connect.Response[flowforgev1.SaveCheckpointResponse], error) {
 	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err == nil {
@@ -141,7 +141,7 @@ func (t *API) SaveCheckpoint(ctx context.Context, req *connect.Request[flowforge
 	return connect.NewResponse(&flowforgev1.SaveCheckpointResponse{Success: true}), err
 }
 
-// GetCheckpoint returns what was saved last for the node.
+// GetCheckpoint returns the latest checkpoint of the node.
 func (t *API) GetCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.GetCheckpointRequest]) (*connect.Response[flowforgev1.GetCheckpointResponse], error) {
 	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err != nil {
@@ -155,7 +155,7 @@ func (t *API) GetCheckpoint(ctx context.Context, req *connect.Request[flowforgev
 	return connect.NewResponse(resp), err
 }
 
-// Send takes log lines and metric points of one attempt.
+// Send stores log lines and metric points of one attempt.
 func (t *API) Send(ctx context.Context, req *connect.Request[flowforgev1.SendRequest]) (*connect.Response[flowforgev1.SendResponse], error) {
 	ctx, scope, err := t.task(ctx, req.Header(), req.Msg.TaskId, "")
 	if err != nil {
@@ -166,7 +166,7 @@ func (t *API) Send(ctx context.Context, req *connect.Request[flowforgev1.SendReq
 	return connect.NewResponse(resp), err
 }
 
-// StreamLogs takes log lines as they are written; they are stored in groups.
+// StreamLogs receives log lines as they are written and stores them in groups.
 func (t *API) StreamLogs(ctx context.Context, stream *connect.ClientStream[flowforgev1.LogEntry]) (*connect.Response[flowforgev1.StreamLogsResponse], error) {
 	ctx, scope, err := t.task(ctx, stream.RequestHeader(), "", "")
 	if err != nil {
@@ -195,8 +195,7 @@ func (t *API) StreamLogs(ctx context.Context, stream *connect.ClientStream[flowf
 	return connect.NewResponse(resp), err
 }
 
-// storeStream stores what comes through entries until it is closed, and returns
-// how many that were.
+// storeStream stores the entries from the channel until it is closed, and returns their number.
 func (t *API) storeStream(ctx context.Context, scope auth.TaskScope, entries <-chan *flowforgev1.LogEntry) (int, error) {
 	ticker := time.NewTicker(streamWait)
 	defer ticker.Stop()
@@ -231,10 +230,10 @@ func (t *API) storeStream(ctx context.Context, scope auth.TaskScope, entries <-c
 	}
 }
 
-// Deliver takes the reports of any number of attempts, each with its own token.
-// Telemetry is durable before an end is told, so an attempt that has ended has
-// all its lines unless its end says that more follow; only when there is no room
-// for them they are refused, because logs never hold an execution up. An error means that all are to be sent again.
+// Deliver receives the reports of any number of attempts, each with its own token. It stores
+// telemetry before it applies an end, so an ended attempt has all its lines unless its end
+// announces more. It rejects lines only if there is no space, because logs never delay an
+// execution. After an error, the client must send all reports again.
 func (t *API) Deliver(ctx context.Context, req *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
 	ctx = auth.AsSystem(ctx)
 	reports := req.Msg.Reports
@@ -255,8 +254,8 @@ func (t *API) Deliver(ctx context.Context, req *connect.Request[flowforgev1.Deli
 	return connect.NewResponse(&flowforgev1.DeliverResponse{Results: results}), nil
 }
 
-// storeReports stores the telemetry among the reports, and returns why those of
-// some places were not taken.
+// storeReports stores the telemetry among the reports and returns the reasons for rejected ones
+// by their index.
 func (t *API) storeReports(ctx context.Context, reports []*flowforgev1.AttemptReport) (map[int]string, error) {
 	refused := make(map[int]string)
 	var batch []attemptTelemetry
@@ -284,7 +283,7 @@ func (t *API) storeReports(ctx context.Context, reports []*flowforgev1.AttemptRe
 	if !permanent(err) {
 		return refused, err
 	}
-	// One of them is at fault, or too large: the others are stored without it.
+	// One of them is invalid or too large. The others are stored without it.
 	for k := range batch {
 		err := t.store(ctx, batch[k:k+1])
 		if err != nil && !permanent(err) {
@@ -297,7 +296,7 @@ func (t *API) storeReports(ctx context.Context, reports []*flowforgev1.AttemptRe
 	return refused, nil
 }
 
-// alive takes out of the batch what attempts send that have ended and announced no more.
+// alive removes from the batch the telemetry of ended attempts that announced no more.
 func (t *API) alive(ctx context.Context, batch []attemptTelemetry, places []int, refused map[int]string) ([]attemptTelemetry, []int, error) {
 	if len(batch) == 0 {
 		return nil, nil, nil
@@ -322,8 +321,8 @@ func (t *API) alive(ctx context.Context, batch []attemptTelemetry, places []int,
 	return still, at, nil
 }
 
-// permanent reports whether waiting and sending the same again is of no use, or
-// would hold up what does not depend on it.
+// permanent reports whether a retry of the same request is useless, or would delay independent
+// requests.
 func permanent(err error) bool {
 	if _, full := errors.AsType[*spoolFullError](err); full {
 		return true
