@@ -55,8 +55,8 @@ func TestKeysPage(t *testing.T) {
 	require.Equal(t, []string{"key.create", "key.revoke"}, actions)
 }
 
-// TestKeysOfServiceAccounts: who may change the members of a project looks after
-// the keys of its service accounts, but never of one that may do more.
+// TestKeysOfServiceAccounts: a user who may change the members of a project manages the keys
+// of its service accounts, except accounts with more permissions.
 func TestKeysOfServiceAccounts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -20,7 +20,7 @@ import (
 )
 
 // launched is an execution of a workflow whose one node does nothing; the engine
-// stands still, so it stays as it is.
+// is not running, so its state does not change.
 func (b *testBundle) launched(t *testing.T) uuid.UUID {
 	t.Helper()
 	b.register(t, matrixDocument("with.log"))
@@ -85,7 +85,7 @@ func TestLogsInPagesAndAsText(t *testing.T) {
 	page = logLines{}
 	b.member.get(t, path+"?level=error&q=LINE+2").into(t, http.StatusOK, &page)
 	require.Equal(t, []string{"wait line 21", "wait line 23", "wait line 25", "wait line 27"}, page.messages())
-	b.member.get(t, path+"?node=nobody").into(t, http.StatusOK, &page)
+	b.member.get(t, path+"?node=missing").into(t, http.StatusOK, &page)
 	require.Empty(t, page.Lines)
 
 	text := b.member.get(t, path+"?format=text")

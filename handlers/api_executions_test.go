@@ -137,8 +137,8 @@ func TestExecutionsAreListedPageByPage(t *testing.T) {
 	require.Subset(t, list("status=pending,cancelled,running"), want)
 }
 
-// TestAnExecutionToItsEnd runs the engine: a task that waits is cancelled, and
-// what happened stands in nodes and events.
+// TestAnExecutionToItsEnd runs the engine and cancels a waiting task. Nodes and events record
+// this.
 func TestAnExecutionToItsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

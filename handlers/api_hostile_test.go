@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused checks that the answer is an error of the caller's, told as a problem.
+// refused checks that the response is a client error in problem format.
 func refused(t *testing.T, place string, r reply) {
 	t.Helper()
 	assert.GreaterOrEqual(t, r.status, 400, "%s: %s", place, r.body)
@@ -19,8 +19,8 @@ func refused(t *testing.T, place string, r reply) {
 	assert.NotContains(t, r.body, "SQLSTATE", place)
 }
 
-// TestHostileAddresses: whatever stands in paths and queries, the answer is a
-// problem that says so, never a failure of ours.
+// TestHostileAddresses: for any path and query, the response is a problem of the client,
+// never a server error.
 func TestHostileAddresses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -49,7 +49,7 @@ func TestHostileAddresses(t *testing.T) {
 	}
 }
 
-// TestHostileBodies is the same for what is sent.
+// TestHostileBodies is the same for request bodies.
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

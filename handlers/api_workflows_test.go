@@ -98,7 +98,7 @@ inputs:
   - {name: epochs, type: "Integer(min=a)"}
 operators:
   - {name: a, type: noop, depends_on: [b]}
-  - {name: b, type: noop, depends_on: [a, nobody]}
+  - {name: b, type: noop, depends_on: [a, missing]}
   - {name: b, type: dance}
 `).problem(t, http.StatusUnprocessableEntity)
 	for _, path := range []string{"name", "version", "colour", "inputs[0].type", "operators[1].depends_on[1]", "operators[2].name", "operators[2].type"} {

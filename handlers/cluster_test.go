@@ -15,8 +15,7 @@ import (
 	"github.com/flowforge/flowforge/handlers"
 )
 
-// TestClusterPage shows a cluster as its launcher wrote it down, and what is wrong
-// with that.
+// TestClusterPage shows a cluster as its launcher recorded it, and its problems.
 func TestClusterPage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -118,7 +118,7 @@ func TestWorkflowsByPageNumber(t *testing.T) {
 	require.Equal(t, second, after, "the cursor after a workflow whose name is a number is no number")
 }
 
-// TestOverQuota: a submission that asks for more than a limit is refused with the quota.
+// TestOverQuota: a submission that requests more than a limit is refused with the quota.
 func TestOverQuota(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -107,7 +107,7 @@ func TestTheAPIListsWhatNodesBecame(t *testing.T) {
 	require.Equal(t, []string{"outer[1]/cell[0]", "outer[1]/cell[1]"}, inner.names())
 	require.EqualValues(t, 12, inner.Nodes[1].Item)
 	require.Len(t, list("all=true&limit=200").Nodes, 7+120+2+2*(2+2))
-	b.admin.get(t, "/api/v1/executions/"+id+"/nodes?parent=nobody").problem(t, http.StatusNotFound)
+	b.admin.get(t, "/api/v1/executions/"+id+"/nodes?parent=missing").problem(t, http.StatusNotFound)
 
 	e := b.admin.get(t, "/api/v1/executions/"+id).object(t, http.StatusOK)
 	require.Len(t, e["nodes"], 7)

@@ -45,8 +45,8 @@ import (
 // adminToken is the API token of the tests' sites.
 const adminToken = "the token of the tests"
 
-// testBundle is a whole site on real services and a database of its own. The
-// engine stands still until start is called.
+// testBundle is a whole site on real services and its own database. The
+// engine does not run until start is called.
 type testBundle struct {
 	ctx        context.Context // acts for the administrator
 	pool       *pgxpool.Pool
@@ -236,7 +236,7 @@ func (b *testBundle) appendLog(t *testing.T, id uuid.UUID, node string, first, n
 	require.NoError(t, b.telemetry.AppendLogs(auth.AsSystem(b.ctx), lines))
 }
 
-// caller sends requests as somebody.
+// caller sends requests as one user.
 type caller struct {
 	server string
 	header http.Header

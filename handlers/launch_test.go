@@ -94,7 +94,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 	return &launchBundle{server: server, executions: executions, artifacts: artifacts}
 }
 
-// engineCatalogue is the catalogue as the engine asks for it.
+// engineCatalogue is the catalogue as the engine uses it.
 type engineCatalogue struct{ *catalogue.Service }
 
 func (c engineCatalogue) Blob(ctx context.Context, kind typeregistry.Kind, ref string) (execution.BlobRef, error) {

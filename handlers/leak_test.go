@@ -80,13 +80,13 @@ inputs: [{name: model, type: Model}]
 operators: [{name: wait, type: noop}]
 `
 
-// leakSide is a tenant with one of everything, and somebody who may do all there.
+// leakSide is a tenant with one object of each kind, and its administrator.
 type leakSide struct {
 	caller  *caller
 	objects map[string]string // by their names in braces
 }
 
-// leakSides are two tenants that know nothing of each other.
+// leakSides are two isolated tenants.
 func leakSides(t *testing.T, b *testBundle) [2]leakSide {
 	t.Helper()
 	other, project := b.tenant(t, "elsewhere")
@@ -107,7 +107,7 @@ func leakSides(t *testing.T, b *testBundle) [2]leakSide {
 	return sides
 }
 
-// invented are objects that nobody has, in the shape of real ones.
+// invented are objects that do not exist, in the format of real ones.
 func invented(real map[string]string) map[string]string {
 	out := make(map[string]string, len(real))
 	for name, value := range real {
@@ -131,8 +131,8 @@ func invented(real map[string]string) map[string]string {
 	return out
 }
 
-// answer sends a probe to the site and returns all that it says, without the
-// values that were asked for and what differs between any two answers.
+// answer sends a probe to the site and returns the complete response, without the requested
+// values and the parts that differ between any two responses.
 func (p probe) answer(site http.Handler, c *caller, objects map[string]string) string {
 	var pairs []string
 	for name, value := range objects {
@@ -179,8 +179,8 @@ func (p probe) answer(site http.Handler, c *caller, objects map[string]string) s
 	return strings.NewReplacer(hide...).Replace(text)
 }
 
-// TestIdsOfOthersLeakNothing: what belongs to another tenant answers, by status,
-// headers and body, what an id that nobody has answers. (Times are not compared.)
+// TestIdsOfOthersLeakNothing: the response to an object of another tenant has the same status,
+// headers and body as the response to an unknown id. (Times are not compared.)
 func TestIdsOfOthersLeakNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -205,13 +205,13 @@ func TestIdsOfOthersLeakNothing(t *testing.T) {
 				}
 				i, k := n/2%len(all), n%2
 				foreign := sides[1-k].objects
-				if n/2/len(all)%2 == 1 { // every other round of all with ids that nobody has
+				if n/2/len(all)%2 == 1 { // every other round uses unknown ids
 					foreign = invented(foreign)
 				}
 				if got := all[i].answer(b.routes, sides[k].caller, foreign); got != baselines[i][k] {
 					once.Do(func() { // one difference is enough to read
 						ours, nobodys := difference(got, baselines[i][k])
-						t.Errorf("%s %s %s answers\n%s\nand for an id that nobody has\n%s", all[i].method, all[i].path, all[i].body, ours, nobodys)
+						t.Errorf("%s %s %s answers\n%s\nand for an unknown id\n%s", all[i].method, all[i].path, all[i].body, ours, nobodys)
 					})
 				}
 			}
@@ -236,8 +236,8 @@ func difference(a, b string) (string, string) {
 	return fmt.Sprint(len(x), " lines"), fmt.Sprint(len(y), " lines")
 }
 
-// TestOwnIdsAnswer: the probes would see what is there: asked by its own people,
-// what the matrix names is not absent.
+// TestOwnIdsAnswer: the probes find existing objects. For its own users, no object of the
+// matrix is absent.
 func TestOwnIdsAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

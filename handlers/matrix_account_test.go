@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// accountRows are about whoever asks: everybody who is signed in has an account.
+// accountRows are about the caller: every signed-in user has an account.
 func accountRows() []row {
 	const ok, absent = http.StatusOK, http.StatusNotFound
 	some := uuid.NewString()

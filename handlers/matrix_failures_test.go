@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// failureRows are about what failed for good, breakers and retry budgets. The dead
-// letter is of an execution that is gone, so nobody can let it run again.
+// failureRows are about dead letters, breakers and retry budgets. The execution of the dead
+// letter was removed, so no user can requeue it.
 func failureRows() []row {
 	const ok, moved, conflict = http.StatusOK, http.StatusSeeOther, http.StatusConflict
 	const absent = "/00000000-0000-0000-0000-000000000000"
@@ -39,7 +39,7 @@ func failureRows() []row {
 	}
 }
 
-// deadLetter is a node that failed for good in an execution that is gone.
+// deadLetter is a dead letter whose execution was removed.
 func deadLetter(t *testing.T, b *testBundle, subject auth.Subject) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -50,7 +50,7 @@ func deadLetter(t *testing.T, b *testBundle, subject auth.Subject) uuid.UUID {
 	return id
 }
 
-// openBreaker is a breaker that keeps an operator from starting.
+// openBreaker is an open circuit breaker.
 func openBreaker(t *testing.T, b *testBundle, subject auth.Subject, workflow uuid.UUID) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())

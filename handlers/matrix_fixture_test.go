@@ -17,13 +17,13 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// matrixFixture is a site with one of everything in the local project, and
-// somebody in every role.
+// matrixFixture is a site with one object of each kind in the local project, and a user in
+// every role.
 type matrixFixture struct {
 	*testBundle
-	objects []string // pairs of a name in braces and what it stands for
+	objects []string // pairs of a name in braces and its value
 	callers map[string]*caller
-	own     map[string][]string // what each caller launched, as objects
+	own     map[string][]string // the executions of each caller, as objects
 }
 
 // names replaces the names in braces for a caller.

@@ -7,8 +7,8 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// quotaMatrix are the rows of limits: who may read at a place reads them there,
-// and changes are asked of the place above.
+// quotaMatrix are the rows of limits. Users who may read a level read its limits; changes need a
+// permission at the level above.
 func quotaMatrix() []row {
 	const ok, invalid, absent = http.StatusOK, http.StatusUnprocessableEntity, http.StatusNotFound
 	rows := []row{
@@ -25,7 +25,7 @@ func quotaMatrix() []row {
 	}
 	edit := func(path, at string, here, above level) []row {
 		may := auth.QuotaWrite
-		if path == "/departments/{id}" { // the fixture has none, and a team is none: whoever may read it learns that
+		if path == "/departments/{id}" { // the fixture has none, and a team is none: users who may read the team see that
 			may, above = auth.QuotaRead, here
 		}
 		r := []row{

@@ -12,7 +12,7 @@ func matrix() []row {
 	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), leavingRows())
 }
 
-// openRows are for everybody.
+// openRows are public.
 func openRows() []row {
 	const ok, moved = http.StatusOK, http.StatusSeeOther
 	outside := func(r row) row { r.guard = none; return r }
@@ -136,7 +136,7 @@ func changeRows() []row {
 		form("/preferences/project", "/preferences/project", "project={project}", "", moved).object(),
 		form("/uploads", "/uploads?type=File&name=inputs.x", "", "", http.StatusUnprocessableEntity), // no file
 		write("POST", "/blobs", "/blobs?filename=a.txt", "some bytes", auth.ArtifactWrite, created),
-		write("POST", "/workflows", "/workflows", `{"name": "by.anybody", "version": "1.0.0", "operators": [{"name": "wait", "type": "noop"}]}`, auth.WorkflowWrite, created),
+		write("POST", "/workflows", "/workflows", `{"name": "by.anyone", "version": "1.0.0", "operators": [{"name": "wait", "type": "noop"}]}`, auth.WorkflowWrite, created),
 		write("POST", "/templates", "/templates", `{"name": "wait", "version": "1.0.0", "type": "noop"}`, auth.WorkflowWrite, created),
 		write("POST", "/templates", "/templates?scope=tenant", `{"name": "wait", "version": "2.0.0", "type": "noop"}`, auth.TypeWrite, created).at(tenant),
 		page("/templates/{name}", "/templates/wait", auth.WorkflowRead),
@@ -152,7 +152,7 @@ func changeRows() []row {
 		form("/workflows/{name}/launch", "/workflows/{flow id}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
 		write("POST", "/executions", "/executions", `{"workflow": "{flow}"}`, auth.ExecutionLaunch, created).object(),
 		write("POST", "/executions", "/executions", `{"workflow_id": "{flow id}"}`, auth.ExecutionLaunch, created).object(),
-		// What still runs cannot be resumed: who may gets as far as that.
+		// A running execution cannot be resumed, which users with the permission see.
 		write("POST", "/executions/{execution_id}/resume", "/executions/{execution}/resume", `{}`, auth.ExecutionLaunch, http.StatusConflict).object(),
 		form("/executions/{id}/resume", "/executions/{execution}/resume", "version=1.0.0", auth.ExecutionLaunch, http.StatusConflict).object(),
 		// Developers pause and cancel what they launched, administrators everything.

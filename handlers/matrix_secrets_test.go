@@ -6,8 +6,8 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// secretRows are about the secrets of the current project, so that everybody who
-// may asks for their own.
+// secretRows are about the secrets of the current project, so users with the permission read
+// those of their own project.
 func secretRows() []row {
 	const ok, moved = http.StatusOK, http.StatusSeeOther
 	return []row{

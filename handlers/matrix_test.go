@@ -29,18 +29,18 @@ const (
 	project
 )
 
-// guard is what stands before a route.
+// guard is the authentication that a route requires.
 type guard int
 
 const (
-	signIn  guard = iota // somebody has to be signed in
-	nobody               // nothing, but a credential that is shown has to be good
+	signIn  guard = iota // a signed-in user
+	nobody               // none, but a credential that is sent must be valid
 	taskers              // the token of an attempt
 	none                 // nothing at all
 )
 
-// row is one request to a route, and who may make it: whoever holds action at the
-// place that it is about. A name in braces in path and body is that of an object
+// row is one request to a route, and the callers who may make it: those with action at
+// its level. A name in braces in path and body is that of an object
 // of the fixture.
 type row struct {
 	route       string // as chi has it
@@ -53,25 +53,25 @@ type row struct {
 	ok          int    // the answer to who may
 	names       bool
 	account     bool // of the account of a person, which a key does not reach
-	byToken     bool // HEAD and the API: nobody is sent to the sign-in page
+	byToken     bool // HEAD and the API: no redirect to the sign-in page
 }
 
 func (r row) method() string { m, _, _ := strings.Cut(r.route, " "); return m }
 
-// ofAccount says that a person has to be signed in.
+// ofAccount marks a row that requires a signed-in user.
 func (r row) ofAccount() row { r.account = true; return r }
 
 // at says that the request is about something at a higher level than the project.
 func (r row) at(l level) row { r.place = l; return r }
 
-// seenAt says that the thing itself is at another level than who may change it.
+// seenAt sets the level of the object if it differs from the level of the permission.
 func (r row) seenAt(l level) row { r.seen = &l; return r }
 
 // object says that the path, or the body, names an object of the fixture, which is
 // absent for strangers.
 func (r row) object() row { r.names = true; return r }
 
-// answers sets the answer to who may.
+// answers sets the response for callers with the permission.
 func (r row) answers(status int) row { r.ok = status; return r }
 
 // head is the same row for HEAD.
@@ -80,7 +80,7 @@ func (r row) head() row {
 	return r
 }
 
-// page is a page for who may do action.
+// page is a page for callers with action.
 func page(route, path string, action auth.Action) row {
 	return row{route: "GET " + route, path: path, action: action, place: project, ok: http.StatusOK}
 }
@@ -105,12 +105,12 @@ func forTasks(route, path, body string, ok int) row {
 	return row{route: route, path: path, media: "application/json", body: body, guard: taskers, ok: ok, byToken: true}
 }
 
-// public is a route for everybody.
+// public is a public route.
 func public(route, path, body string, ok int) row {
 	return row{route: route, path: path, media: "application/x-www-form-urlencoded", body: body, guard: nobody, ok: ok, byToken: strings.Contains(route, "/api/")}
 }
 
-// role is what a caller of the matrix is.
+// role is the role of a caller of the matrix.
 type role struct {
 	name     string
 	level    level // of the node that it has its role at
@@ -251,7 +251,7 @@ func assertSecure(t *testing.T, place string, h http.Header) {
 	assert.NotEmpty(t, h.Get("X-Request-Id"), place)
 }
 
-// TestEveryRouteHasARow: a route that nobody thought about who may use it fails.
+// TestEveryRouteHasARow: a route without a decision about its callers fails.
 func TestEveryRouteHasARow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -262,7 +262,7 @@ func TestEveryRouteHasARow(t *testing.T) {
 	seen := map[string]bool{}
 	err := chi.Walk(b.routes.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if strings.HasPrefix(route, "/static/") {
-			return nil // for everybody, with any method
+			return nil // public, with any method
 		}
 		if strings.HasPrefix(route, "/flowforge.v1.") && method != http.MethodPost {
 			return nil // the protocol refuses other methods itself
@@ -297,7 +297,7 @@ func TestNoChangeFromAnotherSite(t *testing.T) {
 	}
 }
 
-// TestWrongMethods: a path that is there answers what it takes.
+// TestWrongMethods: an existing path lists its methods.
 func TestWrongMethods(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

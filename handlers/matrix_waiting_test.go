@@ -6,7 +6,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// waitingRows are about what waits and why.
+// waitingRows are about waiting nodes and their reasons.
 func waitingRows() []row {
 	const scheduler = "/flowforge.v1.SchedulerService/"
 	call := func(method, body string, action auth.Action, ok int) row {
@@ -28,6 +28,6 @@ func waitingRows() []row {
 		read("/executions/{execution_id}/usage", "/executions/{execution}/usage", auth.ExecutionRead).object(),
 		write("POST", "/executions", "/executions?dry_run=true", `{"workflow": "{flow id}"}`, auth.ExecutionLaunch, http.StatusOK).object(),
 		call("GetQueueStatus", `{}`, auth.ExecutionRead, http.StatusOK),
-		call("ScheduleTask", `{"task_id": "{execution}.0"}`, auth.ExecutionCancelAny, http.StatusOK).object(), // somebody else's
+		call("ScheduleTask", `{"task_id": "{execution}.0"}`, auth.ExecutionCancelAny, http.StatusOK).object(), // of another user
 	}
 }

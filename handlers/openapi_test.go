@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/api"
 )
 
-var update = flag.Bool("update", false, "write the committed files anew")
+var update = flag.Bool("update", false, "rewrite the committed files")
 
 const openapiFile = "../docs/openapi.json"
 
@@ -37,7 +37,7 @@ func TestOpenAPIIsCommitted(t *testing.T) {
 	require.True(t, bytes.Equal(want.Bytes(), got), "docs/openapi.json is not what the API is: run make generate and commit the result")
 }
 
-// operation is what is checked of each operation.
+// operation contains the checked parts of each operation.
 type operation struct {
 	OperationID string   `json:"operationId"`
 	Summary     string   `json:"summary"`
@@ -135,7 +135,7 @@ func pathNames(path string) []string {
 	return names
 }
 
-// TestOpenAPIRefersToWhatThereIs: every reference leads somewhere.
+// TestOpenAPIRefersToWhatThereIs: every reference has a target.
 func TestOpenAPIRefersToWhatThereIs(t *testing.T) {
 	t.Parallel()
 	compact, err := api.OpenAPI()

@@ -186,7 +186,7 @@ func TestExecutionStreamSendsWhatChanged(t *testing.T) {
 	defer cancel()
 	stream := events(ctx, t, b.member, x+"/stream?node=work")
 	first := untilMessage(t, stream, "the lines so far", func(m message) bool { return strings.Contains(m.data, "work line 29") })
-	require.NotEmpty(t, first.id, "a message with lines carries where the log stands")
+	require.NotEmpty(t, first.id, "a message with lines carries the position in the log")
 
 	b.appendLog(t, e.ID, "work", 30, 1)
 	next := untilMessage(t, stream, "a new line", func(m message) bool { return strings.Contains(m.data, "work line 30") })
@@ -200,7 +200,7 @@ func TestExecutionStreamSendsWhatChanged(t *testing.T) {
 	})
 	untilMessage(t, stream, "the end", func(m message) bool { return m.event == "end" })
 
-	// A reader who comes back gets the lines after the last one it saw.
+	// A client that reconnects gets the lines after the last one that it received.
 	again := events(ctx, t, b.member.with("Last-Event-ID", next.id), x+"/stream")
 	for m := range again {
 		require.NotContains(t, m.data, "work line", "a line came twice")

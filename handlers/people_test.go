@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// identify makes what says who asks.
+// identify returns the service that identifies callers.
 func (b *testBundle) identify(t *testing.T, now func() time.Time, providers ...*oidc.Provider) {
 	t.Helper()
 	var err error

@@ -56,8 +56,8 @@ func TestTheSwitcherChangesTheProject(t *testing.T) {
 	viewtest.Check(t, page.body)
 }
 
-// TestALinkIntoAnotherProjectOfMine: the page, and everything on it, is of the
-// project of what the link names.
+// TestALinkIntoAnotherProjectOfMine: the page, and everything on it, belongs to the project of
+// the linked object.
 func TestALinkIntoAnotherProjectOfMine(t *testing.T) {
 	t.Parallel()
 	b, pat, here, there := twoProjects(t)
@@ -103,7 +103,7 @@ func TestTheAPITakesAProject(t *testing.T) {
 	pat.with("X-FlowForge-Project", "nowhere").get(t, "/api/v1/workflows").problem(t, http.StatusNotFound)
 }
 
-// TestChangesAreAudited: who changed what, from where, with what it was before.
+// TestChangesAreAudited: entries contain the user, the object, the address and the old value.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -25,7 +25,7 @@ func (c *caller) saveForm(t *testing.T, node uuid.UUID, pairs ...string) reply {
 	return c.send(t, http.MethodPost, "/admin/quotas/"+node.String(), "application/x-www-form-urlencoded", form.Encode())
 }
 
-// says checks that a page is sound and says each of texts.
+// says checks that a page is valid and contains each of texts.
 func (r reply) says(t *testing.T, status int, texts ...string) {
 	t.Helper()
 	require.Equal(t, status, r.status, r.body)
@@ -104,7 +104,7 @@ func TestWhoMayEditLimits(t *testing.T) {
 
 	page := lead.get(t, "/admin/quotas").body
 	require.Contains(t, page, "?edit="+auth.LocalProject.String())
-	require.NotContains(t, page, "?edit="+auth.LocalTeam.String(), "nobody raises their own limits")
+	require.NotContains(t, page, "?edit="+auth.LocalTeam.String(), "users cannot raise their own limits")
 	require.Equal(t, http.StatusForbidden, lead.saveForm(t, auth.LocalTeam, "weight", "9").status)
 	require.Equal(t, http.StatusSeeOther, lead.saveForm(t, auth.LocalProject, "version", "0", "limit.gpu:A100", "1").status)
 	require.NotContains(t, b.member.get(t, "/admin/quotas").body, "?edit=")
@@ -117,7 +117,7 @@ func TestWhoMayEditLimits(t *testing.T) {
 	require.NotContains(t, stranger.get(t, "/api/v1/quotas").body, auth.LocalTeam.String())
 }
 
-// gpuDocument asks for one of the two A100 of the tests, twice.
+// gpuDocument requests one of the two A100 of the tests, twice.
 const gpuDocument = `
 name: gpu.flow
 version: 1.0.0

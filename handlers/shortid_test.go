@@ -35,7 +35,7 @@ func TestTheShortIDIsTakenEverywhere(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.member.get(t, "/executions/zzzzzz").status)
 }
 
-// Ids that end alike are offered to choose from; the API asks for more digits.
+// Ids that end alike are offered to choose from; the API requests more digits.
 func TestShortIDsThatTwoExecutionsShareAreAChoice(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

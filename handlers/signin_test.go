@@ -126,7 +126,7 @@ func grace(groups ...string) *mockoidc.MockUser {
 	return &mockoidc.MockUser{Subject: "grace", PreferredUsername: "Grace Hopper", Email: "grace@example.test", EmailVerified: true, Groups: append(groups, "staff")}
 }
 
-// TestSignInByProvider: groups give what their roles say, at every sign-in anew.
+// TestSignInByProvider: every sign-in assigns the current roles of the groups.
 func TestSignInByProvider(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)
@@ -167,8 +167,8 @@ func TestSignInByProvider(t *testing.T) {
 	}, actions)
 }
 
-// TestCallbackOfAnother: an answer that this browser did not ask for signs nobody
-// in; neither does one that comes twice or too late.
+// TestCallbackOfAnother: a callback that this browser did not request starts no session. Nor
+// does a repeated or late one.
 func TestCallbackOfAnother(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)
@@ -205,7 +205,7 @@ func TestNextStaysHere(t *testing.T) {
 	}
 }
 
-// TestSessionFixation: a session that somebody planted is not the one that begins.
+// TestSessionFixation: sign-in does not continue a session that an attacker planted.
 func TestSessionFixation(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)
@@ -257,8 +257,8 @@ func TestSessionsOnTheAccountPage(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, desk.status(t, "/account"), "idle for too long")
 }
 
-// TestLinksBesideProviders: administrators who signed in do not become the local
-// one; who has the machine does.
+// TestLinksBesideProviders: signed-in administrators do not become the local administrator;
+// users with access to the machine do.
 func TestLinksBesideProviders(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)

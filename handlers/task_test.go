@@ -210,7 +210,7 @@ func TestDeliverTakesEachReportByItsToken(t *testing.T) {
 		}}
 	}
 	unknown := auth.TaskScope{ExecutionID: uuid.New(), Attempt: 1}
-	stranger := line(b.signer.Sign(unknown, time.Now().Add(time.Hour)), "of nobody", 1)
+	stranger := line(b.signer.Sign(unknown, time.Now().Add(time.Hour)), "of no execution", 1)
 	stranger.TaskId = execution.TaskID(unknown.ExecutionID, 0, 1)
 	resp, err := client.Deliver(context.Background(), connect.NewRequest(&flowforgev1.DeliverRequest{Reports: []*flowforgev1.AttemptReport{
 		line(b.token, "one", 1), line("forged", "evil", 2), stranger, line(b.token, "two", 3),

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// podFile is what a pod of these tests is told.
+// podFile is the input of a pod of these tests.
 type podFile struct {
 	Spec     json.RawMessage
 	Resident *runner.Pool

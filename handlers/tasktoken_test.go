@@ -181,7 +181,7 @@ func TestATaskTokenNamesItsPlace(t *testing.T) {
 	_, id, _ := readingTask(t, b)
 	scope := auth.TaskScope{ExecutionID: id, Attempt: 1, TenantID: auth.LocalTenant, ProjectID: uuid.New()}
 	elsewhere := b.bearer(b.signer.Sign(scope, time.Now().Add(time.Hour)))
-	bytes := "of nobody yet"
+	bytes := "of no project yet"
 	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader(bytes), "")
 	require.NoError(t, err)
 	res := elsewhere.open(t.Context(), t, http.MethodGet, "/api/v1/task/blobs/"+blob.SHA256, "", nil)

@@ -62,7 +62,7 @@ func (h *Pages) update(w http.ResponseWriter, r *http.Request) error {
 	return seeOther(w, r, views.AdminURL()+"?did=saved#node-"+id.String())
 }
 
-// archive asks for confirmation, then archives a node.
+// archive requests confirmation, then archives a node.
 func (h *Pages) archive(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r, "id")
 	if err != nil {

@@ -109,7 +109,7 @@ func (c *nodeCommand) schema() typeregistry.Schema {
 	return schema
 }
 
-// commandPage asks for confirmation and values.
+// commandPage requests confirmation and values.
 func (h *Pages) commandPage(w http.ResponseWriter, r *http.Request) error {
 	c, err := h.newCommand(r)
 	if err != nil {

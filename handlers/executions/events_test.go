@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Events of the items of a fan-out are one line each kind, where the latest stands.
+// Events of the items of a fan-out share one line per kind, at the position of the latest.
 func TestItemsOfAFanOutShareALine(t *testing.T) {
 	t.Parallel()
 	event := func(kind, node string) execution.Event {

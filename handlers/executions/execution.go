@@ -204,7 +204,7 @@ func (x *executionView) outputs(ctx context.Context) views.Outputs {
 	return o
 }
 
-// cancelPage asks for confirmation, for readers without JavaScript.
+// cancelPage requests confirmation, for readers without JavaScript.
 func (h *Pages) cancelPage(w http.ResponseWriter, r *http.Request) error {
 	x, err := h.loadExecution(r)
 	if err != nil {

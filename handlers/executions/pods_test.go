@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Events that say the same are one row with their number and their last time, and
-// warnings stand first only until the pod has begun.
+// Equal events share one row with their number and latest time. Warnings come first only until
+// the pod has started.
 func TestEventsOfPodsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -37,7 +37,7 @@ func TestEventsOfPodsAreToldOnce(t *testing.T) {
 	require.Equal(t, "Started", runs[0].Reason)
 }
 
-// What is said of the next attempt is so: nobody is told of a try that never comes.
+// Hints announce a next attempt only if there is one.
 func TestWhatFollowsAnEndIsSo(t *testing.T) {
 	t.Parallel()
 	lost := execution.Attempt{Number: 3, Class: "node_lost"}
@@ -53,7 +53,7 @@ func TestWhatFollowsAnEndIsSo(t *testing.T) {
 	require.Contains(t, podClass(hungry, d).Hint, "Request more memory")
 }
 
-// Amounts are read in the unit that fits them, and to what they are worth.
+// Amounts have a readable unit and a suitable precision.
 func TestUseIsDrawnInAUnitThatFits(t *testing.T) {
 	t.Parallel()
 	memory := usageKinds()[1]
@@ -73,7 +73,7 @@ func TestUseIsDrawnInAUnitThatFits(t *testing.T) {
 	require.InDelta(t, 3, float64(large[0].Points[1].Value), 1e-9)
 }
 
-// A cluster that is away is told in words; the words of others stay as they are.
+// An unreachable cluster has its own text. Other messages are unchanged.
 func TestReasonsAreForPeople(t *testing.T) {
 	t.Parallel()
 	require.NotContains(t, label.ReasonText(&execution.Reason{Code: "CLUSTER_AWAY", Message: `Post "https://10.0.0.1/api": EOF`}), "https")

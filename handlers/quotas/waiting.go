@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// waitingRoutes adds the page of all waiting nodes and its stream.
+// waitingRows is the number of rows on one page.
 const waitingRows = 50
 
 // waitingScope is the scope of the queue on the page.
