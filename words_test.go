@@ -155,7 +155,7 @@ func legitimate(phrase string, prose []byte, at []int) bool {
 	case "stands":
 		return bytes.HasPrefix(bytes.TrimLeft(prose[at[1]:], " \t\n"), []byte("for "))
 	case "nobody":
-		return at[0] > 0 && at[1] < len(prose) && prose[at[0]-1] == prose[at[1]] && bytes.IndexByte([]byte("\"'`"), prose[at[1]]) >= 0
+		return at[0] > 0 && at[1] < len(prose) && prose[at[0]-1] == prose[at[1]] && strings.IndexByte("\"'`", prose[at[1]]) >= 0
 	}
 	return false
 }

@@ -23,7 +23,7 @@ const (
 	errCancelled   stopError = "The attempt was cancelled."
 	errInterrupted stopError = "The runner was shut down; the attempt can run again."
 	errPreempted   stopError = "The attempt made room for others; it runs again."
-	errToken       stopError = "The server no longer accepts the attempt's token, so the attempt cannot report."
+	errToken       stopError = "The server no longer accepts the attempt's token, so the attempt cannot report." //nolint:gosec // a sentence
 )
 
 // timeoutError stops an attempt that exceeds its timeout.

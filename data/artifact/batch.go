@@ -237,5 +237,5 @@ func syncFileSystem(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close()) //nolint:gosec // a file descriptor
+	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
 }

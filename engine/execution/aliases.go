@@ -7,8 +7,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Types of the read side. New code uses package query.
-type (
+type ( // the read side; new code uses package query
 	Attempt        = query.Attempt
 	CacheNote      = query.CacheNote
 	ChildCounts    = query.ChildCounts

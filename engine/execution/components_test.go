@@ -49,7 +49,7 @@ func partOf(one component) (part reflect.Value, name string, ok bool) {
 // fill puts one element into a field.
 func fill(t *testing.T, field reflect.Value, what string) {
 	t.Helper()
-	v := reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem() //nolint:gosec // the fields are not exported
+	v := reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem()
 	switch v.Kind() {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
@@ -77,7 +77,7 @@ func TestEveryComponentIsInTheFlush(t *testing.T) {
 		if field.Type.Kind() != reflect.Pointer {
 			continue
 		}
-		value := reflect.NewAt(field.Type, unsafe.Pointer(v.Field(k).UnsafeAddr())).Elem().Interface() //nolint:gosec // the fields are not exported
+		value := reflect.NewAt(field.Type, unsafe.Pointer(v.Field(k).UnsafeAddr())).Elem().Interface()
 		require.True(t, listed[value], "the flush does not include %s", field.Name)
 	}
 }

@@ -24,6 +24,7 @@ const maxAmount = 1_000_000_000_000
 
 const aboutAmounts = "Whole numbers by resource: cpu (millicores), memory (MiB), gpu (of all types), gpu:<TYPE>, pods, executions, storage (MiB)"
 
+// QuotaLimits are the limits of a node and its default requests.
 type QuotaLimits struct {
 	Limit   quotaAmounts `json:"limit" doc:"Guaranteed amounts. A resource that is absent shares the limit of the parent"`
 	Borrow  quotaAmounts `json:"borrow" doc:"Amounts that may be borrowed beyond the limit from idle capacity of others. A resource that is absent cannot be borrowed"`

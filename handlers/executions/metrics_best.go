@@ -123,6 +123,17 @@ func (h *Pages) itemLabels(ctx context.Context, id uuid.UUID, series []telemetry
 	return labels
 }
 
+// csvName names the file of series. A series of more than exportedPoints is downsampled, and
+// the name says so.
+func csvName(series []telemetry.Series) string {
+	for _, s := range series {
+		if s.Summary.Count > len(s.Points) {
+			return "metrics-downsampled.csv"
+		}
+	}
+	return "metrics.csv"
+}
+
 // metricCSV sends the values of one metric.
 func (h *Pages) metricCSV(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.ExecutionID(r)
@@ -142,7 +153,7 @@ func (h *Pages) metricCSV(w http.ResponseWriter, r *http.Request) error {
 		return err //nolint:wrapcheck // it names its context
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", "attachment; filename=metrics.csv")
+	w.Header().Set("Content-Disposition", "attachment; filename="+csvName(series))
 	out := csv.NewWriter(w)
 	rows := [][]string{{"node", "attempt", "tags", "step", "time", "value"}}
 	for _, s := range series {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/engine/execution"
@@ -24,7 +25,11 @@ func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCh
 	}
 	if !fit.OK {
 		check.Never, check.Summary = true, "Cannot run here"
-		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "no", Strong: "Cannot run here.", Text: fit.Message})
+		verdict := views.Verdict{Tone: "no", Strong: "Cannot run here.", Text: fit.Message}
+		if operator, reason, ok := strings.Cut(fit.Message, ": "); ok { // the reason begins with the same words
+			verdict.Strong, verdict.Text = operator+":", reason
+		}
+		check.Verdicts = append(check.Verdicts, verdict)
 		return
 	}
 	priority, err := execution.ParsePriority(d.priority)

@@ -41,7 +41,10 @@ func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, erro
 	}
 	v := views.QuotaPreview{Lines: f.effects(p), Bars: f.bars(p.Changed)}
 	if n := p.Stopped(); n > 0 {
-		v.Confirm = fmt.Sprintf("Yes, interrupt %s and restart from the last checkpoint.", ui.Plural(n, "running node", "running nodes"))
+		v.Confirm = "Yes, interrupt 1 running node. It restarts from its last checkpoint."
+		if n > 1 {
+			v.Confirm = fmt.Sprintf("Yes, interrupt %d running nodes. They restart from their last checkpoints.", n)
+		}
 	}
 	return v, nil
 }

@@ -32,7 +32,7 @@ func TestParseFieldsNamesWhatIsWrong(t *testing.T) {
 		{`{"serviceAccountName":5}`, "serviceAccountName", "A number is not allowed here; expected a string."},
 		{`{"imagePullPolicy":"Sometimes"}`, "imagePullPolicy", "not one of"},
 		{`{"serviceAccountName":"Not Good"}`, "serviceAccountName", "lower case"},
-		{`{"sidecars":[{"name":"task","image":"a"}]}`, "sidecars[0].name", "FlowForge's"},
+		{`{"sidecars":[{"name":"task","image":"a"}]}`, "sidecars[0].name", "container of FlowForge"},
 		{`{"sidecars":[{"name":"a"}]}`, "sidecars[0].image", "missing"},
 		{`{"sidecars":[{"name":"a","image":"a","restartPolicy":"Never"}]}`, "sidecars[0].restartPolicy", "Always"},
 		{`{"sidecars":[{"name":"a","image":"a"}],"initContainers":[{"name":"a","image":"a"}]}`, "sidecars[0].name", "too"},
