@@ -117,6 +117,10 @@ operators:
 	require.NoError(t, b.tell(id, "kept", execution.NodeCommand{Command: execution.CommandHold}))
 	require.NoError(t, b.tell(id, "long", execution.NodeCommand{Command: execution.CommandSkip, Reason: "no time"}))
 	b.untilNode(id, "after-long", dag.Succeeded)
+	var stopping string
+	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT message FROM events JOIN nodes n USING (execution_id, node_index)
+		WHERE execution_id = $1 AND n.name = 'long' AND kind = 'node.stopping'`, id).Scan(&stopping))
+	require.Contains(t, stopping, "no time", "the event says who skipped the node, not that the execution failed")
 	touch(t, dir+"/fixed")
 	require.NoError(t, b.tell(id, "bad", execution.NodeCommand{Command: execution.CommandRetry}))
 	b.untilNode(id, "after-bad", dag.Succeeded)

@@ -231,7 +231,7 @@ func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
 			return false
 		}
 		if cs.needsCapacity(i) {
-			cs.stop(i, c.OrderedAt)
+			cs.stopAs(i, c.OrderedAt, &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, commandReason(c).Message)
 			return false
 		}
 	}
@@ -254,14 +254,22 @@ func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 	}
 	n.endCommand, n.onHold = nil, false
 	if Command(c.Command) == CommandSkip {
-		cs.endWithout(i, dag.Skipped, at, &Reason{Code: ReasonSkipped, Message: withReason(byWhom("node.skipped", c.OrderedBy), c.Reason)})
+		cs.endWithout(i, dag.Skipped, at, commandReason(c))
 		return
 	}
 	cs.touch(i)
 	n.attempt = max(n.attempt, 1)
 	n.retryAt = nil
 	cs.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
-	n.reason = &Reason{Code: ReasonByHand, Message: withReason(byWhom("node.succeeded", c.OrderedBy), c.Reason)}
+	n.reason = commandReason(c)
+}
+
+// commandReason explains the end of a node that a user skipped or marked as succeeded.
+func commandReason(c db.NodeCommand) *Reason {
+	if Command(c.Command) == CommandSkip {
+		return &Reason{Code: ReasonSkipped, Message: withReason(byWhom("node.skipped", c.OrderedBy), c.Reason)}
+	}
+	return &Reason{Code: ReasonByHand, Message: withReason(byWhom("node.succeeded", c.OrderedBy), c.Reason)}
 }
 
 // ReasonByHand is the code of a node that a user marked as succeeded.
