@@ -17,7 +17,7 @@ func TestBackupAndRestore(t *testing.T) {
 	s := ownServer(t)
 	id := s.launch(t, "digits.train", map[string]any{"epochs": 3})
 	require.Equal(t, "SUCCEEDED", s.wait(t, id, ended).Status)
-	paths := []string{"/executions/" + id, "/executions/" + id + "/artifacts", "/executions/" + id + "/logs?limit=1000"}
+	paths := []string{"/executions/" + id, "/executions/" + id + "/artifacts", "/executions/" + id + "/logs?limit=200"}
 	before := map[string]string{}
 	for _, path := range paths {
 		before[path] = s.get(t, path)

@@ -138,6 +138,11 @@ func TestInterruptingHasToBeConfirmed(t *testing.T) {
 	b.admin.get(t, "/admin/quotas").says(t, http.StatusOK, "<b>2</b>")
 	refused := b.admin.saveForm(t, auth.LocalTeam, "version", "0", "limit.gpu:A100", "1")
 	refused.says(t, http.StatusUnprocessableEntity, "Interrupted:", "This stops 1 running node.", "Yes, interrupt 1 running node.", `href="#q-confirm"`, "/executions/"+e.ID.String()+"/nodes/")
+	const yes = "Yes, interrupt 1 running node. It restarts from its last checkpoint."
+	again := b.admin.saveForm(t, auth.LocalTeam, "do", "preview", "version", "0", "limit.gpu:A100", "1", "confirm", "yes", "confirmed", yes)
+	again.says(t, http.StatusOK, `value="yes" checked`)
+	other := b.admin.saveForm(t, auth.LocalTeam, "do", "preview", "version", "0", "limit.gpu:A100", "0", "confirm", "yes", "confirmed", yes)
+	require.NotContains(t, other.body, `value="yes" checked`, "the confirmation was of another effect")
 	saved := b.admin.saveForm(t, auth.LocalTeam, "version", "0", "limit.gpu:A100", "1", "confirm", "yes")
 	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
 	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Running == 1 })

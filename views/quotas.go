@@ -208,6 +208,7 @@ type QuotaPreview struct {
 	Lines        []QuotaEffect
 	Confirm      string // confirmation needed when nodes are interrupted
 	ConfirmError string
+	Confirmed    bool // the user has confirmed these very words
 	Bars         []QuotaCompare
 }
 

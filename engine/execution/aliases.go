@@ -7,7 +7,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-type ( // the read side; new code uses package query
+// Attempt and the other types here belong to the read side. New code uses package query.
+type (
 	Attempt        = query.Attempt
 	CacheNote      = query.CacheNote
 	ChildCounts    = query.ChildCounts

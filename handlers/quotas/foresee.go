@@ -45,6 +45,7 @@ func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, erro
 		if n > 1 {
 			v.Confirm = fmt.Sprintf("Yes, interrupt %d running nodes. They restart from their last checkpoints.", n)
 		}
+		v.Confirmed = f.typed.Get("confirm") == "yes" && f.typed.Get("confirmed") == v.Confirm
 	}
 	return v, nil
 }

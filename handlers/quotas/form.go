@@ -47,7 +47,7 @@ func typedQuota(q url.Values) url.Values {
 	for name, values := range q {
 		head, _, _ := strings.Cut(name, ".")
 		switch head {
-		case "limit", "borrow", "lend", "default", "weight", "reason", "version", "confirm", "was", "back":
+		case "limit", "borrow", "lend", "default", "weight", "reason", "version", "confirm", "confirmed", "was", "back":
 			typed[name] = values
 		}
 	}
