@@ -35,7 +35,7 @@ func TestParseFieldsNamesWhatIsWrong(t *testing.T) {
 		{`{"sidecars":[{"name":"task","image":"a"}]}`, "sidecars[0].name", "container of FlowForge"},
 		{`{"sidecars":[{"name":"a"}]}`, "sidecars[0].image", "missing"},
 		{`{"sidecars":[{"name":"a","image":"a","restartPolicy":"Never"}]}`, "sidecars[0].restartPolicy", "Always"},
-		{`{"sidecars":[{"name":"a","image":"a"}],"initContainers":[{"name":"a","image":"a"}]}`, "sidecars[0].name", "too"},
+		{`{"sidecars":[{"name":"a","image":"a"}],"initContainers":[{"name":"a","image":"a"}]}`, "sidecars[0].name", "already named"},
 		{`{"sidecars":[{"name":"a","image":"a","volumeMounts":[{"name":"flowforge-task","mountPath":"/spy"}]}]}`, "sidecars[0].volumeMounts[0].name", "own"},
 		{`{"volumes":[{"name":"flowforge-task","emptyDir":{}}]}`, "volumes[0].name", "own"},
 		{`{"volumeMounts":[{"name":"x","mountPath":"/flowforge/python"}]}`, "volumeMounts[0].mountPath", "a folder of FlowForge"},
