@@ -7,8 +7,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Attempt and the other types here belong to the read side. New code uses package query.
-type (
+// Types of the read side. New code uses package query.
+type ( //nolint:revive // package query documents them
 	Attempt        = query.Attempt
 	CacheNote      = query.CacheNote
 	ChildCounts    = query.ChildCounts
