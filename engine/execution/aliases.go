@@ -8,7 +8,7 @@ import (
 )
 
 // Types of the read side. New code uses package query.
-type ( //nolint:revive // package query documents them
+type (
 	Attempt        = query.Attempt
 	CacheNote      = query.CacheNote
 	ChildCounts    = query.ChildCounts
