@@ -25,7 +25,11 @@ func manyFiles(name string) *flowforgev1.AttemptSpec {
 func (s *taskServer) batch(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse != 0 {
+	switch {
+	case s.single:
+		http.NotFound(w, r)
+		return
+	case s.refuse != 0:
 		http.Error(w, "refused", s.refuse)
 		return
 	}
@@ -60,9 +64,9 @@ func TestSmallFilesTravelInBatches(t *testing.T) {
 func TestAServerWithoutBatchesGetsEachFile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.stop()
+	b.server.mu.Lock()
 	b.server.single = true
-	b.server.listen(t)
+	b.server.mu.Unlock()
 	wantOutcome(t, b.run(t, manyFiles("single")), succeeded)
 	if n := len(b.server.blobs); n != 2502 || b.server.batches != 0 {
 		t.Errorf("%d blobs, %d batches", n, b.server.batches)

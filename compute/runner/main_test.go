@@ -79,7 +79,7 @@ type taskServer struct {
 	folders      map[string]string
 	blobs        map[string][]byte
 	batches      int  // requests with many blobs
-	single       bool // a server that does not know batches; set before listen
+	single       bool // a server that does not know batches
 	secrets      map[string]string
 	refuse       int  // status of PUT; 0: it accepts
 	adopts       bool // it adopts files from the folder handover
@@ -121,9 +121,7 @@ func (s *taskServer) listen(t testing.TB) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(flowforgev1connect.NewTaskServiceHandler(s))
-	if !s.single {
-		mux.HandleFunc("POST /api/v1/task/blobs", s.batch)
-	}
+	mux.HandleFunc("POST /api/v1/task/blobs", s.batch)
 	mux.HandleFunc("/api/v1/task/blobs/{sha}", s.blob)
 	mux.HandleFunc("POST /api/v1/task/blobs/{sha}/adopt", s.adopt)
 	server := &http.Server{Handler: mux}
