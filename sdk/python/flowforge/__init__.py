@@ -1,4 +1,6 @@
-"""Report logs, metrics, progress, outputs and checkpoints of a task to FlowForge.
+"""Write, run and deploy workflows in Python, and report from tasks.
+
+A task reports logs, metrics, progress, outputs and checkpoints through client:
 
     from flowforge import client
 
@@ -9,26 +11,177 @@
 
 The same program runs unchanged outside FlowForge: the client prints messages and keeps
 neither outputs nor checkpoints.
+
+A workflow is a function that connects operators:
+
+    from flowforge import Dataset, Model, operator, workflow
+
+    @operator(cpu=2, memory="2Gi")
+    def train(table: Dataset, lr: float) -> Model: ...
+
+    @workflow(name="digits.search")
+    def search(data: Dataset, lr: float = 0.05) -> Model:
+        return train(data, lr)
+
+A call of search runs it here; search.launch(...) and `flowforge run flow.py` run it on a
+server.
 """
+
+from typing import TYPE_CHECKING, Any, List
 
 from . import types
 from ._types import LogLevel, MetricType, TaskStatus
 from .client import Client, FlowForgeClient
-from .exceptions import FlowForgeError, InputError, OutputError
+from .exceptions import DefinitionError, ExecutionError, FlowForgeError, InputError, OutputError, ServerError
+
+if TYPE_CHECKING:
+    from ._constraints import (
+        Advanced,
+        CustomType,
+        Format,
+        Help,
+        Hidden,
+        Label,
+        Length,
+        MaxBytes,
+        MediaTypes,
+        Multiline,
+        Order,
+        Outputs,
+        Pattern,
+        Placeholder,
+        Range,
+        Section,
+        Storage,
+        Unit,
+    )
+    from ._control import approval, foreach, when
+    from ._handles import Dataset, Directory, FeatureSet, File, HyperparameterSet, Image, Model, Report, Secret, Table
+    from ._operator import Operator, operator
+    from ._options import Breaker, Cache, Lock, Retry, RetryBudget
+    from ._reference import command, http, shell, template_ref, workflow_ref
+    from ._rules import (
+        all_failed,
+        any_succeeded,
+        completed,
+        execution,
+        failed,
+        length,
+        on_exit,
+        skipped,
+        status,
+        succeeded,
+    )
+    from ._run import Run, executions
+    from ._schema import Columns
+    from ._workflow import Workflow, workflow
+
+# Tasks that only report import nothing of these modules, so that they start quickly.
+_LATER = {
+    "_constraints": "Advanced CustomType Format Help Hidden Label Length MaxBytes MediaTypes Multiline Order Outputs "
+    "Pattern Placeholder Range Section Storage Unit",
+    "_control": "approval foreach when",
+    "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
+    "_operator": "Operator operator",
+    "_options": "Breaker Cache Lock Retry RetryBudget",
+    "_reference": "command http shell template_ref workflow_ref",
+    "_rules": "all_failed any_succeeded completed execution failed length on_exit skipped status succeeded",
+    "_run": "Run executions",
+    "_schema": "Columns",
+    "_workflow": "Workflow workflow",
+}
+_HOME = {name: module for module, names in _LATER.items() for name in names.split()}
 
 __all__ = [
+    "Advanced",
+    "Breaker",
+    "Cache",
     "Client",
+    "Columns",
+    "CustomType",
+    "Dataset",
+    "DefinitionError",
+    "Directory",
+    "ExecutionError",
+    "FeatureSet",
+    "File",
     "FlowForgeClient",
     "FlowForgeError",
+    "Format",
+    "Help",
+    "Hidden",
+    "HyperparameterSet",
+    "Image",
     "InputError",
+    "Label",
+    "Length",
+    "Lock",
     "LogLevel",
+    "MaxBytes",
+    "MediaTypes",
     "MetricType",
+    "Model",
+    "Multiline",
+    "Operator",
+    "Order",
     "OutputError",
+    "Outputs",
+    "Pattern",
+    "Placeholder",
+    "Range",
+    "Report",
+    "Retry",
+    "RetryBudget",
+    "Run",
+    "Secret",
+    "Section",
+    "ServerError",
+    "Storage",
+    "Table",
     "TaskStatus",
+    "Unit",
+    "Workflow",
+    "all_failed",
+    "any_succeeded",
+    "approval",
     "client",
+    "command",
+    "completed",
+    "execution",
+    "executions",
+    "failed",
+    "foreach",
+    "http",
+    "length",
+    "on_exit",
+    "operator",
+    "shell",
+    "skipped",
+    "status",
+    "succeeded",
+    "template_ref",
     "types",
+    "when",
+    "workflow",
+    "workflow_ref",
 ]
 
 # This name shadows the module flowforge.client, which you can still import from:
 # from flowforge.client import FlowForgeClient.
 client: Client = Client.from_env()
+"""The client that tasks use."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        module = _HOME.get(name)
+        if module is None:
+            raise AttributeError(f"module 'flowforge' has no attribute {name!r}")
+        import importlib
+
+        value = getattr(importlib.import_module(f".{module}", __name__), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> List[str]:
+        return sorted(__all__)

@@ -21,6 +21,8 @@ class Config:
     checkpoints: Optional[Path] = None  # directory that is kept between attempts
     spool: Optional[Path] = None  # directory for unsent messages
     preempted: Optional[Path] = None  # file that exists when the task is being preempted
+    pod: str = ""  # pod of the task; empty without one
+    machine: str = ""
     rank: Optional[int] = None  # rank of this process among the pods of the task
     ca: str = ""  # CA file that verifies the server; empty for the system's CAs
     cert: str = ""  # client certificate and key files
@@ -48,6 +50,8 @@ class Config:
             checkpoints=path("FLOWFORGE_CHECKPOINTS"),
             spool=path("FLOWFORGE_SPOOL"),
             preempted=path("FLOWFORGE_PREEMPTED"),
+            pod=env.get("FLOWFORGE_POD", ""),
+            machine=env.get("FLOWFORGE_MACHINE", ""),
             rank=int(rank) if rank.isdigit() else None,
             ca=env.get("FLOWFORGE_TASK_CA", ""),
             cert=env.get("FLOWFORGE_TASK_CERT", ""),

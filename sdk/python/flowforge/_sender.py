@@ -184,7 +184,8 @@ class Sender:
             time.sleep(BACKOFF[0])
 
     def _request(self, batch: List[Message]) -> Dict[str, Any]:
-        request: Dict[str, Any] = {"taskId": self._config.task_id, "logs": [], "metrics": []}
+        config = self._config
+        request: Dict[str, Any] = {"taskId": config.task_id, "podName": config.pod, "nodeName": config.machine, "logs": [], "metrics": []}
         for kind, entry in batch:
             request[kind].append(entry)
         return request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Iterator, Optional, TextIO, Type
+from typing import Any, Iterable, Iterator, List, Optional, TextIO, Type
 
 from .exceptions import InputError, OutputError
 
@@ -48,6 +48,28 @@ class Writer:
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
         self.close()
+
+
+class Shared:
+    """Items of a local run. Every fork reads all of them, although their source yields them once."""
+
+    def __init__(self, source: Iterable[Any], read: Optional[List[Any]] = None) -> None:
+        self._source = iter(source)
+        self._read: List[Any] = [] if read is None else read
+        self._next = 0
+
+    def fork(self) -> Shared:
+        """Return an iterator over the same items, from the first."""
+        return Shared(self._source, self._read)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._next == len(self._read):
+            self._read.append(next(self._source))
+        self._next += 1
+        return self._read[self._next - 1]
 
 
 def items(path: Path, name: str) -> Iterator[Any]:

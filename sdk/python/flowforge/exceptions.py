@@ -1,10 +1,13 @@
 """The errors that this package raises.
 
     FlowForgeError
-    ├── InputError    an input does not exist or is not a file
-    └── OutputError   an output or checkpoint cannot be written
+    ├── InputError        an input does not exist or is not a file
+    ├── OutputError       an output or checkpoint cannot be written
+    ├── DefinitionError   a workflow or operator is defined incorrectly
+    ├── ServerError       the server refused a request or did not answer
+    └── ExecutionError    an execution failed or was cancelled
 
-An unreachable server raises no error, so a task never fails because of it.
+An unreachable server raises no error in a task, so a task never fails because of it.
 """
 
 
@@ -18,3 +21,22 @@ class InputError(FlowForgeError):
 
 class OutputError(FlowForgeError):
     """An output or a checkpoint cannot be written."""
+
+
+class DefinitionError(FlowForgeError):
+    """A workflow or an operator is defined incorrectly.
+
+    The message begins with the file and the line of the mistake.
+    """
+
+
+class ServerError(FlowForgeError):
+    """The server refused a request or did not answer. status is 0 without an answer."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ExecutionError(FlowForgeError):
+    """An execution failed or was cancelled."""

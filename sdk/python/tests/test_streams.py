@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Dict, Iterator, List, Literal, Optional, Set, Tuple, TypedDict, Union
 
 import pytest
 
-from flowforge import Client, InputError, OutputError
+from flowforge import Client, DefinitionError, InputError, OutputError, operator, workflow
 from flowforge._config import Config
 
 
@@ -101,3 +102,57 @@ def test_names_and_lines_that_are_wrong(folders: Config, tmp_path: Path) -> None
         list(Client(folders).items("rows"))
     with pytest.raises(InputError, match="there is no input"):
         Client(folders).items("other")
+
+
+def test_every_consumer_of_a_local_run_reads_all_items() -> None:
+    made: List[int] = []
+
+    @operator
+    def numbers(limit: int) -> Iterator[int]:
+        for n in range(limit):
+            made.append(n)
+            yield n
+
+    @operator
+    def total(values: Iterator[int]) -> int:
+        return sum(values)
+
+    @operator
+    def first(values: Iterator[int]) -> int:
+        return next(values)
+
+    @workflow
+    def flow(limit: int, more: Iterator[int]) -> Tuple[int, int, int, int, int]:
+        items = numbers(limit)
+        return first(items), total(items), total(items), total(more), total(more)
+
+    assert flow(4, iter([1, 2])) == (0, 6, 6, 3, 3)
+    assert made == [0, 1, 2, 3]
+    assert list(numbers(3)) == [0, 1, 2]
+
+
+class Row(TypedDict):
+    name: str
+    values: List[Optional[float]]
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@pytest.mark.parametrize("items", [int, Any, Row, Dict[str, Any], Optional[str], List[Row], Literal["a"], Union[int, str]])
+def test_items_of_json(items: Any) -> None:
+    def made() -> None: ...
+
+    made.__annotations__["return"] = Iterator[items]
+    assert operator(made).signature.results[0].type.stream
+
+
+@pytest.mark.parametrize("items", [Point, bytes, Tuple[int, str], datetime.date, Dict[int, str], List[Point], Set[int], Path])
+def test_items_that_are_not_json(items: Any) -> None:
+    def made() -> None: ...
+
+    made.__annotations__["return"] = Iterator[items]
+    with pytest.raises(DefinitionError, match="the items of `.*` are not JSON: they pass as lines of JSON"):
+        operator(made)

@@ -1,0 +1,7 @@
+"""Runs the command line: python -m flowforge."""
+
+import sys
+
+from ._cli import main
+
+sys.exit(main())

@@ -1,0 +1,414 @@
+"""Reads Python annotations as types of the registry."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import datetime
+import enum
+import os
+import sys
+import typing
+import uuid
+from typing import Annotated, Any, Callable, Dict, List, Literal, Mapping, Optional, Tuple, Union
+
+from . import _constraints, _foreign, _handles, _times
+from ._evaluate import evaluate
+from ._limits import constrain
+from ._schema import JSON, Columns, Field, Type, list_of, optional_of
+
+UNIONS: Tuple[Any, ...] = (Union,)
+if sys.version_info >= (3, 10):
+    import types
+
+    UNIONS = (Union, types.UnionType)
+
+_LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection)
+_SETS = (set, frozenset, collections.abc.Set)
+_MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_STREAMS = (collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator)
+
+
+class Unmapped(Exception):
+    """The annotation has no type in the registry. The message names it and a way out."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """An annotation as a type, with what else it says."""
+
+    type: Type
+    hints: Dict[str, Any]
+    storage: str = ""
+    outputs: Tuple[str, ...] = ()
+    description: str = ""
+
+
+def read(annotation: Any, pickle: bool = False) -> Read:
+    """Return the type of an annotation and the hints in its Annotated. Raises Unmapped.
+
+    With pickle, classes without a type become files of pickles.
+    """
+    metadata: List[Any] = []
+    while typing.get_origin(annotation) is Annotated:
+        annotation, *more = typing.get_args(annotation)
+        metadata = more + metadata
+    t = _plain(annotation, pickle)
+    found = Read(t, {})
+    for word in metadata:
+        found = _apply(found, word)
+    return found
+
+
+def _apply(found: Read, word: Any) -> Read:
+    if isinstance(word, _constraints.Hint):
+        return dataclasses.replace(found, hints={**found.hints, **word.hints()})
+    if isinstance(word, _constraints.Storage):
+        return dataclasses.replace(found, storage=word.name)
+    if isinstance(word, _constraints.Outputs):
+        return dataclasses.replace(found, outputs=word.names)
+    if isinstance(word, _constraints.CustomType):
+        return dataclasses.replace(found, type=dataclasses.replace(found.type, custom=word.name))
+    if isinstance(word, Columns):
+        return dataclasses.replace(found, type=found.type.with_params(columns=word))
+    if isinstance(word, _constraints.Constraint):
+        return dataclasses.replace(found, type=constrain(found.type, word.params()))
+    if isinstance(word, str):
+        return dataclasses.replace(found, description=word)
+    params, description, hints = _foreign.params(word)
+    return dataclasses.replace(
+        found,
+        type=constrain(found.type, params),
+        description=description or found.description,
+        hints={**found.hints, **hints},
+    )
+
+
+def _plain(annotation: Any, pickle: bool) -> Type:
+    simple = _simple(annotation)
+    if simple is not None:
+        return simple
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return read(annotation, pickle).type
+    if origin in UNIONS:
+        return _union(args, pickle, annotation)
+    if origin is Literal:
+        return _literal(args)
+    generic = _generic(annotation, origin or annotation, args, pickle)
+    if generic is not None:
+        return generic
+    if isinstance(annotation, type):
+        return _class(annotation, pickle)
+    raise Unmapped(f"`{spelled(annotation)}` has no type. {_WAY_OUT}")
+
+
+_WAY_OUT = (
+    "Use a type such as int, str, list[float], a dataclass, Dataset, Model, Table or File, "
+    "or Any for a value that is JSON"
+)
+
+
+def _simple(annotation: Any) -> Optional[Type]:
+    if annotation is None or annotation is type(None):
+        return None
+    known: Dict[Any, Tuple[str, Optional[Callable[[Any], Any]], Optional[Callable[[Any], Any]]]] = {
+        bool: ("Boolean", None, None),
+        int: ("Integer", None, None),
+        float: ("Float", float, None),
+        str: ("String", None, None),
+        datetime.datetime: ("DateTime", _times.moment, _times.moment_text),
+        datetime.date: ("Date", datetime.date.fromisoformat, lambda v: v if isinstance(v, str) else v.isoformat()),
+        datetime.timedelta: ("Duration", _times.duration, _times.duration_text),
+        uuid.UUID: ("String", uuid.UUID, str),
+        _handles.Secret: ("Secret", _handles.Secret, str),
+        bytes: ("File", lambda path: open(path, "rb").read(), None),
+    }
+    if annotation is Any or annotation is object:
+        return JSON
+    try:
+        found = known.get(annotation)
+    except TypeError:
+        return None
+    if found is None:
+        return None
+    kind, decode, encode = found
+    t = Type(kind, python=spelled(annotation))
+    if decode:
+        t = dataclasses.replace(t, decode=decode)
+    if encode:
+        t = dataclasses.replace(t, encode=encode)
+    return t.with_params(format="uuid") if annotation is uuid.UUID else t
+
+
+def _union(args: Tuple[Any, ...], pickle: bool, annotation: Any) -> Type:
+    rest = [a for a in args if a is not type(None)]
+    if len(rest) == 1:
+        inner = _plain(rest[0], pickle)
+    else:
+        inner = _variants(rest, pickle, annotation)
+    return optional_of(inner) if len(rest) < len(args) else inner
+
+
+def _variants(args: List[Any], pickle: bool, annotation: Any) -> Type:
+    if {int, float} == set(args):
+        return _plain(float, pickle)
+    variants: List[Tuple[str, Type]] = []
+    for arg in args:
+        t = _plain(arg, pickle)
+        tag = arg.__name__ if t.kind in ("Struct", "HyperparameterSet") else t.name
+        if any(tag == other for other, _ in variants):
+            tag += str(len(variants) + 1)
+        variants.append((tag, t))
+
+    def decode(value: Any) -> Any:
+        if isinstance(value, dict) and "$type" in value:
+            t = dict(variants)[value["$type"]]
+            if t.kind in ("Struct", "HyperparameterSet"):
+                return t.decode({k: v for k, v in value.items() if k != "$type"})
+            return t.decode(value.get("value"))
+        return value
+
+    def encode(value: Any) -> Any:
+        for (tag, t), arg in zip(variants, args):
+            if _is_instance(value, arg):
+                inner = t.encode(value)
+                if t.kind in ("Struct", "HyperparameterSet"):
+                    return {"$type": tag, **inner}
+                return {"$type": tag, "value": inner}
+        return value
+
+    return Type("Union", variants=tuple(variants), python=spelled(annotation), decode=decode, encode=encode)
+
+
+def _is_instance(value: Any, annotation: Any) -> bool:
+    origin = typing.get_origin(annotation) or annotation
+    if origin is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if origin is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if origin is Literal:
+        return value in typing.get_args(annotation)
+    return isinstance(origin, type) and isinstance(value, origin)
+
+
+def _literal(args: Tuple[Any, ...]) -> Type:
+    options = tuple(a.value if isinstance(a, enum.Enum) else a for a in args if a is not None)
+    t = Type("Enum", options=options, python=f"Literal[{', '.join(map(repr, options))}]")
+    return optional_of(t) if len(options) < len(args) else t
+
+
+def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) -> Optional[Type]:
+    if origin in _LISTS or origin in _SETS:
+        elem = _plain(args[0], pickle) if args else JSON
+        t = dataclasses.replace(list_of(elem), python=spelled(annotation))
+        if origin in _SETS:
+            t = dataclasses.replace(
+                t.with_params(unique=True),
+                decode=lambda v: origin_of(origin)(elem.decode(e) for e in v),
+                encode=lambda v: [elem.encode(e) for e in sorted(v)],
+            )
+        return t
+    if origin is tuple:
+        return _tuple(annotation, args, pickle)
+    if origin in _MAPS:
+        return _map(annotation, args, pickle)
+    if origin in _STREAMS:
+        if args and not _is_json(args[0]):
+            raise Unmapped(
+                f"the items of `{spelled(annotation)}` are not JSON: they pass as lines of JSON while they are made. "
+                "Use items such as int, str, a list, a dict or a TypedDict of these"
+            )
+        return Type("File", {"format": "jsonl"}, stream=True, python=spelled(annotation))
+    return _foreign.data(origin) if args and isinstance(origin, type) else None
+
+
+def _is_json(annotation: Any) -> bool:
+    """Whether Python reads from JSON what it wrote, without a conversion."""
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return _is_json(args[0])
+    if annotation in (None, type(None), bool, int, float, str, Any, object, list, dict, List, Dict):
+        return True
+    if origin is Literal:
+        return all(a is None or type(a) in (bool, int, str) for a in args)
+    if origin in UNIONS or origin in (list, collections.abc.Sequence, collections.abc.Mapping, dict):
+        return all(map(_is_json, args)) and (origin not in (dict, collections.abc.Mapping) or args[0] is str)
+    if isinstance(annotation, type) and issubclass(annotation, dict) and hasattr(annotation, "__total__"):
+        return all(_is_json(_required(a)) for a in class_hints(annotation).values())
+    return False
+
+
+def origin_of(origin: Any) -> Any:
+    return frozenset if origin is frozenset else set
+
+
+def _tuple(annotation: Any, args: Tuple[Any, ...], pickle: bool) -> Type:
+    if len(args) == 2 and args[1] is Ellipsis:
+        elem = _plain(args[0], pickle)
+        return dataclasses.replace(list_of(elem), python=spelled(annotation), decode=lambda v: tuple(elem.decode(e) for e in v))
+    if not args:
+        raise Unmapped("`tuple` needs the types of its values, such as tuple[int, str] or tuple[int, ...]")
+    fields = tuple(Field(f"item_{i}", _plain(a, pickle)) for i, a in enumerate(args, 1))
+    return Type(
+        "Struct",
+        fields=fields,
+        python=spelled(annotation),
+        decode=lambda v: tuple(f.type.decode(v[f.name]) for f in fields),
+        build=lambda v: tuple(v[f.name] for f in fields),
+        encode=lambda v: {f.name: f.type.encode(e) for f, e in zip(fields, v)},
+    )
+
+
+def _map(annotation: Any, args: Tuple[Any, ...], pickle: bool) -> Type:
+    if not args:
+        return dataclasses.replace(JSON, python=spelled(annotation))
+    if args[0] is not str:
+        raise Unmapped(f"`{spelled(annotation)}` has keys of type {spelled(args[0])}, but JSON has texts as keys: use dict[str, …]")
+    if args[1] is Any or args[1] is object:
+        return dataclasses.replace(JSON, python=spelled(annotation))
+    elem = _plain(args[1], pickle)
+    return Type(
+        "Map",
+        elem=elem,
+        python=spelled(annotation),
+        decode=lambda v: {k: elem.decode(e) for k, e in v.items()},
+        encode=lambda v: {k: elem.encode(e) for k, e in v.items()},
+    )
+
+
+def _class(cls: type, pickle: bool) -> Type:
+    if issubclass(cls, enum.Enum):
+        return Type("Enum", options=tuple(m.value for m in cls), python=cls.__name__, decode=cls, encode=lambda v: v.value if isinstance(v, enum.Enum) else v)
+    if issubclass(cls, _handles.File):
+        return Type(cls.kind, python=cls.__name__, custom=cls.registered, decode=lambda v: _handle(cls, v), encode=_reference)
+    if issubclass(cls, os.PathLike):
+        return Type("File", python=cls.__name__, decode=cls, encode=_reference)
+    if issubclass(cls, _handles.HyperparameterSet):
+        if cls is _handles.HyperparameterSet:
+            return Type("HyperparameterSet", python=cls.__name__, decode=lambda v: cls(**v), encode=lambda v: v.values())
+        return dataclasses.replace(_struct(cls, _dataclass_fields(cls, pickle)), kind="HyperparameterSet")
+    fields = _fields(cls, pickle)
+    if fields is not None:
+        return _struct(cls, fields)
+    library = _foreign.data(cls)
+    if library is not None:
+        return library
+    if pickle:
+        return Type("File", {"format": "pickle"}, python=cls.__name__, decode=lambda path: _handles.read(_path(path), True))
+    raise Unmapped(f"`{cls.__name__}` has no type. {_WAY_OUT}; or set pickle=True on the operator to pass it between operators")
+
+
+def _path(value: Any) -> Any:
+    from pathlib import Path
+
+    return Path(value)
+
+
+def _handle(cls: Any, value: Any) -> Any:
+    return cls(_path(value)) if isinstance(value, str) and os.path.isabs(value) else cls(value)
+
+
+def _reference(value: Any) -> Any:
+    """Return the reference in a handle. A local file must be uploaded first."""
+    if isinstance(value, _handles.File) and value.reference:
+        return value.reference
+    if isinstance(value, str) and not os.path.isabs(value):
+        return value
+    if isinstance(value, dict):
+        return value
+    raise ValueError("a local file is no value of a definition; make it an input of the workflow and set it at the launch")
+
+
+def _fields(cls: Any, pickle: bool) -> Optional[Tuple[Field, ...]]:
+    if dataclasses.is_dataclass(cls):
+        return _dataclass_fields(cls, pickle)
+    if _foreign.is_pydantic(cls):
+        return _pydantic_fields(cls, pickle)
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return _hinted_fields(cls, cls._fields, cls._field_defaults, pickle)
+    if issubclass(cls, dict) and hasattr(cls, "__total__"):
+        return _hinted_fields(cls, tuple(cls.__annotations__), {}, pickle)
+    return None
+
+
+def class_hints(cls: Any) -> Dict[str, Any]:
+    """Return the annotations of a class and its bases, evaluated."""
+    hints: Dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        module = sys.modules.get(base.__module__)
+        names = dict(vars(module)) if module else {}
+        own = getattr(base, "__annotations__", {}) if base is cls or "__annotations__" in vars(base) or sys.version_info >= (3, 14) else {}
+        if base is not object:
+            hints.update({name: evaluate(text, names, {base.__name__: base}) for name, text in own.items()})
+    return hints
+
+
+def _hinted_fields(cls: Any, names: Tuple[str, ...], defaults: Mapping[str, Any], pickle: bool) -> Tuple[Field, ...]:
+    hints = class_hints(cls)
+    optional: Any = getattr(cls, "__optional_keys__", frozenset())
+    fields = []
+    for name in names:
+        found = read(_required(hints[name]), pickle)
+        t = optional_of(found.type) if name in optional else found.type
+        fields.append(_field(name, t, found, defaults.get(name, dataclasses.MISSING)))
+    return tuple(fields)
+
+
+def _required(annotation: Any) -> Any:
+    """Remove Required and NotRequired of a TypedDict."""
+    if getattr(typing.get_origin(annotation), "_name", "") in ("Required", "NotRequired"):
+        return typing.get_args(annotation)[0]
+    return annotation
+
+
+def _dataclass_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
+    hints = class_hints(cls)
+    fields = []
+    for f in dataclasses.fields(cls):
+        default = f.default
+        if f.default_factory is not dataclasses.MISSING:
+            default = f.default_factory()
+        found = read(hints[f.name], pickle)
+        fields.append(_field(f.name, found.type, found, default))
+    return tuple(fields)
+
+
+def _pydantic_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
+    fields = []
+    for name, info in cls.model_fields.items():
+        found = _apply(read(info.annotation, pickle), info)
+        default = dataclasses.MISSING if info.is_required() else info.get_default(call_default_factory=True)
+        fields.append(_field(name, found.type, found, default))
+    return tuple(fields)
+
+
+def _field(name: str, t: Type, found: Read, default: Any) -> Field:
+    if default is dataclasses.MISSING:
+        return Field(name, t, description=found.description, hints=found.hints)
+    return Field(name, t, t.encode(default), True, found.description, found.hints)
+
+
+def _struct(cls: Any, fields: Tuple[Field, ...]) -> Type:
+    if not fields:
+        raise Unmapped(f"`{cls.__name__}` has no fields")
+
+    def decode(value: Any) -> Any:
+        given = {f.name: f.type.decode(value[f.name]) for f in fields if f.name in value}
+        return cls(**given)
+
+    def encode(value: Any) -> Any:
+        get = value.get if isinstance(value, dict) else lambda name: getattr(value, name)
+        return {f.name: f.type.encode(get(f.name)) for f in fields if not (isinstance(value, dict) and f.name not in value)}
+
+    return Type("Struct", fields=fields, python=cls.__name__, decode=decode, encode=encode, build=lambda v: cls(**v))
+
+
+def spelled(annotation: Any) -> str:
+    """Return an annotation as an author writes it."""
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation.__name__
+    text = str(annotation)
+    for noise in ("typing.", "collections.abc.", "flowforge._handles.", "builtins."):
+        text = text.replace(noise, "")
+    return text

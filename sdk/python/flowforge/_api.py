@@ -1,0 +1,188 @@
+"""Calls the JSON API of a server.
+
+The address, the API key and the project come from the same environment variables and files as
+those of the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any, Dict, Iterator, Optional
+from urllib.parse import quote, urlencode
+
+from .exceptions import ServerError
+
+DEFAULT = "http://127.0.0.1:8080"
+
+
+class Server:
+    """One server, with the key of one user."""
+
+    def __init__(self, url: str = "", token: str = "", project: str = "") -> None:
+        self.url = (url or os.environ.get("FLOWFORGE_SERVER") or DEFAULT).rstrip("/")
+        self.project = project or os.environ.get("FLOWFORGE_PROJECT", "")
+        self._token = token
+
+    @property
+    def token(self) -> str:
+        """The API key. Raises ServerError if there is none."""
+        if not self._token:
+            self._token = os.environ.get("FLOWFORGE_TOKEN", "").strip() or stored_token(self.url) or _local_token()
+        self._token = self._token.strip()
+        if not self._token:
+            raise ServerError(f"no API key for {self.url}: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN")
+        if not all("!" <= c <= "~" for c in self._token):  # http.client would show it in its error
+            raise ServerError(f"the API key for {self.url} contains spaces or characters that no key has: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN again")
+        return self._token
+
+    def get(self, path: str, **query: Any) -> Any:
+        """Return the JSON at a path of the API."""
+        return self.call("GET", path, query=query)
+
+    def post(self, path: str, body: Any) -> Any:
+        """Send JSON and return the response."""
+        try:
+            data = json.dumps(body, allow_nan=False).encode()
+        except ValueError:
+            raise ServerError(f"POST {path}: the request contains NaN or an infinite number, which JSON cannot hold") from None
+        return self.call("POST", path, data, "application/json")
+
+    def call(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None) -> Any:
+        with self.open(method, path, body, media_type, query) as response:
+            return json.load(response)
+
+    def open(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None, timeout: float = 60) -> IO[bytes]:
+        """Return the response of a request. Raises ServerError with the server's message."""
+        from urllib.error import HTTPError, URLError
+        from urllib.request import Request, urlopen
+
+        given = {k: v for k, v in (query or {}).items() if v not in (None, "")}
+        address = self.url + ("" if path.startswith("/api/") else "/api/v1") + path
+        headers = {"Authorization": "Bearer " + self.token, "Accept": "application/json"}
+        if self.project:
+            headers["X-FlowForge-Project"] = self.project
+        if media_type:
+            headers["Content-Type"] = media_type
+        request = Request(address + ("?" + urlencode(given) if given else ""), body, headers, method=method)
+        try:
+            response: IO[bytes] = urlopen(request, timeout=timeout)
+            return response
+        except HTTPError as err:
+            with err:
+                raise _refusal(err.code, err.read(), f"{method} {path}") from None
+        except URLError as err:
+            raise ServerError(f"no server answers at {self.url} ({err.reason}): set FLOWFORGE_SERVER, or start one with `flowforge serve`") from None
+        except OSError as err:
+            raise ServerError(f"{method} {path}: {err}") from None
+
+    def find(self, path: str) -> Any:
+        """Return the JSON at a path, or None if there is nothing."""
+        try:
+            return self.get(path)
+        except ServerError as err:
+            if err.status == 404:
+                return None
+            raise
+
+    def upload(self, data: Any, filename: str, media_type: str = "application/octet-stream") -> Dict[str, Any]:
+        """Store bytes, or an open file, and return the value that refers to them."""
+        if hasattr(data, "fileno"):
+            data = _Sized(data)
+        answer: Dict[str, Any] = self.call("POST", "/blobs", data, media_type, {"filename": filename})
+        return answer
+
+    def pages(self, path: str, key: str, **query: Any) -> Iterator[Any]:
+        """Iterate over all items of a list."""
+        page = ""
+        while True:
+            answer = self.get(path, page=page, **query)
+            yield from answer.get(key) or ()
+            page = answer.get("next_page") or ""
+            if not page:
+                return
+
+
+class _Sized:
+    """A file with a length, so that it is sent as it is read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def __len__(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            piece = self._file.read(1 << 20)
+            if not piece:
+                return
+            yield piece
+
+
+def _refusal(status: int, body: bytes, what: str) -> ServerError:
+    try:
+        problem = json.loads(body)
+        lines = [str(problem["detail"])]
+    except (ValueError, KeyError, TypeError):
+        return ServerError(f"{what}: the server answered {status}", status)
+    lines += [f"  {e.get('path', '')}: {e.get('message', '')}" for e in problem.get("errors") or ()]
+    if status >= 500 and problem.get("request_id"):
+        lines[0] += f" (request {problem['request_id']})"
+    return ServerError("\n".join(lines), status)
+
+
+def quoted(name: str) -> str:
+    """Return a name as one segment of a path."""
+    return quote(name, safe="")
+
+
+def credentials_path() -> Path:
+    """Return the file of the keys that `flowforge login` stored."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    elif os.name == "nt":
+        base = Path(os.environ.get("AppData", str(Path.home())))
+    else:
+        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base / "flowforge" / "credentials.json"
+
+
+def _stored() -> Dict[str, Any]:
+    try:
+        found: Dict[str, Any] = json.loads(credentials_path().read_text(encoding="utf-8"))
+        return found
+    except (OSError, ValueError):
+        return {}
+
+
+def stored_token(url: str) -> str:
+    """Return the key for a server, or ""."""
+    servers = _stored().get("servers") or {}
+    return str((servers.get(url.lower()) or {}).get("token", "")).strip()
+
+
+def store_token(url: str, token: str, user: str) -> Path:
+    """Store the key of a server in a file that only its owner can read."""
+    path = credentials_path()
+    found = _stored()
+    found.setdefault("servers", {})[url.lower()] = {"token": token, "user": user}
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = path.with_name(f".credentials-{os.getpid()}")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(json.dumps(found, indent=2) + "\n")
+    partial.replace(path)
+    return path
+
+
+def _local_token() -> str:
+    """Return the key that a server on this machine wrote to its data directory."""
+    folder = os.environ.get("FLOWFORGE_DATA_DIR") or ".flowforge"
+    try:
+        return Path(folder, "admin.token").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+

@@ -1,0 +1,147 @@
+"""The command line: flowforge export, run, deploy and login."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import importlib
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, List, Optional, Sequence
+
+from . import _api, _arguments, _follow, _launch, _pack, _traceback
+from ._workflow import Workflow
+from .exceptions import FlowForgeError, ServerError
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run a command and return its exit code."""
+    parser = _parser()
+    given = list(sys.argv[1:] if argv is None else argv)
+    inputs: List[str] = []
+    if "--" in given:  # inputs whose names are those of options follow it
+        given, inputs = given[: given.index("--")], given[given.index("--") + 1 :]
+    args, rest = parser.parse_known_args(given)
+    rest += inputs
+    if rest and args.command != "run":
+        parser.error(f"unknown arguments: {' '.join(rest)}")
+    try:
+        code: int = args.function(args, rest)
+        return code
+    except FlowForgeError as err:
+        print(f"flowforge: {err}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="flowforge", description="Write, run and deploy workflows in Python.", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, function: Any, text: str, file: bool = True) -> argparse.ArgumentParser:
+        # The options of run's workflow follow; -h after a file lists them.
+        one = commands.add_parser(name, help=text, description=text, allow_abbrev=False, add_help=name != "run")
+        one.set_defaults(function=function)
+        if file:
+            one.add_argument("file", nargs="?" if name == "run" else None, help="a Python file with a workflow")
+            one.add_argument("--workflow", default="", help="the function or the name of the workflow, if the file has several")
+        if name != "export":
+            one.add_argument("--server", default="", help="address of the server (FLOWFORGE_SERVER)")
+            one.add_argument("--project", default="", help="the project (FLOWFORGE_PROJECT)")
+        return one
+
+    export = add("export", _export, "Write the definition of a workflow as YAML.")
+    export.add_argument("name", nargs="?", default="", help="the same as --workflow")
+    export.add_argument("-o", "--output", default="", help="the file to write (standard output)")
+    run = add("run", _run, "Register the current files, launch the workflow and follow it.")
+    run.add_argument("--detach", action="store_true", help="do not follow the execution")
+    deploy = add("deploy", _deploy, "Register an immutable version and print the link of its launch form.")
+    deploy.add_argument("--version", default="", help="the version instead of the next one")
+    login = add("login", _login, "Store an API key for a server.", file=False)
+    login.add_argument("url", nargs="?", default="", help="address of the server")
+    return parser
+
+
+def load(path: str) -> Any:
+    """Import a file of the user and return its module. Raises FlowForgeError."""
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise FlowForgeError(f"the file {path} does not exist")
+    root, module = _pack.place_of(file)
+    sys.path.insert(0, str(root))
+    known = getattr(sys.modules.get(module), "__file__", None)
+    if known and Path(known).resolve() != file:  # another file of the same name
+        del sys.modules[module]
+    try:
+        return importlib.import_module(module)
+    except FlowForgeError:
+        raise
+    except Exception as err:  # the user's code runs
+        _traceback.trim(err, set())
+        traceback.print_exception(type(err), err, err.__traceback__)
+        raise FlowForgeError(f"{path} cannot be imported: {type(err).__name__}: {err}") from None
+
+
+def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:
+    """Return the workflow of a module that name means. Raises FlowForgeError."""
+    every = {key: value for key, value in vars(module).items() if isinstance(value, Workflow)}
+    own = {key: value for key, value in every.items() if value.__module__ == module.__name__} or every
+    if not every:
+        raise FlowForgeError(f"{path} has no function with @workflow")
+    named = [w for key, w in every.items() if name in (key, w.name)]
+    if name and not named:
+        raise FlowForgeError(f"{path} has no workflow {name!r}; its workflows are: {', '.join(every)}")
+    if not name and len({id(w) for w in own.values()}) > 1:
+        raise FlowForgeError(f"{path} has several workflows; choose one with --workflow: {', '.join(own)}")
+    return named[0] if name else next(iter(own.values()))
+
+
+def _server(args: argparse.Namespace) -> _api.Server:
+    return _api.Server(args.server, project=args.project)
+
+
+def _export(args: argparse.Namespace, rest: List[str]) -> int:
+    d = choose(load(args.file), args.file, args.name or args.workflow).definition()
+    if not args.output:
+        sys.stdout.write(d.yaml())
+        return 0
+    target = Path(args.output)
+    target.write_text(d.yaml(target.resolve().parent), encoding="utf-8")
+    return 0
+
+
+def _run(args: argparse.Namespace, rest: List[str]) -> int:
+    if not args.file:
+        print("usage: flowforge run FILE [--workflow NAME] [--server URL] [--project PROJECT] [--detach] [--] [--INPUT VALUE …]")
+        return 0 if {"-h", "--help"} & set(rest) else 2
+    workflow = choose(load(args.file), args.file, args.workflow)
+    inputs = _arguments.read(workflow, rest, f"flowforge run {args.file}")
+    server = _server(args)
+    run = _launch.launch(workflow, inputs, server)
+    print(run.url, flush=True)
+    return 0 if args.detach else _follow.follow(run, server)
+
+
+def _deploy(args: argparse.Namespace, rest: List[str]) -> int:
+    workflow = choose(load(args.file), args.file, args.workflow)
+    found = _launch.deploy(workflow, args.version, _server(args), announce=print)
+    print(found.url)
+    return 0
+
+
+def _login(args: argparse.Namespace, rest: List[str]) -> int:
+    url = (args.url or args.server or os.environ.get("FLOWFORGE_SERVER") or _api.DEFAULT).rstrip("/")
+    if sys.stdin.isatty():
+        print(f"Create a key at {url}/account/keys.")
+        token = getpass.getpass("API key: ").strip()
+    else:
+        token = sys.stdin.readline().strip()
+    if not token:
+        raise ServerError("no key was given: type it, or pass it on standard input")
+    me = _api.Server(url, token).get("/me")
+    path = _api.store_token(url, token, str(me.get("name", "")))
+    print(f"Signed in to {url} as {me.get('name')}. The key is in {path}.")
+    return 0

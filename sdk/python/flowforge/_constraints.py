@@ -1,0 +1,203 @@
+"""Words for Annotated that limit a value or describe its field in the launch form.
+
+    lr: Annotated[float, Range(1e-4, 1, log=True), Label("Learning rate")] = 0.05
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Dict, Optional, Tuple, Union
+
+Bound = Union[int, float, str, date, timedelta]
+
+
+class Constraint:
+    """Base class of the words that change the type of a value."""
+
+    def params(self) -> Dict[str, Any]:
+        """Return the parameters for the type expression."""
+        return {}
+
+
+class Hint:
+    """Base class of the words that change only the field of the form."""
+
+    def hints(self) -> Dict[str, Any]:
+        """Return the keys for the ui section of the input."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Range(Constraint):
+    """Limits of a number, date or duration, both inclusive. log selects a logarithmic slider."""
+
+    min: Optional[Bound] = None
+    max: Optional[Bound] = None
+    log: bool = False
+    step: Optional[float] = None
+
+    def params(self) -> Dict[str, Any]:
+        return {"min": self.min, "max": self.max, "step": self.step, "log": True if self.log else None}
+
+
+@dataclass(frozen=True)
+class Length(Constraint):
+    """Limits of the length of a text or a list, both inclusive."""
+
+    min: Optional[int] = None
+    max: Optional[int] = None
+
+    def params(self) -> Dict[str, Any]:
+        return {"length": (self.min, self.max)}
+
+
+@dataclass(frozen=True)
+class Pattern(Constraint):
+    """A regular expression (RE2) that a text must match completely."""
+
+    regex: str
+
+    def params(self) -> Dict[str, Any]:
+        return {"pattern": self.regex}
+
+
+@dataclass(frozen=True)
+class Unit(Constraint):
+    """The unit of a number, shown after its value."""
+
+    name: str
+
+    def params(self) -> Dict[str, Any]:
+        return {"unit": self.name}
+
+
+@dataclass(frozen=True)
+class Format(Constraint):
+    """The format of a text (email, uri, …) or of a file (csv, parquet, …)."""
+
+    name: str
+
+    def params(self) -> Dict[str, Any]:
+        return {"format": self.name}
+
+
+@dataclass(frozen=True)
+class Multiline(Constraint):
+    """The text may have line breaks."""
+
+    def params(self) -> Dict[str, Any]:
+        return {"multiline": True}
+
+
+@dataclass(frozen=True)
+class MediaTypes(Constraint):
+    """The media types that an upload may have, such as "image/*"."""
+
+    names: Tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
+
+    def params(self) -> Dict[str, Any]:
+        return {"media_types": list(self.names)}
+
+
+@dataclass(frozen=True)
+class MaxBytes(Constraint):
+    """The largest size of an upload."""
+
+    size: int
+
+    def params(self) -> Dict[str, Any]:
+        return {"max_bytes": self.size}
+
+
+@dataclass(frozen=True)
+class CustomType(Constraint):
+    """The value has a type that an administrator registered: Annotated[float, CustomType("Rate")]."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Label(Hint):
+    """The label of the field."""
+
+    text: str
+
+    def hints(self) -> Dict[str, Any]:
+        return {"label": self.text}
+
+
+@dataclass(frozen=True)
+class Help(Hint):
+    """What to enter, a sentence."""
+
+    text: str
+
+    def hints(self) -> Dict[str, Any]:
+        return {"help": self.text}
+
+
+@dataclass(frozen=True)
+class Placeholder(Hint):
+    """The text of an empty field."""
+
+    text: str
+
+    def hints(self) -> Dict[str, Any]:
+        return {"placeholder": self.text}
+
+
+@dataclass(frozen=True)
+class Section(Hint):
+    """The section of the form."""
+
+    name: str
+
+    def hints(self) -> Dict[str, Any]:
+        return {"section": self.name}
+
+
+@dataclass(frozen=True)
+class Order(Hint):
+    """The position of the field in its section."""
+
+    number: int
+
+    def hints(self) -> Dict[str, Any]:
+        return {"order": self.number}
+
+
+@dataclass(frozen=True)
+class Advanced(Hint):
+    """The field is among the advanced settings."""
+
+    def hints(self) -> Dict[str, Any]:
+        return {"advanced": True}
+
+
+@dataclass(frozen=True)
+class Hidden(Hint):
+    """The form does not show the field."""
+
+    def hints(self) -> Dict[str, Any]:
+        return {"hidden": True}
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where to keep an output: memory, disk, distributed or streaming."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Names of the values of a tuple: -> Annotated[tuple[Model, float], Outputs("model", "accuracy")]."""
+
+    names: Tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)

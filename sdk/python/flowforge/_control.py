@@ -1,0 +1,316 @@
+"""Control flow of workflows: fan-outs, conditions and approvals.
+
+Every function does the same in plain Python with real values.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple, Type as Class, TypeVar, Union, overload
+
+from . import _annotations, _future, _graph, _returned, _wire
+from ._future import Element, Future, Group
+from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
+from ._operator import add_node
+from ._place import error
+from ._schema import JSON, Type, list_of, misfit, optional_of
+from ._times import span
+
+if TYPE_CHECKING:
+    from typing_extensions import Literal
+
+    from ._options import Span
+
+T = TypeVar("T")
+U = TypeVar("U")
+R = TypeVar("R")
+
+_INT = Type("Integer", python="int")
+
+
+@overload
+def foreach(items: Iterable[T], body: Callable[[T], R], *, allow_partial: Literal[True], parallelism: Optional[int] = ..., limit: Optional[int] = ..., name: str = ...) -> List[Optional[R]]: ...
+@overload
+def foreach(items: Iterable[T], body: Callable[[T, int], R], *, allow_partial: Literal[True], parallelism: Optional[int] = ..., limit: Optional[int] = ..., name: str = ...) -> List[Optional[R]]: ...
+@overload
+def foreach(items: Iterable[T], body: Callable[[T], R], *, allow_partial: Literal[False] = ..., parallelism: Optional[int] = ..., limit: Optional[int] = ..., name: str = ...) -> List[R]: ...
+@overload
+def foreach(items: Iterable[T], body: Callable[[T, int], R], *, allow_partial: Literal[False] = ..., parallelism: Optional[int] = ..., limit: Optional[int] = ..., name: str = ...) -> List[R]: ...
+
+
+def foreach(
+    items: Iterable[Any],
+    body: Callable[..., Any],
+    *,
+    allow_partial: bool = False,
+    parallelism: Optional[int] = None,
+    limit: Optional[int] = None,
+    name: str = "",
+) -> Any:
+    """Call body for each item, in parallel, and return the list of the results in order.
+
+    body takes the item, or the item and its index. With allow_partial, failed items are None,
+    and the fan-out fails only if all items fail. parallelism limits the active items. limit is
+    the largest number of items (10,000 by default). Raises DefinitionError if body calls no
+    operator.
+    """
+    tracer = _graph.tracer()
+    if tracer is None:
+        return _plain_foreach(items, body, allow_partial)
+    options = {"parallelism": parallelism, "allow_partial": allow_partial or None, "limit": limit}
+    source, item = _items(items)
+    return _Loop(tracer, body, source, item, {k: v for k, v in options.items() if v is not None}).trace(name)
+
+
+def _plain_foreach(items: Iterable[Any], body: Callable[..., Any], allow_partial: bool) -> List[Any]:
+    indexed = _arity(body) > 1
+    results, failures = [], 0
+    last: Optional[Exception] = None
+    for index, item in enumerate(items):
+        try:
+            results.append(body(item, index) if indexed else body(item))
+        except Exception as err:
+            if not allow_partial:
+                raise
+            results.append(None)
+            failures, last = failures + 1, err
+    if last is not None and failures == len(results):
+        raise last
+    return results
+
+
+def _arity(body: Callable[..., Any]) -> int:
+    function = getattr(body, "function", body)
+    required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(required)
+
+
+def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
+    """Return the source of the items and their type."""
+    whole = _wire._whole_list(items)
+    if whole is not None:
+        items = whole
+    if isinstance(items, Future):
+        if items._ff.each is not None:
+            raise _graph.no_item(items._ff.label)
+        t = items._ff.type
+        if t.kind == "JSON":
+            return items._ff, JSON
+        if t.kind != "List" or t.elem is None:
+            raise error(f"foreach needs a list; {items._ff.label} is a `{t.python or t.text()}`")
+        return items._ff, t.elem
+    if isinstance(items, (Group, Element)):
+        raise error("foreach cannot iterate over results of several values; call both operators in the body of one foreach")
+    if isinstance(items, range):
+        return items, _INT
+    found = list(items)
+    if not found:
+        raise error("foreach has no items")
+    if any(isinstance(i, Future) for i in found):
+        parts: List[Union[str, Value]] = ["["]
+        for i in found:
+            parts += [i._ff if isinstance(i, Future) else _graph.constant_text(i), ", "]
+        of = next(i._ff.type for i in found if isinstance(i, Future))
+        return expression(list_of(of), *parts[:-1], "]"), of
+    return _constants(found)
+
+
+def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
+    if not all(map(_wire._finite, items)):
+        raise error(f"{items!r} holds a number that JSON cannot hold (NaN or infinity)")
+    if len({type(i) for i in items}) == 1 and isinstance(items[0], enum.Enum):
+        t = _annotations.read(type(items[0])).type
+        return [t.encode(i) for i in items], t
+    if all(isinstance(i, (str, int)) and not isinstance(i, bool) for i in items) and len({type(i) for i in items}) == 1:
+        return items, Type("Enum", options=tuple(dict.fromkeys(items)), python=type(items[0]).__name__)
+    if len({type(i) for i in items}) == 1 and not isinstance(items[0], (dict, list)):
+        try:
+            t = _annotations.read(type(items[0])).type
+            return [t.encode(i) for i in items], t
+        except _annotations.Unmapped:
+            pass
+    return items, JSON
+
+
+class _Loop:
+    def __init__(self, tracer: _graph.Tracer, body: Callable[..., Any], items: Any, item: Type, options: Dict[str, Any]) -> None:
+        self._tracer, self._body, self._items, self._item, self._options = tracer, body, items, item, options
+
+    def trace(self, name: str) -> Any:
+        outer = self._tracer.scope
+        scope = Scope(name or "each", parent=outer)
+        scope.final = outer.final
+        names = list(inspect.signature(getattr(self._body, "function", self._body)).parameters)
+        item = Value(scope, self._item, "item")
+        with self._tracer.inside(scope):
+            args = [Future(item), Future(Value(scope, _INT, "index"))]
+            returned = self._body(*args[: 2 if _arity(self._body) > 1 else 1])
+        if not scope.nodes:
+            raise error("the body of foreach calls no operator, so there is nothing to run for an item")
+        loop = Foreach(self._items, self._item, scope, self._options)
+        only = scope.nodes[0]
+        if len(scope.nodes) == 1 and only.foreach is None and _is_result(returned, only):
+            return self._inline(outer, scope, only, loop, returned, name)
+        return self._graph(outer, scope, loop, returned, names, name)
+
+    def _inline(self, outer: Scope, scope: Scope, node: Node, loop: Foreach, returned: Any, name: str) -> Any:
+        """Make the only node of the body the fan-out itself."""
+        node.name = outer.unique(name or node.name)
+        node.scope, node.foreach = outer, loop
+        node.conditions = [*outer.conditions, *node.conditions]
+        scope.inlined = outer
+        outer.nodes.append(node)
+        python = returned._ff_python if isinstance(returned, Group) else ""
+        return _future.result(node, python, not isinstance(returned, Group))
+
+    def _graph(self, outer: Scope, scope: Scope, loop: Foreach, returned: Any, names: List[str], name: str) -> Any:
+        """Make the body a graph that a node runs for each item."""
+        scope.inputs.append(Input(names[0], self._item, Value(scope, self._item, "item")))
+        if len(names) > 1:
+            scope.inputs.append(Input(names[1], _INT, Value(scope, _INT, "index")))
+        for inner in scope.nodes:  # only the node of the fan-out is an exit handler
+            inner.final = False
+        outputs, python, single = _returned.read(scope, returned)
+        scope.outputs = outputs
+        scope.name = self._tracer.graph_name(name or "each_" + scope.nodes[0].name)
+        self._tracer.graphs[scope.name] = scope
+        with self._tracer.inside(outer):
+            node = add_node(self._tracer, name or scope.name, {"type": "graph", "graph": scope.name}, None, None)
+        node.body, node.foreach = scope, loop
+        node.outputs = [NodeOutput(o.name, o.type) for o in outputs]
+        return _future.result(node, python, single)
+
+
+def _is_result(returned: Any, node: Node) -> bool:
+    """Whether a body returns exactly what its node returns."""
+    if returned is None:
+        return not node.outputs
+    if isinstance(returned, Group):
+        return returned._ff_node is node
+    if not isinstance(returned, Future) or returned._ff.node is not node:
+        return False
+    return returned._ff.kind == "node" or returned._ff.kind == "output" and len(node.outputs) == 1
+
+
+@overload
+def when(condition: bool, then: Callable[[], R], otherwise: Callable[[], U]) -> Union[R, U]: ...
+@overload
+def when(condition: bool, then: Callable[[], R]) -> Optional[R]: ...
+
+
+def when(condition: Any, then: Callable[[], Any], otherwise: Optional[Callable[[], Any]] = None) -> Any:
+    """Run then if the condition is true, otherwise the other function, and return its result.
+
+    The operators of the branch that does not run are skipped. Compare futures to make a
+    condition, and combine conditions with & | ~.
+    """
+    if not isinstance(condition, Future):
+        return then() if condition else (otherwise() if otherwise else None)
+    if condition._ff.type.kind not in ("Boolean", "JSON"):
+        raise error(f"the condition is a `{condition._ff.type.python}`, not true or false; compare it, such as {condition._ff.label} > 0.9")
+    scope = _graph.current_scope()
+    first = _branch(scope, condition._ff, then)
+    second = _branch(scope, _future.negation(condition._ff), otherwise) if otherwise else None
+    return _merged(condition._ff, first, second)
+
+
+def _branch(scope: Scope, condition: Value, body: Callable[[], Any]) -> Any:
+    scope.conditions.append(condition)
+    try:
+        return body()
+    finally:
+        scope.conditions.pop()
+
+
+def _merged(condition: Value, first: Any, second: Any) -> Any:
+    """Return the value of the branch that runs."""
+    values = _fields(first), _fields(second)
+    if values[0] is None and values[1] is None:
+        return None
+    if values[0] is not None and values[1] is not None and list(values[0]) != list(values[1]):
+        shown = [", ".join(v) if list(v) != [""] else "one value" for v in values if v is not None]
+        raise error(f"the branches of when return different values: {shown[0]}, and {shown[1]}; let both return the same")
+    names = list(values[0] or values[1] or {})
+    merged = {n: _either(condition, (values[0] or {}).get(n), (values[1] or {}).get(n)) for n in names}
+    if list(merged) == [""]:
+        return merged[""]
+    return _Merged(merged)
+
+
+def _fields(returned: Any) -> Optional[Dict[str, Any]]:
+    if returned is None or isinstance(returned, Future) and returned._ff.kind == "node":
+        return None
+    if isinstance(returned, (Group, _Merged)):
+        return dict(returned._ff_values)
+    return {"": returned}
+
+
+def _either(condition: Value, first: Any, second: Any) -> Future:
+    types = [_type(v) for v in (first, second) if v is not None]
+    t = types[0] if len(types) == 1 or not misfit(types[1], types[0]) else types[1]
+    if len(types) == 2 and misfit(types[0], t):
+        raise error(f"the branches of when return different types: `{types[0].python or types[0].text()}` and `{types[1].python or types[1].text()}`")
+    if first is None or second is None:
+        t = optional_of(t)
+    return Future(expression(t, "(", condition, " ? ", *_lenient(first), " : ", *_lenient(second), ")"))
+
+
+def _type(value: Any) -> Type:
+    return value._ff.type if isinstance(value, Future) else _constants([value])[1]
+
+
+def _lenient(value: Any) -> List[Union[str, Value]]:
+    """Write a value that is nil if its operator was skipped."""
+    if not isinstance(value, Future):
+        return [_graph.constant_text(value)]
+    return ["(", value._ff, " ?? nil)"] if value._ff.kind == "output" else [value._ff]
+
+
+class _Merged:
+    """The results of when, if its branches return several values."""
+
+    def __init__(self, values: Dict[str, Any]) -> None:
+        self._ff_values = values
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.__dict__.get("_ff_values", {}):
+            return self._ff_values[name]
+        raise AttributeError(name)
+
+    def __iter__(self) -> Any:
+        return iter(self._ff_values.values())
+
+    def __getitem__(self, index: int) -> Any:
+        return list(self._ff_values.values())[index]
+
+
+@overload
+def approval(message: str, form: Class[T], *, default: Optional[T] = ..., timeout: Optional[Span] = ..., name: str = ..., after: Any = ...) -> T: ...
+@overload
+def approval(message: str, form: None = ..., *, default: None = ..., timeout: Optional[Span] = ..., name: str = ..., after: Any = ...) -> None: ...
+
+
+def approval(message: str, form: Any = None, *, default: Any = None, timeout: Any = None, name: str = "approval", after: Any = None) -> Any:
+    """Wait for the answer of a person.
+
+    form is a NamedTuple or a dataclass whose fields the person fills in; the answer has its
+    type. After timeout the default answer applies; without a default, the node fails. In plain
+    Python the default is the answer. Raises DefinitionError without one.
+    """
+    tracer = _graph.tracer()
+    if tracer is None:
+        if form is not None and default is None:
+            raise error("approval: no person can answer in plain Python; set default=…")
+        return default
+    section: Dict[str, Any] = {"type": "approval", "approval": {"message": message}}
+    if timeout is not None:
+        section["timeout"] = span(timeout)
+    t = _annotations.read(form).type if form is not None else None
+    if t is not None:
+        section["approval"]["form"] = [_returned.form_field(f) for f in t.fields]
+        if default is not None:
+            section["approval"]["default"] = t.encode(default)
+    node = add_node(tracer, name, section, after, None)
+    node.outputs = [NodeOutput(f.name, f.type) for f in t.fields] if t is not None else []
+    return _future.result(node, t.python if t else "None", False)

@@ -1,0 +1,98 @@
+"""A definition as the server registers it, with the files of its code."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping
+
+from . import _git, _pack, _versions, _yaml
+from ._place import error
+from ._schema import Type
+
+if TYPE_CHECKING:
+    from ._workflow import Workflow
+
+
+class Definition:
+    """The document of a workflow. Its code packages are the folder of the author's files."""
+
+    def __init__(self, workflow: Workflow[Any, Any], document: Dict[str, Any], types: Mapping[str, Type], metadata: Mapping[str, Any]) -> None:
+        self.workflow = workflow
+        self._types = dict(types)  # of inputs by name, of outputs by output:name
+        self._document = _reduced(document)
+        self._metadata = _reduced(dict(metadata))
+
+    @property
+    def name(self) -> str:
+        return str(self._document["name"])
+
+    @property
+    def code(self) -> _pack.Code:
+        """The files that tasks import."""
+        return _pack.collect(self.workflow.function)
+
+    def document(self, package: str = ".", version: str = "") -> Dict[str, Any]:
+        """Return the document with a code package: a folder, or the hash of an upload."""
+        found = copy.deepcopy(self._document)
+        if version:
+            found["version"] = version
+        for operator in operators(found):
+            if "package" in operator.get("code", {}):
+                operator["code"]["package"] = package
+        if self._metadata:
+            found["metadata"] = self._metadata
+        return found
+
+    def registered(self, package: str, version: str) -> Dict[str, Any]:
+        """Return the document for registration, with the state of the author's files."""
+        found = self.document(package, version)
+        root, module = _pack.root_of(self.workflow.function)
+        file = os.path.relpath(_pack.file_of(self.workflow.function), root)
+        python = {"content": self.content(), "signature": self.signature(), "file": file, "function": f"{module}:{self.workflow.function.__qualname__}"}
+        git = _git.state(root)
+        found["metadata"] = {**self._metadata, "python": python, **({"git": git} if git else {})}
+        return found
+
+    def signature(self) -> Dict[str, Any]:
+        """Return inputs and outputs as later versions are compared with them."""
+        return _versions.signature(self._document, self._types)
+
+    def content(self) -> str:
+        """Return a hash of everything that determines what the version does."""
+        document = self.document("sha256:" + self.code.digest())
+        document.pop("version")
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+    def yaml(self, folder: Path = Path(".")) -> str:
+        """Return the document as YAML for a file in folder."""
+        root = _pack.root_of(self.workflow.function)[0]
+        return _yaml.dump(self.document(os.path.relpath(root, folder.resolve())))
+
+
+def _reduced(document: Dict[str, Any]) -> Dict[str, Any]:
+    """Return a document of plain JSON values: members of an Enum are their values."""
+    try:
+        found: Dict[str, Any] = json.loads(json.dumps(_plain(document), allow_nan=False))
+    except ValueError:
+        raise error("the definition contains NaN or an infinite number, which JSON cannot hold; use None or a large number") from None
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_plain(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return _plain(value.value) if isinstance(value, enum.Enum) else value
+
+
+def operators(document: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+    """Iterate over the operators of a document and of its graphs."""
+    for graph in [document, *document.get("graphs", {}).values()]:
+        yield from graph.get("operators", ())
+        yield from graph.get("on_exit", ())

@@ -1,0 +1,98 @@
+"""Shows an execution in the terminal until it ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from datetime import datetime
+from typing import Any, Dict
+
+from ._api import Server, quoted
+from ._run import ENDED, Run
+from ._times import moment
+from .exceptions import ServerError
+
+CODES = {"SUCCEEDED": 0, "FAILED": 1, "CANCELLED": 3}
+PATIENCE = 60.0  # seconds without an answer of the server
+
+
+def follow(run: Run, server: Server) -> int:
+    """Print progress and log lines, then the outputs or the error. Return the exit code."""
+    logs = threading.Thread(target=_logs, args=(run, server), daemon=True)
+    logs.start()
+    previous, answered = "", time.monotonic()
+    found: Dict[str, Any] = {}
+    while found.get("status") not in ENDED:
+        try:
+            found = run.refresh()
+            answered = time.monotonic()
+        except ServerError as err:
+            if err.status in range(400, 500) or time.monotonic() - answered > PATIENCE:
+                raise
+        line = _progress(found)
+        if line != previous:
+            print(line, flush=True)
+            previous = line
+        time.sleep(0.3)
+    logs.join(timeout=10)  # the last lines arrive after the end
+    _end(run, found)
+    return CODES[str(found["status"])]
+
+
+def _progress(found: Dict[str, Any]) -> str:
+    progress = found.get("progress") or {}
+    total, done = progress.get("total_operators", 0), progress.get("completed", 0)
+    filled = 24 * done // total if total else 0
+    running = ", ".join((progress.get("current_nodes") or ())[:3])
+    return f"{found.get('status', ''):<9} [{'#' * filled}{'-' * (24 - filled)}] {done} of {total} nodes  {running}".rstrip()
+
+
+def _end(run: Run, found: Dict[str, Any]) -> None:
+    if found["status"] == "SUCCEEDED":
+        for name, value in (found.get("outputs") or {}).items():
+            print(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    else:
+        error = found.get("error") or {}
+        place = f"{error.get('node')}: " if error.get("node") else ""
+        print(f"{place}{error.get('message', '')}".strip(), file=sys.stderr)
+    print(run.url, flush=True)
+
+
+def _logs(run: Run, server: Server) -> None:
+    """Print log lines until the stream ends. Continue after the last line if it breaks."""
+    last = ""
+    while True:
+        try:
+            path = f"/executions/{quoted(run.id)}/logs/stream"
+            with server.open("GET", path, query={"last-event-id": last}, timeout=PATIENCE) as stream:
+                event, identity = "", ""
+                for raw in stream:
+                    field, _, value = raw.decode("utf-8", "replace").rstrip("\n").partition(": ")
+                    if field == "id":
+                        identity = value
+                    elif field == "event":
+                        event = value
+                    elif field == "data" and event == "end":
+                        return
+                    elif field == "data":
+                        _print(value)
+                    elif not field:
+                        last, event = identity or last, ""
+        except ServerError as err:
+            if 400 <= err.status < 500:
+                return
+        except OSError:
+            pass
+        time.sleep(1)
+
+
+def _print(data: str) -> None:
+    for line in json.loads(data):
+        at = moment(line["timestamp"]).astimezone()
+        print(f"{_clock(at)} {line['level']:<5} {line['node']} | {line['message']}", flush=True)
+
+
+def _clock(at: datetime) -> str:
+    return at.strftime("%H:%M:%S.%f")[:-3]

@@ -1,0 +1,71 @@
+"""Types and constraints of other libraries. None of them is imported here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, Optional, Tuple
+
+from . import _formats, _handles
+from ._schema import Type
+
+
+def _library(cls: type) -> str:
+    return cls.__module__.partition(".")[0]
+
+
+def is_pydantic(cls: type) -> bool:
+    """Whether cls is a model of pydantic 2."""
+    return any(_library(base) == "pydantic" and base.__name__ == "BaseModel" for base in cls.__mro__)
+
+
+def data(cls: type) -> Optional[Type]:
+    """Return the type of data frames, arrays and tensors."""
+    library = _library(cls)
+    if library == "pandas" and cls.__name__ == "DataFrame":
+        return Type("Table", python="DataFrame", decode=_frame)
+    if library == "pyarrow" and cls.__name__ == "Table":
+        return Type("Table", python="Table", decode=_arrow)
+    if library == "numpy" and cls.__name__ == "ndarray":
+        return Type("File", {"format": "npz"}, python="ndarray", decode=_load)
+    if any(_library(base) == "torch" for base in cls.__mro__):
+        return Type("File", {"format": "torch"}, python=cls.__name__, decode=_load)
+    return None
+
+
+def _load(path: Any) -> Any:
+    return _formats.read(Path(path), Path(path).name, False)
+
+
+def _frame(path: Any) -> Any:
+    value = _handles.read(Path(path), False)
+    return value.to_pandas() if hasattr(value, "to_pandas") else value
+
+
+def _arrow(path: Any) -> Any:
+    import pyarrow
+
+    value = _handles.read(Path(path), False)
+    return value if isinstance(value, pyarrow.Table) else pyarrow.Table.from_pandas(value)
+
+
+def params(word: Any) -> Tuple[Dict[str, Any], str, Dict[str, Any]]:
+    """Return what a word of annotated_types or pydantic says: parameters, description, hints."""
+    library = _library(type(word))
+    if library not in ("annotated_types", "pydantic", "typing_extensions"):
+        return {}, "", {}
+    found: Dict[str, Any] = {}
+    for name, mine in (("ge", "min"), ("le", "max"), ("gt", "gt"), ("lt", "lt"), ("multiple_of", "step"), ("pattern", "pattern")):
+        value = getattr(word, name, None)
+        if value is not None:
+            found[mine] = value
+    short, long = getattr(word, "min_length", None), getattr(word, "max_length", None)
+    if short is not None or long is not None:
+        found["length"] = (short, long)
+    hints: Dict[str, Any] = {}
+    if getattr(word, "title", None):
+        hints["label"] = word.title
+    description = getattr(word, "description", None) or getattr(word, "documentation", None) or ""
+    for part in getattr(word, "metadata", None) or ():  # of pydantic's Field
+        inner, _, _ = params(part)
+        found.update(inner)
+    return found, description, hints

@@ -1,0 +1,361 @@
+"""What operators return while a workflow is traced.
+
+To a type checker a future is the value itself. Comparisons and arithmetic make expressions
+that the server evaluates; what only Python can do with a real value is an error with a way out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, List, NoReturn, Optional, Tuple, Union
+
+from . import _graph
+from ._graph import Each, Node, Value, constant_text, expression
+from ._place import error
+from ._schema import JSON, Type, list_of
+
+_BOOL = Type("Boolean", python="bool")
+_INT = Type("Integer", python="int")
+_FLOAT = Type("Float", python="float")
+_STR = Type("String", python="str")
+
+
+class Future:
+    """A value that exists when the workflow runs."""
+
+    __slots__ = ("_ff",)
+    _ff: Value
+
+    def __init__(self, value: Value) -> None:
+        object.__setattr__(self, "_ff", value)
+
+    def __repr__(self) -> str:
+        return f"<{self._ff.label}: {self._ff.type.python or self._ff.type.text()}>"
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._ff
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = value.type.field_named(name) if not value.type.optional else None
+        if found is not None:
+            return Future(part(value, name, found.type))
+        if value.type.kind == "JSON" and value.type.python != "Any":
+            return Future(part(value, name, JSON))
+        what = f"`{value.type.python or value.type.text()}`"
+        fields = [f.name for f in value.type.fields]
+        if fields:
+            raise error(f"{value.label} is a {what}, which has no field {name!r}; its fields are: {', '.join(fields)}")
+        raise error(
+            f"{value.label}.{name} is not known while the workflow is defined: {value.label} is a future of {what}. "
+            "Move this code into an operator, where the value is real"
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        t = self._ff.type
+        if isinstance(key, Future):
+            key = key._ff
+        text: Tuple[Union[str, Value], ...] = ("[", key if isinstance(key, Value) else constant_text(key), "]")
+        if t.kind in ("List", "Map") and t.elem is not None:
+            return Future(expression(t.elem, self._ff, *text))
+        found = t.field_named(key) if isinstance(key, str) else None
+        if found is not None:
+            return Future(part(self._ff, found.name, found.type))
+        if isinstance(key, int) and t.fields and t.fields[0].name == "item_1" and -len(t.fields) <= key < len(t.fields):
+            one = t.fields[key]
+            return Future(part(self._ff, one.name, one.type))
+        if t.kind == "JSON":
+            return Future(expression(JSON, self._ff, *text))
+        raise error(f"{self._ff.label} is a `{t.python or t.text()}`, which has no items")
+
+    def __iter__(self) -> Iterator[Any]:
+        value = self._ff
+        if value.each is not None and value.type.kind == "List":
+            raise _graph.no_item(value.label)
+        if value.type.fields and value.type.fields[0].name == "item_1":
+            return iter([Future(part(value, f.name, f.type)) for f in value.type.fields])
+        if value.type.kind == "List" and value.type.elem is not None:
+            elem = value.type.elem
+            return iter([Future(Value(value.scope, elem, value.kind, value.name, value.node, value.parts, each)) for each in Each.all()])
+        raise error(f"{value.label} is a `{value.type.python or value.type.text()}`; only a list can be iterated over: use foreach({value.label}, …)")
+
+    def __bool__(self) -> NoReturn:
+        raise error(
+            f"Python cannot test {self._ff.label} while the workflow is defined, because the value does not exist yet. "
+            "Use when(condition, lambda: …, otherwise=lambda: …) instead of if, and & | ~ instead of and, or, not"
+        )
+
+    def __len__(self) -> NoReturn:
+        raise error(f"the length of {self._ff.label} is not known while the workflow is defined; use length({self._ff.label})")
+
+    def __hash__(self) -> int:
+        raise error(
+            f"{self._ff.label} cannot be a key of a dict or an entry of a set while the workflow is defined, because the value does not exist yet; "
+            "look it up in an operator, or use when(…)"
+        )
+
+    def _compare(self, operator: str, other: Any, turned: bool = False) -> Any:
+        return Future(expression(_BOOL, "(", *_ordered(self._ff, f" {operator} ", other, turned), ")"))
+
+    def _compute(self, operator: str, other: Any, turned: bool = False) -> Any:
+        mine, theirs = self._ff.type, _type_of(other)
+        if operator == "+" and mine.kind in ("String", "Enum", "Text"):
+            result = _STR
+        elif mine.kind == "Integer" and theirs.kind == "Integer" and operator != "/":
+            result = _INT
+        else:
+            result = _FLOAT
+        return Future(expression(result, "(", *_ordered(self._ff, f" {operator} ", other, turned), ")"))
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare("==", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare("!=", other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare("<", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(">=", other)
+
+    def __and__(self, other: Any) -> Any:
+        return self._compare("&&", other)
+
+    def __rand__(self, other: Any) -> Any:
+        return self._compare("&&", other, True)
+
+    def __or__(self, other: Any) -> Any:
+        return self._compare("||", other)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._compare("||", other, True)
+
+    def __invert__(self) -> Any:
+        return Future(negation(self._ff))
+
+    def __neg__(self) -> Any:
+        return Future(expression(self._ff.type, "(-", self._ff, ")"))
+
+    def __add__(self, other: Any) -> Any:
+        return self._compute("+", other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._compute("+", other, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._compute("-", other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._compute("-", other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._compute("*", other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._compute("*", other, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._compute("/", other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._compute("/", other, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._compute("%", other)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._compute("**", other)
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise _no_text(self._ff.label)
+
+    def __str__(self) -> str:
+        raise _no_text(self._ff.label)
+
+
+def _no_text(label: str) -> Exception:
+    return error(f"{label} has no text while the workflow is defined; make the text in an operator, or with + from texts. repr(…) describes the future itself")
+
+
+class _Opaque:
+    """What several results have in common: only operators can use them."""
+
+    def _ff_label(self) -> str:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        raise _no_text(self._ff_label())
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise _no_text(self._ff_label())
+
+    def __hash__(self) -> int:
+        raise error(f"{self._ff_label()} cannot be a key of a dict or an entry of a set while the workflow is defined; look it up in an operator")
+
+    def __bool__(self) -> NoReturn:
+        raise error(f"Python cannot test {self._ff_label()} while the workflow is defined, because the value does not exist yet; compare one of its values with when(…)")
+
+    def _ff_compare(self, other: Any) -> NoReturn:
+        raise error(f"{self._ff_label()} cannot be compared while the workflow is defined; compare one of its values, or compare in an operator")
+
+    def __eq__(self, other: object) -> Any:
+        self._ff_compare(other)
+
+    def __ne__(self, other: object) -> Any:
+        self._ff_compare(other)
+
+    __lt__ = __le__ = __gt__ = __ge__ = _ff_compare
+
+
+def negation(value: Value) -> Value:
+    """Return the opposite of a condition."""
+    if value.parts and value.parts[0] == "(":
+        return expression(_BOOL, "!", value)
+    return expression(_BOOL, "!(", value, ")")
+
+
+def _ordered(mine: Value, operator: str, other: Any, turned: bool) -> List[Union[str, Value]]:
+    theirs: Union[str, Value] = other._ff if isinstance(other, Future) else constant_text(_plain(other))
+    return [theirs, operator, mine] if turned else [mine, operator, theirs]
+
+
+def _plain(value: Any) -> Any:
+    import enum
+
+    return value.value if isinstance(value, enum.Enum) else value
+
+
+def _type_of(other: Any) -> Type:
+    if isinstance(other, Future):
+        return other._ff.type
+    if isinstance(other, bool):
+        return _BOOL
+    if isinstance(other, int):
+        return _INT
+    return _STR if isinstance(other, str) else _FLOAT
+
+
+def part(value: Value, name: str, t: Type) -> Value:
+    """Return a field of a value."""
+    if value.kind == "item" and not value.each:
+        return Value(value.scope, t, "item", f"{value.name}.{name}" if value.name else name, node=value.node)
+    whole = Value(value.scope, value.type, value.kind, value.name, value.node, value.parts)
+    found = expression(t, whole, f".{name}")
+    return Value(found.scope, t, "expression", f"{value.label}.{name}", parts=found.parts, each=value.each)
+
+
+class Group(_Opaque):
+    """The outputs of a call that returns several values.
+
+    Its values are attributes, items by position, and can be unpacked.
+    """
+
+    def __init__(self, node: Node, python: str, listed: bool = False) -> None:
+        self._ff_node = node
+        self._ff_python = python
+        self._ff_listed = listed  # of a foreach: each value is a list
+        self._ff_values = {o.name: Future(output_value(node, o.name)) for o in node.outputs}
+
+    def _ff_label(self) -> str:
+        return self._ff_node.name
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__.get("_ff_values", {})
+        if name in values and not self._ff_listed:
+            return values[name]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        what = self._ff_node.name
+        if self._ff_listed:
+            raise error(f"{what} is a list of `{self._ff_python}`; write [f.{name} for f in …] to read {name} of every item")
+        raise error(f"{what} has no output {name!r}; its outputs are: {', '.join(values)}")
+
+    def __getitem__(self, index: Any) -> Any:
+        if self._ff_listed or not isinstance(index, int):
+            raise error(f"the items of {self._ff_node.name} are not known while the workflow is defined; use foreach or an operator")
+        return list(self._ff_values.values())[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._ff_listed:
+            return iter([Element(self, each) for each in Each.all()])
+        return iter(self._ff_values.values())
+
+    def __len__(self) -> int:
+        if self._ff_listed:
+            raise error(f"the length of {self._ff_node.name} is not known while the workflow is defined")
+        return len(self._ff_values)
+
+    def __repr__(self) -> str:
+        return f"<{self._ff_node.name}: {self._ff_python}>"
+
+
+class Element(_Opaque):
+    """One entry of a list of groups, in a comprehension such as [f.accuracy for f in fits]."""
+
+    def __init__(self, group: Group, each: Each) -> None:
+        self._ff_group = group
+        self._ff_each = each
+
+    def _ff_label(self) -> str:
+        return f"one item of {self._ff_group._ff_node.name}"
+
+    def __repr__(self) -> str:
+        return f"<{self._ff_label()}: {self._ff_group._ff_python}>"
+
+    def _one(self, future: Future) -> Future:
+        value = future._ff
+        assert value.type.elem is not None
+        return Future(Value(value.scope, value.type.elem, value.kind, value.name, value.node, value.parts, self._ff_each))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        values = self._ff_group._ff_values
+        if name not in values:
+            raise error(f"{self._ff_group._ff_node.name} has no output {name!r}; its outputs are: {', '.join(values)}")
+        return self._one(values[name])
+
+    def __getitem__(self, index: int) -> Any:
+        return self._one(list(self._ff_group._ff_values.values())[index])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self._one(f) for f in self._ff_group._ff_values.values()])
+
+
+def output_value(node: Node, name: str) -> Value:
+    """Return the value of an output as other nodes see it."""
+    t = node.output(name).type
+    if node.foreach is not None:
+        if node.foreach.options.get("allow_partial") or any(_reads_item(c, node.foreach.body) for c in node.conditions):
+            from ._schema import optional_of
+
+            t = optional_of(t)
+        t = list_of(t)
+    return Value(node.scope, t, "output", name, node=node)
+
+
+def _reads_item(condition: Value, body: _graph.Scope) -> bool:
+    return any(leaf.kind in ("item", "index") and leaf.scope is body for leaf in condition.leaves())
+
+
+def result(node: Node, python: str, single: bool) -> Any:
+    """Return what a call of the node returns: nothing, a future or a group."""
+    if not node.outputs:
+        return Future(Value(node.scope, Type("None", python="None"), "node", node.name, node=node))
+    if single:
+        return Future(output_value(node, node.outputs[0].name))
+    return Group(node, python, listed=node.foreach is not None)
+
+
+def node_of(value: Any) -> Optional[Node]:
+    """Return the node that makes a value."""
+    if isinstance(value, Group):
+        return value._ff_node
+    if isinstance(value, Future):
+        return value._ff.node
+    return None

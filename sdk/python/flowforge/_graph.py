@@ -1,0 +1,298 @@
+"""The graph that a workflow function makes when it is traced.
+
+A Scope holds the nodes of a workflow, of a sub-workflow or of the body of a foreach. Nodes
+refer to values of their own scope or of one around it; the document writer turns references
+to outer scopes into inputs of graphs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+from ._place import error
+from ._schema import Field, Type, literal
+
+_RESERVED = {"inputs", "item", "index"}
+
+
+class Scope:
+    """A set of nodes with its own inputs."""
+
+    def __init__(self, name: str, parent: Optional["Scope"] = None) -> None:
+        self.name = name
+        self.parent = parent
+        self.nodes: List[Node] = []
+        self.inputs: List[Input] = []
+        self.outputs: List[Output] = []
+        self.conditions: List[Value] = []
+        self.final = False  # nodes are exit handlers
+        self.description = ""
+        self.options: Dict[str, Any] = {}
+        self.inlined: Optional[Scope] = None  # the scope that took the only node of this body
+        self.captured: Dict[Tuple[Any, ...], Input] = {}
+
+    @property
+    def home(self) -> "Scope":
+        return self.inlined.home if self.inlined is not None else self
+
+    def unique(self, wanted: str) -> str:
+        """Return a name for a node: wanted, or wanted_2, …"""
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted).lstrip("_0123456789-")[:55] or "node"
+        if name in _RESERVED:
+            name += "_"
+        taken = {n.name for n in self.nodes}
+        number, found = 1, name
+        while found in taken:
+            number += 1
+            found = f"{name}_{number}"
+        return found
+
+    def input(self, name: str) -> Optional["Input"]:
+        return next((i for i in self.inputs if i.name == name), None)
+
+    def around(self, other: "Scope") -> bool:
+        """Whether this scope is other or contains it."""
+        scope: Optional[Scope] = other
+        while scope is not None:
+            if scope.home is self:
+                return True
+            scope = scope.parent
+        return False
+
+
+@dataclass
+class Input:
+    """An input of a scope. field is its entry in the document of a workflow."""
+
+    name: str
+    type: Type
+    source: Optional["Value"] = None  # in the parent, for an input that a body captured
+    field: Dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Output:
+    """An output of a scope."""
+
+    name: str
+    type: Type
+    value: "Value"
+    description: str = ""
+
+
+@dataclass
+class Port:
+    """An input of a node: a value of the graph, or a constant."""
+
+    name: str
+    type: Type
+    value: Optional["Value"] = None
+    constant: Any = None
+
+
+@dataclass
+class NodeOutput:
+    """An output of a node."""
+
+    name: str
+    type: Type
+    storage: str = ""
+    description: str = ""
+
+
+@dataclass
+class Node:
+    """One operator of the document. section holds its fields that do not depend on the graph."""
+
+    name: str
+    scope: Scope
+    section: Dict[str, Any]
+    ports: List[Port] = field(default_factory=list)
+    outputs: List[NodeOutput] = field(default_factory=list)
+    conditions: List["Value"] = field(default_factory=list)
+    rules: List["Rule"] = field(default_factory=list)
+    foreach: Optional["Foreach"] = None
+    body: Optional[Scope] = None  # the graph that it runs
+    final: bool = False  # it is an exit handler
+    place: str = ""
+    made_of: Any = None  # what the user called
+
+    def output(self, name: str) -> NodeOutput:
+        return next(o for o in self.outputs if o.name == name)
+
+
+@dataclass
+class Foreach:
+    """Makes a node run for each item of a list."""
+
+    items: Union["Value", List[Any], range]
+    item: Type
+    body: Scope
+    options: Dict[str, Any] = field(default_factory=dict)
+
+
+# The number of markers that an iteration over a list yields. Fewer of them are part of a
+# comprehension, such as a slice, so the number must be larger than the slices that authors write.
+MARKERS = 1009
+
+
+@dataclass(frozen=True)
+class Each:
+    """The place of one marker in an iteration over a list."""
+
+    number: int
+    run: object  # the same for all markers of one iteration
+
+    @staticmethod
+    def all() -> List[Each]:
+        run = object()
+        return [Each(number, run) for number in range(MARKERS)]
+
+
+def whole_run(markers: List[Optional[Each]]) -> bool:
+    """Whether the markers are those of one iteration, complete and in order."""
+    first = markers[0] if len(markers) == MARKERS else None
+    return first is not None and all(m is not None and m.run is first.run and m.number == i for i, m in enumerate(markers))
+
+
+def no_item(label: str) -> Exception:
+    """Return the error for a use of one entry of a list that exists when the workflow runs."""
+    return error(
+        f"one item of {label} cannot be used while the workflow is defined. Only a complete list such as [f.x for f in …] is a value; "
+        "use foreach to compute with every item, and an operator to sort, filter, slice or sum them"
+    )
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value that exists when the workflow runs.
+
+    kind is output (of node), input (of scope), item, index, execution, node (a name in rules
+    and expressions) or expression, whose parts are texts and other values.
+    """
+
+    scope: Scope
+    type: Type
+    kind: str
+    name: str = ""
+    node: Optional[Node] = None
+    parts: Tuple[Union[str, "Value"], ...] = ()
+    each: Optional[Each] = None  # its place in an iteration over a list
+
+    @property
+    def label(self) -> str:
+        """How the user knows the value."""
+        if self.kind == "output" and self.node is not None:
+            return f"{self.node.name}.{self.name}"
+        return self.name or ("this expression" if self.kind == "expression" else self.kind)
+
+    def leaves(self) -> Iterator["Value"]:
+        if self.kind != "expression":
+            yield self
+        for part in self.parts:
+            if isinstance(part, Value):
+                yield from part.leaves()
+
+
+def expression(type: Type, *parts: Union[str, Value]) -> Value:
+    """Return the value of an expression, in the innermost scope of its parts."""
+    for part in parts:
+        if isinstance(part, Value) and part.each is not None:
+            raise no_item(part.label)
+    leaves = [leaf for part in parts if isinstance(part, Value) for leaf in part.leaves()]
+    scope = leaves[0].scope if leaves else current_scope()
+    for leaf in leaves:
+        if scope.around(leaf.scope):
+            scope = leaf.scope
+    return Value(scope, type, "expression", parts=parts)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule over the end states of nodes. holds is its value in plain Python."""
+
+    parts: Tuple[Union[str, Value], ...]
+    holds: bool = True
+
+    def __and__(self, other: "Rule") -> "Rule":
+        return Rule(("(", *self.parts, " && ", *other.parts, ")"), self.holds and other.holds)
+
+    def __or__(self, other: "Rule") -> "Rule":
+        return Rule(("(", *self.parts, " || ", *other.parts, ")"), self.holds or other.holds)
+
+    def __invert__(self) -> "Rule":
+        return Rule(("!(", *self.parts, ")"), not self.holds)
+
+
+class Tracer:
+    """The state of tracing one workflow."""
+
+    def __init__(self, root: Scope) -> None:
+        self.root = root
+        self.scope = root
+        self.graphs: Dict[str, Scope] = {}  # sub-workflows, by name
+        self.made: Dict[int, str] = {}  # the name of the graph of a workflow function
+        self.requirements: List[str] = []
+        self.package: Optional[Path] = None  # the folder of the files that tasks get
+        self.documents: Dict[str, Dict[str, Any]] = {}  # written graphs, by name
+
+    @contextlib.contextmanager
+    def inside(self, scope: Scope) -> Iterator[Scope]:
+        before, self.scope = self.scope, scope
+        try:
+            yield scope
+        finally:
+            self.scope = before
+
+    def graph_name(self, wanted: str) -> str:
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted).lstrip("_0123456789-")[:55] or "graph"
+        number, found = 1, name
+        while found in self.graphs:
+            number += 1
+            found = f"{name}_{number}"
+        return found
+
+
+_TRACER: contextvars.ContextVar[Optional[Tracer]] = contextvars.ContextVar("flowforge_tracer", default=None)
+
+
+def tracer() -> Optional[Tracer]:
+    """Return the tracer while a workflow is traced, otherwise None."""
+    return _TRACER.get()
+
+
+def current_scope() -> Scope:
+    found = tracer()
+    if found is None:
+        raise error("this value belongs to a workflow that is being defined, and cannot be used outside it")
+    return found.scope
+
+
+@contextlib.contextmanager
+def tracing(root: Scope) -> Iterator[Tracer]:
+    """Trace all calls of operators in the context."""
+    found = Tracer(root)
+    token = _TRACER.set(found)
+    try:
+        yield found
+    finally:
+        _TRACER.reset(token)
+
+
+def struct_fields(t: Type) -> Tuple[Field, ...]:
+    """Return the fields whose values a future of type t has as attributes."""
+    if t.optional and t.elem is not None:
+        return ()
+    return t.fields
+
+
+def constant_text(value: Any) -> str:
+    """Write a constant as part of an expression."""
+    if value is None:
+        return "nil"
+    return literal(value)

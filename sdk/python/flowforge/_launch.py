@@ -1,0 +1,145 @@
+"""Registers definitions and launches them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
+
+from . import _handles, _versions
+from ._api import Server, quoted
+from ._schema import Type
+from .exceptions import DefinitionError
+
+if TYPE_CHECKING:
+    from ._definition import Definition
+    from ._run import Run
+    from ._workflow import Workflow
+
+
+class Deployment(NamedTuple):
+    """A version on the server."""
+
+    name: str
+    version: str
+    url: str  # of its launch form
+    new: bool
+    reason: str
+
+
+class _Latest(NamedTuple):
+    version: str  # of the latest release; "" without one
+    content: str
+    signature: Optional[Mapping[str, Any]]
+
+
+def _latest(server: Server, name: str) -> _Latest:
+    found = server.find(f"/workflows/{quoted(name)}")
+    version = str((found or {}).get("latest_version") or "")
+    if not version or "-" in version:
+        return _Latest("", "", None)
+    definition = server.get(f"/workflows/{quoted(name)}/versions/{quoted(version)}")["definition"]
+    python = (definition.get("metadata") or {}).get("python") or {}
+    return _Latest(version, str(python.get("content", "")), python.get("signature"))
+
+
+def _change(latest: _Latest, d: Definition) -> _versions.Change:
+    if not latest.version:
+        return _versions.Change("major", "the first version")
+    if latest.signature is None:
+        return _versions.Change("major", f"{latest.version} was not registered from Python, so its signature cannot be compared")
+    return _versions.compare(latest.signature, d.signature())
+
+
+def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Server] = None, announce: Callable[[str], None] = lambda text: None) -> Deployment:
+    """Register a release of the workflow. Files that equal the latest release register nothing.
+
+    announce gets a sentence with the version before it is registered.
+    """
+    server = server or Server()
+    d = workflow.definition()
+    wanted = version or workflow.version
+    latest = _latest(server, d.name)
+    if latest.version and latest.content == d.content() and wanted in ("", latest.version):
+        announce(f"{d.name} {latest.version} has the same content; nothing to register.")
+        return Deployment(d.name, latest.version, _form(server, d.name), False, "unchanged")
+    change = _change(latest, d)
+    chosen = wanted or (_versions.following(latest.version, change.level) if latest.version else "1.0.0")
+    if not latest.version:
+        announce(f"{d.name} {chosen}: {change.reason}.")
+    else:
+        announce(f"{d.name} {latest.version} → {chosen} ({change.level}): {change.reason}.")
+    return _register(server, d, chosen, change.reason)
+
+
+def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
+    """Register the current files as a pre-release that launches can use, unless they are released."""
+    d = workflow.definition()
+    latest = _latest(server, d.name)
+    content = d.content()
+    if latest.version and latest.content == content:
+        return Deployment(d.name, latest.version, _form(server, d.name), False, "unchanged")
+    change = _change(latest, d)
+    base = _versions.following(latest.version, change.level) if latest.version else "1.0.0"
+    version = f"{base}-dev.h{content[:12]}"
+    if server.find(f"/workflows/{quoted(d.name)}/versions/{quoted(version)}") is not None:
+        return Deployment(d.name, version, _form(server, d.name), False, change.reason)
+    return _register(server, d, version, change.reason)
+
+
+def _register(server: Server, d: Definition, version: str, reason: str) -> Deployment:
+    package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
+    answer = server.post("/workflows", d.registered("sha256:" + package, version))
+    return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"], answer["status"] == "REGISTERED", reason)
+
+
+def _form(server: Server, name: str) -> str:
+    return f"{server.url}/workflows/{quoted(name)}/launch"
+
+
+def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Optional[Server] = None, name: str = "") -> Run:
+    """Register the current files if they are new, launch them, and return the run."""
+    from ._run import Run
+
+    server = server or Server()
+    version = develop(workflow, server)
+    values = {}
+    for key, value in inputs.items():
+        values[key] = upload(server, workflow.signature.parameter(key).type, value, key)
+    request: Dict[str, Any] = {"workflow": version.name, "version": version.version, "inputs": values}
+    if name:
+        request["name"] = name
+    answer = server.post("/executions", request)
+    return Run(answer["execution_id"], server, workflow.signature)
+
+
+def upload(server: Server, t: Type, value: Any, name: str) -> Any:
+    """Return a Python value as the value of an input. Files are uploaded."""
+    if value is None:
+        return None
+    if t.optional and t.elem is not None:
+        return upload(server, t.elem, value, name)
+    if t.kind == "List" and t.elem is not None and isinstance(value, (list, tuple, set, frozenset)):
+        return [upload(server, t.elem, v, name) for v in value]
+    if not t.blob:
+        return t.encode(value)
+    if isinstance(value, _handles.File) and value.reference:
+        return value.reference
+    if isinstance(value, (str, dict)) and not (isinstance(value, str) and os.path.exists(value)):
+        return value
+    return _upload_file(server, value if not isinstance(value, str) else Path(value), name)
+
+
+def _upload_file(server: Server, value: Any, name: str) -> Any:
+    if isinstance(value, os.PathLike):
+        path = Path(value)  # a handle writes its value
+    else:
+        path = _handles.write(value, Path(tempfile.mkdtemp(prefix="flowforge-")), name, None, False)
+    if path.is_dir():
+        raise DefinitionError(f"{name}: {path} is a folder; upload an archive of it, or register it in the catalogue")
+    try:
+        with path.open("rb") as file:
+            return server.upload(file, path.name)
+    except OSError as err:
+        raise DefinitionError(f"{name}: {err}") from err

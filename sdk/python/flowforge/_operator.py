@@ -1,0 +1,220 @@
+"""Operators: functions that run as nodes of a workflow."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, TypeVar, Union, overload
+
+from . import _future, _graph, _handles, _options, _place, _signature, _streams, _wire
+from ._graph import Node, NodeOutput, Rule
+from ._place import error
+from ._schema import Type
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, Unpack
+
+    from ._options import OperatorOptions
+
+    P = ParamSpec("P")
+else:
+    P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Operator(Generic[P, R]):
+    """A function that runs as a node of a workflow.
+
+    Outside a workflow a call is an ordinary call of the function. Inside a workflow it adds a
+    node and returns futures of its results.
+    """
+
+    __name__: str
+
+    def __init__(self, function: Callable[P, R], options: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
+        _options.check(options, "operator")
+        self.function = function
+        self._options = dict(options)
+        self._after: Any = None
+        self.signature = _signature.read(function, local_names, bool(options.get("pickle")))
+        functools.update_wrapper(self, function)
+
+    @property
+    def name(self) -> str:
+        return str(self._options.get("name") or self.function.__name__)
+
+    @property
+    def pickle(self) -> bool:
+        """Whether values may be passed as pickles."""
+        return bool(self._options.get("pickle"))
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        tracer = _graph.tracer()
+        if tracer is not None:
+            found: R = self._trace(tracer, args, kwargs)
+            return found
+        if not all(rule.holds for rule in plain_rules(self._options.get("after"))):
+            return None  # type: ignore[return-value]
+        return self.run(*args, **kwargs)
+
+    def run(self, *args: Any, **kwargs: Any) -> R:
+        """Call the function with the values that a task would pass to it."""
+        given = _wire.bind(self.function, args, kwargs)
+        given = {p.name: given.get(p.name, p.default) for p in self.signature.parameters if p.name in given or not p.required}
+        real = {name: real_value(self.signature.parameter(name).type, value) for name, value in given.items()}
+        returned: Any = self.function(**real)  # type: ignore[call-arg]
+        return self._returned(returned)
+
+    def _returned(self, returned: Any) -> R:
+        s = self.signature
+        if not s.results:
+            return returned  # type: ignore[no-any-return]
+        if s.single:
+            found: R = real_value(s.results[0].type, returned)
+            return found
+        values = [real_value(r.type, v) for r, v in zip(s.results, s.split(returned))]
+        built: R = s.build(values)
+        return built
+
+    def options(self, **options: Unpack[OperatorOptions]) -> Operator[P, R]:
+        """Return the same operator with other options, for one or more calls."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        _options.check(options, "operator")
+        if "pickle" in options and bool(options["pickle"]) != self.pickle:
+            raise error(f"pickle of {self.name} cannot change for one call, because a task reads it from the file; set it in @operator(pickle=…)")
+        copy._options = {**self._options, **options}
+        return copy
+
+    def _trace(self, tracer: _graph.Tracer, args: Any, kwargs: Any) -> Any:
+        given = _wire.bind(self.function, args, kwargs)
+        node = add_node(tracer, self.name, self.section(), self._options.get("after"), self)
+        node.ports, assemblies = _wire.wire(node.name, self.signature, given)
+        node.outputs = [NodeOutput(r.name, r.type, r.storage, r.description) for r in self.signature.results]
+        self._code(tracer, node, assemblies)
+        return _future.result(node, self.signature.returns, self.signature.single)
+
+    def section(self) -> Dict[str, Any]:
+        """Return the fields of the operator in the document, besides its graph and its code."""
+        description = self._options.get("description") or self.signature.description
+        return {"type": "python", **({"description": description} if description else {}), **_options.operator_section(self._options)}
+
+    def _code(self, tracer: _graph.Tracer, node: Node, assemblies: Mapping[str, Any]) -> None:
+        from . import _pack, _requirements
+
+        if tracer.package is not None:
+            _pack.check_inside(self.function, tracer.package)
+        arguments = f", {assemblies!r}" if assemblies else ""
+        script = f"from flowforge._task import run\n\nrun({target(self.function)!r}{arguments})\n"
+        code: Dict[str, Any] = {"package": ".", "script": script}
+        file = self.function.__code__.co_filename
+        wanted = _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), file)
+        requirements = wanted or tracer.requirements
+        if requirements:
+            code["requirements"] = list(requirements)
+        if self._options.get("image"):
+            code["image"] = self._options["image"]
+        node.section["code"] = code
+
+
+def target(function: Callable[..., Any]) -> str:
+    """Return "module:name", by which a task finds the function."""
+    from . import _pack
+
+    place = _place.of_code(function.__code__)
+    if "<locals>" in function.__qualname__:
+        raise error(f"the operator {function.__name__} is inside another function, where a task cannot find it; move it to the top level of its file", place)
+    found: Any = _Module(_pack.written(function).__globals__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, Operator) or found.function is not function:
+        what = "another operator" if isinstance(found, Operator) else f"a {type(found).__name__}" if found is not None else "nothing"
+        raise error(
+            f"the operator {function.__name__} cannot be found by a task: the name {function.__qualname__} of its file is {what}. "
+            "Write @operator directly above the def, give every operator its own name, and set options of one call with .options(…)",
+            place,
+        )
+    return f"{_pack.module_of(function)}:{function.__qualname__}"
+
+
+class _Module:
+    """The names of a module as attributes."""
+
+    def __init__(self, names: Dict[str, Any]) -> None:
+        self.__dict__ = names
+
+
+def add_node(tracer: _graph.Tracer, name: str, section: Mapping[str, Any], after: Any, made_of: Any) -> Node:
+    """Add a node to the scope that is being traced."""
+    scope = tracer.scope
+    node = Node(scope.unique(name), scope, dict(section), conditions=list(scope.conditions), place=_place.here(), made_of=made_of, final=scope.final)
+    if after is not None:
+        node.rules = rules(after)
+        if scope.final:
+            raise error(f"{node.name}: an exit handler runs after all operators; remove after")
+    scope.nodes.append(node)
+    return node
+
+
+def rules(after: Any) -> List[Rule]:
+    """Read the option after: a result of an operator, a rule, or a list of these."""
+    if isinstance(after, Rule):
+        return [after]
+    if isinstance(after, (list, tuple)):
+        return [rule for one in after for rule in rules(one)]
+    node = _future.node_of(after)
+    if node is None:
+        raise error(f"after={after!r} is not the result of an operator in this workflow; use a result, failed(…), completed(…) or skipped(…)")
+    return [Rule((node_value(node),))]
+
+
+def plain_rules(after: Any) -> List[Rule]:
+    """Return the rules in the option after of a call in plain Python."""
+    every = after if isinstance(after, (list, tuple)) else [after]
+    return [rule for rule in every if isinstance(rule, Rule)]
+
+
+def node_value(node: Node) -> _graph.Value:
+    return _graph.Value(node.scope, Type("None"), "node", node.name, node=node)
+
+
+def real_value(t: Type, value: Any) -> Any:
+    """Return a value of plain Python as a task would receive it: files are handles."""
+    if t.optional and t.elem is not None:
+        return None if value is None else real_value(t.elem, value)
+    if t.stream and not isinstance(value, (str, os.PathLike)) and hasattr(value, "__iter__"):
+        return value.fork() if isinstance(value, _streams.Shared) else _streams.Shared(value)
+    cls = next((c for c in HANDLES if c.kind == t.kind and t.python == c.__name__), None)
+    if cls is not None and not isinstance(value, cls):
+        return cls(value)
+    if t.kind == "Float" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if t.kind == "List" and t.elem is not None and isinstance(value, list):
+        return [real_value(t.elem, v) for v in value]
+    return value
+
+
+HANDLES = (_handles.File, _handles.Directory, _handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report, _handles.FeatureSet)
+
+
+@overload
+def operator(function: Callable[P, R]) -> Operator[P, R]: ...
+
+
+@overload
+def operator(**options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], Operator[P, R]]: ...
+
+
+def operator(function: Optional[Callable[P, R]] = None, **options: Any) -> Union[Operator[P, R], Callable[[Callable[P, R]], Operator[P, R]]]:
+    """Make a function an operator: @operator or @operator(cpu=2, memory="2Gi", retry=2).
+
+    Its parameters and its result need annotations, which become the inputs and outputs of its
+    node. Raises DefinitionError for an annotation that has no type.
+    """
+    frame = _place.caller()
+    names = dict(frame.f_locals) if frame is not None else {}
+    if function is not None:
+        return Operator(function, {}, names)
+    return lambda made: Operator(made, options, names)
+
+

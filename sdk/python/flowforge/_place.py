@@ -1,0 +1,46 @@
+"""Finds the line of the user's code to which an error refers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FrameType
+from typing import Optional
+
+from .exceptions import DefinitionError
+
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def caller() -> Optional[FrameType]:
+    """Return the innermost frame outside this package."""
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(HERE):
+        frame = frame.f_back
+    return frame
+
+
+def here() -> str:
+    """Return the file and the line of the user's call, such as "flow.py:12"."""
+    frame = caller()
+    return "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def of_code(code: CodeType) -> str:
+    """Return the file and the first line of a function."""
+    return f"{shown(code.co_filename)}:{code.co_firstlineno}"
+
+
+def shown(path: str) -> str:
+    """Return a path below the current folder as relative, any other unchanged."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:
+        return path
+    return path if relative.startswith("..") else relative
+
+
+def error(message: str, place: str = "") -> DefinitionError:
+    """Return a DefinitionError that names the user's line, or place if it is given."""
+    place = place or here()
+    return DefinitionError(f"{place}: {message}" if place else message)

@@ -1,0 +1,123 @@
+"""Operators that are not Python: programs, shell scripts, requests, and what is registered.
+
+Each is a decorator of a function without a body, whose signature declares the inputs and
+outputs:
+
+    @shell('echo "rate $FLOWFORGE_PARAM_RATE"')
+    def announce(rate: float) -> None: ...
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, Sequence, TypeVar, cast
+
+from . import _future, _graph, _options, _place, _signature, _wire
+from ._graph import NodeOutput
+from ._operator import add_node
+from ._place import error
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, Unpack
+
+    from ._options import OperatorOptions
+
+    P = ParamSpec("P")
+else:
+    P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Reference(Generic[P, R]):
+    """A node that runs something that is not a Python function."""
+
+    def __init__(self, function: Callable[P, R], section: Mapping[str, Any], options: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+        _options.check(options, "operator")
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._section, self._options = dict(section), dict(options)
+        self.signature = _signature.read(function, names, False)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        tracer = _graph.tracer()
+        if tracer is None:
+            return self._plain(_wire.bind(self.function, args, kwargs))
+        given = _wire.bind(self.function, args, kwargs)
+        section = {**self._section, **_options.operator_section(self._options)}
+        description = self._options.get("description") or self.signature.description
+        if description:
+            section = {"type": section.pop("type", None), "description": description, **section}
+        node = add_node(tracer, str(self._options.get("name") or self.__name__), {k: v for k, v in section.items() if v is not None}, self._options.get("after"), self)
+        node.ports, assemblies = _wire.wire(node.name, self.signature, given)
+        if assemblies:
+            raise error(f"{self.__name__}: {next(iter(assemblies))} is assembled of several values, which only Python operators can read")
+        node.outputs = [NodeOutput(r.name, r.type, r.storage, r.description) for r in self.signature.results]
+        found: R = _future.result(node, self.signature.returns, self.signature.single)
+        return found
+
+    def options(self, **options: Unpack[OperatorOptions]) -> Reference[P, R]:
+        """Return the same operator with other options."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        _options.check(options, "operator")
+        copy._options = {**self._options, **options}
+        return copy
+
+    def _plain(self, given: Dict[str, Any]) -> R:
+        if self._section.get("type") in ("shell", "command"):
+            from . import _programs
+
+            return cast(R, _programs.run(self._section, self._options, self.signature, given))
+        kind = self._section.get("type") or "template"
+        raise error(f"{self.__name__} ({kind}) runs only on the server; launch the workflow, or replace {self.__name__} in a test")
+
+
+def _decorator(section: Mapping[str, Any], options: Mapping[str, Any]) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    frame = _place.caller()
+    names = dict(frame.f_locals) if frame is not None else {}
+    return lambda function: Reference(function, section, options, names)
+
+
+def shell(script: str, **options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """An operator that runs a shell script.
+
+    It reads FLOWFORGE_PARAM_<NAME>, and writes a file or folder <name> in $FLOWFORGE_OUTPUTS
+    for each output. In plain Python the script runs on this machine.
+    """
+    return _decorator({"type": "shell", "code": {"script": script}}, options)
+
+
+def command(*argv: str, **options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """An operator that runs a program: @command("make", "report", image="…")."""
+    code: Dict[str, Any] = {"command": list(argv)} if argv else {}
+    if options.get("image"):
+        code["image"] = options["image"]
+    return _decorator({"type": "command", "code": code}, options)
+
+
+def http(
+    url: str,
+    *,
+    method: str = "GET",
+    headers: Optional[Mapping[str, str]] = None,
+    body: Any = None,
+    success: Sequence[int] = (),
+    **options: Unpack[OperatorOptions],
+) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """An operator that makes one HTTP request."""
+    request: Dict[str, Any] = {"method": method, "url": url}
+    request.update({k: v for k, v in (("headers", dict(headers or {})), ("body", body), ("success", list(success))) if v})
+    return _decorator({"type": "http", "http": request}, options)
+
+
+def workflow_ref(reference: str) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """A registered workflow as an operator: workflow_ref("prepare@1.2.0").
+
+    Without a version it is the latest at the time of registration, which then never changes.
+    """
+    return _decorator({"type": "workflow", "workflow": reference}, {})
+
+
+def template_ref(reference: str, **options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """A registered operator template: template_ref("scale@2.0.0")."""
+    return _decorator({"template": reference}, options)

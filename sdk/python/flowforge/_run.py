@@ -1,0 +1,219 @@
+"""Executions on a server, for notebooks and scripts."""
+
+from __future__ import annotations
+
+import html
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional
+
+from . import _download, _handles
+from ._api import Server, quoted
+from ._signature import Signature
+from .exceptions import ExecutionError, FlowForgeError, InputError
+
+ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
+
+
+class Artifact:
+    """A file that an execution made."""
+
+    def __init__(self, server: Server, found: Mapping[str, Any]) -> None:
+        self._server, self._found = server, found
+        self.name, self.node, self.kind = str(found["name"]), str(found["node"]), str(found["kind"])
+        self.size = int(found["size_bytes"])
+
+    @property
+    def path(self) -> Path:
+        """The local path of the file, which is downloaded once."""
+        return _download.artifact(self._server, self._found)
+
+    def load(self, *, allow_pickle: bool = False) -> Any:
+        """Return the value of the file. Reading a pickle can run code: it needs allow_pickle."""
+        return _handles.read(self.path, allow_pickle)
+
+    def __repr__(self) -> str:
+        return f"Artifact({self.node}.{self.name}: {self.kind}, {self.size} bytes)"
+
+
+class Run:
+    """One execution."""
+
+    def __init__(self, execution_id: str, server: Optional[Server] = None, signature: Optional[Signature] = None) -> None:
+        self.id = execution_id
+        self._server = server or Server()
+        self._signature = signature
+        self._last: Dict[str, Any] = {}
+
+    @property
+    def url(self) -> str:
+        """The page of the execution."""
+        return f"{self._server.url}/executions/{self.id}"
+
+    def refresh(self) -> Dict[str, Any]:
+        """Return the execution as the server describes it now."""
+        self._last = self._server.get(f"/executions/{quoted(self.id)}")
+        return self._last
+
+    @property
+    def state(self) -> str:
+        """PENDING, RUNNING, PAUSED, SUCCEEDED, FAILED or CANCELLED."""
+        if self._last.get("status") not in ENDED:
+            self.refresh()
+        return str(self._last["status"])
+
+    def wait(self, timeout: Optional[float] = None) -> Run:
+        """Wait until the execution ends and return this run.
+
+        Raises ExecutionError if it fails or is cancelled, and TimeoutError after timeout
+        seconds.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        pause = 0.1
+        while self.state not in ENDED:
+            if end is not None and time.monotonic() > end:
+                raise TimeoutError(f"execution {self.id} is still {self.state} after {timeout} s: {self.url}")
+            time.sleep(pause)
+            pause = min(pause * 1.3, 2.0)
+        if self.state != "SUCCEEDED":
+            message = ((self._last.get("error") or {}).get("message") or "").strip()
+            raise ExecutionError(f"execution {self.id} {self.state}{': ' + message if message else ''}\n{self.url}")
+        return self
+
+    def cancel(self) -> None:
+        """Cancel the execution."""
+        self._server.post(f"/executions/{quoted(self.id)}/cancel", {})
+
+    @property
+    def outputs(self) -> Dict[str, Any]:
+        """The outputs by name, of the types that the workflow declares. Files are handles."""
+        if self.state not in ENDED:
+            raise FlowForgeError(f"execution {self.id} is {self.state}; wait() for its outputs")
+        return {name: self._output(name, value) for name, value in (self._last.get("outputs") or {}).items()}
+
+    def result(self) -> Any:
+        """Return what the workflow returns in plain Python; wait() first.
+
+        Raises FlowForgeError for a run that was found by its ID, whose types are not known.
+        """
+        if self._signature is None or not self._signature.annotated:
+            raise FlowForgeError("the result types are known only for a run of launch() with a return annotation; use outputs")
+        found, s = self.outputs, self._signature
+        values = [found.get(r.name) for r in s.results]
+        return None if not values else values[0] if s.single else s.build(values)
+
+    def _output(self, name: str, value: Any) -> Any:
+        declared = [r.type for r in self._signature.results if r.name == name] if self._signature else []
+        if isinstance(value, dict) and "$artifact" in value:
+            found = self._server.get(f"/artifacts/{quoted(value['$artifact'])}")
+            path = _download.artifact(self._server, found)
+            if declared:
+                t = declared[0].elem if declared[0].optional and declared[0].elem is not None else declared[0]
+                return t.decode(str(path))
+            kinds = {c.kind: c for c in (_handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report)}
+            return kinds.get(found["kind"], _handles.File)(path)
+        return declared[0].decode(value) if declared else value
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """The files that the execution made, by name or by "node.name"."""
+        return Artifacts(self._server, self.id)
+
+    def logs(self, node: str = "", level: str = "") -> str:
+        """Return the log as text."""
+        path = f"/executions/{quoted(self.id)}/logs"
+        with self._server.open("GET", path, query={"format": "text", "node": node, "level": level}) as response:
+            return response.read().decode("utf-8", "replace")
+
+    def metrics(self, name: str = "", node: str = "") -> Any:
+        """Return metrics as a pandas DataFrame with node, attempt, name, step, timestamp, value.
+
+        Raises FlowForgeError if pandas is not installed; metric_points returns a list instead.
+        """
+        return _frame(self.metric_points(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
+
+    def metric_points(self, name: str = "", node: str = "") -> List[Dict[str, Any]]:
+        """Return the points of metrics as a list of dictionaries."""
+        found = self._server.get(f"/executions/{quoted(self.id)}/metrics", name=name, node=node)
+        points = []
+        for series in found["series"] or ():
+            common = {"node": series["node"], "attempt": series["attempt"], "name": series["name"]}
+            points += [{**common, "step": p.get("step"), "timestamp": p["timestamp"], "value": p["value"]} for p in series["points"]]
+        return points
+
+    def __repr__(self) -> str:
+        return f"Run({self.id}, {self.state}, {self.url})"
+
+    def _repr_html_(self) -> str:
+        """Show link, state and curves in a notebook."""
+        progress = self.refresh().get("progress") or {}
+        done = f"{progress.get('completed', 0)} of {progress.get('total_operators', 0)} nodes"
+        head = f'<a href="{html.escape(self.url)}" target="_blank">{html.escape(self.id)}</a> <b>{html.escape(self.state)}</b> {done}'
+        return f"<div>{head}{''.join(_curves(self.metric_points()))}</div>"
+
+
+class Artifacts(Mapping[str, Artifact]):
+    """The files of an execution by "node.name". A name alone works if it is unique."""
+
+    def __init__(self, server: Server, execution_id: str) -> None:
+        listed = server.pages(f"/executions/{quoted(execution_id)}/artifacts", "artifacts")
+        self._found = {f"{a['node']}.{a['name']}": Artifact(server, a) for a in listed}
+
+    def __getitem__(self, name: str) -> Artifact:
+        if name in self._found:
+            return self._found[name]
+        same = [key for key in self._found if key.rpartition(".")[2] == name]
+        if len(same) == 1:
+            return self._found[same[0]]
+        if same:
+            raise InputError(f"several nodes made an artifact {name!r}; choose one of {', '.join(sorted(same))}")
+        raise InputError(f"there is no artifact {name!r}; the artifacts are: {', '.join(sorted(self._found)) or 'none'}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def executions(workflow: str = "", state: str = "", limit: int = 50) -> Any:
+    """Return the newest executions as a pandas DataFrame.
+
+    workflow is a name, state one of the states of an execution. Raises FlowForgeError if
+    pandas is not installed.
+    """
+    server = Server()
+    columns = ["execution_id", "workflow", "version", "status", "name", "created_at", "finished_at"]
+    rows: List[Dict[str, Any]] = []
+    for one in server.pages("/executions", "executions", workflow=workflow, status=state, limit=min(limit, 100)):
+        if len(rows) == limit:
+            break
+        row = {**one, "workflow": one.get("workflow_name") or one.get("workflow")}
+        rows.append({name: row.get(name) for name in columns})
+    return _frame(rows, columns)
+
+
+def _frame(rows: List[Dict[str, Any]], columns: List[str]) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise FlowForgeError("this returns a DataFrame, and pandas is not installed: pip install pandas") from None
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def _curves(points: List[Dict[str, Any]]) -> Iterator[str]:
+    """Yield one small curve for each series."""
+    series: Dict[str, List[float]] = {}
+    for p in points:
+        if isinstance(p["value"], (int, float)):
+            series.setdefault(f"{p['node']} {p['name']}", []).append(float(p["value"]))
+    for name, values in sorted(series.items()):
+        if len(values) < 2:
+            continue
+        low, high = min(values), max(values)
+        width = 160 / (len(values) - 1)
+        path = " ".join(f"{i * width:.1f},{38 - 36 * (v - low) / ((high - low) or 1):.1f}" for i, v in enumerate(values))
+        yield (
+            f'<figure style="display:inline-block;margin:4px 12px 4px 0"><figcaption>{html.escape(name)} {values[-1]:g}</figcaption>'
+            f'<svg width="160" height="40" role="img" aria-label="{html.escape(name)}"><polyline fill="none" stroke="currentColor" points="{path}"/></svg></figure>'
+        )

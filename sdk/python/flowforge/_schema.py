@@ -1,0 +1,264 @@
+"""The types of the registry: their expressions, and which values fit where.
+
+The server checks every definition completely. The checks here are those that a Python
+author needs at the line of the mistake.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Dict, Optional, Tuple
+
+from ._place import error
+
+# Kinds whose values are files or folders.
+BLOBS = frozenset({"Dataset", "Model", "Table", "File", "Directory", "Image", "Report", "FeatureSet"})
+
+_ALSO = {  # other kinds whose values fit
+    "Dataset": {"Table"},
+    "Table": {"Dataset"},
+    "File": {"Dataset", "Model", "Image", "Table", "Report"},
+    "Directory": {"Dataset", "Model"},
+    "String": {"Text"},
+    "Text": {"String"},
+    "Float": {"Integer"},
+    "Map": {"Metrics"},
+    "Metrics": {"Map"},
+}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a Struct."""
+
+    name: str
+    type: "Type"
+    default: Any = None  # as JSON
+    has_default: bool = False
+    description: str = ""
+    hints: Dict[str, Any] = field(default_factory=dict)  # for the form
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type of the registry, with the conversions between JSON and Python values."""
+
+    kind: str
+    params: Dict[str, Any] = field(default_factory=dict)
+    elem: Optional["Type"] = None
+    fields: Tuple[Field, ...] = ()
+    options: Tuple[Any, ...] = ()  # of an Enum, as JSON
+    variants: Tuple[Tuple[str, "Type"], ...] = ()
+    custom: str = ""  # name of a type that an administrator registered
+    python: str = ""  # the annotation as the author wrote it
+    decode: Callable[[Any], Any] = field(default=_same, compare=False, repr=False)
+    encode: Callable[[Any], Any] = field(default=_same, compare=False, repr=False)
+    build: Optional[Callable[[Dict[str, Any]], Any]] = field(default=None, compare=False, repr=False)  # of its fields
+    stream: bool = False  # a file of JSON lines that is read item by item
+
+    @property
+    def blob(self) -> bool:
+        """Whether a value is a file or a folder."""
+        return self.kind in BLOBS
+
+    @property
+    def optional(self) -> bool:
+        return self.kind == "Optional"
+
+    @property
+    def name(self) -> str:
+        return self.custom or self.kind
+
+    @property
+    def holds_blob(self) -> bool:
+        """Whether a value contains a file, at any depth."""
+        inner = [t for t in (self.elem, *(f.type for f in self.fields), *(v for _, v in self.variants)) if t]
+        return self.blob or any(t.holds_blob for t in inner)
+
+    def text(self) -> str:
+        """Return the expression, such as Integer(min=1, max=200)."""
+        if self.custom:
+            return self.custom
+        return self.kind + self._parts() + self._arguments() + self._braces()
+
+    def _parts(self) -> str:
+        if self.variants:
+            return "<" + " | ".join(f"{tag}: {t.text()}" for tag, t in self.variants) + ">"
+        if self.elem is None:
+            return ""
+        return f"<{'String, ' if self.kind == 'Map' else ''}{self.elem.text()}>"
+
+    def _arguments(self) -> str:
+        given = [literal(o) for o in self.options]
+        given += [f"{name}={literal(value)}" for name, value in self.params.items() if value is not None]
+        return f"({', '.join(given)})" if given else ""
+
+    def _braces(self) -> str:
+        if not self.fields:
+            return ""
+        return "{" + ", ".join(map(_field_text, self.fields)) + "}"
+
+    def with_params(self, **params: Any) -> "Type":
+        return replace(self, params={**self.params, **params})
+
+    def field_named(self, name: str) -> Optional[Field]:
+        return next((f for f in self.fields if f.name == name), None)
+
+
+def _field_text(f: Field) -> str:
+    text = f"{f.name}: {f.type.text()}"
+    if f.has_default and not (f.default is None and f.type.optional):
+        text += f" = {literal(f.default)}"
+    if f.description:
+        text += " @" + literal({"description": f.description})
+    return text
+
+
+def literal(value: Any) -> str:
+    """Write a JSON value as part of an expression."""
+    if isinstance(value, Columns):
+        return value.text()
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k, ensure_ascii=False)}: {literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, enum.Enum):
+        return literal(value.value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise error(f"{value} cannot be part of a definition, because JSON has no such number; use None or a large number")
+    return json.dumps(value, ensure_ascii=False)
+
+
+class Columns:
+    """Columns that a Dataset or Table must have: Annotated[Dataset, Columns(label="Integer")].
+
+    Positional names are columns of any type. A value is a data type of the registry, such as
+    "Integer" or "Tensor[28, 28]", or a Python type.
+    """
+
+    def __init__(self, *names: str, **types: Any) -> None:
+        known = {int: "Integer", float: "Float", str: "String", bool: "Boolean"}
+        self.types: Dict[str, str] = {name: "Any" for name in names}
+        self.types.update({name: known.get(of, of if isinstance(of, str) else "Any") for name, of in types.items()})
+
+    def text(self) -> str:
+        return "[" + ", ".join(f"{_column(name)}: {of}" for name, of in self.types.items()) + "]"
+
+    def __repr__(self) -> str:
+        return f"Columns({self.text()})"
+
+
+def _column(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name)
+
+
+JSON = Type("JSON", python="Any")
+
+
+def list_of(elem: Type) -> Type:
+    """Return the type of lists of elem."""
+    return Type(
+        "List",
+        elem=elem,
+        python=f"list[{elem.python or elem.text()}]",
+        decode=lambda v: [elem.decode(e) for e in v],
+        encode=lambda v: [elem.encode(e) for e in v],
+    )
+
+
+def optional_of(elem: Type) -> Type:
+    """Return the type of values that may be absent."""
+    if elem.optional:
+        return elem
+    return Type(
+        "Optional",
+        elem=elem,
+        python=f"Optional[{elem.python or elem.text()}]",
+        decode=lambda v: None if v is None else elem.decode(v),
+        encode=lambda v: None if v is None else elem.encode(v),
+    )
+
+
+def misfit(given: Type, wanted: Type) -> str:
+    """Return why a value of type given cannot be used as wanted, or "" if it can."""
+    if wanted.custom:
+        return "" if given.custom == wanted.custom else f"{_shown(given)} is not {_shown(wanted)}"
+    if wanted.kind == "JSON":
+        return f"{_shown(given)} is a file, not a value" if given.blob else ""
+    if wanted.optional:
+        assert wanted.elem is not None
+        return misfit(given.elem if given.optional and given.elem else given, wanted.elem)
+    if given.optional:
+        return f"the value may be absent ({_shown(given)}), but {_shown(wanted)} is required"
+    if wanted.kind == "Union":
+        if given.kind == "Union":
+            return next((why for _, t in given.variants for why in [misfit(t, wanted)] if why), "")
+        fits = any(not misfit(given, t) for _, t in wanted.variants)
+        return "" if fits else f"{_shown(given)} is none of the types of {_shown(wanted)}"
+    if given.kind == "Enum":
+        return _enum_misfit(given, wanted)
+    if given.kind != wanted.kind and given.kind not in _ALSO.get(wanted.kind, ()):
+        return "" if given.kind == "JSON" and given.python == "Any" else f"{_shown(given)} is not {_article(wanted)}"
+    return _inner_misfit(given, wanted)
+
+
+def _enum_misfit(given: Type, wanted: Type) -> str:
+    accepts: Dict[str, Tuple[type, ...]] = {"String": (str,), "Text": (str,), "Integer": (int,), "Float": (int, float)}
+    for option in given.options:
+        if wanted.kind == "Enum":
+            fits = option in wanted.options
+        else:
+            fits = isinstance(option, accepts.get(wanted.kind, ()))
+        if not fits:
+            return f"the option {literal(option)} does not fit {_shown(wanted)}"
+    return ""
+
+
+def _inner_misfit(given: Type, wanted: Type) -> str:
+    if given.elem and wanted.elem:
+        why = misfit(given.elem, wanted.elem)
+        return f"its {'entries' if wanted.kind == 'List' else 'values'}: {why}" if why else ""
+    if wanted.fields:
+        return _fields_misfit(given, wanted)
+    low, high = wanted.params.get("min"), wanted.params.get("max")
+    most, least = given.params.get("max"), given.params.get("min")
+    if isinstance(low, (int, float)) and isinstance(most, (int, float)) and most < low:
+        return f"it is at most {most}, but at least {low} is required"
+    if isinstance(high, (int, float)) and isinstance(least, (int, float)) and least > high:
+        return f"it is at least {least}, but at most {high} is allowed"
+    a, b = wanted.params.get("format"), given.params.get("format")
+    if a and b and a != b:
+        return f"its format is {b}, but {a} is required"
+    return ""
+
+
+def _fields_misfit(given: Type, wanted: Type) -> str:
+    for f in given.fields:
+        if wanted.field_named(f.name) is None:
+            return f"{_shown(wanted)} has no field {f.name}"
+    for f in wanted.fields:
+        mine = given.field_named(f.name)
+        if mine is None:
+            if not f.has_default and not f.type.optional:
+                return f"its field {f.name} is missing"
+            continue
+        why = misfit(mine.type, f.type)
+        if why:
+            return f"its field {f.name}: {why}"
+    return ""
+
+
+def _shown(t: Type) -> str:
+    return f"`{t.python or t.text()}`"
+
+
+def _article(t: Type) -> str:
+    name = t.python or t.text()
+    return f"{'an' if name[:1] in 'AEIOUaeio' else 'a'} `{name}`"

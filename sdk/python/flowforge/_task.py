@@ -1,0 +1,208 @@
+"""Runs an operator in a task: reads its inputs, calls the function, and writes its outputs.
+
+The code of a generated operator is one call of run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional
+
+from . import _handles, _traceback, client
+from ._files import is_pipe
+from ._operator import Operator
+from ._schema import Type
+from ._signature import Result
+from .exceptions import FlowForgeError, InputError, OutputError
+
+
+def run(target: str, assemblies: Optional[Mapping[str, Any]] = None) -> None:
+    """Run the operator "module:name". assemblies tells how arguments are made of inputs."""
+    _traceback.guard(lambda: _run(target, assemblies or {}))
+
+
+def _run(target: str, assemblies: Mapping[str, Any]) -> None:
+    operator = _find(target)
+    arguments = {}
+    for p in operator.signature.parameters:
+        assembly = assemblies.get(p.name, p.name)
+        if isinstance(assembly, str) and assembly not in client.inputs:
+            continue  # the function's own default
+        arguments[p.name] = _argument(p.type, assembly, operator.pickle)
+    function: Any = operator.function
+    returned = function(**arguments)
+    try:
+        values = operator.signature.split(returned)
+    except (TypeError, ValueError) as err:
+        raise OutputError(f"{operator.name} returned {type(returned).__name__}, but declares `{operator.signature.returns}`: {err}") from None
+    for result, value in zip(operator.signature.results, values):
+        _write(operator, result, value)
+
+
+def _find(target: str) -> Operator[Any, Any]:
+    module, _, name = target.partition(":")
+    sys.path.insert(0, os.getcwd())
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    if not isinstance(found, Operator):
+        raise FlowForgeError(f"{target} is not an operator")
+    return found
+
+
+def _argument(t: Type, assembly: Any, pickle: bool) -> Any:
+    if isinstance(assembly, str):
+        return _decode(t, client.inputs[assembly], assembly, pickle)
+    inner = t.elem if t.optional and t.elem is not None else t
+    kind, parts = next(iter(assembly.items()))
+    if kind == "list":
+        return [_argument(_elem(inner), part, pickle) for part in parts]
+    if kind == "map":
+        return {key: _argument(_elem(inner), part, pickle) for key, part in parts.items()}
+    if kind == "zip":
+        return _zipped(_elem(inner), parts, pickle)
+    values = {name: _argument(_field(inner, name), part, pickle) for name, part in parts.items()}
+    return _built(inner, values)
+
+
+def _zipped(t: Type, parts: Mapping[str, str], pickle: bool) -> Any:
+    """Return a list of values whose fields come from lists."""
+    wanted = t.elem if t.optional and t.elem is not None else t
+    columns = {name: client.inputs[port] for name, port in parts.items()}
+    rows: List[Any] = []
+    for row in zip(*columns.values()):
+        if t.optional and all(value is None for value in row):
+            rows.append(None)
+            continue
+        fields = dict(zip(columns, row))
+        rows.append(_built(wanted, {n: _decode(_field(wanted, n), v, n, pickle) for n, v in fields.items()}))
+    return rows
+
+
+def _built(t: Type, values: Dict[str, Any]) -> Any:
+    """Return the Python value of a Struct whose fields are Python values already."""
+    if t.build is None:
+        return values
+    return t.build(values)
+
+
+def _elem(t: Type) -> Type:
+    assert t.elem is not None
+    return t.elem
+
+
+def _field(t: Type, name: str) -> Type:
+    found = t.field_named(name)
+    assert found is not None
+    return found.type
+
+
+def _decode(t: Type, value: Any, name: str, pickle: bool) -> Any:
+    if t.stream and isinstance(value, str):
+        return client.items(name)
+    if value is None:
+        return None
+    try:
+        found = t.decode(value)
+    except FlowForgeError:
+        raise
+    except Exception as err:  # the author's classes run
+        raise InputError(f"input {name!r} cannot be read as `{t.python or t.text()}`: {type(err).__name__}: {err}") from err
+    _allow(found, pickle)
+    return found
+
+
+def _allow(value: Any, pickle: bool) -> None:
+    """Let handles read pickles if the operator may."""
+    if isinstance(value, _handles.File):
+        value.allow_pickle = pickle
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            _allow(one, pickle)
+
+
+def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
+    t = result.type
+    if t.optional and t.elem is not None:
+        if value is None:
+            return
+        t = t.elem
+    if value is None and t.kind != "JSON":
+        raise OutputError(
+            f"operator {operator.name}, output {result.name!r}: the function returned None, but declares "
+            f"`{t.python or t.text()}`; declare Optional[…] if it may be absent"
+        )
+    if not t.blob:
+        _write_value(operator, result.name, t, value)
+        return
+    folder = client.output_path(result.name).parent
+    try:
+        _write_file(t, folder, result.name, value, operator.pickle)
+    except OutputError as err:
+        raise OutputError(f"operator {operator.name}, {err}") from None
+
+
+def _write_value(operator: Operator[Any, Any], name: str, t: Type, value: Any) -> None:
+    what = f"operator {operator.name}, output {name!r}"
+    try:
+        client.output(name, t.encode(_plain_numbers(value)))
+    except OutputError as err:
+        raise OutputError(f"operator {operator.name}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
+    except Exception as err:  # the author's classes run
+        raise OutputError(f"{what}: {value!r} is not a `{t.python or t.text()}`: {err}") from err
+
+
+def _plain_numbers(value: Any) -> Any:
+    """Convert scalars of numpy, which functions of other libraries often return."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return value.item()
+    if isinstance(value, list):
+        return [_plain_numbers(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain_numbers(v) for k, v in value.items()}
+    return value
+
+
+def _write_file(t: Type, folder: Path, name: str, value: Any, pickle: bool) -> None:
+    if t.stream:
+        client.write_items(name, value)
+        return
+    if isinstance(value, _handles.File) and not value.has_value:
+        value = value.path  # of a file, or of a reference
+    if isinstance(value, _handles.File):
+        value.write(folder, name, pickle)
+    elif isinstance(value, os.PathLike):
+        _copy(Path(value), folder, name)
+    elif t.kind == "Report":
+        _handles.Report(value).write(folder, name, pickle)
+    else:
+        _handles.write(value, folder, name, t.params.get("format") if t.params.get("format") in ("npz", "torch") else None, pickle)
+
+
+def _copy(source: Path, folder: Path, name: str) -> None:
+    if not source.exists() or is_pipe(str(source)):
+        raise OutputError(f"output {name!r}: the file {source} does not exist")
+    if source.is_dir():
+        shutil.copytree(source, folder / name, dirs_exist_ok=True)
+    else:
+        shutil.copyfile(source, folder / (name + "".join(source.suffixes[-1:])))
+
+
+def pass_on(names: Mapping[str, bool], *_: Any) -> None:
+    """Write inputs of a generated operator as outputs of the same names.
+
+    names says for each whether it is a file. A text is never read as the path of one.
+    """
+    if isinstance(names, str):
+        raise FlowForgeError("this version was registered by an older flowforge, which did not say which results are files; register the workflow again")
+    for name, is_file in names.items():
+        value = client.inputs.get(name)
+        if is_file and isinstance(value, str):
+            _copy(Path(value), client.output_path(name).parent, name)
+        elif value is not None:
+            client.output(name, value)
+

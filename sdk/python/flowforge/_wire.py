@@ -1,0 +1,245 @@
+"""Connects the arguments of a call to the inputs of a node."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
+
+from . import _place
+from ._future import Element, Future, Group
+from ._graph import Each, Port, Value, no_item, whole_run
+from ._place import error
+from ._schema import Type, list_of, misfit
+from ._signature import Parameter, Signature
+
+# How an argument is assembled of inputs: the name of one, a constant, or parts of these.
+Assembly = Union[str, Dict[str, Any]]
+
+
+def bind(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the arguments of a call by parameter, without those left to their defaults."""
+    try:
+        return dict(inspect.signature(function).bind(*args, **kwargs).arguments)
+    except TypeError as err:
+        raise error(f"{function.__name__}: {err}") from None
+
+
+def wire(name: str, signature: Signature, given: Mapping[str, Any]) -> Tuple[List[Port], Dict[str, Assembly]]:
+    """Return the inputs of a node, and how the arguments are assembled of them."""
+    ports: List[Port] = []
+    assemblies: Dict[str, Assembly] = {}
+    for p in signature.parameters:
+        if p.name in given:
+            argument = given[p.name]
+        elif p.required:
+            continue
+        else:
+            argument = p.default
+            if argument is None:
+                continue
+        made = _Wiring(name, p, ports, {q.name.lower() for q in signature.parameters}).argument(p.name, p.type, argument)
+        if made != p.name:
+            assemblies[p.name] = made
+    return ports, assemblies
+
+
+class _Wiring:
+    def __init__(self, node: str, parameter: Parameter, ports: List[Port], parameters: Set[str]) -> None:
+        self._node, self._parameter, self._ports, self._parameters = node, parameter, ports, parameters
+
+    def argument(self, name: str, t: Type, argument: Any) -> Assembly:
+        if isinstance(argument, Future):
+            return self._future(name, t, argument)
+        if isinstance(argument, Group):
+            return self._group(name, t, argument)
+        if isinstance(argument, Element):
+            raise self._error(f"it is one item of {argument._ff_group._ff_node.name}; call the operator for every item with foreach(…)")
+        whole = _whole_list(argument)
+        if whole is not None:
+            return self.argument(name, t, whole)
+        if _holds_future(argument):
+            return self._container(name, t, argument)
+        return self._constant(name, t, argument)
+
+    def _error(self, why: str) -> Exception:
+        return error(f"{self._node}: {self._parameter.name}: {why}")
+
+    def _add(self, port: Port) -> str:
+        if port.name != self._parameter.name:  # part of an argument
+            taken = self._parameters | {p.name.lower() for p in self._ports}
+            wanted, number = port.name, 1
+            while port.name.lower() in taken:
+                number += 1
+                port = dataclasses.replace(port, name=f"{wanted}_{number}")
+        self._ports.append(port)
+        return port.name
+
+    def _future(self, name: str, t: Type, future: Future) -> Assembly:
+        value = future._ff
+        if value.kind == "node":
+            raise self._error(f"{value.name} returns nothing; to run after it, use .options(after=…)")
+        if value.each:
+            raise self._error(f"it is one item of {value.label}; call the operator for every item with foreach(…)")
+        why = misfit(value.type, t)
+        if why:
+            raise self._error(why + _suggestion(value, t))
+        return self._add(Port(name, t, value))
+
+    def _group(self, name: str, t: Type, group: Group) -> Assembly:
+        wanted, kind = t, "parts"
+        if group._ff_listed and t.kind == "List" and t.elem is not None:
+            wanted, kind = t.elem, "zip"
+        outer = wanted.elem if wanted.optional and wanted.elem else wanted
+        values = list(group._ff_values.items())
+        if group._ff_listed != (kind == "zip") or len(outer.fields) != len(values):
+            given = f"list[{group._ff_python}]" if group._ff_listed else group._ff_python
+            raise self._error(f"`{given}` is not a `{t.python or t.text()}`" + _suggestion(group, t))
+        parts = {}
+        for f, (_, future) in zip(outer.fields, values):
+            port_type = future._ff.type if kind == "zip" else f.type
+            element = future._ff.type.elem if kind == "zip" else future._ff.type
+            assert element is not None
+            if kind == "zip" and wanted.optional and element.optional and element.elem:
+                element = element.elem
+            why = misfit(element, f.type)
+            if why:
+                raise self._error(f"its value {f.name}: {why}")
+            parts[f.name] = self._add(Port(f"{name}_{f.name}", port_type, future._ff))
+        return {kind: parts}
+
+    def _container(self, name: str, t: Type, argument: Any) -> Assembly:
+        t = t.elem if t.optional and t.elem is not None else t
+        if isinstance(argument, dict):
+            parts: Dict[str, Any] = {}
+            for key, value in argument.items():
+                found = t.field_named(str(key))
+                of = found.type if found else t.elem
+                if of is None:
+                    raise self._error(f"a dict is not a `{t.python or t.text()}`")
+                parts[str(key)] = self.argument(f"{name}_{_identifier(key)}", of, value)
+            return {"map" if t.kind == "Map" else "parts": parts}
+        values = list(argument)
+        if t.kind == "List" and t.elem is not None:
+            return {"list": [self.argument(f"{name}_{i}", t.elem, v) for i, v in enumerate(values, 1)]}
+        if t.fields and len(t.fields) == len(values):
+            return {"parts": {f.name: self.argument(f"{name}_{f.name}", f.type, v) for f, v in zip(t.fields, values)}}
+        raise self._error(f"a {type(argument).__name__} of {len(values)} values is not a `{t.python or t.text()}`")
+
+    def _constant(self, name: str, t: Type, argument: Any) -> Assembly:
+        try:
+            constant = t.encode(argument)
+        except Exception as err:  # encoders raise what their value raises
+            raise self._error(f"{argument!r} is not a `{t.python or t.text()}`: {err}") from None
+        why = constant_misfit(constant, t)
+        if why:
+            raise self._error(why)
+        return self._add(Port(name, t, None, constant))
+
+
+def _identifier(key: Any) -> str:
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(key))
+
+
+def _whole_list(argument: Any) -> Any:
+    """Return the list that a comprehension over a future means."""
+    if not isinstance(argument, list) or not any(_marker(a) for a in argument):
+        return None
+    first = argument[0]
+    if isinstance(first, (Element, Future)) and whole_run([_marker(a) for a in argument]):
+        if isinstance(first, Element) and all(isinstance(a, Element) and a._ff_group is first._ff_group for a in argument):
+            return first._ff_group
+        if isinstance(first, Future) and all(isinstance(a, Future) and _source(a._ff) == _source(first._ff) for a in argument):
+            v = first._ff
+            if v.kind != "expression":
+                return Future(Value(v.scope, list_of(v.type), v.kind, v.name, v.node, v.parts))
+    one = next(a for a in argument if _marker(a))
+    if isinstance(one, Element):
+        raise no_item(one._ff_group._ff_node.name)
+    raise no_item(one._ff.label)
+
+
+def _marker(argument: Any) -> Optional[Each]:
+    """Return the place of an argument in an iteration over a future."""
+    if isinstance(argument, Element):
+        return argument._ff_each
+    return argument._ff.each if isinstance(argument, Future) else None
+
+
+def _source(v: Value) -> Tuple[Any, ...]:
+    return (id(v.scope), v.kind, v.name, id(v.node), tuple(p if isinstance(p, str) else id(p) for p in v.parts))
+
+
+def _holds_future(argument: Any) -> bool:
+    if isinstance(argument, (Future, Group, Element)):
+        return True
+    if isinstance(argument, dict):
+        return any(map(_holds_future, argument.values()))
+    return isinstance(argument, (list, tuple)) and any(map(_holds_future, argument))
+
+
+def constant_misfit(value: Any, t: Type) -> str:
+    """Return why a JSON value is not of type t, or "" if it is or only the server can tell."""
+    if not _finite(value):
+        return f"{value!r} holds a number that JSON cannot hold (NaN or infinity); use None or a large number"
+    if t.optional:
+        return "" if value is None or t.elem is None else constant_misfit(value, t.elem)
+    kinds: Dict[str, Tuple[type, ...]] = {
+        "Integer": (int,), "Float": (int, float), "String": (str,), "Boolean": (bool,), "List": (list,), "Struct": (dict,), "Map": (dict,),
+    }  # fmt: skip
+    wanted = kinds.get(t.kind)
+    if wanted and (not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted):
+        return f"{value!r} is not a `{t.python or t.text()}`"
+    if t.kind == "Enum" and value not in t.options:
+        return f"{value!r} is not one of {', '.join(map(repr, t.options))}"
+    if t.kind == "List" and t.elem is not None:
+        return next((why for v in value for why in [constant_misfit(v, t.elem)] if why), "")
+    low, high = t.params.get("min"), t.params.get("max")
+    if t.kind in ("Integer", "Float"):
+        if low is not None and value < low:
+            return f"{value} is less than {low}"
+        if high is not None and value > high:
+            return f"{value} is more than {high}"
+    return ""
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return all(map(_finite, inner))
+
+
+def _suggestion(given: Any, wanted: Type) -> str:
+    """Name a value of the user's function that would fit."""
+    node = given._ff_node if isinstance(given, Group) else given.node
+    for same_node in (True, False):
+        for text, value in _variables():
+            if (value.node is node) == same_node and value is not given and not misfit(value.type, wanted):
+                return f"; did you mean `{text}`?"
+    if isinstance(given, Group):
+        for name, future in given._ff_values.items():
+            if not misfit(future._ff.type, wanted):
+                return f"; did you mean its value `.{name}`?"
+    return ""
+
+
+def _variables() -> Iterator[Tuple[str, Value]]:
+    frame: Optional[Any] = _place.caller()
+    if frame is None:
+        return
+    for name, value in list(frame.f_locals.items()):
+        if isinstance(value, Future) and value._ff.kind != "node":
+            yield name, value._ff
+        elif isinstance(value, Group) and not value._ff_listed:
+            for output, future in value._ff_values.items():
+                yield f"{name}.{output}", future._ff
+
+
+def bind_partially(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the given arguments by parameter; the server reports those that are missing."""
+    try:
+        return dict(inspect.signature(function).bind_partial(*args, **kwargs).arguments)
+    except TypeError as err:
+        raise error(f"{function.__name__}: {err}") from None

@@ -1,0 +1,236 @@
+"""Workflows: functions that connect operators."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, TypeVar, Union, overload
+
+from . import _document, _future, _graph, _options, _place, _returned, _rules, _signature, _wire
+from ._future import Future
+from ._graph import Input, NodeOutput, Output, Scope, Value
+from ._operator import add_node, plain_rules, real_value
+from ._place import error
+from ._signature import Parameter
+from .exceptions import DefinitionError
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, Unpack
+
+    from ._definition import Definition
+    from ._options import WorkflowOptions
+    from ._run import Run
+
+    P = ParamSpec("P")
+else:
+    P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Workflow(Generic[P, R]):
+    """A function that connects operators.
+
+    A call runs it in this process. definition() returns the document of the server, launch()
+    runs it there. A call inside another workflow makes it a graph of that workflow.
+    """
+
+    __name__: str
+
+    def __init__(self, function: Callable[P, R], options: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
+        _options.check(options, "workflow")
+        self.function = function
+        self._options = dict(options)
+        self._call: Dict[str, Any] = {}  # options of a call as a sub-workflow
+        self.signature = _signature.read(function, local_names, False)
+        functools.update_wrapper(self, function)
+
+    @property
+    def name(self) -> str:
+        return str(self._options.get("name") or self.function.__name__.replace("_", "-").lower())
+
+    @property
+    def version(self) -> str:
+        """The version that the author chose, or "" for the next one."""
+        return str(self._options.get("version", ""))
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        tracer = _graph.tracer()
+        if tracer is not None:
+            found: R = self._embed(tracer, args, kwargs)
+            return found
+        if not all(rule.holds for rule in plain_rules(self._call.get("after"))):
+            return None  # type: ignore[return-value]
+        given = _wire.bind(self.function, args, kwargs)
+        given = {p.name: given.get(p.name, p.default) for p in self.signature.parameters if p.name in given or not p.required}
+        real = {name: real_value(self.signature.parameter(name).type, value) for name, value in given.items()}
+        return self._run(real)
+
+    def _run(self, arguments: Mapping[str, Any]) -> R:
+        """Run the function here, and its exit handlers at the end."""
+        state = _rules.PlainExecution()
+        token = _rules.PLAIN.set(state)
+        function: Any = self.function
+        try:
+            try:
+                returned: R = function(**arguments)
+                state.status = "SUCCEEDED"
+                return returned
+            except BaseException:
+                state.status = "FAILED"
+                raise
+            finally:
+                for handler in state.handlers:
+                    handler()
+        finally:
+            _rules.PLAIN.reset(token)
+
+    def options(self, *, name: str = "", after: Any = None, allow_failure: bool = False) -> Workflow[P, R]:
+        """Return the same workflow with options for its node when it is called in a workflow."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._call = {"name": name, "after": after, "allow_failure": allow_failure}
+        return copy
+
+    def definition(self) -> Definition:
+        """Trace the function and return its definition. Nothing runs.
+
+        Raises DefinitionError for a graph that is wrong, with the line of the mistake.
+        """
+        from ._definition import Definition
+
+        root = Scope(self.name)
+        root.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
+        with _graph.tracing(root) as tracer:
+            tracer.requirements = self._requirements()
+            tracer.package = self._package()
+            self._trace(root)
+            body = _document.graph(root, tracer)
+            graphs = self._graphs(tracer)
+        document: Dict[str, Any] = {"name": self.name, "version": self.version or "1.0.0"}
+        description = self._options.get("description") or self.signature.description
+        if description:
+            document["description"] = description
+        document.update(_options.workflow_section(self._options))
+        document.update(body)
+        if graphs:
+            document["graphs"] = graphs
+        types = {**{i.name: i.type for i in root.inputs}, **{f"output:{o.name}": o.type for o in root.outputs}}
+        return Definition(self, document, types, dict(self._options.get("metadata", {})))
+
+    def _package(self) -> Optional[Path]:
+        from . import _pack
+
+        try:
+            return _pack.root_of(self.function)[0]
+        except DefinitionError:  # a notebook, from which nothing can be registered
+            return None
+
+    def _requirements(self) -> Any:
+        from . import _requirements
+
+        return _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), self.function.__code__.co_filename)
+
+    def _graphs(self, tracer: _graph.Tracer) -> Dict[str, Any]:
+        for scope in list(tracer.graphs.values()):
+            if scope.name not in tracer.documents:
+                tracer.documents[scope.name] = _document.graph(scope, tracer)
+        found = {}
+        for name in sorted(tracer.graphs):
+            scope = tracer.graphs[name]
+            extra = {"description": scope.description} if scope.description else {}
+            found[name] = {**extra, **tracer.documents[name], **scope.options}
+        return found
+
+    def _trace(self, scope: Scope) -> None:
+        arguments = {p.name: Future(Value(scope, p.type, "input", p.name)) for p in self.signature.parameters}
+        function: Any = self.function
+        returned = function(**arguments)
+        scope.outputs, _, _ = _returned.read(scope, returned, self.signature)
+
+    def _embed(self, tracer: _graph.Tracer, args: Any, kwargs: Any) -> Any:
+        """Add a node that runs this workflow as a graph."""
+        given = _wire.bind(self.function, args, kwargs)
+        name = tracer.made.get(id(self.function)) or self._make(tracer)
+        scope = tracer.graphs[name]
+        section: Dict[str, Any] = {"type": "graph", "graph": name}
+        if self._call.get("allow_failure"):
+            section["allow_failure"] = True
+        node = add_node(tracer, self._call.get("name") or self.function.__name__, section, self._call.get("after"), self)
+        ports, assemblies = _wire.wire(node.name, self.signature, given)
+        if assemblies:
+            raise error(f"{self.function.__name__}: {next(iter(assemblies))} is assembled of several values; make one value of them with an operator")
+        node.ports = ports
+        node.outputs = [NodeOutput(o.name, o.type) for o in scope.outputs]
+        single = self.signature.single if self.signature.annotated else [o.name for o in scope.outputs] == ["result"]
+        return _future.result(node, self.signature.returns if self.signature.annotated else "tuple", single)
+
+    def _make(self, tracer: _graph.Tracer) -> str:
+        """Trace this workflow as a graph and return its name."""
+        name = tracer.graph_name(self.function.__name__)
+        scope = Scope(name)
+        scope.description = self.signature.description
+        if self._options.get("parallelism"):
+            scope.options["parallelism"] = self._options["parallelism"]
+        scope.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
+        tracer.graphs[name], tracer.made[id(self.function)] = scope, name
+        # A recursive call needs the outputs before the function has returned them.
+        scope.outputs = [Output(r.name, r.type, Value(scope, r.type, "output", r.name)) for r in self.signature.results]
+        with tracer.inside(scope):
+            self._trace(scope)
+        return name
+
+    def launch(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+        """Register this code on the server, launch it with these inputs, and return the run.
+
+        Raises ServerError if the server refuses the definition or the inputs.
+        """
+        from . import _launch
+
+        return _launch.launch(self, _wire.bind_partially(self.function, args, kwargs))
+
+    def deploy(self, version: str = "") -> str:
+        """Register an immutable version and return its number."""
+        from . import _launch
+
+        return _launch.deploy(self, version).version
+
+
+def _entry(p: Parameter) -> Dict[str, Any]:
+    """Return the entry of a parameter in the launch form, besides name and type."""
+    entry: Dict[str, Any] = {}
+    if not p.required and p.default is not None:
+        try:
+            entry["default"] = p.type.encode(p.default)
+        except Exception as err:  # encoders raise what their value raises
+            raise error(f"the default of {p.name}, {p.default!r}, is not a `{p.type.python or p.type.text()}`: {err}") from None
+        why = _wire.constant_misfit(entry["default"], p.type)
+        if why:
+            raise error(f"the default of {p.name}: {why}")
+    if p.description:
+        entry["description"] = p.description
+    if p.hints:
+        entry["ui"] = p.hints
+    return entry
+
+
+@overload
+def workflow(function: Callable[P, R]) -> Workflow[P, R]: ...
+
+
+@overload
+def workflow(**options: Unpack[WorkflowOptions]) -> Callable[[Callable[P, R]], Workflow[P, R]]: ...
+
+
+def workflow(function: Optional[Callable[P, R]] = None, **options: Any) -> Union[Workflow[P, R], Callable[[Callable[P, R]], Workflow[P, R]]]:
+    """Make a function a workflow: @workflow or @workflow(name="digits.search").
+
+    Its parameters become the launch form: types from annotations, limits from Annotated,
+    defaults, and texts from the docstring.
+    """
+    frame = _place.caller()
+    names = dict(frame.f_locals) if frame is not None else {}
+    if function is not None:
+        return Workflow(function, {}, names)
+    return lambda made: Workflow(made, options, names)
+
+

@@ -1,0 +1,336 @@
+"""What Python would silently make a wrong constant of is an error at definition time."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Literal, NamedTuple
+
+import pytest
+
+from flowforge import DefinitionError, Model, foreach, on_exit, operator, when, workflow
+from flowforge import _yaml
+
+
+class Fit(NamedTuple):
+    model: Model
+    acc: float
+
+
+@operator
+def train(lr: float) -> Fit: ...  # type: ignore[empty-body]
+
+
+class OtherFit(NamedTuple):
+    model: Model
+    loss: float
+
+
+@operator
+def other_fit(lr: float) -> OtherFit: ...  # type: ignore[empty-body]
+
+
+@operator
+def loss(lr: float) -> float: ...  # type: ignore[empty-body]
+
+
+@operator
+def total(values: List[float]) -> float: ...  # type: ignore[empty-body]
+
+
+@operator
+def best(fits: List[Fit]) -> Model: ...  # type: ignore[empty-body]
+
+
+@operator
+def note(text: str) -> str: ...  # type: ignore[empty-body]
+
+
+def document(function: Callable[..., Any]) -> Dict[str, Any]:
+    return workflow(function).definition().document()
+
+
+def refused(body: Callable[[Any, Any, Any], Any], message: str) -> None:
+    def flow(rates: List[float], lr: float) -> None:
+        body(foreach(rates, lambda rate: train(rate)), rates, lr)
+
+    with pytest.raises(DefinitionError, match=message):
+        document(flow)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda fits, rates, lr: total(sorted(f.acc for f in fits)[:3]),
+        lambda fits, rates, lr: total([f.acc for f in fits][:3]),
+        lambda fits, rates, lr: total([f.acc for f in fits][1:]),
+        lambda fits, rates, lr: total([f.acc for f in fits][::-1]),
+        lambda fits, rates, lr: total([f.acc for f in fits] * 2),
+        lambda fits, rates, lr: total([f.acc for f in fits] + [1.0]),
+        lambda fits, rates, lr: total([-f.acc for f in fits]),
+        lambda fits, rates, lr: total([f.acc for f in fits if f.acc > 0.5]),
+        lambda fits, rates, lr: note("a" if max(f.acc for f in fits) else "b"),
+        lambda fits, rates, lr: loss(sum(f.acc for f in fits)),
+        lambda fits, rates, lr: loss(sum(rates)),
+        lambda fits, rates, lr: loss(lr + [r for r in rates][0]),
+        lambda fits, rates, lr: total([*rates][:2]),
+        lambda fits, rates, lr: best([f for f in fits][:1]),
+        lambda fits, rates, lr: best([f for f, _ in zip(fits, "ab")]),
+        lambda fits, rates, lr: foreach([f.acc for f in fits][:2], lambda a: loss(a)),
+    ],
+)
+def test_part_of_a_comprehension(body: Any) -> None:
+    refused(body, "one item of .* cannot be used while the workflow is defined. Only a complete list such as|cannot be compared|the length of rates")
+
+
+def test_complete_comprehensions() -> None:
+    def flow(rates: List[float]) -> Model:
+        fits = foreach(rates, lambda rate: train(rate))
+        total([f.acc for f in fits])
+        total([acc for _, acc in fits])
+        total([r for r in rates])
+        foreach([f.acc for f in fits], lambda a: loss(a))
+        return best([f for f in fits])
+
+    operators = document(flow)["operators"]
+    assert [o["inputs"][0].get("from") for o in operators[1:4]] == ["train.acc", "train.acc", "inputs.rates"]
+    assert operators[4]["foreach"]["items"] == "train.acc"
+    assert [i["from"] for i in operators[5]["inputs"]] == ["train.model", "train.acc"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda fits, rates, lr: note("rate " + str(lr)), "lr has no text while the workflow is defined"),
+        (lambda fits, rates, lr: note(f"rate {lr:.2f}"), "lr has no text"),
+        (lambda fits, rates, lr: note("rate %s" % (lr,)), "lr has no text"),
+        (lambda fits, rates, lr: note(f"{fits}"), "train has no text"),
+        (lambda fits, rates, lr: note(str(train(lr))), "train_2 has no text"),
+        (lambda fits, rates, lr: note(",".join(str(f) for f in fits)), "one item of train has no text"),
+        (lambda fits, rates, lr: note({0.1: "low"}[lr]), "lr cannot be a key of a dict"),
+        (lambda fits, rates, lr: {lr: 1}, "lr cannot be a key of a dict"),
+        (lambda fits, rates, lr: {train(lr)}, "train_2 cannot be a key"),
+        (lambda fits, rates, lr: note("a" if fits == 1 else "b"), "train cannot be compared"),
+        (lambda fits, rates, lr: note("a" if train(lr) else "b"), "Python cannot test train_2"),
+    ],
+)
+def test_texts_and_keys(body: Any, message: str) -> None:
+    refused(body, message)
+
+
+def test_repr_describes_the_future() -> None:
+    def flow(kind: Literal["svc", "forest"], lr: float) -> str:
+        assert repr(lr) == "<lr: float>"
+        assert repr(train(lr)) == "<train: Fit>"
+        return note(kind)
+
+    document(flow)
+
+
+def plain(n: int) -> int:
+    return n
+
+
+slow = operator(cpu=2)(plain)
+made = [operator(name=f"made_{n}")(plain) for n in range(2)]
+
+
+@operator
+def twice(n: int) -> int:
+    return n
+
+
+first_twice = twice
+
+
+@operator  # type: ignore[no-redef]
+def twice(n: int) -> int:  # noqa: F811
+    return n + 1
+
+
+def decorated(function: Callable[[int], int]) -> Callable[[int], int]:
+    @functools.wraps(function)
+    def inner(n: int) -> int:
+        return function(n)
+
+    return inner
+
+
+@operator
+@decorated
+def wrapped(n: int) -> int:
+    return n
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (slow, "the operator plain cannot be found by a task: the name plain of its file is a function"),
+        (made[1], "the name plain of its file is a function"),
+        (first_twice, "the operator twice cannot be found by a task: the name twice of its file is another operator"),
+    ],
+)
+def test_a_task_finds_the_same_operator(call: Any, message: str) -> None:
+    def flow(n: int) -> int:
+        return call(n)  # type: ignore[no-any-return]
+
+    with pytest.raises(DefinitionError, match=message):
+        document(flow)
+
+
+def test_operators_that_a_task_finds() -> None:
+    def flow(n: int) -> int:
+        return wrapped(twice.options(cpu=2)(n))
+
+    scripts = [o["code"]["script"] for o in document(flow)["operators"]]
+    assert [s.split("'")[1].rpartition(":")[2] for s in scripts] == ["twice", "wrapped"]
+
+
+def test_only_files_are_passed_on_as_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Both(NamedTuple):
+        text: str
+        model: Model
+
+    def flow(text: str, model: Model) -> Both:
+        note(text)
+        return Both(text, model)
+
+    results = document(flow)["operators"][-1]
+    assert "pass_on({'text': False, 'model': True})" in results["code"]["script"]
+
+    secret, model, inputs = tmp_path / "secret", tmp_path / "model.json", tmp_path / "inputs.json"
+    secret.write_text("a key of the worker")
+    model.write_text("{}")
+    inputs.write_text(json.dumps({"text": str(secret), "model": str(model)}))
+    environment = {
+        "PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+        "FLOWFORGE_INPUTS": str(inputs), "FLOWFORGE_OUTPUTS": str(tmp_path / "outputs"),
+    }  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", results["code"]["script"]], env=environment, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert [p.name for p in (tmp_path / "outputs").iterdir()] == ["model.json"]
+    assert f"OUTPUT text={secret}" in done.stdout
+
+
+class Kind(str, enum.Enum):
+    SVC = "svc"
+    FOREST = "forest"
+
+
+@operator
+def choose(kind: Kind) -> str: ...  # type: ignore[empty-body]
+
+
+@operator
+def anything(value: Any) -> str: ...  # type: ignore[empty-body]
+
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda fits, rates, lr: loss(NAN),
+        lambda fits, rates, lr: loss(lr * INFINITE),
+        lambda fits, rates, lr: total([NAN]),
+        lambda fits, rates, lr: anything({"a": [INFINITE]}),
+        lambda fits, rates, lr: foreach([0.1, NAN], lambda r: loss(r)),
+        lambda fits, rates, lr: note.options(pod={"weight": NAN})("a"),
+    ],
+)
+def test_numbers_that_json_cannot_hold(body: Any) -> None:
+    refused(body, "nan|inf|NaN")
+
+
+def test_a_default_that_json_cannot_hold() -> None:
+    def flow(lr: float = float("inf")) -> None:
+        loss(lr)
+
+    with pytest.raises(DefinitionError, match="the default of lr: inf holds a number that JSON cannot hold"):
+        document(flow)
+
+
+def test_enums_are_their_values() -> None:
+    def flow() -> None:
+        choose(Kind.SVC)
+        foreach([Kind.SVC, Kind.FOREST], lambda kind: choose(kind))
+        anything({"kind": Kind.FOREST})
+
+    found = workflow(flow).definition()
+    assert "Kind." not in found.yaml() and "Kind." not in repr(found.document())
+    assert found.document()["operators"][1]["foreach"]["items"] == ["svc", "forest"]
+
+
+TEXTS = (
+["", ".5", "1e5", "yes", "No", "~", "null", "2024-01-01", "0x1f", ".inf", "-", "a: b", "a #b", "12:30", "a\nb", "a\nb\n", "a\n\n", "a \nb", " a\nb",
+     "\ta\nb", "a\n\t\n", "a\r\nb", "a\x00b", "a\nb\x7f", "a\u2028b\n", "é\u0085\n", "😀\n\x01", ".", "..", "../a", "./a", "/a b", "'\"", "true"]
+)  # fmt: skip
+
+
+def test_yaml_holds_texts_unchanged() -> None:
+    yaml = pytest.importorskip("yaml")
+    for text in TEXTS:
+        value = {"a": text, "b": [text, {"c": text}], "d": {"e": {text: 1}}}
+        assert yaml.safe_load(_yaml.dump(value)) == value, text
+
+
+def test_yaml_quotes_what_is_not_plain() -> None:
+    assert _yaml.dump({"a": ".5", "b": "1e5", "c": "yes", "d": "2024-01-01", "e": "svc"}) == 'a: ".5"\nb: "1e5"\nc: "yes"\nd: "2024-01-01"\ne: svc\n'
+    assert _yaml.dump({"a": ".", "b": "..", "c": "../a", "d": ".a"}) == 'a: .\nb: ..\nc: ../a\nd: ".a"\n'
+    assert _yaml.dump({"a": "x \ny"}) == 'a: "x \\ny"\n'
+    assert _yaml.dump({"a": "x\n\ty\n"}) == "a: |\n  x\n  \ty\n"
+    assert _yaml.dump({"a": "x\u2028\n", "b": Kind.SVC}) == 'a: "x\\U00002028\\n"\nb: svc\n'
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "message"),
+    [
+        (lambda lr: loss(lr), "the branches of when return different values: model, acc, and one value"),
+        (lambda lr: other_fit(lr), "the branches of when return different values: model, acc, and model, loss"),
+    ],
+)
+def test_branches_of_different_structures(otherwise: Any, message: str) -> None:
+    refused(lambda fits, rates, lr: when(lr > 1, lambda: train(lr), lambda: otherwise(lr)), message)
+
+
+@operator
+def join(x: List[float], x_1: float, y: Dict[str, float]) -> float: ...  # type: ignore[empty-body]
+
+
+def test_inputs_have_different_names() -> None:
+    def flow(lr: float) -> float:
+        a = loss(lr)
+        return join([a, a], a, {"k-1": a, "k_1": a, "K_1": 2.0, "é": a})
+
+    node = document(flow)["operators"][-1]
+    names = [i["name"] for i in node["inputs"]]
+    assert names == ["x_1_2", "x_2", "x_1", "y_k_1", "y_k_1_2", "y_K_1_3", "y__"]
+    assert "{'x': {'list': ['x_1_2', 'x_2']}, 'y': {'map': {'k-1': 'y_k_1', 'k_1': 'y_k_1_2', 'K_1': 'y_K_1_3', 'é': 'y__'}}}" in node["code"]["script"]
+
+
+def test_positional_only_parameters() -> None:
+    def flow(n: int, /) -> None: ...
+
+    for decorator in (operator, workflow):
+        with pytest.raises(DefinitionError, match="parameter 'n' of flow is positional-only, but inputs are passed by name; remove the /"):
+            decorator(flow)
+
+
+def test_pickle_is_an_option_of_the_operator() -> None:
+    with pytest.raises(DefinitionError, match="pickle of loss cannot change for one call"):
+        loss.options(pickle=True)
+    loss.options(pickle=False)
+
+
+def test_an_exit_handler_with_a_larger_fan_out() -> None:
+    def flow(rates: List[float]) -> None:
+        loss(1.0)
+        on_exit(lambda: foreach(rates, lambda rate: loss(loss(rate))))
+
+    found = document(flow)
+    assert [o["type"] for o in found["on_exit"]] == ["graph"] and [o["name"] for o in found["operators"]] == ["loss"]
+    assert len(found["graphs"]["each_loss"]["operators"]) == 2

@@ -1,0 +1,95 @@
+"""Workflows in plain Python: a call returns the real values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowforge import Dataset, DefinitionError, Model, approval, foreach, on_exit, operator, when, workflow
+
+from .flows import nested, search, typed
+
+
+def test_search_runs_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "rows.txt"
+    data.write_text("a\nb\nc\n")
+    found = search.search(Dataset(data), kinds=["svc", "forest"])
+    assert found.model.load() == {"kind": "forest", "rows": 2}
+    assert (found.accuracy, found.text) == (6.1, "good: 6.1")
+    assert "INFO the search ended: SUCCEEDED" in capsys.readouterr().out
+
+
+def test_operators_are_functions() -> None:
+    assert nested.double(2) == 4.0 and isinstance(nested.double(2), float)
+    assert nested.letters(12) == "bc"
+    assert nested.double.__name__ == "double"
+
+
+def test_a_file_as_result_is_a_handle(tmp_path: Path) -> None:
+    @operator
+    def make() -> Model:
+        return {"n": 1}  # type: ignore[return-value]
+
+    made = make()
+    assert isinstance(made, Model) and made.load() == {"n": 1}
+    assert made.path.read_text() == '{"n": 1}'
+
+
+def test_allow_partial() -> None:
+    def check(n: int) -> int:
+        if n == 2:
+            raise ValueError(n)
+        return n
+
+    assert foreach([1, 2, 3], check, allow_partial=True) == [1, None, 3]
+    with pytest.raises(ValueError):
+        foreach([2], check, allow_partial=True)
+    with pytest.raises(ValueError):
+        foreach([1, 2], check)
+
+
+def test_branches() -> None:
+    assert when(True, lambda: 1, lambda: 2) == 1
+    assert when(False, lambda: 1) is None
+
+
+def test_exit_handlers_run_after_a_failure() -> None:
+    from flowforge import execution
+
+    seen = []
+
+    @workflow
+    def flow(n: int) -> None:
+        on_exit(lambda: seen.append(execution.status))
+        if n:
+            raise ValueError("no")
+
+    with pytest.raises(ValueError):
+        flow(1)
+    flow(0)
+    assert seen == ["FAILED", "SUCCEEDED"]
+
+
+def test_approvals_answer_their_default() -> None:
+    assert approval("Go?", typed.Answer, default=typed.Answer(True)).publish
+    with pytest.raises(DefinitionError, match="no person can answer in plain Python; set default="):
+        approval("Go?", typed.Answer)
+
+
+def test_typed_user_code_has_a_definition() -> None:
+    def flow(data: Dataset) -> None:
+        answer = approval("Publish?", typed.Answer, default=typed.Answer(True), timeout="1h")
+        when(answer.publish, lambda: typed.announce("yes"))
+
+    document = workflow(flow).definition().document()
+    section = document["operators"][0]
+    assert section["approval"]["default"] == {"publish": True, "note": ""}
+    assert [f["name"] for f in section["approval"]["form"]] == ["publish", "note"]
+    assert document["operators"][1]["when"] == "nodes.approval.outputs.publish"
+
+
+def test_options_of_a_sub_workflow() -> None:
+    operators = {o["name"]: o for o in nested.nested.definition().document()["operators"]}
+    other = operators["other"]
+    assert (other["graph"], other["depends"], other["allow_failure"]) == ("tune", "score.Failed", True)

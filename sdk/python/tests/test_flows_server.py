@@ -1,0 +1,327 @@
+"""The same workflow gives the same result in plain Python and on a running server."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Dict, Iterator, Tuple
+
+import pytest
+
+from flowforge import (
+    Dataset,
+    ExecutionError,
+    File,
+    FlowForgeError,
+    InputError,
+    Model,
+    RetryBudget,
+    Run,
+    ServerError,
+    Workflow,
+    approval,
+    failed,
+    skipped,
+    workflow,
+    workflow_ref,
+)
+from flowforge import _cli, _launch
+from flowforge._api import Server, store_token, stored_token
+
+from .flows import nested, search, trouble, typed, values
+from .test_running_server import Running
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("flows")
+    os.environ["FLOWFORGE_PYTHON"] = sys.executable  # tasks have the libraries of the tests
+    running = Running(folder / "data")
+    before = dict(os.environ)
+    os.environ.update(FLOWFORGE_SERVER=running.url, FLOWFORGE_TOKEN=running.token, XDG_CACHE_HOME=str(folder), XDG_CONFIG_HOME=str(folder))
+    yield Server()
+    os.environ.clear()
+    os.environ.update(before)
+    running.stop()
+
+
+def both(flow: Workflow[Any, Any], *args: Any, **kwargs: Any) -> Tuple[Any, Any]:
+    """Return the results in plain Python and on the server."""
+    return flow(*args, **kwargs), flow.launch(*args, **kwargs).wait(120).result()
+
+
+def test_search(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "rows.txt"
+    data.write_text("a\nb\nc\n")
+    local = search.search(Dataset(data), kinds=["svc", "forest"])
+    run = search.search.launch(Dataset(data), kinds=["svc", "forest"]).wait(120)
+    remote = run.result()
+    assert (remote.accuracy, remote.text) == (local.accuracy, local.text) == (6.1, "good: 6.1")
+    assert remote.model.load() == local.model.load() == {"kind": "forest", "rows": 2}
+
+    assert "the search ended: SUCCEEDED" in run.logs()
+    points = run.metric_points("loss", node="train[1]")
+    assert [(p["step"], p["value"]) for p in points] == [(0, 0.5), (1, 0.025)]
+    assert run.artifacts["best.model"].load() == {"kind": "forest", "rows": 2}
+    with pytest.raises(InputError, match="several nodes made an artifact 'model'; choose one of best.model, train"):
+        run.artifacts["model"]
+    page = run._repr_html_()
+    assert run.url in page and "SUCCEEDED" in page and "<polyline" in page
+
+
+def test_values(server: Server) -> None:
+    config = values.Config(values.Colour.GREEN, datetime.date(2026, 1, 24), values.Sgd(momentum=0.25))
+    moment = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
+    local, remote = both(values.values, config, moment, {"name": "ada", "age": 36})
+    assert local == remote
+    assert local.text == "GREEN 2026 Sgd(momentum=0.25, nesterov=False) 0.05 16 None"
+
+
+def test_nested(server: Server) -> None:
+    local, remote = both(nested.nested)
+    assert local == remote
+    assert local == nested.Nested(48.0, "x=1 y=1", "12,14,16+4.5", 5.0, "1 - 3", "bc", "after", None, 3, 0, {"double": [8.0, 4.0], "none": []})
+
+
+def test_pickles(server: Server) -> None:
+    assert both(trouble.pickles, 4) == (5, 5)
+
+
+def test_files(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("12345")
+    (tmp_path / "b.txt").write_text("1")
+    a, b = File(tmp_path / "a.txt"), File(tmp_path / "b.txt")
+    assert both(trouble.files, a, [b], None) == ("total 10", "total 10")
+
+
+def test_frames(server: Server, tmp_path: Path) -> None:
+    for library in ("pandas", "numpy", "pyarrow", "pydantic"):
+        pytest.importorskip(library)
+    from flowforge import executions
+
+    from .flows import frames
+
+    (tmp_path / "data.csv").write_text("a,b\n1,1\n2,2\n3,3\n")
+    local, remote = both(frames.frames, Dataset(tmp_path / "data.csv"), frames.Options(factor=3))
+    assert local == remote == {"rows": 5, "weights": 18}
+    listed = executions(workflow="sdk.frames")
+    assert list(listed["status"]) == ["SUCCEEDED"] and list(listed["workflow"]) == ["sdk.frames"]
+
+
+def failure(flow: Workflow[Any, Any], **inputs: Any) -> str:
+    """Return the log of an execution that fails."""
+    run = flow.launch(**inputs)
+    with pytest.raises(ExecutionError, match="FAILED"):
+        run.wait(120)
+    return run.logs()
+
+
+def test_a_traceback_has_only_frames_of_the_user(server: Server) -> None:
+    log = failure(trouble.trouble, way="raise")
+    assert "RuntimeError: the sevens are gone" in log and "in deep" in log and "in stumble" in log
+    assert "_task.py" not in log and "_traceback.py" not in log
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ("object", "operator stumble, output 'result': a tests.flows.trouble.Machine has no file format. Write it to a file and return its path, or set pickle=True on the operator to use cloudpickle"),
+        ("none", "operator stumble, output 'result': the function returned None, but declares `Model`; declare Optional[…] if it may be absent"),
+    ],
+)
+def test_an_output_that_cannot_be_written(server: Server, way: str, message: str) -> None:
+    assert message in failure(trouble.trouble, way=way)
+
+
+def test_an_exit_code_is_kept(server: Server) -> None:
+    run = trouble.trouble.launch(way="exit")
+    with pytest.raises(ExecutionError, match="exit code 7"):
+        run.wait(120)
+
+
+def test_a_pickle_needs_permission(server: Server) -> None:
+    log = failure(trouble.unreadable)
+    assert "is a pickle, and reading it can run code: set pickle=True on the operator that reads it" in log
+
+
+def test_the_server_refuses_inputs(server: Server) -> None:
+    with pytest.raises(ServerError, match="(?s)way.*Choose raise, object"):
+        trouble.trouble.launch(way="sideways")  # type: ignore[arg-type]
+
+
+def cli(*argv: str, cwd: Path = PACKAGE) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    return subprocess.run([sys.executable, "-m", "flowforge", *argv], capture_output=True, text=True, env=environment, cwd=cwd, timeout=120)
+
+
+FLOW = '''
+from typing import Optional
+from flowforge import operator, workflow
+from helper import FACTOR
+
+@operator(cpu=0.1, memory="64Mi")
+def scale(n: int) -> int:
+    print("scaling", n)
+    if n > 10:
+        raise ValueError("too much")
+    return n * FACTOR
+
+@workflow(name="cli.scale")
+def flow({parameters}) -> int:
+    return scale(n)
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "flow.py").write_text(FLOW.format(parameters="n: int = 2"))
+    (tmp_path / "helper.py").write_text("FACTOR = 3\n")
+    (tmp_path / ".gitignore").write_text("data/\n")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "large.bin").write_bytes(b"x" * 1000)
+    return tmp_path
+
+
+def test_command_line(server: Server, project: Path) -> None:
+    done = cli("run", "flow.py", "--n", "5", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "result = 15" in done.stdout and "scale | scaling 5" in done.stdout and "/executions/" in done.stdout
+
+    failed = cli("run", "flow.py", "--n", "11", cwd=project)
+    assert failed.returncode == 1
+    assert "ValueError: too much" in failed.stdout + failed.stderr
+
+    wrong = cli("run", "flow.py", "--n", "x", cwd=project)
+    assert (wrong.returncode, "argument --n: 'x' is not a `int`" in wrong.stderr) == (2, True)
+
+
+def test_deploy_numbers_versions_by_content(server: Server, project: Path) -> None:
+    (project / "flow.py").write_text(FLOW.format(parameters="n: int = 2").replace("cli.scale", "cli.deploy"))
+    first = cli("deploy", "flow.py", cwd=project)
+    assert first.stdout.splitlines() == ["cli.deploy 1.0.0: the first version.", f"{server.url}/workflows/cli.deploy/launch"], first.stderr
+    again = cli("deploy", "flow.py", cwd=project)
+    assert again.stdout.splitlines()[0] == "cli.deploy 1.0.0 has the same content; nothing to register."
+
+    (project / "helper.py").write_text("FACTOR = 4\n")
+    patch = cli("deploy", "flow.py", cwd=project)
+    assert patch.stdout.splitlines()[0] == "cli.deploy 1.0.0 → 1.0.1 (patch): signature unchanged."
+
+    (project / "flow.py").write_text(FLOW.format(parameters="n: int = 2, rows: Optional[int] = None").replace("cli.scale", "cli.deploy"))
+    minor = cli("deploy", "flow.py", cwd=project)
+    assert minor.stdout.splitlines()[0] == "cli.deploy 1.0.1 → 1.1.0 (minor): adds optional input rows."
+
+    chosen = cli("deploy", "flow.py", "--version", "7.0.0", cwd=project)
+    assert chosen.returncode == 0 and "7.0.0" in chosen.stdout
+    versions = [v["version"] for v in server.get("/workflows/cli.deploy")["versions"]]
+    assert sorted(versions) == ["1.0.0", "1.0.1", "1.1.0", "7.0.0"]
+
+
+def test_git_is_recorded(server: Server, project: Path) -> None:
+    for command in ("init -q -b main", "add -A", "-c user.name=a -c user.email=a@b.c commit -q -m First"):
+        subprocess.run(["git", *command.split()], cwd=project, check=True)
+    (project / "helper.py").write_text("FACTOR = 9\n")
+    assert cli("deploy", "flow.py", "--version", "3.0.0", cwd=project).returncode == 0
+    definition = server.get("/workflows/cli.scale/versions/3.0.0")["definition"]
+    git = definition["metadata"]["git"]
+    assert (git["branch"], git["subject"], git["dirty"], len(git["commit"])) == ("main", "First", True, 40)
+    assert definition["metadata"]["python"]["file"] == "flow.py"
+
+
+def test_export_can_be_applied(server: Server, project: Path) -> None:
+    out = project / "out"
+    out.mkdir()
+    done = cli("export", "flow.py", "-o", "out/workflow.yaml", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "package: .." in (out / "workflow.yaml").read_text()
+    binary = os.environ.get("FLOWFORGE_BINARY", str(PACKAGE.parents[1] / "bin" / "flowforge"))
+    applied = subprocess.run([binary, "apply", "-f", str(out / "workflow.yaml"), "--server", server.url], capture_output=True, text=True)
+    assert "cli.scale@1.0.0" in applied.stdout, applied.stderr
+
+
+def test_the_server_accepts_every_option(server: Server) -> None:
+    from .test_package import heavy, hook
+
+    @workflow(name="sdk.options", owner_team="vision", tags=["b"], timeout="2h", max_running=2, max_depth=9, locks=["gpu"], retry_budget=RetryBudget(20), ttl={"after_success": "7d"})
+    def options(n: int = 1) -> int:
+        hook()
+        answer = approval("Go on?", typed.Answer, default=typed.Answer(True), timeout="1h")
+        return heavy.options(after=failed(answer) | ~skipped(answer))(n)
+
+    package = server.upload(b"", "package.tar.gz")["$file"]
+    assert server.post("/workflows", options.definition().document("sha256:" + package))["status"] == "REGISTERED"
+
+
+def test_a_registered_workflow_as_operator(server: Server) -> None:
+    assert trouble.pickles.deploy() == "1.0.0"
+
+    @workflow_ref("sdk.pickles@1.0.0")
+    def other(n: int) -> int: ...  # type: ignore[empty-body]
+
+    @workflow(name="sdk.refers")
+    def refers(n: int = 1) -> int:
+        return other(n)
+
+    answer = server.post("/workflows", refers.definition().document())
+    assert answer["status"] == "REGISTERED"
+    launched = server.post("/executions", {"workflow": "sdk.refers", "inputs": {"n": 8}})
+    run = Run(launched["execution_id"], server).wait(120)
+    assert run.outputs == {"result": 9}
+
+
+def test_references_to_the_catalogue(server: Server, tmp_path: Path) -> None:
+    file = server.upload(b"a\nb\nc\n", "rows.txt")
+    server.post("/datasets", {"name": "rows", "version": "1", "file": file})
+    run = search.search.launch(Dataset("rows@1")).wait(120)
+    assert run.result().text == "bad: 3.1"
+    with pytest.raises(InputError, match="offers only artifacts of executions for download"):
+        search.split(Dataset("rows@1"))
+    with pytest.raises(InputError, match="has no dataset 'columns@1'"):
+        Dataset("columns@1").load()
+    model = run.artifacts["best.model"].path.read_bytes()
+    server.post("/models", {"name": "best", "version": "1", "file": server.upload(model, "model.json")})
+    assert Model("best@1").load() == {"kind": "svc", "rows": 2}
+
+
+def test_the_example_digits(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = PACKAGE.parents[1] / "examples" / "digits"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    flow = _cli.load(str(folder / "flow.py")).digits
+    local, remote = both(flow, Dataset(folder / "data" / "digits.csv"), model="softmax", epochs=1)
+    assert 0.5 < local.accuracy == remote.accuracy
+    assert local.history.path.read_bytes() == remote.history.path.read_bytes()
+
+
+def test_login_stores_the_key(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(server.token + "\n"))
+    assert _cli.main(["login", server.url]) == 0
+    assert stored_token(server.url) == server.token
+    assert "Signed in to" in capsys.readouterr().out
+    store_token(server.url, "other", "ada")
+    assert stored_token(server.url) == "other"
+
+
+def test_a_result_without_types(server: Server) -> None:
+    with pytest.raises(FlowForgeError, match="known only for a run of launch"):
+        Run("x", server).result()
+
+
+def test_documents_of_development_versions(server: Server, project: Path) -> None:
+    sys.path.insert(0, str(project))
+    try:
+        module = _cli.load(str(project / "flow.py"))
+        first = _launch.develop(module.flow, server)
+        assert first.version.partition("-dev.h")[1] and _launch.develop(module.flow, server).version == first.version
+        document: Dict[str, Any] = module.flow.definition().document()
+        assert json.dumps(document)
+        assert set(module.flow.definition().code.files) == {"flow.py", "helper.py"}
+    finally:
+        sys.path.remove(str(project))

@@ -1,0 +1,240 @@
+"""The package as a whole: public names, documents, and the files that it reads and writes."""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+import flowforge
+from flowforge import Breaker, Cache, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, http, operator, template_ref, workflow, workflow_ref
+from flowforge import _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
+
+from .flows import search, values
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_public_names() -> None:
+    for name in flowforge.__all__:
+        assert getattr(flowforge, name) is not None
+    assert set(flowforge._HOME) <= set(flowforge.__all__)
+    assert sorted(flowforge.__all__) == list(flowforge.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'opreator'"):
+        getattr(flowforge, "opreator")
+
+
+def test_a_task_imports_only_the_client() -> None:
+    code = "import sys, flowforge; print(sorted(m for m in sys.modules if m.startswith('flowforge')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "sdk" / "python", check=True)
+    assert "_operator" not in done.stdout and "_annotations" not in done.stdout
+
+
+def test_the_tutorial_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "python.md").read_text()
+    code = next(block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "tutorial.search" in block)
+    (tmp_path / "flow.py").write_text(code + "\nprint(search(count=10, kinds=['svc', 'forest']))\nprint(search.definition().yaml())\n")
+    environment = {"PYTHONPATH": str(ROOT / "sdk" / "python"), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "flow.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "Fit(model=Model(dict), accuracy=0.95)" in done.stdout
+    assert "description: The size of a step." in done.stdout
+
+
+def test_options_are_documented() -> None:
+    text = (ROOT / "docs" / "python.md").read_text()
+    for name in _options._OPERATOR | _options._WORKFLOW:
+        assert f"`{name}`" in text, f"docs/python.md does not describe the option {name}"
+
+
+@operator(
+    cpu="250m",
+    memory="2Gi",
+    gpu=2,
+    gpu_type="A100",
+    pods=4,
+    shm="1Gi",
+    network="high",
+    timeout=90,
+    retry=Retry(3, initial_delay="5s", policy="OnError", condition="exit_code != 3", memory_limit="8Gi"),
+    cache=Cache(version="2", ttl="1d", ignore=["n"]),
+    breaker=Breaker(3),
+    locks=["data", Lock("licences", 2)],
+    packages=["numpy==2.1.0"],
+    environment={"MODE": "fast"},
+    preemptible=False,
+    grace_period="1m",
+    image="python:3.12",
+    pod={"nodeSelector": {"zone": "a"}},
+)
+def heavy(n: int) -> int:
+    return n
+
+
+@workflow_ref("prepare@1.2.0")
+def prepare(n: int) -> int: ...  # type: ignore[empty-body]
+
+
+@template_ref("scale@2.0.0", timeout="5m")
+def scale(n: int) -> int: ...  # type: ignore[empty-body]
+
+
+@http("https://example.org/hook", method="POST", body={"a": 1}, success=[200, 201])
+def hook() -> None: ...
+
+
+@workflow(
+    name="everything",
+    version="2.0.0",
+    owner_team="vision",
+    tags=["b", "a"],
+    timeout="2h",
+    parallelism=4,
+    max_running=2,
+    max_depth=9,
+    locks=["gpu"],
+    retry_budget=RetryBudget(20),
+    metadata={"ticket": 7},
+    packages=["pandas"],
+)
+def everything(n: int = 1) -> int:
+    hook()
+    return scale(prepare(heavy(n)))
+
+
+def test_every_option_is_in_the_document() -> None:
+    document = everything.definition().document()
+    operators: Dict[str, Dict[str, Any]] = {o["name"]: o for o in document["operators"]}
+    heavy_one = operators["heavy"]
+    assert heavy_one["resources"] == {
+        "cpu": "250m", "memory": "2Gi", "gpu": 2, "gpu_type": "A100", "pods": 4, "shm": "1Gi", "network_bandwidth": "high",
+    }  # fmt: skip
+    assert heavy_one["retry"] == {"limit": 3, "initial_delay": "5s", "policy": "OnError", "expression": "exit_code != 3", "memory": {"limit": "8Gi"}}
+    assert heavy_one["cache"] == {"version": "2", "ttl": "1d", "ignore_inputs": ["n"]}
+    assert heavy_one["breaker"] == {"failures": 3, "window": "10m", "open_for": "5m"}
+    assert heavy_one["locks"] == ["data", {"name": "licences", "permits": 2}]
+    assert (heavy_one["timeout"], heavy_one["grace_period"], heavy_one["preemptible"]) == ("90s", "1m", False)
+    assert (heavy_one["environment"], heavy_one["pod"]) == ({"MODE": "fast"}, {"nodeSelector": {"zone": "a"}})
+    assert (heavy_one["code"]["requirements"], heavy_one["code"]["image"]) == (["numpy==2.1.0"], "python:3.12")
+    assert (operators["prepare"]["type"], operators["prepare"]["workflow"]) == ("workflow", "prepare@1.2.0")
+    assert (operators["scale"]["template"], operators["scale"]["timeout"], "type" in operators["scale"]) == ("scale@2.0.0", "5m", False)
+    assert operators["hook"]["http"] == {"method": "POST", "url": "https://example.org/hook", "body": {"a": 1}, "success": [200, 201]}
+    for name, value in {"version": "2.0.0", "owner_team": "vision", "tags": ["a", "b"], "timeout": "2h", "parallelism": 4, "max_running": 2}.items():
+        assert document[name] == value
+    assert (document["retry_budget"], document["metadata"], document["max_depth"]) == ({"retries": 20, "window": "1h"}, {"ticket": 7}, 9)
+
+
+@pytest.mark.parametrize(
+    "doc",
+    [
+        "Trains.\n\nMore text.\n\nArgs:\n    lr (float): The step,\n        in short.\n    n: A number.\n\nReturns:\n    Nothing.",
+        "Trains.\n\nMore text.\n\nParameters\n----------\nlr : float\n    The step,\n    in short.\nn : int\n    A number.\n\nReturns\n-------\nint\n    Nothing.",
+        "Trains.\n\nMore text.\n\n:param float lr: The step,\n    in short.\n:param n: A number.\n:returns: Nothing.",
+    ],
+)
+def test_docstrings(doc: str) -> None:
+    assert _docstrings.read(doc) == ("Trains.\n\nMore text.", {"lr": "The step, in short.", "n": "A number."})
+
+
+def test_yaml_texts() -> None:
+    text = _yaml.dump({"a": "yes", "b": "x: y", "c": 'say "a"', "d": "one\ntwo\n", "e": [], "f": {"g": None, "h": True}, "i": "1.0.0"})
+    assert text == 'a: "yes"\nb: "x: y"\nc: \'say "a"\'\nd: |\n  one\n  two\ne: []\nf: {g: null, h: true}\ni: "1.0.0"\n'
+
+
+def requirements(tmp_path: Path, file: str, text: str) -> List[str]:
+    (tmp_path / file).write_text(text)
+    return _requirements.read(["a==1"], file, str(tmp_path / "flow.py"))
+
+
+def test_requirements(tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("c>=2\n")
+    assert requirements(tmp_path, "requirements.txt", "# texts\nb==1  # exact\n-r more.txt\n\na==1\n") == ["a==1", "b==1", "c>=2"]
+    with pytest.raises(DefinitionError, match="--index-url is an option of pip"):
+        requirements(tmp_path, "requirements.txt", "--index-url x\n")
+    with pytest.raises(DefinitionError, match="does not exist"):
+        _requirements.read([], "nothing.txt", str(tmp_path / "flow.py"))
+    if sys.version_info >= (3, 11):
+        assert requirements(tmp_path, "pyproject.toml", '[project]\nname = "x"\ndependencies = ["numpy>=2"]\n') == ["a==1", "numpy>=2"]
+
+
+def test_package_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "src" / "vision"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "flow.py").write_text("def f(): ...\n")
+    (package / "weights.txt").write_text("1")
+    (tmp_path / "src" / "other.py").write_text("")
+    assert _pack.place_of(package / "flow.py") == (tmp_path / "src", "vision.flow")
+    monkeypatch.syspath_prepend(str(tmp_path / "src"))
+    import importlib
+
+    module = importlib.import_module("vision.flow")
+    code = _pack.collect(module.f)
+    assert code.files == ("vision/__init__.py", "vision/flow.py", "vision/weights.txt")
+    assert code.archive() == code.archive()
+    before = code.digest()
+    (package / "weights.txt").write_text("2")
+    assert code.digest() != before
+
+    monkeypatch.setattr(_pack, "LIMIT", 10)
+    with pytest.raises(DefinitionError, match=r"a code package may have 0 MiB. The largest are vision/flow.py"):
+        _pack.collect(module.f)
+
+
+def test_arguments_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.txt"
+    file.write_text("1")
+    read = functools.partial(_arguments.read, search.search, program="run")
+    assert read(["--data", str(file), "--lr", "0.5", "--kinds", "svc", "--kinds", "forest"]) == {"data": file, "lr": 0.5, "kinds": ["svc", "forest"]}
+    assert read(["--data", "rows@1"]) == {"data": "rows@1"}
+    for argv, message in (
+        ([], "the following arguments are required: --data"),
+        (["--data", "a@1", "--lr", "7"], "argument --lr: 7 is more than 1"),
+        (["--data", "a@1", "--kinds", "tree"], "argument --kinds: 'tree' is not one of 'svc', 'forest'"),
+    ):
+        with pytest.raises(SystemExit):
+            read(argv)
+        assert message in capsys.readouterr().err
+    config = _arguments.read(values.values, ["--config", '{"colour": "red", "day": "2026-01-24"}', "--moment", "2026-01-02T03:04:05Z", "--person", '{"name": "a", "age": 1}', "--span", "PT1M"], "run")
+    assert config["config"].colour is values.Colour.RED and config["span"].total_seconds() == 60
+
+
+def test_options_and_inputs_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "named.py").write_text("from flowforge import *\n@operator\ndef f(server: str) -> str: ...\n@workflow\ndef flow(server: str) -> str:\n    return f(server)\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(SystemExit):
+        _cli.main(["run", str(tmp_path / "named.py"), "--server", "http://127.0.0.1:1"])
+    assert "required: --server" in capsys.readouterr().err
+    monkeypatch.setenv("FLOWFORGE_TOKEN", "x")
+    assert _cli.main(["run", str(tmp_path / "named.py"), "--server", "http://127.0.0.1:1", "--", "--server", "a"]) == 1
+    assert "no server answers at http://127.0.0.1:1" in capsys.readouterr().err
+
+
+def test_files_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same_name.py").write_text(f"NAME = {name!r}\n")
+        assert _cli.load(str(tmp_path / name / "same_name.py")).NAME == name
+    with pytest.raises(FlowForgeError, match="has no function with @workflow"):
+        _cli.choose(_cli.load(str(tmp_path / "two" / "same_name.py")), "same_name.py", "")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    with pytest.raises(FlowForgeError, match="broken.py cannot be imported: ZeroDivisionError"):
+        _cli.load(str(tmp_path / "broken.py"))
+
+
+def test_code_of_a_notebook() -> None:
+    names: Dict[str, Any] = {}
+    exec(compile("from flowforge import operator\n@operator\ndef f(n: int) -> int: return n\n", "<cell 1>", "exec"), names)
+
+    def flow(n: int) -> int:
+        found: int = names["f"](n)
+        return found
+
+    with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file, in a notebook with %%writefile flow.py"):
+        workflow(flow).definition()

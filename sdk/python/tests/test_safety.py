@@ -1,0 +1,120 @@
+"""Keys, downloads and packages: nothing leaks, and nothing wrong is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+import subprocess
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowforge import DefinitionError, InputError
+from flowforge import _download, _pack
+from flowforge._api import Server
+from flowforge.exceptions import ServerError
+
+
+def test_keys_are_stripped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FLOWFORGE_TOKEN", " abc\r\n")
+    assert Server().token == "abc"
+    monkeypatch.delenv("FLOWFORGE_TOKEN")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "flowforge").mkdir()
+    stored = {"servers": {"http://h": {"token": "def\n"}}}
+    (tmp_path / "flowforge" / "credentials.json").write_text(json.dumps(stored))
+    assert Server("http://h").token == "def"
+
+
+@pytest.mark.parametrize("key", ["top\nsecret", "top secret", "top\x00secret", "töpsecret"])
+def test_a_wrong_key_is_not_shown(key: str) -> None:
+    try:
+        Server("http://127.0.0.1:9", key).get("/workflows")
+    except ServerError as err:
+        text = "".join(traceback.format_exception(type(err), err, err.__traceback__))
+        assert "the API key for http://127.0.0.1:9 contains" in text
+        assert key not in text and repr(key) not in text
+    else:
+        raise AssertionError("the key was accepted")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_requests_hold_no_nan(number: float) -> None:
+    with pytest.raises(ServerError, match="contains NaN or an infinite number"):
+        Server("http://127.0.0.1:9", "key").post("/executions", {"inputs": {"lr": number}})
+
+
+class Store:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def open(self, *_: Any, **__: Any) -> Any:
+        return io.BytesIO(self.data)
+
+
+def test_a_download_has_the_promised_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = {"name": "a.csv", "sha256": hashlib.sha256(b"right").hexdigest(), "download_url": "/api/v1/x"}
+    wrong: Any = Store(b"wrong")
+    with pytest.raises(InputError, match="the download has the SHA-256"):
+        _download.artifact(wrong, found)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+    right: Any = Store(b"right")
+    assert _download.artifact(right, found).read_bytes() == b"right"
+
+
+def test_a_broken_download_leaves_nothing(tmp_path: Path) -> None:
+    class Broken(io.BytesIO):
+        def read(self, *_: Any) -> bytes:
+            raise OSError("the connection broke")
+
+    with pytest.raises(OSError):
+        _download.save(Broken(), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a/", ".", "..", "x/..", "x\\..", "a\nb"])
+def test_names_of_downloads(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    store: Any = Store(b"")
+    with pytest.raises(InputError, match="which no file can have"):
+        _download.artifact(store, {"name": "a", "filename": name, "sha256": "0" * 64, "download_url": "/"})
+
+
+def test_an_operator_outside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "project").mkdir()
+    (tmp_path / "shared" / "far_steps.py").write_text("from flowforge import operator\n@operator\ndef far(n: int) -> int: return n\n")
+    (tmp_path / "project" / "near_flow.py").write_text("from flowforge import workflow\nfrom far_steps import far\n@workflow\ndef flow(n: int) -> int: return far(n)\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "shared"))
+    monkeypatch.syspath_prepend(str(tmp_path / "project"))
+    flow = importlib.import_module("near_flow").flow
+    with pytest.raises(DefinitionError, match=rf"the operator far is in .*far_steps.py, but tasks get only the files below {tmp_path}/project. Move its file there"):
+        flow.definition()
+
+
+def test_packages_hold_submodules_but_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(folder: Path, *args: str) -> None:
+        options = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+        subprocess.run(["git", *options, "-C", str(folder), *args], check=True, capture_output=True)
+
+    library, project = tmp_path / "library", tmp_path / "project"
+    for folder in (library, project):
+        folder.mkdir()
+        git(folder, "init")
+    (library / "inner.py").write_text("N = 1\n")
+    git(library, "add", ".")
+    git(library, "commit", "-m", "a")
+    git(project, "submodule", "add", str(library), "lib")
+    (project / "packed_flow.py").write_text("def f(): ...\n")
+    (project / "lib" / "new.py").write_text("")
+    for name in ("admin.token", "server.pem", "tls.KEY", "id_rsa", "id_rsa.pub"):
+        (project / name).write_text("secret")
+    git(project, "add", "-f", ".")
+    monkeypatch.syspath_prepend(str(project))
+    code = _pack.collect(importlib.import_module("packed_flow").f)
+    assert code.files == ("lib/inner.py", "lib/new.py", "packed_flow.py")

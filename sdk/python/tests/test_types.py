@@ -1,0 +1,190 @@
+"""Annotations become types of the registry, and values are converted both ways."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Dict, FrozenSet, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
+from uuid import UUID
+
+import pytest
+
+from flowforge import Columns, CustomType, Dataset, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit
+from flowforge._annotations import Unmapped, read
+from flowforge._schema import misfit
+from flowforge._times import duration, moment, span
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+@dataclass
+class Layer:
+    size: Annotated[int, Range(1, 512)]
+    names: List[str] = field(default_factory=lambda: ["a"])
+    rate: Optional[float] = None
+
+
+class Point(NamedTuple):
+    x: float
+    y: float = 0.0
+
+
+class Person(TypedDict, total=False):
+    name: str
+
+
+class Settings(HyperparameterSet):
+    lr: Annotated[float, Range(0.1, 1, log=True)] = 0.5
+
+
+class RankingModel(Model, registered="RankingModel"):
+    """A type of an administrator."""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        (int, "Integer"),
+        (float, "Float"),
+        (str, "String"),
+        (bool, "Boolean"),
+        (datetime.date, "Date"),
+        (datetime.datetime, "DateTime"),
+        (datetime.timedelta, "Duration"),
+        (UUID, 'String(format="uuid")'),
+        (Any, "JSON"),
+        (dict, "JSON"),
+        (Literal["a", 2], 'Enum("a", 2)'),
+        (Literal["a", None], 'Optional<Enum("a")>'),
+        (Colour, 'Enum("red", "green")'),
+        (Optional[int], "Optional<Integer>"),
+        (Union[int, str], "Union<Integer: Integer | String: String>"),
+        (Union[int, str, None], "Optional<Union<Integer: Integer | String: String>>"),
+        (Union[Layer, Point], "Union<Layer: Struct{size: Integer(min=1, max=512), names: List<String> = [\"a\"], rate: Optional<Float>} | Point: Struct{x: Float, y: Float = 0.0}>"),
+        (List[Optional[int]], "List<Optional<Integer>>"),
+        (Sequence[str], "List<String>"),
+        (FrozenSet[int], "List<Integer>(unique=true)"),
+        (Tuple[int, ...], "List<Integer>"),
+        (Tuple[int, str], "Struct{item_1: Integer, item_2: String}"),
+        (Dict[str, List[float]], "Map<String, List<Float>>"),
+        (Dict[str, Any], "JSON"),
+        (Person, "Struct{name: Optional<String>}"),
+        (Settings, "HyperparameterSet{lr: Float(min=0.1, max=1, log=true) = 0.5}"),
+        (HyperparameterSet, "HyperparameterSet"),
+        (Path, "File"),
+        (bytes, "File"),
+        (Dataset, "Dataset"),
+        (RankingModel, "RankingModel"),
+        (Iterator[int], 'File(format="jsonl")'),
+        (Annotated[int, Range(1, 5), Unit("rows")], 'Integer(min=1, max=5, unit="rows")'),
+        (Annotated[Optional[float], Range(0, 1)], "Optional<Float(min=0, max=1)>"),
+        (Annotated[str, Length(1, 3), Pattern("[a-z]+")], 'String(min_length=1, max_length=3, pattern="[a-z]+")'),
+        (Annotated[List[str], Length(max=3)], "List<String>(max_items=3)"),
+        (Annotated[str, Format("email")], 'String(format="email")'),
+        (Annotated[datetime.date, Range(datetime.date(2020, 1, 1), "today")], 'Date(min="2020-01-01", max="today")'),
+        (Annotated[Dataset, Format("csv"), Columns("id", label=int)], 'Dataset(format="csv", columns=[id: Any, label: Integer])'),
+        (Annotated[File, MediaTypes("image/*")], 'File(media_types=["image/*"])'),
+        (Annotated[float, CustomType("Rate")], "Rate"),
+    ],
+)
+def test_annotation(annotation: Any, text: str) -> None:
+    assert read(annotation).type.text() == text
+
+
+def test_hints() -> None:
+    found = read(Annotated[float, Label("Rate"), Section("Training"), "The size of a step."])
+    assert (found.hints, found.description) == ({"label": "Rate", "section": "Training"}, "The size of a step.")
+
+
+def test_annotated_types_and_pydantic() -> None:
+    kinds = pytest.importorskip("annotated_types")
+    pydantic = pytest.importorskip("pydantic")
+
+    class Options(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+        depth: int = pydantic.Field(3, ge=1, le=9, description="Levels of the tree.")
+
+    Options.model_rebuild(_types_namespace={})
+    assert read(Annotated[int, kinds.Gt(0), kinds.Lt(10)]).type.text() == "Integer(min=1, max=9)"
+    assert read(Annotated[str, kinds.Len(1, 3)]).type.text() == "String(min_length=1, max_length=3)"
+    assert read(Annotated[float, pydantic.Field(ge=0, title="Rate")]).hints == {"label": "Rate"}
+    t = read(Options).type
+    assert t.text() == 'Struct{depth: Integer(min=1, max=9) = 3 @{"description": "Levels of the tree."}}'
+    assert t.decode(t.encode(Options(depth=4))) == Options(depth=4)
+
+
+def test_frames_and_arrays() -> None:
+    pandas, numpy = pytest.importorskip("pandas"), pytest.importorskip("numpy")
+    assert read(pandas.DataFrame).type.text() == "Table"
+    assert read(numpy.ndarray).type.text() == 'File(format="npz")'
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (Colour, Colour.RED),
+        (Layer, Layer(3, ["b"], 0.5)),
+        (Point, Point(1.0)),
+        (Settings, Settings(lr=0.2)),
+        (Tuple[int, str], (1, "a")),
+        (Tuple[int, ...], (1, 2)),
+        (FrozenSet[int], frozenset({1, 2})),
+        (Dict[str, Point], {"a": Point(1.0, 2.0)}),
+        (Union[Layer, Point, int], Point(1.0)),
+        (Union[Layer, Point, int], 7),
+        (Optional[Colour], None),
+        (datetime.timedelta, datetime.timedelta(days=1, milliseconds=5)),
+        (datetime.datetime, datetime.datetime(2026, 1, 2, 3, 4, 5, 600, tzinfo=datetime.timezone.utc)),
+        (UUID, UUID(int=5)),
+    ],
+)
+def test_values_survive(annotation: Any, value: Any) -> None:
+    import json
+
+    t = read(annotation).type
+    assert t.decode(json.loads(json.dumps(t.encode(value)))) == value
+
+
+def test_times() -> None:
+    assert moment("2026-01-02T03:04:05.123456789Z").microsecond == 123456
+    assert moment("2026-01-02T03:04:05.5+02:00").microsecond == 500_000
+    assert duration("PT1H30M") == datetime.timedelta(minutes=90)
+    assert (span(90), span("30m"), span(datetime.timedelta(minutes=2))) == ("90s", "30m", "120s")
+
+
+def test_what_has_no_type() -> None:
+    for annotation, message in (
+        (complex, "`complex` has no type"),
+        (Dict[int, str], "has keys of type int, but JSON has texts as keys"),
+        (tuple, "`tuple` needs the types of its values"),
+    ):
+        with pytest.raises(Unmapped, match=message):
+            read(annotation)
+    assert read(complex, pickle=True).type.text() == 'File(format="pickle")'
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "why"),
+    [
+        (int, float, ""),
+        (float, int, "`float` is not an `int`"),
+        (Literal["a"], str, ""),
+        (Literal["a", "b"], Literal["a"], "the option \"b\" does not fit `Literal['a']`"),
+        (Model, File, ""),
+        (File, Model, "`File` is not a `Model`"),
+        (int, Optional[int], ""),
+        (Optional[int], int, "the value may be absent"),
+        (int, Union[int, str], ""),
+        (Model, Any, "`Model` is a file, not a value"),
+        (Annotated[int, Range(1, 5)], Annotated[int, Range(6, 9)], "it is at most 5, but at least 6 is required"),
+        (List[int], List[str], "its entries: `int` is not a `str`"),
+        (Model, RankingModel, "`Model` is not `RankingModel`"),
+    ],
+)
+def test_what_fits(given: Any, wanted: Any, why: str) -> None:
+    found = misfit(read(given).type, read(wanted).type)
+    assert found == why if not why else found.startswith(why)

@@ -1,0 +1,33 @@
+package sdk
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWheel: Python imports the package from the wheel and reads its metadata.
+func TestWheel(t *testing.T) {
+	t.Parallel()
+	content, err := Wheel("1.2.3")
+	require.NoError(t, err)
+	again, err := Wheel("1.2.3")
+	require.NoError(t, err)
+	require.Equal(t, content, again, "the same version is the same file")
+	wheel := filepath.Join(t.TempDir(), WheelName("1.2.3"))
+	require.NoError(t, os.WriteFile(wheel, content, 0o600))
+	check := exec.CommandContext(t.Context(), "python3", "-c", `
+import importlib.metadata, flowforge
+assert importlib.metadata.version("flowforge") == "1.2.3"
+assert [e.value for e in importlib.metadata.distribution("flowforge").entry_points] == ["flowforge._cli:main"]
+lines = importlib.metadata.distribution("flowforge").read_text("RECORD").split()
+assert any(line.startswith("flowforge/__init__.py,sha256=") for line in lines), lines
+print(flowforge.__file__)`)
+	check.Env = append(os.Environ(), "PYTHONPATH="+wheel) // Python imports from a wheel too
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), wheel)
+}
