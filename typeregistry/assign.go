@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Assignable returns nil if a value of type from may be used where type to is expected,
@@ -69,8 +71,8 @@ func compareValues(a, b any) (order int, comparable bool) {
 			return p.Compare(q), true
 		}
 	}
-	if p, err := ParseDuration(x); err == nil && strings.HasPrefix(x, "PT") {
-		if q, err := ParseDuration(y); err == nil && strings.HasPrefix(y, "PT") {
+	if p, err := units.ParseDuration(x); err == nil && strings.HasPrefix(x, "PT") {
+		if q, err := units.ParseDuration(y); err == nil && strings.HasPrefix(y, "PT") {
 			return int(min(1, max(-1, p-q))), true
 		}
 	}

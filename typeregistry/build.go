@@ -176,7 +176,7 @@ func buildParams(t *Type, n *node) error {
 			return given.location.errorf("%s has no parameter %s.%s", n.name, quote(given.name), parameterHelp(t.impl, given.name))
 		}
 		if seen[p.name] {
-			return given.location.errorf("the parameter %s is given twice", p.name)
+			return given.location.errorf("the parameter %s appears twice", p.name)
 		}
 		seen[p.name] = true
 		if err := p.set(&t.Params, given.value); err != nil {

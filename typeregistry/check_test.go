@@ -136,6 +136,7 @@ func TestFormRowsAndControls(t *testing.T) {
 	}
 	wantProblems := []Problem{
 		{"weights.w", "The key “w” is used twice. Enter another key."},
+		{"weights.w", "“x” is not a number. Enter a number."},
 		{"epochs", "A value is required. Enter a whole number."},
 	}
 	if diff := cmp.Diff(wantProblems, problems2); diff != "" {

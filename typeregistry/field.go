@@ -31,7 +31,7 @@ func (r *Registry) buildFields(nodes []nodeField) ([]Field, []error) {
 			continue
 		}
 		if seen[n.name] {
-			problems = append(problems, n.location.errorf("the field %s is given twice", quote(n.name)))
+			problems = append(problems, n.location.errorf("the field %s appears twice", quote(n.name)))
 			continue
 		}
 		seen[n.name] = true
@@ -106,7 +106,7 @@ func (f *Field) setAttribute(key string, value any) error {
 	case "description":
 		f.Description, ok = value.(string)
 		if !ok && value != nil {
-			return fmt.Errorf("%s is not a text", quote(value))
+			return fmt.Errorf("%s is not a string", quote(value))
 		}
 	case "required":
 		if f.Required, ok = value.(bool); !ok {

@@ -59,6 +59,17 @@ func (r *formReader) problem(path, message string) {
 	}
 }
 
+// checkNow reports the problems of values that have the same path.
+func (r *formReader) checkNow(t *Type, path string, values ...any) {
+	c := &checker{}
+	for _, v := range values {
+		t.normalize(c, path, v)
+	}
+	for _, p := range c.problems {
+		r.problem(p.Path, p.Message)
+	}
+}
+
 // text returns the control's value without surrounding space, its line breaks as "\n".
 func (r *formReader) text(name string) (string, bool) {
 	raw, ok := r.raw(name)

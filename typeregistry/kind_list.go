@@ -281,8 +281,9 @@ func (mapKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
 			}
 			continue
 		}
-		if _, twice := out[key]; twice {
+		if earlier, twice := out[key]; twice {
 			r.problem(join(path, key), "The key "+quote(key)+" is used twice. Enter another key.")
+			r.checkNow(t.Elem, join(path, key), earlier, v) // a later check would see only one of them
 		}
 		out[key] = v
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // referenceKind is every kind whose values refer to stored files:
@@ -127,7 +129,7 @@ func (k referenceKind) normalizeFile(c *checker, t *Type, path string, object ma
 		}
 		text, ok := object[key].(string)
 		if !ok {
-			c.problem(join(path, key), quote(object[key])+" is not a text. Upload the file again.")
+			c.problem(join(path, key), quote(object[key])+" is not a string. Upload the file again.")
 		}
 		out[key] = text
 	}
@@ -139,7 +141,7 @@ func (k referenceKind) normalizeFile(c *checker, t *Type, path string, object ma
 		}
 		out["size"] = json.Number(fmt.Sprint(size))
 		if most := t.Params.MaxBytes; most != nil && size > *most {
-			c.problem(path, fmt.Sprintf("The file has %s. Choose one of up to %s.", Bytes(size), Bytes(*most)))
+			c.problem(path, fmt.Sprintf("The file has %s. Choose one of up to %s.", units.Bytes(size), units.Bytes(*most)))
 		}
 	}
 	media, _ := out["media_type"].(string)
@@ -154,18 +156,6 @@ func mediaAllowed(allowed []string, media string) bool {
 	return slices.ContainsFunc(allowed, func(a string) bool {
 		return a == media || a == "*/*" || strings.HasSuffix(a, "/*") && strings.HasPrefix(media, strings.TrimSuffix(a, "*"))
 	})
-}
-
-// Bytes formats a number of bytes: 1.5 MiB.
-func Bytes(n int64) string {
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	size, units := float64(n)/1024, []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	for size >= 1024 && len(units) > 1 {
-		size, units = size/1024, units[1:]
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + " " + units[0]
 }
 
 func (k referenceKind) jsonSchema(t *Type) map[string]any { return referenceSchema(t) }
@@ -257,7 +247,7 @@ func (k referenceKind) render(_ *Type, v any) string {
 		text = "A file"
 	}
 	if size, err := wholeNumber(object["size"]); err == nil {
-		text += " (" + Bytes(size) + ")"
+		text += " (" + units.Bytes(size) + ")"
 	}
 	return text
 }

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // stringKind is String: a line of text, or several with multiline.
@@ -57,7 +59,7 @@ func lengthsInOrder(t *Type) error {
 	return nil
 }
 
-func (stringKind) noun(*Type) string { return "a text" }
+func (stringKind) noun(*Type) string { return "a string" }
 
 func (stringKind) hint(t *Type) string {
 	p := t.Params
@@ -76,18 +78,11 @@ func lengthHint(t *Type) string {
 	case least != nil && *least > 0 && most != nil:
 		return fmt.Sprintf("Enter %d to %d characters.", *least, *most)
 	case most != nil:
-		return fmt.Sprintf("Enter up to %s.", counted(*most, "character"))
+		return fmt.Sprintf("Enter up to %s.", units.Plural(*most, "character", "characters"))
 	case least != nil && *least > 0:
-		return fmt.Sprintf("Enter %s or more.", counted(*least, "character"))
+		return fmt.Sprintf("Enter %s or more.", units.Plural(*least, "character", "characters"))
 	}
 	return "Enter text."
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (k stringKind) normalize(c *checker, t *Type, path string, v any) any {
@@ -114,7 +109,7 @@ func checkLength(c *checker, t *Type, path, s string) {
 	n := utf8.RuneCountInString(s)
 	least, most := t.Params.MinLength, t.Params.MaxLength
 	if least != nil && n < *least || most != nil && n > *most {
-		c.problem(path, fmt.Sprintf("The text has %s. %s", counted(n, "character"), lengthHint(t)))
+		c.problem(path, fmt.Sprintf("The text has %s. %s", units.Plural(n, "character", "characters"), lengthHint(t)))
 	}
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		c.problem(path, "The text contains invalid characters. Enter plain text.")
@@ -166,7 +161,7 @@ func (stringKind) accept(t, from *Type) error {
 	case KindEnum:
 		for _, o := range from.Params.Options {
 			if _, ok := o.Value.(string); !ok {
-				return fmt.Errorf("the option %s is not a text", literal(o.Value))
+				return fmt.Errorf("the option %s is not a string", literal(o.Value))
 			}
 		}
 		return nil

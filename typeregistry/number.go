@@ -118,24 +118,3 @@ func compareNumbers(a, b json.Number) int {
 	}
 	return x.compare(y)
 }
-
-// times multiplies by a whole number.
-func (d decimal) times(n int64) decimal {
-	return decimal{new(big.Int).Mul(d.coefficient, big.NewInt(n)), d.exponent}.trimmed()
-}
-
-// plus adds two numbers.
-func (d decimal) plus(other decimal) decimal {
-	exponent := min(d.exponent, other.exponent)
-	a := new(big.Int).Mul(d.coefficient, powerOfTen(d.exponent-exponent))
-	b := new(big.Int).Mul(other.coefficient, powerOfTen(other.exponent-exponent))
-	return decimal{a.Add(a, b), exponent}.trimmed()
-}
-
-// truncated drops the fraction.
-func (d decimal) truncated() *big.Int {
-	if d.exponent >= 0 {
-		return new(big.Int).Mul(d.coefficient, powerOfTen(d.exponent))
-	}
-	return new(big.Int).Quo(d.coefficient, powerOfTen(-d.exponent))
-}

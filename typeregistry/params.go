@@ -36,7 +36,7 @@ func textParam(name, summary string, at func(*Params) *string) parameter {
 		set: func(p *Params, v any) error {
 			s, ok := v.(string)
 			if !ok || s == "" {
-				return fmt.Errorf("%s is not a text", quote(v))
+				return fmt.Errorf("%s is not a string", quote(v))
 			}
 			*at(p) = s
 			return nil
@@ -131,7 +131,7 @@ func textsParam(name, summary string, at func(*Params) *[]string) parameter {
 			texts := make([]string, len(list))
 			for i, e := range list {
 				if texts[i], ok = e.(string); !ok || texts[i] == "" {
-					return fmt.Errorf("%s in the list is not a text", quote(e))
+					return fmt.Errorf("%s in the list is not a string", quote(e))
 				}
 			}
 			*at(p) = texts
@@ -179,7 +179,7 @@ func readColumns(v any) ([]Column, error) {
 			return nil, err
 		}
 		if seen[column.Name] {
-			return nil, fmt.Errorf("%s is given twice", quote(column.Name))
+			return nil, fmt.Errorf("%s appears twice", quote(column.Name))
 		}
 		seen[column.Name] = true
 		columns[i] = column

@@ -55,7 +55,7 @@ func TestExpressionErrors(t *testing.T) {
 		{"Integer(min=0.5)", "column 1: Integer: min 0.5 is not a whole number"},
 		{"List<Integer", `column 13: the end is not expected here; ">" should follow`},
 		{"Boolean<Integer>", "column 1: Boolean accepts no type in < >"},
-		{"Struct{a: Integer, a: String}", "column 20: the field “a” is given twice"},
+		{"Struct{a: Integer, a: String}", "column 20: the field “a” appears twice"},
 		{"Struct{}", "column 1: Struct needs at least one field, such as Struct{name: String}"},
 		{"Struct{a: Integer(max=3) = 9}", "column 8: the default of a: 9 is more than 3. Enter 3 or less."},
 		{"Union<Integer>", "column 1: Union needs two or more types with | between them, such as Union<Integer | String>"},

@@ -343,7 +343,7 @@ func (p *parser) object() (map[string]any, error) {
 			return nil, key.location.errorf("%s is not expected here; a key should follow", key.describe())
 		}
 		if _, twice := object[key.text]; twice {
-			return nil, key.location.errorf("the key %s is given twice", quote(key.text))
+			return nil, key.location.errorf("the key %s appears twice", quote(key.text))
 		}
 		if err := p.expect(":"); err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ type ResidentPool struct {
 	ID        string // 32 hex digits
 	ProjectID string
 	Queued    int     // attempts that no pod has taken
-	Taken     int     // attempts that a pod runs
+	Busy      int     // attempts that a pod runs
 	Attempt   Attempt // one of them, without its token
 	Token     string  // token of a new pod of the pool
 }

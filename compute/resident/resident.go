@@ -261,7 +261,7 @@ func (s *Service) Pools(ctx context.Context) ([]launcher.ResidentPool, error) {
 		now := s.now()
 		scope := auth.PoolScope{TenantID: r.TenantID, ProjectID: r.ProjectID, Pool: [16]byte(key), Born: now}
 		pools = append(pools, launcher.ResidentPool{
-			ID: r.Pool, ProjectID: r.ProjectID.String(), Queued: int(r.Queued), Taken: int(r.Taken),
+			ID: r.Pool, ProjectID: r.ProjectID.String(), Queued: int(r.Queued), Busy: int(r.Taken),
 			Attempt: spec, Token: s.signer.SignPool(scope, now.Add(tokenLife)),
 		})
 	}

@@ -38,19 +38,6 @@ func (e memoryError) Error() string {
 	return fmt.Sprintf("The attempt used %d MiB of memory; its limit is %d MiB.", e.used>>20, e.limit>>20)
 }
 
-// plainName reports whether name is safe as the name of a file.
-func plainName(name string) bool {
-	if name == "" || len(name) > 200 || name[0] == '.' {
-		return false
-	}
-	for _, c := range []byte(name) {
-		if !isLetter(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return true
-}
-
 // attempt is one attempt, from its start to the delivery of its result.
 type attempt struct {
 	s     *Supervisor
@@ -222,7 +209,7 @@ func (a *attempt) run() {
 		a.system(levelError, sentence)
 	}
 	e = a.gang.settle(a, e)
-	if (e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.salvages(e.outcome)) && a.gang.reports() {
+	if (e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.collectsAfterFailure(e.outcome)) && a.gang.reports() {
 		a.collect(&e)
 	}
 	a.releasePaths()
@@ -230,7 +217,7 @@ func (a *attempt) run() {
 	for _, note := range e.found.notes {
 		a.system(levelInfo, note)
 	}
-	if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED && !a.salvages(e.outcome) {
+	if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED && !a.collectsAfterFailure(e.outcome) {
 		e.found = collection{}
 	}
 	if lost := a.box.log.lost(); lost > 0 {
@@ -310,24 +297,39 @@ func (a *attempt) alreadyEnded() bool {
 	return cancel || preempt
 }
 
-// salvages reports whether the outputs of an attempt with this outcome are collected even
+// collectsAfterFailure reports whether the outputs of an attempt with this outcome are collected even
 // though it did not succeed.
-func (a *attempt) salvages(o flowforgev1.Outcome) bool {
-	return a.spec.GetSalvage() && o == flowforgev1.Outcome_OUTCOME_FAILED
+func (a *attempt) collectsAfterFailure(o flowforgev1.Outcome) bool {
+	stopped := a.spec.GetServes() && o == flowforgev1.Outcome_OUTCOME_CANCELLED // a daemon ends only by being stopped
+	return a.spec.GetSalvage() && (o == flowforgev1.Outcome_OUTCOME_FAILED || stopped)
+}
+
+// collecting is the context in which outputs are read and sent: the attempt's own, unless the
+// attempt was stopped and its outputs are collected nevertheless.
+func (a *attempt) collecting(o flowforgev1.Outcome) context.Context {
+	if o == flowforgev1.Outcome_OUTCOME_CANCELLED && a.collectsAfterFailure(o) {
+		return a.s.ctx
+	}
+	return a.ctx
 }
 
 func (a *attempt) collect(e *ending) {
 	var elsewhere, found collection
-	rest, err := a.collectExternal(&elsewhere)
+	ctx := a.collecting(e.outcome)
+	rest, err := a.collectExternal(ctx, &elsewhere)
 	if err == nil {
-		found, err = collectOutputs(a.ctx, a.paths.outputs, a.paths.base, rest)
+		found, err = collectOutputs(ctx, a.paths.outputs, a.paths.base, rest)
 	}
-	if cause := context.Cause(a.ctx); cause != nil && !a.salvages(e.outcome) {
+	var lost error
+	if err == nil {
+		lost = a.uploadToBuckets(ctx, &elsewhere)
+	}
+	if cause := context.Cause(a.ctx); cause != nil && !a.collectsAfterFailure(e.outcome) {
 		late := stopped(cause, e.code)
 		e.outcome, e.class, e.message = late.outcome, late.class, late.message+whileStoring
 		return
 	}
-	if err != nil && a.salvages(e.outcome) {
+	if err != nil && a.collectsAfterFailure(e.outcome) {
 		a.system(levelWarn, "The outputs could not be read: "+err.Error()+".")
 		return
 	}
@@ -335,6 +337,13 @@ func (a *attempt) collect(e *ending) {
 		e.outcome = flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED
 		e.message = "The outputs could not be read: " + err.Error() + "."
 		return
+	}
+	if lost != nil && !a.collectsAfterFailure(e.outcome) {
+		e.outcome, e.message = flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED, sentenceOf(lost)
+		return
+	}
+	if lost != nil {
+		a.system(levelWarn, sentenceOf(lost))
 	}
 	e.found = collection{
 		outputs: append(elsewhere.outputs, found.outputs...), blobs: append(elsewhere.blobs, found.blobs...), notes: append(elsewhere.notes, found.notes...),

@@ -75,7 +75,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)
 	s, err := New(Config{
-		Dir: t.TempDir(), Server: Endpoint{Socket: server.socket},
+		Dir: t.TempDir(), Server: Endpoint{Socket: server.socket}, PodName: "pod-1", Machine: "machine-1",
 		Environ: []string{"PATH=/usr/bin:/bin", "FLOWFORGE_DATABASE_URL=postgres://secret", "AWS_SECRET_ACCESS_KEY=s", "PIP_INDEX_URL=u"},
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 		"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "de_DE.UTF-8", "MODE": "fast",
 		"PYTHONUNBUFFERED": "1", "PYTHONPATH": filepath.Join(s.config.Dir, "cache", "sdk"),
 		"FLOWFORGE_TASK_ID": "e.1.2", "FLOWFORGE_WORKFLOW_ID": "e", "FLOWFORGE_TENANT_ID": "t",
-		"FLOWFORGE_PROJECT_ID": "p", "FLOWFORGE_NODE": "n", "FLOWFORGE_ATTEMPT": "2",
+		"FLOWFORGE_PROJECT_ID": "p", "FLOWFORGE_NODE": "n", "FLOWFORGE_ATTEMPT": "2", "FLOWFORGE_MACHINE": "machine-1", "FLOWFORGE_POD": "pod-1",
 		"FLOWFORGE_API_ENDPOINT": "http://api", "FLOWFORGE_LOG_ENDPOINT": "http://api",
 		"FLOWFORGE_AUTH_TOKEN": "token-e.1.2", "FLOWFORGE_HEARTBEAT_INTERVAL": "5",
 		"FLOWFORGE_INPUTS": filepath.Join(base, "inputs.json"), "FLOWFORGE_OUTPUTS": filepath.Join(base, "outputs"),

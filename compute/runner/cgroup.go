@@ -29,7 +29,7 @@ type cgroup struct {
 }
 
 // ownCgroup finds the group of this process below mount, which is /sys/fs/cgroup. A
-// container sees its own group at the mount, whatever its path is on the host.
+// container sees its own group at the mount, regardless of its path on the host.
 func ownCgroup(self, mount string) cgroup {
 	paths := make(map[string]string)
 	for line := range strings.SplitSeq(self, "\n") {
@@ -65,9 +65,9 @@ func readCgroup() cgroup {
 	return ownCgroup(string(self), "/sys/fs/cgroup")
 }
 
-// kills counts the processes of the group that the kernel killed because the group or the
+// oomKills counts the processes of the group that the kernel killed because the group or the
 // machine ran out of memory.
-func (c cgroup) kills() int64 {
+func (c cgroup) oomKills() int64 {
 	file := "memory.oom_control"
 	if c.unified {
 		file = "memory.events"

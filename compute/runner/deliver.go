@@ -93,14 +93,18 @@ func (a *attempt) uploadAll() bool {
 			handover: handoverPath(a.spec.StoreDir, a.spec.TaskId, blob.Sha256, blob.Size),
 		})
 	}
-	err := a.s.server.uploadFiles(a.ctx, a.box.token, files, a.persist)
+	ctx := a.ctx
+	if a.result != nil {
+		ctx = a.collecting(a.result.Report.GetFinished().GetOutcome())
+	}
+	err := a.s.server.uploadFiles(ctx, a.box.token, files, a.persist)
 	if err == nil {
 		return true
 	}
 	if a.s.ctx.Err() != nil {
 		return false
 	}
-	if cause := context.Cause(a.ctx); cause != nil {
+	if cause := context.Cause(ctx); cause != nil {
 		a.stoppedStoring(cause)
 		return true
 	}
@@ -108,7 +112,7 @@ func (a *attempt) uploadAll() bool {
 	if failed, ok := errors.AsType[*fileError](err); ok {
 		refused = fmt.Sprintf("The server refused the file %s of an output: %v.", failed.name, failed.err)
 	}
-	if finished := a.result.Report.GetFinished(); a.salvages(finished.Outcome) {
+	if finished := a.result.Report.GetFinished(); a.collectsAfterFailure(finished.Outcome) {
 		a.system(levelWarn, refused)
 		a.replaceResult(finished.Outcome, finished.Message)
 	} else {

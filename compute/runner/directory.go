@@ -24,19 +24,21 @@ const DirectoryMediaType = "application/vnd.flowforge.directory+json"
 
 const (
 	maxManifest         = 64 << 20 // bytes
-	maxDirectoryEntries = 100_000
+	maxDirectoryEntries = 250_000
 )
 
 // manifest lists the files of a folder, sorted by path.
 type manifest struct {
 	Entries []manifestEntry `json:"entries"`
+
+	targets map[string]string // texts of the links by hash, for upload
 }
 
 type manifestEntry struct {
 	Path   string      `json:"path"` // with slashes, relative, without ".."
 	SHA256 string      `json:"sha256"`
 	Size   int64       `json:"size"`
-	Mode   fs.FileMode `json:"mode"` // permission bits
+	Mode   fs.FileMode `json:"mode"` // permission bits, and the bit of links
 }
 
 // restoreDirectory creates the folder to from the manifest with hash sha. The attempt may
@@ -76,7 +78,12 @@ func (c *blobCache) placeEntries(sha, to string, m manifest, place func(e manife
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
+	var links []manifestEntry
 	for _, e := range m.Entries {
+		if e.isLink() {
+			links = append(links, e)
+			continue
+		}
 		local, err := localPath(e.Path)
 		if err != nil {
 			return fmt.Errorf("folder manifest %.12s: %w", sha, err)
@@ -89,7 +96,7 @@ func (c *blobCache) placeEntries(sha, to string, m manifest, place func(e manife
 			return fmt.Errorf("file %s: %w", e.Path, err)
 		}
 	}
-	return nil
+	return placeLinks(links, to, place)
 }
 
 // localPath returns name as a path below the folder to which it is joined, or an error.
@@ -166,20 +173,22 @@ func (u *untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// manifestOf lists the regular files of a folder below root. It returns the names of the
-// entries that it skipped because they are links or devices.
+// manifestOf lists the regular files and the links of a folder below root; it follows no
+// link. It returns the names of the entries that it skipped, such as devices.
 func manifestOf(ctx context.Context, root *os.Root, folder string) (m manifest, skipped []string, err error) {
 	var names []string
+	var isLink []bool
 	err = fs.WalkDir(root.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || entry.IsDir():
 			return err
-		case !entry.Type().IsRegular():
+		case !entry.Type().IsRegular() && entry.Type() != fs.ModeSymlink:
 			skipped = append(skipped, name)
 		case len(names) == maxDirectoryEntries:
-			return fmt.Errorf("the folder has more than %d files", maxDirectoryEntries)
+			return fmt.Errorf("the folder has more than %d files; write an archive instead", maxDirectoryEntries)
 		default:
 			names = append(names, name)
+			isLink = append(isLink, entry.Type() == fs.ModeSymlink)
 		}
 		return nil
 	})
@@ -188,6 +197,9 @@ func manifestOf(ctx context.Context, root *os.Root, folder string) (m manifest, 
 	}
 	entries := make([]*manifestEntry, len(names))
 	err = inParallel(len(names), func(i int) error {
+		if isLink[i] {
+			return nil
+		}
 		sha, size, mode, err := hashed(ctx, root, names[i])
 		if errors.Is(err, errNotRegular) {
 			return nil // it became a link after it was listed
@@ -198,8 +210,15 @@ func manifestOf(ctx context.Context, root *os.Root, folder string) (m manifest, 
 		}
 		return err
 	})
-	m.Entries = make([]manifestEntry, 0, len(entries))
+	m.Entries, m.targets = make([]manifestEntry, 0, len(entries)), map[string]string{}
 	for i, e := range entries {
+		if isLink[i] && err == nil {
+			relative, _ := strings.CutPrefix(names[i], folder+"/")
+			var link manifestEntry
+			var target string
+			link, target, err = linkEntry(root, names[i], relative)
+			e, m.targets[link.SHA256] = &link, target
+		}
 		if e == nil {
 			skipped = append(skipped, names[i])
 			continue

@@ -171,7 +171,7 @@ func (a *attempt) placeAt(from, to string) error {
 	return copyTree(from, to) // another file system
 }
 
-// copyTree copies a file, or a folder with all regular files in it.
+// copyTree copies a file, or a folder with all regular files and links in it.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -188,22 +188,40 @@ func copyTree(from, to string) error {
 			return err
 		case entry.IsDir():
 			return os.MkdirAll(target, 0o700|info.Mode().Perm())
+		case entry.Type() == fs.ModeSymlink && name != from:
+			return copyLink(name, target)
 		case !entry.Type().IsRegular():
-			return nil // links are not followed
+			return nil
 		}
 		return copyFile(name, target, info.Mode().Perm())
 	})
 }
 
+func copyLink(from, to string) error {
+	target, err := os.Readlink(from)
+	if err != nil {
+		return err
+	}
+	return os.Symlink(target, to)
+}
+
 // makeFile creates a file of an input that does not come from the store.
 func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to string) error {
+	var err error
 	switch {
 	case file.Url != "":
-		return a.s.requester.download(ctx, file.Url, file.Headers, to)
+		err = a.s.requester.download(ctx, file.Url, file.Headers, to)
+	case file.Bucket != nil:
+		err = a.fetchBucket(ctx, file, to)
 	case file.Git != nil:
 		return cloneRepository(ctx, file.Git, to, installerEnvironment(a.s.config.Environ))
+	default:
+		return os.WriteFile(to, []byte(file.Text), 0o644)
 	}
-	return os.WriteFile(to, []byte(file.Text), 0o644)
+	if err != nil {
+		return err
+	}
+	return unpackInput(to, file.Archive)
 }
 
 // download writes the response body of an address to a new file.
@@ -236,7 +254,7 @@ func (r *requester) download(ctx context.Context, address string, headers map[st
 
 // collectExternal collects the outputs at absolute paths and from standard output, and
 // returns the remaining specs.
-func (a *attempt) collectExternal(found *collection) ([]*flowforgev1.OutputSpec, error) {
+func (a *attempt) collectExternal(ctx context.Context, found *collection) ([]*flowforgev1.OutputSpec, error) {
 	var rest []*flowforgev1.OutputSpec
 	for _, spec := range a.spec.Outputs {
 		switch {
@@ -248,9 +266,11 @@ func (a *attempt) collectExternal(found *collection) ([]*flowforgev1.OutputSpec,
 			if !whole {
 				found.notes = append(found.notes, fmt.Sprintf("The result is longer than %d KiB; the rest is not part of the result.", maxResult>>10))
 			}
-			found.outputs = append(found.outputs, textOutput(spec.Name, text))
+			output := textOutput(spec.Name, text)
+			output.Truncated = !whole
+			found.outputs = append(found.outputs, output)
 		case spec.Path != "":
-			if err := a.fromPath(spec, found); err != nil {
+			if err := a.fromPath(ctx, spec, found); err != nil {
 				return nil, fmt.Errorf("output %s: %w", spec.Name, err)
 			}
 		default:
@@ -267,7 +287,7 @@ func textOutput(name, text string) *flowforgev1.Output {
 
 // fromPath collects an output at an absolute path. An output that does not exist is left
 // out.
-func (a *attempt) fromPath(spec *flowforgev1.OutputSpec, found *collection) error {
+func (a *attempt) fromPath(ctx context.Context, spec *flowforgev1.OutputSpec, found *collection) error {
 	path := filepath.Clean(spec.Path)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -297,7 +317,10 @@ func (a *attempt) fromPath(spec *flowforgev1.OutputSpec, found *collection) erro
 		}
 		path = filepath.Join(kept, filepath.Base(path))
 	}
-	return blobFrom(a.ctx, spec, path, a.paths.base, found)
+	if spec.Bucket != nil {
+		found.uploads = append(found.uploads, bucketUpload{spec: spec, path: path})
+	}
+	return blobFrom(ctx, spec, path, a.paths.base, found)
 }
 
 func inlineFrom(spec *flowforgev1.OutputSpec, path string, info fs.FileInfo, found *collection) error {
@@ -366,5 +389,8 @@ func (c *captured) take(p []byte) {
 func (c *captured) text() (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return strings.TrimSuffix(cleanText(c.buffer), "\n"), !c.dropped
+	if c.dropped {
+		return cleanText(c.buffer), false
+	}
+	return strings.TrimSuffix(cleanText(c.buffer), "\n"), true
 }

@@ -62,12 +62,31 @@ func TestResultIsBounded(t *testing.T) {
 	spec := shell("long", `i=0; while [ $i -lt 6000 ]; do echo 0123456789012345678901234567890123456789012345678; i=$((i+1)); done`)
 	spec.Outputs = []*flowforgev1.OutputSpec{{Name: "result", Kind: "String", Inline: true, Stdout: true}}
 	f := b.run(t, spec)
+	b.server.awaitLog(t, "long")
 	wantOutcome(t, f, succeeded)
 	if n := len(f.Outputs[0].GetValue()); n < maxResult || n > 2*maxResult {
 		t.Errorf("the result has %d bytes", n)
 	}
 	if notes := strings.Join(b.server.lines("long", "system"), "\n"); !strings.Contains(notes, "256 KiB") {
 		t.Errorf("no note about the truncation: %s", notes)
+	}
+	if !f.Outputs[0].Truncated {
+		t.Error("the result is not marked as truncated")
+	}
+}
+
+// TestMaskedResultIsTruncated: a result that masking has made short is still marked as the
+// beginning of a longer one.
+func TestMaskedResultIsTruncated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.server.secrets = map[string]string{"tracker": hush}
+	spec := secretive("masked", `yes "$FLOWFORGE_PARAM_K0" | head -n 20000`, "tracker")
+	spec.Outputs = []*flowforgev1.OutputSpec{{Name: "result", Kind: "String", Inline: true, Stdout: true}}
+	f := b.run(t, spec)
+	wantOutcome(t, f, succeeded)
+	if o := f.Outputs[0]; len(o.GetValue()) >= maxResult || !o.Truncated {
+		t.Errorf("%d bytes, truncated: %t", len(o.GetValue()), o.Truncated)
 	}
 }
 

@@ -107,14 +107,14 @@ func (f *folderSaver) begin() {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				f.round(ctx)
+				f.saveIfIdle(ctx)
 			}
 		}
 	})
 }
 
-// round saves the changes unless the folder is being written.
-func (f *folderSaver) round(ctx context.Context) {
+// saveIfIdle saves the changes unless the folder is being written.
+func (f *folderSaver) saveIfIdle(ctx context.Context) {
 	err := f.save(ctx, f.unsettled < unsettledMost)
 	switch {
 	case err == nil:
@@ -164,6 +164,11 @@ func (f *folderSaver) save(ctx context.Context, settled bool) error {
 	for _, e := range m.Entries {
 		if !f.sent[e.SHA256] {
 			path := filepath.Join(f.a.paths.checkpoints, filepath.FromSlash(e.Path))
+			if e.isLink() {
+				if path, err = m.stage(e, f.a.paths.base); err != nil {
+					return err
+				}
+			}
 			files = append(files, outgoing{sha: e.SHA256, path: path, size: e.Size})
 		}
 	}
@@ -207,17 +212,26 @@ func (f *folderSaver) manifest(settled bool) (m manifest, size int64, err error)
 		return m, 0, fmt.Errorf("checkpoints: %w", err)
 	}
 	defer root.Close()
-	m.Entries = []manifestEntry{}
+	m.Entries, m.targets = []manifestEntry{}, map[string]string{}
 	now, known := time.Now(), make(map[string]knownFile)
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // removed while the folder was read
 		}
-		if err != nil || !entry.Type().IsRegular() {
+		if err != nil || !entry.Type().IsRegular() && entry.Type() != fs.ModeSymlink {
 			return err
 		}
 		if len(m.Entries) == maxDirectoryEntries {
-			return fmt.Errorf("the folder has more than %d files", maxDirectoryEntries)
+			return fmt.Errorf("the folder has more than %d files; write an archive instead", maxDirectoryEntries)
+		}
+		if entry.Type() == fs.ModeSymlink {
+			e, target, err := linkEntry(root, name, name)
+			if err != nil {
+				return errUnsettled
+			}
+			m.targets[e.SHA256], size = target, size+e.Size
+			m.Entries = append(m.Entries, e)
+			return nil
 		}
 		e, file, err := f.entry(root, name, entry)
 		if err != nil {

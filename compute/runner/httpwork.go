@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,9 +45,10 @@ func newRequester() *requester {
 	}}
 }
 
-// do sends the request and writes the response to the files "body" and "status" of the
-// outputs folder. It writes log lines with note. The error is a sentence.
-func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs string, note func(level, line string)) error {
+// do sends the request and writes the response to the files "body", "status" and, if an
+// output has that name, "headers" of the outputs folder. It writes log lines with note. The
+// error is a sentence.
+func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs string, wanted []*flowforgev1.OutputSpec, note func(level, line string)) error {
 	method := work.Method
 	if method == "" {
 		method = http.MethodGet
@@ -77,6 +79,12 @@ func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs stri
 	note(levelInfo, fmt.Sprintf("%s %s: %s, %d bytes in %s", method, req.URL.Redacted(), resp.Status, size, time.Since(begin).Round(time.Millisecond)))
 	if err := os.WriteFile(filepath.Join(outputs, "status"), []byte(strconv.Itoa(resp.StatusCode)), 0o600); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(wanted, func(o *flowforgev1.OutputSpec) bool { return o.Name == "headers" }) {
+		headers, err := json.Marshal(resp.Header)
+		if err = errors.Join(err, os.WriteFile(filepath.Join(outputs, "headers"), headers, 0o600)); err != nil {
+			return err
+		}
 	}
 	if acceptedStatus(resp.StatusCode, work.SuccessCodes) {
 		return nil

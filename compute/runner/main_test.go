@@ -20,6 +20,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/flowforge/flowforge/data/bucket"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
@@ -67,6 +68,8 @@ type taskServer struct {
 	held         chan struct{}                               // when set, deliveries wait until it is closed
 	holdAfterEnd bool                                        // deliveries wait after an end that announces more log lines
 	noUploads    bool                                        // PUT accepts no bytes
+	buckets      map[string]*bucket.Location                 // by the name of the input or output
+	maxObject    int64                                       // maximum size of an object in bytes
 	announced    map[string]bool                             // all tasks whose end has announced more log lines
 	late         []string                                    // tasks with unannounced logs after their end
 	doubled      int                                         // log entries that arrived twice

@@ -121,7 +121,7 @@ func (c *containers) member(ctx context.Context, m Member) int {
 		err = os.Rename(fresh, filepath.Join(c.Dir, m.Name+memberResult))
 	}
 	if err != nil {
-		c.say(m.Name, "its result could not be written: "+err.Error())
+		c.logMember(m.Name, "its result could not be written: "+err.Error())
 	}
 	return code
 }
@@ -183,7 +183,7 @@ func (c *containers) result(ctx context.Context, name string) (int, bool) {
 			return code, err == nil
 		}
 		if info, err := os.Stat(filepath.Join(c.Dir, name+memberAlive)); err == nil && time.Since(info.ModTime()) > memberDead {
-			c.say(name, "it was killed.")
+			c.logMember(name, "it was killed.")
 			return 128 + int(syscall.SIGKILL), true
 		}
 		if !sleepContext(ctx, memberPoll) {
@@ -197,7 +197,7 @@ func (c *containers) run(ctx context.Context, m Member) int {
 	if m.Image {
 		argv, err := c.image.with(m.Command)
 		if err != nil {
-			c.say(m.Name, err.Error())
+			c.logMember(m.Name, err.Error())
 			return failedMember
 		}
 		m.Command = argv
@@ -207,7 +207,7 @@ func (c *containers) run(ctx context.Context, m Member) int {
 	}
 	log, err := os.OpenFile(filepath.Join(c.Dir, m.Name+memberLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		c.say(m.Name, err.Error())
+		c.logMember(m.Name, err.Error())
 		return failedMember
 	}
 	defer log.Close()
@@ -233,7 +233,7 @@ func (c *containers) run(ctx context.Context, m Member) int {
 		return exit.ExitCode()
 	}
 	if err != nil {
-		c.say(m.Name, err.Error())
+		c.logMember(m.Name, err.Error())
 		return failedMember
 	}
 	return 0
@@ -243,8 +243,8 @@ func (c *containers) run(ctx context.Context, m Member) int {
 // shell.
 const failedMember = 127
 
-// say writes a line about a member to the log that the leader reads.
-func (c *containers) say(name, line string) {
+// logMember writes a line about a member to the log that the leader reads.
+func (c *containers) logMember(name, line string) {
 	fmt.Fprintf(c.stderr, "[%s] %s\n", name, line)
 	if !c.Lead {
 		if log, err := os.OpenFile(filepath.Join(c.Dir, name+memberLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err == nil {
@@ -263,12 +263,12 @@ func (c *containers) awaitAll(ctx context.Context) int {
 		case !ok:
 			return failedMember
 		case code == memberSkipped:
-			c.say(name, "did not run because a dependency failed.")
+			c.logMember(name, "did not run because a dependency failed.")
 			continue
 		case code == 0:
 			continue
 		}
-		c.say(name, fmt.Sprintf("ended with exit code %d.", code))
+		c.logMember(name, fmt.Sprintf("ended with exit code %d.", code))
 		if name == c.Main {
 			main = code
 		}

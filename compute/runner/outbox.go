@@ -12,6 +12,7 @@ import (
 // its fields; the log queue has its own lock.
 type outbox struct {
 	taskID, token string
+	pod, machine  string // where the attempt runs
 	log           *logQueue
 	cancel        func() // the server requests cancellation
 	preempt       func() // the server requests preemption
@@ -83,10 +84,11 @@ func (o *outbox) pack(now time.Time) reportBatch {
 	more := o.log.pending() > 0
 	if p.logs = len(entries) > 0; p.logs || o.follows && !more {
 		add(&flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Telemetry{
-			Telemetry: &flowforgev1.Telemetry{Logs: entries, Last: o.follows && !more},
+			Telemetry: &flowforgev1.Telemetry{Logs: entries, Last: o.follows && !more, PodName: o.pod, NodeName: o.machine},
 		}})
 	}
 	for _, t := range o.telemetry {
+		t.PodName, t.NodeName = o.pod, o.machine
 		add(&flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Telemetry{Telemetry: t}})
 	}
 	o.telemetry = nil

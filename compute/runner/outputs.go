@@ -30,6 +30,7 @@ type collection struct {
 	blobs   []*flowforgev1.SpooledBlob // uploaded before the outputs are reported
 	notes   []string                   // for the task's log
 	memory  []*flowforgev1.SpooledBlob // blobs that are also kept in memory
+	uploads []bucketUpload             // outputs that are also uploaded to buckets
 }
 
 // collector reads the outputs folder of an attempt whose processes have ended. It does
@@ -248,7 +249,7 @@ func (c *collector) folder(spec *flowforgev1.OutputSpec, folder string) error {
 		return err
 	}
 	for _, name := range skipped {
-		c.note("%q is a link or a device; it is not part of output %s.", name, spec.Name)
+		c.note("%q is neither a file nor a link; it is not part of output %s.", name, spec.Name)
 	}
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -261,9 +262,13 @@ func (c *collector) folder(spec *flowforgev1.OutputSpec, folder string) error {
 		return err
 	}
 	for _, e := range m.Entries {
-		c.add(spec, &flowforgev1.SpooledBlob{
-			Sha256: e.SHA256, Size: e.Size, Path: filepath.Join(c.dir, folder, filepath.FromSlash(e.Path)),
-		})
+		path := filepath.Join(c.dir, folder, filepath.FromSlash(e.Path))
+		if e.isLink() {
+			if path, err = m.stage(e, c.stage); err != nil {
+				return err
+			}
+		}
+		c.add(spec, &flowforgev1.SpooledBlob{Sha256: e.SHA256, Size: e.Size, Path: path})
 	}
 	c.found.blobs = append(c.found.blobs, &flowforgev1.SpooledBlob{Sha256: sha, Size: int64(len(data)), Path: path})
 	c.found.outputs = append(c.found.outputs, &flowforgev1.Output{

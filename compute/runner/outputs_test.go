@@ -32,7 +32,7 @@ func TestOutputs(t *testing.T) {
 		echo hello > greeting; echo '"quoted"' > quoted; echo ' 0.5 ' > loss; echo True > ok
 		echo '{"a": [1, 2]}' > stats.json; echo '[]' > results.json
 		echo a,b > table.csv; printf '\000\001' > model.pkl; echo '<p>' > report.html
-		mkdir -p tree/sub; echo 1 > tree/one; echo 2 > tree/sub/two; chmod 755 tree/one; ln -s /etc/passwd tree/link
+		mkdir -p tree/sub; echo 1 > tree/one; echo 2 > tree/sub/two; chmod 755 tree/one; mkfifo tree/pipe
 		echo extra > unknown`)
 	spec.Outputs = []*flowforgev1.OutputSpec{
 		inline("greeting", "String"), inline("quoted", "Text"), inline("loss", "Float"), inline("ok", "Boolean"), inline("stats", "JSON"),
@@ -62,7 +62,7 @@ func TestOutputs(t *testing.T) {
 		}
 	}
 	notes := strings.Join(b.server.lines("outputs", "system"), "\n")
-	for _, note := range []string{`"unknown"`, `"tree/link"`} {
+	for _, note := range []string{`"unknown"`, `"tree/pipe"`} {
 		if !strings.Contains(notes, note) {
 			t.Errorf("notes %q do not name %s", notes, note)
 		}

@@ -169,7 +169,7 @@ func wantCgroup(t *testing.T, c cgroup, kills, limit int64) {
 	if !ok || used.memory != 600 || used.cpu != 2*time.Second {
 		t.Errorf("used %+v %v", used, ok)
 	}
-	if got := c.kills(); got != kills {
+	if got := c.oomKills(); got != kills {
 		t.Errorf("%d kills, want %d", got, kills)
 	}
 	if got := c.limit(); got != limit {

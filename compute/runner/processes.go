@@ -97,8 +97,8 @@ func readPids(path string) []int {
 	return pids
 }
 
-// below returns pid and its descendants.
-func below(pid int) []processStat {
+// descendants returns pid and its descendants.
+func descendants(pid int) []processStat {
 	var found []processStat
 	seen := make(map[int]bool)
 	for next := []int{pid}; len(next) > 0; {
@@ -142,10 +142,10 @@ func (t *processTable) scan(roots map[string]int, adopted []int) map[string][]pr
 	}
 	for task, pid := range roots {
 		leaders[pid] = task
-		add(task, below(pid))
+		add(task, descendants(pid))
 	}
 	for _, pid := range adopted {
-		processes := below(pid)
+		processes := descendants(pid)
 		if len(processes) > 0 {
 			add(t.owner(processes[0], leaders), processes)
 		}

@@ -152,8 +152,8 @@ os.waitpid(os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPA
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its child", func() bool { return len(below(pid)) > 1 })
-	if processes := below(pid); residentOf(processes) < 190*mebibyte {
+	eventually(t, "its child", func() bool { return len(descendants(pid)) > 1 })
+	if processes := descendants(pid); residentOf(processes) < 190*mebibyte {
 		t.Errorf("%d processes with %d MiB: they do not share their memory", len(processes), residentOf(processes)/mebibyte)
 	}
 	if used := b.server.measured(t, "spawn", 90*mebibyte); used < 90*mebibyte || used > 150*mebibyte {

@@ -63,7 +63,7 @@ func (c *reporter) update(o *outbox, change func()) {
 		c.waiting = append(c.waiting, o)
 	}
 	c.mu.Unlock()
-	c.nudge()
+	c.sendNow()
 }
 
 // logged records that the log queue of o has grown.
@@ -83,11 +83,11 @@ func (c *reporter) logged(o *outbox) {
 	}
 	c.mu.Unlock()
 	if first || full {
-		c.nudge()
+		c.sendNow()
 	}
 }
 
-func (c *reporter) nudge() {
+func (c *reporter) sendNow() {
 	select {
 	case c.wake <- struct{}{}:
 	default:

@@ -139,7 +139,7 @@ func (r *resident) run(ctx context.Context, spec *flowforgev1.AttemptSpec, n int
 	if err != nil {
 		return fmt.Errorf("attempt %s: %w", spec.TaskId, err)
 	}
-	r.logger.Info("An attempt has ended.", "task", spec.TaskId, "outcome", Word(end.GetOutcome()), "reported", end.Reported)
+	r.logger.Info("An attempt has ended.", "task", spec.TaskId, "outcome", OutcomeName(end.GetOutcome()), "reported", end.Reported)
 	return nil
 }
 

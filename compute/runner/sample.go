@@ -131,7 +131,7 @@ func (a *attempt) sampleEarly(child *child) (stop func()) {
 	ended := false
 	var next func()
 	next = func() {
-		a.use(child, below(child.pid), false)
+		a.use(child, descendants(child.pid), false)
 		mu.Lock()
 		defer mu.Unlock()
 		if delays = delays[1:]; len(delays) > 0 && !ended {

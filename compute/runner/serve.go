@@ -21,7 +21,7 @@ import (
 )
 
 // Protocol is incremented when a change of runner.proto breaks older peers.
-const Protocol = 2
+const Protocol = 3
 
 const (
 	socketFile = "runner.sock"

@@ -229,3 +229,16 @@ func readOwner(p paths) (taskID, key string) {
 	key, _, _ = strings.Cut(rest, "\n")
 	return taskID, key
 }
+
+// plainName reports whether name is safe as the name of a file.
+func plainName(name string) bool {
+	if name == "" || len(name) > 200 || name[0] == '.' {
+		return false
+	}
+	for _, c := range []byte(name) {
+		if !isLetter(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}

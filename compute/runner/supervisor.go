@@ -33,6 +33,8 @@ type Config struct {
 	Server     Endpoint // receives the reports
 	Version    string   // of the build
 	Host       string
+	PodName    string   // of the runner; empty outside of a pod
+	Machine    string   // name of the runner's machine
 	Environ    []string // the process environment; tasks inherit a few of its variables
 	Python     string   // the interpreter; "": python3 on PATH
 	Executable string   // the program behind the command "flowforge" in a task
@@ -202,7 +204,7 @@ func (s *Supervisor) start(spec *flowforgev1.AttemptSpec) (*attempt, error) {
 func (s *Supervisor) newAttempt(spec *flowforgev1.AttemptSpec) *attempt {
 	a := &attempt{s: s, spec: spec, delivered: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
-	a.box = &outbox{taskID: spec.TaskId, token: spec.Token}
+	a.box = &outbox{taskID: spec.TaskId, token: spec.Token, pod: s.config.PodName, machine: s.config.Machine}
 	a.box.log = newLogQueue(spec.TaskId, spec.Token, s.reporter.away.Load, func() { s.reporter.logged(a.box) })
 	a.box.cancel = func() { a.stop(errCancelled, a.grace()) }
 	a.box.preempt = a.preempt

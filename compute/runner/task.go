@@ -101,8 +101,8 @@ func (s *Supervisor) requestStopReason(ctx context.Context, a *attempt) (cancel,
 	return results[0].Cancel, results[0].Preempt
 }
 
-// Word returns an outcome as external programs read it, such as "timed_out".
-func Word(o flowforgev1.Outcome) string {
+// OutcomeName returns an outcome as external programs read it, such as "timed_out".
+func OutcomeName(o flowforgev1.Outcome) string {
 	return strings.ToLower(strings.TrimPrefix(o.String(), "OUTCOME_"))
 }
 

@@ -104,7 +104,7 @@ func (w *gpuWatch) of(a *attempt) []gpu {
 	defer w.mu.Unlock()
 	if !w.asking && w.failures < gpuGiveUp {
 		w.asking = true
-		w.s.tasks.Go(w.ask)
+		w.s.tasks.Go(w.requestSample)
 	}
 	if time.Since(w.at) > 3*w.s.config.SampleUse {
 		return nil
@@ -141,7 +141,7 @@ func visibleDevices(spec *flowforgev1.AttemptSpec, base environ, pod bool) []str
 	return nil
 }
 
-func (w *gpuWatch) ask() {
+func (w *gpuWatch) requestSample() {
 	ctx, cancel := context.WithTimeout(w.s.ctx, gpuLimit)
 	defer cancel()
 	var found []gpu

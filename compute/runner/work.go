@@ -77,6 +77,10 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 		return nil, command{}, err
 	}
 	env := taskEnvironment(s.base, spec, inputs, a.paths, s.config.Heartbeat)
+	env["FLOWFORGE_MACHINE"] = s.config.Machine
+	if s.config.PodName != "" {
+		env["FLOWFORGE_POD"] = s.config.PodName
+	}
 	setSecrets(env, spec.Secrets, secrets)
 	if len(spec.Requirements) > 0 {
 		venv, err := s.environments.ensure(a.ctx, spec.Requirements, func(line string) { a.system(levelInfo, line) })
@@ -127,7 +131,7 @@ func (a *attempt) tee(take func([]byte)) func([]byte) {
 // execute runs the command and waits for its end.
 func (a *attempt) execute(c command, env environ) ending {
 	stdout, stderr := a.newStream("stdout"), a.newStream("stderr")
-	a.kills = a.s.cgroup.kills()
+	a.kills = a.s.cgroup.oomKills()
 	child, err := a.s.forker.startChild(c, env, a.workFolder(), &a.s.buffers, a.tee(stdout.take), stderr.take)
 	if err != nil {
 		e := startFailed(startFailure(c, err))
@@ -209,7 +213,7 @@ func (a *attempt) judge(status exit, lastWords string) ending {
 // memory ran out. A shared control group also counts the processes of others, so there
 // only a SIGKILL of the command itself counts.
 func (a *attempt) outOfMemory(status exit) bool {
-	if status.code == 0 || a.s.cgroup.kills() <= a.kills {
+	if status.code == 0 || a.s.cgroup.oomKills() <= a.kills {
 		return false
 	}
 	return a.s.config.Pod != nil || status.code == 128+int(syscall.SIGKILL)
@@ -238,7 +242,7 @@ func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 		defer cancel()
 	}
 	a.begun(0)
-	err := a.s.requester.do(ctx, work, a.paths.outputs, a.system)
+	err := a.s.requester.do(ctx, work, a.paths.outputs, a.spec.Outputs, a.system)
 	if cause := context.Cause(ctx); cause != nil {
 		return stopped(cause, -1)
 	}

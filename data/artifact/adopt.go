@@ -53,18 +53,18 @@ func (s *Service) AdoptOutput(ctx context.Context, owner, hash string) (Blob, er
 	}
 	store, ok := s.store.(adopter)
 	if !ok {
-		return Blob{}, notAdopted(nil)
+		return Blob{}, adoptError(nil)
 	}
 	blob, err := store.Adopt(ctx, owner+"."+hash, hash)
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
+	return blob, s.addReference(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
 		return s.count(ctx, q, subject.ProjectID, fresh, false)
 	})
 }
 
-func notAdopted(err error) error {
+func adoptError(err error) error {
 	return apperr.Wrap(apperr.Conflict, err, "The store cannot adopt the file. Upload it to the server.")
 }
 
@@ -80,7 +80,7 @@ func (s *DiskStore) Adopt(ctx context.Context, name, expected string) (Blob, err
 	path := s.join(handover, name)
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
-		return Blob{}, notAdopted(err)
+		return Blob{}, adoptError(err)
 	}
 	if err != nil {
 		return Blob{}, diskError(err)
@@ -88,7 +88,7 @@ func (s *DiskStore) Adopt(ctx context.Context, name, expected string) (Blob, err
 	defer os.Remove(path) // already moved once it is published
 	defer file.Close()
 	if err := unshared(file); err != nil {
-		return Blob{}, notAdopted(err)
+		return Blob{}, adoptError(err)
 	}
 	h := sha256.New()
 	size, err := io.Copy(h, &contextReader{ctx: ctx, r: file})
@@ -113,11 +113,11 @@ var (
 // unshared checks that no other process can modify the file.
 func unshared(file *os.File) error {
 	if err := file.Chmod(0o400); err != nil {
-		return err //nolint:wrapcheck // notAdopted does
+		return err //nolint:wrapcheck // adoptError does
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return err //nolint:wrapcheck // notAdopted does
+		return err //nolint:wrapcheck // adoptError does
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.Mode().IsRegular() || stat.Nlink > handedOver {
@@ -129,5 +129,5 @@ func unshared(file *os.File) error {
 		return errors.Join(errWriter, err)
 	}
 	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
-	return err //nolint:wrapcheck // notAdopted does
+	return err //nolint:wrapcheck // adoptError does
 }

@@ -28,8 +28,7 @@ func inode(t *testing.T, path string) os.FileInfo {
 	return info
 }
 
-func TestAdoptTakesTheFileItself(t *testing.T) {
-	t.Parallel()
+func TestAdoptTakesTheFileItself(t *testing.T) { //nolint:paralleltest // a process that another test starts would inherit the open file for a moment
 	s := newDisk(t)
 	output := leave(t, s, "hello", helloHash)
 	blob, err := s.Adopt(t.Context(), "task."+helloHash, helloHash)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -63,7 +64,7 @@ func (s *Service) TakeOutputs(ctx context.Context, next Next) error {
 	if err != nil || len(blobs) == 0 {
 		return err
 	}
-	return s.referAll(ctx, subject.ProjectID, blobs)
+	return s.addReferences(ctx, subject.ProjectID, blobs)
 }
 
 // bounded checks the hash, the size and the number of blobs.
@@ -88,8 +89,8 @@ func bounded(next Next) Next {
 	}
 }
 
-// referAll is refer for many blobs in one transaction.
-func (s *Service) referAll(ctx context.Context, project uuid.UUID, blobs []Blob) error {
+// addReferences is addReference for many blobs in one transaction.
+func (s *Service) addReferences(ctx context.Context, project uuid.UUID, blobs []Blob) error {
 	hashes, sizes := make([][]byte, len(blobs)), make([]int64, len(blobs))
 	for i, b := range blobs {
 		raw, err := decodeHash(b.SHA256)
@@ -107,9 +108,6 @@ func (s *Service) referAll(ctx context.Context, project uuid.UUID, blobs []Blob)
 		}
 		fresh, err := q.ReferBlobs(ctx, project, s.now(), hashes, sizes)
 		if err != nil {
-			return err
-		}
-		if _, err := q.TouchProjectBlobs(ctx, s.now(), project, hashes); err != nil {
 			return err
 		}
 		return s.count(ctx, q, project, fresh, false)
@@ -221,14 +219,23 @@ func (s *DiskStore) publishAll(folder string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-			return err
-		}
-		if err := os.Rename(filepath.Join(folder, e.Name()), target); err != nil {
+		if err := moveTo(target, filepath.Join(folder, e.Name())); err != nil {
 			return err
 		}
 	}
 	return syncFileSystem(folder)
+}
+
+// moveTo moves a file to target and creates the folder of target if it is missing.
+func moveTo(target, file string) error {
+	err := os.Rename(file, target)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll(filepath.Dir(target), 0o700)
+		if err == nil {
+			err = os.Rename(file, target)
+		}
+	}
+	return err
 }
 
 // syncFileSystem writes everything of the file system that dir is on to the disk.

@@ -29,7 +29,7 @@ func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
+	return blob, s.addReference(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
 		if fresh == 0 && blob.Size > 0 {
 			return nil // the project has it
 		}
@@ -56,15 +56,15 @@ func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blo
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
+	return blob, s.addReference(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
 		return s.count(ctx, q, subject.ProjectID, fresh, false)
 	})
 }
 
-// refer adds a reference of project to blob, and calls then with the number of bytes
+// addReference adds a reference of project to blob, and calls then with the number of bytes
 // that are new to it in the same transaction. It returns apperr.Quota when a storage
 // limit is exceeded.
-func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, then func(q *db.Queries, fresh int64) error) error {
+func (s *Service) addReference(ctx context.Context, project uuid.UUID, blob Blob, then func(q *db.Queries, fresh int64) error) error {
 	raw, err := decodeHash(blob.SHA256)
 	if err != nil {
 		return err
@@ -75,9 +75,6 @@ func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, then 
 		}
 		fresh, err := q.ReferBlobs(ctx, project, s.now(), [][]byte{raw}, []int64{blob.Size})
 		if err != nil {
-			return err
-		}
-		if _, err := q.TouchProjectBlobs(ctx, s.now(), project, [][]byte{raw}); err != nil {
 			return err
 		}
 		return then(q, fresh)
@@ -174,7 +171,7 @@ func (s *Service) blobOf(ctx context.Context, project uuid.UUID, hash string) (B
 	if err != nil {
 		return Blob{}, err
 	}
-	found, err := db.New(s.pool).AskBlobs(ctx, project, [][]byte{raw}, s.now())
+	found, err := db.New(s.pool).FindBlobs(ctx, project, [][]byte{raw}, s.now())
 	if err != nil {
 		return Blob{}, fmt.Errorf("blob %s: %w", hash, err)
 	}
@@ -213,7 +210,7 @@ func (s *Service) hasAll(ctx context.Context, project uuid.UUID, hashes []string
 		}
 		raw[i] = b
 	}
-	found, err := db.New(s.pool).AskBlobs(ctx, project, raw, s.now())
+	found, err := db.New(s.pool).FindBlobs(ctx, project, raw, s.now())
 	if err != nil {
 		return err
 	}

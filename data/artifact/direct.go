@@ -91,7 +91,7 @@ func (s *Service) FinishUpload(ctx context.Context, owner, hash string) error {
 	if err != nil {
 		return err
 	}
-	return s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
+	return s.addReference(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
 		return s.count(ctx, q, subject.ProjectID, fresh, false)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -27,7 +28,7 @@ type Entry struct {
 	Path   string `json:"path"` // with slashes, below the folder
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	Mode   uint32 `json:"mode,omitempty"`
+	Mode   uint32 `json:"mode,omitempty"` // as fs.FileMode; of a symbolic link, the blob is its text
 }
 
 const (
@@ -79,7 +80,7 @@ func (s *Service) Compose(ctx context.Context, project uuid.UUID, d Directory) (
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, project, blob, func(*db.Queries, int64) error { return nil })
+	return blob, s.addReference(ctx, project, blob, func(*db.Queries, int64) error { return nil })
 }
 
 func previewDirectory(r io.Reader) (Preview, error) {
@@ -130,7 +131,11 @@ func (s *Service) zipEntry(ctx context.Context, archive *zip.Writer, e Entry, a 
 		return err
 	}
 	defer r.Close()
-	out, err := archive.CreateHeader(&zip.FileHeader{Name: e.Path, Method: zip.Deflate, Modified: a.CreatedAt})
+	header := &zip.FileHeader{Name: e.Path, Method: zip.Deflate, Modified: a.CreatedAt}
+	if fs.FileMode(e.Mode)&fs.ModeSymlink != 0 {
+		header.SetMode(fs.ModeSymlink | 0o777)
+	}
+	out, err := archive.CreateHeader(header)
 	if err != nil {
 		return fmt.Errorf("zip of artifact %s: %w", a.ID, err)
 	}

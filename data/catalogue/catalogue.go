@@ -54,7 +54,9 @@ type Facts struct {
 	Features     []typeregistry.Column `json:"features,omitempty"`     // FeatureSet
 	EntityKey    string                `json:"entity_key,omitempty"`
 	TimestampKey string                `json:"timestamp_key,omitempty"`
-	Architecture string                `json:"architecture,omitempty"` // Model
+	Architecture string                `json:"architecture,omitempty"`  // Model
+	Inputs       []typeregistry.Column `json:"input_schema,omitempty"`  // Model: tensors
+	Outputs      []typeregistry.Column `json:"output_schema,omitempty"` // Model: tensors
 	Exportable   []string              `json:"exportable_formats,omitempty"`
 	URI          string                `json:"uri,omitempty"` // where the data is when its bytes are not here
 	Metadata     map[string]any        `json:"metadata,omitempty"`
@@ -73,6 +75,7 @@ type Entry struct {
 	Facts       Facts
 	Blob        *BlobRef   // nil when the bytes are elsewhere
 	ArtifactID  *uuid.UUID // set for an earlier output
+	ExecutionID uuid.UUID  // that produced an earlier output
 	CreatedBy   string
 	CreatedAt   time.Time
 }
@@ -143,14 +146,14 @@ func (s *Service) checkBlob(ctx context.Context, project uuid.UUID, blob *BlobRe
 	raw, err := hex.DecodeString(blob.SHA256)
 	if err == nil {
 		var known map[string]int64
-		if known, err = db.New(s.pool).AskBlobs(ctx, project, [][]byte{raw}, s.now()); err != nil {
+		if known, err = db.New(s.pool).FindBlobs(ctx, project, [][]byte{raw}, s.now()); err != nil {
 			return fmt.Errorf("blob %s: %w", blob.SHA256, err)
 		}
 		if len(known) > 0 {
 			return nil
 		}
 	}
-	return apperr.InvalidFields("The entry has values that need a change.",
+	return apperr.InvalidFields("The entry has invalid values.",
 		[]apperr.Field{{Path: "file", Message: "These bytes are not in the project. Upload them to POST /api/v1/blobs first."}})
 }
 
@@ -201,10 +204,19 @@ func checkEntry(e Entry) error {
 		}
 		seen[f.Name] = true
 	}
+	for name, columns := range map[string][]typeregistry.Column{
+		"columns": e.Facts.Columns, "features": e.Facts.Features, "input_schema": e.Facts.Inputs, "output_schema": e.Facts.Outputs,
+	} {
+		for i, c := range columns {
+			if wrong := c.CheckAttributes(); wrong != "" {
+				add(fmt.Sprintf("%s[%d]", name, i), wrong)
+			}
+		}
+	}
 	if e.Facts.Rows != nil && *e.Facts.Rows < 0 {
 		add("rows", "Enter 0 or more.")
 	}
-	return apperr.InvalidFields("The entry has values that need a change.", fields)
+	return apperr.InvalidFields("The entry has invalid values.", fields)
 }
 
 func kinds() []typeregistry.Kind {

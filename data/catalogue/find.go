@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/google/uuid"
@@ -117,7 +118,7 @@ func fromArtifact(row db.Artifact) Entry {
 	id := row.ID
 	return Entry{
 		ID: row.ID, Kind: typeregistry.Kind(row.Kind), Name: row.WorkflowName + " · " + row.Name, Version: row.ExecutionID.String(),
-		Description: "Output " + row.Name + " of " + row.Node, Tags: []string{}, ArtifactID: &id, CreatedAt: row.CreatedAt,
+		Description: "Output " + row.Name + " of " + row.Node, Tags: []string{}, ArtifactID: &id, ExecutionID: row.ExecutionID, CreatedAt: row.CreatedAt,
 		Blob: &BlobRef{SHA256: hex.EncodeToString(row.Sha256), Size: row.Size, MediaType: row.MediaType, Filename: row.Filename},
 	}
 }
@@ -176,6 +177,16 @@ type Feature struct {
 	typeregistry.Column
 
 	FeatureSet string `json:"feature_set"` // name@version
+}
+
+// MarshalJSON writes feature_set beside the fields of the column.
+func (f Feature) MarshalJSON() ([]byte, error) {
+	c := f.Column
+	if c.Attributes = maps.Clone(c.Attributes); c.Attributes == nil {
+		c.Attributes = map[string]any{}
+	}
+	c.Attributes["feature_set"] = f.FeatureSet
+	return c.MarshalJSON() //nolint:wrapcheck // the error names the column
 }
 
 // Features returns the features of the newest feature sets whose name holds text.

@@ -124,7 +124,7 @@ func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.
 	}
 	wider, problems := registry.With(def)
 	if len(problems) > 0 {
-		return typeregistry.Entry{}, false, apperr.InvalidFields("The type has values that need a change.", trimmed(problems))
+		return typeregistry.Entry{}, false, apperr.InvalidFields("The type has invalid values.", trimmed(problems))
 	}
 	if err := q.InsertCustomType(ctx, db.InsertCustomTypeParams{
 		TenantID: subject.TenantID, Name: def.Name, Definition: canonical, CreatedBy: subject.Name, CreatedAt: s.now(),

@@ -131,7 +131,9 @@ func (l *LogLine) normalize(now time.Time) {
 		l.Message = l.Message[:cut] + " … (cut)"
 	}
 	l.Message = strings.ToValidUTF8(l.Message, "\uFFFD")
-	l.Node, l.Stream = strings.ToValidUTF8(l.Node, "\uFFFD"), strings.ToValidUTF8(l.Stream, "\uFFFD")
+	for _, text := range []*string{&l.Node, &l.Stream, &l.Pod, &l.Machine} {
+		*text = strings.ToValidUTF8(*text, "\uFFFD")
+	}
 	if len(l.Fields) > 0 && !json.Valid(l.Fields) || string(l.Fields) == "{}" || string(l.Fields) == "null" {
 		l.Fields = nil
 	}
@@ -229,21 +231,26 @@ func (s *Service) write(entries []spool.Entry) error {
 	}
 	s.signal()
 	for i := range entries {
-		if entries[i].Kind == kindLogs {
+		if isLogs(entries[i].Kind) {
 			s.hub.notify(entries[i].Group)
 		}
 	}
 	return nil
 }
 
-// encodeRecords encodes records as frames of one kind, execution, tenant and project,
-// in order.
+// together reports whether two records may be in one frame.
+func (r *record) together(other *record) bool {
+	return r.stream.execution == other.stream.execution && r.tenant == other.tenant && r.project == other.project &&
+		(r.line == nil || r.line.Pod == other.line.Pod && r.line.Machine == other.line.Machine)
+}
+
+// encodeRecords encodes records as frames of one kind, execution, tenant, project, pod and
+// machine, in order.
 func encodeRecords(records []record) ([]spool.Entry, error) {
 	var entries []spool.Entry
 	for len(records) > 0 {
 		first, n := &records[0], 1
-		for n < len(records) && n < frameRecords && records[n].stream.execution == first.stream.execution &&
-			records[n].tenant == first.tenant && records[n].project == first.project {
+		for n < len(records) && n < frameRecords && first.together(&records[n]) {
 			n++
 		}
 		entry, err := encodeRun(records[:n])
@@ -275,7 +282,7 @@ func encodeRun(records []record) (spool.Entry, error) {
 func (s *Service) remember(f spool.Frame) {
 	last := f.First + uint64(f.Count) //nolint:gosec // counts are positive
 	switch f.Kind {
-	case kindLogs:
+	case kindLogs, kindOldLogs:
 		lines, err := decodeLines(f)
 		if err != nil {
 			return // reported when the frame is flushed

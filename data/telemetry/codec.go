@@ -15,7 +15,8 @@ import (
 // Kinds of frames in the spool. A frame holds records of one execution, one
 // tenant and one project; its group is the execution.
 const (
-	kindLogs    = 'L'
+	kindLogs    = 'l'
+	kindOldLogs = 'L' // without the pod and the machine; spools of earlier versions contain them
 	kindMetrics = 'M'
 	kindFacts   = 'F'
 )
@@ -82,11 +83,16 @@ func (d *decoder) string() string {
 	return string(d.take(int(n))) //nolint:gosec // bounded by the line above
 }
 
-// encodeLines encodes lines of one execution, tenant and project.
+// isLogs reports whether a frame holds lines.
+func isLogs(kind byte) bool { return kind == kindLogs || kind == kindOldLogs }
+
+// encodeLines encodes lines of one execution, tenant, project, pod and machine.
 func encodeLines(lines []*LogLine) spool.Entry {
 	e := encoder{b: make([]byte, 0, 64+len(lines)*160)}
 	e.id(lines[0].TenantID)
 	e.id(lines[0].ProjectID)
+	e.string(lines[0].Pod)
+	e.string(lines[0].Machine)
 	for _, l := range lines {
 		e.int(int64(l.NodeIndex))
 		e.string(l.Node)
@@ -103,10 +109,13 @@ func encodeLines(lines []*LogLine) spool.Entry {
 
 func decodeLines(f spool.Frame) ([]LogLine, error) {
 	d := decoder{b: f.Payload}
-	tenant, project := d.id(), d.id()
+	common := LogLine{TenantID: d.id(), ProjectID: d.id(), ExecutionID: f.Group}
+	if f.Kind != kindOldLogs {
+		common.Pod, common.Machine = d.string(), d.string()
+	}
 	out := make([]LogLine, 0, f.Count)
 	for range f.Count {
-		l := LogLine{TenantID: tenant, ProjectID: project, ExecutionID: f.Group}
+		l := common
 		l.NodeIndex = int(d.int())
 		l.Node = d.string()
 		l.Attempt = int(d.int())

@@ -88,4 +88,4 @@ func (c Cursor) parse() (logPosition, error) {
 	return p, nil
 }
 
-func errCursor() error { return apperr.New(apperr.Invalid, "This is not a place in a log.") }
+func errCursor() error { return apperr.New(apperr.Invalid, "This is not a valid log cursor.") }

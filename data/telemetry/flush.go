@@ -131,7 +131,7 @@ func (s *Service) insert(ctx context.Context, batch *spool.Batch) error {
 	if err := s.store.insert(ctx, "logs", token, logColumns, len(rows.logs), func(b driver.Batch, i int) error {
 		l := &rows.logs[i]
 		return b.Append(l.TenantID, l.ProjectID, l.ExecutionID, uint32(l.NodeIndex), l.Node, uint16(l.Attempt), l.Stream, l.Seq, //nolint:gosec // checked at append
-			l.Time, l.Level, l.Message, string(l.Fields), writer, rows.logAt[i])
+			l.Time, l.Level, l.Message, string(l.Fields), l.Pod, l.Machine, writer, rows.logAt[i])
 	}); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Service) insert(ctx context.Context, batch *spool.Batch) error {
 
 const (
 	logColumns = "tenant_id, project_id, execution_id, node_index, node, attempt, stream, sequence, " +
-		"timestamp, level, message, extra, writer, position"
+		"timestamp, level, message, extra, pod, machine, writer, position"
 	metricColumns = "tenant_id, project_id, execution_id, node_index, node, attempt, name, type, sequence, " +
 		"step, value, timestamp, tags, writer, position"
 	factColumns = "tenant_id, project_id, execution_id, workflow_id, workflow_name, version, status, submitted_by, created_at, started_at, finished_at, " +
@@ -183,7 +183,7 @@ func (r *rows) add(f spool.Frame, report func(string, ...any)) error {
 		at  = f.First
 	)
 	switch f.Kind {
-	case kindLogs:
+	case kindLogs, kindOldLogs:
 		var lines []LogLine
 		lines, err = decodeLines(f)
 		for i := range lines {

@@ -88,16 +88,16 @@ func (s *Service) now(ctx context.Context, f *filter) (m marks, partial bool, er
 	if s.cfg.PollInterval == 0 {
 		return m, false, nil
 	}
-	others, err := s.others(ctx, f)
+	others, err := s.otherWriters(ctx, f)
 	if err != nil {
-		return m, true, s.away(ctx, err)
+		return m, true, s.unlessUnavailable(ctx, err)
 	}
 	maps.Copy(m, others)
 	return m, false, nil
 }
 
-// others returns the last positions of the other writers of the execution.
-func (s *Service) others(ctx context.Context, f *filter) (marks, error) {
+// otherWriters returns the last positions of the other writers of the execution.
+func (s *Service) otherWriters(ctx context.Context, f *filter) (marks, error) {
 	if s.store == nil || !s.store.migrated.Load() {
 		return nil, errNotReady
 	}
@@ -118,9 +118,9 @@ func (s *Service) others(ctx context.Context, f *filter) (marks, error) {
 	return m, rows.Err()
 }
 
-// away converts an error of ClickHouse to nil, because the reader then gets only
+// unlessUnavailable converts an error of ClickHouse to nil, because the reader then gets only
 // spooled lines; the end of the reader's own context stays an error.
-func (s *Service) away(ctx context.Context, err error) error {
+func (s *Service) unlessUnavailable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -143,7 +143,7 @@ func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []Lo
 	}
 	stored, err := s.stored(ctx, f, fetch)
 	if err != nil {
-		if err := s.away(ctx, err); err != nil {
+		if err := s.unlessUnavailable(ctx, err); err != nil {
 			return nil, false, false, err
 		}
 		away = s.store != nil
@@ -203,7 +203,7 @@ func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, er
 	committed := s.spool.Committed()
 	refs := s.spool.Since(f.ExecutionID, committed)
 	err = s.spool.Read(refs, func(frame spool.Frame) error {
-		if frame.Kind != kindLogs {
+		if !isLogs(frame.Kind) {
 			return nil
 		}
 		lines, err := decodeLines(frame)
@@ -224,7 +224,7 @@ func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, er
 	where, args := f.where()
 	rows, err := s.store.conn.Query(ctx, "SELECT level, count() FROM logs FINAL WHERE "+where+" GROUP BY level", args...)
 	if err != nil {
-		return counts, s.away(ctx, err)
+		return counts, s.unlessUnavailable(ctx, err)
 	}
 	defer func() { _ = rows.Close() }() // Err returns the error
 	for rows.Next() {

@@ -178,7 +178,7 @@ func (k keySpan) contains(l *LogLine) bool {
 func (s *Service) spooled(refs []spool.Ref, f *filter, span keySpan) ([]LogLine, error) {
 	var out []LogLine
 	err := s.spool.Read(refs, func(frame spool.Frame) error {
-		if frame.Kind != kindLogs {
+		if !isLogs(frame.Kind) {
 			return nil
 		}
 		lines, err := decodeLines(frame)
@@ -228,7 +228,7 @@ func (s *Service) query(ctx context.Context, f *filter, rest string, args []any)
 		return nil, errNotReady
 	}
 	rows, err := s.store.conn.Query(ctx, "SELECT tenant_id, project_id, node_index, node, attempt, stream, sequence, timestamp, "+
-		"level, message, extra, writer, position FROM logs WHERE "+rest, args...)
+		"level, message, extra, pod, machine, writer, position FROM logs WHERE "+rest, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (s *Service) query(ctx context.Context, f *filter, rest string, args []any)
 			extra   string
 		)
 		if err := rows.Scan(&l.TenantID, &l.ProjectID, &node, &l.Node, &attempt, &l.Stream, &l.Seq, &l.Time,
-			&l.Level, &l.Message, &extra, &l.writer, &l.position); err != nil {
+			&l.Level, &l.Message, &extra, &l.Pod, &l.Machine, &l.writer, &l.position); err != nil {
 			return nil, err
 		}
 		l.NodeIndex, l.Attempt, l.Time = int(node), int(attempt), l.Time.UTC()

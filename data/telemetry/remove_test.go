@@ -57,13 +57,13 @@ func TestRemoveWaitsForClickHouse(t *testing.T) {
 	require.True(t, apperr.Is(b.Remove(auth.WithSubject(t.Context(), auth.Subject{Role: auth.RoleUser}), nil), apperr.Forbidden))
 }
 
-// TestLinesByLevel: an overview counts lines by level and hour, and a line names its pod.
+// TestLinesByLevel: an overview counts lines by level and hour, and a line names its pod and its machine.
 func TestLinesByLevel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	lines := make([]LogLine, 5)
 	for i := range lines {
-		lines[i] = LogLine{ExecutionID: b.execution, NodeIndex: 2, Node: "a", Attempt: 1, Stream: "stdout", Seq: int64(i), Time: time.Now(), Level: []string{"INFO", "ERROR"}[i%2], Message: "x"}
+		lines[i] = LogLine{ExecutionID: b.execution, NodeIndex: 2, Node: "a", Attempt: 1, Stream: "stdout", Seq: int64(i), Time: time.Now(), Level: []string{"INFO", "ERROR"}[i%2], Message: "x", Pod: "warm-1", Machine: "gpu-7"}
 	}
 	require.NoError(t, b.AppendLogs(b.ctx, lines))
 	require.NoError(t, b.flush(b.ctx))
@@ -72,7 +72,10 @@ func TestLinesByLevel(t *testing.T) {
 		require.NoError(t, b.store.conn.QueryRow(b.ctx, "SELECT sum(count) FROM logs_by_level WHERE execution_id = ? AND level = ?", b.execution, level).Scan(&n))
 		require.Equal(t, want, n, level)
 	}
-	var pod string
-	require.NoError(t, b.store.conn.QueryRow(b.ctx, "SELECT any(pod_name) FROM logs WHERE execution_id = ?", b.execution).Scan(&pod))
-	require.Equal(t, "ff-"+b.execution.String()+"-2-1", pod)
+	var pod, node string
+	require.NoError(t, b.store.conn.QueryRow(b.ctx, "SELECT any(pod_name), any(node_name) FROM logs WHERE execution_id = ?", b.execution).Scan(&pod, &node))
+	require.Equal(t, []string{"warm-1", "gpu-7"}, []string{pod, node})
+	page, err := b.Logs(b.ctx, LogQuery{ExecutionID: b.execution, Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"warm-1", "gpu-7"}, []string{page.Lines[0].Pod, page.Lines[0].Machine})
 }

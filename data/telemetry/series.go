@@ -106,7 +106,7 @@ func (s *Service) Series(ctx context.Context, q MetricQuery) ([]Series, error) {
 	}
 	if s.store != nil && s.store.migrated.Load() {
 		if err := r.readStore(ctx); err != nil {
-			if err := s.away(ctx, err); err != nil {
+			if err := s.unlessUnavailable(ctx, err); err != nil {
 				return nil, err
 			}
 		}
@@ -207,15 +207,15 @@ func (r *seriesReader) series() []Series {
 		if n := c.series.Summary.Count; n > 0 {
 			c.series.Summary.Mean, c.series.Summary.Last = Number(c.sum/float64(n)), Number(c.last)
 		}
-		c.series.Points = thin(c.series.Points, c.series.BySteps, r.q.MaxPoints)
+		c.series.Points = downsample(c.series.Points, c.series.BySteps, r.q.MaxPoints)
 		c.series.Of = max(r.stored[id.name], found[id.name])
 		out = append(out, c.series)
 	}
 	return out
 }
 
-// thin sorts points along their axis and reduces them to at most n.
-func thin(points []SeriesPoint, bySteps bool, n int) []SeriesPoint {
+// downsample sorts points along their axis and reduces them to at most n.
+func downsample(points []SeriesPoint, bySteps bool, n int) []SeriesPoint {
 	x := func(p *SeriesPoint) int64 {
 		if bySteps {
 			return *p.Step

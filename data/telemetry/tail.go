@@ -234,7 +234,7 @@ func (t *tail) readOthers(ctx context.Context, yield func([]LogLine, error) bool
 		return nil
 	}
 	for {
-		others, err := t.s.others(ctx, t.filter)
+		others, err := t.s.otherWriters(ctx, t.filter)
 		if err == nil {
 			for writer, at := range others {
 				if _, known := t.marks[writer]; alone && !known {
@@ -246,7 +246,7 @@ func (t *tail) readOthers(ctx context.Context, yield func([]LogLine, error) bool
 			}
 			return nil
 		}
-		if err := t.s.away(ctx, err); err != nil {
+		if err := t.s.unlessUnavailable(ctx, err); err != nil {
 			return err
 		}
 		if !must {

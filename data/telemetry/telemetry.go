@@ -26,6 +26,8 @@ type LogLine struct {
 	Level       string          `json:"level"` // DEBUG, INFO, WARN or ERROR
 	Message     string          `json:"message"`
 	Fields      json.RawMessage `json:"extra,omitempty"` // a JSON object, or nothing
+	Pod         string          `json:"pod_name,omitempty"`
+	Machine     string          `json:"node_name,omitempty"`
 
 	origin
 }

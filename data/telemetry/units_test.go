@@ -53,11 +53,24 @@ func TestCodec(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 6, 40, 0, 123456000, time.UTC)
 	l := LogLine{TenantID: uuid.New(), ProjectID: uuid.New(), ExecutionID: uuid.New(), NodeIndex: 9999, Node: "train", Attempt: 3,
-		Stream: "stderr", Seq: 1 << 60, Time: at, Level: "WARN", Message: "naïve \x1b[31mred", Fields: json.RawMessage(`{"a":1}`)}
+		Stream: "stderr", Seq: 1 << 60, Time: at, Level: "WARN", Message: "naïve \x1b[31mred", Fields: json.RawMessage(`{"a":1}`), Pod: "ff-1-9999-3", Machine: "gpu-7"}
 	e := encodeLines([]*LogLine{&l})
 	lines, err := decodeLines(spool.Frame{Entry: e})
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]LogLine{l}, lines, cmp.AllowUnexported(LogLine{}, origin{})))
+
+	old := encoder{} // a frame of an earlier version
+	old.id(l.TenantID)
+	old.id(l.ProjectID)
+	header := len(old.b)
+	old.string(l.Pod)
+	old.string(l.Machine)
+	old.b = append(old.b[:header], e.Payload[len(old.b):]...)
+	lines, err = decodeLines(spool.Frame{Entry: spool.Entry{Kind: kindOldLogs, Group: l.ExecutionID, Count: 1, Payload: old.b}})
+	require.NoError(t, err)
+	former := l
+	former.Pod, former.Machine = "", ""
+	require.Empty(t, cmp.Diff([]LogLine{former}, lines, cmp.AllowUnexported(LogLine{}, origin{})))
 
 	step := int64(-4)
 	p := Point{TenantID: l.TenantID, ProjectID: l.ProjectID, ExecutionID: l.ExecutionID, Node: "n", Attempt: 1, Seq: 2, Name: "loss",

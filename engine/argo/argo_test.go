@@ -77,8 +77,8 @@ func refusedFields(t *testing.T, spec string) map[string]string {
 	return found
 }
 
-// TestEntryAsks: the launch gives what the entry point needs and the document does not have.
-func TestEntryAsks(t *testing.T) {
+// TestEntryInputsAreDeclared: the launch form has the required inputs of the entry point.
+func TestEntryInputsAreDeclared(t *testing.T) {
 	t.Parallel()
 	for _, entry := range []string{"container: {image: a, command: [echo, '{{inputs.parameters.who}}', '{{workflow.scheduledTime}}']}", "steps: [[{name: a, template: w}]]"} {
 		d, problems := parse(t, `
@@ -142,7 +142,8 @@ func TestSuccessCondition(t *testing.T) {
 	require.Equal(t, []int{201}, codes("response.statusCode == 201"))
 	require.Len(t, codes("response.statusCode >= 200 && response.statusCode < 400"), 200)
 	require.Len(t, codes("true == true"), 500, "as Metaflow writes it")
-	for condition, says := range map[string]string{`response.body contains "x"`: "not response.body", "response.statusCode == 99": "No status code", "1 +": "1 +"} {
+	require.Len(t, codes(`response.body contains "x"`), 500, "the response decides")
+	for condition, says := range map[string]string{`response.cookies contains "x"`: "not response.cookies", "response.statusCode == 99": "No status code", "1 +": "1 +"} {
 		found := refusedFields(t, fmt.Sprintf("\nentrypoint: main\ntemplates: [{name: main, http: {url: 'http://x', successCondition: %q}}]", condition))
 		require.Contains(t, found["spec.templates[0].http.successCondition"], says)
 	}
@@ -172,14 +173,13 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string][2]string{
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], argz: [c]}}":                                                                                                                                  {"spec.templates[0].container.argz", `Did you mean "args"?`},
-		"\nentrypoint: main\ntemplates:\n- {name: main, script: {image: a, source: b}}":                                                                                                                                                   {"spec.templates[0].script.command", "Say which program reads the script"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, script: {image: a, source: b}}":                                                                                                                                                   {"spec.templates[0].script.command", "interpreter of the script"},
 		"\nentrypoint: nain\ntemplates:\n- {name: main, container: {image: a, command: [b]}}":                                                                                                                                             {"spec.entrypoint", `Did you mean "main"?`},
-		"\nentrypoint: main\ntemplates:\n- {name: main, daemon: true, outputs: {parameters: [{name: o, valueFrom: {path: /o}}]}, container: {image: a, command: [b]}}":                                                                    {"spec.templates[0].outputs", "other tasks read its ip"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, daemon: true, suspend: {}}":                                                                                                                                                       {"spec.templates[0].daemon", "Only a container or a script"},
-		"\nentrypoint: main\nonExit: main\ntemplates:\n- {name: main, daemon: true, container: {image: a, command: [b]}}":                                                                                                                 {"spec.onExit", "cannot serve other tasks"},
+		"\nentrypoint: main\nonExit: main\ntemplates:\n- {name: main, daemon: true, container: {image: a, command: [b]}}":                                                                                                                 {"spec.onExit", "cannot be a daemon"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w, withItems: [1]}]]}\n- {name: w, daemon: true, container: {image: a, command: [b]}}":                                                               {"spec.templates[0].steps[0][0]", "runs once"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w}], [{name: b, template: w, when: '{{steps.a.ip}} == x'}]]}\n- {name: w, container: {image: a, command: [b]}}":                                      {"spec.templates[0].steps[1][0].when", "Only a task with daemon"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, resource: {action: create}}":                                                                                                                                                      {"spec.templates[0].resource", "does not honour"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, resource: {action: create}}":                                                                                                                                                      {"spec.templates[0].resource", "does not support this field"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{inputs.parameters.x}}']}}":                                                                                                          {"spec.templates[0].container.args[0]", "no input parameters.x"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{workflow.parameters.x}}']}}":                                                                                                        {"spec.templates[0].container.args[0]", "no parameter"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{= 1 + }}']}}":                                                                                                                       {"spec.templates[0].container.args[0]", "1 +"},
@@ -188,10 +188,9 @@ func TestRefusals(t *testing.T) {
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w}]]}\n- {name: w, inputs: {parameters: [{name: p}]}, container: {image: a, command: [b]}}":                                                          {"spec.templates[0].steps[0][0].arguments.parameters", `needs the parameter "p"`},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w, when: 'a b c'}]]}\n- {name: w, container: {image: a, command: [b]}}":                                                                              {"spec.templates[0].steps[0][0].when", "quotes"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, templateRef: {name: l, template: t}}]]}":                                                                                                                       {"spec.templates[0].steps[0][0].templateRef.name", "apply it first"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, inputs: {artifacts: [{name: f, path: /f, s3: {key: k/, bucket: b}}]}, container: {image: a, command: [b]}}":                                                                       {"spec.templates[0].inputs.artifacts[0].s3.key", "Name one object"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w, arguments: {parameters: [{name: p, value: '{{item}}'}]}}]]}\n- {name: w, inputs: {parameters: [{name: p}]}, container: {image: a, command: [b]}}": {"spec.templates[0].steps[0][0].arguments.parameters[0].value", "withItems"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, dag: {tasks: [{name: a, template: w}, {name: b, template: w, when: '{{tasks.a.status}} == Succeeded'}]}}\n- {name: w, container: {image: a, command: [b]}}":                       {"spec.templates[0].dag.tasks[1].when", "does not wait for it"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w}, {name: b, template: w, when: '{{steps.a.status}} == Succeeded'}]]}\n- {name: w, container: {image: a, command: [b]}}":                            {"spec.templates[0].steps[0][1].when", "does not wait for it"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, dag: {tasks: [{name: a, template: w}, {name: b, template: w, when: '{{tasks.a.status}} == Succeeded'}]}}\n- {name: w, container: {image: a, command: [b]}}":                       {"spec.templates[0].dag.tasks[1].when", "does not depend on it"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w}, {name: b, template: w, when: '{{steps.a.status}} == Succeeded'}]]}\n- {name: w, container: {image: a, command: [b]}}":                            {"spec.templates[0].steps[0][1].when", "does not depend on it"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, retryStrategy: {retryPolicy: Often}, container: {image: a, command: [b]}}":                                                                                                        {"spec.templates[0].retryStrategy.retryPolicy", "OnFailure"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, timeout: soon, container: {image: a, command: [b]}}":                                                                                                                              {"spec.templates[0].timeout", "2h"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], resources: {limits: {amd.com/gpu: 1}}}}":                                                                                                      {"spec.templates[0].container.resources.limits.amd.com/gpu", "podSpecPatch"},
@@ -279,4 +278,19 @@ func FuzzParse(f *testing.F) {
 		require.Empty(t, problems)
 		require.Equal(t, string(found.Document()), string(again.Document()))
 	})
+}
+
+// TestKindsSayWhatToDo: each kind of object that FlowForge does not run is refused with a way to
+// make it.
+func TestKindsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	for kind, says := range map[string]string{
+		"ConfigMap": "Register it together with", "PersistentVolumeClaim": "with kubectl", "WorkflowEventBinding": "POST /api/v1/executions",
+		"WorkflowTaskSet": "Omit it", "Deployment": "Apply it with kubectl",
+	} {
+		_, problems := parse(t, "apiVersion: v1\nkind: "+kind+"\nmetadata: {name: x}\nspec: {}")
+		require.Len(t, problems, 1, kind)
+		require.Equal(t, "kind", problems[0].Path)
+		require.Contains(t, problems[0].Message, says)
+	}
 }

@@ -1,38 +1,132 @@
 package argo
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+)
 
 // outside reports whether an artifact of s3 is in a bucket outside of FlowForge's store.
 func (s *s3File) outside() bool {
 	return s.Bucket != "" || s.Endpoint != "" || s.AccessKeySecret != nil || s.SecretKeySecret != nil
 }
 
+// inBucket reports whether an artifact is in a bucket outside of FlowForge's store.
+func (a artifact) inBucket() bool {
+	return a.S3 != nil && a.S3.outside() || a.OSS != nil || a.Azure != nil
+}
+
 // fetched reports whether an artifact has a source of its own, so that the launch does not
 // provide it.
 func (a artifact) fetched() bool {
-	return a.Raw != nil || a.HTTP != nil || a.Git != nil || a.S3 != nil && a.S3.outside()
+	return a.Raw != nil || a.HTTP != nil || a.Git != nil || a.inBucket()
 }
 
-// bucket describes an object of a bucket. Its credentials are secrets of the project; a bucket
-// without credentials is public.
-func (t *translator) bucket(s *s3File, in scope, path string) map[string]any {
-	out := map[string]any{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint, "region": s.Region}
-	t.refuse(s.Bucket == "", path+".bucket", "Name the bucket. A key without a bucket and an endpoint names a file of this execution.")
-	t.refuse(s.Key == "" || strings.HasSuffix(s.Key, "/"), path+".key", "Name one object. Download a folder in a task.")
-	for name, text := range map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint, "region": s.Region} {
-		t.checkText(text, in, path+"."+name)
+// bucketOf describes where an artifact is in a bucket. Credentials are secrets of the
+// project; a bucket without credentials is public.
+func (t *translator) bucketOf(a artifact, in scope, path string) map[string]any {
+	switch {
+	case a.OSS != nil:
+		return t.oss(a.OSS, in, path+".oss")
+	case a.Azure != nil:
+		return t.azure(a.Azure, in, path+".azure")
 	}
+	return t.s3(a.S3, in, path+".s3")
+}
+
+func (t *translator) s3(s *s3File, in scope, path string) map[string]any {
+	t.refuse(s.Bucket == "", path+".bucket", "Name the bucket. A key without a bucket and an endpoint names a file of this execution.")
+	t.refuse(s.Key == "", path+".key", "Name the object.")
+	out := t.location("s3", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint, "region": s.Region}, in, path)
 	if s.Insecure {
 		out["insecure"] = "true"
 	}
-	t.refuse((s.AccessKeySecret == nil) != (s.SecretKeySecret == nil), path, "Give both accessKeySecret and secretKeySecret, or neither for a public bucket.")
-	for name, ref := range map[string]*secretKey{"accessKeySecret": s.AccessKeySecret, "secretKeySecret": s.SecretKeySecret, "sessionTokenSecret": s.SessionToken} {
-		if ref == nil {
-			continue
-		}
-		t.refuse(ref.Name == "" || ref.Key == "", path+"."+name, "Give the name and the key of the secret.")
-		t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), path+"."+name, "The name of a secret has no tags.")
-		out[name] = ref.Name + "." + ref.Key
+	t.keyPair(out, s.AccessKeySecret, s.SecretKeySecret, path)
+	t.credential(out, "sessionTokenSecret", s.SessionToken, path)
+	return out
+}
+
+func (t *translator) oss(s *ossFile, in scope, path string) map[string]any {
+	t.refuse(s.Bucket == "", path+".bucket", "Name the bucket.")
+	t.refuse(s.Key == "", path+".key", "Name the object.")
+	t.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the bucket, such as oss-cn-hangzhou.aliyuncs.com.")
+	out := t.location("oss", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint}, in, path)
+	t.keyPair(out, s.AccessKeySecret, s.SecretKeySecret, path)
+	return out
+}
+
+func (t *translator) azure(s *azureFile, in scope, path string) map[string]any {
+	t.refuse(s.Container == "", path+".container", "Name the container.")
+	t.refuse(s.Blob == "", path+".blob", "Name the blob.")
+	t.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the account, such as https://account.blob.core.windows.net.")
+	out := t.location("azure", map[string]string{"bucket": s.Container, "key": s.Blob, "endpoint": s.Endpoint}, in, path)
+	t.credential(out, "accountKeySecret", s.AccountKeySecret, path)
+	return out
+}
+
+// location is where an object is; the engine replaces the tags in its texts.
+func (t *translator) location(store string, texts map[string]string, in scope, path string) map[string]any {
+	out := map[string]any{"store": store}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		t.checkText(texts[name], in, path+"."+name)
+		out[name] = texts[name]
 	}
 	return out
+}
+
+func (t *translator) keyPair(out map[string]any, access, secret *secretKey, path string) {
+	t.refuse((access == nil) != (secret == nil), path, "Set both accessKeySecret and secretKeySecret, or neither for a public bucket.")
+	t.credential(out, "accessKeySecret", access, path)
+	t.credential(out, "secretKeySecret", secret, path)
+}
+
+// credential adds the name of the project's secret that has a credential.
+func (t *translator) credential(out map[string]any, field string, ref *secretKey, path string) {
+	if ref == nil {
+		return
+	}
+	t.refuse(ref.Name == "" || ref.Key == "", path+"."+field, "Set the name and the key of the secret.")
+	t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), path+"."+field, "The name of a secret cannot contain tags.")
+	out[field] = ref.Name + "." + ref.Key
+}
+
+// archiveOf is how the object of an artifact is packed.
+func (t *translator) archiveOf(a artifact, path string) workflow.Archive {
+	packed := workflow.Archive{Format: workflow.ArchiveTar}
+	if a.Archive == nil {
+		return packed
+	}
+	kinds := 0
+	for _, is := range []bool{a.Archive.None != nil, a.Archive.Tar != nil, a.Archive.Zip != nil} {
+		if is {
+			kinds++
+		}
+	}
+	t.refuse(kinds > 1, path+".archive", "Set one of none, tar and zip.")
+	switch {
+	case a.Archive.None != nil:
+		packed.Format = workflow.ArchiveNone
+	case a.Archive.Zip != nil:
+		packed.Format = workflow.ArchiveZip
+	case a.Archive.Tar != nil && a.Archive.Tar.CompressionLevel != nil:
+		level := *a.Archive.Tar.CompressionLevel
+		packed.Level = new(int32(level)) //nolint:gosec // checked below
+		t.refuse(level < -1 || level > 9, path+".archive.tar.compressionLevel", "Set a level of gzip from -1 to 9.")
+	}
+	return packed
+}
+
+// bucketOutput makes an output that is also uploaded to a bucket.
+func (t *translator) bucketOutput(o *workflow.OperatorOutput, a artifact, own scope, path string) {
+	o.Bucket, o.Archive = t.bucketOf(a, own, path), t.archiveOf(a, path)
+	private := false
+	for _, field := range []string{"accessKeySecret", "accountKeySecret"} {
+		private = private || o.Bucket[field] != nil
+	}
+	t.refuse(!private, path, "Name the secrets with the credentials. FlowForge does not upload to public buckets.")
+	key, _ := o.Bucket["key"].(string)
+	t.refuse(strings.HasSuffix(key, "/") && o.Archive.Format != workflow.ArchiveNone, path,
+		"Name one object, because the output is uploaded as an archive, or set archive to none: {}.")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
-// checkText reports the tags of a text that can never be replaced.
+// checkText reports tags in a text that can never have a value.
 func (t *translator) checkText(text string, in scope, path string) {
 	if !strings.Contains(text, "{{") {
 		return
@@ -30,7 +30,7 @@ func (t *translator) checkText(text string, in scope, path string) {
 				t.checkReference(r.Path, in, path)
 			}
 		case strings.Contains(tag.Name, "{{"):
-			// a tag inside of a tag is known when it is replaced
+			// the name is known only when the inner tag is replaced
 		default:
 			t.checkName(tag.Name, in, path)
 		}
@@ -59,7 +59,7 @@ func (t *translator) checkValue(v any, in scope, path string) {
 	}
 }
 
-// checkCondition checks a condition as far as that goes before its tags are replaced.
+// checkCondition checks the tags of a condition, and the syntax of one without tags.
 func (t *translator) checkCondition(text string, in scope, path string) {
 	t.checkText(text, in, path)
 	if strings.Contains(text, "{{") {
@@ -70,7 +70,7 @@ func (t *translator) checkCondition(text string, in scope, path string) {
 	}
 }
 
-// readsItem reports whether a text has a tag for an item.
+// readsItem reports whether a text reads the item of a loop.
 func readsItem(text string) bool {
 	parsed, err := expression.ParseTemplate(text)
 	if err != nil {
@@ -90,8 +90,8 @@ func readsItem(text string) bool {
 	return false
 }
 
-// checkReference is checkName for what an expression reads. Names that the expression
-// puts together when it runs are not known here.
+// checkReference is checkName for a path that an expression reads. It does not see names that
+// the expression builds when it runs.
 func (t *translator) checkReference(path []string, in scope, at string) {
 	switch path[0] {
 	case "inputs", "tasks", "steps":
@@ -104,7 +104,7 @@ func (t *translator) checkReference(path []string, in scope, at string) {
 			}
 			return
 		}
-		in.before = nil // an expression may look whether there is anything
+		in.before = nil // an expression can test whether the value exists
 		t.checkName(strings.Join(path, "."), in, at)
 	case "workflow":
 		if len(path) > 2 && path[1] == "parameters" {
@@ -118,7 +118,7 @@ func (t *translator) checkReference(path []string, in scope, at string) {
 	}
 }
 
-// checkName says why a simple tag can never be replaced.
+// checkName reports a tag that can never have a value.
 func (t *translator) checkName(name string, in scope, at string) {
 	first, rest, _ := strings.Cut(name, ".")
 	switch first {
@@ -127,18 +127,18 @@ func (t *translator) checkName(name string, in scope, at string) {
 	case "tasks", "steps":
 		t.checkTask(name, rest, in, at)
 	case "item":
-		t.refuse(!in.item, at, "Only a task with withItems, withParam or withSequence has items, and only in its own arguments and condition; pass the item on as a parameter.")
+		t.refuse(!in.item, at, "Only a task with withItems, withParam or withSequence has items, and only in its own arguments and condition; pass the item as a parameter.")
 	case "workflow":
 		t.checkWorkflow(name, rest, at)
 	case "outputs":
 		t.refuse(!in.leaf || !hasOutputPath(in.own, name), at, "There is no %s here.", name)
 	case "pod", "node", "retries", "lastRetry":
-		t.refuse(!in.leaf, at, "%s is known in a container or script alone.", name)
-		t.refuse(name == "lastRetry.duration", at, "The duration of the last attempt is known in the expression of retryStrategy alone.")
+		t.refuse(!in.leaf, at, "%s is available only in a container or script.", name)
+		t.refuse(name == "lastRetry.duration", at, "The duration of the last attempt is available only in retryStrategy.expression.")
 	default: // braces of another language, such as Go's or Jinja's, stay as they are, as in Argo
 		near := apperr.Nearest(first, []string{"inputs", "outputs", "tasks", "steps", "workflow", "item", "pod", "node", "retries"})
 		t.refuse(near != "" && rest != "", at, "There is no {{%s}}. Did you mean %q?", shorten(name), near)
-		t.refuse(in.number, at, "The tag {{%s}} is none of Argo's.", shorten(name))
+		t.refuse(in.number, at, "The tag {{%s}} is not an Argo tag.", shorten(name))
 	}
 }
 
@@ -182,21 +182,21 @@ func (t *translator) checkTask(tag, rest string, in scope, at string) {
 	s, ok := in.tasks[name]
 	switch {
 	case in.leaf:
-		t.add(at, "A template reads its own inputs alone; pass %s on as an argument.", tag)
+		t.add(at, "A template can read only its own inputs; pass %s as an argument.", tag)
 	case !ok:
-		t.add(at, "There is no task %q beside.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
+		t.add(at, "There is no task %q in this template.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
 	case in.before != nil && !in.before[name]:
-		t.add(at, "The task %q need not have ended by then: this one does not wait for it.", name)
+		t.add(at, "The task %q may not have ended by then, because this task does not depend on it.", name)
 	case t.dagSpec && s != nil && outputByName.MatchString(field) && (t.keepsAll(s) || t.declares(s, field)):
 		// it is known when the task has ended
 	case !taskFields.MatchString(field):
-		t.add(at, "Of a task there are status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
+		t.add(at, "A task has status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
 	case field == "hostNodeName":
 		t.add(at, "FlowForge does not report the machine of a task.")
 	case s != nil && field == "ip" && !s.serves():
 		t.add(at, "Only a task with daemon has an address.")
 	case s != nil && s.serves() && strings.HasPrefix(field, "outputs."):
-		t.add(at, "The task %q serves others (daemon) and has no outputs; there is its ip.", name)
+		t.add(at, "The outputs of the daemon %q are collected when it is stopped, after all other tasks. Other tasks read its ip.", name)
 	case s != nil:
 		t.checkOutput(s, field, at)
 	}
@@ -233,7 +233,7 @@ func (t *translator) checkWorkflow(name, rest, at string) {
 		if parameterName == "json" && !slices.Contains(known, parameterName) { // all of them
 			return
 		}
-		if !slices.Contains(known, parameterName) && t.isTemplate() && t.asks(parameterName) {
+		if !slices.Contains(known, parameterName) && t.isTemplate() && t.declareParameter(parameterName) {
 			return
 		}
 		if !slices.Contains(known, parameterName) && t.spec.Entrypoint != "" {
@@ -244,7 +244,8 @@ func (t *translator) checkWorkflow(name, rest, at string) {
 	for _, kind := range []string{"labels.", "annotations."} {
 		if strings.HasPrefix(rest, kind) {
 			_, ok := t.def.Constants[name]
-			t.refuse(!ok, at, "The workflow has no such label or annotation.")
+			_, computed := t.spec.WorkflowMetadata.LabelsFrom[strings.TrimPrefix(rest, "labels.")]
+			t.refuse(!ok && !computed, at, "The workflow has no such label or annotation.")
 			return
 		}
 	}

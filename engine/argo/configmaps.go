@@ -7,7 +7,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// configMapValue is what a ConfigMap gives to a parameter when a node begins.
+// configMapValue returns the value of a parameter that is read from a ConfigMap when the node starts.
 func (t *translator) configMapValue(p parameter, in scope, at string) workflow.Tagged {
 	ref := p.ValueFrom.ConfigMapKeyRef
 	at += ".valueFrom.configMapKeyRef"
@@ -17,13 +17,17 @@ func (t *translator) configMapValue(p parameter, in scope, at string) workflow.T
 	return workflow.Tagged{
 		Value:   map[string]any{"name": ref.Name, "key": ref.Key, "at": at},
 		As:      workflow.TaggedConfigMap,
-		Default: p.withoutConfigMap(),
+		Default: t.withoutConfigMap(p),
 	}
 }
 
-// withoutConfigMap is the value of a parameter whose ConfigMap or key is not there; nil
-// when that is a fault.
-func (p parameter) withoutConfigMap() *string {
+// withoutConfigMap is the value of a parameter whose ConfigMap or key is not in the cluster:
+// that of the ConfigMap that was registered with the document, or else a default; nil when
+// a missing ConfigMap is an error.
+func (t *translator) withoutConfigMap(p parameter) *string {
+	if own := t.storedValue(p.ValueFrom.ConfigMapKeyRef); own != nil {
+		return own
+	}
 	for _, value := range []*Text{p.ValueFrom.Default, p.Default, p.Value} {
 		if value != nil {
 			return new(string(*value))
@@ -37,20 +41,20 @@ func (p parameter) withoutConfigMap() *string {
 
 func (t *translator) checkConfigMap(ref *configMapKey, at string) {
 	t.refuse(ref.Name == "", at+".name", "Name the ConfigMap.")
-	t.refuse(ref.Key == "", at+".key", "Say which key of the ConfigMap.")
+	t.refuse(ref.Key == "", at+".key", "Set the key of the ConfigMap.")
 }
 
-// fromConfigMap notes that a value of the launch form is that of a ConfigMap unless the
-// launch gives another, and returns its field.
+// fromConfigMap returns the field of a parameter of the launch form whose default is the value of a
+// ConfigMap.
 func (t *translator) fromConfigMap(p parameter, at string) map[string]any {
 	ref := p.ValueFrom.ConfigMapKeyRef
 	at += ".valueFrom.configMapKeyRef"
 	t.checkConfigMap(ref, at)
-	t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), at, "The launch reads this ConfigMap, when no tag is known yet.")
+	t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), at, "The launch reads this ConfigMap, and tags have no values yet.")
 	if t.def.FromConfigMaps == nil {
 		t.def.FromConfigMaps = map[string]workflow.ConfigMapKey{}
 	}
-	t.def.FromConfigMaps[p.Name] = workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, Default: p.withoutConfigMap(), At: at}
+	t.def.FromConfigMaps[p.Name] = workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, Default: t.withoutConfigMap(p), At: at}
 	field := formField(p, nil)
 	field["type"], field["required"] = "String(min_length=0)", false
 	about := fmt.Sprintf("Without a value it is %s of the ConfigMap %s.", ref.Key, ref.Name)

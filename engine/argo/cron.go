@@ -23,17 +23,17 @@ func ParseSchedule(text, zone string) (cron.Schedule, error) {
 	}
 	schedule, err := cron.ParseStandard("CRON_TZ=" + zone + " " + text)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no schedule: write five fields (minute, hour, day, month, day of the week) such as \"0 5 * * *\", or a word such as @daily", shorten(text))
+		return nil, fmt.Errorf("%q is not a schedule: write five fields (minute, hour, day, month, day of the week) such as \"0 5 * * *\", or a word such as @daily", shorten(text))
 	}
 	if schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() { // the year has a 29 February
-		return nil, fmt.Errorf("the schedule %q never comes: no such day exists", shorten(text))
+		return nil, fmt.Errorf("the schedule %q never fires: no such day exists", shorten(text))
 	}
 	return schedule, nil
 }
 
 // checkCron reports what is wrong with the fields of a CronWorkflow beside its workflow.
 func (t *translator) checkCron(c *cronSpec) {
-	t.refuse(c.Schedule == "" && len(c.Schedules) == 0, "spec.schedule", "Say when it runs: schedule, or schedules.")
+	t.refuse(c.Schedule == "" && len(c.Schedules) == 0, "spec.schedule", "Set schedule or schedules.")
 	_, err := ParseSchedule("@daily", c.Timezone)
 	t.refuse(err != nil, "spec.timezone", "There is no time zone %q; write a name such as Europe/Berlin.", shorten(c.Timezone))
 	check := func(text, path string) {
@@ -53,17 +53,17 @@ func (t *translator) checkCron(c *cronSpec) {
 	for path, n := range map[string]*int64{
 		"spec.startingDeadlineSeconds": c.StartingDeadlineSeconds, "spec.successfulJobsHistoryLimit": c.SuccessfulJobsHistoryLimit, "spec.failedJobsHistoryLimit": c.FailedJobsHistoryLimit,
 	} {
-		t.refuse(n != nil && *n < 0, path, "This has to be 0 or more.")
+		t.refuse(n != nil && *n < 0, path, "This must be 0 or more.")
 	}
 }
 
-// neverFires is the notice that a CronWorkflow has as long as there are no schedules.
+// neverFires is the notice of a CronWorkflow: schedules are not supported yet.
 func (c *cronSpec) neverFires() string {
 	all := slices.Clone(c.Schedules)
 	if c.Schedule != "" {
 		all = slices.Insert(all, 0, c.Schedule)
 	}
-	return fmt.Sprintf("FlowForge does not start workflows by schedule yet: %s starts nothing. Launch this workflow yourself.", strings.Join(all, ", "))
+	return fmt.Sprintf("FlowForge does not run schedules yet: %s has no effect. Launch this workflow manually.", strings.Join(all, ", "))
 }
 
 func capital(text string) string {

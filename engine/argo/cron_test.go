@@ -16,16 +16,16 @@ func TestCronIsChecked(t *testing.T) {
 	t.Parallel()
 	head := "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\nmetadata: {name: nightly}\nspec: {"
 	for fields, want := range map[string]map[string]string{
-		"schedule: nonsense, ":                                  {"spec.schedule": `"nonsense" is no schedule`},
+		"schedule: nonsense, ":                                  {"spec.schedule": `"nonsense" is not a schedule`},
 		"schedule: '0 5 * * * *', ":                             {"spec.schedule": "five fields"},
-		"schedule: '0 0 31 2 *', ":                              {"spec.schedule": "never comes"},
+		"schedule: '0 0 31 2 *', ":                              {"spec.schedule": "never fires"},
 		"schedule: 'TZ=UTC 0 5 * * *', ":                        {"spec.schedule": "spec.timezone"},
-		"schedules: ['@daily', 'x'], ":                          {"spec.schedules[1]": "no schedule"},
+		"schedules: ['@daily', 'x'], ":                          {"spec.schedules[1]": "not a schedule"},
 		"schedule: '0 5 * * *', timezone: Mars/Base, ":          {"spec.timezone": `There is no time zone "Mars/Base"`},
 		"schedule: '0 5 * * *', concurrencyPolicy: Sometimes, ": {"spec.concurrencyPolicy": "Allow, Forbid, Replace"},
-		"schedule: x, timezone: y, concurrencyPolicy: allow, ":  {"spec.schedule": "no schedule", "spec.timezone": "time zone", "spec.concurrencyPolicy": `Did you mean "Allow"?`},
+		"schedule: x, timezone: y, concurrencyPolicy: allow, ":  {"spec.schedule": "not a schedule", "spec.timezone": "time zone", "spec.concurrencyPolicy": `Did you mean "Allow"?`},
 		"schedule: '0 5 * * *', startingDeadlineSeconds: -1, ":  {"spec.startingDeadlineSeconds": "0 or more"},
-		"": {"spec.schedule": "Say when it runs"},
+		"": {"spec.schedule": "Set schedule or schedules"},
 		"schedule: '0 5 * * 1-5', timezone: Europe/Berlin, ":               nil,
 		"schedules: ['@every 1h', '@weekly'], concurrencyPolicy: Forbid, ": nil,
 		"schedule: '0 0 29 2 *', concurrencyPolicy: Replace, ":             nil,
@@ -38,7 +38,7 @@ func TestCronIsChecked(t *testing.T) {
 		}
 		if want == nil {
 			require.Len(t, d.Notices, 1)
-			require.Contains(t, d.Notices[0], "does not start workflows by schedule yet")
+			require.Contains(t, d.Notices[0], "does not run schedules yet")
 		}
 	}
 }

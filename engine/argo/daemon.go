@@ -1,23 +1,35 @@
 package argo
 
-// serves reports whether a template is a daemon: others need not wait for its end.
+import "github.com/flowforge/flowforge/engine/workflow"
+
+// serves reports whether a template is a daemon: other tasks do not wait for its end.
 func (s *source) serves() bool { return s.Daemon != nil && *s.Daemon }
 
-// checkDaemon refuses what a template that serves others cannot be.
+// checkDaemon refuses fields that a daemon cannot have.
 func (t *translator) checkDaemon(s *source) {
 	if !s.serves() {
 		return
 	}
-	t.refuse(s.Container == nil && s.Script == nil, s.path+".daemon", "Only a container or a script can serve others.")
-	t.refuse(len(s.Outputs.Parameters)+len(s.Outputs.Artifacts) > 0, s.path+".outputs", "A daemon is stopped when no other task needs it, so it has no outputs; other tasks read its ip.")
-	t.refuse(s.Memoize != nil, s.path+".memoize", "What serves others has to run.")
+	t.refuse(s.Container == nil && s.Script == nil, s.path+".daemon", "Only a container or a script can be a daemon.")
+	t.refuse(s.Memoize != nil, s.path+".memoize", "A daemon cannot be memoized.")
 }
 
-// checkServes refuses what a task cannot do with a template that serves others.
+// lastOutputs returns the outputs of a daemon. They are optional, because it can be stopped before it
+// has written them.
+func (t *translator) lastOutputs(outputs []workflow.OperatorOutput) []workflow.OperatorOutput {
+	for i := range outputs {
+		if o := &outputs[i]; o.Required() {
+			o.Type = t.optional(o.Type)
+		}
+	}
+	return outputs
+}
+
+// checkServes refuses fields that a task cannot have if its template is a daemon.
 func (t *translator) checkServes(run *task, s *source, path string) {
 	if !s.serves() {
 		return
 	}
-	t.refuse(run.WithItems != nil || run.WithParam != "" || run.WithSequence != nil, path, "A template with daemon runs once; run one of steps or tasks with it in there for each item.")
-	t.refuse(len(run.Hooks) > 0 || run.OnExit != "", path, "A task with daemon ends when no other task needs it, so nothing can run after it. Leave out hooks and onExit.")
+	t.refuse(run.WithItems != nil || run.WithParam != "" || run.WithSequence != nil, path, "A template with daemon runs once; to run it for each item, wrap it in a template of steps or tasks.")
+	t.refuse(len(run.Hooks) > 0 || run.OnExit != "", path, "A task with daemon ends when no other task needs it, so nothing can run after it. Omit hooks and onExit.")
 }

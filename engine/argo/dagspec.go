@@ -22,7 +22,7 @@ import (
 // Parameters of the request that the spec does not declare are declared by it.
 const dagSpecField = "dag_spec"
 
-// dagSpecAnnotation marks a document that was made of a dag_spec, whose rules differ from
+// dagSpecAnnotation marks a document that was built from a dag_spec, whose rules differ from
 // Argo's: tasks keep outputs that they do not declare, and {{tasks.<name>.outputs.<output>}}
 // reads an output by its name.
 const dagSpecAnnotation = "flowforge.io/dag-spec"
@@ -35,12 +35,12 @@ func textIn(object map[string]any, name string) string {
 	return text
 }
 
-// fromDagSpec makes a Workflow of such a request, and returns the names of its templates in their order.
+// fromDagSpec builds a Workflow from such a request, and returns the names of its templates in order.
 func fromDagSpec(request map[string]any) (map[string]any, []string, []apperr.Field) {
 	p := &problems{}
 	given, ok := request[dagSpecField].(map[string]any)
 	if !ok {
-		p.add(dagSpecField, "This has to be a mapping, not %s.", describe(request[dagSpecField]))
+		p.add(dagSpecField, "This must be a mapping, not %s.", describe(request[dagSpecField]))
 		return nil, nil, p.list
 	}
 	spec := maps.Clone(given)
@@ -79,7 +79,7 @@ func fromDagSpec(request map[string]any) (map[string]any, []string, []apperr.Fie
 	return map[string]any{"apiVersion": group + "v1alpha1", "kind": kindWorkflow, "metadata": meta, "spec": spec}, names, p.list
 }
 
-// declare adds parameters that the spec does not have to its arguments.
+// declare adds the parameters that the spec lacks to its arguments.
 func declare(spec map[string]any, parameters any) {
 	values, _ := parameters.(map[string]any)
 	if len(values) == 0 {
@@ -105,7 +105,7 @@ func declare(spec map[string]any, parameters any) {
 	spec["arguments"] = arguments
 }
 
-// asRequested turns the paths of a Workflow into those of the request that it was made of.
+// asRequested replaces paths in a Workflow by those in the request from which it was built.
 func asRequested(found []apperr.Field, names []string) []apperr.Field {
 	out := slices.Clone(found)
 	for i := range out {
@@ -124,8 +124,8 @@ func asRequested(found []apperr.Field, names []string) []apperr.Field {
 	return out
 }
 
-// DagSpec returns the dag_spec of which a document was made, with its templates by name;
-// false for other documents.
+// DagSpec returns the dag_spec from which a document was built, with its templates by name; false
+// for other documents.
 func DagSpec(document json.RawMessage) (map[string]any, bool) {
 	var doc struct {
 		Metadata struct {
@@ -159,7 +159,7 @@ func (t *translator) keepsAll(s *source) bool {
 	return t.dagSpec && (s.Container != nil || s.Script != nil) && !s.serves()
 }
 
-// outputByName matches what a dag_spec writes for an output of a task.
+// outputByName matches the output of a task in a dag_spec.
 var outputByName = regexp.MustCompile(`^outputs\.(parameters\.)?[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // declares reports whether s has the output that field names.
@@ -168,8 +168,7 @@ func (t *translator) declares(s *source, field string) bool {
 	return slices.ContainsFunc(s.Outputs.Parameters, func(p parameter) bool { return p.Name == name })
 }
 
-// dagSpecPolicy reads a retry policy under the name that a dag_spec has for it; there,
-// OnError means a command that ended with another exit code than 0.
+// dagSpecPolicy reads a retry policy of a dag_spec, where OnError means any exit code except 0.
 func (t *translator) dagSpecPolicy(out *workflow.Retry, name string) bool {
 	switch name {
 	case "OnError":
@@ -184,12 +183,12 @@ func (t *translator) dagSpecPolicy(out *workflow.Retry, name string) bool {
 	return true
 }
 
-// ended is the rule that a dependency has on its task.
-func (t *translator) ended(d dependency, on *task, path string) string {
-	t.refuse(!t.dagSpec && d != dependency{Task: d.Task}, path, "A dependency is the name of a task; with depends say how it has to end.")
+// dependencyRule returns the condition of a dependency on its task.
+func (t *translator) dependencyRule(d dependency, on *task, path string) string {
+	t.refuse(!t.dagSpec && d != dependency{Task: d.Task}, path, "A dependency is the name of a task; to require a result, use depends.")
 	switch d.Type {
 	case "", "success":
-		return wellEnded(on)
+		return successRule(on)
 	case "completion":
 		return fmt.Sprintf("(%[1]s.Succeeded || %[1]s.Skipped || %[1]s.Daemoned || %[1]s.Failed || %[1]s.Errored)", on.Name)
 	case "failure":

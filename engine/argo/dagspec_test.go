@@ -41,7 +41,7 @@ func TestDagSpecRules(t *testing.T) {
 	for doc, want := range map[string][2]string{
 		typed("sucess", "Always"):      {"dag_spec.templates.main.dag.tasks[1].dependencies[0].type", `Did you mean "success"?`},
 		typed("success", "OnTransint"): {"dag_spec.templates.work.retryStrategy.retryPolicy", `Did you mean "OnTransient"?`},
-		strings.Replace(typed("failure", "Never"), `"entrypoint": "main"`, `"entrypoint": "main", "onExit": "wrk"`, 1): {"dag_spec.onExit", `There is no template "wrk". Did you mean "work"? Add it to templates, or leave onExit out; the templates are main, work.`},
+		strings.Replace(typed("failure", "Never"), `"entrypoint": "main"`, `"entrypoint": "main", "onExit": "wrk"`, 1): {"dag_spec.onExit", `There is no template "wrk". Did you mean "work"? Add it to templates, or omit onExit; the templates are main, work.`},
 		strings.Replace(typed("failure", "Never"), `"1.0"`, `"2.0"`, 1):                                                {"dag_spec.version", `"1.0"`},
 	} {
 		_, problems := parse(t, doc)

@@ -11,15 +11,15 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Text is a scalar in Argo's files where a text is meant: numbers and truth values
-// stand for themselves as written. A template reads all of them as text.
+// Text is a text in Argo's documents. Numbers and booleans are accepted, and read as they are
+// written.
 type Text string
 
 // raw is a value that is passed on as it is.
 type raw = any
 
 // decoder reads decoded JSON into the types of this package. A field that a type does
-// not have is a problem, as is one whose tag `argo` says why it is not honoured.
+// not have is a problem, and so is a field whose tag `argo` explains why it is not supported.
 type decoder struct{ *problems }
 
 // problems collects what is wrong with a document.
@@ -81,16 +81,16 @@ func (d decoder) scalar(v any, to reflect.Value, path string) {
 			}
 		}
 		if _, is := v.(bool); is {
-			d.add(path, "This has to be a text, not %s. YAML reads y, n, yes, no, on and off as true or false; put the text in quotes.", describe(v))
+			d.add(path, "This must be a string, not %s. YAML reads y, n, yes, no, on and off as true or false; put the text in quotes.", describe(v))
 			return
 		}
-		d.add(path, "This has to be a text, not %s.", describe(v))
+		d.add(path, "This must be a string, not %s.", describe(v))
 	case reflect.Bool:
 		if b, ok := v.(bool); ok {
 			to.SetBool(b)
 			return
 		}
-		d.add(path, "This has to be true or false, not %s.", describe(v))
+		d.add(path, "This must be true or false, not %s.", describe(v))
 	case reflect.Int64, reflect.Int:
 		if n, ok := v.(json.Number); ok {
 			if i, err := n.Int64(); err == nil {
@@ -98,7 +98,7 @@ func (d decoder) scalar(v any, to reflect.Value, path string) {
 				return
 			}
 		}
-		d.add(path, "This has to be a whole number, not %s.", describe(v))
+		d.add(path, "This must be a whole number, not %s.", describe(v))
 	default:
 		panic("argo: a field of a type that is not decoded: " + to.Type().String())
 	}
@@ -107,7 +107,7 @@ func (d decoder) scalar(v any, to reflect.Value, path string) {
 func (d decoder) slice(v any, to reflect.Value, path string) {
 	list, ok := v.([]any)
 	if !ok {
-		d.add(path, "This has to be a list, not %s.", describe(v))
+		d.add(path, "This must be a list, not %s.", describe(v))
 		return
 	}
 	out := reflect.MakeSlice(to.Type(), len(list), len(list))
@@ -120,7 +120,7 @@ func (d decoder) slice(v any, to reflect.Value, path string) {
 func (d decoder) mapping(v any, to reflect.Value, path string) {
 	fields, ok := v.(map[string]any)
 	if !ok {
-		d.add(path, "This has to be a mapping, not %s.", describe(v))
+		d.add(path, "This must be a mapping, not %s.", describe(v))
 		return
 	}
 	out := reflect.MakeMapWithSize(to.Type(), len(fields))
@@ -135,14 +135,14 @@ func (d decoder) mapping(v any, to reflect.Value, path string) {
 func (d decoder) object(v any, to reflect.Value, path string) {
 	fields, ok := v.(map[string]any)
 	if !ok {
-		d.add(path, "This has to be a mapping, not %s.", describe(v))
+		d.add(path, "This must be a mapping, not %s.", describe(v))
 		return
 	}
 	known := fieldsOf(to.Type(), nil)
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		at := strings.TrimPrefix(path+"."+k, ".")
 		index, ok := known[k]
-		if !ok && fields[k] == nil { // it says nothing
+		if !ok && fields[k] == nil { // a null field has no effect
 			continue
 		}
 		if !ok {
@@ -152,15 +152,14 @@ func (d decoder) object(v any, to reflect.Value, path string) {
 		field := to.Type().FieldByIndex(index)
 		if why := field.Tag.Get("argo"); why != "" {
 			if fields[k] != nil {
-				d.add(at, "FlowForge does not honour this. %s", why)
+				d.add(at, "FlowForge does not support this field. %s", why)
 			}
 		}
 		d.value(fields[k], to.FieldByIndex(index), at)
 	}
 }
 
-// fieldsOf are the fields of a type by the names in documents, with those of the
-// types that stand in it.
+// fieldsOf returns the fields of a type, and of its embedded types, by their names in documents.
 func fieldsOf(t reflect.Type, prefix []int) map[string][]int {
 	known := map[string][]int{}
 	for i := range t.NumField() {
@@ -196,7 +195,7 @@ func shorten(s string) string {
 	return s
 }
 
-// suggestion names what was probably meant.
+// suggestion names a similar word, if there is one.
 func suggestion(word string, known []string) string {
 	if near := apperr.Nearest(word, known); near != "" {
 		return fmt.Sprintf(" Did you mean %q?", near)

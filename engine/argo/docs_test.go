@@ -45,7 +45,7 @@ func TestRefusedFieldsAreDocumented(t *testing.T) {
 	section(t, "refused", "| field | what to do |\n|---|---|\n"+strings.Join(rows, "\n"))
 }
 
-// section holds a part of docs/argo.md against what it has to be.
+// section compares a part of docs/argo.md with its expected text.
 func section(t *testing.T, name, want string) {
 	t.Helper()
 	const file = "../../docs/argo.md"

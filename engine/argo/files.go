@@ -7,8 +7,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// givenFiles are the files that a task gives to its template.
-func (t *translator) givenFiles(run *task, s *source, in scope, path string) []workflow.Input {
+// fileInputs returns the file inputs of the template of a task.
+func (t *translator) fileInputs(run *task, s *source, in scope, path string) []workflow.Input {
 	var list []workflow.Input
 	for i, a := range s.Inputs.Artifacts {
 		input := workflow.Input{Name: artifactPort + a.Name, Type: t.file, Path: a.Path}
@@ -24,7 +24,7 @@ func (t *translator) givenFiles(run *task, s *source, in scope, path string) []w
 		tagged, ok := t.fileArgument(run, a, in, path)
 		if !ok {
 			own := s.path + fmt.Sprintf(".inputs.artifacts[%d]", i)
-			tagged, ok = t.madeFile(a, scope{own: s}, own)
+			tagged, ok = t.ownFile(a, scope{own: s}, own)
 			tagged.Own = true
 			if !ok && !a.Optional {
 				if !in.unused {
@@ -45,8 +45,8 @@ func (t *translator) givenFiles(run *task, s *source, in scope, path string) []w
 	return list
 }
 
-// subPathOf allows an argument to name a file in the folder that it provides: with subPath, or
-// behind the tag of from.
+// subPathOf reads the file of a folder that an argument selects: with subPath, or after the tag in
+// from.
 func (t *translator) subPathOf(run *task, input artifact, to *workflow.Input, in scope, path string) {
 	for i, a := range run.Arguments.Artifacts {
 		if a.Name != input.Name {
@@ -58,14 +58,14 @@ func (t *translator) subPathOf(run *task, input artifact, to *workflow.Input, in
 			a.SubPath = behind
 		}
 		t.checkText(a.SubPath, in, at)
-		t.refuse(a.SubPath != "" && input.SubPath != "", at, "The template takes a file of the folder itself.")
+		t.refuse(a.SubPath != "" && input.SubPath != "", at, "The input already selects a file of the folder.")
 		if a.SubPath != "" {
 			to.SubPath, to.SubPathGiven = a.SubPath, true
 		}
 	}
 }
 
-// splitFrom takes what follows a tag off: "{{tasks.a.outputs.artifacts.b}}/c.txt".
+// splitFrom separates a tag from the path after it: "{{tasks.a.outputs.artifacts.b}}/c.txt".
 func splitFrom(from string) (tag, behind string) {
 	text := strings.TrimSpace(from)
 	if end := strings.LastIndex(text, "}}/"); end > 0 && strings.HasPrefix(text, "{{") {
@@ -74,7 +74,7 @@ func splitFrom(from string) (tag, behind string) {
 	return text, ""
 }
 
-// fileArgument is the file that a task gives for an artifact; false for none.
+// fileArgument returns the file that a task passes as an artifact; false for none.
 func (t *translator) fileArgument(run *task, input artifact, in scope, path string) (workflow.Tagged, bool) {
 	for i, a := range run.Arguments.Artifacts {
 		if a.Name != input.Name {
@@ -84,16 +84,16 @@ func (t *translator) fileArgument(run *task, input artifact, in scope, path stri
 		if a.From != "" || a.FromExpression != "" {
 			return t.fileSource(a, in, at), true
 		}
-		if v, ok := t.madeFile(a, in, at); ok {
+		if v, ok := t.ownFile(a, in, at); ok {
 			return v, true
 		}
-		t.refuse(!a.Optional, at, "Say which file this is: from, fromExpression, raw, http, git or a key of s3.")
+		t.refuse(!a.Optional, at, "Set the source of the file: from, fromExpression, raw, http, git, s3, oss or azure.")
 		return workflow.Tagged{}, false
 	}
 	return workflow.Tagged{}, false
 }
 
-// fileSource is another artifact.
+// fileSource returns an artifact that is passed on.
 func (t *translator) fileSource(a artifact, in scope, path string) workflow.Tagged {
 	if a.FromExpression != "" {
 		t.checkText("{{="+a.FromExpression+"}}", in, path+".fromExpression")
@@ -113,8 +113,8 @@ func (t *translator) fileSource(a artifact, in scope, path string) workflow.Tagg
 	return workflow.Tagged{Value: name, As: workflow.TaggedName, Optional: a.Optional}
 }
 
-// madeFile is a file that the runner makes; false when the artifact says of none.
-func (t *translator) madeFile(a artifact, in scope, path string) (workflow.Tagged, bool) {
+// ownFile returns a file that the runner creates or fetches; false for an artifact without a source.
+func (t *translator) ownFile(a artifact, in scope, path string) (workflow.Tagged, bool) {
 	v := workflow.Tagged{As: workflow.TaggedText, Optional: a.Optional}
 	switch {
 	case a.Raw != nil:
@@ -122,18 +122,21 @@ func (t *translator) madeFile(a artifact, in scope, path string) (workflow.Tagge
 		v.Value = map[string]any{workflow.RawText: a.Raw.Data}
 	case a.HTTP != nil:
 		t.checkText(a.HTTP.URL, in, path+".http.url")
-		t.refuse(a.HTTP.URL == "", path+".http.url", "Say where the file is.")
-		v.Value = map[string]any{workflow.RawURL: a.HTTP.URL, "headers": t.headers(a.HTTP.Headers, in, path+".http.headers")}
+		t.refuse(a.HTTP.URL == "", path+".http.url", "Set the source of the file.")
+		v.Value = map[string]any{
+			workflow.RawURL: a.HTTP.URL, "headers": t.headers(a.HTTP.Headers, in, path+".http.headers"),
+			workflow.RawArchive: string(t.archiveOf(a, path).Format),
+		}
 	case a.Git != nil:
 		t.checkText(a.Git.Repo, in, path+".git.repo")
 		t.checkText(a.Git.Revision, in, path+".git.revision")
-		t.refuse(a.Git.Repo == "", path+".git.repo", "Say which repository.")
+		t.refuse(a.Git.Repo == "", path+".git.repo", "Set repo.")
 		v.Value = map[string]any{workflow.RawGit: t.git(a.Git, in, path+".git")}
-	case a.S3 != nil && a.S3.outside():
-		v.Value = map[string]any{workflow.RawS3: t.bucket(a.S3, in, path+".s3")}
+	case a.inBucket():
+		v.Value = map[string]any{workflow.RawBucket: t.bucketOf(a, in, path), workflow.RawArchive: string(t.archiveOf(a, path).Format)}
 	case a.S3 != nil:
 		t.checkText(a.S3.Key, in, path+".s3.key")
-		t.refuse(a.S3.Key == "", path+".s3.key", "Say under which key the file was kept.")
+		t.refuse(a.S3.Key == "", path+".s3.key", "Set the key of the stored file.")
 		v.As, v.Value = workflow.TaggedKey, a.S3.Key
 	default:
 		return v, false
@@ -141,7 +144,7 @@ func (t *translator) madeFile(a artifact, in scope, path string) (workflow.Tagge
 	return v, true
 }
 
-// git says which working tree the runner makes.
+// git describes the working tree that the runner clones.
 func (t *translator) git(g *repository, in scope, path string) map[string]any {
 	git := map[string]any{"repo": g.Repo, "revision": g.Revision, "branch": g.Branch}
 	if g.Depth != nil {
@@ -149,7 +152,7 @@ func (t *translator) git(g *repository, in scope, path string) map[string]any {
 	}
 	t.checkText(g.Branch, in, path+".branch")
 	t.refuse(strings.HasPrefix(g.Branch, "-"), path+".branch", "This is not the name of a branch.")
-	t.refuse(g.SingleBranch && g.Branch == "", path+".branch", "With singleBranch say which.")
+	t.refuse(g.SingleBranch && g.Branch == "", path+".branch", "singleBranch requires branch.")
 	for name, yes := range map[string]bool{"single": g.SingleBranch, "plain": g.DisableSubmodules, "insecure": g.InsecureSkipTLS} {
 		if yes {
 			git[name] = "true"
@@ -158,7 +161,7 @@ func (t *translator) git(g *repository, in scope, path string) map[string]any {
 	var fetch []any
 	for i, spec := range g.Fetch {
 		t.checkText(spec, in, fmt.Sprintf("%s.fetch[%d]", path, i))
-		t.refuse(spec == "" || strings.HasPrefix(spec, "-"), fmt.Sprintf("%s.fetch[%d]", path, i), "This is not what git fetches.")
+		t.refuse(spec == "" || strings.HasPrefix(spec, "-"), fmt.Sprintf("%s.fetch[%d]", path, i), "This is not a valid git refspec.")
 		fetch = append(fetch, spec)
 	}
 	if len(fetch) > 0 {
@@ -167,7 +170,7 @@ func (t *translator) git(g *repository, in scope, path string) map[string]any {
 	return git
 }
 
-// headers are those of a request, by name.
+// headers returns the headers of a request by name.
 func (t *translator) headers(list []httpHeader, in scope, path string) map[string]any {
 	out := map[string]any{}
 	for i, h := range list {
@@ -178,7 +181,7 @@ func (t *translator) headers(list []httpHeader, in scope, path string) map[strin
 	return out
 }
 
-// gcOf is when an artifact goes: what it says itself, or else the workflow.
+// gcOf returns when an artifact is deleted: its own strategy, or else that of the workflow.
 func (t *translator) gcOf(a artifact, path string) string {
 	own, at := a.ArtifactGC, path+".artifactGC.strategy"
 	if own == nil || own.Strategy == "" {

@@ -27,8 +27,8 @@ const group = "argoproj.io/"
 // Format reads Argo's documents; see workflow.Format.
 type Format struct{}
 
-// Reads reports whether doc is an object of Kubernetes, of which Argo's are some, or has a
-// dag_spec. One of Argo's kinds with a misspelt apiVersion is read as well, to say so.
+// Reads reports whether doc is a Kubernetes object or has a dag_spec. It also accepts Argo's kinds
+// with a misspelt apiVersion, which Parse reports.
 func (Format) Reads(doc map[string]any) bool {
 	if _, ok := doc[dagSpecField]; ok {
 		return true
@@ -48,8 +48,8 @@ func (p *problems) dropFollowing(n int) {
 	})...)
 }
 
-// Parse makes a definition of a document. What it refers to is looked for once, and
-// kept in the document under status.storedTemplates: what is registered never changes.
+// Parse builds the definition of a document. The templates that it refers to are resolved once and
+// stored in the document under status.storedTemplates, so a registered document never changes.
 func (Format) Parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, []apperr.Field) {
 	if _, ok := doc[dagSpecField]; ok {
 		made, names, found := fromDagSpec(doc)
@@ -65,7 +65,7 @@ func (Format) Parse(doc map[string]any, in workflow.Surroundings) (*workflow.Def
 func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, []apperr.Field) {
 	t := &translator{
 		problems: &problems{}, types: in.Types, find: in.Find, templates: map[string]*source{}, libraries: map[string]*library{},
-		graphs: map[string]workflow.Graph{}, begun: map[string]bool{}, metrics: map[string][]workflow.Metric{}, told: map[string]workflow.Metric{},
+		graphs: map[string]workflow.Graph{}, visited: map[string]bool{}, metrics: map[string][]workflow.Metric{}, firstMetrics: map[string]workflow.Metric{},
 	}
 	t.read(doc, in)
 	if len(t.list) > 0 && len(t.spec.Templates) == 0 {
@@ -77,7 +77,7 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 	if t.cron != nil {
 		t.def.Notices = []string{t.cron.neverFires()}
 	}
-	if in.Find == nil { // it was checked when it was registered, maybe by fewer rules
+	if in.Find == nil { // a registered document was checked, perhaps by fewer rules
 		t.list = nil
 	}
 	if len(t.list) == 0 {
@@ -105,7 +105,7 @@ func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
 	d.decode(doc, &t.doc, "")
 	_, t.dagSpec = t.doc.Metadata.Annotations[dagSpecAnnotation]
 	if version := t.doc.APIVersion; version != group+"v1alpha1" {
-		t.add("apiVersion", "This has to be %sv1alpha1, not %q.", group, shorten(version))
+		t.add("apiVersion", "This must be %sv1alpha1, not %q.", group, shorten(version))
 	}
 	t.text, _ = t.types.Parse("Text(min_length=0)")
 	t.file, _ = t.types.Parse(string(typeregistry.KindFile))
@@ -118,14 +118,15 @@ func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
 		t.cron = &cron
 		t.checkCron(&cron)
 		if rawSpec == nil {
-			t.add("spec.workflowSpec", "Say what runs.")
+			t.add("spec.workflowSpec", "Set workflowSpec.")
 			return
 		}
 	}
+	t.keepConfigMaps(t.doc.Status)
 	finder := references{translator: t, find: in.Find, stored: storedOf(t.doc.Status)}
 	object, ok := rawSpec.(map[string]any)
 	if !ok {
-		t.add("spec", "This has to be a mapping.")
+		t.add("spec", "This must be a mapping.")
 		return
 	}
 	object = finder.withTemplateRef(object)
@@ -156,7 +157,7 @@ func (t *translator) hookRefs(finder *references) {
 	}
 }
 
-// decodeSpec reads a spec and notes its templates.
+// decodeSpec reads a spec and registers its templates.
 func (t *translator) decodeSpec(object map[string]any, path, of string) spec {
 	var s spec
 	object = withDefaults(object)
@@ -195,7 +196,7 @@ func withDefaults(object map[string]any) map[string]any {
 			}
 			graph := of["dag"] != nil || of["steps"] != nil
 			for _, only := range []string{"activeDeadlineSeconds", "timeout"} {
-				if graph { // these are for templates that run something themselves
+				if graph { // these fields are for templates that run something themselves
 					delete(own, only)
 				}
 			}
@@ -206,7 +207,7 @@ func withDefaults(object map[string]any) map[string]any {
 	return out
 }
 
-// overlay is below with everything of above over it, mapping by mapping.
+// overlay merges above into below. Mappings are merged recursively.
 func overlay(below, above map[string]any) map[string]any {
 	out := maps.Clone(below)
 	for k, v := range above {
@@ -221,8 +222,8 @@ func overlay(below, above map[string]any) map[string]any {
 	return out
 }
 
-// canonical is the document as it is kept: with what it refers to, without what a
-// cluster adds.
+// canonical returns the stored form of the document: with the templates that it refers to, and
+// without the fields that a cluster adds.
 func (t *translator) canonical(doc map[string]any) (json.RawMessage, error) {
 	kept := map[string]any{"apiVersion": t.doc.APIVersion, "kind": t.doc.Kind, "spec": t.doc.Spec}
 	meta := map[string]any{}
@@ -232,7 +233,7 @@ func (t *translator) canonical(doc map[string]any) (json.RawMessage, error) {
 			meta[name] = v
 		}
 	}
-	if t.writtenName() != t.def.Name && t.doc.Kind != kindClusterTemplate { // it stepped aside: see name
+	if t.writtenName() != t.def.Name && t.doc.Kind != kindClusterTemplate { // it was renamed; see name
 		delete(meta, "generateName")
 		meta["name"] = t.def.Name
 	}
@@ -243,6 +244,14 @@ func (t *translator) canonical(doc map[string]any) (json.RawMessage, error) {
 			stored[name] = l.raw
 		}
 		kept["status"] = map[string]any{"storedTemplates": stored}
+	}
+	if len(t.configMaps) > 0 {
+		status, _ := kept["status"].(map[string]any)
+		if status == nil {
+			status = map[string]any{}
+			kept["status"] = status
+		}
+		status[storedConfigMaps] = t.configMaps
 	}
 	return json.Marshal(kept)
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// What a document says of pods has to be done in another way, or refused, where commands are
-// processes of the server's machine. Fields about where pods run and how images are fetched
-// mean nothing there.
+// Without a cluster, commands are processes of the server's machine. The pod fields of a document
+// are emulated or refused there; fields about placement and image pulls have no effect.
 
 const needsCluster = "This server runs tasks as local processes, which have no pods. "
 
-// host gathers what a container needs of the machine, and what only its pod could do.
+// host returns what a container needs from the machine, and the fields that need a pod.
 func (t *translator) host(s *source, c *container, at string) workflow.Host {
 	h := &hostReader{at: at}
 	h.environment(c)
@@ -24,7 +23,7 @@ func (t *translator) host(s *source, c *container, at string) workflow.Host {
 	h.refuse(len(s.Sidecars) > 0, s.path+".sidecars", "Make it a template with daemon: true, which other tasks use.")
 	of := t.settingsOf(s)
 	for path, settings := range map[string]*podSettings{s.path: &s.podSettings, t.settingsPath(s): of} {
-		h.refuse(settings.PodSpecPatch != "", path+".podSpecPatch", "Leave it out, or run this workflow in a cluster.")
+		h.refuse(settings.PodSpecPatch != "", path+".podSpecPatch", "Omit it, or run this workflow in a cluster.")
 		h.refuse(len(settings.HostAliases) > 0, path+".hostAliases", "Write addresses in the command.")
 		h.refuse(len(settings.ResourceClaims) > 0, path+".resourceClaims", "Run this workflow in a cluster.")
 	}
@@ -79,7 +78,7 @@ func (h *hostReader) refuse(given bool, path, advice string) {
 	}
 }
 
-// environment reads the variables whose values come from elsewhere: those of secrets are taken.
+// environment reads the variables with valueFrom; only secrets are supported.
 func (h *hostReader) environment(c *container) {
 	for i, e := range c.Env {
 		if e.ValueFrom == nil {
@@ -91,14 +90,14 @@ func (h *hostReader) environment(c *container) {
 		name, _ := ref["name"].(string)
 		key, _ := ref["key"].(string)
 		optional, _ := ref["optional"].(bool)
-		h.refuse(name == "" || key == "", path, "Its variables have the value of a secretKeyRef; write other values as value.")
+		h.refuse(name == "" || key == "", path, "Set name and key of a secretKeyRef; set other variables with value.")
 		if name != "" && key != "" {
 			h.host.Secrets = append(h.host.Secrets, workflow.SecretVariable{Name: e.Name, Secret: name + "." + key, Optional: optional, At: path + ".secretKeyRef"})
 		}
 	}
 }
 
-// volumes reads what a container mounts: an emptyDir is a folder of the attempt's own.
+// volumes reads the volume mounts of a container; an emptyDir is an empty folder of the attempt.
 func (h *hostReader) volumes(known map[string]hostVolume, c *container) {
 	for i, v := range c.VolumeMounts {
 		path := fmt.Sprintf("%s.volumeMounts[%d]", h.at, i)
@@ -112,7 +111,7 @@ func (h *hostReader) volumes(known map[string]hostVolume, c *container) {
 			if found {
 				path = volume.path
 			}
-			h.refuse(true, path, "Of volumes there is emptyDir alone; pass files on as artifacts.")
+			h.refuse(true, path, "Only emptyDir volumes are supported; pass files as artifacts.")
 		case part || !strings.HasPrefix(where, "/") && !strings.HasPrefix(where, "{{"):
 			h.refuse(true, path, "Mount the whole emptyDir at an absolute path.")
 		default:

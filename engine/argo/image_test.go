@@ -35,5 +35,5 @@ templates:
 	require.Equal(t, []string{"x"}, d.Operators[2].Members[0].Code.Args)
 	require.True(t, d.Operators[2].Code.OfImage(), "the code of the set is that of main")
 	found := refusedFields(t, "\nentrypoint: main\ntemplates:\n- {name: main, container: {args: [x]}}")
-	require.Equal(t, "Say in which image it runs.", found["spec.templates[0].container.image"])
+	require.Equal(t, "Set the image.", found["spec.templates[0].container.image"])
 }

@@ -49,7 +49,7 @@ func (t *translator) orderOwn(list []workflow.Input, s *source) []workflow.Input
 	return ordered
 }
 
-// inputsRead are the input parameters that the texts of a value name.
+// inputsRead returns the input parameters that the texts of a value read.
 func inputsRead(value any) []string {
 	var names []string
 	switch v := value.(type) {

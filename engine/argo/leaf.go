@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// The ports of the engine for what is no parameter (see execution.ResultPort).
+// Names of the engine for inputs and outputs that are not parameters (see execution.ResultPort).
 const (
 	resultPort   = "outputs.result"
 	artifactPort = "artifacts."
@@ -25,7 +28,7 @@ var (
 	sequenceFormat = regexp.MustCompile(`^[^%]*%[0-9 +#-]*[dxXob][^%]*$`)
 )
 
-// checkTemplate holds what a template says against what it is.
+// checkTemplate checks that a template has one kind, and unique inputs.
 func (t *translator) checkTemplate(s *source) {
 	kinds := 0
 	for _, is := range []bool{s.Container != nil, s.Script != nil, s.Steps != nil, s.DAG != nil, s.Suspend != nil, s.HTTP != nil, s.ContainerSet != nil, s.Resource != nil, s.Data != nil, s.Plugin != nil} {
@@ -49,11 +52,11 @@ func numberOf(kinds int) string {
 	return "several"
 }
 
-// leaf makes the operator of a template that runs something itself.
+// leaf builds the operator of a template that runs something itself.
 func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Operator {
 	own := scope{own: s, leaf: true}
 	op := workflow.Operator{Tags: &workflow.Tags{Names: map[string]string{}, Open: t.keepsAll(s)}, Outputs: t.ownOutputs(s, own)}
-	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only a template of steps or tasks has one.")
+	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only templates of steps or tasks have parallelism.")
 	t.set(&op, s)
 	op.Cache = t.memo(s)
 	op.Serves = s.serves()
@@ -82,8 +85,8 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 	case s.HTTP != nil:
 		t.request(&op, s, own)
 	}
-	if in.unused { // to find what is wrong with its inputs
-		t.given(run, s, in, at)
+	if in.unused { // the problems of its inputs would not be found otherwise
+		t.taskInputs(run, s, in, at)
 	}
 	return op
 }
@@ -91,18 +94,18 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 func (t *translator) checkPath(name string, in scope, at string) {
 	t.checkText(name, in, at)
 	if !path.IsAbs(name) && !strings.HasPrefix(name, "{{") {
-		t.add(at, "This has to be an absolute path.")
+		t.add(at, "This must be an absolute path.")
 	}
 }
 
-// process makes a container or a script the work of op.
+// process makes op run a container or a script.
 func (t *translator) process(op *workflow.Operator, s *source, c *container, at string, own scope) {
 	op.Type, op.CodeAt = workflow.TypeCommand, at
 	op.Code = workflow.Code{Image: c.Image, Command: texts(c.Command), Args: texts(c.Args), Folder: c.WorkingDir}
-	t.refuse(c.Image == "", at+".image", "Say in which image it runs.")
+	t.refuse(c.Image == "", at+".image", "Set the image.")
 	if s.Script != nil {
-		t.refuse(len(c.Command) == 0 && c.Source != "", at+".command", "Say which program reads the script.")
-		op.Code.Script = c.Source // without one it is a container
+		t.refuse(len(c.Command) == 0 && c.Source != "", at+".command", "Set command, the interpreter of the script.")
+		op.Code.Script = c.Source // without a source, a script is a container
 	} else {
 		t.refuse(c.Source != "", at+".source", "A container has no source; make it a script.")
 	}
@@ -135,14 +138,11 @@ func texts(list []Text) []string {
 	return out
 }
 
-// ownOutputs are the outputs of a template that runs something itself.
+// ownOutputs returns the outputs of a template that runs something itself.
 func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput {
 	var outputs []workflow.OperatorOutput
 	if s.Suspend != nil {
 		return t.answers(s)
-	}
-	if s.serves() {
-		return nil // see daemon
 	}
 	for i, p := range s.Outputs.Parameters {
 		at := fmt.Sprintf("%s.outputs.parameters[%d]", s.path, i)
@@ -160,7 +160,7 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 				o.Else, o.Type = &text, t.optional(t.text)
 			}
 		case p.ValueFrom != nil && p.ValueFrom.Supplied != nil:
-			t.add(at+".valueFrom.supplied", "Only a template of type suspend is given values.")
+			t.add(at+".valueFrom.supplied", "Only a template of type suspend accepts supplied values.")
 		default:
 			tagged, ok := t.outputValue(p, own, at)
 			if !ok {
@@ -174,11 +174,13 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 		at := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
 		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: t.file, Path: a.Path, Storage: workflow.StorageDisk}
 		t.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks pass artifacts on; write the file to a path.")
-		t.refuse(a.Raw != nil || a.HTTP != nil || a.Git != nil, at, "Files are kept in FlowForge's store; leave the place out, or name a key of s3.")
+		t.refuse(a.Raw != nil || a.HTTP != nil || a.Git != nil, at, "FlowForge stores files itself; omit the location, or set an s3 key.")
 		t.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
 		o.GC = t.gcOf(a, at)
-		if a.S3 != nil {
-			t.refuse(a.S3.outside(), at+".s3.bucket", "FlowForge keeps outputs in its own store. Write only a key, or upload the file in a task.")
+		switch {
+		case a.inBucket():
+			t.bucketOutput(&o, a, own, at)
+		case a.S3 != nil:
 			t.checkText(a.S3.Key, own, at+".s3.key")
 			o.Key = a.S3.Key
 		}
@@ -191,18 +193,21 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 		}
 		outputs = append(outputs, o)
 	}
+	if s.serves() {
+		return t.lastOutputs(outputs)
+	}
 	if t.results && !(t.keepsAll(s) && t.declares(s, "result")) {
 		outputs = append(outputs, workflow.OperatorOutput{Name: resultPort, Type: t.optional(t.text), Stdout: true, Storage: workflow.StorageDisk})
 	}
 	return outputs
 }
 
-// answers are the outputs of a template that waits for an answer.
+// answers returns the outputs of a suspend template.
 func (t *translator) answers(s *source) []workflow.OperatorOutput {
 	var outputs []workflow.OperatorOutput
 	for i, p := range s.Outputs.Parameters {
 		if p.ValueFrom == nil || p.ValueFrom.Supplied == nil {
-			t.add(fmt.Sprintf("%s.outputs.parameters[%d].valueFrom", s.path, i), "A template of type suspend has values that are supplied: {}.")
+			t.add(fmt.Sprintf("%s.outputs.parameters[%d].valueFrom", s.path, i), "The outputs of a suspend template must have valueFrom.supplied: {}.")
 			continue
 		}
 		o := workflow.OperatorOutput{Name: p.Name, Type: t.text, Storage: workflow.StorageDisk, Default: p.whenSkipped()}
@@ -215,7 +220,7 @@ func (t *translator) answers(s *source) []workflow.OperatorOutput {
 	return outputs
 }
 
-// approval makes a template of type suspend the work of op.
+// approval makes op wait for a person, as a suspend template.
 func (t *translator) approval(op *workflow.Operator, s *source) {
 	op.Type = workflow.TypeApproval
 	var fields []any
@@ -250,11 +255,11 @@ func (t *translator) approval(op *workflow.Operator, s *source) {
 	if s.Suspend.Duration == "" {
 		return
 	}
-	t.refuse(len(defaults) < len(fields), s.path+".suspend.duration", "Each supplied value needs a default that holds when the time is over.")
+	t.refuse(len(defaults) < len(fields), s.path+".suspend.duration", "Each supplied value needs a default, which applies after the timeout.")
 	op.Approval.Default = defaults
 }
 
-// request makes a template of type http the work of op.
+// request makes op send a request, as an http template.
 func (t *translator) request(op *workflow.Operator, s *source, own scope) {
 	at := s.path + ".http"
 	h := s.HTTP
@@ -262,29 +267,61 @@ func (t *translator) request(op *workflow.Operator, s *source, own scope) {
 	op.HTTP = &workflow.HTTP{Method: cmp.Or(h.Method, "GET"), URL: h.URL, Body: h.Body, Headers: map[string]string{}}
 	t.checkText(h.URL, own, at+".url")
 	t.checkText(h.Body, own, at+".body")
-	t.refuse(h.URL == "", at+".url", "Say which address.")
+	t.refuse(h.URL == "", at+".url", "Set url.")
 	for i, header := range h.Headers {
 		t.checkText(header.Value, own, fmt.Sprintf("%s.headers[%d].value", at, i))
 		op.HTTP.Headers[header.Name] = header.Value
 	}
 	if h.SuccessCondition != "" {
-		op.HTTP.Success = t.successCodes(h.SuccessCondition, at+".successCondition")
+		t.successCondition(op, h.SuccessCondition, at+".successCondition")
 	}
 }
 
-// successCodes are the status codes with which a condition holds.
-func (t *translator) successCodes(condition, at string) []int {
+// successCondition reads when a response counts as a success: as status codes if the condition
+// reads nothing else, or as a condition on the response.
+func (t *translator) successCondition(op *workflow.Operator, condition, at string) {
 	e, err := expression.ParseArgo(condition)
 	if err != nil {
 		t.add(at, "%s", err)
-		return nil
+		return
 	}
+	codesAlone := true
 	for _, r := range e.References() {
-		if name := strings.Join(r.Path, "."); name != "response.statusCode" {
-			t.add(at, "A condition reads response.statusCode, not %s; look at the answer in the next task.", name)
-			return nil
+		name := strings.Join(r.Path[:min(len(r.Path), 2)], ".")
+		if name != "response.statusCode" && name != "response.body" && name != "response.headers" {
+			t.add(at, "A condition reads response.statusCode, response.body and response.headers, not %s.", strings.Join(r.Path, "."))
+			return
+		}
+		codesAlone = codesAlone && name == "response.statusCode"
+	}
+	if codesAlone {
+		op.HTTP.Success = t.successCodes(e, at)
+		return
+	}
+	op.HTTP.Condition = e
+	for code := 100; code < 600; code++ {
+		op.HTTP.Success = append(op.HTTP.Success, code)
+	}
+	status, headers := workflow.HTTPOutputs()
+	kept := []workflow.OperatorOutput{
+		{Name: resultPort, Type: t.optional(t.text), Stdout: true, Storage: workflow.StorageDisk},
+		{Name: status, Type: t.typed("Integer"), Storage: workflow.StorageDisk},
+		{Name: headers, Type: t.typed("JSON"), Storage: workflow.StorageDisk},
+	}
+	for _, o := range kept {
+		if !slices.ContainsFunc(op.Outputs, func(own workflow.OperatorOutput) bool { return own.Name == o.Name }) {
+			op.Outputs = append(op.Outputs, o)
 		}
 	}
+}
+
+func (t *translator) typed(name string) *typeregistry.Type {
+	of, _ := t.types.Parse(name)
+	return of
+}
+
+// successCodes returns the status codes that meet a condition.
+func (t *translator) successCodes(e *expression.Expression, at string) []int {
 	var codes []int
 	for code := 100; code < 600; code++ {
 		ok, err := e.Bool(map[string]any{"response": map[string]any{"statusCode": code}})
@@ -296,22 +333,22 @@ func (t *translator) successCodes(condition, at string) []int {
 			codes = append(codes, code)
 		}
 	}
-	t.refuse(len(codes) == 0, at, "No status code meets this.")
+	t.refuse(len(codes) == 0, at, "No status code meets this condition.")
 	return codes
 }
 
-// timeout is how long an attempt of a template may run, or a person may take to answer.
+// timeout returns the time limit of an attempt of a template, or of the answer of a person.
 func (t *translator) timeout(s *source) time.Duration {
 	switch {
 	case s.Suspend != nil && s.Suspend.Duration != "":
-		return max(t.pause(s.Suspend.Duration, s.path+".suspend.duration"), time.Millisecond) // 0 is at once
+		return max(t.pause(s.Suspend.Duration, s.path+".suspend.duration"), time.Millisecond) // 0 means immediately
 	case s.HTTP != nil && s.HTTP.TimeoutSeconds != nil:
 		return seconds(s.HTTP.TimeoutSeconds)
 	}
 	limit := t.pause(s.Timeout, s.path+".timeout")
-	if s.ActiveDeadline != nil && !t.late(string(*s.ActiveDeadline)) {
+	if s.ActiveDeadline != nil && !t.hasTags(string(*s.ActiveDeadline)) {
 		n, err := strconv.ParseInt(string(*s.ActiveDeadline), 10, 32)
-		t.refuse(err != nil || n <= 0, s.path+".activeDeadlineSeconds", "This has to be a number of seconds, not %q.", shorten(string(*s.ActiveDeadline)))
+		t.refuse(err != nil || n <= 0, s.path+".activeDeadlineSeconds", "This must be a number of seconds, not %q.", shorten(string(*s.ActiveDeadline)))
 		if d := time.Duration(n) * time.Second; limit == 0 || d < limit {
 			limit = d
 		}
@@ -326,15 +363,8 @@ func seconds(n *int64) time.Duration {
 	return time.Duration(min(*n, 10*365*24*3600)) * time.Second
 }
 
-// duration reads seconds, or a duration as Go writes it; d stands for days.
+// duration reads seconds, or a duration with units.
 func duration(text string) (time.Duration, bool) {
-	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(n) * time.Second, true
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err == nil
-	}
-	d, err := time.ParseDuration(text)
-	return d, err == nil && d > 0
+	d, ok := units.Seconds(text)
+	return d, ok && d >= 0
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// foreach makes the fan-out of a task.
+// foreach returns the fan-out of a task; nil if it has none.
 func (t *translator) foreach(run *task, in scope, path string) *workflow.Foreach {
 	given := 0
 	f := &workflow.Foreach{Limit: workflow.DefaultItems}
@@ -23,7 +23,7 @@ func (t *translator) foreach(run *task, in scope, path string) *workflow.Foreach
 	}
 	if run.WithItems != nil {
 		t.checkValue(run.WithItems, outer, path+".withItems")
-		tagged(plainNumbers(run.WithItems), workflow.TaggedList)
+		tagged(run.WithItems, workflow.TaggedList)
 	}
 	if run.WithParam != "" {
 		t.checkText(run.WithParam, outer, path+".withParam")
@@ -46,27 +46,21 @@ func (t *translator) foreach(run *task, in scope, path string) *workflow.Foreach
 	case given == 0:
 		return nil
 	case given > 1:
-		t.add(path, "Give one of withItems, withParam and withSequence.")
+		t.add(path, "Set one of withItems, withParam and withSequence.")
 	}
 	return f
 }
 
-func plainNumbers(list []raw) any {
-	items := make([]any, len(list))
-	copy(items, list)
-	return items
-}
-
 func (t *translator) checkSequence(s *sequence, in scope, path string) {
-	t.refuse(s.Count == nil && s.End == nil, path, "Say how far it goes: count or end.")
-	t.refuse(s.Count != nil && s.End != nil, path, "Give either count or end.")
+	t.refuse(s.Count == nil && s.End == nil, path, "Set count or end.")
+	t.refuse(s.Count != nil && s.End != nil, path, "Set either count or end.")
 	for name, v := range map[string]*Text{"count": s.Count, "start": s.Start, "end": s.End} {
 		if v == nil {
 			continue
 		}
 		if !strings.Contains(string(*v), "{{") {
 			if _, err := strconv.Atoi(string(*v)); err != nil {
-				t.add(path+"."+name, "This has to be a whole number.")
+				t.add(path+"."+name, "This must be a whole number.")
 			}
 		}
 		t.checkText(string(*v), in, path+"."+name)
@@ -76,7 +70,7 @@ func (t *translator) checkSequence(s *sequence, in scope, path string) {
 	}
 }
 
-// hooks makes the operators that follow how a task goes.
+// hooks builds the operators of the hooks of a task.
 func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator {
 	hooks := maps.Clone(run.Hooks)
 	if hooks == nil {
@@ -105,9 +99,9 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 		case ofItem:
 			of.WithItems, of.WithParam, of.WithSequence = run.WithItems, run.WithParam, run.WithSequence
 		case !ended && run.When != "" && !(run.loops() && readsItem(run.When)):
-			of.When = "(" + run.When + ") && " + of.When // it begins with its task, or not at all
+			of.When = "(" + run.When + ") && " + of.When // it starts with its task
 		}
-		t.refuse(h.Expression == "" && name != "exit", at+".expression", "Say when the hook runs.")
+		t.refuse(h.Expression == "" && name != "exit", at+".expression", "Set the condition of the hook.")
 		s := t.resolve(of, in.own, at)
 		if s == nil {
 			continue
@@ -119,7 +113,8 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 		inner.tasks = maps.Clone(in.tasks)
 		inner.tasks[of.Name], inner.item = s, false
 		for _, op := range t.operators(of, inner, at) {
-			t.follow(&op, run, ended)
+			t.attachHook(&op, run, ended)
+			op.Exit = name == "exit"
 			if ofItem {
 				op.Tags.ItemOf, op.Tags.WhenOfItem = run.Name, of.When != ""
 			}
@@ -129,7 +124,7 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 	return operators
 }
 
-// key finds the template of a hook of the workflow.
+// key is the key of the template that a hook of the workflow runs.
 func (h *hook) key() string {
 	if h.TemplateRef != nil {
 		return h.TemplateRef.library() + "/" + h.TemplateRef.Template
@@ -137,9 +132,9 @@ func (h *hook) key() string {
 	return h.Template
 }
 
-const onlyOneExit = "Give either onExit or hooks.exit; Argo runs onExit alone."
+const onlyOneExit = "Set either onExit or hooks.exit; Argo runs onExit alone."
 
-// exitArguments are those of an exit handler that runs s: its own, or else the
+// exitArguments returns the arguments of an exit handler that runs s: its own, or else the
 // parameters of the workflow.
 func (t *translator) exitArguments(given arguments, s *source) arguments {
 	if s == nil || len(given.Parameters) > 0 || len(given.Artifacts) > 0 {
@@ -148,9 +143,9 @@ func (t *translator) exitArguments(given arguments, s *source) arguments {
 	return arguments{Parameters: t.entryArguments(s).Parameters}
 }
 
-// follow makes the operator of a hook begin when its task has ended, or else when it
+// attachHook makes the operator of a hook begin when its task has ended, or else when it
 // begins, which it then sees as running.
-func (t *translator) follow(op *workflow.Operator, run *task, ended bool) {
+func (t *translator) attachHook(op *workflow.Operator, run *task, ended bool) {
 	op.Watches, op.AllowFailure = true, true
 	if ended {
 		op.Late = true
@@ -162,8 +157,8 @@ func (t *translator) follow(op *workflow.Operator, run *task, ended bool) {
 	op.Tags.Names = names
 }
 
-// aim runs only what the target of a dag needs.
-func (t *translator) aim(s *source, operators []workflow.Operator) {
+// restrictToTarget makes a dag run only the tasks of its target and their dependencies.
+func (t *translator) restrictToTarget(s *source, operators []workflow.Operator) {
 	target := strings.TrimSpace(s.DAG.Target)
 	if target == "" {
 		return

@@ -11,17 +11,16 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// metricPrefix begins the names of metrics, as in Argo: dashboards find them.
+// metricPrefix begins the names of metrics, as in Argo, so that dashboards keep working.
 const metricPrefix = "argo_workflows_"
 
-// Tags with the time for which a template, or the workflow, has run.
+// Tags with the duration of a template and of the workflow.
 const (
 	ownDuration = "duration"
 	runDuration = "workflow.duration"
 )
 
-// metricsOf are the metrics of a template, read and checked once however many tasks
-// run it.
+// metricsOf returns the metrics of a template. It reads and checks them once.
 func (t *translator) metricsOf(s *source) []workflow.Metric {
 	if s.Metrics == nil {
 		return nil
@@ -52,7 +51,7 @@ func (t *translator) metric(p *prometheus, s *source, at string) workflow.Metric
 	value := t.metricKind(&m, p, at)
 	c := metricCheck{translator: t, own: s}
 	if m.Live {
-		t.refuse(m.Value != "{{"+c.durationTag()+"}}", value, "A gauge in real time has the value {{%s}}: only a duration is known while it grows.", c.durationTag())
+		t.refuse(m.Value != "{{"+c.durationTag()+"}}", value, "A realtime gauge cannot have the value {{%s}}: only durations are known while a node runs.", c.durationTag())
 		c.live = true
 	} else {
 		c.text(m.Value, value)
@@ -63,11 +62,11 @@ func (t *translator) metric(p *prometheus, s *source, at string) workflow.Metric
 	}
 	t.refuse(p.Name == "", at+".name", "A metric needs a name.")
 	c.name(p.Name, m.Name, at+".name")
-	t.refuse(m.Help == "", at+".help", "Say in help what the metric means; Prometheus wants that of each.")
+	t.refuse(m.Help == "", at+".help", "Set help; Prometheus requires it for every metric.")
 	c.checked(m.Help, at+".help", workflow.MetricTextProblem)
 	c.condition(m.When, at+".when")
 	m.Labels = c.labels(p.Labels, m.Kind, at+".labels")
-	t.agree(&m)
+	t.checkSameMetric(&m)
 	return m
 }
 
@@ -89,7 +88,7 @@ func (t *translator) metricKind(m *workflow.Metric, p *prometheus, at string) st
 		m.Change = workflow.GaugeChange(strings.ToLower(cmp.Or(p.Gauge.Operation, "Set")))
 		known := []string{"", "Set", "Add", "Sub"}
 		t.refuse(!slices.Contains(known, p.Gauge.Operation), at+".gauge.operation", "The operations are Set, Add and Sub, not %q.%s", shorten(p.Gauge.Operation), suggestion(p.Gauge.Operation, known[1:]))
-		t.refuse(m.Live && m.Change != workflow.GaugeSet, at+".gauge.operation", "A gauge in real time is set; leave operation out.")
+		t.refuse(m.Live && m.Change != workflow.GaugeSet, at+".gauge.operation", "A realtime gauge is always set; omit operation.")
 	case p.Histogram != nil:
 		m.Kind, m.Value = workflow.MetricHistogram, string(p.Histogram.Value)
 		m.Bounds = t.buckets(p.Histogram.Buckets, at+".histogram.buckets")
@@ -97,7 +96,7 @@ func (t *translator) metricKind(m *workflow.Metric, p *prometheus, at string) st
 	return at + "." + string(m.Kind) + ".value"
 }
 
-// buckets are the upper bounds of a histogram's buckets.
+// buckets returns the upper bounds of the buckets of a histogram.
 func (t *translator) buckets(list []Text, at string) []float64 {
 	t.refuse(len(list) == 0 || len(list) > workflow.MaxBuckets, at, "A histogram has 1 to %d buckets.", workflow.MaxBuckets)
 	var bounds []float64
@@ -106,27 +105,27 @@ func (t *translator) buckets(list []Text, at string) []float64 {
 		where := fmt.Sprintf("%s[%d]", at, i)
 		switch {
 		case problem != "":
-			t.add(where, "A bucket is a number, without tags, and not %q.", shorten(string(text)))
+			t.add(where, "A bucket must be a number without tags, not %q.", shorten(string(text)))
 		case len(bounds) > 0 && n <= bounds[len(bounds)-1]:
-			t.add(where, "Buckets grow; %s is no more than the one before.", strconv.FormatFloat(n, 'g', -1, 64))
+			t.add(where, "Buckets must increase; %s is not greater than the one before.", strconv.FormatFloat(n, 'g', -1, 64))
 		}
 		bounds = append(bounds, n)
 	}
 	return bounds
 }
 
-// agree holds a metric against those of the same name elsewhere in the document.
-func (t *translator) agree(m *workflow.Metric) {
+// checkSameMetric compares a metric with others of the same name in the document.
+func (t *translator) checkSameMetric(m *workflow.Metric) {
 	if strings.Contains(m.Name, "{{") || strings.Contains(m.Help, "{{") || m.Kind == "" {
 		return // known when it is reported
 	}
-	first, known := t.told[m.Name]
+	first, known := t.firstMetrics[m.Name]
 	if !known {
-		t.told[m.Name] = *m
+		t.firstMetrics[m.Name] = *m
 		return
 	}
 	if why := m.Agrees(&first); why != "" {
-		t.add(m.At, "The metric %s is at %s as well, where %s; metrics of one name have the same type, help and buckets.", strings.TrimPrefix(m.Name, metricPrefix), first.At, why)
+		t.add(m.At, "The metric %s is at %s too, where %s; metrics of one name have the same type, help and buckets.", strings.TrimPrefix(m.Name, metricPrefix), first.At, why)
 	}
 }
 
@@ -177,7 +176,7 @@ func (c metricCheck) labels(list []metricLabel, kind workflow.MetricKind, at str
 		if problem := workflow.MetricLabelProblem(l.Key, kind); problem != "" {
 			c.add(where+".key", "%s", problem)
 		}
-		c.refuse(slices.ContainsFunc(labels, func(o workflow.MetricLabel) bool { return o.Key == l.Key }), where+".key", "The label %q is given twice.", shorten(l.Key))
+		c.refuse(slices.ContainsFunc(labels, func(o workflow.MetricLabel) bool { return o.Key == l.Key }), where+".key", "The label %q appears twice.", shorten(l.Key))
 		c.checked(string(l.Value), where+".value", workflow.MetricTextProblem)
 		labels = append(labels, workflow.MetricLabel{Key: l.Key, Value: string(l.Value)})
 	}
@@ -200,26 +199,26 @@ func (c metricCheck) text(text, at string) {
 			c.add(at, "%s", tag.Err)
 		case tag.Expression != nil:
 			for _, r := range tag.Expression.References() {
-				if !c.ofTheEnd(r.Path, at) {
+				if !c.checkEndName(r.Path, at) {
 					c.checkReference(r.Path, scope{own: c.own, leaf: true, number: true}, at)
 				}
 			}
 		case strings.Contains(tag.Name, "{{"):
-			// a tag inside of a tag is known when it is replaced
-		case !c.ofTheEnd(strings.Split(tag.Name, "."), at):
+			// the name is known only when the inner tag is replaced
+		case !c.checkEndName(strings.Split(tag.Name, "."), at):
 			c.checkName(tag.Name, scope{own: c.own, leaf: true, number: true}, at)
 		}
 	}
 }
 
-// ofTheEnd checks a name that only metrics know, because it says how something ended;
+// checkEndName checks a name that only metrics can read, because it has a value only at the end;
 // false for any other name.
-func (c metricCheck) ofTheEnd(path []string, at string) bool {
+func (c metricCheck) checkEndName(path []string, at string) bool {
 	name := strings.Join(path, ".")
 	switch path[0] {
 	case "workflow":
 		if name == "workflow.status" || name == "workflow.failures" || name == runDuration || len(path) > 1 && path[1] == "outputs" {
-			c.refuse(c.live, at, "%s is not known when a gauge in real time begins.", name)
+			c.refuse(c.live, at, "%s is not known when a realtime gauge starts.", name)
 			return false
 		}
 		c.refuse(len(path) > 1 && path[1] == "resourcesDuration", at, unknownUse)
@@ -237,28 +236,28 @@ func (c metricCheck) ofTheEnd(path []string, at string) bool {
 	}
 	switch {
 	case c.own == nil:
-		c.add(at, "%s is of a template; of the workflow there are workflow.status, workflow.duration, workflow.failures and workflow.outputs.parameters.<name>.", name)
+		c.add(at, "%s belongs to a template; a workflow has workflow.status, workflow.duration, workflow.failures and workflow.outputs.parameters.<name>.", name)
 	case c.live:
-		c.add(at, "%s is not known when a gauge in real time begins.", name)
+		c.add(at, "%s is not known when a realtime gauge starts.", name)
 	case path[0] == "exitCode":
-		c.refuse(c.own.isGraph() || c.own.Suspend != nil, at, "Only what runs a command has an exit code.")
+		c.refuse(c.own.isGraph() || c.own.Suspend != nil, at, "Only a container or a script has an exit code.")
 	case path[0] == "outputs" && len(path) > 1:
 		c.output(path[1:], at)
 	}
 	return true
 }
 
-// unknownUse is said of resourcesDuration.
-const unknownUse = "FlowForge does not add up what a node requested over time; /metrics has flowforge_quota_used, and the page of the execution its hours."
+// unknownUse is the message for resourcesDuration.
+const unknownUse = "FlowForge does not record the resource duration of a node; use flowforge_quota_used in /metrics, or the hours on the page of the execution."
 
 // output checks outputs.result and outputs.parameters.<name>.
 func (c metricCheck) output(path []string, at string) {
 	name := strings.Join(path, ".")
 	switch {
 	case name == "result":
-		c.refuse(c.own.isGraph() || c.own.Suspend != nil, at, "Only what runs a command has a result.")
+		c.refuse(c.own.isGraph() || c.own.Suspend != nil, at, "Only a container or a script has a result.")
 	case path[0] != "parameters":
-		c.add(at, "Of its outputs a metric reads outputs.result and outputs.parameters.<name>, not outputs.%s.", name)
+		c.add(at, "A metric can read only outputs.result and outputs.parameters.<name>, not outputs.%s.", name)
 	case len(path) > 1:
 		c.checkOutput(c.own, "outputs."+name, at)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// name is the name of the workflow. In Argo objects of different kinds may have the same
-// one: references find a template by its name, so other kinds use another one.
+// name returns the name of the workflow. In Argo, objects of different kinds can have the same name.
+// Here, references find a template by its name, so other kinds get a suffix.
 func (t *translator) name() string {
 	name := t.writtenName()
 	if name == "" {
@@ -20,9 +20,9 @@ func (t *translator) name() string {
 		name += clusterSuffix
 	}
 	switch taken := t.kindOf(name); {
-	case taken == "" || taken == t.doc.Kind || isTemplate(taken) && t.doc.Kind == kindTemplate: // once both kinds shared their names
+	case taken == "" || taken == t.doc.Kind || isTemplate(taken) && t.doc.Kind == kindTemplate: // earlier versions stored both kinds under one name
 	case t.isTemplate():
-		t.add("metadata.name", "A %s has the name %q; a template is found by its name, so one of them needs another.", taken, name)
+		t.add("metadata.name", "A %s has the name %q; references find a template by its name, so rename one of them.", taken, name)
 	case t.doc.Kind == kindCron:
 		name += "-cron"
 	default:
@@ -34,18 +34,18 @@ func (t *translator) name() string {
 	return name
 }
 
-// clusterSuffix follows the names of cluster templates, so that a WorkflowTemplate may have the
-// same name: without clusterScope a reference never means a template of the cluster.
+// clusterSuffix ends the names of cluster templates, so that a WorkflowTemplate can have the same
+// name: a reference without clusterScope never selects a template of the cluster.
 const clusterSuffix = "-cluster"
 
-// writtenName is the name that the document says.
+// writtenName is the name in the document.
 func (t *translator) writtenName() string {
 	return strings.TrimRight(cmp.Or(t.doc.Metadata.Name, t.doc.Metadata.GenerateName), "-.")
 }
 
 // kindOf is the kind of the document that has a name in the project; "" for none.
 func (t *translator) kindOf(name string) string {
-	if t.find == nil { // what is kept has its own name
+	if t.find == nil { // a stored document has its final name
 		return ""
 	}
 	doc, ok := t.find(name)
@@ -61,17 +61,23 @@ func (t *translator) kindOf(name string) string {
 	return of.Kind
 }
 
-// isTemplate reports whether the document is a template for workflows, which give it
-// their arguments.
+// isTemplate reports whether the document is a template, whose arguments come from the workflows
+// that use it.
 func (t *translator) isTemplate() bool { return isTemplate(t.doc.Kind) }
 
 func isTemplate(kind string) bool { return kind == kindTemplate || kind == kindClusterTemplate }
 
-// elsewhere says how an object that FlowForge does not run is made.
+// elsewhere is the advice for an object that FlowForge does not run.
 func elsewhere(kind string) string {
 	switch kind {
-	case "ConfigMap", "PersistentVolumeClaim", "ResourceQuota", "Secret":
+	case kindConfigMap:
+		return " Register it together with the workflow whose parameters read it, or create it in the project's namespace with kubectl."
+	case "PersistentVolumeClaim", "ResourceQuota", "Secret":
 		return " Create it in the project's namespace with kubectl."
+	case "WorkflowEventBinding", "Sensor", "EventSource", "EventBus":
+		return " Let the source of the events launch the workflow through the API: POST /api/v1/executions."
+	case "WorkflowArtifactGCTask", "WorkflowTaskSet", "WorkflowTaskResult":
+		return " Omit it: Argo's controller creates it for itself."
 	}
-	return ""
+	return " Apply it with kubectl."
 }

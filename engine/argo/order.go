@@ -20,7 +20,7 @@ func (Format) Names(doc map[string]any) (own string, needs []string) {
 	return own, templatesNamed(doc["spec"], nil)
 }
 
-// templatesNamed gathers the registered names of the templates that references in v name.
+// templatesNamed collects the registered names of the templates that references in v name.
 func templatesNamed(v any, found []string) []string {
 	switch v := v.(type) {
 	case []any:

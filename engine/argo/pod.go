@@ -16,8 +16,8 @@ import (
 // Container of package launcher/kube/pod).
 const mainContainer = "task"
 
-// pod gathers what the workflow, the template and its container say of the pod, as
-// the launcher reads it.
+// pod returns the pod fields of the workflow, the template and its container, in the form that the
+// launcher reads.
 func (t *translator) pod(s *source, c *container, at string, own scope) json.RawMessage {
 	fields := map[string]any{}
 	of := t.settingsOf(s)
@@ -36,18 +36,18 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 	}
 	put(fields, "containerClaims", c.Resources.Claims)
 	t.shared(fields)
-	put(fields, "initContainers", t.others(s.InitContainers, c, s.path+".initContainers", own))
-	put(fields, "sidecars", t.others(s.Sidecars, c, s.path+".sidecars", own))
+	put(fields, "initContainers", t.otherContainers(s.InitContainers, c, s.path+".initContainers", own))
+	put(fields, "sidecars", t.otherContainers(s.Sidecars, c, s.path+".sidecars", own))
 	if patch := t.environmentPatch(c, at); patch != "" {
-		t.refuse(fields["podSpecPatch"] != nil, at+".env", "Values from elsewhere and podSpecPatch exclude each other here; write them in the patch.")
+		t.refuse(fields["podSpecPatch"] != nil, at+".env", "valueFrom cannot be combined with podSpecPatch; set the variables in the patch.")
 		fields["podSpecPatch"] = patch
 	}
 	t.refuse(c.RestartPolicy != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil, at,
-		"restartPolicy, lifecycle and the probes of life and start are for sidecars and init containers; leave them out.")
+		"restartPolicy, lifecycle and liveness and startup probes are for sidecars and init containers; omit them.")
 	if c.ReadinessProbe != nil {
 		fields["readinessProbe"] = c.ReadinessProbe
 	}
-	t.refuse(c.MirrorVolumeMounts, at+".mirrorVolumeMounts", "This is for sidecars and init containers; leave it out.")
+	t.refuse(c.MirrorVolumeMounts, at+".mirrorVolumeMounts", "This is for sidecars and init containers; omit it.")
 	t.checkValue(fields, own, s.path)
 	if len(fields) == 0 {
 		return nil
@@ -59,8 +59,7 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 	return data
 }
 
-// withoutNulls drops the fields that say nothing, which clients write for all that they
-// know of.
+// withoutNulls removes the null fields that some clients write for every field that they know.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -81,7 +80,7 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// shared writes what all pods of an execution have together.
+// shared writes the fields that all pods of an execution share.
 func (t *translator) shared(fields map[string]any) {
 	put(fields, "volumeClaimTemplates", t.spec.VolumeClaimTemplates)
 	if t.spec.VolumeClaimGC != nil && t.spec.VolumeClaimGC.Strategy != "" && len(t.spec.VolumeClaimTemplates) > 0 {
@@ -92,7 +91,7 @@ func (t *translator) shared(fields map[string]any) {
 	}
 }
 
-// settingsOf are the settings of all pods of the document that has the template.
+// settingsOf returns the pod settings of the document that contains the template.
 func (t *translator) settingsOf(s *source) *podSettings {
 	if l := t.libraries[s.library]; s.library != "" && l != nil {
 		return &l.spec.podSettings
@@ -100,8 +99,7 @@ func (t *translator) settingsOf(s *source) *podSettings {
 	return &t.spec.podSettings
 }
 
-// write puts what is set into the fields of a pod; lists follow what is there, the
-// rest takes its place.
+// write adds the settings to the fields of a pod. It appends to lists and replaces other values.
 func (p *podSettings) write(fields map[string]any) {
 	merge(fields, "nodeSelector", p.NodeSelector)
 	merge(fields, "labels", p.PodMetadata.Labels)
@@ -156,8 +154,9 @@ func merge(fields map[string]any, name string, more map[string]Text) {
 	fields[name] = all
 }
 
-// others are containers beside that of the command, by Kubernetes' own names.
-func (t *translator) others(list []container, main *container, at string, own scope) []any {
+// otherContainers returns the containers beside that of the command, with the field names of
+// Kubernetes.
+func (t *translator) otherContainers(list []container, main *container, at string, own scope) []any {
 	var out []any
 	for i, c := range list {
 		where := fmt.Sprintf("%s[%d]", at, i)
@@ -222,8 +221,7 @@ func environment(list []envVar) []any {
 	return out
 }
 
-// environmentPatch sets the variables whose values come from the cluster: it knows
-// them, and FlowForge does not.
+// environmentPatch returns a pod patch with the variables whose values the cluster provides.
 func (t *translator) environmentPatch(c *container, at string) string {
 	var list []envVar
 	for i, e := range c.Env {
@@ -231,7 +229,7 @@ func (t *translator) environmentPatch(c *container, at string) string {
 			continue
 		}
 		if _, ok := e.ValueFrom.(map[string]any); !ok {
-			t.add(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "This has to be a mapping.")
+			t.add(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "This must be a mapping.")
 			continue
 		}
 		list = append(list, e)
@@ -246,8 +244,8 @@ func (t *translator) environmentPatch(c *container, at string) string {
 	return string(patch)
 }
 
-// resources are what a container requests. What its pod requests as a whole is requested by
-// the container, which is the only one that quotas count.
+// resources returns the requests of a container. podResources become requests of the container,
+// because quotas count only that one.
 func (t *translator) resources(s *source, c *container, at string) workflow.Resources {
 	out := t.amounts(c.Resources, at+".resources")
 	whole, path := s.PodResources, s.path+".podResources"
@@ -257,22 +255,22 @@ func (t *translator) resources(s *source, c *container, at string) workflow.Reso
 	if whole == nil {
 		return out
 	}
-	t.refuse(len(whole.Claims) > 0, path+".claims", "Write the claims at the container.")
+	t.refuse(len(whole.Claims) > 0, path+".claims", "Set the claims on the container.")
 	of := t.amounts(*whole, path)
 	out.CPUMillis, out.MemoryMiB = max(out.CPUMillis, of.CPUMillis), max(out.MemoryMiB, of.MemoryMiB)
 	out.StorageMiB, out.GPUs = max(out.StorageMiB, of.StorageMiB), max(out.GPUs, of.GPUs)
 	return out
 }
 
-// amounts are the resources of a container: its requests, or else its limits; of
-// memory the larger, because FlowForge's pods may use what they ask for.
+// amounts returns the resources of a container: its requests, or else its limits. Of memory it is
+// the larger one, because the request of a pod of FlowForge is also its limit.
 func (t *translator) amounts(r resources, at string) workflow.Resources {
 	var out workflow.Resources
 	read := func(kind string, of map[string]Text) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			where := at + "." + kind + "." + name
 			n, ok := quantity(string(of[name]))
-			t.refuse(!ok, where, "This has to be an amount such as 500m, 2 or 1Gi, without tags.")
+			t.refuse(!ok, where, "This must be an amount such as 500m, 2 or 1Gi, without tags.")
 			switch name {
 			case "cpu":
 				if kind == "requests" || out.CPUMillis == 0 {

@@ -50,13 +50,13 @@ func TestPodRefusals(t *testing.T) {
 		set(``): {"spec.templates[0].containerSet.containers", "at least one"},
 		set(`{name: a, image: i, command: [c], dependencies: [b]}, {name: b, image: i, command: [c], dependencies: [a]}`): {"spec.templates[0].containerSet.containers[0].dependencies[0]", "wait for each other"},
 		set(`{name: a, image: i, command: [c], dependencies: [z]}`):                                                       {"spec.templates[0].containerSet.containers[0].dependencies[0]", `no container "z"`},
-		set(`{name: task, image: i, command: [c]}`):                                                                       {"spec.templates[0].containerSet.containers[0].name", "neither task nor"},
+		set(`{name: task, image: i, command: [c]}`):                                                                       {"spec.templates[0].containerSet.containers[0].name", "are reserved"},
 		set(`{name: a, image: i, command: [c]}, {name: a, image: i, command: [c]}`):                                       {"spec.templates[0].containerSet.containers[1].name", "taken"},
-		set(`{name: a}`): {"spec.templates[0].containerSet.containers[0].image", "which image"},
+		set(`{name: a}`): {"spec.templates[0].containerSet.containers[0].image", "Set the image"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, containerSet: {containers: [{name: a, image: i, command: [c]}]}, outputs: {parameters: [{name: o, valueFrom: {path: /o}}]}}": {"spec.templates[0].containerSet.containers", "called main"},
 		"\nentrypoint: main\nartifactGC: {strategy: Later}\ntemplates:\n- {name: main, container: {image: i, command: [c]}, outputs: {artifacts: [{name: o, path: /o}]}}":            {"spec.artifactGC.strategy", "OnWorkflowCompletion"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, inputs: {artifacts: [{name: f, path: /f, git: {repo: r, singleBranch: true}}]}, container: {image: i, command: [c]}}":        {"spec.templates[0].inputs.artifacts[0].git.branch", "say which"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, inputs: {parameters: [{name: p, valueFrom: {configMapKeyRef: {name: m}}}]}, container: {image: i, command: [c]}}":            {"spec.templates[0].inputs.parameters[0].valueFrom.configMapKeyRef.key", "which key"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, inputs: {artifacts: [{name: f, path: /f, git: {repo: r, singleBranch: true}}]}, container: {image: i, command: [c]}}":        {"spec.templates[0].inputs.artifacts[0].git.branch", "requires branch"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, inputs: {parameters: [{name: p, valueFrom: {configMapKeyRef: {name: m}}}]}, container: {image: i, command: [c]}}":            {"spec.templates[0].inputs.parameters[0].valueFrom.configMapKeyRef.key", "Set the key"},
 	} {
 		found := refusedFields(t, spec)
 		require.Contains(t, found[want[0]], want[1], "%s\n%v", spec, found)

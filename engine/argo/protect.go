@@ -8,9 +8,9 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// locks are the mutexes and semaphores of a workflow or a template. A semaphore is
-// named by its ConfigMap and key, which says how many may hold it, unless an
-// administrator of the project has said it.
+// locks returns the mutexes and semaphores of a workflow or a template. The name of a semaphore is
+// that of its ConfigMap and key, which has the number of permits unless an administrator of the
+// project has set another.
 func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 	if s == nil {
 		return nil
@@ -18,7 +18,7 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 	var locks []workflow.Lock
 	add := func(name string, limit workflow.ConfigMapKey) {
 		t.refuse(name == "", path, "A lock needs a name.")
-		locks = append(locks, workflow.Lock{Name: name, Permits: 1, Limit: limit})
+		locks = append(locks, workflow.Lock{Name: name, Permits: t.storedPermits(limit), Limit: limit})
 	}
 	mutexes, semaphores := s.Mutexes, s.Semaphores
 	if s.Mutex != nil {
@@ -36,18 +36,18 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 			continue
 		}
 		if one.ConfigMapKeyRef == nil || one.Database != nil {
-			t.add(path, "A semaphore is named by configMapKeyRef, or by database.")
+			t.add(path, "Set configMapKeyRef or database.")
 			continue
 		}
 		ref := one.ConfigMapKeyRef
 		t.checkConfigMap(ref, path+".semaphore.configMapKeyRef")
-		add(strings.Trim(ref.Name+"/"+ref.Key, "/"), workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, At: path})
+		add(strings.Trim(ref.Name+"/"+ref.Key, "/"), workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, Default: t.storedValue(ref), At: path})
 	}
-	slices.SortFunc(locks, func(a, b workflow.Lock) int { return strings.Compare(a.Name, b.Name) }) // in one order, so that no two nodes wait for each other
-	return slices.Compact(locks)
+	slices.SortFunc(locks, func(a, b workflow.Lock) int { return strings.Compare(a.Name, b.Name) }) // a fixed order prevents deadlocks
+	return slices.CompactFunc(locks, func(a, b workflow.Lock) bool { return a.Name == b.Name })
 }
 
-// ttl is how long an ended execution is kept.
+// ttl returns how long an ended execution is kept.
 func (t *translator) ttl() workflow.TTL {
 	var out workflow.TTL
 	s := t.spec.TTLStrategy
@@ -58,7 +58,7 @@ func (t *translator) ttl() workflow.TTL {
 		if n == nil {
 			return nil
 		}
-		t.refuse(*n < 0, "spec.ttlStrategy."+name, "This has to be a number of seconds.")
+		t.refuse(*n < 0, "spec.ttlStrategy."+name, "This must be a number of seconds.")
 		d := time.Duration(min(max(*n, 0), 10*365*24*3600)) * time.Second
 		return &d
 	}
@@ -78,8 +78,8 @@ func (t *translator) memo(s *source) *workflow.Cache {
 	}
 	path := s.path + ".memoize"
 	t.checkText(m.Key, scope{own: s, leaf: !s.isGraph()}, path+".key")
-	t.refuse(s.Suspend != nil, path, "A template of type suspend waits for an answer each time; leave it out.")
-	t.refuse(m.Key == "", path+".key", "Write the key under which results are found again.")
+	t.refuse(s.Suspend != nil, path, "A template of type suspend waits for an answer each time; omit memoize.")
+	t.refuse(m.Key == "", path+".key", "Set the key of the results.")
 	c := &workflow.Cache{Key: m.Key, Store: m.Cache.ConfigMap.Name}
 	if m.MaxAge != "" {
 		c.TTL = t.pause(m.MaxAge, path+".maxAge")

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// references finds what a document refers to: in itself when it was kept before, or
-// else among the workflows of the project.
+// references resolves the templates that a document refers to: in a stored document itself, or else
+// among the workflows of the project.
 type references struct {
 	*translator
 	find   func(name string) (json.RawMessage, bool)
 	stored map[string]any
 }
 
-// storedOf are the specs that a kept document holds.
+// storedOf returns the specs that a stored document contains.
 func storedOf(status any) map[string]any {
 	fields, _ := status.(map[string]any)
 	stored, _ := fields["storedTemplates"].(map[string]any)
@@ -36,11 +36,12 @@ func (r *templateRef) library() string { return registeredName(r.Name, r.Cluster
 
 // templateDocument is what is read of a template that a document refers to.
 type templateDocument struct {
-	Kind string         `json:"kind"`
-	Spec map[string]any `json:"spec"`
+	Kind   string         `json:"kind"`
+	Spec   map[string]any `json:"spec"`
+	Status map[string]any `json:"status"`
 }
 
-// look finds the document of a template of one kind among those registered.
+// look returns the registered template of a kind; nil for none.
 func (r *references) look(name, kind string) *templateDocument {
 	doc, ok := r.find(name)
 	if !ok {
@@ -55,10 +56,10 @@ func (r *references) look(name, kind string) *templateDocument {
 	return &parsed
 }
 
-// spec finds the spec of a template document.
+// spec returns the spec of a template that a document refers to.
 func (r *references) spec(name string, cluster bool, path string) map[string]any {
 	registered := registeredName(name, cluster)
-	if r.find == nil { // it is loaded, and holds all that it needs
+	if r.find == nil { // a stored document contains all templates that it needs
 		found, _ := r.stored[registered].(map[string]any)
 		if found == nil { // it was registered when both kinds shared their names
 			found, _ = r.stored[name].(map[string]any)
@@ -78,18 +79,19 @@ func (r *references) spec(name string, cluster bool, path string) map[string]any
 	}
 	switch {
 	case found != nil:
+		r.keepConfigMaps(found.Status)
 		return found.Spec
 	case cluster && r.look(name, other) != nil:
-		r.add(path, "There is no %s %q in this project, but a %s of that name; leave clusterScope out, or apply the %s first.", kind, name, other, kind)
+		r.add(path, "There is no %s %q in this project, but a %s with that name; omit clusterScope, or apply the %s first.", kind, name, other, kind)
 	case !cluster && (r.look(registeredName(name, true), other) != nil || r.look(name, other) != nil):
-		r.add(path, "There is no %s %q in this project, but a %s of that name; write clusterScope: true, or apply the %s first.", kind, name, other, kind)
+		r.add(path, "There is no %s %q in this project, but a %s with that name; set clusterScope: true, or apply the %s first.", kind, name, other, kind)
 	default:
 		r.add(path, "There is no %s %q in this project; apply it first.", kind, name)
 	}
 	return nil
 }
 
-// library reads a template document, and those that it refers to itself.
+// library reads a template document, and those that it refers to.
 func (r *references) library(ref *templateRef, path string) {
 	name := ref.library()
 	if _, known := r.libraries[name]; known || name == "" {
@@ -108,7 +110,7 @@ func (r *references) library(ref *templateRef, path string) {
 	r.follow(l.spec.Templates, at+".templates")
 }
 
-// follow reads what the tasks of templates refer to.
+// follow reads the documents that the tasks of templates refer to.
 func (r *references) follow(templates []template, path string) {
 	for i := range templates {
 		r.followTemplate(&templates[i], fmt.Sprintf("%s[%d]", path, i))
@@ -142,8 +144,8 @@ func (r *references) followTask(t *task, path string) {
 	}
 }
 
-// withTemplateRef lays a spec over the template document that it names; parameters
-// are joined by their names.
+// withTemplateRef merges a spec into that of the template that it names. Parameters are merged by
+// name.
 func (r *references) withTemplateRef(object map[string]any) map[string]any {
 	ref, ok := object["workflowTemplateRef"].(map[string]any)
 	if !ok {
@@ -158,7 +160,7 @@ func (r *references) withTemplateRef(object map[string]any) map[string]any {
 	r.libraries[registeredName(read.Name, read.ClusterScope)] = &library{raw: base}
 	own := maps.Clone(object)
 	delete(own, "workflowTemplateRef")
-	r.refuse(own["templates"] != nil, "spec.templates", "With workflowTemplateRef the templates are those of %s.", read.Name)
+	r.refuse(own["templates"] != nil, "spec.templates", "A spec with workflowTemplateRef uses the templates of %s; omit templates.", read.Name)
 	out := overlay(base, own)
 	out["arguments"] = joinArguments(base["arguments"], own["arguments"])
 	return out

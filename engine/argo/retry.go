@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// retryStrategy is that of a template, or of the workflow, which holds for templates
-// that run something themselves.
+// retryStrategy returns the strategy of a template, or else that of the workflow, which applies to
+// templates that run something themselves.
 func (t *translator) retryStrategy(s *source) *retryStrategy {
 	if s.RetryStrategy == nil && !s.isGraph() && s.library == "" {
 		return t.spec.RetryStrategy
@@ -20,7 +20,7 @@ func (t *translator) retryStrategy(s *source) *retryStrategy {
 	return s.RetryStrategy
 }
 
-// retry makes the retry policy of a template.
+// retry returns the retry policy of a template.
 func (t *translator) retry(s *source) workflow.Retry {
 	r, path := t.retryStrategy(s), s.path+".retryStrategy"
 	if r != nil && s.RetryStrategy == nil {
@@ -31,22 +31,22 @@ func (t *translator) retry(s *source) workflow.Retry {
 		return out
 	}
 	out.Limit, out.Factor = math.MaxInt32, 1
-	if r.Limit != nil && !t.late(string(*r.Limit)) {
+	if r.Limit != nil && !t.hasTags(string(*r.Limit)) {
 		n, err := strconv.ParseUint(string(*r.Limit), 10, 31)
-		t.refuse(err != nil, path+".limit", "This has to be a whole number, not %q.", shorten(string(*r.Limit)))
+		t.refuse(err != nil, path+".limit", "This must be a whole number, not %q.", shorten(string(*r.Limit)))
 		out.Limit = int(n)
 	}
 	t.policy(&out, r, path)
 	condition := r.Expression
 	if r.RetryPolicy == "OnError" && !t.dagSpec {
 		condition = "lastRetry.status == \"Error\""
-		out.Declines = "Its retry policy OnError tries errors around the command again, not failures of the command itself."
+		out.Declines = "Its retry policy OnError retries errors around the command, not failures of the command itself."
 		if r.Expression != "" {
-			out.Declines = "Its retry policy OnError or its retry expression keeps it from being tried again."
+			out.Declines = "Its retry policy OnError or its retry expression prevents retries."
 			condition = "(" + r.Expression + ") && " + condition
 		}
 	}
-	if condition != "" && !t.late(condition) {
+	if condition != "" && !t.hasTags(condition) {
 		e, err := expression.ParseArgo(condition)
 		if err != nil {
 			t.add(path+".expression", "%s", err)
@@ -59,15 +59,15 @@ func (t *translator) retry(s *source) workflow.Retry {
 	b, path := r.Backoff, path+".backoff"
 	out.InitialDelay = t.pause(b.Duration, path+".duration")
 	out.MaxDelay = t.pause(b.Cap, path+".cap")
-	if out.MaxDuration = t.pause(b.MaxDuration, path+".maxDuration"); b.Factor != nil && !t.late(string(*b.Factor)) {
+	if out.MaxDuration = t.pause(b.MaxDuration, path+".maxDuration"); b.Factor != nil && !t.hasTags(string(*b.Factor)) {
 		n, err := strconv.ParseFloat(string(*b.Factor), 64)
-		t.refuse(err != nil || n < 0 || n > 1000, path+".factor", "This has to be a number, not %q.", shorten(string(*b.Factor)))
+		t.refuse(err != nil || n < 0 || n > 1000, path+".factor", "This must be a number, not %q.", shorten(string(*b.Factor)))
 		out.Factor = max(n, 1)
 	}
 	return out
 }
 
-// policy reads which failures are tried again.
+// policy reads which failures are retried.
 func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) {
 	if t.dagSpec && t.dagSpecPolicy(out, r.RetryPolicy) {
 		return
@@ -84,7 +84,7 @@ func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) 
 	case "OnTransientError":
 		out.Policy = protect.OnTransient
 	case "OnError":
-		out.Policy = protect.Always // that it was no failure of the task itself is part of the condition
+		out.Policy = protect.Always // the condition excludes failures of the task itself
 	default:
 		names := []string{"Always", "OnFailure", "OnError", "OnTransientError"}
 		if t.dagSpec {
@@ -95,10 +95,10 @@ func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) 
 }
 
 func (t *translator) pause(text Text, path string) time.Duration {
-	if text == "" || t.late(string(text)) {
+	if text == "" || t.hasTags(string(text)) {
 		return 0
 	}
 	d, ok := duration(string(text))
-	t.refuse(!ok, path, "A duration is a number of seconds, or such as 2h or 30m, not %q.", shorten(string(text)))
+	t.refuse(!ok, path, "A duration is a number of seconds, or a value such as 2h or 30m, not %q.", shorten(string(text)))
 	return d
 }

@@ -15,11 +15,11 @@ import (
 
 var setName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// containerSet makes several containers of one pod the work of op.
+// containerSet makes op run several containers in one pod.
 func (t *translator) containerSet(op *workflow.Operator, s *source, own scope) {
 	set, at := s.ContainerSet, s.path+".containerSet"
 	op.Type, op.CodeAt = workflow.TypeCommand, at+".containers"
-	op.Code = workflow.Code{Command: []string{"true"}} // without a main container the task only waits
+	op.Code = workflow.Code{Command: []string{"true"}} // without a main container, the task only waits for the others
 	lead := &container{}
 	retries, pause := t.setRetries(set.RetryStrategy, at+".retryStrategy")
 	for i := range set.Containers {
@@ -37,7 +37,7 @@ func (t *translator) containerSet(op *workflow.Operator, s *source, own scope) {
 		op.Host.Scratch = append(op.Host.Scratch, host.Scratch...)
 		op.Host.Refused = append(op.Host.Refused, host.Refused...)
 		for _, v := range host.Secrets { // the containers are processes of one environment
-			op.Host.Refused = append(op.Host.Refused, apperr.Field{Path: v.At, Message: needsCluster + "Read secrets in a container or script of its own."})
+			op.Host.Refused = append(op.Host.Refused, apperr.Field{Path: v.At, Message: needsCluster + "Read secrets in a separate container or script."})
 		}
 		op.Members = append(op.Members, member)
 	}
@@ -45,21 +45,21 @@ func (t *translator) containerSet(op *workflow.Operator, s *source, own scope) {
 	op.Pod = t.pod(s, lead, at, own)
 }
 
-// checkSet holds the containers of a set against each other.
+// checkSet checks the names and dependencies of the containers of a set.
 func (t *translator) checkSet(set *containerSet, s *source, at string) {
 	t.refuse(len(set.Containers) == 0, at+".containers", "A set needs at least one container.")
 	after := map[string][]string{}
 	for i, m := range set.Containers {
 		where := fmt.Sprintf("%s.containers[%d]", at, i)
 		t.refuse(!setName.MatchString(m.Name) || m.Name == mainContainer || strings.HasPrefix(m.Name, "flowforge"), where+".name",
-			"A container of a set is named by lower-case letters, digits and -, at most 63, and neither task nor flowforge.")
+			"A container name has lower-case letters, digits and -, at most 63; task and flowforge are reserved.")
 		_, taken := after[m.Name]
 		t.refuse(taken, where+".name", "The name %q is taken.", m.Name)
 		after[m.Name] = m.Dependencies
 	}
 	_, hasMain := after[workflow.MainMember]
 	t.refuse(!hasMain && len(s.Outputs.Parameters)+len(s.Outputs.Artifacts)+len(s.Inputs.Artifacts) > 0, at+".containers",
-		"Inputs and outputs with files are those of the container called main.")
+		"Only the container called main can have file inputs and outputs.")
 	for i, m := range set.Containers {
 		for k, name := range m.Dependencies {
 			where := fmt.Sprintf("%s.containers[%d].dependencies[%d]", at, i, k)
@@ -84,9 +84,9 @@ func reaches(after map[string][]string, from, to string, seen map[string]bool) b
 	return slices.ContainsFunc(after[from], func(next string) bool { return reaches(after, next, to, seen) })
 }
 
-// memberFields is what the pod has of a container beside the main one.
+// memberFields returns the pod fields of a container beside the main one.
 func (t *translator) memberFields(c *container, at string, own scope) json.RawMessage {
-	list := t.others([]container{*c}, &container{}, at, own)
+	list := t.otherContainers([]container{*c}, &container{}, at, own)
 	fields, _ := list[0].(map[string]any)
 	for _, name := range []string{"name", "image", "command", "args", "workingDir"} {
 		delete(fields, name)
@@ -99,13 +99,13 @@ func (t *translator) memberFields(c *container, at string, own scope) json.RawMe
 	return data
 }
 
-// setRetries are how often a container of a set runs again inside of its pod, and after
-// which pause.
+// setRetries returns how often a container of a set is retried in its pod, and the pause before
+// each retry.
 func (t *translator) setRetries(r *setRetry, at string) (int, time.Duration) {
 	if r == nil {
 		return 0, 0
 	}
 	n, err := strconv.ParseUint(string(r.Retries), 10, 16)
-	t.refuse(err != nil, at+".retries", "This has to be a whole number, without tags.")
+	t.refuse(err != nil, at+".retries", "This must be a whole number, without tags.")
 	return int(n), t.pause(r.Duration, at+".duration")
 }

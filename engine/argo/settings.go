@@ -10,8 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// settings are the fields of a template that are no texts of its work, and may have
-// tags all the same.
+// settings are the settings of a template that can have tags.
 type settings struct {
 	Timeout         Text             `json:"timeout"`
 	ActiveDeadline  *Text            `json:"activeDeadlineSeconds"`
@@ -37,36 +36,37 @@ func (t *translator) set(op *workflow.Operator, s *source) {
 		t.add(s.path, "The settings cannot be written as JSON.")
 		return
 	}
-	op.Tags.Timeout, op.Tags.Retries = t.shown(s)
+	op.Tags.Timeout, op.Tags.Retries = t.taggedTexts(s)
 	t.checkValue(fields, scope{own: s, leaf: !s.isGraph()}, s.path)
 	op.Tags.Settle = func(render func(any) (any, error)) (workflow.Settings, error) {
 		v, err := render(fields)
 		if err != nil {
 			return workflow.Settings{}, err
 		}
-		return settle(v, s)
+		return readSettings(v, s)
 	}
 }
 
-// shown are the time-out and the number of retries of a template where they have tags.
-func (t *translator) shown(s *source) (timeout, retries string) {
+// taggedTexts returns the timeout and the number of retries of a template as written, if they have
+// tags.
+func (t *translator) taggedTexts(s *source) (timeout, retries string) {
 	for _, text := range []*Text{&s.Timeout, s.ActiveDeadline} {
-		if text != nil && t.late(string(*text)) {
+		if text != nil && t.hasTags(string(*text)) {
 			timeout = string(*text)
 		}
 	}
-	if s.Suspend != nil && t.late(string(s.Suspend.Duration)) {
+	if s.Suspend != nil && t.hasTags(string(s.Suspend.Duration)) {
 		timeout = string(s.Suspend.Duration)
 	}
-	if r := t.retryStrategy(s); r != nil && r.Limit != nil && t.late(string(*r.Limit)) {
+	if r := t.retryStrategy(s); r != nil && r.Limit != nil && t.hasTags(string(*r.Limit)) {
 		retries = string(*r.Limit)
 	}
 	return timeout, retries
 }
 
-// settle reads settings whose tags are replaced.
-func settle(fields any, s *source) (workflow.Settings, error) {
-	t := &translator{problems: &problems{}, settled: true}
+// readSettings reads settings after their tags were replaced.
+func readSettings(fields any, s *source) (workflow.Settings, error) {
+	t := &translator{problems: &problems{}, rendered: true}
 	var now settings
 	decoder{t.problems}.decode(fields, &now, s.path)
 	own := *s.template
@@ -83,5 +83,5 @@ func (t *translator) settings(s *source) workflow.Settings {
 	return workflow.Settings{Timeout: t.timeout(s), Retry: t.retry(s), Locks: t.locks(s.Synchronization, s.path+".synchronization")}
 }
 
-// late reports whether the text of a setting is read when its tags are replaced.
-func (t *translator) late(text string) bool { return !t.settled && strings.Contains(text, "{{") }
+// hasTags reports whether a setting can be read only after its tags were replaced.
+func (t *translator) hasTags(text string) bool { return !t.rendered && strings.Contains(text, "{{") }

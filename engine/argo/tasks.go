@@ -10,40 +10,40 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// scope is what tasks can read: in a template, or beside the entry point.
+// scope is what the texts of a template, or of the workflow itself, can read.
 type scope struct {
-	own    *source            // the template whose inputs they read; nil for the workflow itself
-	tasks  map[string]*source // what the tasks beside run, by their names
+	own    *source            // the template whose inputs can be read; nil: the workflow itself
+	tasks  map[string]*source // the templates of the tasks that can be read, by the names of the tasks
 	list   []*task
 	root   bool // of the workflow itself
-	exit   bool // they run at the exit
-	item   bool // of a fan-out
-	unused bool // nothing calls the template that is checked
+	exit   bool // of an exit handler
+	item   bool // {{item}} can be read
+	unused bool // no task runs the template
 	leaf   bool // texts of the template itself
-	number bool // texts that become a number
+	number bool // the texts become numbers
 
-	before map[string]bool // the tasks that have ended when this one begins; nil: all
+	before map[string]bool // the tasks that have ended when this one starts; nil: all
 }
 
-// graph makes the graph of a template once.
+// graph builds the graph of a template once.
 func (t *translator) graph(s *source) {
-	if t.begun[s.key()] {
+	if t.visited[s.key()] {
 		return
 	}
-	t.begun[s.key()] = true
+	t.visited[s.key()] = true
 	g := t.body(s, scope{own: s})
 	g.Name = s.key()
 	t.graphs[g.Name] = g
 }
 
-// body makes the operators and outputs of a template of steps or tasks.
+// body builds the operators and outputs of a template of steps or tasks.
 func (t *translator) body(s *source, in scope) workflow.Graph {
 	g := workflow.Graph{Inputs: t.inputFields(s)}
 	if s.Parallelism != nil {
 		g.Parallelism = int(max(*s.Parallelism, 0))
 	}
-	t.refuse(s.ActiveDeadline != nil, s.path+".activeDeadlineSeconds", "A template of steps or tasks has none; set it in the templates that it runs, or in spec.")
-	t.refuse(s.Timeout != "", s.path+".timeout", "A template of steps or tasks has none; set it in the templates that it runs.")
+	t.refuse(s.ActiveDeadline != nil, s.path+".activeDeadlineSeconds", "A template of steps or tasks does not support this field; set it in the templates that it runs, or in spec.")
+	t.refuse(s.Timeout != "", s.path+".timeout", "A template of steps or tasks does not support this field; set it in the templates that it runs.")
 	in.tasks = map[string]*source{}
 	if s.DAG != nil {
 		g.Operators = t.dag(s, in)
@@ -54,14 +54,14 @@ func (t *translator) body(s *source, in scope) workflow.Graph {
 	return g
 }
 
-// dag makes the operators of a template's tasks.
+// dag builds the operators of the tasks of a template.
 func (t *translator) dag(s *source, in scope) []workflow.Operator {
 	path := s.path + ".dag.tasks"
 	if len(s.DAG.Tasks) == 0 {
 		t.add(path, "A dag needs at least one task.")
 	}
 	for i := range s.DAG.Tasks {
-		t.meet(&s.DAG.Tasks[i], s, &in, fmt.Sprintf("%s[%d]", path, i))
+		t.addTask(&s.DAG.Tasks[i], s, &in, fmt.Sprintf("%s[%d]", path, i))
 	}
 	var operators []workflow.Operator
 	rules := make([]string, len(s.DAG.Tasks))
@@ -74,7 +74,7 @@ func (t *translator) dag(s *source, in scope) []workflow.Operator {
 	for i := range s.DAG.Tasks {
 		run, at, rule := &s.DAG.Tasks[i], fmt.Sprintf("%s[%d]", path, i), rules[i]
 		in.before = map[string]bool{}
-		gather(run.Name, waits, in.before)
+		addDependencies(run.Name, waits, in.before)
 		ops := t.operators(run, in, at)
 		for k := range ops {
 			if ops[k].Name == run.Name || ops[k].Depends == "" {
@@ -85,11 +85,11 @@ func (t *translator) dag(s *source, in scope) []workflow.Operator {
 		}
 		operators = append(operators, ops...)
 	}
-	t.aim(s, operators)
+	t.restrictToTarget(s, operators)
 	return operators
 }
 
-// namesIn are the tasks that a rule waits for; one that cannot be read was reported.
+// namesIn returns the tasks in a rule. An invalid rule was reported before.
 func namesIn(rule string) []string {
 	parsed, err := dag.ParseRule(rule, dag.HasSucceeded)
 	if rule == "" || err != nil {
@@ -98,23 +98,23 @@ func namesIn(rule string) []string {
 	return parsed.Names()
 }
 
-// gather finds all that a task waits for, directly or not.
-func gather(name string, waits map[string][]string, found map[string]bool) {
+// addDependencies adds all direct and indirect dependencies of a task to found.
+func addDependencies(name string, waits map[string][]string, found map[string]bool) {
 	for _, other := range waits[name] {
 		if !found[other] {
 			found[other] = true
-			gather(other, waits, found)
+			addDependencies(other, waits, found)
 		}
 	}
 }
 
-// steps makes the operators of a template's groups of steps, each of which waits for
-// the group before.
+// steps builds the operators of the steps of a template. Each group waits for the group before
+// it.
 func (t *translator) steps(s *source, in scope) []workflow.Operator {
 	for g, group := range s.Steps {
 		for i := range group {
 			run, at := &group[i], fmt.Sprintf("%s.steps[%d][%d]", s.path, g, i)
-			t.meet(run, s, &in, at)
+			t.addTask(run, s, &in, at)
 			t.refuse(run.Depends != "", at+".depends", "Steps run in the order of their groups; use a dag.")
 			t.refuse(len(run.Dependencies) > 0, at+".dependencies", "Steps run in the order of their groups; use a dag.")
 		}
@@ -136,7 +136,7 @@ func (t *translator) steps(s *source, in scope) []workflow.Operator {
 				ops[k].Tags.ItemErrs = workflow.ErrsAll
 			}
 			operators = append(operators, ops...)
-			now = append(now, wellEnded(run))
+			now = append(now, successRule(run))
 		}
 		if len(now) > 0 {
 			before = now
@@ -152,13 +152,13 @@ func (t *translator) steps(s *source, in scope) []workflow.Operator {
 	return operators
 }
 
-// failsFast reports whether nothing more of a template begins once something in it has
-// failed, whatever is to go on after that.
+// failsFast reports whether a failure keeps all further tasks of a template from starting,
+// regardless of continueOn.
 func (s *source) failsFast() bool { return s != nil && s.FailFast != nil && *s.FailFast }
 
-// errs says when the failure of a template of tasks is an error: it ends as the first of
-// its last tasks that went wrong, or as the last where all branches run. One of steps
-// has just failed.
+// errs returns when the failure of a template is an error. A dag has the state of the first
+// failure among its last tasks, or of the last one with failFast: false. A template of steps
+// is always Failed.
 func (s *source) errs() workflow.Errs {
 	switch {
 	case s.DAG == nil:
@@ -169,8 +169,8 @@ func (s *source) errs() workflow.Errs {
 	return workflow.ErrsLast
 }
 
-// meet notes what a task runs, and under which name.
-func (t *translator) meet(run *task, s *source, in *scope, path string) {
+// addTask adds a task to the scope, with the template that it runs.
+func (t *translator) addTask(run *task, s *source, in *scope, path string) {
 	if !taskName.MatchString(run.Name) {
 		t.add(path+".name", "A name has letters, digits, _ and -, at most 128, beginning with a letter or digit.")
 	}
@@ -178,13 +178,13 @@ func (t *translator) meet(run *task, s *source, in *scope, path string) {
 		t.add(path+".name", "The name %q is taken.", run.Name)
 	}
 	if s.failsFast() {
-		run.ContinueOn = nil // as in Argo, whatever is to go on after a failure
+		run.ContinueOn = nil // as in Argo, regardless of continueOn
 	}
 	in.tasks[run.Name] = t.resolve(run, s, path)
 	in.list = append(in.list, run)
 }
 
-// resolve finds the template that a task runs; nil, with a problem, when there is none.
+// resolve returns the template that a task runs; nil, with a problem, if there is none.
 func (t *translator) resolve(run *task, s *source, path string) *source {
 	given := 0
 	for _, is := range []bool{run.Template != "", run.TemplateRef != nil, run.Inline != nil} {
@@ -198,7 +198,7 @@ func (t *translator) resolve(run *task, s *source, path string) *source {
 	}
 	switch {
 	case given != 1:
-		t.add(path, "Say what runs: one of template, templateRef and inline.")
+		t.add(path, "Set one of template, templateRef and inline.")
 	case run.Inline != nil:
 		inline := *run.Inline
 		name := run.Name
@@ -230,7 +230,7 @@ func (t *translator) resolve(run *task, s *source, path string) *source {
 	return nil
 }
 
-// allows are the failures that continueOn names.
+// allows returns the failures that continueOn tolerates.
 func (c *continueOn) allows() dag.Failures {
 	allowed := dag.NoFailure
 	if c != nil && c.Failed {
@@ -242,8 +242,8 @@ func (c *continueOn) allows() dag.Failures {
 	return allowed
 }
 
-// wellEnded is the rule under which the steps after a task run.
-func wellEnded(run *task) string {
+// successRule is the condition on a task for the steps after it.
+func successRule(run *task) string {
 	rule := fmt.Sprintf("%s.Succeeded || %s.Skipped || %s.Daemoned", run.Name, run.Name, run.Name)
 	if run.ContinueOn != nil && run.ContinueOn.Failed {
 		rule += fmt.Sprintf(" || %s.Failed", run.Name)
@@ -254,7 +254,7 @@ func wellEnded(run *task) string {
 	return "(" + rule + ")"
 }
 
-// rule says when a task of a dag may begin; "" for at once.
+// rule returns the condition for a task of a dag to start; "" for no condition.
 func (t *translator) rule(run *task, in scope, path string) string {
 	depends := strings.TrimSpace(run.Depends)
 	if depends == "" {
@@ -266,12 +266,12 @@ func (t *translator) rule(run *task, in scope, path string) string {
 				t.add(fmt.Sprintf("%s.dependencies[%d]", path, i), "There is no task %q.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
 				return ""
 			}
-			rules[i] = t.ended(wanted, in.list[k], fmt.Sprintf("%s.dependencies[%d]", path, i))
+			rules[i] = t.dependencyRule(wanted, in.list[k], fmt.Sprintf("%s.dependencies[%d]", path, i))
 		}
 		return strings.Join(rules, " && ")
 	}
-	t.refuse(len(run.Dependencies) > 0, path+".dependencies", "Give either depends or dependencies.")
-	t.refuse(run.ContinueOn != nil, path+".continueOn", "With depends say there what may fail: %s.Failed.", run.Name)
+	t.refuse(len(run.Dependencies) > 0, path+".dependencies", "Set either depends or dependencies.")
+	t.refuse(run.ContinueOn != nil, path+".continueOn", "With depends, name the tolerated result there: %s.Failed.", run.Name)
 	parsed, err := dag.ParseRule(depends, dag.HasSucceeded)
 	if err != nil {
 		t.add(path+".depends", "%s", err)
@@ -283,13 +283,13 @@ func (t *translator) rule(run *task, in scope, path string) string {
 			return ""
 		}
 	}
-	t.refuse(in.own.failsFast() && parsed.OfFailure(), path+".depends", "With failFast of its template nothing begins after a failure; take one of them away.")
-	return spellOut(depends)
+	t.refuse(in.own.failsFast() && parsed.OfFailure(), path+".depends", "With failFast of its template nothing starts after a failure; remove one of them.")
+	return expandRule(depends)
 }
 
-// spellOut writes names without a status in full: such a task succeeded, was skipped,
-// or serves.
-func spellOut(rule string) string {
+// expandRule adds the statuses to names without one: a task that succeeded, was skipped or
+// is a daemon satisfies such a name.
+func expandRule(rule string) string {
 	return ruleTerm.ReplaceAllStringFunc(rule, func(term string) string {
 		if strings.Contains(term, ".") {
 			return term
@@ -298,7 +298,7 @@ func spellOut(rule string) string {
 	})
 }
 
-// operators makes the operator of a task, and those of its hooks.
+// operators builds the operator of a task, and those of its hooks.
 func (t *translator) operators(run *task, in scope, path string) []workflow.Operator {
 	s := in.tasks[run.Name]
 	if s == nil {
@@ -323,13 +323,13 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 	op.Name, op.At = run.Name, path
 	op.Tags.Template = s.Name
 	op.Metrics = t.metricsOf(s)
-	op.Inputs = t.given(run, s, in, path)
+	op.Inputs = t.taskInputs(run, s, in, path)
 	op.Tags.Allows = run.ContinueOn.allows()
 	op.Foreach = t.foreach(run, in, path)
 	if run.When != "" {
 		t.checkCondition(run.When, in, path+".when")
 		op.Tags.When, op.Tags.WhenOfItem = run.When, in.item && readsItem(run.When)
 	}
-	in.before = nil // hooks see their task as well
+	in.before = nil // hooks can read their task
 	return append([]workflow.Operator{op}, t.hooks(run, in, path)...)
 }

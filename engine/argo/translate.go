@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -16,8 +17,7 @@ import (
 // maxDepth is how deep templates may run templates, as in Argo.
 const maxDepth = 100
 
-// source is a template with its place. Templates of other documents stand under the
-// name of their document.
+// source is a template with its path in the document.
 type source struct {
 	*template
 	library string // "" for the document's own
@@ -32,30 +32,31 @@ func (s *source) key() string {
 	return s.library + "/" + s.Name
 }
 
-// isGraph reports whether the template is made of others.
+// isGraph reports whether the template runs other templates.
 func (s *source) isGraph() bool { return s.DAG != nil || s.Steps != nil }
 
-// translator makes a definition of one document.
+// translator builds the definition of one document.
 type translator struct {
 	*problems
-	types     *typeregistry.Registry
-	doc       document
-	spec      spec
-	scheduled ownMetadata         // what a CronWorkflow says of its workflows
-	templates map[string]*source  // by key
-	cron      *cronSpec           // nil for other kinds
-	libraries map[string]*library // by the names under which they are registered
-	text      *typeregistry.Type  // of parameters
-	file      *typeregistry.Type  // of artifacts
-	results   bool                // some text reads outputs.result
-	graphs    map[string]workflow.Graph
-	begun     map[string]bool
-	metrics   map[string][]workflow.Metric // of templates, by their paths
-	told      map[string]workflow.Metric   // the first metric of each name
-	find      func(name string) (json.RawMessage, bool)
-	settled   bool // settings are read whose tags are replaced
-	dagSpec   bool // the document was made of a dag_spec: see dagSpecAnnotation
-	def       *workflow.Definition
+	types        *typeregistry.Registry
+	doc          document
+	spec         spec
+	scheduled    ownMetadata         // the metadata that a CronWorkflow gives to its workflows
+	templates    map[string]*source  // by key
+	cron         *cronSpec           // nil for other kinds
+	libraries    map[string]*library // by the names under which they are registered
+	text         *typeregistry.Type  // of parameters
+	file         *typeregistry.Type  // of artifacts
+	results      bool                // some text reads outputs.result
+	graphs       map[string]workflow.Graph
+	visited      map[string]bool              // templates whose graph is made or being made
+	metrics      map[string][]workflow.Metric // of templates, by their paths
+	firstMetrics map[string]workflow.Metric   // the first metric with each name
+	configMaps   map[string]any               // registered with the documents, by name
+	find         func(name string) (json.RawMessage, bool)
+	rendered     bool // the tags in the settings are replaced
+	dagSpec      bool // the document was built from a dag_spec; see dagSpecAnnotation
+	def          *workflow.Definition
 }
 
 // library is a document that another one refers to.
@@ -68,7 +69,7 @@ func (t *translator) optional(of *typeregistry.Type) *typeregistry.Type {
 	return typeregistry.OptionalOf(of)
 }
 
-// translate makes the definition, once the document is decoded.
+// translate builds the definition from the decoded document.
 func (t *translator) translate() {
 	t.def = &workflow.Definition{
 		Name: t.name(), MaxDepth: maxDepth, Constants: t.constants(), Description: string(t.doc.Metadata.Annotations[descriptionAnnotation]),
@@ -81,12 +82,12 @@ func (t *translator) translate() {
 	for _, l := range t.def.Locks {
 		t.refuse(strings.Contains(l.Name, "{{"), "spec.synchronization", "A lock of the workflow as a whole needs a name without tags; those of templates may have them.")
 	}
-	t.def.TTL = t.ttl()
+	t.def.TTL, t.def.Priority, t.def.Labels = t.ttl(), t.spec.priority(), t.computedLabels()
 	t.def.Metrics = t.metricList(t.spec.Metrics, nil, "spec.metrics.prometheus")
-	t.askForEntry()
+	t.declareEntryInputs()
 	t.def.Inputs = t.launchForm()
 	t.root()
-	for _, key := range slices.Sorted(maps.Keys(t.templates)) { // those that nothing runs are checked as well
+	for _, key := range slices.Sorted(maps.Keys(t.templates)) { // unused templates are checked, too
 		s := t.templates[key]
 		if s.library == "" {
 			t.metricsOf(s)
@@ -102,10 +103,13 @@ func (t *translator) translate() {
 	}
 }
 
-// constants are the tags with the same value everywhere.
+// constants returns the tags that have the same value in every operator.
 func (t *translator) constants() map[string]string {
 	c := map[string]string{
 		"workflow.serviceAccountName": cmp.Or(t.spec.ServiceAccountName, "default"), "workflow.mainEntrypoint": t.spec.Entrypoint,
+	}
+	if t.spec.Priority != nil {
+		c["workflow.priority"] = strconv.FormatInt(*t.spec.Priority, 10)
 	}
 	if t.doc.Metadata.Namespace != "" {
 		c["workflow.namespace"] = t.doc.Metadata.Namespace
@@ -125,15 +129,15 @@ func (t *translator) constants() map[string]string {
 				values[name] = v
 			}
 		}
-		text, _ := json.Marshal(values) //nolint:errchkjson // texts have no fault
+		text, _ := json.Marshal(values) //nolint:errchkjson // texts always encode
 		c[all], c[all+".json"] = string(text), cmp.Or(c[all+".json"], string(text))
 	}
 	return c
 }
 
-// askForEntry adds to the launch form what the entry point needs and spec.arguments does not
-// have, as a template does that is launched by itself.
-func (t *translator) askForEntry() {
+// declareEntryInputs adds the required inputs of the entry point that spec.arguments lacks to the
+// launch form: a template can be launched directly.
+func (t *translator) declareEntryInputs() {
 	entry := t.templates[t.spec.Entrypoint]
 	if entry == nil {
 		return
@@ -146,8 +150,8 @@ func (t *translator) askForEntry() {
 	}
 }
 
-// asks adds to the launch form a parameter that a template reads and does not declare.
-func (t *translator) asks(name string) bool {
+// declareParameter adds a parameter that a template reads without declaring it to the launch form.
+func (t *translator) declareParameter(name string) bool {
 	schema, found := t.types.ParseSchema([]any{formField(parameter{Name: name}, nil)}, "spec.arguments.parameters")
 	if len(found) > 0 {
 		return false
@@ -157,13 +161,13 @@ func (t *translator) asks(name string) bool {
 	return true
 }
 
-// launchForm are the parameters and files that a launch gives.
+// launchForm returns the parameters and files that a launch provides.
 func (t *translator) launchForm() typeregistry.Schema {
 	fields := []any{}
 	for i, p := range t.spec.Arguments.Parameters {
 		path := fmt.Sprintf("spec.arguments.parameters[%d]", i)
 		if p.ValueFrom != nil && (p.ValueFrom.Path != "" || p.ValueFrom.Parameter != "" || p.ValueFrom.Expression != "" || p.ValueFrom.Supplied != nil) {
-			t.add(path+".valueFrom", "The launch gives this value; write it as value.")
+			t.add(path+".valueFrom", "The launch sets this value; write it as value.")
 		}
 		if p.Value == nil && p.readsConfigMap() {
 			fields = append(fields, t.fromConfigMap(p, path))
@@ -180,8 +184,8 @@ func (t *translator) launchForm() typeregistry.Schema {
 	}
 	for i, a := range t.spec.Arguments.Artifacts {
 		if !a.fetched() {
-			t.refuse(a.From != "" || a.FromExpression != "", fmt.Sprintf("spec.arguments.artifacts[%d].from", i), "The launch gives this file; leave it out.")
-			t.refuse(a.S3 != nil, fmt.Sprintf("spec.arguments.artifacts[%d].s3", i), "A key names a file of the same execution, which has none yet; the launch gives this file.")
+			t.refuse(a.From != "" || a.FromExpression != "", fmt.Sprintf("spec.arguments.artifacts[%d].from", i), "The launch provides this file; omit it.")
+			t.refuse(a.S3 != nil, fmt.Sprintf("spec.arguments.artifacts[%d].s3", i), "A key names a file of the same execution, which has none yet; the launch provides this file.")
 			fields = append(fields, map[string]any{"name": a.Name, "type": "File", "required": !a.Optional})
 		}
 	}
@@ -191,7 +195,7 @@ func (t *translator) launchForm() typeregistry.Schema {
 	for _, p := range t.spec.Arguments.Parameters {
 		names[p.Name] = true
 	}
-	for i := range schema.Fields { // artifacts have a name that no parameter has
+	for i := range schema.Fields { // the prefix separates artifacts from parameters of the same name
 		if f := &schema.Fields[i]; f.Type != nil && f.Type.IsBlob() && !names[f.Name] {
 			f.Name, f.Hints.Label = artifactPort+f.Name, cmp.Or(f.Hints.Label, f.Name)
 		}
@@ -209,7 +213,7 @@ func (t *translator) refuse(given bool, path, format string, args ...any) {
 
 // formField is a parameter in the object form of a schema.
 func formField(p parameter, value *Text) map[string]any {
-	f := map[string]any{"name": p.Name, "type": "String"} // without a default a person has to write something
+	f := map[string]any{"name": p.Name, "type": "String"} // required: without a default, the form needs a value
 	if value != nil {
 		f["default"], f["type"] = string(*value), "String(min_length=0)"
 		if strings.Contains(string(*value), "\n") {
@@ -225,7 +229,7 @@ func formField(p parameter, value *Text) map[string]any {
 	return f
 }
 
-// optionsOf are the choices of a parameter; none when a form cannot show them as such.
+// optionsOf returns the choices of a parameter; none if a form cannot show them.
 func optionsOf(enum []Text) []string {
 	var options []string
 	for _, e := range enum {
@@ -238,11 +242,11 @@ func optionsOf(enum []Text) []string {
 	return options
 }
 
-// root makes the workflow's own graph: its entry point, its exit handler and hooks.
+// root builds the graph of the workflow: its entry point, exit handler and hooks.
 func (t *translator) root() {
 	if t.spec.Entrypoint == "" {
 		if t.doc.Kind == kindWorkflow || t.doc.Kind == kindCron {
-			t.add("spec.entrypoint", "Say which template begins.")
+			t.add("spec.entrypoint", "Set the entrypoint.")
 		}
 		return
 	}
@@ -253,7 +257,7 @@ func (t *translator) root() {
 	}
 	main := &task{Name: entry.Name, Template: entry.Name, Arguments: t.entryArguments(entry)}
 	var operators []workflow.Operator
-	if t.opens(entry) {
+	if t.replacesRoot(entry) {
 		g := t.body(entry, scope{own: entry, root: true})
 		operators, t.def.Outputs, t.def.Errs = g.Operators, g.Outputs, entry.errs()
 		t.addMissingInputs(entry)
@@ -264,9 +268,9 @@ func (t *translator) root() {
 	t.def.Operators = slices.Concat(operators, t.exits())
 }
 
-// opens reports whether the graph of the entry point can be that of the workflow:
-// nothing is said about it as a whole.
-func (t *translator) opens(s *source) bool {
+// replacesRoot reports whether the graph of the entry point can be that of the workflow: no
+// setting applies to the entry point as a whole.
+func (t *translator) replacesRoot(s *source) bool {
 	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil && s.Metrics == nil && s.Memoize == nil &&
 		!slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool {
 			v := cmp.Or(p.Value, p.Default)
@@ -274,7 +278,8 @@ func (t *translator) opens(s *source) bool {
 		})
 }
 
-// entryArguments are what the entry point gets: the workflow's parameters and files of the same names.
+// entryArguments returns the arguments of the entry point: the parameters and files of the workflow
+// with the same names.
 func (t *translator) entryArguments(entry *source) arguments {
 	var args arguments
 	for _, p := range entry.Inputs.Parameters {
@@ -327,7 +332,7 @@ func (t *translator) rootOutputs(entry *source) []workflow.Output {
 	return outputs
 }
 
-// exits are the exit handler and the hooks of the workflow.
+// exits returns the exit handler and the hooks of the workflow.
 func (t *translator) exits() []workflow.Operator {
 	var operators []workflow.Operator
 	in := scope{root: true, exit: true}
@@ -335,7 +340,7 @@ func (t *translator) exits() []workflow.Operator {
 		t.refuse(t.spec.Hooks["exit"] != nil, "spec.onExit", onlyOneExit)
 		if t.templates[t.spec.OnExit] == nil {
 			known := slices.Sorted(maps.Keys(t.templates))
-			t.add("spec.onExit", "There is no template %q.%s Add it to templates, or leave onExit out; the templates are %s.",
+			t.add("spec.onExit", "There is no template %q.%s Add it to templates, or omit onExit; the templates are %s.",
 				t.spec.OnExit, suggestion(t.spec.OnExit, known), strings.Join(known, ", "))
 			return nil
 		}
@@ -356,7 +361,7 @@ func (t *translator) exits() []workflow.Operator {
 			run.Arguments = t.exitArguments(run.Arguments, t.templates[h.key()])
 			operators = append(operators, t.final(run, in, path)...)
 		case !strings.Contains(h.Expression, "Running"):
-			t.refuse(h.Expression == "", path+".expression", "Say when the hook runs.")
+			t.refuse(h.Expression == "", path+".expression", "Set the condition of the hook.")
 			operators = append(operators, mayFail(t.final(run, in, path))...)
 		default:
 			operators = append(mayFail(t.operators(run, in, path)), operators...)
@@ -365,7 +370,7 @@ func (t *translator) exits() []workflow.Operator {
 	return operators
 }
 
-// mayFail allows operators to fail: of the workflow's hooks, only the exit handler counts.
+// mayFail allows operators to fail: of the hooks of the workflow, only the exit handler can fail it.
 func mayFail(operators []workflow.Operator) []workflow.Operator {
 	for i := range operators {
 		operators[i].AllowFailure = true
@@ -373,11 +378,11 @@ func mayFail(operators []workflow.Operator) []workflow.Operator {
 	return operators
 }
 
-// final makes operators that run when all others have ended.
+// final builds operators that run after all others have ended.
 func (t *translator) final(run *task, in scope, path string) []workflow.Operator {
 	ops := t.operators(run, in, path)
 	for i := range ops {
-		t.refuse(ops[i].Serves, path, "A handler at the end cannot serve other tasks. Leave out daemon.")
+		t.refuse(ops[i].Serves, path, "An exit handler cannot be a daemon. Omit daemon.")
 		ops[i].Final = true
 	}
 	return ops

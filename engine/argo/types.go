@@ -1,8 +1,7 @@
 package argo
 
-// The types follow the fields of argoproj.io/v1alpha1 by name. A field with the tag
-// argo is known and refused; what the tag says completes the message. Fields of type
-// raw hold what Kubernetes knows and FlowForge passes on.
+// The types have the field names of argoproj.io/v1alpha1. A field with the tag argo is not
+// supported; the tag is the advice in its error. Fields of type raw are passed on to Kubernetes.
 
 // document is one file, whatever its kind.
 type document struct {
@@ -20,15 +19,15 @@ type metadata struct {
 	Labels       map[string]Text `json:"labels"`
 	Annotations  map[string]Text `json:"annotations"`
 
-	// What a cluster adds; it says nothing about the workflow.
+	// The cluster adds these fields; they do not describe the workflow.
 	UID               raw `json:"uid"`
 	ResourceVersion   raw `json:"resourceVersion"`
 	Generation        raw `json:"generation"`
 	CreationTimestamp raw `json:"creationTimestamp"`
 	ManagedFields     raw `json:"managedFields"`
 	SelfLink          raw `json:"selfLink"`
-	OwnerReferences   raw `json:"ownerReferences" argo:"Leave it out: nothing here is owned by objects of a cluster."`
-	Finalizers        raw `json:"finalizers" argo:"Leave it out: FlowForge keeps workflows itself."`
+	OwnerReferences   raw `json:"ownerReferences" argo:"Omit it: cluster objects do not own workflows."`
+	Finalizers        raw `json:"finalizers" argo:"Omit it: FlowForge stores workflows itself."`
 }
 
 type cronSpec struct {
@@ -61,18 +60,18 @@ type spec struct {
 
 	podSettings `json:",inline"`
 
-	// What FlowForge does anyway: logs are always kept, in its own store; pods are
+	// FlowForge always does this: logs are kept in its own store, and pods are
 	// removed when they have ended.
 	ArchiveLogs           *bool `json:"archiveLogs"`
 	ArtifactRepositoryRef raw   `json:"artifactRepositoryRef"`
 	PodGC                 raw   `json:"podGC"`
 
-	Priority             raw              `json:"priority" argo:"Give the priority when you launch; it is from 0 to 100."`
-	PodPriority          raw              `json:"podPriority" argo:"Kubernetes takes a priority by its class alone: name one with podPriorityClassName."`
-	Suspend              raw              `json:"suspend" argo:"Leave it out and launch when it may run."`
+	Priority             *int64           `json:"priority"`
+	PodPriority          raw              `json:"podPriority" argo:"Kubernetes accepts a priority only as a class: set podPriorityClassName."`
+	Suspend              raw              `json:"suspend" argo:"Omit it, and launch the workflow when it should run."`
 	Shutdown             raw              `json:"shutdown" argo:"Cancel the execution to end it."`
-	ExecutorPlugins      raw              `json:"executorPlugins" argo:"No plugins run beside pods here: give the template that needs one a sidecar, or run it as a template with daemon: true."`
-	Executor             raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
+	ExecutorPlugins      raw              `json:"executorPlugins" argo:"Plugins do not run beside pods. Add a sidecar to the template that needs the plugin, or run the plugin as a template with daemon: true."`
+	Executor             raw              `json:"executor" argo:"Omit it: the only executor is FlowForge's runner."`
 	VolumeClaimTemplates []raw            `json:"volumeClaimTemplates"`
 	VolumeClaimGC        *claimGC         `json:"volumeClaimGC"`
 	PodDisruptionBudget  raw              `json:"podDisruptionBudget"`
@@ -83,11 +82,16 @@ type spec struct {
 	ArtifactGC           *artifactGC      `json:"artifactGC"`
 }
 
-// ownMetadata is what executions have beside what their document has.
+// ownMetadata is the metadata of executions, in addition to that of their document.
 type ownMetadata struct {
-	Labels      map[string]Text `json:"labels"`
-	Annotations map[string]Text `json:"annotations"`
-	LabelsFrom  raw             `json:"labelsFrom" argo:"Write those that do not change as labels."`
+	Labels      map[string]Text      `json:"labels"`
+	Annotations map[string]Text      `json:"annotations"`
+	LabelsFrom  map[string]labelFrom `json:"labelsFrom"`
+}
+
+// labelFrom computes a label at the launch.
+type labelFrom struct {
+	Expression string `json:"expression"`
 }
 
 // claimGC says when claims that were made for an execution are removed.
@@ -130,8 +134,8 @@ type valueFrom struct {
 
 	ConfigMapKeyRef *configMapKey `json:"configMapKeyRef"`
 
-	JSONPath raw `json:"jsonPath" argo:"It belongs to templates of type resource, which FlowForge does not run."`
-	JQFilter raw `json:"jqFilter" argo:"It belongs to templates of type resource, which FlowForge does not run."`
+	JSONPath raw `json:"jsonPath" argo:"It belongs to templates of type resource, which FlowForge does not support. Call the cluster's API from a task that writes the value to a file, and read it with path."`
+	JQFilter raw `json:"jqFilter" argo:"It belongs to templates of type resource, which FlowForge does not support. Call the cluster's API from a task that writes the value to a file, and read it with path."`
 	Event    raw `json:"event" argo:"Start executions through the API instead."`
 }
 
@@ -146,21 +150,21 @@ type artifact struct {
 	Raw            *rawFile    `json:"raw"`
 	HTTP           *httpFile   `json:"http"`
 	Git            *repository `json:"git"`
-	// How Argo packs a file in its store; here files are kept as they are.
-	Archive raw `json:"archive"`
+	// How a file is packed in a bucket. FlowForge's own store has files unchanged.
+	Archive *archive `json:"archive"`
 
 	S3          *s3File     `json:"s3"`
+	OSS         *ossFile    `json:"oss"`
+	Azure       *azureFile  `json:"azure"`
 	SubPath     string      `json:"subPath"`
 	RecurseMode bool        `json:"recurseMode"`
 	ArtifactGC  *artifactGC `json:"artifactGC"`
 
-	GCS         raw `json:"gcs" argo:"To read a file, write it as s3 with the endpoint storage.googleapis.com and an HMAC key, or download it in a task. FlowForge keeps outputs in its own store."`
-	Azure       raw `json:"azure" argo:"To read a file, use http with a SAS link, or download it in a task. FlowForge keeps outputs in its own store."`
-	OSS         raw `json:"oss" argo:"To read a file, use http with a signed link, or download it in a task. FlowForge keeps outputs in its own store."`
+	GCS         raw `json:"gcs" argo:"Write it as s3 with the endpoint storage.googleapis.com and an HMAC key of the service account."`
 	HDFS        raw `json:"hdfs" argo:"Fetch the file in a task."`
 	Artifactory raw `json:"artifactory" argo:"Fetch the file by http."`
 	Plugin      raw `json:"plugin" argo:"Fetch the file in a task."`
-	Deleted     raw `json:"deleted" argo:"Leave it out."`
+	Deleted     raw `json:"deleted" argo:"Omit it."`
 }
 
 type rawFile struct {
@@ -173,8 +177,8 @@ type httpFile struct {
 	Auth    raw          `json:"auth" argo:"Fetch the file in a task, with a secret."`
 }
 
-// s3File is a file of the installation's own store when it has only a key, and one of
-// another store when it has a bucket.
+// s3File is a file in the store of the installation if it has only a key, or else an object in a
+// bucket.
 type s3File struct {
 	Key             string     `json:"key"`
 	Bucket          string     `json:"bucket"`
@@ -187,9 +191,44 @@ type s3File struct {
 
 	RoleARN      raw `json:"roleARN" argo:"Use accessKeySecret and secretKeySecret."`
 	UseSDKCreds  raw `json:"useSDKCreds" argo:"Use accessKeySecret and secretKeySecret."`
-	CreateBucket raw `json:"createBucketIfNotPresent" argo:"FlowForge does not write to buckets. Upload the file in a task."`
-	Encryption   raw `json:"encryptionOptions" argo:"FlowForge does not write to buckets. Upload the file in a task."`
-	CASecret     raw `json:"caSecret" argo:"Download the file in a task that reads the certificate from a secret."`
+	CreateBucket raw `json:"createBucketIfNotPresent" argo:"Omit it, and create the bucket yourself."`
+	Encryption   raw `json:"encryptionOptions" argo:"Omit it, and set the default encryption of the bucket."`
+	CASecret     raw `json:"caSecret" argo:"Transfer the file in a task that reads the certificate from a secret."`
+}
+
+// ossFile is an object of Alibaba Cloud OSS.
+type ossFile struct {
+	Key             string     `json:"key"`
+	Bucket          string     `json:"bucket"`
+	Endpoint        string     `json:"endpoint"`
+	AccessKeySecret *secretKey `json:"accessKeySecret"`
+	SecretKeySecret *secretKey `json:"secretKeySecret"`
+
+	SecurityToken raw `json:"securityToken" argo:"Use accessKeySecret and secretKeySecret alone."`
+	UseSDKCreds   raw `json:"useSDKCreds" argo:"Use accessKeySecret and secretKeySecret."`
+	CreateBucket  raw `json:"createBucketIfNotPresent" argo:"Omit it, and create the bucket yourself."`
+	Lifecycle     raw `json:"lifecycleRule" argo:"Omit it, and set the lifecycle rules of the bucket yourself."`
+}
+
+// azureFile is a blob of Azure Blob Storage.
+type azureFile struct {
+	Endpoint         string     `json:"endpoint"`
+	Container        string     `json:"container"`
+	Blob             string     `json:"blob"`
+	AccountKeySecret *secretKey `json:"accountKeySecret"`
+
+	UseSDKCreds raw `json:"useSDKCreds" argo:"Use accountKeySecret."`
+}
+
+// archive is how a file is packed: one of none, tar (the default) and zip.
+type archive struct {
+	None *struct{}   `json:"none"`
+	Tar  *tarArchive `json:"tar"`
+	Zip  *struct{}   `json:"zip"`
+}
+
+type tarArchive struct {
+	CompressionLevel *int64 `json:"compressionLevel"`
 }
 
 // secretKey names one value of a secret.
@@ -199,14 +238,14 @@ type secretKey struct {
 	Optional bool   `json:"optional"`
 }
 
-// artifactGC says when artifacts go.
+// artifactGC is when artifacts are deleted.
 type artifactGC struct {
 	Strategy string `json:"strategy"`
 
-	ServiceAccountName raw `json:"serviceAccountName" argo:"No pod removes artifacts here; leave it out."`
-	PodMetadata        raw `json:"podMetadata" argo:"No pod removes artifacts here; leave it out."`
-	PodSpecPatch       raw `json:"podSpecPatch" argo:"No pod removes artifacts here; leave it out."`
-	Force              raw `json:"forceFinalizerRemoval" argo:"There are no finalizers here; leave it out."`
+	ServiceAccountName raw `json:"serviceAccountName" argo:"Omit it: no pod removes artifacts."`
+	PodMetadata        raw `json:"podMetadata" argo:"Omit it: no pod removes artifacts."`
+	PodSpecPatch       raw `json:"podSpecPatch" argo:"Omit it: no pod removes artifacts."`
+	Force              raw `json:"forceFinalizerRemoval" argo:"Omit it: there are no finalizers."`
 }
 
 type repository struct {
@@ -238,7 +277,7 @@ type retryStrategy struct {
 	RetryPolicy string   `json:"retryPolicy"`
 	Backoff     *backoff `json:"backoff"`
 	Expression  string   `json:"expression"`
-	Affinity    raw      `json:"affinity" argo:"Leave it out: an attempt whose machine was lost runs elsewhere anyway."`
+	Affinity    raw      `json:"affinity" argo:"Omit it: an attempt whose machine was lost runs on another machine."`
 }
 
 type backoff struct {
@@ -285,7 +324,7 @@ type configMapKey struct {
 	Optional bool   `json:"optional"`
 }
 
-// metrics are what a template or the workflow tells Prometheus.
+// metrics are the Prometheus metrics of a template or of the workflow.
 type metrics struct {
 	Prometheus []prometheus `json:"prometheus"`
 }

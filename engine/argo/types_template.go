@@ -27,23 +27,23 @@ type template struct {
 
 	podSettings `json:",inline"`
 
-	Annotations     map[string]Text  `json:"annotations"` // of the template, for people
+	Annotations     map[string]Text  `json:"annotations"` // not used
 	Description     Text             `json:"description"` // of a dag_spec, for people
 	Resource        raw              `json:"resource" argo:"Call the cluster's API from a task."`
 	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
 	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
 	ArchiveLocation raw              `json:"archiveLocation"` // of logs and files, which are in FlowForge's store
 	PodResources    *resources       `json:"podResources"`
-	Executor        raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
-	Priority        raw              `json:"priority" argo:"Kubernetes takes a priority by its class alone: name one with priorityClassName."`
+	Executor        raw              `json:"executor" argo:"Omit it: the only executor is FlowForge's runner."`
+	Priority        raw              `json:"priority" argo:"Kubernetes accepts a priority only as a class: set priorityClassName."`
 	Metrics         *metrics         `json:"metrics"`
 	Synchronization *synchronization `json:"synchronization"`
 	Memoize         *memoize         `json:"memoize"`
 	Daemon          *bool            `json:"daemon"`
 }
 
-// podSettings are what a workflow says of all its pods and a template of its own,
-// under the names that Kubernetes has for them.
+// podSettings are the pod fields of a workflow, for all its pods, and of a template. They have the
+// field names of Kubernetes.
 type podSettings struct {
 	NodeSelector       map[string]Text `json:"nodeSelector"`
 	Affinity           raw             `json:"affinity"`
@@ -78,8 +78,8 @@ type inputs struct {
 type outputs struct {
 	Parameters []parameter `json:"parameters"`
 	Artifacts  []artifact  `json:"artifacts"`
-	Result     raw         `json:"result" argo:"It is set by what runs; leave it out."`
-	ExitCode   raw         `json:"exitCode" argo:"It is set by what runs; leave it out."`
+	Result     raw         `json:"result" argo:"Omit it: the task sets it."`
+	ExitCode   raw         `json:"exitCode" argo:"Omit it: the task sets it."`
 }
 
 // container is also a script, which has a source.
@@ -106,20 +106,20 @@ type container struct {
 	Lifecycle          raw  `json:"lifecycle"`
 	MirrorVolumeMounts bool `json:"mirrorVolumeMounts"`
 
-	Stdin         raw `json:"stdin" argo:"A task has no standard input; leave it out."`
-	StdinOnce     raw `json:"stdinOnce" argo:"A task has no standard input; leave it out."`
-	TTY           raw `json:"tty" argo:"A task has no terminal; leave it out."`
+	Stdin         raw `json:"stdin" argo:"Omit it: a task has no standard input."`
+	StdinOnce     raw `json:"stdinOnce" argo:"Omit it: a task has no standard input."`
+	TTY           raw `json:"tty" argo:"Omit it: a task has no terminal."`
 	VolumeDevices raw `json:"volumeDevices" argo:"Use volumeMounts, or podSpecPatch."`
-	ResizePolicy  raw `json:"resizePolicy" argo:"Leave it out."`
+	ResizePolicy  raw `json:"resizePolicy" argo:"Omit it."`
 
-	RestartPolicyRules raw `json:"restartPolicyRules" argo:"Say in retryStrategy when a task is tried again."`
+	RestartPolicyRules raw `json:"restartPolicyRules" argo:"Set retryStrategy to control when a task is retried."`
 
 	// The end of the log is the message of a failure.
 	TerminationMessagePath   raw `json:"terminationMessagePath"`
 	TerminationMessagePolicy raw `json:"terminationMessagePolicy"`
 }
 
-// containerSet is several containers of one pod.
+// containerSet is a set of containers in one pod.
 type containerSet struct {
 	Containers    []setMember `json:"containers"`
 	VolumeMounts  []raw       `json:"volumeMounts"` // of all of them
@@ -131,7 +131,7 @@ type setMember struct {
 	Dependencies []string `json:"dependencies"`
 }
 
-// setRetry is of each container, inside of the pod.
+// setRetry is the retry strategy of each container in the pod.
 type setRetry struct {
 	Duration Text `json:"duration"`
 	Retries  Text `json:"retries"`
@@ -161,7 +161,7 @@ type httpTemplate struct {
 	TimeoutSeconds   *int64       `json:"timeoutSeconds"`
 	SuccessCondition string       `json:"successCondition"`
 	BodyFrom         raw          `json:"bodyFrom" argo:"Write the body as body."`
-	Insecure         raw          `json:"insecureSkipVerify" argo:"Leave it out: certificates are always checked."`
+	Insecure         raw          `json:"insecureSkipVerify" argo:"Omit it: certificates are always verified."`
 }
 
 type httpHeader struct {
@@ -195,11 +195,11 @@ type task struct {
 	Hooks        map[string]*hook `json:"hooks"`
 }
 
-// loops reports whether the task becomes one for each item of a list.
+// loops reports whether the task runs once for each item of a list.
 func (t *task) loops() bool { return t.WithItems != nil || t.WithParam != "" || t.WithSequence != nil }
 
-// dependency is a task that another one waits for. Argo's files and most of a dag_spec name
-// it; in a dag_spec it can be an object with a type, which says how the task has to end.
+// dependency is a task that another one waits for: its name or, in a dag_spec, an object with a
+// type, the required end of the task.
 type dependency struct {
 	Task      string `json:"task"`
 	Name      string `json:"name"`       // the same

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// inputFields are the inputs of a template.
+// inputFields returns the inputs of a template.
 func (t *translator) inputFields(s *source) typeregistry.Schema {
 	var schema typeregistry.Schema
 	for _, p := range s.Inputs.Parameters {
@@ -22,7 +22,7 @@ func (t *translator) inputFields(s *source) typeregistry.Schema {
 	return schema
 }
 
-// graphOutputs are the outputs of a template of steps or tasks.
+// graphOutputs returns the outputs of a template of steps or tasks.
 func (t *translator) graphOutputs(s *source, in scope) []workflow.Output {
 	var outputs []workflow.Output
 	for i, p := range s.Outputs.Parameters {
@@ -39,7 +39,7 @@ func (t *translator) graphOutputs(s *source, in scope) []workflow.Output {
 	for i, a := range s.Outputs.Artifacts {
 		path := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
 		if a.From == "" && a.FromExpression == "" {
-			t.add(path+".from", "Say which artifact this is: from, or fromExpression.")
+			t.add(path+".from", "Set from or fromExpression.")
 			continue
 		}
 		tagged := t.fileSource(a, in, path)
@@ -51,7 +51,7 @@ func (t *translator) graphOutputs(s *source, in scope) []workflow.Output {
 	return outputs
 }
 
-// outputValue is where the value of an output parameter comes from that no file holds.
+// outputValue returns the source of an output parameter that is not read from a file.
 func (t *translator) outputValue(p parameter, in scope, path string) (workflow.Tagged, bool) {
 	v := workflow.Tagged{As: workflow.TaggedText, Optional: true}
 	from := p.ValueFrom
@@ -60,7 +60,7 @@ func (t *translator) outputValue(p parameter, in scope, path string) (workflow.T
 		t.checkText(string(*p.Value), in, path+".value")
 		v.Value = string(*p.Value)
 	case from == nil:
-		t.add(path+".valueFrom", "Say where the value comes from.")
+		t.add(path+".valueFrom", "Set the source of the value.")
 		return v, false
 	case from.Parameter != "":
 		t.checkText(from.Parameter, in, path+".valueFrom.parameter")
@@ -69,7 +69,7 @@ func (t *translator) outputValue(p parameter, in scope, path string) (workflow.T
 		v.Value = "{{=" + from.Expression + "}}"
 		t.checkText("{{="+from.Expression+"}}", in, path+".valueFrom.expression")
 	default:
-		t.refuse(from.Path == "", path+".valueFrom", "Say where the value comes from.")
+		t.refuse(from.Path == "", path+".valueFrom", "Set the source of the value.")
 		return v, false
 	}
 	if from != nil && from.Default != nil {
@@ -79,7 +79,7 @@ func (t *translator) outputValue(p parameter, in scope, path string) (workflow.T
 	return v, true
 }
 
-// outputs are what the operator of a template gives to others.
+// outputs returns the outputs that other operators can read from a template.
 func (t *translator) outputs(s *source) []workflow.OperatorOutput {
 	var outputs []workflow.OperatorOutput
 	for _, p := range s.Outputs.Parameters {
@@ -101,7 +101,7 @@ func (t *translator) outputs(s *source) []workflow.OperatorOutput {
 	return outputs
 }
 
-// whenSkipped is the value of an output parameter of a task that did not run; nil for none.
+// whenSkipped returns the value of an output parameter if its task does not run; nil for none.
 func (p parameter) whenSkipped() *string {
 	if p.ValueFrom == nil || p.ValueFrom.Default == nil || strings.Contains(string(*p.ValueFrom.Default), "{{") {
 		return nil
@@ -110,8 +110,8 @@ func (p parameter) whenSkipped() *string {
 	return &text
 }
 
-// given are the values that a task gives to the inputs of its template.
-func (t *translator) given(run *task, s *source, in scope, path string) []workflow.Input {
+// taskInputs returns the inputs of the template of a task, with the arguments of the task.
+func (t *translator) taskInputs(run *task, s *source, in scope, path string) []workflow.Input {
 	var list []workflow.Input
 	for i, p := range s.Inputs.Parameters {
 		tagged, ok := t.argument(run, s, p, in, path, fmt.Sprintf("%s.inputs.parameters[%d]", s.path, i))
@@ -128,16 +128,16 @@ func (t *translator) given(run *task, s *source, in scope, path string) []workfl
 	list = t.orderOwn(list, s)
 	for i, a := range run.Arguments.Parameters {
 		known := slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool { return p.Name == a.Name })
-		if !known { // as in Argo, it is not passed on; its tags are checked all the same
+		if !known { // as in Argo, unknown arguments are ignored; their tags are checked
 			at := fmt.Sprintf("%s.arguments.parameters[%d]", path, i)
 			t.argument(run, s, a, in, at, at)
 		}
 	}
-	return append(list, t.givenFiles(run, s, in, path)...)
+	return append(list, t.fileInputs(run, s, in, path)...)
 }
 
-// argument is the value of one parameter: the task's, or the template's own, which
-// has the path own.
+// argument returns the value of one parameter: that of the task, or the default of the template,
+// whose path is own.
 func (t *translator) argument(run *task, s *source, p parameter, in scope, path, own string) (workflow.Tagged, bool) {
 	v := workflow.Tagged{As: workflow.TaggedText}
 	for i, a := range run.Arguments.Parameters {

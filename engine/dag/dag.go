@@ -38,6 +38,7 @@ type Traits struct {
 	Watches     bool     // it observes other nodes without affecting them: its rule handles no failure, and its own end state is ignored
 	Shares      bool     // its items use the slots of its own scope, in which it uses none itself
 	Undrained   bool     // it may begin while its scope drains: only its dependencies decide
+	Outlasts    bool     // a halt around it neither stops it nor keeps it from beginning; it must have a rule, for which a stopped node counts as failed
 	OnFailure   Policy
 }
 

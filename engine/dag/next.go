@@ -207,17 +207,14 @@ func (w *pass) pending(i int) (Action, bool) {
 	if a, ok := r.blocked(i); ok {
 		return a, true
 	}
-	if t.Final {
-		if s.open > 0 {
-			return Action{}, false
-		}
-	} else {
-		switch {
-		case w.halted(i):
-			return Action{Kind: CancelNode, Node: i, Cause: s.cause}, true
-		case (s.draining || w.stopping[n.scope] == DrainScope) && !t.Undrained:
-			return Action{Kind: OmitNode, Node: i, Cause: s.cause}, true
-		}
+	switch {
+	case t.Final && s.open > 0:
+		return Action{}, false
+	case t.Final:
+	case w.halted(i):
+		return Action{Kind: CancelNode, Node: i, Cause: s.cause}, true
+	case (s.draining || w.stopping[n.scope] == DrainScope) && !t.Undrained:
+		return Action{Kind: OmitNode, Node: i, Cause: s.cause}, true
 	}
 	if n.pending > 0 || r.paused {
 		return Action{}, false
@@ -227,7 +224,7 @@ func (w *pass) pending(i int) (Action, bool) {
 
 // halted is Run.Halted, plus the scopes that this call halts.
 func (w *pass) halted(i int) bool {
-	for i != NoNode && !w.run.traits(i).Final {
+	for i != NoNode && !w.run.traits(i).Final && !w.run.traits(i).Outlasts {
 		s := w.run.nodes[i].scope
 		if w.run.scopes[s].halted || w.stopping[s] == HaltScope {
 			return true
@@ -300,7 +297,7 @@ func (r *Run) blocked(i int) (Action, bool) {
 		}
 		return Action{}, false
 	}
-	if n.pending > 0 || node.rule.holds(func(d int, s Status) bool { return r.is(base+d, s) }) {
+	if n.pending > 0 || r.satisfied(i) {
 		return Action{}, false
 	}
 	cause := base + node.Dependencies[0]
@@ -314,6 +311,14 @@ func (r *Run) blocked(i int) (Action, bool) {
 		}
 	}
 	return Action{Kind: OmitNode, Node: i, Cause: cause}, true
+}
+
+// satisfied reports whether the rule of node i holds.
+func (r *Run) satisfied(i int) bool {
+	node, base := r.planned(i), r.scopes[r.nodes[i].scope].base
+	return node.rule.holds(func(d int, s Status) bool {
+		return r.is(base+d, s) || node.Outlasts && s == HasFailed && r.Stopped(base+d)
+	})
 }
 
 // blockedBy decides about node i whose dependency d may never succeed.

@@ -17,11 +17,11 @@ var (
 // failures, retries, cancellations, pauses and crashes until they end.
 func TestNextAlwaysEnds(t *testing.T) {
 	t.Parallel()
-	overlaps, recalls, serves, undrained, watched, succeeded, halted := 0, 0, 0, 0, 0, 0, 0
+	overlaps, recalls, serves, undrained, outlasted, watched, succeeded, halted := 0, 0, 0, 0, 0, 0, 0, 0
 	for n := *seed; n < *seed+*runs && !t.Failed(); n++ {
 		s := playRun(t, n)
 		overlaps, recalls, serves = overlaps+s.overlaps, recalls+s.recalls, serves+s.serves
-		undrained, watched = undrained+s.undrained, watched+s.watched
+		undrained, outlasted, watched = undrained+s.undrained, outlasted+s.outlasted, watched+s.watched
 		succeeded, halted = succeeded+s.succeeded, halted+s.halted
 	}
 	if *runs >= 1000 {
@@ -29,6 +29,7 @@ func TestNextAlwaysEnds(t *testing.T) {
 		require.Greater(t, recalls, int(*runs)/50, "too few nodes were recalled: the test covers too little")
 		require.Greater(t, serves, int(*runs)/10, "too few nodes served: the test covers too little")
 		require.Greater(t, undrained, int(*runs)/200, "too few nodes began while their scope drained: the test covers too little")
+		require.Greater(t, outlasted, int(*runs)/500, "too few nodes began in a halted scope: the test covers too little")
 		require.Greater(t, watched, int(*runs)/10, "too few nodes watched: the test covers too little")
 		require.Greater(t, succeeded, int(*runs)/10, "too few runs succeeded: the test covers too little")
 		require.Greater(t, halted, int(*runs)/20, "too few runs were halted by a failure: the test covers too little")

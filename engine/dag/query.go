@@ -56,11 +56,14 @@ func (r *Run) Members(s int) (base, size int) { return r.scopes[s].base, r.scope
 func (r *Run) Position(i int) int { return i - r.scopes[r.nodes[i].scope].base }
 
 // Halted reports whether the scope of node i, or one around it, was halted. Final
-// nodes, and those they expand into, are not halted.
+// nodes, those that outlast a halt, and those they expand into are not halted.
 func (r *Run) Halted(i int) bool {
 	w := pass{run: r}
 	return w.halted(i)
 }
+
+// Stopped reports whether node i was cancelled after it had begun.
+func (r *Run) Stopped(i int) bool { return r.nodes[i].state == Cancelled && r.nodes[i].begun }
 
 // RootHalted reports whether the whole run was halted.
 func (r *Run) RootHalted() bool { return r.scopes[Root].halted }

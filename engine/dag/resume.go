@@ -14,11 +14,11 @@ type RunReason int
 
 // The reasons.
 const (
-	Taken      RunReason = iota // it does not run: its result is reused
+	Reused     RunReason = iota // it does not run: its result is reused
 	Changed                     // its code or inputs changed
 	Unfinished                  // it failed, was cancelled, or never ran
 	Downstream                  // it depends on Cause, which runs
-	AtTheEnd                    // it is final: it runs whenever any other node runs
+	Final                       // it is final: it runs whenever any other node runs
 	Serving                     // it serves Cause, which runs
 )
 
@@ -42,7 +42,7 @@ func Resume(plan *Plan, past []Past) []Verdict {
 			p := served(&plan.Nodes[k], past[k])
 			v := resumed(run, plan, p, verdicts, k)
 			verdicts[k] = v
-			if v.RunReason == Taken {
+			if v.RunReason == Reused {
 				run.preset(k, p)
 			}
 		}
@@ -67,18 +67,18 @@ func (r *Run) preset(k int, p Past) {
 func resumed(run *Run, plan *Plan, p Past, verdicts []Verdict, k int) Verdict {
 	node := &plan.Nodes[k]
 	if node.Final {
-		return Verdict{AtTheEnd, NoNode}
+		return Verdict{Final, NoNode}
 	}
 	if p.Changed {
 		return Verdict{Changed, NoNode}
 	}
 	for _, d := range node.Dependencies {
-		if verdicts[d].RunReason != Taken {
+		if verdicts[d].RunReason != Reused {
 			return Verdict{Downstream, d}
 		}
 	}
 	if settled(run, node, p, k) {
-		return Verdict{Taken, NoNode}
+		return Verdict{Reused, NoNode}
 	}
 	return Verdict{Unfinished, NoNode}
 }
@@ -106,7 +106,7 @@ func settled(run *Run, node *Node, p Past, k int) bool {
 // Runs reports whether verdicts let any node run that is not final.
 func Runs(verdicts []Verdict) bool {
 	for _, v := range verdicts {
-		if v.RunReason != Taken && v.RunReason != AtTheEnd {
+		if v.RunReason != Reused && v.RunReason != Final {
 			return true
 		}
 	}

@@ -55,8 +55,8 @@ func TestResumeProperties(t *testing.T) {
 		more := append([]Past(nil), past...)
 		more[rng.IntN(len(more))].Changed = true
 		for k, v := range Resume(s.plan, more) {
-			if v.RunReason == Taken {
-				require.Equal(t, Taken, verdicts[k].RunReason, "seed %d node %d", seed, k)
+			if v.RunReason == Reused {
+				require.Equal(t, Reused, verdicts[k].RunReason, "seed %d node %d", seed, k)
 			}
 		}
 		carryOver(t, seed, s.plan, past, verdicts)
@@ -73,10 +73,10 @@ func checkVerdicts(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts 
 		upstream := false
 		for _, d := range plan.Upstream(k) {
 			again := verdicts[d].RunReason == Serving || plan.Nodes[d].Serves && past[d].State == Cancelled
-			upstream = upstream || verdicts[d].RunReason != Taken && !again
+			upstream = upstream || verdicts[d].RunReason != Reused && !again
 		}
 		switch v.RunReason {
-		case Taken:
+		case Reused:
 			require.False(t, upstream, at)
 			require.False(t, past[k].Changed || node.Final, at)
 			require.True(t, past[k].State == Succeeded || past[k].State == Skipped || past[k].State == Failed && (node.Watches || failureOf(past[k].Errored)&(node.MayFail|node.handled) != 0), at)
@@ -87,12 +87,12 @@ func checkVerdicts(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts 
 			require.NotEqual(t, Succeeded, past[k].State, at)
 		case Downstream:
 			require.Contains(t, node.Dependencies, v.Cause, at)
-			require.NotEqual(t, Taken, verdicts[v.Cause].RunReason, at)
+			require.NotEqual(t, Reused, verdicts[v.Cause].RunReason, at)
 		case Serving:
 			require.True(t, node.Serves, at)
 			require.Contains(t, plan.Downstream(k), v.Cause, at)
-			require.NotContains(t, []RunReason{Taken, AtTheEnd}, verdicts[v.Cause].RunReason, at)
-		case AtTheEnd:
+			require.NotContains(t, []RunReason{Reused, Final}, verdicts[v.Cause].RunReason, at)
+		case Final:
 			require.True(t, node.Final, at)
 		}
 	}
@@ -108,7 +108,7 @@ func carryOver(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts []Ve
 		conditions: map[int]bool{}, empty: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{}, dismissed: map[int]bool{},
 	}
 	for k, v := range verdicts {
-		if v.RunReason == Taken {
+		if v.RunReason == Reused {
 			s.run.preset(k, past[k])
 		}
 	}
@@ -116,7 +116,7 @@ func carryOver(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts []Ve
 	s.play()
 	require.True(t, s.run.Ended(), "seed %d", seed)
 	for k, v := range verdicts {
-		if v.RunReason == Taken {
+		if v.RunReason == Reused {
 			require.Zero(t, s.attempts[k], "seed %d node %d began again", seed, k)
 			require.Equal(t, past[k].State, s.run.State(k), "seed %d node %d", seed, k)
 		}
@@ -151,7 +151,7 @@ func TestResumeOfNothing(t *testing.T) {
 		}
 		for i, v := range Resume(plan, past) {
 			if !plan.Nodes[i].Final {
-				require.Equal(t, want[i], v.RunReason != Taken, "seed %d node %d", seed, i)
+				require.Equal(t, want[i], v.RunReason != Reused, "seed %d node %d", seed, i)
 			}
 		}
 	}

@@ -113,9 +113,9 @@ func (t *term) each(visit func(*term)) {
 	}
 }
 
-// Asks returns the statuses of node d in the rule of n, in the order of the text; nil
+// RuleStatuses returns the statuses of node d in the rule of n, in the order of the text; nil
 // when the rule does not name d, or n has no rule.
-func (n *Node) Asks(d int) []Status {
+func (n *Node) RuleStatuses(d int) []Status {
 	if n.rule == nil {
 		return nil
 	}

@@ -59,6 +59,7 @@ type member struct {
 	inner   int // the scope that it last expanded into, or NoNode
 	pending int // dependencies that have not ended as required, and are not read while they run; with a rule, that have not ended
 	omitted bool
+	begun   bool // it has been active at least once
 	errored bool
 	passed  bool // its condition was true
 	serving bool
@@ -192,6 +193,7 @@ func (r *Run) Set(i int, s State) {
 	r.counts[from]--
 	r.counts[s]++
 	n.state = s
+	n.begun = n.begun || s.Active()
 	in, t := &r.scopes[n.scope], r.traits(i)
 	r.stream(i, in, from)
 	if begun := s.begun(); begun != from.begun() && !n.serving {
@@ -262,6 +264,9 @@ func (r *Run) Omit(i int) {
 	r.nodes[i].omitted = !r.nodes[i].state.Ended()
 	r.Set(i, Skipped)
 }
+
+// Begin records that an attempt of node i was active earlier, such as before a restart.
+func (r *Run) Begin(i int) { r.nodes[i].begun = true }
 
 // Fail ends node i as failed. errored means that the system failed, not the task.
 func (r *Run) Fail(i int, errored bool) {

@@ -78,14 +78,14 @@ func served(node *Node, p Past) Past {
 // serves also reruns nodes that serve rerun nodes, or that were stopped.
 func serves(plan *Plan, past []Past, verdicts []Verdict) {
 	for k := range plan.Nodes {
-		if served(&plan.Nodes[k], past[k]).State != Succeeded || !plan.Nodes[k].Serves || verdicts[k].RunReason != Taken {
+		if served(&plan.Nodes[k], past[k]).State != Succeeded || !plan.Nodes[k].Serves || verdicts[k].RunReason != Reused {
 			continue
 		}
 		if past[k].State == Cancelled {
 			verdicts[k] = Verdict{Unfinished, NoNode}
 		}
 		for _, d := range plan.Downstream(k) {
-			if g := verdicts[d].RunReason; g != Taken && g != AtTheEnd {
+			if g := verdicts[d].RunReason; g != Reused && g != Final {
 				verdicts[k] = Verdict{Serving, d}
 				break
 			}

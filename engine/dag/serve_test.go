@@ -119,7 +119,7 @@ func TestResumeBringsServersBack(t *testing.T) {
 	t.Parallel()
 	r := daemon(t)
 	plan := r.scopes[Root].plan
-	taken, unfinished := Verdict{Taken, NoNode}, Verdict{Unfinished, NoNode}
+	taken, unfinished := Verdict{Reused, NoNode}, Verdict{Unfinished, NoNode}
 	for name, c := range map[string]struct {
 		past []State
 		want []Verdict

@@ -69,6 +69,7 @@ func randomPlan(t *testing.T, rng *rand.Rand, n, deep int) *Plan {
 		}
 		if len(names) > 0 && rng.IntN(3) == 0 {
 			specs[i].Rule = randomRule(t, rng, names)
+			specs[i].Outlasts = specs[i].Watches && rng.IntN(2) == 0
 		}
 	}
 	plan, problems := Compile(specs)

@@ -27,6 +27,7 @@ type simulation struct {
 	recalls    int
 	serves     int
 	undrained  int // nodes that began while their scope drained
+	outlasted  int // nodes that began although their scope was halted
 	watched    int // ends that were checked without watching nodes
 	succeeded  int // scopes that succeeded
 	halted     int // scopes that failed and in which something was cancelled
@@ -60,6 +61,9 @@ func (s *simulation) crash() {
 		s.run.Expand(x.node, x.e)
 	}
 	for i := range before.nodes {
+		if before.nodes[i].begun {
+			s.run.Begin(i)
+		}
 		switch {
 		case before.Omitted(i):
 			s.run.Omit(i)
@@ -195,7 +199,10 @@ func (s *simulation) begin(i int) {
 		for _, d := range r.DependenciesOf(i) {
 			require.True(s.t, r.State(d).Ended() || r.Serving(d), "a rule sees only ended and serving nodes")
 		}
-		require.True(s.t, node.rule.holds(func(d int, status Status) bool { return r.is(scope.base+d, status) }))
+		require.True(s.t, r.satisfied(i))
+		if scope.halted && node.Outlasts {
+			s.outlasted++
+		}
 	}
 	if r.traits(i).Conditional {
 		require.True(s.t, s.conditions[i])

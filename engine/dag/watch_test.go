@@ -100,6 +100,30 @@ func TestHooksRunWhileTheirScopeDrains(t *testing.T) {
 	require.Equal(t, Failed, r.Outcome(Root))
 }
 
+// TestExitHooksOutlastAHalt: they run for nodes that a halt stopped, and for no others.
+func TestExitHooksOutlastAHalt(t *testing.T) {
+	t.Parallel()
+	r := watched(t)
+	for i := 3; i < 6; i++ {
+		r.scopes[Root].plan.Nodes[i].Outlasts = true
+	}
+	r.Set(0, Succeeded)
+	r.Set(3, Running)
+	r.Set(1, Running)
+	require.Equal(t, []Action{
+		{Kind: StopNode, Node: 1, Cause: NoNode}, {Kind: CancelNode, Node: 2, Cause: NoNode},
+	}, Next(r, r.Halt(Root, true)), "a hook that runs is not stopped")
+	r.Set(2, Cancelled)
+	require.Equal(t, []Action{{Kind: CancelNode, Node: 5, Cause: 2}}, Next(r, []int{2}), "its node had not begun")
+	r.Set(5, Cancelled)
+	r.Set(1, Cancelled)
+	require.Equal(t, []Action{{Kind: MakeReady, Node: 4, Cause: NoNode}}, Next(r, []int{1}))
+	r.Set(4, Succeeded)
+	r.Set(3, Succeeded)
+	require.Equal(t, []Action{{Kind: FinishRun, Node: NoNode, Cause: NoNode}}, Next(r, []int{3, 4}))
+	require.Equal(t, Cancelled, r.Conclude(ByPerson))
+}
+
 // TestHooksCountForNothing when they fail, or when they do not run although the node
 // that they watch was omitted and a rule handles that.
 func TestHooksCountForNothing(t *testing.T) {

@@ -23,7 +23,7 @@ func textAt(args []any, i int) (string, error) {
 	}
 	s, ok := args[i].(string)
 	if !ok {
-		return "", fmt.Errorf("argument %d must be a text, but is %s", i+1, kindOf(args[i]))
+		return "", fmt.Errorf("argument %d must be a string, but is %s", i+1, kindOf(args[i]))
 	}
 	return s, nil
 }

@@ -119,7 +119,7 @@ func kindOfType(t string) string {
 	case "bool":
 		return "true or false"
 	case "string":
-		return "a text"
+		return "a string"
 	case "int", "int64", "float64", "json.Number":
 		return "a number"
 	case "nil", "<nil>":

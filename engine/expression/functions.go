@@ -126,7 +126,7 @@ func joined(m *meter, args []any) (any, error) {
 	for i := range list {
 		s, ok := list[i].(string)
 		if !ok {
-			return nil, fmt.Errorf("element %d must be a text, but is %s", i, kindOf(list[i]))
+			return nil, fmt.Errorf("element %d must be a string, but is %s", i, kindOf(list[i]))
 		}
 		parts[i] = s
 	}

@@ -174,7 +174,7 @@ func guardRepeat(m *meter, args []any) error {
 		return err
 	}
 	if n < 0 {
-		return fmt.Errorf("a text cannot be repeated %d times", n)
+		return fmt.Errorf("a string cannot be repeated %d times", n)
 	}
 	m.product(n, len(s))
 	return nil
@@ -190,7 +190,7 @@ func guardIndent(m *meter, args []any) error {
 		return err
 	}
 	if n < 0 {
-		return fmt.Errorf("a text cannot be indented by %d spaces", n)
+		return fmt.Errorf("a string cannot be indented by %d spaces", n)
 	}
 	m.product(n, strings.Count(s, "\n")+1)
 	return nil

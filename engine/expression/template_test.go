@@ -231,7 +231,7 @@ func TestWrongExpressionsInTags(t *testing.T) {
 		"{{=sprig.randBytes(10)}}":                     "not text",
 		"{{=sprig.randAlpha(100000)}}":                 "between 0 and 1,000",
 		"{{=sprig.uper('x')}}":                         "there is no function sprig.uper: did you mean sprig.upper?",
-		"{{=sprig.trim(1)}}":                           "sprig.trim: argument 1 must be a text, but is the number 1",
+		"{{=sprig.trim(1)}}":                           "sprig.trim: argument 1 must be a string, but is the number 1",
 		"{{=sprig.trim()}}":                            "sprig.trim: expected 1 arguments, got 0",
 		"{{=sprig.fail('because')}}":                   "sprig.fail: because",
 		"{{=sprig}}":                                   "sprig cannot be used as a value",
@@ -267,7 +267,7 @@ func TestTagsAreListed(t *testing.T) {
 	}
 }
 
-// What is put into a document stays inside the text that it is put into.
+// A value that replaces a tag stays inside the text that contained the tag.
 func TestValuesCannotLeaveTheirText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

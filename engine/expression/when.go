@@ -135,7 +135,7 @@ func conditionError(text string, err error) error {
 	hint := ""
 	for _, sign := range []string{"invalid token", "cannot transition token", "unclosed", "hanging accessor", "unable to parse numeric", "unexpected end"} {
 		if strings.Contains(strings.ToLower(cause), sign) {
-			hint = `; a text that is more than one plain word needs quotes, as in "{{tag}}" == "some text"`
+			hint = `; a string of more than one word needs quotes, as in "{{tag}}" == "some text"`
 			break
 		}
 	}

@@ -85,7 +85,7 @@ func TestWrongConditions(t *testing.T) {
 		`a === b`:                         "needs quotes",
 		`{{steps.a.outputs.result}} == x`: "needs quotes",
 		`(a == b`:                         "unbalanced parenthesis",
-		`"a == b`:                         "unclosed string literal; a text",
+		`"a == b`:                         "unclosed string literal; a string",
 		`a == `:                           "unexpected end",
 		`a > 3`:                           "",
 		`x =~ "("`:                        "is not a valid pattern: missing closing )",

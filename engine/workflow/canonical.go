@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -186,10 +186,10 @@ func (d *Definition) MarshalJSON() ([]byte, error) {
 		TTL: d.TTL.wire(),
 	}
 	if d.Timeout > 0 {
-		out.Timeout = writeDuration(d.Timeout)
+		out.Timeout = units.Compact(d.Timeout)
 	}
 	if b := d.RetryBudget; b.On() {
-		out.RetryBudget = &retryBudgetJSON{b.Retries, writeDuration(b.Window)}
+		out.RetryBudget = &retryBudgetJSON{b.Retries, units.Compact(b.Window)}
 	}
 	for i := range d.Graphs {
 		if out.Graphs == nil {
@@ -260,29 +260,29 @@ func (o *Operator) wire() operatorJSON {
 		out.Code = &codeJSON{c.Command, c.Args, c.Script, c.File, c.Package, c.Image, c.Requirements}
 	}
 	if o.HTTP != nil {
-		out.HTTP = new(httpJSON(*o.HTTP))
+		out.HTTP = &httpJSON{o.HTTP.Method, o.HTTP.URL, o.HTTP.Headers, o.HTTP.Body, o.HTTP.Success}
 	}
 	if o.Timeout > 0 {
-		out.Timeout = writeDuration(o.Timeout)
+		out.Timeout = units.Compact(o.Timeout)
 	}
 	if o.NeverPreempt {
 		out.Preemptible = new(false)
 	}
 	if o.GracePeriod > 0 {
-		out.GracePeriod = writeDuration(o.GracePeriod)
+		out.GracePeriod = units.Compact(o.GracePeriod)
 	}
 	if o.Retry != defaultRetry() {
 		out.Retry = o.Retry.wire()
 	}
 	if b := o.Breaker; b.On() {
-		out.Breaker = &breakerJSON{b.Failures, writeDuration(b.Window), writeDuration(b.OpenFor)}
+		out.Breaker = &breakerJSON{b.Failures, units.Compact(b.Window), units.Compact(b.OpenFor)}
 	}
 	return out
 }
 
 func (r Retry) wire() *retryJSON {
 	out := &retryJSON{
-		Limit: r.Limit, InitialDelay: writeDuration(r.InitialDelay), Factor: r.Factor, MaxDelay: writeDuration(r.MaxDelay),
+		Limit: r.Limit, InitialDelay: units.Compact(r.InitialDelay), Factor: r.Factor, MaxDelay: units.Compact(r.MaxDelay),
 		Jitter: r.Jitter, FailFast: r.FailFast,
 	}
 	if r.Policy != protect.Always {
@@ -378,16 +378,4 @@ func writeMiB(n int) string {
 		return ""
 	}
 	return strconv.Itoa(n) + "Mi"
-}
-
-// writeDuration writes "10m" rather than "10m0s".
-func writeDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -119,6 +119,14 @@ type Approval struct {
 // Depth is the nesting limit of graphs.
 func (d *Definition) Depth() int { return cmp.Or(d.MaxDepth, DefaultDepth) }
 
+// HasExitHandlers reports whether operators of d run after a cancellation.
+func (d *Definition) HasExitHandlers() bool {
+	handles := func(o Operator) bool { return o.Final || o.Exit }
+	return slices.ContainsFunc(d.Operators, handles) || slices.ContainsFunc(d.Graphs, func(g Graph) bool {
+		return slices.ContainsFunc(g.Operators, handles)
+	})
+}
+
 // The names of the values that an operator reads of its fan-out.
 const (
 	LoopItem  = "item"
@@ -128,7 +136,7 @@ const (
 // traits returns the properties of o for the plan; item selects those of one item of a
 // fan-out instead of the whole operator.
 func (o *Operator) traits(item bool) dag.Traits {
-	t := dag.Traits{Final: o.Final && !item, MayFail: o.allowed(), OnFailure: dag.Continue, Watches: o.Watches && !item, Undrained: o.Late && !item}
+	t := dag.Traits{Final: o.Final && !item, MayFail: o.allowed(), OnFailure: dag.Continue, Watches: o.Watches && !item, Undrained: o.Late && !item, Outlasts: o.Exit && !item}
 	if o.Retry.FailFast && !o.Final {
 		t.OnFailure = dag.Stop
 	} else if o.Drain {
@@ -172,15 +180,15 @@ func (o *Operator) Produces(name string) (OperatorOutput, bool) {
 		return out, ok
 	}
 	of := out.Type
-	if o.gaps() && of.Kind != typeregistry.KindOptional {
+	if o.allowsMissingItems() && of.Kind != typeregistry.KindOptional {
 		of = typeregistry.OptionalOf(of)
 	}
 	out.Type = typeregistry.ListOf(of)
 	return out, true
 }
 
-// gaps reports whether items of o's fan-out may leave no output.
-func (o *Operator) gaps() bool {
+// allowsMissingItems reports whether items of o's fan-out may leave no output.
+func (o *Operator) allowsMissingItems() bool {
 	return o.Foreach.Partial || o.When != "" && o.whenOfItem || o.Tags.conditional(true, true)
 }
 

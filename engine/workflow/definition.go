@@ -51,6 +51,10 @@ type Definition struct {
 
 	// FromConfigMaps are inputs whose default values come from ConfigMaps.
 	FromConfigMaps map[string]ConfigMapKey
+	// Priority is that of launches without one, from 0 to 100; nil: the normal one.
+	Priority *int
+	// Labels are tags workflow.labels.<name> whose values are computed from the launch.
+	Labels map[string]*expression.Expression
 	// Constants are tags with the same value in every operator (see Tags).
 	Constants map[string]string
 	document  json.RawMessage // the canonical form, when it is not the native one
@@ -124,6 +128,7 @@ type Operator struct {
 	Tags    *Tags  // nil: its texts have no tags
 	Watches bool   // its depends handles no failure, and its own end state is ignored
 	Late    bool   // it may begin while the graph drains after a failure (see Drain)
+	Exit    bool   // it is the exit hook of an operator: it also runs when a cancellation or a timeout stopped that
 	Serves  bool   // other operators do not wait for its end once it is ready; it runs until they have ended
 	At      string // its path in a document that is not native
 	CodeAt  string // the path of its container or script in such a document; "": it has none
@@ -232,6 +237,9 @@ type OperatorOutput struct {
 	Global string // its name for the whole execution
 	GC     string // when its unused artifact is deleted: "" with the execution's record, completion or never
 	Key    string // a name to find the artifacts of the execution by; it may have tags
+
+	Bucket  map[string]any // where the runner also uploads it, as the value of RawBucket; nil: nowhere
+	Archive Archive        // of the upload
 }
 
 // Required reports whether the operator must write the output.
@@ -300,7 +308,14 @@ type HTTP struct {
 	Headers map[string]string
 	Body    string
 	Success []int // status codes; empty: 200 to 299
+
+	// Condition reads response.statusCode, response.body and response.headers of a response
+	// that Success accepts; nil: none. The operator has the outputs of HTTPOutputs.
+	Condition *expression.Expression
 }
+
+// HTTPOutputs are the outputs of an operator with HTTP.Condition besides the body.
+func HTTPOutputs() (status, headers string) { return "status", "headers" }
 
 // Retry says how often and when a failed attempt runs again. The n-th retry
 // waits InitialDelay × Factor^(n-1), at most MaxDelay, spread by ± Jitter.

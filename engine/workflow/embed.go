@@ -99,14 +99,14 @@ func (e *embedder) take(ctx context.Context, op map[string]any, ref, path string
 		if err != nil {
 			return err
 		}
-		e.graphs[inside(pinned, g.Name)] = renamed(graph, pinned)
+		e.graphs[embeddedGraphName(pinned, g.Name)] = renamed(graph, pinned)
 	}
 	return nil
 }
 
-// inside returns the name of a graph of an embedded workflow; graphs that were embedded
+// embeddedGraphName returns the name of a graph of an embedded workflow; graphs that were embedded
 // in it keep their names.
-func inside(pinned, graph string) string {
+func embeddedGraphName(pinned, graph string) string {
 	switch {
 	case graph == "":
 		return pinned
@@ -123,7 +123,7 @@ func renamed(graph map[string]any, pinned string) map[string]any {
 		for _, item := range list {
 			op := asMapping(item)
 			if name, _ := op["graph"].(string); name != "" {
-				op["graph"] = inside(pinned, name)
+				op["graph"] = embeddedGraphName(pinned, name)
 			}
 		}
 	}

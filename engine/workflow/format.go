@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
@@ -134,10 +136,14 @@ func (r *registration) next(ctx context.Context, q *db.Queries, w db.Workflow) (
 	if w.LatestVersionID == nil {
 		return firstVersion, nil
 	}
-	latest, err := q.WorkflowVersionByID(ctx, *w.LatestVersionID)
+	rows, err := q.WorkflowVersionsByID(ctx, []uuid.UUID{*w.LatestVersionID})
+	if err == nil && len(rows) == 0 {
+		err = errNoVersion(*w.LatestVersionID)
+	}
 	if err != nil {
 		return "", fmt.Errorf("latest version of %s: %w", w.Name, err)
 	}
+	latest := rows[0]
 	if bytes.Equal(latest.ContentHash, r.hash) {
 		return latest.Version, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Cache makes an operator reuse the result of an earlier node with the same work and
@@ -77,7 +79,7 @@ func (c *Cache) wire() *cacheJSON {
 	}
 	out := &cacheJSON{Version: c.Version, Ignore: c.Ignore}
 	if c.TTL > 0 {
-		out.TTL = writeDuration(c.TTL)
+		out.TTL = units.Compact(c.TTL)
 	}
 	return out
 }

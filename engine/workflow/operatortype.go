@@ -49,11 +49,11 @@ func operatorTypes() [8]operatorType {
 		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
 		{TypePython, "a Python script or file", checkScripted, pythonProcess},
 		{TypeShell, "a shell script or file", checkScripted, shellProcess},
-		{TypeNoop, "nothing: a joint of the graph", checkNoop, nil},
+		{TypeNoop, "nothing; joins branches of the graph", checkNoop, nil},
 		{TypeHTTP, "one HTTP request", checkHTTP, nil},
 		{TypeGraph, "a graph of this definition", checkGraph, nil},
 		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
-		{TypeApproval, "the answer of a person", checkApproval, nil},
+		{TypeApproval, "the answer of a user", checkApproval, nil},
 	}
 }
 
@@ -191,9 +191,9 @@ func checkScripted(c *sectionCheck) {
 	c.refuse(len(code.Command) > 0, "command")
 	switch {
 	case code.Script != "" && code.File != "":
-		c.add(c.codePath+".file", "Give either a script or a file.")
+		c.add(c.codePath+".file", "Set either a script or a file.")
 	case code.Script == "" && code.File == "":
-		c.add(c.codePath, "Give a script, or a file of the package.")
+		c.add(c.codePath, "Set a script, or a file of the package.")
 	case code.File != "" && code.Package == "":
 		c.add(c.codePath+".package", "Specify which package holds the file %s.", code.File)
 	}
@@ -211,7 +211,7 @@ var packagePattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 func (c *sectionCheck) checkPackage() {
 	pkg := c.op.Code.Package
 	if strings.HasPrefix(pkg, "sha256:") && !packagePattern.MatchString(pkg) {
-		c.add(c.codePath+".package", "A package is named by sha256: and 64 hexadecimal digits.")
+		c.add(c.codePath+".package", "The reference of a package is sha256: followed by 64 hexadecimal digits.")
 	}
 }
 

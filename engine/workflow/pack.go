@@ -56,9 +56,9 @@ func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 		return err
 	case name == ".":
 		return nil
-	case leftOut(entry.Name()) && entry.IsDir():
+	case isExcluded(entry.Name()) && entry.IsDir():
 		return fs.SkipDir
-	case leftOut(entry.Name()), entry.IsDir():
+	case isExcluded(entry.Name()), entry.IsDir():
 		return nil
 	case !entry.Type().IsRegular():
 		return fmt.Errorf("%s is neither a file nor a folder", name)
@@ -91,7 +91,7 @@ func (p *packer) file(name string, info fs.FileInfo) error {
 	return err
 }
 
-func leftOut(base string) bool {
+func isExcluded(base string) bool {
 	return strings.HasPrefix(base, ".") || base == "__pycache__" || base == "node_modules" || path.Ext(base) == ".pyc"
 }
 

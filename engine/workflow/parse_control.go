@@ -157,7 +157,7 @@ func (p *parser) items(o *object) Source {
 	span, spanAt, ranged := o.get("range")
 	switch {
 	case given && (computed || ranged) || computed && ranged:
-		o.add(o.path, "Give one of items, expression and range.")
+		o.add(o.path, "Set one of items, expression and range.")
 	case computed:
 		return p.formula(formula, formulaAt)
 	case ranged:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -74,7 +75,7 @@ func (p *parser) operator(v any, path string) Operator {
 	p.control(o, &op)
 	op.NeverPreempt = !o.boolean(true, "preemptible")
 	if op.GracePeriod > maxGracePeriod {
-		o.add(o.at("grace_period"), "The grace period of a preempted task is at most %s.", writeDuration(maxGracePeriod))
+		o.add(o.at("grace_period"), "The grace period of a preempted task is at most %s.", units.Compact(maxGracePeriod))
 	}
 	o.checkPods(&op)
 	if slices.Contains([]string{"inputs", LoopItem, LoopIndex}, op.Name) {
@@ -220,7 +221,7 @@ func (p *parser) source(o *object) Source {
 	formula, at, computed := o.get("expression")
 	switch {
 	case literal && referenced || computed && (literal || referenced):
-		p.add(path, "Give one of from, value and expression.")
+		p.add(path, "Set one of from, value and expression.")
 	case computed:
 		return p.formula(formula, at)
 	case literal:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 func (p *parser) retry(parent *object) Retry {
@@ -145,7 +146,7 @@ func (p *parser) breaker(parent *object) protect.BreakerRule {
 func (p *parser) leastSpan(o *object, fallback time.Duration, name string) time.Duration {
 	d := o.duration(fallback, name)
 	if d < leastBreak {
-		o.add(o.at(name), "This must be %s or longer.", writeDuration(leastBreak))
+		o.add(o.at(name), "This must be %s or longer.", units.Compact(leastBreak))
 		return fallback
 	}
 	return d

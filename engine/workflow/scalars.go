@@ -3,10 +3,10 @@ package workflow
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 const (
@@ -41,35 +41,11 @@ func (o *object) duration(fallback time.Duration, names ...string) time.Duration
 func parseDuration(v any) (time.Duration, bool) {
 	switch v := v.(type) {
 	case json.Number:
-		return seconds(v.String())
+		return units.Seconds(v.String())
 	case string:
-		if d, err := time.ParseDuration(v); err == nil {
-			return d, true
-		}
-		if days, rest, ok := strings.Cut(v, "d"); ok {
-			whole, err := strconv.Atoi(days)
-			if err != nil || whole < 0 || whole > 10_000 {
-				return 0, false
-			}
-			var part time.Duration
-			if rest != "" {
-				if part, err = time.ParseDuration(rest); err != nil || part < 0 {
-					return 0, false
-				}
-			}
-			return time.Duration(whole)*24*time.Hour + part, true
-		}
-		return seconds(v)
+		return units.Seconds(v)
 	}
 	return 0, false
-}
-
-func seconds(s string) (time.Duration, bool) {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(f) || math.Abs(f) > 1e9 {
-		return 0, false
-	}
-	return time.Duration(f * float64(time.Second)).Round(time.Millisecond), true
 }
 
 // whole returns a whole number from low to high.
@@ -105,26 +81,28 @@ func numberText(v any) string {
 	return n.String()
 }
 
-var quantityPattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)$`)
-
 // cpu returns millicores: "500m", or a number of cores.
 func (o *object) cpu(names ...string) int {
-	return o.quantity(maxCPU, "cores such as 500m, 2 or 0.5", map[string]float64{"": 1000, "m": 1}, names...)
+	return o.quantity(maxCPU, "cores such as 500m, 2 or 0.5", func(unit string) (float64, bool) {
+		factor, ok := map[string]float64{"": 1000, "m": 1}[unit]
+		return factor, ok
+	}, names...)
 }
 
-// size returns MiB: "512Mi", "2Gi", "500M". A number alone counts in unit, and is
+// size returns MiB: "512Mi", "2Gi", "500M". A number alone counts in alone, and is
 // refused when that is 0.
-func (o *object) size(unit float64, names ...string) int {
-	const mib = 1 << 20
-	units := map[string]float64{
-		"": unit, "Ki": 1.0 / 1024, "Mi": 1, "MiB": 1, "Gi": 1024, "GiB": 1024, "Ti": 1 << 20, "TiB": 1 << 20,
-		"K": 1e3 / mib, "M": 1e6 / mib, "MB": 1e6 / mib, "G": 1e9 / mib, "GB": 1e9 / mib, "T": 1e12 / mib, "TB": 1e12 / mib,
-	}
-	return o.quantity(maxMiB, "a size such as 512Mi or 2Gi", units, names...)
+func (o *object) size(alone float64, names ...string) int {
+	return o.quantity(maxMiB, "a size such as 512Mi or 2Gi", func(unit string) (float64, bool) {
+		if unit == "" {
+			return alone, alone > 0
+		}
+		bytes, ok := units.SizeOf(unit)
+		return bytes / (1 << 20), ok
+	}, names...)
 }
 
 // quantity rounds up to whole units.
-func (o *object) quantity(limit int, example string, units map[string]float64, names ...string) int {
+func (o *object) quantity(limit int, example string, factor func(unit string) (float64, bool), names ...string) int {
 	v, path, _ := o.get(names...)
 	if v == nil {
 		return 0
@@ -133,18 +111,14 @@ func (o *object) quantity(limit int, example string, units map[string]float64, n
 	if !ok {
 		text = numberText(v)
 	}
-	match := quantityPattern.FindStringSubmatch(text)
-	factor := 0.0
-	if match != nil {
-		factor = units[match[2]]
-	}
-	if factor == 0 {
+	number, unit, ok := units.Quantity(text)
+	scale, known := factor(unit)
+	if !ok || !known || number < 0 {
 		o.add(path, "This must be %s.", example)
 		return 0
 	}
-	f, err := strconv.ParseFloat(match[1], 64)
-	amount := math.Ceil(f*factor - 1e-9)
-	if err != nil || amount > float64(limit) {
+	amount := math.Ceil(number*scale - 1e-9)
+	if amount > float64(limit) {
 		o.add(path, "This is more than any machine has.")
 		return 0
 	}

@@ -169,33 +169,85 @@ func (s *Service) VersionByID(ctx context.Context, id uuid.UUID) (Version, error
 	return v, nil
 }
 
+// VersionsByID returns versions that the caller may read, by their ids. It reads those that are
+// not in the cache by one query.
+func (s *Service) VersionsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Version, error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return nil, err
+	}
+	versions, err := s.versionsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for id, v := range versions {
+		if _, err := auth.AuthorizeIn(ctx, auth.WorkflowRead, v.ProjectID, errNoVersion(id)); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}
+
 func (s *Service) versionByID(ctx context.Context, id uuid.UUID) (Version, error) {
-	if v, ok := s.cache.get(id); ok {
-		return v, nil
+	versions, err := s.versionsByID(ctx, []uuid.UUID{id})
+	return versions[id], err
+}
+
+func (s *Service) versionsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Version, error) {
+	out := make(map[uuid.UUID]Version, len(ids))
+	var missing []uuid.UUID
+	for _, id := range ids {
+		if v, ok := s.cache.get(id); ok {
+			out[id] = v
+		} else {
+			missing = append(missing, id)
+		}
 	}
-	v, err := s.load(ctx, id)
-	if err == nil {
+	if len(missing) == 0 {
+		return out, nil
+	}
+	rows, err := db.New(s.pool).WorkflowVersionsByID(ctx, missing)
+	if err != nil {
+		return nil, fmt.Errorf("%d workflow versions: %w", len(missing), err)
+	}
+	types := map[uuid.UUID]*typeregistry.Registry{} // by project
+	for _, row := range rows {
+		if types[row.ProjectID], err = s.typesOf(ctx, types[row.ProjectID], row); err != nil {
+			return nil, err
+		}
+		v, err := s.compile(row, types[row.ProjectID])
+		if err != nil {
+			return nil, err
+		}
 		s.cache.put(v)
+		out[v.ID] = v
 	}
-	return v, err
+	for _, id := range missing {
+		if _, found := out[id]; !found {
+			return nil, errNoVersion(id)
+		}
+	}
+	return out, nil
 }
 
 func errNoVersion(id uuid.UUID) error {
 	return apperr.New(apperr.NotFound, "There is no workflow version %s.", id)
 }
 
-func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
-	row, err := db.New(s.pool).WorkflowVersionByID(ctx, id)
-	if db.IsNoRows(err) {
-		return Version{}, errNoVersion(id)
+// typesOf returns known, or else the types of the project of a version, for any caller.
+func (s *Service) typesOf(ctx context.Context, known *typeregistry.Registry, row db.WorkflowVersionsByIDRow) (*typeregistry.Registry, error) {
+	if known != nil {
+		return known, nil
 	}
+	types, err := s.types.Types(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID))
 	if err != nil {
-		return Version{}, fmt.Errorf("workflow version %s: %w", id, err)
+		return nil, fmt.Errorf("types for workflow version %s: %w", row.ID, err)
 	}
-	types, err := s.types.Types(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)) // of its tenant, for any caller
-	if err != nil {
-		return Version{}, fmt.Errorf("types for workflow version %s: %w", id, err)
-	}
+	return types, nil
+}
+
+// compile reads the definition of a stored version and compiles its plans.
+func (s *Service) compile(row db.WorkflowVersionsByIDRow, types *typeregistry.Registry) (Version, error) {
+	id := row.ID
 	definition, problems := s.read(row.Definition, Surroundings{Types: types})
 	if len(problems) > 0 {
 		return Version{}, fmt.Errorf("workflow version %s no longer parses: %s: %s", id, problems[0].Path, problems[0].Message)

@@ -139,9 +139,32 @@ type ConfigMapKey struct {
 const (
 	RawText = "$raw" // its text
 	RawURL  = "$url" // the address from which the runner fetches it
-	RawS3   = "$s3"  // an object of a bucket, for which the engine makes a link
 	RawGit  = "$git" // a repository that the runner clones
+
+	// RawBucket is an object of a bucket outside of the store. Its value has the texts store (s3,
+	// oss, azure), bucket, key, endpoint, region and insecure, and the names of secrets with the
+	// credentials: accessKeySecret, secretKeySecret, sessionTokenSecret, accountKeySecret.
+	RawBucket = "$bucket"
 )
+
+// RawArchive is the field beside RawURL and RawBucket with the format of an archive.
+const RawArchive = "archive"
+
+// ArchiveFormat is how a file outside of the store is packed.
+type ArchiveFormat string
+
+// The formats.
+const (
+	ArchiveNone ArchiveFormat = "none"
+	ArchiveTar  ArchiveFormat = "tar" // tar.gz; an input that is not packed stays as it is
+	ArchiveZip  ArchiveFormat = "zip"
+)
+
+// Archive is how an output is packed in a bucket.
+type Archive struct {
+	Format ArchiveFormat
+	Level  *int32 // of gzip; nil: its default
+}
 
 // SetDocument makes doc, canonical JSON, the stored form of d. Formats call it; their
 // Parse returns d for doc.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // TTL is how long an execution is kept after its end; nil fields are not set.
@@ -118,7 +119,7 @@ func (t TTL) wire() *ttlJSON {
 		if d == nil {
 			return ""
 		}
-		return writeDuration(*d)
+		return units.Compact(*d)
 	}
 	return &ttlJSON{write(t.Completion), write(t.Success), write(t.Failure)}
 }

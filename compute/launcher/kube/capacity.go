@@ -18,7 +18,7 @@ import (
 type Capacity struct {
 	Amounts
 
-	Taken    Amounts
+	InUse    Amounts
 	Machines int
 }
 
@@ -33,7 +33,7 @@ func (a Amounts) equal(other Amounts) bool {
 }
 
 func (c Capacity) equal(other Capacity) bool {
-	return c.Amounts.equal(other.Amounts) && c.Taken.equal(other.Taken) && c.Machines == other.Machines
+	return c.Amounts.equal(other.Amounts) && c.InUse.equal(other.InUse) && c.Machines == other.Machines
 }
 
 // countForever reports the capacity of the cluster and its state whenever they change.
@@ -138,7 +138,7 @@ func (a *Amounts) add(list corev1.ResourceList, gpu, kind string) {
 
 // count sums the capacity of the schedulable machines.
 func (c *Controller) count(others map[string]corev1.ResourceList) Capacity {
-	total := Capacity{Amounts: Amounts{GPUs: map[string]int{}}, Taken: Amounts{GPUs: map[string]int{}}}
+	total := Capacity{Amounts: Amounts{GPUs: map[string]int{}}, InUse: Amounts{GPUs: map[string]int{}}}
 	for _, obj := range c.machines.GetStore().List() {
 		n, ok := obj.(*corev1.Node)
 		if !ok || !usable(n) || c.health.lostReason(n.Name) != "" {
@@ -154,7 +154,7 @@ func (c *Controller) count(others map[string]corev1.ResourceList) Capacity {
 		}
 		kind := c.config.GPUTypes.Of(n.Labels[c.config.GPULabel])
 		total.add(n.Status.Allocatable, c.config.GPUResource, kind)
-		total.Taken.add(taken, c.config.GPUResource, kind)
+		total.InUse.add(taken, c.config.GPUResource, kind)
 	}
 	return total
 }

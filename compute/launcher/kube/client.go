@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -19,7 +18,7 @@ const userAgent = "flowforge"
 // Client starts, stops and lists attempts. It is safe for concurrent use.
 type Client struct {
 	config   Config
-	api      kubernetes.Interface
+	api      API
 	dynamic  dynamic.Interface
 	slots    chan struct{} // limits concurrent calls
 	projects *projects
@@ -36,9 +35,9 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, err := kubernetes.NewForConfig(rc)
+	api, err := NewAPI(rc)
 	if err != nil {
-		return nil, fmt.Errorf("client of the cluster: %w", err)
+		return nil, err
 	}
 	// Custom resources do not support protobuf.
 	rc = rest.CopyConfig(rc)
@@ -52,7 +51,7 @@ func New(config Config) (*Client, error) {
 
 // NewFor returns a client that uses api and dyn; it ignores the address and the
 // throttling in config.
-func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Client {
+func NewFor(config Config, api API, dyn dynamic.Interface) *Client {
 	config = config.withDefaults()
 	return &Client{
 		config: config, api: api, dynamic: dyn, slots: make(chan struct{}, config.Concurrency),
@@ -67,7 +66,7 @@ func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Cli
 func (c *Client) PrepareWith(prepare func(context.Context, Project) error) { c.prepare = prepare }
 
 // API returns the client, throttled by the configuration.
-func (c *Client) API() kubernetes.Interface { return c.api }
+func (c *Client) API() API { return c.api }
 
 // Dynamic returns the client for custom resources.
 func (c *Client) Dynamic() dynamic.Interface { return c.dynamic }

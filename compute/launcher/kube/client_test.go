@@ -102,14 +102,14 @@ func (c *fakeAPI) oneEach(t *testing.T, all []launcher.Attempt) {
 	t.Helper()
 	pods, err := c.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	require.Equal(t, len(all), len(pods.Items))
+	require.Len(t, pods.Items, len(all))
 	uids := map[string]types.UID{}
 	for _, p := range pods.Items {
 		uids[p.Labels[pod.LabelTask]] = p.UID
 	}
 	secrets, err := c.CoreV1().Secrets(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	require.Equal(t, len(all), len(secrets.Items))
+	require.Len(t, secrets.Items, len(all))
 	for _, s := range secrets.Items {
 		require.Len(t, s.OwnerReferences, 1)
 		require.Equal(t, uids[s.Labels[pod.LabelTask]], s.OwnerReferences[0].UID)
@@ -260,7 +260,7 @@ func TestSeveralLaunchersAtOnce(t *testing.T) {
 	group.Wait()
 	pods, err := cluster.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	require.Equal(t, len(all), len(pods.Items))
+	require.Len(t, pods.Items, len(all))
 }
 
 // TestLateCreate delivers a create after its retry.

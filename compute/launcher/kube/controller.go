@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -27,7 +26,7 @@ import (
 // namespaces.
 type ControllerConfig struct {
 	Config
-	API kubernetes.Interface
+	API API
 	// Dynamic reaches JobSets; nil if none are created.
 	Dynamic dynamic.Interface
 	// Observe receives observations of attempts; after an error they are sent again.
@@ -86,8 +85,8 @@ const judges = 8
 // time, under the lease "launcher"; a second one is harmless.
 type Controller struct {
 	config   ControllerConfig
-	patience outcome.Config
-	api      kubernetes.Interface
+	timeouts outcome.Config
+	api      API
 	logger   *slog.Logger
 	now      func() time.Time
 
@@ -133,7 +132,7 @@ func NewController(config ControllerConfig) *Controller {
 	set(&config.Timing.LostAfter, config.LostAfter)
 	c := &Controller{
 		config: config, api: config.API, logger: config.Logger, now: config.Now,
-		patience:    outcome.Config{ImageTimeout: config.ImageTimeout, PendingTimeout: config.PendingTimeout, StartTimeout: config.StartTimeout},
+		timeouts:    outcome.Config{ImageTimeout: config.ImageTimeout, PendingTimeout: config.PendingTimeout, StartTimeout: config.StartTimeout},
 		queue:       workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, 30*time.Second)),
 		reports:     newReports(),
 		deletedPods: map[string]deletedPod{}, notes: map[types.UID]*note{}, early: map[types.UID][]launcher.Event{},
@@ -161,7 +160,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	run(c.probe)
 	run(func(ctx context.Context) { c.reports.flush(ctx, c.config.Observe, c.logger) })
 	for range judges {
-		run(c.judgeForever)
+		run(c.evaluateForever)
 	}
 	run(func(ctx context.Context) {
 		<-ctx.Done()
@@ -175,7 +174,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		run(c.reapForever)
 		run(c.countForever)
 		if c.config.Projects != nil {
-			run(c.keepForever)
+			run(c.reconcileNamespacesForever)
 		}
 	})
 	return group.Wait()

@@ -77,7 +77,7 @@ func (c *Client) createPods(ctx context.Context, attempt launcher.Attempt, pods 
 	if err == nil {
 		return all, nil
 	}
-	if v := c.judge(err); v.end != nil || v.waiting != nil && v.waiting.Code != launcher.WaitCluster {
+	if v := c.verdictOn(err); v.end != nil || v.waiting != nil && v.waiting.Code != launcher.WaitCluster {
 		c.dropPods(ctx, attempt, pods[0].Namespace)
 	}
 	return nil, err

@@ -8,9 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/flowforge/flowforge/compute/launcher"
@@ -25,17 +23,7 @@ const (
 // cluster has many events, and most concern no attempt.
 func (c *Controller) watchEvents(ctx context.Context) {
 	pods := fields.OneTermEqualSelector("involvedObject.kind", "Pod").String()
-	events := c.api.CoreV1().Events(metav1.NamespaceAll)
-	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = pods
-			return events.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = pods
-			return events.Watch(ctx, o)
-		},
-	}, c.api)
+	source := listerWatcher(c.api, c.api.CoreV1().Events(metav1.NamespaceAll), func(o *metav1.ListOptions) { o.FieldSelector = pods })
 	cache.NewReflectorWithOptions(source, &corev1.Event{}, eventSink{c}, cache.ReflectorOptions{Name: "events of pods"}).RunWithContext(ctx)
 }
 
@@ -76,19 +64,19 @@ func (c *Controller) event(e *corev1.Event) {
 	uid := e.InvolvedObject.UID
 	p := c.podOf(e.InvolvedObject.Namespace+"/"+e.InvolvedObject.Name, uid)
 	if p == nil {
-		c.keepEarly(uid, seen)
+		c.bufferEvent(uid, seen)
 		return
 	}
 	c.reports.events(taskOf(p), []launcher.Event{seen})
-	if seen.Warning && holdsUp(seen.Reason) && !begun(p) {
+	if seen.Warning && preventsStart(seen.Reason) && !begun(p) {
 		c.change(uid, func(n *note) { n.warning = seen.Message })
 		c.queue.Add(keyOf(p))
 	}
 }
 
-// holdsUp reports whether a warning explains why a pod does not start. Messages of the
+// preventsStart reports whether a warning explains why a pod does not start. Messages of the
 // scheduler, images and commands are in the pod itself.
-func holdsUp(reason string) bool {
+func preventsStart(reason string) bool {
 	switch reason {
 	case "FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodContainer", "FailedPrepareDynamicResources":
 		return true
@@ -112,9 +100,9 @@ func (c *Controller) podOf(key string, uid types.UID) *corev1.Pod {
 	return p
 }
 
-// keepEarly keeps an event until its pod is seen: the two arrive through different
+// bufferEvent keeps an event until its pod is seen: the two arrive through different
 // watches.
-func (c *Controller) keepEarly(uid types.UID, e launcher.Event) {
+func (c *Controller) bufferEvent(uid types.UID, e launcher.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.early[uid]; !ok && len(c.early) >= earlyPods {

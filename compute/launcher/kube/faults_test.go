@@ -166,7 +166,7 @@ func TestNeverTwoPodsOnARealServer(t *testing.T) {
 	group.Wait()
 	pods, err := w.api.CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	require.Equal(t, len(all), len(pods.Items))
+	require.Len(t, pods.Items, len(all))
 	require.Equal(t, len(all), seen.made["pods"], "the server created each pod once")
 	uids := map[string]types.UID{}
 	for _, p := range pods.Items {
@@ -174,7 +174,7 @@ func TestNeverTwoPodsOnARealServer(t *testing.T) {
 	}
 	secrets, err := w.api.CoreV1().Secrets(w.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: pod.LabelTask})
 	require.NoError(t, err)
-	require.Equal(t, len(all), len(secrets.Items))
+	require.Len(t, secrets.Items, len(all))
 	for _, s := range secrets.Items {
 		require.Equal(t, uids[s.Name], s.OwnerReferences[0].UID)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // gangs keeps why the pods of gangs wait: an attempt reports the most severe reason of
-// its pods, in whatever order they are evaluated.
+// its pods, in any order of evaluation.
 type gangs map[types.UID]gangPod
 
 type gangPod struct {
@@ -56,4 +56,4 @@ func (p *gangPod) before(other *gangPod) bool {
 	return p.rank < other.rank
 }
 
-func (g gangs) forget(uid types.UID) { delete(g, uid) }
+func (g gangs) remove(uid types.UID) { delete(g, uid) }

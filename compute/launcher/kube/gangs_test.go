@@ -40,7 +40,7 @@ func ranked(task, rank string, begun bool) *corev1.Pod {
 }
 
 // TestGangWaitsForItsSlowest: an attempt reports the most severe reason of its pods, in
-// whatever order they are evaluated.
+// any order of evaluation.
 func TestGangWaitsForItsSlowest(t *testing.T) {
 	t.Parallel()
 	r := newReports()

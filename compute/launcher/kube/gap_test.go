@@ -57,7 +57,7 @@ func TestGap(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.onDelete(cache.DeletedFinalStateUnknown{Key: keyOf(row.lost), Obj: row.lost})
-			if err := c.judge(t.Context(), keyOf(row.lost)); err != nil {
+			if err := c.evaluate(t.Context(), keyOf(row.lost)); err != nil {
 				t.Fatal(err)
 			}
 			ended := false

@@ -68,7 +68,7 @@ func (c *Controller) probe(ctx context.Context) {
 			return
 		}
 		if c.health.answered(err, c.now(), c.config.Timing.Settle) {
-			c.judgeUnbegun()
+			c.evaluateUnstarted()
 		}
 		if err != nil {
 			return
@@ -187,7 +187,7 @@ func (c *Controller) markLost(ctx context.Context) {
 	}
 	c.suspectUnknown(ctx)
 	for _, machine := range c.health.decide(c.now(), c.config.Timing.LostAfter) {
-		c.judgeMachine(machine)
+		c.evaluateMachine(machine)
 	}
 }
 
@@ -252,21 +252,21 @@ func (h *health) decide(now time.Time, silence time.Duration) []string {
 	return changed
 }
 
-func (c *Controller) judgeMachine(machine string) {
+func (c *Controller) evaluateMachine(machine string) {
 	pods, err := c.pods.GetIndexer().ByIndex(byMachine, machine)
 	if err != nil {
 		return
 	}
 	for _, obj := range pods {
-		c.touch(obj)
+		c.enqueue(obj)
 	}
 }
 
-// judgeUnbegun reevaluates all pods that have not started.
-func (c *Controller) judgeUnbegun() {
+// evaluateUnstarted reevaluates all pods that have not started.
+func (c *Controller) evaluateUnstarted() {
 	for _, obj := range c.pods.GetStore().List() {
 		if p, ok := obj.(*corev1.Pod); ok && !begun(p) {
-			c.touch(p)
+			c.enqueue(p)
 		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// lookPatience is how long, from the start of the lookup, a call of Start waits for a
+// lookupWait is how long, from the start of the lookup, a call of Start waits for a
 // registry before it leaves the attempt for the next call.
-const lookPatience = time.Second
+const lookupWait = time.Second
 
 // imageLookup returns the lookup of default commands of images.
 func (c Config) imageLookup() *image.Lookup {
@@ -43,13 +43,13 @@ func (c *Client) imageCommands(ctx context.Context, containers []pod.Silent, arc
 	}
 	commands := map[string]pod.ImageCommand{}
 	for _, one := range containers {
-		command, err := c.images.Find(ctx, one.Image, architecture, lookPatience)
+		command, err := c.images.Find(ctx, one.Image, architecture, lookupWait)
 		if err != nil {
 			v := c.unknownImage(one, err)
 			return nil, &v
 		}
 		if len(command.Entrypoint)+len(command.Cmd) == 0 && !one.Args {
-			v := refused(launcher.ClassImage, fmt.Sprintf("%s, and its image %s has no default command: it has neither ENTRYPOINT nor CMD. Set command in the container.", namesNone(one), one.Image))
+			v := refused(launcher.ClassImage, fmt.Sprintf("%s, and its image %s has no default command: it has neither ENTRYPOINT nor CMD. Set command in the container.", missingCommand(one), one.Image))
 			return nil, &v
 		}
 		commands[one.Image] = pod.ImageCommand(command)
@@ -61,25 +61,25 @@ func (c *Client) imageCommands(ctx context.Context, containers []pod.Silent, arc
 // unknown.
 func (c *Client) unknownImage(one pod.Silent, err error) verdict {
 	if errors.Is(err, image.ErrPending) {
-		return c.judge(&verdictError{waiting: &launcher.Waiting{
-			Code: launcher.WaitImage, Message: fmt.Sprintf("%s; the default command of its image %s is being looked up in its registry.", namesNone(one), one.Image),
+		return c.verdictOn(&verdictError{waiting: &launcher.Waiting{
+			Code: launcher.WaitImage, Message: fmt.Sprintf("%s; the default command of its image %s is being looked up in its registry.", missingCommand(one), one.Image),
 		}})
 	}
 	failed, ok := errors.AsType[*image.Error](err)
 	if !ok {
 		return verdict{err: err}
 	}
-	said := fmt.Sprintf("%s, and the default command of its image %s cannot be looked up: %s.", namesNone(one), one.Image, failed.Reason)
+	said := fmt.Sprintf("%s, and the default command of its image %s cannot be looked up: %s.", missingCommand(one), one.Image, failed.Reason)
 	switch failing := c.config.Now().Sub(failed.Since); {
 	case failed.Passing && failing < c.config.ImageTimeout:
-		return c.judge(&verdictError{waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: said}})
+		return c.verdictOn(&verdictError{waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: said}})
 	case failed.Passing:
 		said += fmt.Sprintf(" The lookup has been failing for %s.", failing.Round(time.Second))
 	}
 	return refused(launcher.ClassImage, said+" Set command in the container.")
 }
 
-func namesNone(one pod.Silent) string {
+func missingCommand(one pod.Silent) string {
 	if one.Container == pod.Container {
 		return "The container has no command"
 	}
@@ -107,7 +107,7 @@ func (c *Client) unlessStarted(ctx context.Context, attempt launcher.Attempt, un
 	case apierrors.IsNotFound(err):
 		return unknown
 	case err != nil:
-		return c.judge(err)
+		return c.verdictOn(err)
 	case c.owns(there, attempt):
 		return verdict{}
 	}

@@ -23,13 +23,13 @@ const (
 	logBytes    = 4 << 10
 )
 
-func (c *Controller) judgeForever(ctx context.Context) {
+func (c *Controller) evaluateForever(ctx context.Context) {
 	for {
 		key, shut := c.queue.Get()
 		if shut {
 			return
 		}
-		if err := c.judge(ctx, key); err != nil {
+		if err := c.evaluate(ctx, key); err != nil {
 			if ctx.Err() == nil {
 				c.logger.Debug("judge a pod", "pod", key, "error", err)
 			}
@@ -41,8 +41,8 @@ func (c *Controller) judgeForever(ctx context.Context) {
 	}
 }
 
-// judge reports the state of a pod's attempt when it has changed.
-func (c *Controller) judge(ctx context.Context, key string) error {
+// evaluate reports the state of a pod's attempt when it has changed.
+func (c *Controller) evaluate(ctx context.Context, key string) error {
 	pod, gone, err := c.find(ctx, key)
 	if err != nil || pod == nil {
 		return err
@@ -55,7 +55,7 @@ func (c *Controller) judge(ctx context.Context, key string) error {
 	v := outcome.Of(outcome.Pod{
 		Object: pod, Gone: gone, NamespaceGoing: c.namespaceGoing(pod.Namespace),
 		MachineLost: lost, Warning: known.warning, Overdue: known.overdue,
-	}, c.patience, c.now())
+	}, c.timeouts, c.now())
 	if away := c.health.unreachableReason(); away != "" && v.End == nil && !begun(pod) {
 		v.Waiting = &launcher.Waiting{Code: launcher.WaitCluster, Message: away}
 	}
@@ -71,7 +71,7 @@ func (c *Controller) judge(ctx context.Context, key string) error {
 	switch {
 	case gone:
 		c.forget(key, pod.UID)
-	case v.End != nil || outcome.Ended(pod, c.patience):
+	case v.End != nil || outcome.Ended(pod, c.timeouts):
 		c.reapSoon(pod)
 	}
 	return nil

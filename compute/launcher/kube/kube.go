@@ -52,6 +52,11 @@ type Config struct {
 	ResidentIdle   time.Duration // after which a warm pod without work ends; 0: 2 minutes
 	LostAfter      time.Duration // how long pods stay on an unreachable machine; 0: 5 s
 
+	// Service accounts of the cluster that may call FlowForge's API, with tokens for the
+	// audience; "": none.
+	TokenAudience string
+	TokenAccounts []TokenAccount
+
 	PodSecurity string     // level of the projects' namespaces; "": restricted
 	Defaults    pod.Fields // of all pods; operators override them
 	// TaskFiles returns files that every new pod gets, such as certificates; nil: none.

@@ -55,21 +55,21 @@ func force() metav1.ApplyOptions {
 	return metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 }
 
-// keepForever keeps the namespaces of projects consistent with their quotas.
-func (c *Controller) keepForever(ctx context.Context) {
+// reconcileNamespacesForever keeps the namespaces of projects consistent with their quotas.
+func (c *Controller) reconcileNamespacesForever(ctx context.Context) {
 	compared := c.now()
 	every(ctx, c.config.Timing.Projects, func(ctx context.Context) {
 		if now := c.now(); now.Sub(compared) >= c.config.Timing.Drift {
 			compared = now
 			c.dropDrifted(ctx)
 		}
-		if err := c.keepOnce(ctx); err != nil && ctx.Err() == nil {
+		if err := c.reconcileNamespaces(ctx); err != nil && ctx.Err() == nil {
 			c.logger.Warn("Namespaces of projects cannot be reconciled yet.", "error", err)
 		}
 	})
 }
 
-func (c *Controller) keepOnce(ctx context.Context) error {
+func (c *Controller) reconcileNamespaces(ctx context.Context) error {
 	projects, err := c.config.Projects(ctx)
 	if err != nil {
 		return fmt.Errorf("list projects: %w", err)
@@ -82,7 +82,7 @@ func (c *Controller) keepOnce(ctx context.Context) error {
 			if p.Archived {
 				errs[i] = c.retire(ctx, p)
 			} else {
-				errs[i] = c.keep(ctx, p)
+				errs[i] = c.reconcileNamespace(ctx, p)
 			}
 			c.keeper.failed(p.Namespace, errs[i])
 			return nil
@@ -109,9 +109,9 @@ func (c *Controller) Keep(ctx context.Context, p Project) error {
 	return Prepare(c.config)(ctx, p)
 }
 
-// keep ensures that a project has its namespace with the objects that its limits require.
+// reconcileNamespace ensures that a project has its namespace with the objects that its limits require.
 // It does nothing when they are unchanged since they were last applied.
-func (c *Controller) keep(ctx context.Context, p Project) error {
+func (c *Controller) reconcileNamespace(ctx context.Context, p Project) error {
 	objects := objectsOf(c.config, p)
 	wanted, err := json.Marshal([]any{objects.namespace, objects.account, objects.quota, objects.limits, objects.policies})
 	if err != nil {

@@ -58,8 +58,8 @@ func (r *reaper) forget(key string, uid types.UID) {
 	}
 }
 
-// again schedules the next check of a pod, with increasing intervals.
-func (r *reaper) again(key string, uid types.UID, at time.Time) {
+// reschedule schedules the next check of a pod, with increasing intervals.
+func (r *reaper) reschedule(key string, uid types.UID, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if was, ok := r.due[key]; ok && was.uid == uid {
@@ -170,11 +170,11 @@ func (c *Controller) reapGang(p *corev1.Pod) {
 // result that its runner reported does not arrive, the pod's own status counts.
 func (c *Controller) keepAlive(p *corev1.Pod) {
 	key := keyOf(p)
-	if !outcome.Ended(p, c.patience) {
+	if !outcome.Ended(p, c.timeouts) {
 		c.reaper.forget(key, p.UID)
 		return
 	}
-	c.reaper.again(key, p.UID, time.Time{})
+	c.reaper.reschedule(key, p.UID, time.Time{})
 	if !c.noteOf(p.UID).overdue && c.now().Sub(endedAt(p)) >= c.config.Timing.Result {
 		c.change(p.UID, func(n *note) { n.overdue = true })
 		c.queue.Add(key)
@@ -192,12 +192,12 @@ func (c *Controller) remove(ctx context.Context, p *corev1.Pod) error {
 		// The timestamp is the end of the grace period.
 		force := p.DeletionTimestamp.Add(c.config.Timing.Force)
 		if now.Before(force) && c.health.lostReason(p.Spec.NodeName) == "" {
-			c.reaper.again(key, p.UID, force)
+			c.reaper.reschedule(key, p.UID, force)
 			return nil
 		}
 		options.GracePeriodSeconds = &none
 	case failed(p) && now.Before(endedAt(p).Add(c.config.KeepFailed)):
-		c.reaper.again(key, p.UID, endedAt(p).Add(c.config.KeepFailed))
+		c.reaper.reschedule(key, p.UID, endedAt(p).Add(c.config.KeepFailed))
 		return nil
 	case p.Status.Phase == corev1.PodFailed, p.Status.Phase == corev1.PodSucceeded, c.health.lostReason(p.Spec.NodeName) != "":
 		options.GracePeriodSeconds = &none // no process runs there, or none can be ended
@@ -209,7 +209,7 @@ func (c *Controller) remove(ctx context.Context, p *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := c.api.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, options)
-	c.reaper.again(key, p.UID, now.Add(c.config.Timing.Force))
+	c.reaper.reschedule(key, p.UID, now.Add(c.config.Timing.Force))
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

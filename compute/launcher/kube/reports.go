@@ -19,7 +19,7 @@ const (
 	reportTries  = 200 * time.Millisecond
 	reportRepeat = 5 * time.Second
 
-	reportPatience = 5 // failures of a batch before its parts are sent individually
+	maxBatchFailures = 5 // failures of a batch before its parts are sent individually
 )
 
 // reports are the pending observations, merged by attempt.
@@ -96,7 +96,7 @@ func (r *reports) forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.said, uid)
-	r.gangs.forget(uid)
+	r.gangs.remove(uid)
 }
 
 // fingerprint is equal for equal verdicts. It omits the time of an end, which may be the
@@ -140,10 +140,10 @@ func (r *reports) flush(ctx context.Context, observe observer, logger *slog.Logg
 				return
 			}
 			logger.Warn("Observations of pods cannot be stored yet.", "observations", len(batch), "error", err)
-			if failures++; failures >= reportPatience {
+			if failures++; failures >= maxBatchFailures {
 				batch = oneByOne(ctx, observe, batch, logger)
 			}
-			r.putBack(batch)
+			r.requeue(batch)
 			select {
 			case <-ctx.Done():
 				return
@@ -188,8 +188,8 @@ func (r *reports) take() []launcher.Observation {
 	return batch
 }
 
-// putBack keeps a batch for the next try, merged below newer observations.
-func (r *reports) putBack(batch []launcher.Observation) {
+// requeue keeps a batch for the next try, merged below newer observations.
+func (r *reports) requeue(batch []launcher.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, old := range batch {

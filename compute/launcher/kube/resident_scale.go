@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/flowforge/flowforge/compute/launcher"
@@ -57,7 +56,7 @@ type ResidentConfig struct {
 type ResidentScaler struct {
 	config   ResidentConfig
 	client   *Client
-	patience outcome.Config
+	timeouts outcome.Config
 	pods     cache.SharedIndexInformer
 
 	unseen   map[string]time.Time    // missing workers, since when
@@ -85,12 +84,10 @@ func NewResidentScaler(config ResidentConfig) *ResidentScaler {
 		config.Lost = func(string) string { return "" }
 	}
 	c := config.Client
-	labelled := informers.NewSharedInformerFactoryWithOptions(c.api, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.LabelSelector = pod.Selector(c.config.Installation) + "," + pod.LabelResident + "=true"
-	}))
+	warm := pod.Selector(c.config.Installation) + "," + pod.LabelResident + "=true"
 	return &ResidentScaler{
-		config: config, client: c, pods: labelled.Core().V1().Pods().Informer(),
-		patience: outcome.Config{
+		config: config, client: c, pods: newInformer(c.api, c.api.CoreV1().Pods(metav1.NamespaceAll), &corev1.Pod{}, warm),
+		timeouts: outcome.Config{
 			ImageTimeout: c.config.ImageTimeout, PendingTimeout: c.config.PendingTimeout, StartTimeout: c.config.StartTimeout,
 		},
 		unseen: map[string]time.Time{}, reported: map[string]string{}, fresh: map[string]freshPod{}, refused: map[string]residentStop{},
@@ -124,11 +121,11 @@ func (s *ResidentScaler) workers(now time.Time) (alive map[string]*corev1.Pod, d
 		if !ok {
 			continue
 		}
-		verdict := outcome.Of(outcome.Pod{Object: p, MachineLost: s.config.Lost(p.Spec.NodeName)}, s.patience, now)
+		verdict := outcome.Of(outcome.Pod{Object: p, MachineLost: s.config.Lost(p.Spec.NodeName)}, s.timeouts, now)
 		switch {
 		case verdict.End != nil:
 			dead[p.Name] = *verdict.End
-		case outcome.Ended(p, s.patience):
+		case outcome.Ended(p, s.timeouts):
 			dead[p.Name] = launcher.End{Class: launcher.ClassDeleted, Message: "The warm pod of the attempt has ended.", FinishedAt: now}
 		default:
 			alive[p.Name] = p
@@ -159,7 +156,7 @@ func (s *ResidentScaler) endDead(ctx context.Context, work []launcher.ResidentWo
 	var seen []launcher.Observation
 	var gone []string
 	missing := map[string]time.Time{}
-	hopeless := s.unstartable(dead)
+	hopeless := s.failedPools(dead)
 	for _, one := range work {
 		end, isDead := dead[one.Worker]
 		switch {
@@ -192,16 +189,16 @@ func (s *ResidentScaler) endDead(ctx context.Context, work []launcher.ResidentWo
 	return s.removePods(ctx, dead, now)
 }
 
-// unstartable returns the pools whose pods cannot start for a reason of their own, or are
+// failedPools returns the pools whose pods cannot start for a reason of their own, or are
 // not admitted.
-func (s *ResidentScaler) unstartable(dead map[string]launcher.End) map[string]launcher.End {
+func (s *ResidentScaler) failedPools(dead map[string]launcher.End) map[string]launcher.End {
 	pools := map[string]launcher.End{}
 	for _, obj := range s.pods.GetStore().List() {
 		p, ok := obj.(*corev1.Pod)
 		if !ok {
 			continue
 		}
-		if end, isDead := dead[p.Name]; isDead && !end.Class.Outside() && !outcome.Begun(p, s.patience) {
+		if end, isDead := dead[p.Name]; isDead && !end.Class.Outside() && !outcome.Begun(p, s.timeouts) {
 			pools[poolOf(p)] = end
 		}
 	}
@@ -261,7 +258,7 @@ func (s *ResidentScaler) scale(ctx context.Context, pools []launcher.ResidentPoo
 		if _, rests := s.refused[pool.ID]; rests {
 			continue
 		}
-		free := max(0, ofPool[pool.ID]-pool.Taken)
+		free := max(0, ofPool[pool.ID]-pool.Busy)
 		want := min(pool.Queued-free, s.config.Max-ofProject[pool.ProjectID], residentBurst-made)
 		for range max(0, want) {
 			name, err := s.client.addResident(ctx, pool, s.config.Idle)
@@ -307,7 +304,7 @@ func (s *ResidentScaler) report(ctx context.Context, work []launcher.ResidentWor
 		waiting[pool] = stop.verdict.waiting
 	}
 	for _, p := range alive {
-		if verdict := outcome.Of(outcome.Pod{Object: p}, s.patience, now); verdict.Waiting != nil {
+		if verdict := outcome.Of(outcome.Pod{Object: p}, s.timeouts, now); verdict.Waiting != nil {
 			waiting[poolOf(p)] = verdict.Waiting
 		}
 	}

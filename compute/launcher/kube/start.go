@@ -123,29 +123,29 @@ func (c *Client) startOne(ctx context.Context, attempt launcher.Attempt, command
 	options.ImageCommands = commands
 	if pod.Gang(attempt) > 1 {
 		if options.JobSet, err = c.hasJobSets(); err != nil {
-			return c.judge(err)
+			return c.verdictOn(err)
 		}
 	}
 	objects, err := pod.Build(attempt, options)
 	if err != nil {
-		return unbuildable(err)
+		return buildFailed(err)
 	}
 	err = c.create(ctx, attempt, objects)
 	if namespaceMissing(err) && c.prepare != nil {
 		if err := c.prepare(ctx, project); err != nil {
-			return c.judge(err)
+			return c.verdictOn(err)
 		}
 		err = c.create(ctx, attempt, objects)
 	}
-	return c.judge(err)
+	return c.verdictOn(err)
 }
 
 func refused(class launcher.Class, message string) verdict {
 	return verdict{end: &launcher.End{Class: class, Message: message}}
 }
 
-// unbuildable returns the verdict on an attempt that cannot become a pod.
-func unbuildable(err error) verdict {
+// buildFailed returns the verdict on an attempt that cannot become a pod.
+func buildFailed(err error) verdict {
 	parts := []string{apperr.MessageOf(err)}
 	for _, field := range apperr.FieldsOf(err) {
 		parts = append(parts, field.Path+": "+field.Message)
@@ -165,9 +165,9 @@ func (c *Client) verdictOf(err error) verdict {
 	if apperr.Is(err, apperr.NotFound) {
 		return refused(launcher.ClassNamespace, apperr.MessageOf(err))
 	}
-	v := unbuildable(err)
+	v := buildFailed(err)
 	if v.end == nil {
-		v = c.judge(err)
+		v = c.verdictOn(err)
 	}
 	if v.end != nil {
 		v.end.FinishedAt = c.config.Now()
@@ -175,8 +175,8 @@ func (c *Client) verdictOf(err error) verdict {
 	return v
 }
 
-// judge returns the meaning of the cluster's error for an attempt.
-func (c *Client) judge(err error) verdict {
+// verdictOn returns the meaning of the cluster's error for an attempt.
+func (c *Client) verdictOn(err error) verdict {
 	if err == nil {
 		return verdict{}
 	}

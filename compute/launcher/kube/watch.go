@@ -6,7 +6,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/flowforge/flowforge/compute/launcher/kube/outcome"
@@ -22,12 +21,10 @@ const (
 // open creates the informers. They keep only the parts of objects that evaluation needs:
 // with thousands of pods the other parts would use most of the memory.
 func (c *Controller) open() error {
-	ours := informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = pod.Selector(c.config.Installation) })
-	labelled := informers.NewSharedInformerFactoryWithOptions(c.api, 0, ours)
-	all := informers.NewSharedInformerFactory(c.api, 0)
-	c.pods = labelled.Core().V1().Pods().Informer()
-	c.namespaces = labelled.Core().V1().Namespaces().Informer()
-	c.machines = all.Core().V1().Nodes().Informer()
+	ours := pod.Selector(c.config.Installation)
+	c.pods = newInformer(c.api, c.api.CoreV1().Pods(metav1.NamespaceAll), &corev1.Pod{}, ours)
+	c.namespaces = newInformer(c.api, c.api.CoreV1().Namespaces(), &corev1.Namespace{}, ours)
+	c.machines = newInformer(c.api, c.api.CoreV1().Nodes(), &corev1.Node{}, "")
 	err := errors.Join(
 		c.pods.SetTransform(slimPod), c.machines.SetTransform(slimMachine), c.namespaces.SetTransform(slimNamespace),
 		c.pods.AddIndexers(cache.Indexers{
@@ -41,8 +38,8 @@ func (c *Controller) open() error {
 		}),
 	)
 	_, errPods := c.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { c.touch(obj) },
-		UpdateFunc: func(_, obj any) { c.touch(obj) },
+		AddFunc:    func(obj any) { c.enqueue(obj) },
+		UpdateFunc: func(_, obj any) { c.enqueue(obj) },
 		DeleteFunc: c.onDelete,
 	})
 	_, errMachines := c.machines.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -53,8 +50,8 @@ func (c *Controller) open() error {
 	return errors.Join(err, errPods, errMachines)
 }
 
-// touch queues a pod for evaluation.
-func (c *Controller) touch(obj any) {
+// enqueue queues a pod for evaluation.
+func (c *Controller) enqueue(obj any) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok || taskOf(p) == "" {
 		return

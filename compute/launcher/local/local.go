@@ -25,7 +25,7 @@ import (
 
 const (
 	// protocol is the supported version of runner.proto.
-	protocol = 2
+	protocol = 3
 
 	callLimit     = 30 * time.Second
 	helloLimit    = 2 * time.Second

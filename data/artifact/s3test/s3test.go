@@ -3,20 +3,16 @@
 package s3test
 
 import (
-	"bytes"
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/flowforge/flowforge/platform/freeport"
+	"github.com/flowforge/flowforge/platform/testserver"
 )
 
 // EnvServer names the variable with the path of the server's program; without it the
@@ -43,15 +39,21 @@ type Server struct {
 
 	meta    string
 	address string
-	process *os.Process
-	ended   chan struct{}
+	domain  string // of host names with the bucket; "": the bucket is in the path
+	process *testserver.Process
 }
 
 // Start starts a server that has the buckets, and stops it at the end of the test. A
 // test run without the program fails.
 func Start(t testing.TB, buckets ...string) *Server {
 	t.Helper()
-	s := &Server{Dir: t.TempDir(), meta: t.TempDir(), address: freeport.Address(t)}
+	return StartDomain(t, "", buckets...)
+}
+
+// StartDomain is Start for a server with the host names <bucket>.<domain>.
+func StartDomain(t testing.TB, domain string, buckets ...string) *Server {
+	t.Helper()
+	s := &Server{domain: domain, Dir: t.TempDir(), meta: t.TempDir(), address: freeport.Address(t)}
 	s.Endpoint = "http://" + s.address
 	for _, dir := range buckets {
 		if err := os.Mkdir(filepath.Join(s.Dir, dir), 0o700); err != nil {
@@ -66,70 +68,24 @@ func Start(t testing.TB, buckets ...string) *Server {
 // Resume restarts a stopped server, with its objects and on its address.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), program(t), "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet",
-		"posix", "--sidecar", s.meta, s.Dir)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started, ended := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // the kernel ties the process to the thread that started it
-		defer runtime.UnlockOSThread()
-		defer close(ended)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		t.Fatalf("start the S3 server: %v", err)
+	args := []string{"--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet"}
+	if s.domain != "" {
+		args = append(args, "--virtual-domain", s.domain)
 	}
-	s.process, s.ended = cmd.Process, ended
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", s.address)
-		if err == nil {
-			_ = conn.Close()
-			return
-		}
-		select {
-		case <-ended:
-			t.Fatalf("the S3 server exited: %s", said.String())
-		case <-time.After(10 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the S3 server does not answer: %v", err)
-		}
-	}
+	cmd := exec.CommandContext(context.Background(), program(t), append(args, "posix", "--sidecar", s.meta, s.Dir)...)
+	s.process = testserver.Start(t, "the S3 server", s.address, cmd)
 }
 
 // Stop kills the server at once.
-func (s *Server) Stop() {
-	_ = s.process.Kill()
-	<-s.ended
-}
-
-// maxDepth is the maximum depth of tests below the repository root.
-const maxDepth = 6
+func (s *Server) Stop() { s.process.Stop() }
 
 func program(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv(EnvServer); path != "" {
 		return path
 	}
-	dirs := []string{os.Getenv("FLOWFORGE_CACHE_DIR")}
-	for up := "."; len(dirs) < maxDepth; up = filepath.Join(up, "..") {
-		dirs = append(dirs, filepath.Join(up, ".cache"))
-	}
-	for _, dir := range dirs {
-		path := filepath.Join(dir, "bin", "versitygw")
-		if info, err := os.Stat(path); err == nil && dir != "" && !info.IsDir() { //nolint:gosec // the tester sets the directory
-			path, err = filepath.Abs(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return path
-		}
+	if path := testserver.Installed(t, "bin", "versitygw"); path != "" {
+		return path
 	}
 	t.Fatalf("there is no S3 server for tests: run `scripts/setup s3`, or set %s", EnvServer)
 	return ""

@@ -40,7 +40,7 @@ func NewWriter(w io.Writer, c channel.Compression) (io.WriteCloser, error) {
 		}
 		return z, nil
 	}
-	return nil, fmt.Errorf("%q is no compression", c)
+	return nil, fmt.Errorf("%q is not a compression", c)
 }
 
 // NewReader returns a decompressing reader of r. Its Close leaves r open.
@@ -57,7 +57,7 @@ func NewReader(r io.Reader, c channel.Compression) (io.ReadCloser, error) {
 		}
 		return z.IOReadCloser(), nil
 	}
-	return nil, fmt.Errorf("%q is no compression", c)
+	return nil, fmt.Errorf("%q is not a compression", c)
 }
 
 // Pays reports whether compression saves enough of sample, the first bytes of a file.

@@ -71,7 +71,7 @@ func (c *cache) put(key string, a answer) {
 
 // failingSince returns when the current series of failures began.
 func (c *cache) failingSince(key string, now time.Time) time.Time {
-	if e, ok := c.peek(key); ok && e.failed != nil && e.failed.Passing && now.Sub(e.at) < patience {
+	if e, ok := c.peek(key); ok && e.failed != nil && e.failed.Passing && now.Sub(e.at) < failureSeriesGap {
 		return e.failed.Since
 	}
 	return now

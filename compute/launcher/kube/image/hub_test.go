@@ -22,7 +22,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/image"
 )
 
-const patience = time.Minute // timeout of waits in tests
+const failureSeriesGap = time.Minute // timeout of waits in tests
 
 // hub is a real registry that counts requests and can be made to fail.
 type hub struct {
@@ -101,14 +101,14 @@ func (h *hub) lookup(change ...func(*image.Config)) (*image.Lookup, *clock) {
 
 func found(t *testing.T, l *image.Lookup, ref string) image.Command {
 	t.Helper()
-	command, err := l.Find(t.Context(), ref, "", patience)
+	command, err := l.Find(t.Context(), ref, "", failureSeriesGap)
 	require.NoError(t, err)
 	return command
 }
 
 func failed(t *testing.T, l *image.Lookup, ref string) *image.Error {
 	t.Helper()
-	_, err := l.Find(t.Context(), ref, "", patience)
+	_, err := l.Find(t.Context(), ref, "", failureSeriesGap)
 	var e *image.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, ref, e.Image)

@@ -47,8 +47,8 @@ const (
 
 	tagLife     = 10 * time.Minute // how long the result for a tag is valid
 	failureLife = 10 * time.Second // how long a failure is cached
-	// patience is the maximum gap between failures that count as one series.
-	patience = time.Minute
+	// failureSeriesGap is the maximum gap between failures that count as one series.
+	failureSeriesGap = time.Minute
 	// most is the maximum number of concurrent lookups per registry.
 	most = 16
 	// maxCommand bounds a command, in bytes: it becomes one variable of an environment.

@@ -31,7 +31,7 @@ func TestCommandOfAnImage(t *testing.T) {
 	var group sync.WaitGroup
 	for range 50 {
 		group.Go(func() {
-			command, err := l.Find(t.Context(), ref, "", patience)
+			command, err := l.Find(t.Context(), ref, "", failureSeriesGap)
 			if err != nil || strings.Join(command.Entrypoint, " ") != "/bin/say -v" || strings.Join(command.Cmd, " ") != "hello" {
 				t.Errorf("%v, %v", command, err)
 			}
@@ -108,7 +108,7 @@ func TestSlowRegistry(t *testing.T) {
 		<-release
 		return false
 	}
-	l, _ := slow.lookup(func(c *image.Config) { c.Insecure = append(c.Insecure, fast.host); c.Timeout = patience })
+	l, _ := slow.lookup(func(c *image.Config) { c.Insecure = append(c.Insecure, fast.host); c.Timeout = failureSeriesGap })
 	_, err := l.Find(t.Context(), ref, "", 0)
 	require.ErrorIs(t, err, image.ErrPending)
 	<-come
@@ -117,7 +117,7 @@ func TestSlowRegistry(t *testing.T) {
 	require.Equal(t, []string{"two"}, found(t, l, quick).Entrypoint)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = l.Find(ended, ref, "", patience)
+	_, err = l.Find(ended, ref, "", failureSeriesGap)
 	require.ErrorIs(t, err, context.Canceled)
 
 	// The registry has the maximum number of lookups in progress, so there is nothing to
@@ -126,7 +126,7 @@ func TestSlowRegistry(t *testing.T) {
 		_, err = l.Find(t.Context(), slow.host+"/tools/other:"+tag, "", 0)
 		require.ErrorIs(t, err, image.ErrPending)
 	}
-	_, err = l.Find(t.Context(), slow.host+"/tools/other:last", "", patience)
+	_, err = l.Find(t.Context(), slow.host+"/tools/other:last", "", failureSeriesGap)
 	require.ErrorIs(t, err, image.ErrPending)
 	require.Equal(t, []string{"two"}, found(t, l, quick).Entrypoint)
 	close(release)
@@ -228,11 +228,11 @@ func TestPlatforms(t *testing.T) {
 	ref := h.push("tools/say:1", index)
 	l, _ := h.lookup()
 	for architecture, want := range map[string]string{"": "intel", "amd64": "intel", "arm64": "arm"} {
-		command, err := l.Find(t.Context(), ref, architecture, patience)
+		command, err := l.Find(t.Context(), ref, architecture, failureSeriesGap)
 		require.NoError(t, err)
 		require.Equal(t, []string{want}, command.Entrypoint)
 	}
-	_, err := l.Find(t.Context(), ref, "s390x", patience)
+	_, err := l.Find(t.Context(), ref, "s390x", failureSeriesGap)
 	var e *image.Error
 	require.ErrorAs(t, err, &e)
 	require.False(t, e.Passing)

@@ -21,7 +21,7 @@ import (
 // EnvKubeconfig names the variable with the path of the cluster's kubeconfig.
 const EnvKubeconfig = "FLOWFORGE_TEST_KUBECONFIG"
 
-// What scripts/cluster provides.
+// scripts/cluster provides these.
 const (
 	Image     = "localhost/flowforge:test" // FlowForge's image
 	TaskImage = "localhost/task:test"      // Debian with Python

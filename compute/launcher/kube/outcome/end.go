@@ -20,20 +20,20 @@ const (
 	reasonOOM       = "OOMKilled"
 )
 
-// whole evaluates the status of the whole pod.
-func (j *judge) whole(v *Verdict) bool {
+// podStatus evaluates the status of the whole pod.
+func (j *evaluation) podStatus(v *Verdict) bool {
 	s := j.pod.Object.Status
 	switch s.Reason {
 	case reasonEvicted:
-		return end(v, launcher.ClassEvicted, "The cluster evicted the pod: "+words(s.Message, "its machine is short of memory or disk."))
+		return end(v, launcher.ClassEvicted, "The cluster evicted the pod: "+messageOr(s.Message, "its machine is short of memory or disk."))
 	case reasonDeadline:
-		return end(v, launcher.ClassDeadline, "The pod ran longer than its deadline: "+words(s.Message, "activeDeadlineSeconds has elapsed."))
+		return end(v, launcher.ClassDeadline, "The pod ran longer than its deadline: "+messageOr(s.Message, "activeDeadlineSeconds has elapsed."))
 	case reasonPreempted:
-		return end(v, launcher.ClassPreempted, "The pod was preempted on its machine: "+words(s.Message, "for a critical pod."))
+		return end(v, launcher.ClassPreempted, "The pod was preempted on its machine: "+messageOr(s.Message, "for a critical pod."))
 	case reasonNodeLost:
-		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(s.Message, "it does not answer."))
+		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(s.Message, "it does not answer."))
 	case reasonShutdown:
-		return end(v, launcher.ClassMachineLost, j.machine()+" was shut down: "+words(s.Message, "the pod ended with it."))
+		return end(v, launcher.ClassMachineLost, j.machine()+" was shut down: "+messageOr(s.Message, "the pod ended with it."))
 	}
 	if j.over() {
 		return j.disrupted(v)
@@ -42,34 +42,34 @@ func (j *judge) whole(v *Verdict) bool {
 }
 
 // disrupted evaluates the DisruptionTarget condition.
-func (j *judge) disrupted(v *Verdict) bool {
+func (j *evaluation) disrupted(v *Verdict) bool {
 	c := condition(j.pod.Object, corev1.DisruptionTarget)
 	if c == nil || c.Status != corev1.ConditionTrue {
 		return false
 	}
 	switch c.Reason {
 	case corev1.PodReasonPreemptionByScheduler:
-		return end(v, launcher.ClassPreempted, "The cluster preempted the pod: "+words(c.Message, "one of higher priority."))
+		return end(v, launcher.ClassPreempted, "The cluster preempted the pod: "+messageOr(c.Message, "one of higher priority."))
 	case "DeletionByTaintManager", "DeletionByPodGC":
-		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(c.Message, "the cluster removed its pods."))
+		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(c.Message, "the cluster removed its pods."))
 	case corev1.PodReasonTerminationByKubelet:
-		return end(v, launcher.ClassEvicted, j.machine()+" ended the pod: "+words(c.Message, "it is short of memory or disk, or is shutting down."))
+		return end(v, launcher.ClassEvicted, j.machine()+" ended the pod: "+messageOr(c.Message, "it is short of memory or disk, or is shutting down."))
 	default: // EvictionByEvictionAPI and other reasons
-		return end(v, launcher.ClassEvicted, "The pod was evicted: "+words(c.Message, c.Reason+"."))
+		return end(v, launcher.ClassEvicted, "The pod was evicted: "+messageOr(c.Message, c.Reason+"."))
 	}
 }
 
 // lost evaluates the state of the pod's machine.
-func (j *judge) lost(v *Verdict) bool {
+func (j *evaluation) lost(v *Verdict) bool {
 	if j.pod.MachineLost == "" || j.ended() != nil {
 		return false
 	}
-	return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(j.pod.MachineLost, "it does not answer."))
+	return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(j.pod.MachineLost, "it does not answer."))
 }
 
-// gone evaluates a deleted pod. While a pod is terminating, its runner may still save a
+// deleted evaluates a deleted pod. While a pod is terminating, its runner may still save a
 // checkpoint and report.
-func (j *judge) gone(v *Verdict) bool {
+func (j *evaluation) deleted(v *Verdict) bool {
 	deleted := j.pod.Object.DeletionTimestamp != nil
 	// If a container ended by itself before its pod was deleted, its own status counts.
 	if t := j.ended(); t != nil && (t.Reason == reasonOOM || j.said == nil && !killed(t)) {
@@ -91,7 +91,7 @@ func killed(t *corev1.ContainerStateTerminated) bool {
 }
 
 // init evaluates failed init containers. One that restarts is a sidecar.
-func (j *judge) init(v *Verdict) bool {
+func (j *evaluation) init(v *Verdict) bool {
 	for i := range j.pod.Object.Status.InitContainerStatuses {
 		s := &j.pod.Object.Status.InitContainerStatuses[i]
 		t := s.State.Terminated
@@ -105,7 +105,7 @@ func (j *judge) init(v *Verdict) bool {
 		case t.Reason == reasonOOM:
 			end(v, launcher.ClassOutOfMemory, fmt.Sprintf("The init container %q was killed at its memory limit.", s.Name))
 		case unstartable(t):
-			end(v, launcher.ClassStart, fmt.Sprintf("The init container %q could not be started: %s", s.Name, words(t.Message, t.Reason+".")))
+			end(v, launcher.ClassStart, fmt.Sprintf("The init container %q could not be started: %s", s.Name, messageOr(t.Message, t.Reason+".")))
 			v.Log = s.Name
 		default:
 			end(v, launcher.ClassInit, fmt.Sprintf("The init container %q ended with code %d%s", s.Name, t.ExitCode, tail(t.Message)))
@@ -117,7 +117,7 @@ func (j *judge) init(v *Verdict) bool {
 	return false
 }
 
-func (j *judge) sidecar(name string) bool {
+func (j *evaluation) sidecar(name string) bool {
 	for i := range j.pod.Object.Spec.InitContainers {
 		c := &j.pod.Object.Spec.InitContainers[i]
 		if c.Name == name {
@@ -128,22 +128,22 @@ func (j *judge) sidecar(name string) bool {
 }
 
 // command evaluates the end of the task's container.
-func (j *judge) command(v *Verdict) bool {
+func (j *evaluation) command(v *Verdict) bool {
 	t := j.ended()
 	if t == nil {
 		return false
 	}
 	switch {
 	case t.Reason == reasonOOM:
-		end(v, launcher.ClassOutOfMemory, "The task was killed at its memory limit"+tail(j.limit()))
+		end(v, launcher.ClassOutOfMemory, "The task was killed at its memory limit"+tail(j.memoryLimit()))
 	case unstartable(t):
-		end(v, launcher.ClassStart, "The task's command could not be started: "+words(t.Message, t.Reason+"."))
+		end(v, launcher.ClassStart, "The task's command could not be started: "+messageOr(t.Message, t.Reason+"."))
 	case t.Reason == "ContainerStatusUnknown":
-		end(v, launcher.ClassMachineLost, j.machine()+" lost the task's container: "+words(t.Message, "its outcome is unknown."))
+		end(v, launcher.ClassMachineLost, j.machine()+" lost the task's container: "+messageOr(t.Message, "its outcome is unknown."))
 	case j.pod.Overdue:
 		end(v, launcher.ClassError, fmt.Sprintf("The task's container ended with code %d, and its result never arrived.", t.ExitCode))
 	case j.said != nil:
-		end(v, launcher.ClassError, words(j.said.Message, "The task ended, and its runner could not report the result."))
+		end(v, launcher.ClassError, messageOr(j.said.Message, "The task ended, and its runner could not report the result."))
 	default:
 		end(v, launcher.ClassError, fmt.Sprintf("The task's container ended with code %d before its runner reported%s", t.ExitCode, tail(t.Message)))
 		v.Log = j.config.container()
@@ -152,8 +152,8 @@ func (j *judge) command(v *Verdict) bool {
 	return true
 }
 
-// limit returns the memory limit of the task's container, such as "512Mi", or "".
-func (j *judge) limit() string {
+// memoryLimit returns the memory limit of the task's container, such as "512Mi", or "".
+func (j *evaluation) memoryLimit() string {
 	for i := range j.pod.Object.Spec.Containers {
 		c := &j.pod.Object.Spec.Containers[i]
 		if q, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == j.config.container() {
@@ -175,7 +175,7 @@ func unstartable(t *corev1.ContainerStateTerminated) bool {
 
 // rejected evaluates a pod that failed before any of its containers ran: its machine
 // rejected it.
-func (j *judge) rejected(v *Verdict) bool {
+func (j *evaluation) rejected(v *Verdict) bool {
 	s := j.pod.Object.Status
 	switch {
 	case s.Phase == corev1.PodSucceeded:
@@ -183,14 +183,14 @@ func (j *judge) rejected(v *Verdict) bool {
 	case s.Phase != corev1.PodFailed:
 		return false
 	case strings.HasPrefix(s.Reason, "OutOf") || s.Reason == "UnexpectedAdmissionError" || s.Reason == "NodeAffinity":
-		return end(v, launcher.ClassEvicted, j.machine()+" rejected the pod: "+words(s.Message, s.Reason+"."))
+		return end(v, launcher.ClassEvicted, j.machine()+" rejected the pod: "+messageOr(s.Message, s.Reason+"."))
 	default:
-		return end(v, launcher.ClassStart, "The pod failed before its task started: "+words(s.Message, words(s.Reason, "the cluster gave no reason.")))
+		return end(v, launcher.ClassStart, "The pod failed before its task started: "+messageOr(s.Message, messageOr(s.Reason, "the cluster gave no reason.")))
 	}
 }
 
 // machine returns the pod's machine as the subject of a sentence.
-func (j *judge) machine() string {
+func (j *evaluation) machine() string {
 	if j.pod.Object.Spec.NodeName == "" {
 		return "The pod's machine"
 	}
@@ -198,7 +198,7 @@ func (j *judge) machine() string {
 }
 
 // exit records when and with which code a container ended.
-func (j *judge) exit(v *Verdict, t *corev1.ContainerStateTerminated) {
+func (j *evaluation) exit(v *Verdict, t *corev1.ContainerStateTerminated) {
 	code := int(t.ExitCode)
 	v.End.ExitCode = &code
 	if at := t.FinishedAt.Time; !at.IsZero() && at.Before(j.now.Add(time.Minute)) {
@@ -220,9 +220,9 @@ func end(v *Verdict, class launcher.Class, message string) bool {
 	return true
 }
 
-// words returns the cluster's message, trimmed and shortened, or otherwise when it is
+// messageOr returns the cluster's message, trimmed and shortened, or otherwise when it is
 // empty.
-func words(said, otherwise string) string {
+func messageOr(said, otherwise string) string {
 	const most = 1000
 	said = strings.TrimSpace(said)
 	if said == "" {
@@ -236,7 +236,7 @@ func words(said, otherwise string) string {
 
 // tail ends a sentence; it appends the message if there is one.
 func tail(said string) string {
-	if said = words(said, ""); said == "" {
+	if said = messageOr(said, ""); said == "" {
 		return "."
 	}
 	return ": " + said

@@ -51,14 +51,14 @@ type Verdict struct {
 // Of evaluates a pod at a given time.
 func Of(p Pod, c Config, now time.Time) Verdict {
 	v := Verdict{Location: locationOf(p.Object)}
-	j := judge{pod: p, config: c, now: now, task: status(p.Object.Status.ContainerStatuses, c.container())}
+	j := evaluation{pod: p, config: c, now: now, task: status(p.Object.Status.ContainerStatuses, c.container())}
 	j.said = readReport(j.task)
 	if j.said != nil && j.said.Reported && !p.Overdue {
 		v.End = j.interruption()
 		return v
 	}
 	for _, look := range []func(*Verdict) bool{
-		j.runnerReport, j.whole, j.lost, j.gone, j.init, j.command, j.rejected, j.waiting,
+		j.runnerReport, j.podStatus, j.lost, j.deleted, j.init, j.command, j.rejected, j.waiting,
 	} {
 		if look(&v) {
 			break
@@ -92,8 +92,8 @@ func Begun(pod *corev1.Pod, c Config) bool {
 	return task != nil && (task.State.Running != nil || task.State.Terminated != nil)
 }
 
-// judge holds the state of one evaluation.
-type judge struct {
+// evaluation holds the state of one evaluation.
+type evaluation struct {
 	pod    Pod
 	config Config
 	now    time.Time
@@ -103,7 +103,7 @@ type judge struct {
 
 // serving returns the address of an attempt that serves others; nil for other attempts,
 // and until its pod is ready.
-func (j *judge) serving() *launcher.Serving {
+func (j *evaluation) serving() *launcher.Serving {
 	p := j.pod.Object
 	ready := condition(p, corev1.PodReady)
 	if p.Labels[pod.LabelServes] == "" || ready == nil || ready.Status != corev1.ConditionTrue || p.Status.PodIP == "" || p.DeletionTimestamp != nil {
@@ -126,14 +126,14 @@ func status(all []corev1.ContainerStatus, name string) *corev1.ContainerStatus {
 }
 
 // ended returns how the task's container ended, or nil.
-func (j *judge) ended() *corev1.ContainerStateTerminated {
+func (j *evaluation) ended() *corev1.ContainerStateTerminated {
 	if j.task == nil {
 		return nil
 	}
 	return j.task.State.Terminated
 }
 
-func (j *judge) startedAt() *time.Time {
+func (j *evaluation) startedAt() *time.Time {
 	var at time.Time
 	switch {
 	case j.task == nil:
@@ -149,7 +149,7 @@ func (j *judge) startedAt() *time.Time {
 }
 
 // over reports whether the task has ended, as far as is known.
-func (j *judge) over() bool {
+func (j *evaluation) over() bool {
 	phase := j.pod.Object.Status.Phase
 	return j.pod.Gone || j.pod.MachineLost != "" || phase == corev1.PodFailed || phase == corev1.PodSucceeded || j.ended() != nil
 }

@@ -19,7 +19,7 @@ func Refusal(err error) (*launcher.End, *launcher.Waiting) {
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil, nil
 	}
-	said := words(err.Error(), "")
+	said := messageOr(err.Error(), "")
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &launcher.End{Class: launcher.ClassNamespace, Message: "The project's namespace is being deleted: " + said}, nil

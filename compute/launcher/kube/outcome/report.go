@@ -23,12 +23,12 @@ func readReport(task *corev1.ContainerStatus) *launcher.Termination {
 
 // interruption adds the cause of the pod's interruption to a result of its runner, which
 // cannot know it.
-func (j *judge) interruption() *launcher.End {
+func (j *evaluation) interruption() *launcher.End {
 	if j.said.Outcome != interrupted {
 		return nil
 	}
 	var v Verdict
-	for _, look := range []func(*Verdict) bool{j.whole, j.gone} {
+	for _, look := range []func(*Verdict) bool{j.podStatus, j.deleted} {
 		if look(&v) {
 			v.End.FinishedAt = j.ended().FinishedAt.Time
 			v.End.StartedAt = j.startedAt()
@@ -39,11 +39,11 @@ func (j *judge) interruption() *launcher.End {
 }
 
 // runnerReport returns the result of a runner that could not report.
-func (j *judge) runnerReport(v *Verdict) bool {
+func (j *evaluation) runnerReport(v *Verdict) bool {
 	if j.said == nil || j.said.Reported || j.said.Class == "" {
 		return false
 	}
-	end(v, j.said.Class, words(j.said.Message, "The task ended, and its runner could not report the result."))
+	end(v, j.said.Class, messageOr(j.said.Message, "The task ended, and its runner could not report the result."))
 	v.End.FinishedAt = j.ended().FinishedAt.Time
 	if code := j.said.ExitCode; code >= 0 {
 		v.End.ExitCode = &code

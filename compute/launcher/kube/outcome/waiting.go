@@ -11,7 +11,7 @@ import (
 )
 
 // waiting evaluates a pod whose task has not started and may still start.
-func (j *judge) waiting(v *Verdict) bool {
+func (j *evaluation) waiting(v *Verdict) bool {
 	if j.pod.Object.DeletionTimestamp != nil {
 		return true
 	}
@@ -26,7 +26,7 @@ func (j *judge) waiting(v *Verdict) bool {
 		return true
 	}
 	for _, s := range j.statuses() {
-		if w := s.State.Waiting; w != nil && j.stuck(v, s, w) {
+		if w := s.State.Waiting; w != nil && j.blockedContainer(v, s, w) {
 			return true
 		}
 		if s.State.Running != nil && !j.sidecar(s.Name) {
@@ -35,22 +35,22 @@ func (j *judge) waiting(v *Verdict) bool {
 	}
 	message := "The pod's containers are being created."
 	if j.pod.Warning != "" {
-		message = "The pod's containers cannot be created yet: " + words(j.pod.Warning, "")
+		message = "The pod's containers cannot be created yet: " + messageOr(j.pod.Warning, "")
 	}
 	return wait(v, launcher.WaitStarting, message)
 }
 
 // statuses returns those of the init containers in order, then the task's.
-func (j *judge) statuses() []corev1.ContainerStatus {
+func (j *evaluation) statuses() []corev1.ContainerStatus {
 	s := j.pod.Object.Status
 	return append(append(make([]corev1.ContainerStatus, 0, len(s.InitContainerStatuses)+len(s.ContainerStatuses)),
 		s.InitContainerStatuses...), s.ContainerStatuses...)
 }
 
 // member evaluates other containers that cannot start: the task waits for them.
-func (j *judge) member(v *Verdict) bool {
+func (j *evaluation) member(v *Verdict) bool {
 	for _, s := range j.pod.Object.Status.ContainerStatuses {
-		if w := s.State.Waiting; w != nil && s.Name != j.config.container() && j.stuck(v, s, w) {
+		if w := s.State.Waiting; w != nil && s.Name != j.config.container() && j.blockedContainer(v, s, w) {
 			return true
 		}
 	}
@@ -58,7 +58,7 @@ func (j *judge) member(v *Verdict) bool {
 }
 
 // unplaced evaluates a pod that is not scheduled.
-func (j *judge) unplaced(v *Verdict) {
+func (j *evaluation) unplaced(v *Verdict) {
 	c := condition(j.pod.Object, corev1.PodScheduled)
 	switch {
 	case c == nil || c.Status == corev1.ConditionTrue:
@@ -68,7 +68,7 @@ func (j *judge) unplaced(v *Verdict) {
 		wait(v, launcher.WaitGang, "The pod is held until all pods of its attempt can be scheduled.")
 		return
 	}
-	said := words(withoutPreemption(c.Message), "the scheduler gave no reason.")
+	said := messageOr(withoutPreemption(c.Message), "the scheduler gave no reason.")
 	wait(v, launcher.WaitUnschedulable, "No machine of the cluster can run the pod: "+said)
 	if j.outOfTime(v, j.config.PendingTimeout, j.pod.Object.CreationTimestamp.Time) {
 		end(v, launcher.ClassStart, fmt.Sprintf("No machine of the cluster could run the pod within %s: %s", j.config.PendingTimeout, said))
@@ -84,25 +84,25 @@ func withoutPreemption(said string) string {
 	return strings.TrimSuffix(strings.TrimSpace(said), ",")
 }
 
-// stuck evaluates a container that waits for something that may never exist.
-func (j *judge) stuck(v *Verdict, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting) bool {
+// blockedContainer evaluates a container that waits for something that may never exist.
+func (j *evaluation) blockedContainer(v *Verdict, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting) bool {
 	switch w.Reason {
 	case "InvalidImageName":
-		return end(v, launcher.ClassImage, fmt.Sprintf("%q is not an image name: %s", s.Image, words(w.Message, w.Reason)))
+		return end(v, launcher.ClassImage, fmt.Sprintf("%q is not an image name: %s", s.Image, messageOr(w.Message, w.Reason)))
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-		said := words(w.Message, w.Reason)
+		said := messageOr(w.Message, w.Reason)
 		if w.Reason == "ImagePullBackOff" && j.pod.Warning != "" && w.Message == "" {
-			said = words(j.pod.Warning, w.Reason)
+			said = messageOr(j.pod.Warning, w.Reason)
 		}
 		wait(v, launcher.WaitImage, fmt.Sprintf("The image %s cannot be pulled: %s", s.Image, said))
-		if j.outOfTime(v, j.config.ImageTimeout, j.wanted()) {
+		if j.outOfTime(v, j.config.ImageTimeout, j.dueSince()) {
 			end(v, launcher.ClassImage, fmt.Sprintf("The image %s could not be pulled within %s: %s", s.Image, j.config.ImageTimeout, said))
 		}
 		return true
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff", "PostStartHookError":
-		said := words(w.Message, w.Reason)
+		said := messageOr(w.Message, w.Reason)
 		wait(v, launcher.WaitStarting, fmt.Sprintf("The container %q cannot be started yet: %s", s.Name, said))
-		if j.outOfTime(v, j.config.StartTimeout, j.wanted()) {
+		if j.outOfTime(v, j.config.StartTimeout, j.dueSince()) {
 			end(v, launcher.ClassStart, fmt.Sprintf("The container %q could not be started within %s: %s", s.Name, j.config.StartTimeout, said))
 		}
 		return true
@@ -111,9 +111,9 @@ func (j *judge) stuck(v *Verdict, s corev1.ContainerStatus, w *corev1.ContainerS
 	}
 }
 
-// wanted returns since when the waiting container is due: the pod was scheduled and the
+// dueSince returns since when the waiting container is due: the pod was scheduled and the
 // init containers before it have ended.
-func (j *judge) wanted() time.Time {
+func (j *evaluation) dueSince() time.Time {
 	at := j.pod.Object.CreationTimestamp.Time
 	if c := condition(j.pod.Object, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(at) {
 		at = c.LastTransitionTime.Time
@@ -128,7 +128,7 @@ func (j *judge) wanted() time.Time {
 
 // outOfTime reports whether limit has elapsed since since; else it schedules the next
 // evaluation.
-func (j *judge) outOfTime(v *Verdict, limit time.Duration, since time.Time) bool {
+func (j *evaluation) outOfTime(v *Verdict, limit time.Duration, since time.Time) bool {
 	if limit <= 0 {
 		return false
 	}

@@ -242,8 +242,8 @@ func TestTooLargeForASecret(t *testing.T) {
 	require.NoError(t, err)
 	_, err = pod.Build(attempt(func(s *flowforgev1.AttemptSpec) { s.InputsJson = string(text) }), options())
 	require.Equal(t, apperr.Invalid, apperr.CodeOf(err))
-	require.Contains(t, apperr.MessageOf(err), "2.0 MiB")
-	require.Contains(t, apperr.MessageOf(err), "1.0 MiB")
+	require.Contains(t, apperr.MessageOf(err), "2 MiB")
+	require.Contains(t, apperr.MessageOf(err), "1 MiB")
 }
 
 func TestNames(t *testing.T) {

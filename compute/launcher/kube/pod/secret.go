@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/platform/units"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -34,7 +35,7 @@ func (b *builder) secret() (*corev1.Secret, string, error) {
 		size += len(file)
 	}
 	if size > maxSecret {
-		return nil, "", apperr.New(apperr.Invalid, "The inputs of the task have %s, more than the %s that a Kubernetes Secret can hold. Pass large values as artifacts.", mebibytes(size), mebibytes(maxSecret))
+		return nil, "", apperr.New(apperr.Invalid, "The inputs of the task have %s, more than the %s that a Kubernetes Secret can hold. Pass large values as artifacts.", units.Bytes(int64(size)), units.Bytes(maxSecret))
 	}
 	content := maps.Clone(b.o.TaskFiles)
 	if content == nil {
@@ -80,5 +81,3 @@ func encodeSpec(spec *flowforgev1.AttemptSpec) (key string, data []byte, err err
 	}
 	return specGzipKey, small.Bytes(), nil
 }
-
-func mebibytes(n int) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -1,0 +1,283 @@
+package runner
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+const (
+	bucketTries    = 6           // of one request to a bucket
+	bucketWait     = time.Second // before the second try; doubled before each further try
+	signLimit      = 30 * time.Second
+	signedAtOnce   = 100      // requests that the server signs in one call
+	maxBucketError = 4 << 10  // bytes of an error response
+	maxListPage    = 64 << 20 // bytes of a page of a list
+)
+
+// sign asks the server for signed requests of an input or an output of the attempt.
+func (a *attempt) sign(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
+	m.TaskId = a.spec.TaskId
+	var signed *flowforgev1.SignBucketRequestsResponse
+	err := a.s.server.persistently(ctx, nil, func() error {
+		ctx, cancel := context.WithTimeout(ctx, signLimit)
+		defer cancel()
+		req := connect.NewRequest(m)
+		req.Header().Set("Authorization", "Bearer "+a.spec.Token)
+		resp, err := a.s.server.tasks.SignBucketRequests(ctx, req)
+		if err != nil {
+			return rpcError("bucket", err)
+		}
+		if len(resp.Msg.Requests) != max(len(m.Names), 1) {
+			return &refusedError{message: "bucket: the server returned a different number of requests"}
+		}
+		signed = resp.Msg
+		return nil
+	})
+	return signed, err
+}
+
+// fetchBucket creates to from the object of an input, or from all objects below its key.
+func (a *attempt) fetchBucket(ctx context.Context, file *flowforgev1.InputFile, to string) error {
+	if !file.Bucket.Folder {
+		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: file.Input, Names: []string{""}})
+		if err != nil {
+			return err
+		}
+		err = a.s.requester.fetchObject(ctx, signed.Requests[0], to)
+		if answer, ok := errors.AsType[*bucketError](err); !ok || answer.status != http.StatusNotFound {
+			return err
+		}
+	}
+	return a.fetchFolder(ctx, file.Input, to)
+}
+
+// fetchFolder creates the folder to with all objects below the key of an input.
+func (a *attempt) fetchFolder(ctx context.Context, input, to string) error {
+	names, location, err := a.listObjects(ctx, input)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("there is no object %s, and none below it", location)
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for len(names) > 0 {
+		batch := names[:min(len(names), signedAtOnce)]
+		names = names[len(batch):]
+		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: input, Names: batch})
+		if err != nil {
+			return err
+		}
+		if err := inParallel(len(batch), func(i int) error {
+			local := filepath.FromSlash(batch[i])
+			if err := root.MkdirAll(filepath.Dir(local), 0o755); err != nil {
+				return err
+			}
+			return a.s.requester.fetchObject(ctx, signed.Requests[i], filepath.Join(to, local))
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listObjects returns the paths of all objects below the key of an input.
+func (a *attempt) listObjects(ctx context.Context, input string) (names []string, location string, err error) {
+	for marker := ""; ; {
+		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: input, Marker: marker})
+		if err != nil {
+			return nil, "", err
+		}
+		resp, err := a.s.requester.bucket(ctx, signed.Requests[0], "", 0)
+		if err != nil {
+			return nil, "", err
+		}
+		page, err := readPage(resp.Body, signed.ListFormat)
+		_ = resp.Body.Close()
+		if err != nil {
+			return nil, "", fmt.Errorf("the list of %s cannot be read: %w", signed.Location, err)
+		}
+		for _, key := range page.keys {
+			name := strings.TrimPrefix(key, signed.Prefix)
+			if name == "" || strings.HasSuffix(name, "/") {
+				continue // the empty object that stands for a folder
+			}
+			if !fs.ValidPath(name) {
+				return nil, "", fmt.Errorf("the object %q cannot become a file", key)
+			}
+			names = append(names, name)
+		}
+		if len(names) > maxDirectoryEntries {
+			return nil, "", fmt.Errorf("%s has more than %d objects", signed.Location, maxDirectoryEntries)
+		}
+		if marker = page.next; marker == "" {
+			return names, signed.Location, nil
+		}
+	}
+}
+
+// objectPage is a page of a list of objects.
+type objectPage struct {
+	keys []string
+	next string // marker of the next page; "": this is the last one
+}
+
+// readPage reads a page in the format of the store.
+func readPage(body io.Reader, format string) (objectPage, error) {
+	decoder := xml.NewDecoder(io.LimitReader(body, maxListPage))
+	if format == "azure" {
+		return azurePage(decoder)
+	}
+	var list struct {
+		Contents              []struct{ Key string }
+		IsTruncated           bool
+		NextContinuationToken string
+	}
+	if err := decoder.Decode(&list); err != nil {
+		return objectPage{}, err
+	}
+	var page objectPage
+	for _, o := range list.Contents {
+		page.keys = append(page.keys, o.Key)
+	}
+	if list.IsTruncated {
+		page.next = list.NextContinuationToken
+	}
+	return page, nil
+}
+
+func azurePage(decoder *xml.Decoder) (objectPage, error) {
+	var list struct {
+		Blobs struct {
+			Blob []struct {
+				Name       string
+				Properties struct{ ResourceType string }
+			}
+		}
+		NextMarker string
+	}
+	if err := decoder.Decode(&list); err != nil {
+		return objectPage{}, err
+	}
+	page := objectPage{next: list.NextMarker}
+	for _, b := range list.Blobs.Blob {
+		if b.Properties.ResourceType != "directory" {
+			page.keys = append(page.keys, b.Name)
+		}
+	}
+	return page, nil
+}
+
+// fetchObject downloads an object to a new file.
+func (r *requester) fetchObject(ctx context.Context, request *flowforgev1.SignedRequest, to string) error {
+	resp, err := r.bucket(ctx, request, "", 0)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	file, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, resp.Body)
+	return errors.Join(err, file.Close())
+}
+
+// bucketError is the answer of a store that refuses a request.
+type bucketError struct {
+	status  int
+	message string
+}
+
+func (e *bucketError) Error() string { return e.message }
+
+// again reports whether the same request may succeed later.
+func (e *bucketError) again() bool {
+	return e.status == http.StatusTooManyRequests || e.status == http.StatusRequestTimeout || e.status >= 500
+}
+
+// bucket sends a signed request with the file at path as its body; "" for no body. It
+// repeats requests that fail for a moment.
+func (r *requester) bucket(ctx context.Context, request *flowforgev1.SignedRequest, path string, size int64) (*http.Response, error) {
+	for try, wait := 1, bucketWait; ; try, wait = try+1, 2*wait {
+		resp, err := r.bucketOnce(ctx, request, path, size)
+		answer, answered := errors.AsType[*bucketError](err)
+		if err == nil || answered && !answer.again() || try == bucketTries || ctx.Err() != nil {
+			return resp, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (r *requester) bucketOnce(ctx context.Context, request *flowforgev1.SignedRequest, path string, size int64) (*http.Response, error) {
+	var body io.Reader
+	if path != "" && size > 0 {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, &bucketError{message: err.Error()}
+		}
+		defer file.Close()
+		body = file
+	}
+	req, err := http.NewRequestWithContext(ctx, request.Method, request.Url, body)
+	if err != nil {
+		return nil, &bucketError{message: "the request to the bucket is not valid"}
+	}
+	req.ContentLength = size
+	req.Header.Set("Accept-Encoding", "identity") // the bytes as they are stored
+	for name, value := range request.Headers {
+		req.Header.Set(name, value)
+	}
+	address := withoutQuery(req.URL)
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", request.Method, address, unwrapURL(err))
+	}
+	if resp.StatusCode < http.StatusMultipleChoices {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, &bucketError{status: resp.StatusCode, message: fmt.Sprintf("%s %s answered %s", request.Method, address, answerOf(resp))}
+}
+
+// withoutQuery is an address without its signature.
+func withoutQuery(address *url.URL) string {
+	short := *address
+	short.RawQuery = ""
+	return short.Redacted()
+}
+
+// answerOf is the status of a store's answer and, where it has one, its error code.
+func answerOf(resp *http.Response) string {
+	var said struct{ Code, Message string }
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxBucketError))
+	if xml.Unmarshal(data, &said) != nil || said.Code == "" {
+		return resp.Status
+	}
+	return resp.Status + ", " + said.Code + ": " + cleanText([]byte(said.Message))
+}

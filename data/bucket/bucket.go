@@ -1,0 +1,165 @@
+// Package bucket signs requests to object stores outside of FlowForge, so that a task reads
+// and writes objects without their credentials. It sends no request itself.
+package bucket
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go/encoding/httpbinding"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// Store is a kind of object store.
+type Store string
+
+// The stores.
+const (
+	S3  Store = "s3"  // Amazon S3, and every store with its API
+	OSS Store = "oss" // Alibaba Cloud OSS, through its S3-compatible API
+	// Azure is Azure Blob Storage. Bucket is a container, and AccessKey is the key of the account.
+	Azure Store = "azure"
+)
+
+// Location is one object, or all objects of a folder, in a bucket.
+type Location struct {
+	Store    Store
+	Bucket   string
+	Key      string // a folder if it ends with a slash
+	Endpoint string // such as minio.example.com:9000; "" is the public address of the store
+	Region   string // "" is the default of the store
+	Insecure bool   // an endpoint without a scheme is an http address
+
+	// AccessKey and SecretKey are empty for a public bucket.
+	AccessKey, SecretKey, SessionToken string
+}
+
+// Request is a request that anyone can send until its signature expires.
+type Request struct {
+	Method string
+	URL    string
+	Header map[string]string
+}
+
+// ListFormat is the format of the response to a request that lists objects.
+type ListFormat string
+
+// The formats.
+const (
+	ListS3    ListFormat = "s3"    // ListBucketResult of ListObjectsV2
+	ListAzure ListFormat = "azure" // EnumerationResults of List Blobs
+)
+
+// validFor is how long a signature is valid. It must be valid when the request begins.
+const validFor = time.Hour
+
+// Folder reports whether the location is a folder.
+func (l Location) Folder() bool { return strings.HasSuffix(l.Key, "/") }
+
+// Prefix is the prefix of the keys of all objects in the folder of the location.
+func (l Location) Prefix() string { return strings.TrimSuffix(l.Key, "/") + "/" }
+
+// MaxBytes is the maximum size of an object that one request can upload.
+func (l Location) MaxBytes() int64 {
+	if l.Store == Azure {
+		return 5000 << 20
+	}
+	return 5 << 30
+}
+
+// ListFormat is the format of the response to List.
+func (l Location) ListFormat() ListFormat {
+	if l.Store == Azure {
+		return ListAzure
+	}
+	return ListS3
+}
+
+// Get returns the request that downloads an object: the location itself for an empty name,
+// or else the object with that relative path below it.
+func (l Location) Get(ctx context.Context, name string) (Request, error) {
+	return l.object(ctx, http.MethodGet, name)
+}
+
+// Put returns the request that uploads an object; name is as in Get.
+func (l Location) Put(ctx context.Context, name string) (Request, error) {
+	return l.object(ctx, http.MethodPut, name)
+}
+
+func (l Location) object(ctx context.Context, method, name string) (Request, error) {
+	key := l.Key
+	if l.Bucket == "" || strings.Trim(key, "/") == "" {
+		return Request{}, apperr.New(apperr.Invalid, "The bucket or the key is empty.")
+	}
+	if name != "" {
+		if name != path.Clean(name) || path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+			return Request{}, apperr.New(apperr.Invalid, "%q is not a relative path.", name)
+		}
+		key = l.Prefix() + name
+	}
+	return l.sign(ctx, method, key, nil)
+}
+
+// List returns the request for a page of the objects whose keys begin with Prefix. marker is
+// the one of the previous page; "" for the first page.
+func (l Location) List(ctx context.Context, marker string) (Request, error) {
+	query, next := url.Values{"list-type": {"2"}}, "continuation-token"
+	if l.Store == Azure {
+		query, next = url.Values{"restype": {"container"}, "comp": {"list"}}, "marker"
+	}
+	query.Set("prefix", l.Prefix())
+	if marker != "" {
+		query.Set(next, marker)
+	}
+	return l.sign(ctx, http.MethodGet, "", query)
+}
+
+// sign returns a signed request for the object with a key; an empty key is the bucket.
+func (l Location) sign(ctx context.Context, method, key string, query url.Values) (Request, error) {
+	base, err := l.base(ctx)
+	if err != nil {
+		return Request{}, err
+	}
+	account := azureAccount(base)
+	base.Path = strings.TrimSuffix("/"+strings.Trim(base.Path, "/"), "/")
+	if key != "" || base.Path == "" {
+		base.Path += "/" + key
+	}
+	base.RawPath, base.RawQuery = httpbinding.EscapePath(base.Path, false), encode(query)
+	if l.Store == Azure {
+		return l.signAzure(method, base, account, key)
+	}
+	return l.signS3(ctx, method, base)
+}
+
+// encode returns a query with %20 for spaces, as signatures require it.
+func encode(query url.Values) string { return strings.ReplaceAll(query.Encode(), "+", "%20") }
+
+// endpoint returns the address of the endpoint with its scheme; nil for none.
+func (l Location) endpoint() (*url.URL, error) {
+	host := strings.TrimSuffix(l.Endpoint, "/")
+	if host == "" {
+		return nil, nil //nolint:nilnil // the store has a public address
+	}
+	if !strings.Contains(host, "://") {
+		scheme := "https://"
+		if l.Insecure {
+			scheme = "http://"
+		}
+		host = scheme + host
+	}
+	parsed, err := url.Parse(host)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return nil, apperr.New(apperr.Invalid, "The endpoint %q is not an address, such as minio.example.com:9000.", l.Endpoint)
+	}
+	return parsed, nil
+}
+
+// String names the location for people.
+func (l Location) String() string { return fmt.Sprintf("%s://%s/%s", l.Store, l.Bucket, l.Key) }

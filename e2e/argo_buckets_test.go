@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/data/artifact/s3test"
+	"github.com/flowforge/flowforge/data/bucket/azuretest"
+)
+
+// argoBucketStories are about artifacts in buckets outside of FlowForge's store.
+func argoBucketStories() []argoStory {
+	return []argoStory{
+		{group: "M2", feature: "artifacts: an object of a bucket of s3, with credentials from secrets", local: true, spec: `
+entrypoint: main
+arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
+templates:
+- name: main
+  inputs:
+    parameters: [{name: key, value: two}]
+    artifacts:
+    - {name: whole, path: $DIR/whole}
+    - {name: got, path: $DIR/got, s3: {endpoint: "http://$S3", bucket: others, key: "data/{{inputs.parameters.key}}.txt", accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cat $DIR/whole $DIR/got > $DIR/all"]}`, outputs: map[string]any{"all": "first, second"}},
+		{group: "M2", feature: "artifacts: an object of a bucket that a template of steps passes on", local: true, spec: `
+entrypoint: main
+arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
+templates:
+- name: main
+  inputs: {artifacts: [{name: whole}]}
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.inner.outputs.parameters.all}}"}}]}
+  steps: [[{name: inner, template: inner, arguments: {artifacts: [{name: given, from: "{{inputs.artifacts.whole}}"}]}}]]
+- name: inner
+  inputs: {artifacts: [{name: given}]}
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.read.outputs.parameters.all}}"}}]}
+  steps: [[{name: read, template: read, arguments: {artifacts: [{name: part, from: "{{inputs.artifacts.given}}"}]}}]]
+- name: read
+  inputs: {artifacts: [{name: part, path: $DIR/part}]}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cp $DIR/part $DIR/all"]}`, outputs: map[string]any{"all": "first, "}},
+		{group: "M2", feature: "artifacts: outputs in a bucket of s3 as tar.gz, zip and files, and folders of a bucket as inputs", local: true, spec: `
+entrypoint: main
+arguments: {parameters: [{name: run, value: one}]}
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{tasks.read.outputs.parameters.all}}"}}]}
+  dag:
+    tasks:
+    - {name: write, template: write, arguments: {parameters: [{name: run, value: "{{workflow.parameters.run}}"}]}}
+    - {name: read, template: read, depends: write}
+- name: write
+  inputs: {parameters: [{name: run}]}
+  outputs:
+    artifacts:
+    - {name: packed, path: $DIR/folder, s3: {endpoint: $S3, insecure: true, bucket: others, key: "runs/{{inputs.parameters.run}}.tgz", accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: zipped, path: $DIR/one.txt, archive: {zip: {}}, s3: {endpoint: $S3, insecure: true, bucket: others, key: runs/one.zip, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: plain, path: $DIR/folder, archive: {none: {}}, s3: {endpoint: $S3, insecure: true, bucket: others, key: runs/files, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+  container: {image: $IMAGE, command: [sh, -c], args: ["mkdir -p $DIR/folder/deep; echo a > $DIR/folder/a.txt; echo b > $DIR/folder/deep/b.txt; ln -s a.txt $DIR/folder/link; echo one > $DIR/one.txt"]}
+- name: read
+  inputs:
+    artifacts:
+    - {name: packed, path: $DIR/in/packed, s3: {endpoint: $S3, insecure: true, bucket: others, key: runs/one.tgz, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: raw, path: $DIR/in/raw, archive: {none: {}}, s3: {endpoint: $S3, insecure: true, bucket: others, key: runs/one.tgz, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: zipped, path: $DIR/in/zipped, archive: {zip: {}}, s3: {endpoint: $S3, insecure: true, bucket: others, key: runs/one.zip, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: plain, path: $DIR/in/plain, s3: {endpoint: $S3, insecure: true, bucket: others, key: runs/files/, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: deep, path: $DIR/in/deep, s3: {endpoint: $S3, insecure: true, bucket: others, key: runs/files/deep, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/in && { cat packed/link packed/deep/b.txt zipped plain/a.txt plain/deep/b.txt deep/b.txt; ls plain; tar tzf raw | sort | head -n 1; } | tr '\\n' ' ' > $DIR/all"]}`,
+			outputs: map[string]any{"all": "a b one a b b a.txt deep folder/ "}},
+		{group: "M2", feature: "artifacts: outputs and inputs in a container of azure", local: true, spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{tasks.read.outputs.parameters.all}}"}}]}
+  dag: {tasks: [{name: write, template: write}, {name: read, template: read, depends: write}]}
+- name: write
+  outputs:
+    artifacts:
+    - {name: packed, path: $DIR/folder, azure: {endpoint: $AZURE, container: others, blob: runs/one.tgz, accountKeySecret: {name: azure, key: account}}}
+    - {name: plain, path: $DIR/folder, archive: {none: {}}, azure: {endpoint: $AZURE, container: others, blob: runs/files, accountKeySecret: {name: azure, key: account}}}
+  container: {image: $IMAGE, command: [sh, -c], args: ["mkdir -p $DIR/folder/deep; echo a > $DIR/folder/a.txt; echo b > $DIR/folder/deep/b.txt"]}
+- name: read
+  inputs:
+    artifacts:
+    - {name: packed, path: $DIR/in/packed, azure: {endpoint: $AZURE, container: others, blob: runs/one.tgz, accountKeySecret: {name: azure, key: account}}}
+    - {name: plain, path: $DIR/in/plain, azure: {endpoint: $AZURE, container: others, blob: runs/files, accountKeySecret: {name: azure, key: account}}}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/in && cat packed/a.txt plain/a.txt plain/deep/b.txt | tr '\\n' ' ' > $DIR/all"]}`, outputs: map[string]any{"all": "a a b "}},
+	}
+}
+
+// TestArgoBucketWithoutSecret: an output whose credentials do not exist fails before the command
+// runs.
+func TestArgoBucketWithoutSecret(t *testing.T) {
+	t.Parallel()
+	s := ownServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
+	ran := filepath.Join(t.TempDir(), "ran")
+	e := runArgo(t, s, 0, argoStory{spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {artifacts: [{name: out, path: $RAN, s3: {bucket: others, key: k, accessKeySecret: {name: absent, key: access}, secretKeySecret: {name: absent, key: secret}}}]}
+  container: {image: any, command: [touch, $RAN]}`}, "$RAN", ran)
+	require.Equal(t, "FAILED", e.Status)
+	require.NoFileExists(t, ran)
+	var attempts any
+	s.api(t, http.MethodGet, "/executions/"+e.ID+"/nodes/main/attempts", nil, &attempts)
+	require.Contains(t, fmt.Sprint(attempts), `The project has no secret "absent.`)
+}
+
+// containerOf starts an Azure server whose container "others" is empty, gives s the secret of
+// its account, and returns its endpoint.
+func containerOf(t *testing.T, s *server) string {
+	t.Helper()
+	s.api(t, http.MethodPut, "/secrets/azure.account", map[string]any{"value": azuretest.Key}, nil)
+	return azuretest.Start(t, "others")
+}
+
+// bucketOf starts an S3 server whose bucket "others" has the objects, gives s the secrets to
+// read them, and returns its address.
+func bucketOf(t *testing.T, s *server, objects map[string]string) string {
+	t.Helper()
+	store := s3test.Start(t, "others")
+	for key, text := range objects {
+		file := filepath.Join(store.Dir, "others", key)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	s.api(t, http.MethodPut, "/secrets/bucket.access", map[string]any{"value": s3test.AccessKey}, nil)
+	s.api(t, http.MethodPut, "/secrets/bucket.secret", map[string]any{"value": s3test.SecretKey}, nil)
+	return strings.TrimPrefix(store.Endpoint, "http://")
+}

@@ -1,0 +1,27 @@
+package argo_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBucketRefusals: artifacts in buckets that cannot be transferred are refused with advice.
+func TestBucketRefusals(t *testing.T) {
+	t.Parallel()
+	const keys = "accessKeySecret: {name: s, key: a}, secretKeySecret: {name: s, key: b}"
+	for artifact, want := range map[string][2]string{
+		"outputs: {artifacts: [{name: f, path: /f, s3: {key: k, bucket: b}}]}":                                                                              {"outputs.artifacts[0]", "does not upload to public buckets"},
+		"outputs: {artifacts: [{name: f, path: /f, s3: {key: k/, bucket: b, " + keys + "}}]}":                                                               {"outputs.artifacts[0]", "Name one object"},
+		"outputs: {artifacts: [{name: f, path: /f, s3: {key: k, endpoint: e, " + keys + "}}]}":                                                              {"outputs.artifacts[0].s3.bucket", "Name the bucket"},
+		"outputs: {artifacts: [{name: f, path: /f, archive: {none: {}, zip: {}}, s3: {key: k, bucket: b, " + keys + "}}]}":                                  {"outputs.artifacts[0].archive", "Set one of"},
+		"outputs: {artifacts: [{name: f, path: /f, archive: {tar: {compressionLevel: 11}}, s3: {key: k, bucket: b, " + keys + "}}]}":                        {"outputs.artifacts[0].archive.tar.compressionLevel", "-1 to 9"},
+		"outputs: {artifacts: [{name: f, path: /f, oss: {key: k, bucket: b, " + keys + "}}]}":                                                               {"outputs.artifacts[0].oss.endpoint", "Set the endpoint"},
+		"inputs: {artifacts: [{name: f, path: /f, oss: {endpoint: e, bucket: b, " + keys + "}}]}":                                                           {"inputs.artifacts[0].oss.key", "Name the object"},
+		"inputs: {artifacts: [{name: f, path: /f, s3: {key: k, bucket: b, accessKeySecret: {name: s, key: a}}}]}":                                           {"inputs.artifacts[0].s3", "Set both"},
+		"inputs: {artifacts: [{name: f, path: /f, s3: {key: k, bucket: b, accessKeySecret: {name: '{{x}}', key: a}, secretKeySecret: {name: s, key: a}}}]}": {"inputs.artifacts[0].s3.accessKeySecret", "cannot contain tags"},
+	} {
+		found := refusedFields(t, "\nentrypoint: main\ntemplates:\n- {name: main, "+artifact+", container: {image: a, command: [b]}}")
+		require.Contains(t, found["spec.templates[0]."+want[0]], want[1], "%s\n%v", artifact, found)
+	}
+}
