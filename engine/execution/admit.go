@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
@@ -17,10 +18,10 @@ import (
 type admission struct {
 	feature
 
-	admitted   bool      // the execution itself has a reservation
-	waitReason *Reason   // why it is still PENDING
-	unqueued   []int     // nodes that were refused and are not in the queue
-	askedAt    time.Time // when all ready nodes last requested capacity
+	admitted   bool          // the execution itself has a reservation
+	waitReason *query.Reason // why it is still PENDING
+	unqueued   []int         // nodes that were refused and are not in the queue
+	askedAt    time.Time     // when all ready nodes last requested capacity
 
 	part admissionPart
 }
@@ -42,8 +43,8 @@ func (ad *admission) reset() { ad.part = admissionPart{release: map[int]fair.Amo
 
 // restore loads why the execution has not begun.
 func (ad *admission) restore(context.Context) error {
-	if ad.status == Pending {
-		ad.waitReason, ad.part.offers = stored.Into[Reason](ad.row.Reason), true
+	if ad.loop.status == query.Pending {
+		ad.waitReason, ad.part.offers = stored.Into[query.Reason](ad.loop.row.Reason), true
 	}
 	return nil
 }
@@ -54,31 +55,33 @@ type quotaRound struct {
 	granted []fair.Grant
 }
 
-// want requests capacity for an attempt of node i with the next flush.
-func (ad *admission) want(i int) { ad.part.want = append(ad.part.want, ad.request(i)) }
+// addRequest requests capacity for an attempt of node i with the next flush. Its name is not
+// that of requestCapacity of the loop, which admission embeds and which checks locks, the
+// cache and commands first.
+func (ad *admission) addRequest(i int) { ad.part.want = append(ad.part.want, ad.request(i)) }
 
-// dropWants removes the requests of the next flush for which drop returns true.
-func (ad *admission) dropWants(drop func(fair.Request) bool) {
+// dropRequests removes the requests of the next flush for which drop returns true.
+func (ad *admission) dropRequests(drop func(fair.Request) bool) {
 	ad.part.want = slices.DeleteFunc(ad.part.want, drop)
 }
 
-// forgetWants removes all requests of the next flush.
-func (ad *admission) forgetWants() { ad.part.want = nil }
+// clearRequests removes all requests of the next flush.
+func (ad *admission) clearRequests() { ad.part.want = nil }
 
-// giveBack releases the capacity of an ended attempt of node i.
-func (ad *admission) giveBack(i int, held fair.Amount) { ad.part.release[i] = held }
+// release releases the capacity of an ended attempt of node i.
+func (ad *admission) release(i int, held fair.Amount) { ad.part.release[i] = held }
 
 // expectOffer makes the next flush check for capacity reserved for this execution.
 func (ad *admission) expectOffer() { ad.part.offers = true }
 
-// askAgain checks for offers, and repeats the requests of nodes that are not queued.
-func (ad *admission) askAgain() {
-	if ad.progress.Count(dag.Ready) > 0 || ad.status == Pending {
+// recheck checks for offers, and repeats the requests of nodes that are not queued.
+func (ad *admission) recheck() {
+	if ad.loop.progress.Count(dag.Ready) > 0 || ad.loop.status == query.Pending {
 		ad.expectOffer()
 	}
 	for _, i := range ad.unqueued {
-		if ad.progress.State(i) == dag.Ready {
-			ad.ask(i)
+		if ad.loop.progress.State(i) == dag.Ready {
+			ad.loop.requestCapacity(i)
 		}
 	}
 	ad.unqueued = nil
@@ -86,8 +89,8 @@ func (ad *admission) askAgain() {
 
 // undo reverts an admission whose transaction did not commit.
 func (ad *admission) undo(a quotaRound) {
-	if a.round.Execution == ad.id {
-		ad.service.quota.Undo(a.round, a.granted)
+	if a.round.Execution == ad.loop.id {
+		ad.loop.service.quota.Undo(a.round, a.granted)
 	}
 }
 
@@ -102,24 +105,24 @@ func (ad *admission) admit(ctx context.Context, q *db.Queries) (quotaRound, erro
 	if len(b.want) == 0 && len(b.release) == 0 && !b.offers {
 		return quotaRound{}, nil
 	}
-	a := quotaRound{round: quota.Round{Execution: ad.id, Project: ad.row.ProjectID, Release: b.release}}
+	a := quotaRound{round: quota.Round{Execution: ad.loop.id, Project: ad.loop.row.ProjectID, Release: b.release}}
 	switch {
-	case ad.commands.paused, ad.status == Pending && !ad.locks.mayEnter():
-	case ad.status == Pending:
-		a.round.Gate = ad.gate()
+	case ad.loop.commands.paused, ad.loop.status == query.Pending && !ad.loop.locks.hasExecutionLocks():
+	case ad.loop.status == query.Pending:
+		a.round.Gate = ad.executionRequest()
 		a.round.Want = ad.readyRequests()
 	default:
-		a.round.Want = slices.DeleteFunc(b.want, func(r fair.Request) bool { return ad.progress.State(r.Node) != dag.Ready })
+		a.round.Want = slices.DeleteFunc(b.want, func(r fair.Request) bool { return ad.loop.progress.State(r.Node) != dag.Ready })
 	}
 	var refused []fair.Refusal
 	var err error
 	began := time.Now()
-	a.granted, refused, err = ad.service.quota.Admit(ctx, q, a.round)
-	ad.service.config.Meter.ObserveDuration(MeterAdmission, time.Since(began))
+	a.granted, refused, err = ad.loop.service.quota.Admit(ctx, q, a.round)
+	ad.loop.service.config.Meter.ObserveDuration(MeterAdmission, time.Since(began))
 	if err != nil {
 		return a, fmt.Errorf("admit: %w", err)
 	}
-	now := ad.service.now()
+	now := ad.loop.service.now()
 	for _, g := range a.granted {
 		if g.Node == fair.ExecutionItself {
 			ad.enter(g, now)
@@ -129,18 +132,18 @@ func (ad *admission) admit(ctx context.Context, q *db.Queries) (quotaRound, erro
 		ad.refuse(r, now)
 	}
 	for _, g := range a.granted {
-		if g.Node >= 0 && ad.progress.State(g.Node) == dag.Ready {
+		if g.Node >= 0 && ad.loop.progress.State(g.Node) == dag.Ready {
 			ad.claim(g, now)
 		}
 	}
 	return a, nil
 }
 
-// gate is the request of the execution itself.
-func (ad *admission) gate() *fair.Request {
+// executionRequest is the request of the execution itself.
+func (ad *admission) executionRequest() *fair.Request {
 	return &fair.Request{
-		Key: fair.Key{Execution: ad.id, Node: fair.ExecutionItself}, Project: ad.row.ProjectID, Amount: oneExecution(),
-		Priority: int(ad.row.Priority), Since: ad.row.CreatedAt, Workflow: ad.row.WorkflowName, Preemptible: true,
+		Key: fair.Key{Execution: ad.loop.id, Node: fair.ExecutionItself}, Project: ad.loop.row.ProjectID, Amount: oneExecution(),
+		Priority: int(ad.loop.row.Priority), Since: ad.loop.row.CreatedAt, Workflow: ad.loop.row.WorkflowName, Preemptible: true,
 	}
 }
 
@@ -148,8 +151,8 @@ func (ad *admission) gate() *fair.Request {
 // such as a lock or a cache lookup.
 func (ad *admission) readyRequests() []fair.Request {
 	var want []fair.Request
-	for i := range ad.nodes {
-		if ad.progress.State(i) == dag.Ready && ad.needsCapacity(i) && !ad.nodes[i].onHold && !ad.cache.needs(i) && !ad.operator(i).Breaker.On() {
+	for i := range ad.loop.nodes {
+		if ad.loop.progress.State(i) == dag.Ready && ad.loop.needsCapacity(i) && !ad.loop.nodes[i].onHold && !ad.loop.cache.needs(i) && !ad.loop.operator(i).Breaker.On() {
 			want = append(want, ad.request(i))
 		}
 	}
@@ -158,16 +161,16 @@ func (ad *admission) readyRequests() []fair.Request {
 
 // enter begins the execution, which keeps its reservation until it ends.
 func (ad *admission) enter(g fair.Grant, now time.Time) {
-	ad.begin(now)
-	ad.batch.claims = append(ad.batch.claims, claimRow{
+	ad.loop.begin(now)
+	ad.loop.batch.claims = append(ad.loop.batch.claims, claimRow{
 		attemptKey: attemptKey{Node: fair.ExecutionItself}, At: now, Executions: g.Amount.Executions, Preemptible: false,
-		Priority: g.Priority, ExpiresAt: now.Add(ad.service.config.Timing.HeartbeatGrace),
+		Priority: g.Priority, ExpiresAt: now.Add(ad.loop.service.config.Timing.HeartbeatGrace),
 	})
-	for i := range ad.nodes {
-		if ad.progress.State(i) == dag.Ready && (!ad.needsCapacity(i) || ad.cache.needs(i)) {
-			ad.ask(i)
-		} else if ad.progress.State(i) == dag.Ready && ad.operator(i).Breaker.On() {
-			ad.breakers.askLater(i, now)
+	for i := range ad.loop.nodes {
+		if ad.loop.progress.State(i) == dag.Ready && (!ad.loop.needsCapacity(i) || ad.loop.cache.needs(i)) {
+			ad.loop.requestCapacity(i)
+		} else if ad.loop.progress.State(i) == dag.Ready && ad.loop.operator(i).Breaker.On() {
+			ad.loop.breakers.requestLater(i, now)
 		}
 	}
 }
@@ -175,10 +178,10 @@ func (ad *admission) enter(g fair.Grant, now time.Time) {
 // refuse stores why something waits, and adds one event for each cause.
 func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 	reason := r.Reason
-	ad.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
+	ad.loop.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
 	if r.Key.Node == fair.ExecutionItself {
 		if ad.waitReason == nil || ad.waitReason.Code != reason.Code {
-			ad.event(eventRow{At: now, Kind: "execution.waiting", Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
+			ad.loop.event(eventRow{At: now, Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
 		}
 		ad.waitReason = &reason
 		return
@@ -188,66 +191,66 @@ func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 		ad.unqueued = append(ad.unqueued, i)
 	}
 	// A preempted node shows its preemptor until its next attempt begins.
-	if before := ad.nodes[i].reason; before != nil && (before.Code == reason.Code || before.Code == fair.Preempted) {
+	if before := ad.loop.nodes[i].reason; before != nil && (before.Code == reason.Code || before.Code == fair.Preempted) {
 		return
 	}
-	ad.touch(i)
-	ad.nodes[i].reason = &reason
-	ad.nodeEvent(i, now, "node.waiting", reason.Message, map[string]any{"code": reason.Code})
+	ad.loop.touch(i)
+	ad.loop.nodes[i].reason = &reason
+	ad.loop.nodeEvent(i, now, query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
 }
 
 // claim moves a granted node to QUEUED: its next attempt starts after the commit.
 func (ad *admission) claim(g fair.Grant, now time.Time) {
 	i := g.Node
-	n := ad.move(i, dag.Queued)
+	n := ad.loop.move(i, dag.Queued)
 	n.attempt++
 	n.reason, n.startedAt, n.stopSent, n.preempted, n.recalled, n.reserved = nil, nil, false, nil, nil, g.Amount
 	n.machine, n.devices = quota.DevicesOf(g.Placement)
-	ad.batch.claims = append(ad.batch.claims, claimRow{
+	ad.loop.batch.claims = append(ad.loop.batch.claims, claimRow{
 		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: g.Amount.CPUMillis, Memory: g.Amount.MemoryMiB,
 		GPUs: g.Amount.GPUs, GPUType: g.Amount.GPUType, Pods: g.Amount.Pods, Machine: n.machine, Devices: n.devices,
-		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(ad.service.config.Timing.HeartbeatGrace),
+		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(ad.loop.service.config.Timing.HeartbeatGrace),
 	})
-	ad.launches.start(i)
+	ad.loop.launches.start(i)
 	text := ""
-	if declared := ad.operator(i).Resources.MemoryMiB; n.memory > declared {
+	if declared := ad.loop.operator(i).Resources.MemoryMiB; n.memory > declared {
 		text = fmt.Sprintf("Memory raised to %s after the previous attempt ran out of memory (the definition requests %s).", memoryText(n.memory), memoryText(declared))
 	}
-	ad.nodeEvent(i, now, "node.queued", text, nil)
+	ad.loop.nodeEvent(i, now, query.EventNodeQueued, text, nil)
 }
 
 // withdraw cancels the quota request of node i.
 func (ad *admission) withdraw(i int) {
-	ad.service.quota.Withdraw(ad.id, []int{i})
-	ad.dropWants(func(r fair.Request) bool { return r.Key.Node == i })
+	ad.loop.service.quota.Withdraw(ad.loop.id, []int{i})
+	ad.dropRequests(func(r fair.Request) bool { return r.Key.Node == i })
 }
 
 // request is the quota request of node i.
 func (ad *admission) request(i int) fair.Request {
-	op := ad.operator(i)
-	r := ad.service.requestOf(op, ad.row.ProjectID)
-	r.Key = fair.Key{Execution: ad.id, Node: i}
-	r.Priority, r.Since, r.Attempt = int(ad.row.Priority), *ad.nodes[i].readyAt, ad.nodes[i].attempt+1
-	r.Workflow, r.Expected = ad.row.WorkflowName, ad.expected[op.Name].Fair()
-	if room, ok := roomOf(ad.origins.overrides, op.Name); ok {
+	op := ad.loop.operator(i)
+	r := ad.loop.service.requestOf(op, ad.loop.row.ProjectID)
+	r.Key = fair.Key{Execution: ad.loop.id, Node: i}
+	r.Priority, r.Since, r.Attempt = int(ad.loop.row.Priority), *ad.loop.nodes[i].readyAt, ad.loop.nodes[i].attempt+1
+	r.Workflow, r.Expected = ad.loop.row.WorkflowName, ad.loop.expected[op.Name].Fair()
+	if room, ok := roomOf(ad.loop.origins.overrides, op.Name); ok {
 		r.Amount = room.apply(r.Amount)
 	}
-	r = ad.orders.adjust(r)
-	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*ad.nodes[i].memory)
+	r = ad.loop.orders.adjust(r)
+	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*ad.loop.nodes[i].memory)
 	return r
 }
 
-// askOnce repeats the requests of all ready nodes after a pause: a loop that cannot become
+// repeatRequests repeats the requests of all ready nodes after a pause: a loop that cannot become
 // idle may have missed an offer, and a missed offer is not repeated.
-func (ad *admission) askOnce(every time.Duration) {
-	now := ad.service.now()
-	if now.Sub(ad.askedAt) < every || ad.progress.Count(dag.Ready) == 0 {
+func (ad *admission) repeatRequests(every time.Duration) {
+	now := ad.loop.service.now()
+	if now.Sub(ad.askedAt) < every || ad.loop.progress.Count(dag.Ready) == 0 {
 		return
 	}
 	ad.askedAt = now
-	for i := range ad.nodes {
-		if ad.progress.State(i) == dag.Ready {
-			ad.ask(i)
+	for i := range ad.loop.nodes {
+		if ad.loop.progress.State(i) == dag.Ready {
+			ad.loop.requestCapacity(i)
 		}
 	}
 }

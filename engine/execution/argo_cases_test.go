@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // argoCase is one row of the conformance table: a document, based on Argo's documentation of
@@ -13,7 +14,7 @@ type argoCase struct {
 	group   string
 	feature string
 	spec    string // the content of spec:, without indentation
-	status  execution.State
+	status  query.State
 	states  map[string]dag.State // of nodes by name
 	outputs map[string]string    // "<node>/<output>"
 	result  map[string]any       // of the whole execution; nil: not checked
@@ -41,7 +42,7 @@ const argoWorkers = `
 const result = "/" + execution.ResultPort
 
 func argoCases() []argoCase {
-	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries(), argoSettings(), argoHooks(), argoExitHandlers(), argoFailFast(), argoErrors(), argoEmpty(), argoEdges(), argoOddEnds(), argoDaemons(), argoMetrics(), argoTags(), argoMessages(), argoUnknownTags(), argoTolerance(), argoAggregates())
+	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries(), argoSettings(), argoHooks(), argoExitHandlers(), argoFailFast(), argoErrors(), argoEmpty(), argoEdges(), argoOddEnds(), argoDaemons(), argoMetrics(), argoTags(), argoMessages(), argoUnknownTags(), argoTolerance(), argoAggregates(), argoLaunched())
 }
 
 func argoFlow() []argoCase {
@@ -55,7 +56,7 @@ templates:
   - - {name: two-a, template: echo, arguments: {parameters: [{name: text, value: "{{steps.one.outputs.result}}b"}]}}
     - {name: two-b, template: echo, arguments: {parameters: [{name: text, value: "{{steps.one.outputs.result}}c"}]}}
   - - {name: three, template: echo, arguments: {parameters: [{name: text, value: "{{steps.two-a.outputs.result}}{{steps.two-b.outputs.result}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"three" + result: "abac"}},
+			status: query.Succeeded, outputs: map[string]string{"three" + result: "abac"}},
 		{group: "M1", feature: "steps: a failure ends the template after its group", spec: `
 entrypoint: main
 templates:
@@ -64,7 +65,7 @@ templates:
   - - {name: bad, template: fail}
     - {name: good, template: "true"}
   - - {name: after, template: "true"}`,
-			status: execution.Failed, states: map[string]dag.State{"bad": dag.Failed, "good": dag.Succeeded, "after": dag.Skipped}},
+			status: query.Failed, states: map[string]dag.State{"bad": dag.Failed, "good": dag.Succeeded, "after": dag.Skipped}},
 		{group: "M1", feature: "dag: dependencies, and an empty depends", spec: `
 entrypoint: main
 templates:
@@ -73,7 +74,7 @@ templates:
     tasks:
     - {name: a, depends: "", template: "true"}
     - {name: b, dependencies: [a], template: echo, arguments: {parameters: [{name: text, value: "{{tasks.a.status}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"b" + result: "Succeeded"}},
+			status: query.Succeeded, outputs: map[string]string{"b" + result: "Succeeded"}},
 		{group: "M1", feature: "depends: statuses joined by && || !, Skipped counts for a bare name", spec: `
 entrypoint: main
 templates:
@@ -89,7 +90,7 @@ templates:
     - {name: not, template: "true", depends: "!bad.Succeeded && ok"}
     - {name: bare, template: "true", depends: "off && bad.Completed"}
     - {name: never, template: "true", depends: "bad.Succeeded && ok"}`,
-			status: execution.Failed, states: map[string]dag.State{
+			status: query.Failed, states: map[string]dag.State{
 				"off": dag.Skipped, "both": dag.Succeeded, "or": dag.Succeeded, "not": dag.Succeeded, "bare": dag.Succeeded, "never": dag.Skipped,
 			}},
 		{group: "M1", feature: "depends: AnySucceeded and AllFailed of a fan-out", spec: `
@@ -107,7 +108,7 @@ templates:
 - name: code
   inputs: {parameters: [{name: code}]}
   container: {image: busybox, command: [sh, -c], args: ["exit {{inputs.parameters.code}}"]}`,
-			status: execution.Failed, states: map[string]dag.State{"any": dag.Succeeded, "all": dag.Succeeded, "not-all": dag.Skipped}},
+			status: query.Failed, states: map[string]dag.State{"any": dag.Succeeded, "all": dag.Succeeded, "not-all": dag.Skipped}},
 		{group: "M1", feature: "dag.failFast: false lets other branches run to their end", spec: `
 entrypoint: main
 templates:
@@ -119,8 +120,8 @@ templates:
     - {name: slow, template: sleep}
     - {name: after, template: "true", dependencies: [slow]}
 - {name: sleep, container: {image: busybox, command: [sleep, "0.3"]}}`,
-			status: execution.Failed, states: map[string]dag.State{"after": dag.Succeeded}},
-		{group: "M1", feature: "dag.failFast: by default, too, other branches run to their end, as Argo's controller has it", spec: `
+			status: query.Failed, states: map[string]dag.State{"after": dag.Succeeded}},
+		{group: "M1", feature: "dag.failFast: by default, too, other branches run to their end, as in Argo's controller", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -130,7 +131,7 @@ templates:
     - {name: slow, template: sleep}
     - {name: after, template: "true", dependencies: [slow]}
 - {name: sleep, container: {image: busybox, command: [sleep, "0.3"]}}`,
-			status: execution.Failed, states: map[string]dag.State{"slow": dag.Succeeded, "after": dag.Succeeded}},
+			status: query.Failed, states: map[string]dag.State{"slow": dag.Succeeded, "after": dag.Succeeded}},
 	}
 }
 
@@ -149,7 +150,7 @@ templates:
     - {name: c, dependencies: [b], template: "true"}
     - {name: d, template: "true"}
     - {name: e, template: "true"}`,
-			status: execution.Succeeded, states: map[string]dag.State{
+			status: query.Succeeded, states: map[string]dag.State{
 				"a": dag.Succeeded, "b": dag.Succeeded, "c": dag.Skipped, "d": dag.Succeeded, "e": dag.Skipped,
 			}},
 		{group: "M1", feature: "when: texts without quotes, numbers, in, and expressions", spec: `
@@ -163,7 +164,7 @@ templates:
     - {name: more, template: "true", when: "{{workflow.parameters.n}} > 5 && {{workflow.parameters.n}} < 10"}
     - {name: among, template: "true", when: "'{{workflow.parameters.side}}' in ('heads', 'tails')"}
     - {name: expr, template: "true", when: "{{= asInt(workflow.parameters.n) % 2 == 0 }}"}`,
-			status: execution.Succeeded, states: map[string]dag.State{
+			status: query.Succeeded, states: map[string]dag.State{
 				"heads": dag.Succeeded, "tails": dag.Skipped, "more": dag.Succeeded, "among": dag.Succeeded, "expr": dag.Skipped,
 			}},
 		{group: "M1", feature: "recursion: a template that runs itself until a condition ends it", spec: `
@@ -176,7 +177,7 @@ templates:
   steps:
   - - {name: less, template: echo, arguments: {parameters: [{name: text, value: "{{=asInt(inputs.parameters.n) - 1}}"}]}}
   - - {name: again, template: down, when: "{{steps.less.outputs.result}} > 0", arguments: {parameters: [{name: "n", value: "{{steps.less.outputs.result}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"count/again/again/less" + result: "0"},
+			status: query.Succeeded, outputs: map[string]string{"count/again/again/less" + result: "0"},
 			states: map[string]dag.State{"count/again/again/again": dag.Skipped}},
 		{group: "M1", feature: "continueOn.failed in steps and tasks", spec: `
 entrypoint: main
@@ -190,7 +191,7 @@ templates:
     tasks:
     - {name: bad, template: fail, continueOn: {failed: true}}
     - {name: after, dependencies: [bad], template: "true"}`,
-			status: execution.Succeeded, states: map[string]dag.State{"bad": dag.Failed, "inner/bad": dag.Failed, "inner/after": dag.Succeeded}},
+			status: query.Succeeded, states: map[string]dag.State{"bad": dag.Failed, "inner/bad": dag.Failed, "inner/after": dag.Succeeded}},
 		{group: "M1", feature: "parallelism of a workflow and of a template", spec: `
 entrypoint: main
 parallelism: 2
@@ -198,7 +199,7 @@ templates:
 - name: main
   parallelism: 1
   steps: [[{name: each, template: "true", withItems: [1, 2, 3]}]]`,
-			status: execution.Succeeded, states: map[string]dag.State{"main/each[2]": dag.Succeeded}},
+			status: query.Succeeded, states: map[string]dag.State{"main/each[2]": dag.Succeeded}},
 	}
 }
 
@@ -212,10 +213,10 @@ templates:
   - - {name: plain, template: echo, withItems: [a, 2, true], arguments: {parameters: [{name: text, value: "<{{item}}>"}]}}
     - {name: maps, template: echo, withItems: [{os: debian, v: 9}, {os: alpine, v: 3}], arguments: {parameters: [{name: text, value: "{{item.os}}:{{item.v}}"}]}}
     - {name: whole, template: echo, withItems: [{os: debian}], arguments: {parameters: [{name: text, value: "{{item}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{
+			status: query.Succeeded, outputs: map[string]string{
 				"plain[1]" + result: "<2>", "plain[2]" + result: "<true>", "maps[1]" + result: "alpine:3", "whole[0]" + result: `{"os":"debian"}`,
 			}},
-		{group: "M1", feature: "withParam: a list in JSON that a task made at run time; results of the items as a list", spec: `
+		{group: "M1", feature: "withParam: a JSON list that a task produced at run time; results of the items as a list", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -223,7 +224,7 @@ templates:
   - - {name: make, template: echo, arguments: {parameters: [{name: text, value: '[1, "two", {"k": 3}]'}]}}
   - - {name: each, template: echo, withParam: "{{steps.make.outputs.result}}", arguments: {parameters: [{name: text, value: "{{item}}"}]}}
   - - {name: all, template: echo, arguments: {parameters: [{name: text, value: "{{steps.each.outputs.result}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"all" + result: `[1,"two",{"k":3}]`}},
+			status: query.Succeeded, outputs: map[string]string{"all" + result: `[1,"two",{"k":3}]`}},
 		{group: "M1", feature: "withSequence: count, start and end, downwards, format", spec: `
 entrypoint: main
 templates:
@@ -233,7 +234,7 @@ templates:
     - {name: span, template: echo, withSequence: {start: "5", end: "3", format: "u%02d"}, arguments: {parameters: [{name: text, value: "{{item}}"}]}}
     - {name: none, template: echo, withSequence: {count: 0}, arguments: {parameters: [{name: text, value: "{{item}}"}]}}
   - - {name: all, template: echo, arguments: {parameters: [{name: text, value: "{{steps.count.outputs.result}} {{steps.span.outputs.result}} {{steps.none.outputs.result}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"all" + result: `[0,1,2] ["u05","u04","u03"] []`}},
+			status: query.Succeeded, outputs: map[string]string{"all" + result: `[0,1,2] ["u05","u04","u03"] []`}},
 		{group: "M1", feature: "when of each item of a loop", spec: `
 entrypoint: main
 templates:
@@ -241,7 +242,7 @@ templates:
   steps:
   - - {name: each, template: echo, withItems: [1, 2, 3], when: "{{item}} != 2", arguments: {parameters: [{name: text, value: "{{item}}"}]}}
   - - {name: all, template: echo, arguments: {parameters: [{name: text, value: "{{steps.each.outputs.result}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"all" + result: "[1,3]"}, states: map[string]dag.State{"each[1]": dag.Skipped}},
+			status: query.Succeeded, outputs: map[string]string{"all" + result: "[1,3]"}, states: map[string]dag.State{"each[1]": dag.Skipped}},
 		{group: "M1", feature: "output parameters of a loop: lists by name, and all together", spec: `
 entrypoint: main
 templates:
@@ -254,6 +255,6 @@ templates:
   inputs: {parameters: [{name: v}]}
   outputs: {parameters: [{name: out, valueFrom: {path: "$DIR/loop-{{inputs.parameters.v}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo {{inputs.parameters.v}} > {{outputs.parameters.out.path}}"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"one" + result: `["x","y"]`, "all" + result: `[{"out":"x"},{"out":"y"}]`}},
+			status: query.Succeeded, outputs: map[string]string{"one" + result: `["x","y"]`, "all" + result: `[{"out":"x"},{"out":"y"}]`}},
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func argoConfigMaps() []argoCase {
 	return []argoCase{
-		{group: "M2", feature: "configMapKeyRef of workflow arguments, read at the launch; default when there is none", spec: `
+		{group: "M2", feature: "configMapKeyRef of workflow arguments, read at the launch; the default applies when it is missing", spec: `
 entrypoint: main
 arguments:
   parameters:
@@ -26,8 +27,8 @@ templates:
 - name: main
   steps:
   - - {name: use, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.hello}}, {{workflow.parameters.gone}}{{workflow.parameters.absent}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "good morning, nothing"}},
-		{group: "M2", feature: "configMapKeyRef of inputs and of a task's arguments, read when the node begins; its name may be a parameter", spec: `
+			status: query.Succeeded, outputs: map[string]string{"use" + result: "good morning, nothing"}},
+		{group: "M2", feature: "configMapKeyRef of inputs and of a task's arguments, read when the node starts; its name may be a parameter", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -47,10 +48,10 @@ templates:
   inputs: {parameters: [{name: list, valueFrom: {configMapKeyRef: {name: case-settings, key: list}}}]}
   steps:
   - - {name: each, template: echo, withParam: "{{inputs.parameters.list}}", arguments: {parameters: [{name: text, value: "{{item}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{
+			status: query.Succeeded, outputs: map[string]string{
 				"own" + result: "good morning", "given" + result: "mine", "argument" + result: "good morning", "chosen" + result: "greeting", "inner/each[1]" + result: "b",
 			}},
-		{group: "M2", feature: "configMapKeyRef: what is not there fails the node with the ConfigMap, the key and the place", spec: `
+		{group: "M2", feature: "configMapKeyRef: a missing key fails the node with the ConfigMap, the key and the path", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -63,12 +64,12 @@ templates:
 - name: map
   inputs: {parameters: [{name: text, valueFrom: {configMapKeyRef: {name: case-missing, key: x}}}]}
   container: {image: busybox, command: [echo, "{{inputs.parameters.text}}"]}`,
-			status: execution.Failed, states: map[string]dag.State{"key": dag.Failed, "map": dag.Failed},
+			status: query.Failed, states: map[string]dag.State{"key": dag.Failed, "map": dag.Failed},
 			messages: map[string]string{
 				"key": `The ConfigMap case-settings has no key "missing" (spec.templates[1].inputs.parameters[0].valueFrom.configMapKeyRef)`,
 				"map": `There is no ConfigMap "case-missing" in the namespace ff-test (spec.templates[2].`,
 			}},
-		{group: "M4", feature: "synchronization: the permits of a semaphore stand in its ConfigMap", spec: `
+		{group: "M4", feature: "synchronization: the permits of a semaphore come from its ConfigMap", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -80,7 +81,7 @@ templates:
     image: busybox
     command: [sh, -c]
     args: ["mkdir $DIR/{{pod.name}}.in; test $(ls -d $DIR/*.in | wc -l) -le 2 || exit 1; n=0; while test $n -lt 100 && ! test -e $DIR/met; do test $(ls -d $DIR/*.in | wc -l) -ge 2 && touch $DIR/met; sleep 0.1; n=$((n+1)); done; rmdir $DIR/{{pod.name}}.in; test -e $DIR/met"]`,
-			status: execution.Succeeded},
+			status: query.Succeeded},
 	}
 }
 
@@ -107,7 +108,7 @@ func TestConfigMapAtLaunch(t *testing.T) {
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, `There is no ConfigMap "missing" in the namespace ff-test (spec.arguments.parameters[0].valueFrom.configMapKeyRef)`)
 	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "given"}})
 	require.NoError(t, err, "a given value needs no ConfigMap")
-	require.Equal(t, execution.Succeeded, b.finish(e.ID).Status)
+	require.Equal(t, query.Succeeded, b.finish(e.ID).Status)
 }
 
 // TestConfigMapWithoutCluster: without ConfigMaps, a launch that needs one is refused.
@@ -134,13 +135,13 @@ func TestConfigMapOfDriver(t *testing.T) {
 	e, _, err := front.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.NoError(t, err)
 	e = b.finish(e.ID)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Contains(t, e.Error.Message, `There is no ConfigMap "missing"`)
 	v = b.register(argoDocument(argoConfigMaps()[0], 900, t.TempDir()))
 	e, _, err = front.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.NoError(t, err)
 	e = b.finish(e.ID)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"hello": "good morning", "gone": "nothing", "absent": ""}, e.Inputs)
 }
 
@@ -157,6 +158,6 @@ func TestConfigMapAway(t *testing.T) {
 		}
 	})
 	id := b.launch(argoDocument(argoConfigMaps()[1], 901, t.TempDir()), nil)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Greater(t, asked, 2)
 }

@@ -2,18 +2,18 @@ package execution_test
 
 import (
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // argoEdges are cases from Argo's own test files.
 func argoEdges() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "braces of another language stay as they are", spec: `
+		{group: "M1", feature: "braces of other languages stay unchanged", spec: `
 entrypoint: main
 templates:
 - name: main
   steps: [[{name: a, template: echo, arguments: {parameters: [{name: text, value: "{{.Names}} {{ jinja }}"}]}}]]`,
-			status: execution.Succeeded, outputs: map[string]string{"a" + result: "{{.Names}} {{ jinja }}"}},
+			status: query.Succeeded, outputs: map[string]string{"a" + result: "{{.Names}} {{ jinja }}"}},
 		{group: "M1", feature: "{{lastRetry…}} of the first attempt and of later ones; asInt(lastRetry.duration)", spec: `
 entrypoint: main
 templates:
@@ -22,7 +22,7 @@ templates:
 - name: again
   retryStrategy: {limit: "2", expression: "asInt(lastRetry.duration) >= 0 && asInt(lastRetry.exitCode) == 3"}
   container: {image: busybox, command: [sh, -c], args: ["echo {{retries}} {{lastRetry.exitCode}}/{{lastRetry.status}}/{{lastRetry.message}} >> $DIR/seen; test {{retries}} = 1 || exit 3; cut -c1-12 $DIR/seen | tr '\n' ';'"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"a" + result: "0 0//;1 3/Failed/T;"}},
+			status: query.Succeeded, outputs: map[string]string{"a" + result: "0 0//;1 3/Failed/T;"}},
 		{group: "M1", feature: "script: a command that runs the file itself", spec: `
 entrypoint: main
 templates:
@@ -30,15 +30,15 @@ templates:
   steps: [[{name: a, template: itself}]]
 - name: itself
   script: {image: busybox, command: [sh, -c], source: "echo ran"}`,
-			status: execution.Succeeded, outputs: map[string]string{"a" + result: "ran"}},
-		{group: "M1", feature: "continueOn.failed of a program that is not there", spec: `
+			status: query.Succeeded, outputs: map[string]string{"a" + result: "ran"}},
+		{group: "M1", feature: "continueOn.failed of a missing program", spec: `
 entrypoint: main
 templates:
 - name: main
   steps: [[{name: a, template: missing, continueOn: {failed: true}}], [{name: b, template: "true"}]]
 - name: missing
   container: {image: busybox, command: [no-such-program-anywhere]}`,
-			status: execution.Succeeded, states: map[string]dag.State{"a": dag.Failed, "b": dag.Succeeded}},
+			status: query.Succeeded, states: map[string]dag.State{"a": dag.Failed, "b": dag.Succeeded}},
 		{group: "M1", feature: "outputs of a task that failed: its result and parameters", spec: `
 entrypoint: main
 templates:
@@ -53,7 +53,7 @@ templates:
   retryStrategy: {limit: 1}
   outputs: {parameters: [{name: p, valueFrom: {path: "$DIR/p{{inputs.parameters.code}}"}}, {name: q, valueFrom: {path: $DIR/nothing, default: none}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo try {{retries}}; echo code {{inputs.parameters.code}} > $DIR/p{{inputs.parameters.code}}; exit {{inputs.parameters.code}}"]}`,
-			status: execution.Succeeded, states: map[string]dag.State{"a": dag.Failed}, outputs: map[string]string{
+			status: query.Succeeded, states: map[string]dag.State{"a": dag.Failed}, outputs: map[string]string{
 				"a" + result: "try 1", "said" + result: "try 1 code 3 none 3", "all" + result: `["try 0"] ["code 0"]`,
 			}},
 		{group: "M1", feature: "workflow.parameters.json and workflow.labels.json, as tags and in expressions; an entry point whose input has tags in its default", spec: `
@@ -68,7 +68,7 @@ templates:
     - {name: plain, template: plain}
 - name: plain
   script: {image: busybox, command: [echo], args: [no source]}`,
-			status: execution.Succeeded, outputs: map[string]string{
+			status: query.Succeeded, outputs: map[string]string{
 				"main/all" + result: `[{"name":"a","value":"x"},{"name":"b","value":"2"}] {"team":"blue"} {}`, "main/some" + result: "blue x-2", "main/plain" + result: "no source",
 			}},
 	}
@@ -77,13 +77,13 @@ templates:
 // argoOddEnds are cases of unsuccessful ends.
 func argoOddEnds() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "suspend for no time at all", spec: `
+		{group: "M1", feature: "suspend without a duration", spec: `
 entrypoint: main
 templates:
 - name: main
   steps: [[{name: wait, template: wait}], [{name: after, template: "true"}]]
 - {name: wait, suspend: {duration: "0"}}`,
-			status: execution.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
+			status: query.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
 		{group: "M1", feature: "outputs of the workflow that cannot be evaluated fail it", spec: `
 entrypoint: main
 arguments: {parameters: [{name: s, value: two words}]}
@@ -91,8 +91,8 @@ templates:
 - name: main
   outputs: {parameters: [{name: o, valueFrom: {expression: "asInt(workflow.parameters.s)"}}]}
   steps: [[{name: a, template: "true"}]]`,
-			status: execution.Failed, states: map[string]dag.State{"a": dag.Succeeded}},
-		{group: "M1", feature: "when that cannot be evaluated fails its node, at the root, later and inside", spec: `
+			status: query.Failed, states: map[string]dag.State{"a": dag.Succeeded}},
+		{group: "M1", feature: "a when that cannot be evaluated fails its node, at the root, later and in nested templates", spec: `
 entrypoint: main
 arguments: {parameters: [{name: t, value: two words}]}
 templates:
@@ -108,7 +108,7 @@ templates:
   container: {image: busybox, command: ["true"]}
 - name: nested
   steps: [[{name: in, template: quiet}], [{name: next, template: "true", when: "{{steps.in.outputs.result}} == yes"}]]`,
-			status: execution.Failed, states: map[string]dag.State{"first": dag.Failed, "later": dag.Failed, "nested": dag.Failed, "nested/next": dag.Failed},
+			status: query.Failed, states: map[string]dag.State{"first": dag.Failed, "later": dag.Failed, "nested": dag.Failed, "nested/next": dag.Failed},
 			messages: map[string]string{"later": "The condition could not be evaluated"}},
 	}
 }

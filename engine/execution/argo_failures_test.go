@@ -2,7 +2,7 @@ package execution_test
 
 import (
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // argoTolerance contains failures that continueOn tolerates, and failures that it does not.
@@ -13,12 +13,12 @@ func argoTolerance() []argoCase {
   inputs: {parameters: [{name: "n", value: "{{=asInt('many')}}"}]}
   container: {image: busybox, command: ["true"]}`
 	return []argoCase{
-		{group: "M1", feature: "steps: continueOn.error does not cover a failure: what follows does not run, and the template fails", spec: `
+		{group: "M1", feature: "steps: continueOn.error does not cover a failure: later steps do not run, and the template fails", spec: `
 entrypoint: main
 templates:
 - name: main
   steps: [[{name: e, template: fail, continueOn: {error: true}}], [{name: after, template: "true"}]]`,
-			status: execution.Failed, states: map[string]dag.State{"e": dag.Failed, "after": dag.Skipped}},
+			status: query.Failed, states: map[string]dag.State{"e": dag.Failed, "after": dag.Skipped}},
 		{group: "M1", feature: "tasks: continueOn.error does not cover a failure", spec: `
 entrypoint: main
 templates:
@@ -28,7 +28,7 @@ templates:
     - {name: e, template: fail, continueOn: {error: true}}
     - {name: after, dependencies: [e], template: "true"}
     - {name: last, dependencies: [after], template: "true"}`,
-			status: execution.Failed, states: map[string]dag.State{"e": dag.Failed, "after": dag.Skipped, "last": dag.Skipped}},
+			status: query.Failed, states: map[string]dag.State{"e": dag.Failed, "after": dag.Skipped, "last": dag.Skipped}},
 		{group: "M1", feature: "continueOn.failed does not cover an error, in steps and in tasks", spec: `
 entrypoint: main
 templates:
@@ -38,7 +38,7 @@ templates:
   steps: [[{name: e, template: broken, continueOn: {failed: true}}], [{name: after, template: "true"}]]
 - name: tasks
   dag: {tasks: [{name: e, template: broken, continueOn: {failed: true}}, {name: after, dependencies: [e], template: "true"}]}` + broken,
-			status: execution.Succeeded, states: map[string]dag.State{
+			status: query.Succeeded, states: map[string]dag.State{
 				"steps": dag.Failed, "steps/e": dag.Failed, "steps/after": dag.Skipped,
 				"tasks": dag.Failed, "tasks/e": dag.Failed, "tasks/after": dag.Skipped,
 			}},
@@ -51,6 +51,6 @@ templates:
   steps: [[{name: e, template: broken, continueOn: {error: true}}, {name: f, template: fail, continueOn: {failed: true}}]]
 - name: wrong
   steps: [[{name: f, template: fail, continueOn: {error: true}}, {name: g, template: fail, continueOn: {failed: true}}]]` + broken,
-			status: execution.Succeeded, states: map[string]dag.State{"right": dag.Succeeded, "wrong": dag.Failed}},
+			status: query.Succeeded, states: map[string]dag.State{"right": dag.Succeeded, "wrong": dag.Failed}},
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func argoHooks() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "hooks of a task that fails run although its template fails fast; those of tasks that never began do not", spec: `
+		{group: "M1", feature: "hooks of a task that fails run although its template fails fast; hooks of tasks that never started do not", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -26,11 +27,11 @@ templates:
     - {name: slow, template: sleep, hooks: {exit: {template: "true"}}}
     - {name: after, template: "true", depends: slow, hooks: {exit: {template: "true"}, running: {template: "true", expression: 'tasks.after.status == "Running"'}}}
 - {name: sleep, container: {image: busybox, command: [sleep, "1"]}}`,
-			status: execution.Failed, states: map[string]dag.State{
+			status: query.Failed, states: map[string]dag.State{
 				"bad-exit": dag.Succeeded, "bad-failed": dag.Succeeded, "bad-fine": dag.Skipped, "slow": dag.Succeeded, "slow-exit": dag.Succeeded,
 				"after": dag.Skipped, "after-exit": dag.Skipped, "after-running": dag.Skipped,
 			}},
-		{group: "M1", feature: "hooks of a task that fail, or run templates that do, change nothing about the rest", spec: `
+		{group: "M1", feature: "hooks of a task that fail, or run templates that fail, do not affect other nodes", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -45,10 +46,10 @@ templates:
     - {name: d, template: "true", depends: c}
 - name: group
   steps: [[{name: only, template: fail}]]`,
-			status: execution.Succeeded, states: map[string]dag.State{
+			status: query.Succeeded, states: map[string]dag.State{
 				"a-exit": dag.Failed, "b-exit": dag.Failed, "inner/c-exit": dag.Failed, "inner/d": dag.Succeeded,
 			}},
-		{group: "M1", feature: "hooks of a task that did not run do not run either, whatever they look at", spec: `
+		{group: "M1", feature: "hooks of a task that did not run do not run either, whatever they read", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -56,7 +57,7 @@ templates:
     tasks:
     - {name: "off", template: "true", when: "1 == 2", onExit: "true", hooks: {running: {template: "true", expression: 'tasks.off.status == "Running"'}}}
     - {name: "on", template: "true", when: "1 == 1", onExit: "true", hooks: {running: {template: "true", expression: 'tasks.on.status == "Running"'}}}`,
-			status: execution.Succeeded, states: map[string]dag.State{
+			status: query.Succeeded, states: map[string]dag.State{
 				"off-exit": dag.Skipped, "off-running": dag.Skipped, "on-exit": dag.Succeeded, "on-running": dag.Succeeded,
 			}},
 		{group: "M1", feature: "dag.target: hooks run with their tasks", spec: `
@@ -69,10 +70,10 @@ templates:
     - {name: a, template: "true", onExit: "true"}
     - {name: b, depends: a, template: "true", hooks: {running: {template: "true", expression: 'tasks.b.status == "Running"'}}}
     - {name: c, template: "true", onExit: "true", hooks: {running: {template: "true", expression: 'tasks.c.status == "Running"'}}}`,
-			status: execution.Succeeded, states: map[string]dag.State{
+			status: query.Succeeded, states: map[string]dag.State{
 				"a-exit": dag.Succeeded, "b-running": dag.Succeeded, "c": dag.Skipped, "c-exit": dag.Skipped, "c-running": dag.Skipped,
 			}},
-		{group: "M1", feature: "exit hooks of a loop run for each item that ran, and read it, its status and its outputs", spec: `
+		{group: "M1", feature: "exit hooks of a loop run for each item that ran, and read the item, its status and its outputs", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -94,7 +95,7 @@ templates:
 - name: code
   inputs: {parameters: [{name: code}]}
   container: {image: busybox, command: [sh, -c], args: ["exit {{inputs.parameters.code}}"]}`,
-			status: execution.Succeeded, outputs: map[string]string{
+			status: query.Succeeded, outputs: map[string]string{
 				"each-exit[0]" + result: "a Succeeded 0", "each-exit[1]" + result: "b Failed 4", "some-exit[1]" + result: "y gave <y>",
 			}, states: map[string]dag.State{"each-exit[2]": dag.Skipped, "some-exit[0]": dag.Skipped}},
 	}
@@ -108,15 +109,15 @@ onExit: fail
 hooks: {fine: {template: fail, expression: workflow.status == "Succeeded"}, running: {template: fail, expression: workflow.status == "Running"}}
 templates:
 - {name: main, steps: [[{name: good, template: "true"}]]}`,
-			status: execution.Failed, states: map[string]dag.State{"good": dag.Succeeded, "onExit": dag.Failed}},
-		{group: "M1", feature: "exit handlers without arguments get those of the workflow", spec: `
+			status: query.Failed, states: map[string]dag.State{"good": dag.Succeeded, "onExit": dag.Failed}},
+		{group: "M1", feature: "exit handlers without arguments receive those of the workflow", spec: `
 entrypoint: main
 arguments: {parameters: [{name: text, value: hello}, {name: other, value: x}]}
 hooks: {exit: {template: echo}, failed: {template: fail, expression: workflow.status == "Succeeded"}}
 templates:
 - name: main
   dag: {tasks: [{name: a, template: "true", onExit: echo}, {name: b, template: "true", hooks: {exit: {template: echo}}}, {name: c, template: "true", hooks: {exit: {template: echo, arguments: {parameters: [{name: text, value: own}]}}}}]}`,
-			status: execution.Succeeded, outputs: map[string]string{
+			status: query.Succeeded, outputs: map[string]string{
 				"a-exit" + result: "hello", "b-exit" + result: "hello", "c-exit" + result: "own", "hooks-exit" + result: "hello",
 			}, states: map[string]dag.State{"hooks-failed": dag.Failed}},
 	}
@@ -124,7 +125,7 @@ templates:
 
 func argoFailFast() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "failFast of a template of steps: nothing more of it begins after a failure, whatever continueOn says", spec: `
+		{group: "M1", feature: "failFast of a template of steps: nothing in it starts after a failure, regardless of continueOn", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -152,11 +153,11 @@ templates:
 - name: code
   inputs: {parameters: [{name: code}]}
   container: {image: busybox, command: [sh, -c], args: ["exit {{inputs.parameters.code}}"]}`,
-			status: execution.Succeeded, states: map[string]dag.State{
+			status: query.Succeeded, states: map[string]dag.State{
 				"loop": dag.Failed, "loop/each[0]": dag.Succeeded, "loop/each[1]": dag.Failed, "loop/each[2]": dag.Skipped, "loop/after": dag.Skipped,
 				"group": dag.Failed, "group/good": dag.Skipped, "group/bad-exit": dag.Succeeded, "slow/good": dag.Succeeded,
 			}},
-		{group: "M1", feature: "failFast of a template of tasks wins over that of its dag", spec: `
+		{group: "M1", feature: "failFast of a template of tasks overrides that of its dag", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -168,13 +169,13 @@ templates:
     - {name: bad, template: fail, continueOn: {failed: true}}
     - {name: good, template: "true"}
     - {name: after, template: "true", dependencies: [bad]}`,
-			status: execution.Failed, states: map[string]dag.State{"main/good": dag.Skipped, "main/after": dag.Skipped}},
+			status: query.Failed, states: map[string]dag.State{"main/good": dag.Skipped, "main/after": dag.Skipped}},
 	}
 }
 
 func argoErrors() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "a template of tasks ends as what failed in it, Failed or Error; one of steps has Failed", spec: `
+		{group: "M1", feature: "a template of tasks has the state of the failure in it, Failed or Error; a template of steps has Failed", spec: `
 entrypoint: main
 onExit: look
 templates:
@@ -205,7 +206,7 @@ templates:
   container: {image: busybox, command: ["true"]}
 - name: look
   container: {image: busybox, command: [test], args: ["{{workflow.status}}", =, Succeeded]}`,
-			status: execution.Succeeded, outputs: map[string]string{"told" + result: "Error Failed Failed Error"},
+			status: query.Succeeded, outputs: map[string]string{"told" + result: "Error Failed Failed Error"},
 			states: map[string]dag.State{"depends/error": dag.Succeeded, "onExit": dag.Succeeded}},
 		{group: "M1", feature: "workflow.status is Error when the entry point of tasks ends so", spec: `
 entrypoint: main
@@ -218,8 +219,8 @@ templates:
   container: {image: busybox, command: ["true"]}
 - name: look
   container: {image: busybox, command: [test], args: ["{{workflow.status}}", =, Error]}`,
-			status: execution.Failed, states: map[string]dag.State{"onExit": dag.Succeeded}},
-		{group: "M1", feature: "workflow.status is Failed when the entry point of steps fails, whatever failed in it", spec: `
+			status: query.Failed, states: map[string]dag.State{"onExit": dag.Succeeded}},
+		{group: "M1", feature: "workflow.status is Failed when the entry point of steps fails, for any failure in it", spec: `
 entrypoint: main
 onExit: look
 templates:
@@ -230,13 +231,13 @@ templates:
   container: {image: busybox, command: ["true"]}
 - name: look
   container: {image: busybox, command: [test], args: ["{{workflow.status}}", =, Failed]}`,
-			status: execution.Failed, states: map[string]dag.State{"onExit": dag.Succeeded}},
+			status: query.Failed, states: map[string]dag.State{"onExit": dag.Succeeded}},
 	}
 }
 
 func argoEmpty() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "a loop over an empty list is skipped, and its hooks with it", spec: `
+		{group: "M1", feature: "a loop over an empty list and its hooks are skipped", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -253,7 +254,7 @@ templates:
   steps:
   - - {name: none, template: "true", withSequence: {count: 0}}
   - - {name: after, template: echo, arguments: {parameters: [{name: text, value: "{{steps.none.status}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"listed" + result: "Skipped []", "inner/after" + result: "Skipped"},
+			status: query.Succeeded, outputs: map[string]string{"listed" + result: "Skipped []", "inner/after" + result: "Skipped"},
 			states: map[string]dag.State{
 				"a": dag.Skipped, "a-exit": dag.Skipped, "succeeded": dag.Skipped, "skipped": dag.Succeeded, "bare": dag.Succeeded, "inner/none": dag.Skipped,
 			}},
@@ -324,9 +325,9 @@ templates:
       withItems: [a, b]
       arguments: {parameters: [{name: text, value: "<{{item}}>"}]}
       hooks: {exit: {template: echo, expression: 'tasks.each.outputs.result != "<a>"', arguments: {parameters: [{name: text, value: "{{item}} {{tasks.each.status}} {{tasks.each.outputs.result}}"}]}}}`}, 0, ""), nil)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	again := b.resume(execution.ResumeRequest{Of: id, From: "each-exit"})
-	require.Equal(t, execution.Succeeded, again.Status)
+	require.Equal(t, query.Succeeded, again.Status)
 	require.Equal(t, []string{"each-exit[1]"}, b.ran(again.ID))
 	require.Equal(t, "b Succeeded <b>", b.node(again.ID, "each-exit[1]").Outputs[execution.ResultPort])
 }

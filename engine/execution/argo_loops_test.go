@@ -2,7 +2,7 @@ package execution_test
 
 import (
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // argoAggregates are cases of tags that read a whole loop.
@@ -25,7 +25,7 @@ templates:
     - {name: in-expression, template: echo, arguments: {parameters: [{name: text, value: "{{=steps.texts.outputs.parameters.out}}"}]}}
     - {name: results, template: echo, arguments: {parameters: [{name: text, value: "{{steps.texts.outputs.result}} {{steps.mixed.outputs.result}}"}]}}
     - {name: each, template: echo, withParam: "{{steps.texts.outputs.parameters.out}}", arguments: {parameters: [{name: text, value: "<{{item}}>"}]}}` + write,
-			status: execution.Succeeded, outputs: map[string]string{
+			status: query.Succeeded, outputs: map[string]string{
 				"by-name" + result:       `["1.10","true","x"] [{"a":1},[2]] ["{\"a\":1}","2"]`,
 				"in-expression" + result: `["1.10","true","x"]`,
 				"results" + result:       `[1.10,true,"x"] [{"a":1},2]`,
@@ -38,8 +38,8 @@ templates:
 - name: main
   steps: [[{name: say, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.a}} {{workflow.parameters.b}} {{workflow.parameters.c}} {{workflow.parameters.d}}"}]}},
     {name: each, template: echo, withItems: [on, 0x10], arguments: {parameters: [{name: text, value: "{{item}}"}]}}]]`,
-			status: execution.Succeeded, outputs: map[string]string{"say" + result: "true 8 1.1 yes", "each[0]" + result: "true", "each[1]" + result: "16"}},
-		{group: "M1", feature: "parallelism of a template counts all that runs in it: steps, and the items of all its loops", spec: `
+			status: query.Succeeded, outputs: map[string]string{"say" + result: "true 8 1.1 yes", "each[0]" + result: "true", "each[1]" + result: "16"}},
+		{group: "M1", feature: "parallelism of a template counts everything that runs in it: steps, and the items of all its loops", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -47,7 +47,7 @@ templates:
   steps: [[{name: a, template: alone, withItems: [1, 2, 3]}, {name: b, template: alone, withItems: [1, 2]}, {name: c, template: alone}]]
 - name: alone
   container: {image: busybox, command: [sh, -c], args: ["for k in 1 2; do mkdir $DIR/$k 2>/dev/null && break; k=; done; test -n \"$k\" || exit 7; sleep 0.1; rmdir $DIR/$k"]}`,
-			status: execution.Succeeded, states: map[string]dag.State{"main/a[2]": dag.Succeeded, "main/b[1]": dag.Succeeded, "main/c": dag.Succeeded}},
+			status: query.Succeeded, states: map[string]dag.State{"main/a[2]": dag.Succeeded, "main/b[1]": dag.Succeeded, "main/c": dag.Succeeded}},
 		{group: "M1", feature: "templateDefaults.retryStrategy covers templates of steps and tasks", spec: `
 entrypoint: main
 templateDefaults: {retryStrategy: {limit: 1}}
@@ -59,7 +59,7 @@ templates:
 - name: flaky
   retryStrategy: {limit: 0}
   container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/second 2>/dev/null && exit 3; true"]}`,
-			status: execution.Succeeded, states: map[string]dag.State{"main/tasks": dag.Succeeded}},
+			status: query.Succeeded, states: map[string]dag.State{"main/tasks": dag.Succeeded}},
 		{group: "M1", feature: "globalName with tags of a node that reads global outputs itself", spec: `
 entrypoint: main
 templates:
@@ -72,7 +72,7 @@ templates:
   inputs: {parameters: [{name: to}, {name: text}]}
   outputs: {parameters: [{name: out, globalName: "{{inputs.parameters.to}}", valueFrom: {path: "$DIR/{{inputs.parameters.to}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo {{inputs.parameters.text}} > $DIR/{{inputs.parameters.to}}"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"c" + result: "x xy"}},
+			status: query.Succeeded, outputs: map[string]string{"c" + result: "x xy"}},
 		{group: "M1", feature: "items of a loop that were skipped or failed add nothing to its outputs", spec: `
 entrypoint: main
 templates:
@@ -82,7 +82,7 @@ templates:
     - {name: some, template: write, continueOn: {failed: true}, withItems: [{v: a, code: 0}, {v: b, code: 3}, {v: c, code: 0}], when: "{{item.v}} != c",
        arguments: {parameters: [{name: v, value: "{{item.v}}"}, {name: code, value: "{{item.code}}"}]}}
     - {name: seen, template: echo, dependencies: [some], arguments: {parameters: [{name: text, value: "{{tasks.some.outputs.parameters.out}} {{tasks.some.outputs.parameters}} {{tasks.some.outputs.result}}"}]}}` + write,
-			status: execution.Succeeded, states: map[string]dag.State{"some[1]": dag.Failed, "some[2]": dag.Skipped}, outputs: map[string]string{
+			status: query.Succeeded, states: map[string]dag.State{"some[1]": dag.Failed, "some[2]": dag.Skipped}, outputs: map[string]string{
 				"seen" + result: `["a"] [{"out":"a"}] ["a"]`,
 			}},
 		{group: "M1", feature: "the status of a loop is that of its last item that failed, whatever continueOn covers", spec: `
@@ -95,7 +95,7 @@ templates:
     - {name: all, template: write, withItems: [0, 0], arguments: {parameters: [{name: v, value: x}, {name: code, value: "{{item}}"}]}}
     - {name: seen, template: echo, dependencies: [some, all], arguments: {parameters: [{name: text, value: "{{tasks.some.status}} {{tasks.all.status}} {{=tasks.some.status}}"}]}}
     - {name: repair, template: "true", dependencies: [some], when: "{{tasks.some.status}} == Failed"}` + write,
-			status: execution.Succeeded, states: map[string]dag.State{"repair": dag.Succeeded}, outputs: map[string]string{
+			status: query.Succeeded, states: map[string]dag.State{"repair": dag.Succeeded}, outputs: map[string]string{
 				"seen" + result: "Failed Succeeded Failed",
 			}},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // argoMetrics are cases whose metrics have distinct prefixes: all cases share one project.
@@ -19,7 +19,7 @@ func argoMetrics() []argoCase { return slices.Concat(argoTemplateMetrics(), argo
 
 func argoTemplateMetrics() []argoCase {
 	return []argoCase{
-		{group: "M4", feature: "metrics of a template: a counter with a condition and labels, once for a node however often it was tried", spec: `
+		{group: "M4", feature: "metrics of a template: a counter with a condition and labels, once per node, regardless of its attempts", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -35,7 +35,7 @@ templates:
     - {name: m1_failed, help: failures, when: "{{status}} == Failed", counter: {value: "2"}}
     - {name: m1_never, help: none, when: "{{status}} == Omitted", counter: {value: "1"}}
   container: {image: busybox, command: [sh, -c, "exit {{inputs.parameters.code}}"]}`,
-			status: execution.Failed, series: map[string]string{
+			status: query.Failed, series: map[string]string{
 				`m1_ends{code="3",status="Failed",tried="2"}`:    "counter 1",
 				`m1_ends{code="0",status="Succeeded",tried="1"}`: "counter 1",
 				`m1_failed{}`: "counter 2",
@@ -55,10 +55,10 @@ templates:
     - {name: m2_left, help: what is left, gauge: {operation: Sub, value: "{{inputs.parameters.n}}"}}
     - {name: m2_result, help: what was said, labels: [{key: said, value: "{{outputs.result}}"}], gauge: {value: "7"}}
   script: {image: busybox, command: [sh], source: "printf %s {{inputs.parameters.n}} >{{outputs.parameters.made.path}}; echo done"}`,
-			status: execution.Succeeded, series: map[string]string{
+			status: query.Succeeded, series: map[string]string{
 				`m2_made{}`: "histogram 17 {1,1,1,1}", `m2_sum{}`: "gauge 17", `m2_left{}`: "gauge -17", `m2_result{said="done"}`: "gauge 7",
 			}},
-		{group: "M4", feature: "metrics of templates of steps and tasks, also of the entry point, and of suspend; none of what was left out", spec: `
+		{group: "M4", feature: "metrics of templates of steps and tasks, also of the entry point, and of suspend; none for omitted nodes", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -73,7 +73,7 @@ templates:
   outputs: {parameters: [{name: "n", valueFrom: {parameter: "4"}}]}
   metrics: {prometheus: [{name: m3_inner, help: inner, labels: [{key: who, value: "{{inputs.parameters.who}}"}], counter: {value: "{{outputs.parameters.n}}"}}]}
   steps: [[{name: a, template: "true"}]]`,
-			status: execution.Succeeded, series: map[string]string{
+			status: query.Succeeded, series: map[string]string{
 				`m3_main{status="Succeeded"}`: "counter 1", `m3_wait{}`: "counter 1", `m3_inner{who="me"}`: "counter 4",
 			}},
 	}
@@ -98,7 +98,7 @@ templates:
 - name: score
   outputs: {parameters: [{name: score, globalName: score, valueFrom: {path: $DIR/score}}]}
   container: {image: busybox, command: [sh, -c, "echo -n 0.25 >$DIR/score"]}`,
-			status: execution.Failed, series: map[string]string{
+			status: query.Failed, series: map[string]string{
 				`m4_runs{model="small",status="Failed"}`: "counter 1", `m4_failures{}`: "gauge 1", `m4_score{}`: "gauge 0.25", `m4_quick{}`: "counter 1",
 			}},
 		{group: "M4", feature: "metrics: a value that is not a number adds an event to the node, which does not fail", spec: `
@@ -114,13 +114,13 @@ templates:
     - {name: "m5 {{status}}", help: no name, gauge: {value: "1"}}
     - {name: m5_ok, help: fine, gauge: {value: "1"}}
   container: {image: busybox, command: [echo, twelve]}`,
-			status: execution.Succeeded, states: map[string]dag.State{"main/odd": dag.Succeeded},
+			status: query.Succeeded, states: map[string]dag.State{"main/odd": dag.Succeeded},
 			series: map[string]string{`m5_after{}`: "counter 1", `m5_ok{}`: "gauge 1"},
 			events: []string{
 				`The metric argo_workflows_m5_odd (spec.templates[1].metrics.prometheus[0]) was not reported: The value must be a number, but is "twelve".`,
-				`The metric argo_workflows_m5 {{status}} (spec.templates[1].metrics.prometheus[1]) was not reported: The name of a metric has letters`,
+				`The metric argo_workflows_m5 {{status}} (spec.templates[1].metrics.prometheus[1]) was not reported: A metric name has letters`,
 			}},
-		{group: "M4", feature: "metrics in real time: how long a node and the workflow run, told as it grows", spec: `
+		{group: "M4", feature: "realtime metrics: the running time of a node and of the workflow", spec: `
 entrypoint: main
 metrics: {prometheus: [{name: m7_run, help: h, gauge: {realtime: true, value: "{{workflow.duration}}"}}]}
 templates:
@@ -129,7 +129,7 @@ templates:
 - name: work
   metrics: {prometheus: [{name: m7_work, help: h, labels: [{key: of, value: work}], gauge: {realtime: true, value: "{{duration}}"}}]}
   container: {image: busybox, command: [sleep, "0.1"]}`,
-			status: execution.Succeeded, series: map[string]string{`m7_run{}`: "gauge more", `m7_work{of="work"}`: "gauge more"}},
+			status: query.Succeeded, series: map[string]string{`m7_run{}`: "gauge more", `m7_work{of="work"}`: "gauge more"}},
 		{group: "M3", feature: "templateDefaults: metrics", spec: `
 entrypoint: main
 templateDefaults:
@@ -137,7 +137,7 @@ templateDefaults:
 templates:
 - name: main
   steps: [[{name: a, template: "true"}, {name: b, template: "true"}]]`,
-			status: execution.Succeeded, series: map[string]string{`m6_ends{status="Succeeded"}`: "counter 3"}},
+			status: query.Succeeded, series: map[string]string{`m6_ends{status="Succeeded"}`: "counter 3"}},
 	}
 }
 
@@ -165,7 +165,7 @@ func (b *testBundle) seriesWith(prefix string) map[string]string {
 }
 
 // checkMetrics compares the metrics of a case with the expected ones.
-func (b *testBundle) checkMetrics(c argoCase, events []execution.Event) {
+func (b *testBundle) checkMetrics(c argoCase, events []query.Event) {
 	b.t.Helper()
 	var failed []string
 	for _, e := range events {

@@ -2,7 +2,7 @@ package execution_test
 
 import (
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func argoDatabaseLocks() []argoCase {
@@ -15,13 +15,13 @@ templates:
 - name: alone
   synchronization: {mutex: {name: db-door, database: true}, semaphores: [{database: {key: db-room}}]}
   container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/in && sleep 0.1 && rmdir $DIR/in"]}`,
-			status: execution.Succeeded},
+			status: query.Succeeded},
 	}
 }
 
 func argoGroupRetries() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "retryStrategy of a template of steps: its policy and expression look at what failed in it", spec: `
+		{group: "M1", feature: "retryStrategy of a template of steps: its policy and expression read the failure in it", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -42,7 +42,7 @@ templates:
 - name: work
   inputs: {parameters: [{name: at}]}
   container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/{{inputs.parameters.at}}; test $(wc -l < $DIR/{{inputs.parameters.at}}) -ge 3 || exit 3"]}`,
-			status: execution.Failed, states: map[string]dag.State{"declined": dag.Failed, "other": dag.Failed, "again": dag.Succeeded},
-			messages: map[string]string{"declined": "Its retry policy OnError tries errors around the command again", "other": "Its retry expression is false."}},
+			status: query.Failed, states: map[string]dag.State{"declined": dag.Failed, "other": dag.Failed, "again": dag.Succeeded},
+			messages: map[string]string{"declined": "Its retry policy OnError retries errors around the command", "other": "Its retry expression is false."}},
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func argoSettings() []argoCase {
@@ -32,9 +32,9 @@ templates:
 - name: dead
   activeDeadlineSeconds: "{{workflow.parameters.most}}"
   container: {image: busybox, command: [sleep, "60"]}`,
-			status: execution.Failed, states: map[string]dag.State{"short": dag.Failed, "long": dag.Succeeded, "dead": dag.Failed, "odd": dag.Failed},
-			messages: map[string]string{"odd": `A duration is a number of seconds, or such as 2h or 30m, not "soon" (spec.templates[1].timeout).`}},
-		{group: "M1", feature: "tags in retryStrategy: limit, expression and backoff; of each item of a loop by itself", spec: `
+			status: query.Failed, states: map[string]dag.State{"short": dag.Failed, "long": dag.Succeeded, "dead": dag.Failed, "odd": dag.Failed},
+			messages: map[string]string{"odd": `A duration is a number of seconds, or a value such as 2h or 30m, not "soon" (spec.templates[1].timeout).`}},
+		{group: "M1", feature: "tags in retryStrategy: limit, expression and backoff, separately for each item of a loop", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -57,7 +57,7 @@ templates:
 - name: third
   inputs: {parameters: [{name: at}]}
   container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/{{inputs.parameters.at}}; test $(wc -l < $DIR/{{inputs.parameters.at}}) -ge 3"]}`,
-			status: execution.Failed, states: map[string]dag.State{"each[0]": dag.Failed, "each[1]": dag.Succeeded, "each[2]": dag.Failed, "group": dag.Succeeded},
+			status: query.Failed, states: map[string]dag.State{"each[0]": dag.Failed, "each[1]": dag.Succeeded, "each[2]": dag.Failed, "group": dag.Succeeded},
 			messages: map[string]string{"each[2]": "Its retry expression is false."}},
 		{group: "M4", feature: "synchronization: tags in the names of locks, of templates of tasks as well", spec: `
 entrypoint: main
@@ -78,8 +78,8 @@ templates:
 - name: work
   inputs: {parameters: [{name: at}]}
   container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/in-{{inputs.parameters.at}} && sleep 0.1 && rmdir $DIR/in-{{inputs.parameters.at}}"]}`,
-			status: execution.Succeeded},
-		{group: "M1", feature: "suspend for a time that a parameter says", spec: `
+			status: query.Succeeded},
+		{group: "M1", feature: "suspend for a duration given by a parameter", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -89,7 +89,7 @@ templates:
 - name: wait
   inputs: {parameters: [{name: time}]}
   suspend: {duration: "{{inputs.parameters.time}}"}`,
-			status: execution.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
+			status: query.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
 	}
 }
 

@@ -2,7 +2,7 @@ package execution_test
 
 import (
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // argoTags are cases of tags that are replaced before a command starts.
@@ -24,7 +24,7 @@ templates:
 - name: graph
   inputs: {parameters: [{name: b, value: "x-{{inputs.parameters.a}}"}, {name: a}]}
   steps: [[{name: say, template: echo, arguments: {parameters: [{name: text, value: "{{inputs.parameters.b}}"}]}}]]`,
-			status: execution.Succeeded, outputs: map[string]string{
+			status: query.Succeeded, outputs: map[string]string{
 				"leaf" + result: "x-given x-given!", "graph/say" + result: "x-given", "each[1]" + result: "x-two x-two!",
 			}},
 		{group: "M1", feature: "inputs of the entry point, also from each other and in expressions", spec: `
@@ -36,7 +36,7 @@ templates:
   outputs: {parameters: [{name: o, valueFrom: {expression: "inputs.parameters.b + inputs.parameters.n"}}]}
   steps:
   - - {name: say, template: echo, when: "{{=asInt(inputs.parameters.n) == 2}}", arguments: {parameters: [{name: text, value: "{{=inputs.parameters.b + string(asInt(inputs.parameters.n) + 1)}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"main/say" + result: "x-launch3"}, result: map[string]any{"o": "x-launch2"}},
+			status: query.Succeeded, outputs: map[string]string{"main/say" + result: "x-launch3"}, result: map[string]any{"o": "x-launch2"}},
 		{group: "M1", feature: "inputs in the expressions of an entry point that opens the workflow", spec: `
 entrypoint: main
 arguments: {parameters: [{name: a, value: launch}]}
@@ -48,7 +48,7 @@ templates:
     tasks:
     - {name: say, template: echo, when: "{{=asInt(inputs.parameters.n) == 2}}", arguments: {parameters: [{name: text, value: "{{=inputs.parameters.a + string(asInt(inputs.parameters.n) + 1)}}"}]}}
     - {name: loop, template: echo, withParam: "{{=toJson(map([1, 2], {string(#) + inputs.parameters.a}))}}", arguments: {parameters: [{name: text, value: "{{=inputs.parameters.a + item}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"say" + result: "launch3", "loop[1]" + result: "launch2launch"}, result: map[string]any{"o": "launchdashed"}},
+			status: query.Succeeded, outputs: map[string]string{"say" + result: "launch3", "loop[1]" + result: "launch2launch"}, result: map[string]any{"o": "launchdashed"}},
 		{group: "M1", feature: "inputs in the expressions of an entry point that runs a command", spec: `
 entrypoint: main
 arguments: {parameters: [{name: a, value: launch}]}
@@ -57,7 +57,7 @@ templates:
   inputs: {parameters: [{name: a}, {name: "n", value: "2"}]}
   outputs: {parameters: [{name: o, valueFrom: {expression: "inputs.parameters.a + inputs.parameters.n"}}]}
   container: {image: busybox, command: [echo], args: ["{{=inputs.parameters.a + string(asInt(inputs.parameters.n) + 1)}}"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"main" + result: "launch3"}, result: map[string]any{"o": "launch2"}},
+			status: query.Succeeded, outputs: map[string]string{"main" + result: "launch3"}, result: map[string]any{"o": "launch2"}},
 		{group: "M1", feature: "steps.name and tasks.name: the name of the step, in arguments, conditions and commands", spec: `
 entrypoint: main
 templates:
@@ -70,7 +70,7 @@ templates:
 - name: say
   inputs: {parameters: [{name: of}]}
   container: {image: busybox, command: [echo], args: ["{{inputs.parameters.of}} {{steps.name}} {{=tasks.name}}"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"first" + result: "first first first first", "second/third" + result: "third third third"}},
+			status: query.Succeeded, outputs: map[string]string{"first" + result: "first first first first", "second/third" + result: "third third third"}},
 	}
 }
 
@@ -93,14 +93,14 @@ templates:
   inputs: {parameters: [{name: "n"}]}
   outputs: {parameters: [{name: o, globalName: "of-{{inputs.parameters.n}}", valueFrom: {parameter: "graph {{inputs.parameters.n}}"}}]}
   steps: [[{name: a, template: "true"}]]`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "made one made two graph three"}},
-		{group: "M1", feature: "retryPolicy OnError without an expression: the failure of a command says why it is not retried", spec: `
+			status: query.Succeeded, outputs: map[string]string{"use" + result: "made one made two graph three"}},
+		{group: "M1", feature: "retryPolicy OnError without an expression: the failure of a command states why it is not retried", spec: `
 entrypoint: main
 templates:
 - name: main
   retryStrategy: {limit: 2, retryPolicy: OnError}
   container: {image: busybox, command: [sh, -c], args: ["exit 3"]}`,
-			status: execution.Failed, messages: map[string]string{"main": "Its retry policy OnError tries errors around the command again"}},
+			status: query.Failed, messages: map[string]string{"main": "Its retry policy OnError retries errors around the command"}},
 	}
 }
 
@@ -131,7 +131,7 @@ templates:
 - name: graph
   outputs: {parameters: [{name: g, valueFrom: {parameter: "{{steps.a.outputs.result}}", default: no graph}}]}
   steps: [[{name: a, template: echo, arguments: {parameters: [{name: text, value: a}]}}]]`,
-			status: execution.Failed, states: map[string]dag.State{"result": dag.Failed, "without": dag.Failed, "expression": dag.Failed, "condition": dag.Failed},
+			status: query.Failed, states: map[string]dag.State{"result": dag.Failed, "without": dag.Failed, "expression": dag.Failed, "condition": dag.Failed},
 			outputs:  map[string]string{"defaults" + result: "none none none no graph"},
 			messages: map[string]string{"result": "{{tasks.skipped.outputs.result}}", "without": "tasks.skipped.outputs.parameters.q", "expression": "q", "condition": "tasks.skipped.outputs.parameters.q"}},
 		{group: "M1", feature: "an output parameter of a template that names the output of a skipped step fails it, unless it has a default", spec: `
@@ -145,9 +145,9 @@ templates:
 - name: without
   outputs: {parameters: [{name: o, valueFrom: {parameter: "{{steps.skipped.outputs.result}}"}}]}
   steps: [[{name: skipped, template: "true", when: "1 == 2"}]]`,
-			status: execution.Failed, states: map[string]dag.State{"with": dag.Succeeded, "without": dag.Failed}, outputs: map[string]string{"with/o": "none"},
+			status: query.Failed, states: map[string]dag.State{"with": dag.Succeeded, "without": dag.Failed}, outputs: map[string]string{"with/o": "none"},
 			messages: map[string]string{"without": "{{steps.skipped.outputs.result}}"}},
-		{group: "M1", feature: "a tag of Argo's that is still there when a command starts is an error that names it", spec: `
+		{group: "M1", feature: "an Argo tag that remains when a command starts is an error that names it", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -157,6 +157,6 @@ templates:
 - name: nested
   inputs: {parameters: [{name: of}]}
   container: {image: busybox, command: [echo], args: ["{{inputs.parameters.{{inputs.parameters.of}}}}"]}`,
-			status: execution.Failed, states: map[string]dag.State{"nested": dag.Failed}, messages: map[string]string{"nested": "{{inputs.parameters.a}}"}},
+			status: query.Failed, states: map[string]dag.State{"nested": dag.Failed}, messages: map[string]string{"nested": "{{inputs.parameters.a}}"}},
 	}
 }

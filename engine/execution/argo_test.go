@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // argoSetup is setup for Argo documents, whose commands run on this machine.
@@ -61,7 +62,7 @@ func TestArgoHello(t *testing.T) {
 	b := argoSetup(t)
 	id := b.launch(argoHello, map[string]any{"message": "hi"})
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"outputs.result": "hi again"}, b.node(id, "b").Outputs)
 }
 
@@ -70,7 +71,7 @@ func TestArgoNeedsImages(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t, func(c *execution.Config) { c.HostImages = false })
 	version := b.register(argoHello)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
+	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
 	var failed *apperr.Error
 	require.ErrorAs(t, err, &failed)
 	paths := make([]string, len(failed.Fields))
@@ -79,4 +80,31 @@ func TestArgoNeedsImages(t *testing.T) {
 		require.Contains(t, f.Message, "FLOWFORGE_LOCAL_IMAGES=host")
 	}
 	require.Equal(t, []string{"spec.templates[1].container.image", "spec.templates[1].container.image"}, paths)
+}
+
+// TestArgoPathsAreOfTheDocument: a launch that is refused names fields of the document, not of
+// the operators that were made of it.
+func TestArgoPathsAreOfTheDocument(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	version := b.register(argoStopped("paths", `
+entrypoint: main
+templates:
+- name: main
+  steps: [[{name: a, template: plain}, {name: b, template: large}]]
+- name: plain
+  container: {image: hello-world}
+- name: large
+  container: {image: busybox, command: ["true"], resources: {requests: {cpu: "4000"}}}`))
+	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
+	fields := apperr.FieldsOf(err)
+	require.NotEmpty(t, fields)
+	paths := make([]string, len(fields))
+	for k, f := range fields {
+		paths[k] = f.Path
+	}
+	require.Contains(t, paths, "spec.templates[1].container.command")
+	for _, path := range paths {
+		require.Regexp(t, `^spec\.templates\[`, path)
+	}
 }

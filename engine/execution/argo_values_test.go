@@ -2,7 +2,7 @@ package execution_test
 
 import (
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func argoValues() []argoCase {
@@ -22,7 +22,7 @@ templates:
       import sys
       print("first")
       print(len(sys.argv))`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "first\n1"}},
+			status: query.Succeeded, outputs: map[string]string{"use" + result: "first\n1"}},
 		{group: "M1", feature: "output parameters from a path, with a default when there is no file", spec: `
 entrypoint: main
 templates:
@@ -40,14 +40,14 @@ templates:
     - {name: there, valueFrom: {path: $DIR/there}}
     - {name: absent, valueFrom: {path: $DIR/absent, default: "nothing for {{inputs.parameters.who}}"}}
   container: {image: busybox, command: [sh, -c], args: ["echo hello > $DIR/there"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "hello nothing for you"}, result: map[string]any{"made": "hello"}},
+			status: query.Succeeded, outputs: map[string]string{"use" + result: "hello nothing for you"}, result: map[string]any{"made": "hello"}},
 		{group: "M1", feature: "an output parameter whose file is missing fails the task", spec: `
 entrypoint: main
 templates:
 - name: main
   outputs: {parameters: [{name: v, valueFrom: {path: $DIR/never}}]}
   container: {image: busybox, command: ["true"]}`,
-			status: execution.Failed, states: map[string]dag.State{"main": dag.Failed}},
+			status: query.Failed, states: map[string]dag.State{"main": dag.Failed}},
 		{group: "M1", feature: "output parameters by expression: the branch that ran", spec: `
 entrypoint: main
 templates:
@@ -59,7 +59,7 @@ templates:
   steps:
   - - {name: heads, template: echo, when: "1 == 1", arguments: {parameters: [{name: text, value: heads}]}}
     - {name: tails, template: echo, when: "1 == 2", arguments: {parameters: [{name: text, value: tails}]}}`,
-			status: execution.Succeeded, result: map[string]any{"side": "heads", "lost": "none"}},
+			status: query.Succeeded, result: map[string]any{"side": "heads", "lost": "none"}},
 		{group: "M1", feature: "{{=…}}: sprig, jsonpath, and texts that become numbers", spec: `
 entrypoint: main
 arguments: {parameters: [{name: list, value: '{"a": [1, 2]}'}]}
@@ -69,7 +69,7 @@ templates:
   - - name: one
       template: echo
       arguments: {parameters: [{name: text, value: "{{=sprig.upper('x') + string(asInt('2') + 1)}} {{=jsonpath(workflow.parameters.list, '$.a[1]')}} {{=toJson(filter([1, 2, 3], {# > 1}))}}"}]}`,
-			status: execution.Succeeded, outputs: map[string]string{"one" + result: "X3 2 [2,3]"}},
+			status: query.Succeeded, outputs: map[string]string{"one" + result: "X3 2 [2,3]"}},
 		{group: "M1", feature: "exitCode and status of a task that failed", spec: `
 entrypoint: main
 templates:
@@ -78,7 +78,7 @@ templates:
   - - {name: bad, template: fail, continueOn: {failed: true}}
   - - {name: use, template: echo, arguments: {parameters: [{name: text, value: "{{steps.bad.exitCode}} {{steps.bad.status}}"}]}}
     - {name: three, template: "true", when: "{{steps.bad.outputs.exitCode}} == 3"}`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "3 Failed"}, states: map[string]dag.State{"three": dag.Succeeded}},
+			status: query.Succeeded, outputs: map[string]string{"use" + result: "3 Failed"}, states: map[string]dag.State{"three": dag.Succeeded}},
 	}
 }
 
@@ -95,7 +95,7 @@ templates:
   inputs: {parameters: [{name: text, default: a}, {name: more, value: "!"}]}
   container: {image: busybox, command: [echo, "-n", "{{inputs.parameters.text}}{{inputs.parameters.more}}"]}
   outputs: {parameters: [{name: same, valueFrom: {expression: "inputs.parameters.text + inputs.parameters.more"}}]}`,
-			status: execution.Succeeded, outputs: map[string]string{"own/same": "a!", "given/same": "b!"}},
+			status: query.Succeeded, outputs: map[string]string{"own/same": "a!", "given/same": "b!"}},
 		{group: "M1", feature: "environment with tags; workflow.name, uid, labels and parameters", spec: `
 entrypoint: main
 arguments: {parameters: [{name: a, value: x}]}
@@ -107,8 +107,8 @@ templates:
     args: ['test "$NAME" = "{{workflow.name}}" && test -n "{{workflow.uid}}" && echo "$A {{workflow.labels.team}} {{workflow.parameters}}"']
     env: [{name: A, value: "{{workflow.parameters.a}}"}, {name: NAME, value: "{{workflow.name}}"}]
   outputs: {parameters: [{name: p, valueFrom: {expression: "workflow.parameters.a + workflow.labels.team"}}]}`,
-			status: execution.Succeeded, outputs: map[string]string{"main/p": "xblue"}},
-		{group: "M2", feature: "globalName: an output that the whole workflow sees", spec: `
+			status: query.Succeeded, outputs: map[string]string{"main/p": "xblue"}},
+		{group: "M2", feature: "globalName: an output that the whole workflow can read", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -121,7 +121,7 @@ templates:
 - name: inner
   steps:
   - - {name: deep, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.outputs.parameters.shared}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"use/deep" + result: "from here"}},
+			status: query.Succeeded, outputs: map[string]string{"use/deep" + result: "from here"}},
 		{group: "M3", feature: "inline templates", spec: `
 entrypoint: main
 templates:
@@ -131,7 +131,7 @@ templates:
     - name: one
       inline: {container: {image: busybox, command: [echo, hi]}}
     - {name: two, depends: one, template: echo, arguments: {parameters: [{name: text, value: "{{tasks.one.outputs.result}}"}]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"two" + result: "hi"}},
+			status: query.Succeeded, outputs: map[string]string{"two" + result: "hi"}},
 		{group: "M3", feature: "templateDefaults", spec: `
 entrypoint: main
 templateDefaults:
@@ -143,7 +143,7 @@ templates:
   - - {name: one, template: short}
   - - {name: use, template: echo, arguments: {parameters: [{name: text, value: "{{steps.one.outputs.result}}"}]}}
 - {name: short, container: {args: [short]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"main/use" + result: "short"}},
+			status: query.Succeeded, outputs: map[string]string{"main/use" + result: "short"}},
 	}
 }
 
@@ -164,7 +164,7 @@ templates:
 - name: bad
   retryStrategy: {limit: 1, backoff: {duration: "1", factor: 2}}
   container: {image: busybox, command: ["false"]}`,
-			status: execution.Failed, states: map[string]dag.State{"second": dag.Succeeded, "never": dag.Failed}},
+			status: query.Failed, states: map[string]dag.State{"second": dag.Succeeded, "never": dag.Failed}},
 		{group: "M1", feature: "retryStrategy.expression over lastRetry", spec: `
 entrypoint: main
 templates:
@@ -178,7 +178,7 @@ templates:
 - name: "yes"
   retryStrategy: {limit: 5, expression: "asInt(lastRetry.exitCode) == 3"}
   container: {image: busybox, command: [sh, -c], args: ["test {{retries}} -ge 1 || exit 3"]}`,
-			status: execution.Failed, states: map[string]dag.State{"no": dag.Failed, "yes": dag.Succeeded}},
+			status: query.Failed, states: map[string]dag.State{"no": dag.Failed, "yes": dag.Succeeded}},
 		{group: "M1", feature: "retryStrategy of a template of steps", spec: `
 entrypoint: main
 templates:
@@ -187,7 +187,7 @@ templates:
   steps: [[{name: flaky, template: flaky}]]
 - name: flaky
   container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/tries; test $(wc -l < $DIR/tries) -ge 2"]}`,
-			status: execution.Succeeded},
+			status: query.Succeeded},
 		{group: "M1", feature: "timeout and activeDeadlineSeconds of a template", spec: `
 entrypoint: main
 templates:
@@ -197,7 +197,7 @@ templates:
     tasks: [{name: a, template: slow}, {name: b, template: late}]
 - {name: slow, timeout: 1s, container: {image: busybox, command: [sleep, "60"]}}
 - {name: late, activeDeadlineSeconds: 1, container: {image: busybox, command: [sleep, "60"]}}`,
-			status: execution.Failed, states: map[string]dag.State{"a": dag.Failed, "b": dag.Failed}},
+			status: query.Failed, states: map[string]dag.State{"a": dag.Failed, "b": dag.Failed}},
 	}
 }
 
@@ -212,7 +212,7 @@ templates:
   steps:
   - - {name: ok, template: "true", when: "{{workflow.status}} == Succeeded"}
     - {name: bad, template: "true", when: "{{workflow.status}} != Succeeded"}`,
-			status: execution.Succeeded, states: map[string]dag.State{"onExit/ok": dag.Succeeded, "onExit/bad": dag.Skipped}},
+			status: query.Succeeded, states: map[string]dag.State{"onExit/ok": dag.Succeeded, "onExit/bad": dag.Skipped}},
 		{group: "M1", feature: "onExit after a failure: workflow.failures", spec: `
 entrypoint: main
 onExit: bye
@@ -221,8 +221,8 @@ templates:
 - name: bye
   inputs: {parameters: [{name: who, value: "{{=jsonpath(workflow.failures, '$[0].displayName')}}"}]}
   container: {image: busybox, command: [sh, -c], args: ["test '{{workflow.status}} {{inputs.parameters.who}}' = 'Failed a'"]}`,
-			status: execution.Failed, states: map[string]dag.State{"onExit": dag.Succeeded}},
-		{group: "M1", feature: "hooks of a task: exit, and by its status; they change nothing about the rest", spec: `
+			status: query.Failed, states: map[string]dag.State{"onExit": dag.Succeeded}},
+		{group: "M1", feature: "hooks of a task: exit, and by status; other nodes are not affected", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -237,7 +237,7 @@ templates:
         fine: {template: "true", expression: 'tasks["bad"].status == "Succeeded"'}
         running: {template: "true", expression: 'tasks["bad"].status == "Running"'}
     - {name: after, template: "true", depends: bad}`,
-			status: execution.Failed, states: map[string]dag.State{
+			status: query.Failed, states: map[string]dag.State{
 				"bad-exit": dag.Succeeded, "bad-failed": dag.Succeeded, "bad-fine": dag.Skipped, "bad-running": dag.Succeeded, "after": dag.Skipped,
 			}},
 		{group: "M1", feature: "hooks of the workflow: exit, running and by its status", spec: `
@@ -249,7 +249,7 @@ hooks:
   fine: {template: "true", expression: workflow.status == "Succeeded"}
 templates:
 - {name: main, steps: [[{name: bad, template: fail}]]}`,
-			status: execution.Failed, states: map[string]dag.State{
+			status: query.Failed, states: map[string]dag.State{
 				"hooks-exit": dag.Succeeded, "hooks-running": dag.Succeeded, "hooks-failed": dag.Succeeded, "hooks-fine": dag.Skipped,
 			}},
 	}
@@ -257,14 +257,14 @@ templates:
 
 func argoGuards() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "retryStrategy.backoff.maxDuration: no attempt begins later", spec: `
+		{group: "M1", feature: "retryStrategy.backoff.maxDuration: no attempt starts later", spec: `
 entrypoint: main
 templates:
 - name: main
   retryStrategy: {limit: 50, backoff: {duration: "1", maxDuration: "1"}}
   container: {image: busybox, command: ["false"]}`,
-			status: execution.Failed, states: map[string]dag.State{"main": dag.Failed}},
-		{group: "M4", feature: "synchronization: a mutex and a semaphore let one in at a time", spec: `
+			status: query.Failed, states: map[string]dag.State{"main": dag.Failed}},
+		{group: "M4", feature: "synchronization: a mutex and a semaphore admit one holder at a time", spec: `
 entrypoint: main
 ttlStrategy: {secondsAfterCompletion: 3600}
 templates:
@@ -277,8 +277,8 @@ templates:
 - name: alone
   synchronization: {mutexes: [{name: case-door}], semaphore: {configMapKeyRef: {name: case-config, key: room}}}
   container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/in && sleep 0.1 && rmdir $DIR/in"]}`,
-			status: execution.Succeeded},
-		{group: "M4", feature: "memoize: the outputs of an earlier node with the same key, whatever its inputs and command are", spec: `
+			status: query.Succeeded},
+		{group: "M4", feature: "memoize: the outputs of an earlier node with the same key, regardless of its inputs and command", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -297,7 +297,7 @@ templates:
   memoize: {key: "count-$DIR-{{inputs.parameters.k}}", maxAge: 1h, cache: {configMap: {name: counts}}}
   outputs: {parameters: [{name: "n", valueFrom: {path: "$DIR/n-{{inputs.parameters.k}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/runs; wc -l < $DIR/runs > $DIR/n-{{inputs.parameters.k}}"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"first/n": "1", "again/n": "1", "other/n": "2", "command/n": "1"}},
+			status: query.Succeeded, outputs: map[string]string{"first/n": "1", "again/n": "1", "other/n": "2", "command/n": "1"}},
 		{group: "M4", feature: "memoize of templates of steps and tasks", spec: `
 entrypoint: main
 templates:
@@ -320,9 +320,9 @@ templates:
   inputs: {parameters: [{name: k}]}
   outputs: {parameters: [{name: "n", valueFrom: {path: "$DIR/n-{{inputs.parameters.k}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/{{inputs.parameters.k}}; wc -l < $DIR/{{inputs.parameters.k}} > $DIR/n-{{inputs.parameters.k}}"]}`,
-			status: execution.Succeeded, states: map[string]dag.State{"deep/inner/count": dag.Succeeded},
+			status: query.Succeeded, states: map[string]dag.State{"deep/inner/count": dag.Succeeded},
 			outputs: map[string]string{"first/n": "1", "again/n": "1", "each[0]/n": "1", "each[1]/n": "1"}},
-		{group: "M1", feature: "suspend for a time", spec: `
+		{group: "M1", feature: "suspend for a duration", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -330,8 +330,8 @@ templates:
   - - {name: wait, template: wait}
   - - {name: after, template: "true"}
 - {name: wait, suspend: {duration: "1"}}`,
-			status: execution.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
-		{group: "M1", feature: "suspend with supplied values: their defaults hold when the time is over", spec: `
+			status: query.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
+		{group: "M1", feature: "suspend with supplied values: their defaults apply after the timeout", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -342,6 +342,6 @@ templates:
   inputs: {parameters: [{name: approve, default: "no", enum: ["yes", "no"], description: May it go on?}]}
   outputs: {parameters: [{name: approve, valueFrom: {supplied: {}}}]}
   suspend: {duration: "1"}`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "no"}},
+			status: query.Succeeded, outputs: map[string]string{"use" + result: "no"}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // batch is the transition of a flush: what it writes of nodes and attempts, and their
@@ -30,13 +31,17 @@ func (b *batch) pending() bool {
 	return len(b.nodes)+len(b.events)+len(b.claims)+len(b.added)+len(b.begun)+len(b.ended) > 0 || b.finished
 }
 
-func (b *batch) write(ctx context.Context, q *db.Queries) error { return b.writeTransition(ctx, q) }
+func (b *batch) write(ctx context.Context, q *db.Queries) error {
+	return b.loop.writeTransition(ctx, q)
+}
 
 func (b *batch) reset() {
 	b.batchPart = batchPart{nodes: map[int]*nodeRow{}, begun: map[attemptKey]begunRow{}}
 }
 
-func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) { b.service.countNodes(nodes) }
+func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) {
+	b.loop.service.countNodes(nodes)
+}
 
 type attemptKey struct {
 	Node    int `json:"i"`
@@ -44,28 +49,28 @@ type attemptKey struct {
 }
 
 type nodeRow struct {
-	Index       int        `json:"i"`
-	FromState   dag.State  `json:"from_state"`
-	FromAttempt int        `json:"from_attempt"`
-	State       dag.State  `json:"state"`
-	Pending     int        `json:"pending"`
-	Attempt     int        `json:"attempt"`
-	Retries     int        `json:"retries"`
-	Reason      *Reason    `json:"reason,omitempty"`
-	Error       *Failure   `json:"error,omitempty"`
-	Outputs     any        `json:"outputs,omitempty"`
-	Inputs      any        `json:"inputs,omitempty"`
-	FirstChild  *int       `json:"first_child,omitempty"`
-	ChildCount  *int       `json:"child_count,omitempty"`
-	ReadyAt     *time.Time `json:"ready_at,omitempty"`
-	StartedAt   *time.Time `json:"started_at,omitempty"`
-	FinishedAt  *time.Time `json:"finished_at,omitempty"`
-	RetryAt     *time.Time `json:"retry_at,omitempty"`
+	Index       int            `json:"i"`
+	FromState   dag.State      `json:"from_state"`
+	FromAttempt int            `json:"from_attempt"`
+	State       dag.State      `json:"state"`
+	Pending     int            `json:"pending"`
+	Attempt     int            `json:"attempt"`
+	Retries     int            `json:"retries"`
+	Reason      *query.Reason  `json:"reason,omitempty"`
+	Error       *query.Failure `json:"error,omitempty"`
+	Outputs     any            `json:"outputs,omitempty"`
+	Inputs      any            `json:"inputs,omitempty"`
+	FirstChild  *int           `json:"first_child,omitempty"`
+	ChildCount  *int           `json:"child_count,omitempty"`
+	ReadyAt     *time.Time     `json:"ready_at,omitempty"`
+	StartedAt   *time.Time     `json:"started_at,omitempty"`
+	FinishedAt  *time.Time     `json:"finished_at,omitempty"`
+	RetryAt     *time.Time     `json:"retry_at,omitempty"`
 }
 
 type eventRow struct {
 	At      time.Time       `json:"at"`
-	Kind    string          `json:"kind"`
+	Kind    query.EventKind `json:"kind"`
 	Node    *int            `json:"i,omitempty"`
 	Attempt *int            `json:"attempt,omitempty"`
 	Message string          `json:"message,omitempty"`
@@ -110,8 +115,8 @@ type endedRow struct {
 	PeakRSSBytes *int64     `json:"peak_rss_bytes,omitempty"`
 }
 
-// onlyBegun reports whether the batch contains only begins of attempts.
-func (p *batchPart) onlyBegun() bool {
+// onlyBegins reports whether the batch contains only begins of attempts.
+func (p *batchPart) onlyBegins() bool {
 	return len(p.begun) > 0 && len(p.nodes) == len(p.begun) && len(p.events) == len(p.begun) && len(p.added)+len(p.ended)+len(p.claims) == 0 && !p.finished
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -39,8 +40,8 @@ type breakerNote struct {
 
 // breakerOf returns the key of the breaker of node i.
 func (br *breakers) breakerOf(i int) breakerKey {
-	op, name := br.nodes[i].op, br.nodes[i].op.Name
-	if graph := br.nodes[i].graph; graph != "" {
+	op, name := br.loop.nodes[i].op, br.loop.nodes[i].op.Name
+	if graph := br.loop.nodes[i].graph; graph != "" {
 		name = graph + "/" + name
 	}
 	known, ok := br.fingerprints[op]
@@ -55,15 +56,15 @@ func (br *breakers) breakerOf(i int) breakerKey {
 }
 
 // holder identifies node i in the row of a breaker.
-func (br *breakers) holder(i int) string { return fmt.Sprintf("%s.%d", br.id, i) }
+func (br *breakers) holder(i int) string { return fmt.Sprintf("%s.%d", br.loop.id, i) }
 
 // note records the outcome of an attempt for the breaker of node i. Failures caused by the
 // machine or by a user say nothing about the operator.
-func (br *breakers) note(i int, e ending, failure *Failure) {
-	if !br.operator(i).Breaker.On() || failure != nil && (br.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
+func (br *breakers) note(i int, e ending, failure *query.Failure) {
+	if !br.loop.operator(i).Breaker.On() || failure != nil && (br.loop.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
 		return
 	}
-	n := breakerNote{node: i, failed: failure != nil, at: br.endTime(e)}
+	n := breakerNote{node: i, failed: failure != nil, at: br.loop.endTime(e)}
 	if failure != nil {
 		n.message = failure.Message
 	}
@@ -89,7 +90,7 @@ func (br *breakers) readBreakers(ctx context.Context, q *db.Queries, nodes []int
 	if lock {
 		read = q.LockBreakers
 	}
-	rows, err := read(ctx, br.row.WorkflowID, sortedNames(names))
+	rows, err := read(ctx, br.loop.row.WorkflowID, sortedNames(names))
 	if err != nil {
 		return nil, fmt.Errorf("read breakers: %w", err)
 	}
@@ -164,10 +165,10 @@ func (br *breakers) makeBreaker(ctx context.Context, q *db.Queries, i int, key b
 	if err != nil {
 		return fmt.Errorf("make id of breaker: %w", err)
 	}
-	rule := br.operator(i).Breaker
+	rule := br.loop.operator(i).Breaker
 	err = q.MakeBreaker(ctx, db.MakeBreakerParams{
-		ID: id, TenantID: br.row.TenantID, ProjectID: br.row.ProjectID, WorkflowID: br.row.WorkflowID, WorkflowName: br.row.WorkflowName,
-		Operator: key.operator, Fingerprint: key.fingerprint[:], Version: br.row.Version, ChangedAt: br.service.now(),
+		ID: id, TenantID: br.loop.row.TenantID, ProjectID: br.loop.row.ProjectID, WorkflowID: br.loop.row.WorkflowID, WorkflowName: br.loop.row.WorkflowName,
+		Operator: key.operator, Fingerprint: key.fingerprint[:], Version: br.loop.row.Version, ChangedAt: br.loop.service.now(),
 		RuleFailures: int32(rule.Failures), RuleWindow: rule.Window.Seconds(), RuleOpenFor: rule.OpenFor.Seconds(), //nolint:gosec // at most 100
 	})
 	if err != nil {
@@ -185,20 +186,20 @@ func (br *breakers) applyNote(b *breakerRows, n breakerNote) {
 	state := b.now[key]
 	next := state.Succeeded(br.holder(n.node))
 	if n.failed {
-		next = state.Failed(br.operator(n.node).Breaker, n.at, br.holder(n.node))
+		next = state.Failed(br.loop.operator(n.node).Breaker, n.at, br.holder(n.node))
 	}
 	switch {
 	case next.State == protect.Open && state.State != protect.Open:
-		br.service.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
-		br.nodeEvent(n.node, n.at, "breaker.opened", fmt.Sprintf("%s failed %s; no attempt of it starts until %s.",
+		br.loop.service.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
+		br.loop.nodeEvent(n.node, n.at, query.EventBreakerOpened, fmt.Sprintf("%s failed %s; no attempt of it starts until %s.",
 			key.operator, timesWithout(len(next.Failures), next.Opened), next.Until.UTC().Format(time.RFC3339)), map[string]any{"breaker": row.ID})
 	case next.State == protect.Closed && state.State == protect.HalfOpen:
-		br.service.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
-		br.nodeEvent(n.node, n.at, "breaker.closed", key.operator+" succeeded; its attempts start again.", map[string]any{"breaker": row.ID})
+		br.loop.service.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
+		br.loop.nodeEvent(n.node, n.at, query.EventBreakerClosed, key.operator+" succeeded; its attempts start again.", map[string]any{"breaker": row.ID})
 		br.freed = true
 	}
 	if n.failed {
-		row.LastError, row.LastExecution, row.LastNode = clean(n.message, maxMessage), &br.id, br.nodes[n.node].name
+		row.LastError, row.LastExecution, row.LastNode = clean(n.message, maxMessage), &br.loop.id, br.loop.nodes[n.node].name
 	}
 	b.now[key], b.changed[key] = next, n.node
 }
@@ -213,8 +214,8 @@ func timesWithout(failures, opened int) string {
 // saveBreakers writes the breakers that changed.
 func (br *breakers) saveBreakers(ctx context.Context, q *db.Queries, b *breakerRows) error {
 	for key, i := range b.changed {
-		row, state, rule := b.rows[key], b.now[key], br.operator(i).Breaker
-		if err := q.SaveBreaker(ctx, saveBreaker(row, state, rule, br.row.Version, br.service.now())); err != nil {
+		row, state, rule := b.rows[key], b.now[key], br.loop.operator(i).Breaker
+		if err := q.SaveBreaker(ctx, saveBreaker(row, state, rule, br.loop.row.Version, br.loop.service.now())); err != nil {
 			return fmt.Errorf("save breaker of %s: %w", key.operator, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
@@ -30,35 +31,35 @@ type retryBudgets struct {
 	noWrite
 }
 
-// spend makes nodes READY whose retry is due, as far as the budgets of their tenant and
+// startDueRetries makes nodes READY whose retry is due, as far as the budgets of their tenant and
 // workflow have retries left. The others stay RETRYING and check again.
 //
 // The budgets are reduced and committed before the nodes move. A crash between the two costs
 // the budgets these retries, but never costs a node its retry.
-func (rb *retryBudgets) spend(ctx context.Context, nodes []int, now time.Time) {
+func (rb *retryBudgets) startDueRetries(ctx context.Context, nodes []int, now time.Time) {
 	if len(nodes) == 0 {
 		return
 	}
 	late := func(granted int) (n int) { // nodes that have to wait and did not wait before
 		for _, i := range nodes[granted:] {
-			if !rb.nodes[i].overBudget() {
+			if !rb.loop.nodes[i].overBudget() {
 				n++
 			}
 		}
 		return n
 	}
-	s, err := rb.service.takeRetries(ctx, rb.row, rb.version.Definition.RetryBudget, len(nodes), late, now)
+	s, err := rb.loop.service.takeRetries(ctx, rb.loop.row, rb.loop.version.Definition.RetryBudget, len(nodes), late, now)
 	if err != nil {
-		rb.service.config.Logger.Warn("ask the retry budgets", "execution", rb.id, "error", err)
+		rb.loop.service.config.Logger.Warn("ask the retry budgets", "execution", rb.loop.id, "error", err)
 		for _, i := range nodes {
-			rb.timers.add(i, now.Add(budgetUnreadable))
+			rb.loop.timers.add(i, now.Add(budgetUnreadable))
 		}
 		return
 	}
-	rb.service.config.Crash("budget.taken")
+	rb.loop.service.config.Crash("budget.taken")
 	for k, i := range nodes {
 		if k < s.granted {
-			rb.makeReady(ctx, i, now)
+			rb.loop.makeReady(ctx, i, now)
 			continue
 		}
 		rb.waitForBudget(i, s.due(k-s.granted+1), s.text, now)
@@ -68,18 +69,18 @@ func (rb *retryBudgets) spend(ctx context.Context, nodes []int, now time.Time) {
 // waitForBudget makes node i wait for a budget. due is when a retry becomes available,
 // unless another node takes it first.
 func (rb *retryBudgets) waitForBudget(i int, due time.Time, text string, now time.Time) {
-	n := &rb.nodes[i]
+	n := &rb.loop.nodes[i]
 	due = due.UTC().Truncate(time.Microsecond)
-	rb.timers.add(i, earlier(laterOf(due, now.Add(time.Millisecond)), now.Add(budgetLook)))
+	rb.loop.timers.add(i, earlier(laterOf(due, now.Add(time.Millisecond)), now.Add(budgetLook)))
 	if n.overBudget() && !due.After(*n.retryAt) {
 		return
 	}
-	rb.touch(i)
+	rb.loop.touch(i)
 	if !n.overBudget() {
-		rb.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": fair.RetryBudget, "retry_at": due})
+		rb.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": fair.RetryBudget, "retry_at": due})
 	}
 	n.retryAt = &due
-	n.reason = &Reason{Code: fair.RetryBudget, Message: text}
+	n.reason = &query.Reason{Code: fair.RetryBudget, Message: text}
 }
 
 func laterOf(a, b time.Time) time.Time {
@@ -89,15 +90,15 @@ func laterOf(a, b time.Time) time.Time {
 	return b
 }
 
-// askAgain makes the nodes that wait for a budget check it now.
-func (rb *retryBudgets) askAgain() {
-	if rb.progress.Count(dag.Retrying) == 0 {
+// recheck makes the nodes that wait for a budget check it now.
+func (rb *retryBudgets) recheck() {
+	if rb.loop.progress.Count(dag.Retrying) == 0 {
 		return
 	}
-	now := rb.service.now()
-	for i := range rb.nodes {
-		if rb.nodes[i].overBudget() && rb.progress.State(i) == dag.Retrying {
-			rb.timers.add(i, now)
+	now := rb.loop.service.now()
+	for i := range rb.loop.nodes {
+		if rb.loop.nodes[i].overBudget() && rb.loop.progress.State(i) == dag.Retrying {
+			rb.loop.timers.add(i, now)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
@@ -102,7 +103,7 @@ operators: [{name: a, type: shell, code: {script: "exit 1"}, retry: {limit: 2, i
 	// Raising the budget starts the waiting retries.
 	_, err = b.engine.SetTenantBudget(b.ctx, protect.BucketRule{}, budget.Version, "over")
 	require.NoError(t, err)
-	require.Equal(t, execution.Failed, b.finish(id).Status)
+	require.Equal(t, query.Failed, b.finish(id).Status)
 	require.Equal(t, 3, b.node(id, "a").Attempt)
 }
 
@@ -118,7 +119,7 @@ operators:
   - {name: worse, type: shell, code: {script: "exit 2"}, retry: {fail_fast: false}}
   - {name: long, type: shell, code: {script: "while ! test -e %s/end; do sleep 0.05; done"}}
 `, dir, dir), nil)
-	b.until(id, "two failed", func(e execution.Execution) bool { return e.Counts.Failed == 2 && e.Counts.Running == 1 })
+	b.until(id, "two failed", func(e query.Execution) bool { return e.Counts.Failed == 2 && e.Counts.Running == 1 })
 	page, err := b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{Execution: id})
 	require.NoError(t, err)
 	require.Len(t, page.DeadLetters, 2)
@@ -130,7 +131,7 @@ operators:
 	in, err := b.engine.Requeue(b.ctx, byNode["bad"].ID, "it works again")
 	require.NoError(t, err)
 	require.Equal(t, id, in)
-	b.until(id, "the node succeeded", func(e execution.Execution) bool { return e.Counts.Succeeded == 1 })
+	b.until(id, "the node succeeded", func(e query.Execution) bool { return e.Counts.Succeeded == 1 })
 	_, err = b.engine.DeadLetter(b.ctx, byNode["bad"].ID)
 	require.True(t, apperr.Is(err, apperr.NotFound))
 	require.NoError(t, b.engine.Dismiss(b.ctx, byNode["worse"].ID, "known"))

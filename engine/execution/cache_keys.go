@@ -27,16 +27,16 @@ type cacheLookup struct {
 func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, error) {
 	var around []int
 	for _, i := range nodes {
-		around = append(around, ch.progress.DependenciesOf(ch.home(i))...)
+		around = append(around, ch.loop.progress.DependenciesOf(ch.loop.home(i))...)
 	}
 	slices.Sort(around)
-	if err := ch.loadOutputs(ctx, slices.Compact(around)); err != nil {
+	if err := ch.loop.loadOutputs(ctx, slices.Compact(around)); err != nil {
 		return nil, err
 	}
 	list := make([]*cacheLookup, 0, len(nodes))
 	ids := map[uuid.UUID]struct{}{}
 	for _, i := range nodes {
-		if ch.nodes[i].op.Cache.Key != "" {
+		if ch.loop.nodes[i].op.Cache.Key != "" {
 			s, err := ch.writtenKey(ctx, i)
 			if err != nil {
 				return nil, err
@@ -47,7 +47,7 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 			continue
 		}
 		values, err := ch.keyValues(ctx, i)
-		if unread(err) {
+		if isUnreadable(err) {
 			return nil, err
 		}
 		if err != nil {
@@ -61,7 +61,7 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 		return nil, err
 	}
 	for _, s := range list {
-		n := &ch.nodes[s.node]
+		n := &ch.loop.nodes[s.node]
 		if n.op.Cache.Key != "" {
 			continue
 		}
@@ -70,7 +70,7 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 		if n.op.Tags != nil { // nodes that run the same template do the same work, anywhere in the workflow
 			graph, name = "", n.op.TemplateName()
 		}
-		key := s.parts.Key(ch.row.WorkflowID.String(), graph, name)
+		key := s.parts.Key(ch.loop.row.WorkflowID.String(), graph, name)
 		s.key = hex.EncodeToString(key[:])
 	}
 	return list, nil
@@ -80,36 +80,36 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 // the key has no value. Graphs and tasks have separate keys: a task may wait for the result
 // of an equal task, which ends by itself, but not for a graph that may contain it.
 func (ch *cacheLookups) writtenKey(ctx context.Context, i int) (*cacheLookup, error) {
-	values, err := ch.boundInputs(ctx, i)
-	if unread(err) {
+	values, err := ch.loop.boundInputs(ctx, i)
+	if isUnreadable(err) {
 		return nil, err
 	}
 	var text string
 	if err == nil {
-		text, err = ch.within(ctx, i, values).text(ch.nodes[i].op.Cache.Key, true)
+		text, err = ch.loop.within(ctx, i, values).text(ch.loop.nodes[i].op.Cache.Key, true)
 	}
-	if unread(err) {
+	if isUnreadable(err) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, nil //nolint:nilnil,nilerr // its start reports the error
 	}
-	cache := ch.nodes[i].op.Cache
+	cache := ch.loop.nodes[i].op.Cache
 	parts := memo.Of([sha256.Size]byte{}, cache.Version, map[string]any{"key": text}, func(map[string]any) (string, bool) { return "", false })
-	key := parts.Key("memoize", string(ch.operator(i).Type), cache.Store)
+	key := parts.Key("memoize", string(ch.loop.operator(i).Type), cache.Store)
 	return &cacheLookup{node: i, parts: parts, key: hex.EncodeToString(key[:])}, nil
 }
 
 // keyValues returns all values of an attempt of node i that affect its result: its typed
 // inputs, and the outputs of its dependencies, each as <node>.<output>.
 func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, error) {
-	op := ch.operator(i)
+	op := ch.loop.operator(i)
 	values := map[string]any{}
 	for _, in := range op.Inputs {
 		if op.Cache.Ignores(in.Name) {
 			continue
 		}
-		value, err := ch.typedWith(ctx, i, in, values)
+		value, err := ch.loop.typedWith(ctx, i, in, values)
 		if err != nil {
 			return nil, err
 		}
@@ -118,12 +118,12 @@ func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, e
 	if op.Tags != nil {
 		return values, nil // its texts name their sources
 	}
-	for _, d := range ch.progress.DependenciesOf(ch.home(i)) {
-		before := ch.operator(d)
+	for _, d := range ch.loop.progress.DependenciesOf(ch.loop.home(i)) {
+		before := ch.loop.operator(d)
 		if op.Cache.Ignores(before.Name) {
 			continue
 		}
-		for name, value := range ch.outputs[d] {
+		for name, value := range ch.loop.outputs[d] {
 			values[before.Name+"."+name] = value
 		}
 	}
@@ -149,7 +149,7 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 	if len(ids) == 0 {
 		return hashes, nil
 	}
-	for _, a := range ch.artifacts.part.fresh { // they are not written yet
+	for _, a := range ch.loop.artifacts.part.fresh { // they are not written yet
 		hashes[a.ID.String()] = a.SHA256
 	}
 	all := make([]uuid.UUID, 0, len(ids))
@@ -161,7 +161,7 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 	if len(all) == 0 {
 		return hashes, nil
 	}
-	rows, err := ch.service.queries.ArtifactHashes(ctx, all, ch.row.ProjectID)
+	rows, err := ch.loop.service.queries.ArtifactHashes(ctx, all, ch.loop.row.ProjectID)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("find artifacts: %w", err)}
 	}
@@ -176,8 +176,8 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry.Kind) any {
 	switch v := value.(type) {
 	case map[string]any:
-		if ref, ok := v["$catalogue"].(string); ok && ch.service.config.Catalogue != nil {
-			if blob, err := ch.service.config.Catalogue.Blob(ctx, kind, ref); err == nil {
+		if ref, ok := v["$catalogue"].(string); ok && ch.loop.service.config.Catalogue != nil {
+			if blob, err := ch.loop.service.config.Catalogue.Blob(ctx, kind, ref); err == nil {
 				return map[string]any{"$file": blob.SHA256}
 			}
 			return v

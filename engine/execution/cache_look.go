@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/memo"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -44,29 +45,29 @@ const (
 	cacheAwaiting            // an equal node is computing the result
 )
 
-// want requests a cache lookup for node i, which is READY, before anything else.
-func (ch *cacheLookups) want(i int) { ch.wanted = append(ch.wanted, i) }
+// requestLookup requests a cache lookup for node i, which is READY, before anything else.
+func (ch *cacheLookups) requestLookup(i int) { ch.wanted = append(ch.wanted, i) }
 
 // committed notifies the nodes that wait for results of the nodes of a flush: a result
 // exists now, or there will be none.
-func (ch *cacheLookups) committed(_ context.Context, nodes map[int]*nodeRow) { ch.tellAwaiting(nodes) }
+func (ch *cacheLookups) committed(_ context.Context, nodes map[int]*nodeRow) { ch.notifyWaiters(nodes) }
 
 // needs reports whether node i needs a cache lookup before it may run. Nodes that have
 // already begun, or that a user retries, need none.
 func (ch *cacheLookups) needs(i int) bool {
-	n := &ch.nodes[i]
-	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && (ch.needsCapacity(i) || ch.remembersGraph(i))
+	n := &ch.loop.nodes[i]
+	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && (ch.loop.needsCapacity(i) || ch.remembersGraph(i))
 }
 
 // remembersGraph reports whether node i is a graph whose outputs may be cached.
 func (ch *cacheLookups) remembersGraph(i int) bool {
-	return ch.nodes[i].op.Cache != nil && ch.operator(i).Type == workflow.TypeGraph && !ch.fansOut(i)
+	return ch.loop.nodes[i].op.Cache != nil && ch.loop.operator(i).Type == workflow.TypeGraph && !ch.loop.fansOut(i)
 }
 
 // succeededHere reports whether a node of this execution has a result that is about to be
 // written.
 func (ch *cacheLookups) succeededHere(h holder) bool {
-	return h.execution == ch.id && h.node < len(ch.nodes) && ch.progress.State(h.node) == dag.Succeeded
+	return h.execution == ch.loop.id && h.node < len(ch.loop.nodes) && ch.loop.progress.State(h.node) == dag.Succeeded
 }
 
 // lookUp searches the cache for all waiting nodes at once: nodes with a result succeed with
@@ -75,12 +76,12 @@ func (ch *cacheLookups) lookUp(ctx context.Context) {
 	nodes := ch.wanted
 	ch.wanted = nil
 	slices.Sort(nodes)
-	nodes = slices.DeleteFunc(slices.Compact(nodes), func(i int) bool { return ch.progress.State(i) != dag.Ready || !ch.needs(i) })
+	nodes = slices.DeleteFunc(slices.Compact(nodes), func(i int) bool { return ch.loop.progress.State(i) != dag.Ready || !ch.needs(i) })
 	var asked, fresh []int
 	for _, i := range nodes {
-		switch ch.launchUse().of(ch.operator(i).Name) {
+		switch ch.launchUse().of(ch.loop.operator(i).Name) {
 		case CacheOff:
-			ch.runs(i, CacheNote{Found: CacheIgnored, Why: "The cache is off for this launch."})
+			ch.runs(i, query.CacheNote{Found: query.CacheIgnored, Why: "The cache is off for this launch."})
 		case CacheRefresh:
 			fresh = append(fresh, i)
 		default:
@@ -92,7 +93,7 @@ func (ch *cacheLookups) lookUp(ctx context.Context) {
 		func() error { return ch.look(ctx, fresh, true) },
 	} {
 		if err := look(); err != nil {
-			ch.readFailure = err // the next loop retries it
+			ch.loop.readFailure = err // the next loop retries it
 			return
 		}
 	}
@@ -102,7 +103,7 @@ func (ch *cacheLookups) lookUp(ctx context.Context) {
 func (ch *cacheLookups) launchUse() CacheUse {
 	if ch.use == nil {
 		ch.use = &CacheUse{}
-		if asked := stored.Into[CacheUse](ch.row.Cache); asked != nil {
+		if asked := stored.Into[CacheUse](ch.loop.row.Cache); asked != nil {
 			ch.use = asked
 		}
 	}
@@ -110,20 +111,20 @@ func (ch *cacheLookups) launchUse() CacheUse {
 }
 
 // runs lets node i run, and records why.
-func (ch *cacheLookups) runs(i int, note CacheNote) {
-	n := &ch.nodes[i]
+func (ch *cacheLookups) runs(i int, note query.CacheNote) {
+	n := &ch.loop.nodes[i]
 	if n.cacheState = cacheAnswered; note.Found != "" {
 		ch.note(i, note)
 	}
 	if n.reason != nil && n.reason.Code == ReasonCache {
-		ch.touch(i)
+		ch.loop.touch(i)
 		n.reason = nil
 	}
-	ch.ask(i)
+	ch.loop.requestCapacity(i)
 }
 
-func (ch *cacheLookups) note(i int, note CacheNote) {
-	ch.origins.noteCache(i, note)
+func (ch *cacheLookups) note(i int, note query.CacheNote) {
+	ch.loop.origins.noteCache(i, note)
 }
 
 // look searches for nodes; refresh reuses no results.
@@ -141,7 +142,7 @@ func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) err
 	}
 	for _, i := range nodes {
 		if !known[i] {
-			ch.runs(i, CacheNote{}) // its start reports the missing value
+			ch.runs(i, query.CacheNote{}) // its start reports the missing value
 		}
 	}
 	before, err := ch.latest(ctx, list)
@@ -152,18 +153,18 @@ func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) err
 	if err != nil {
 		return err
 	}
-	ch.service.config.Crash("cache.claimed")
-	now := ch.service.now()
+	ch.loop.service.config.Crash("cache.claimed")
+	now := ch.loop.service.now()
 	for _, s := range list {
 		switch f := found[s.key]; {
 		case f.result != nil:
 			ch.takeCached(s, f, now)
-		case f.waitsFor(ch.id, s.node) && ch.remembersGraph(s.node) && !ch.succeededHere(f.holder):
-			ch.runs(s.node, CacheNote{Found: CacheMiss, Why: "The result is still being worked out; a graph does not wait for it."})
-		case f.waitsFor(ch.id, s.node):
+		case f.waitsFor(ch.loop.id, s.node) && ch.remembersGraph(s.node) && !ch.succeededHere(f.holder):
+			ch.runs(s.node, query.CacheNote{Found: query.CacheMiss, Why: "The result is still being computed; a graph does not wait for it."})
+		case f.waitsFor(ch.loop.id, s.node):
 			ch.awaitResult(s, f, now)
 		default:
-			ch.runs(s.node, ch.missNote(s, f, before[ch.nodes[s.node].name], refresh))
+			ch.runs(s.node, ch.missNote(s, f, before[ch.loop.nodes[s.node].name], refresh))
 		}
 	}
 	return nil
@@ -192,9 +193,9 @@ func (f cacheEntry) waitsFor(execution uuid.UUID, i int) bool {
 func (ch *cacheLookups) latest(ctx context.Context, list []*cacheLookup) (map[string]db.LatestResultsRow, error) {
 	names := make([]string, len(list))
 	for k, s := range list {
-		names[k] = ch.nodes[s.node].name
+		names[k] = ch.loop.nodes[s.node].name
 	}
-	rows, err := ch.service.queries.LatestResults(ctx, names, ch.row.WorkflowID, ch.service.now())
+	rows, err := ch.loop.service.queries.LatestResults(ctx, names, ch.loop.row.WorkflowID, ch.loop.service.now())
 	if err != nil {
 		return nil, &readError{fmt.Errorf("find earlier results: %w", err)}
 	}
@@ -220,20 +221,20 @@ func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, r
 	rows := map[string]keyRow{}
 	for _, s := range list {
 		if _, ok := rows[s.key]; !ok {
-			rows[s.key] = keyRow{s.key, s.node, ch.nodes[s.node].name, s.parts}
+			rows[s.key] = keyRow{s.key, s.node, ch.loop.nodes[s.node].name, s.parts}
 		}
 	}
 	ordered := slices.SortedFunc(maps.Values(rows), func(a, b keyRow) int { return strings.Compare(a.Key, b.Key) })
 	found := make(map[string]cacheEntry, len(rows))
-	now := ch.service.now()
-	err := db.Tx(ctx, ch.service.pool, func(_ pgx.Tx, q *db.Queries) error {
+	now := ch.loop.service.now()
+	err := db.Tx(ctx, ch.loop.service.pool, func(_ pgx.Tx, q *db.Queries) error {
 		held, err := q.ClaimResults(ctx, db.ClaimResultsParams{
-			Keys: mustJSON(ordered), ProjectID: ch.row.ProjectID, WorkflowID: ch.row.WorkflowID, ExecutionID: ch.id, At: now,
+			Keys: mustJSON(ordered), ProjectID: ch.loop.row.ProjectID, WorkflowID: ch.loop.row.WorkflowID, ExecutionID: ch.loop.id, At: now,
 		})
 		if err != nil {
 			return err
 		}
-		there, err := ch.service.presentIn(ctx, ch.row.ProjectID, held)
+		there, err := ch.loop.service.presentIn(ctx, ch.loop.row.ProjectID, held)
 		if err != nil {
 			return err
 		}
@@ -242,7 +243,7 @@ func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, r
 			key := hex.EncodeToString(h.Key)
 			f := ch.judge(h, rows[key], there, now, refresh)
 			if f.stale != "" {
-				f.holder = holder{ch.id, rows[key].Index}
+				f.holder = holder{ch.loop.id, rows[key].Index}
 				over = append(over, rows[key])
 			}
 			found[key] = f
@@ -251,7 +252,7 @@ func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, r
 			return nil
 		}
 		return q.TakeOverResults(ctx, db.TakeOverResultsParams{
-			Keys: mustJSON(over), ProjectID: ch.row.ProjectID, WorkflowID: ch.row.WorkflowID, ExecutionID: ch.id, At: now,
+			Keys: mustJSON(over), ProjectID: ch.loop.row.ProjectID, WorkflowID: ch.loop.row.WorkflowID, ExecutionID: ch.loop.id, At: now,
 		})
 	})
 	if err != nil {
@@ -278,8 +279,8 @@ const claimGrace = time.Minute
 // judge decides how to use the entry of a key that mine needs.
 func (ch *cacheLookups) judge(h db.ClaimResultsRow, mine keyRow, there present, now time.Time, refresh bool) cacheEntry {
 	f := cacheEntry{row: h, holder: holder{h.ExecutionID, int(h.NodeIndex)}}
-	own := f.holder.execution == ch.id
-	ttl := ch.nodes[mine.Index].op.Cache.TTL
+	own := f.holder.execution == ch.loop.id
+	ttl := ch.loop.nodes[mine.Index].op.Cache.TTL
 	switch state := stateOf(h.State); {
 	case own && f.holder.node == mine.Index:
 	case refresh && !own:
@@ -293,24 +294,24 @@ func (ch *cacheLookups) judge(h db.ClaimResultsRow, mine keyRow, there present, 
 			f.result = map[string]any{}
 		}
 	case own:
-		f.stale = ch.staleHere(f.holder.node)
+		f.stale = ch.localStaleReason(f.holder.node)
 	case state.Ended():
 		f.stale = "The node that computed it did not succeed."
 	case state == "" || state == dag.Pending:
-		if h.ExecutionStatus == nil || State(*h.ExecutionStatus).Ended() || h.ClaimedAt.Add(claimGrace).Before(now) {
+		if h.ExecutionStatus == nil || query.State(*h.ExecutionStatus).Ended() || h.ClaimedAt.Add(claimGrace).Before(now) {
 			f.stale = "The earlier result was deleted."
 		}
-	case state == dag.Ready && State(*h.ExecutionStatus) == Paused:
+	case state == dag.Ready && query.State(*h.ExecutionStatus) == query.Paused:
 		f.stale = "The execution that should compute it is paused."
 	}
 	return f
 }
 
-// staleHere explains why node i of this execution, which has no written result, will not
+// localStaleReason explains why node i of this execution, which has no written result, will not
 // produce one; "" when it is running.
-func (ch *cacheLookups) staleHere(i int) string {
-	if i < len(ch.nodes) {
-		state := ch.progress.State(i)
+func (ch *cacheLookups) localStaleReason(i int) string {
+	if i < len(ch.loop.nodes) {
+		state := ch.loop.progress.State(i)
 		if state == dag.Succeeded || state != dag.Pending && !state.Ended() {
 			return ""
 		}
@@ -328,27 +329,27 @@ func stateOf(text *string) dag.State {
 // takeCached gives node s the result of another node.
 func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) {
 	i := s.node
-	n := ch.move(i, dag.Succeeded)
+	n := ch.loop.move(i, dag.Succeeded)
 	n.finishedAt, n.reason, n.failure, n.cacheState = &now, nil, nil, cacheAnswered
-	ch.outputs[i] = f.result
+	ch.loop.outputs[i] = f.result
 	if len(f.result) > 0 {
-		ch.touch(i).Outputs = f.result
+		ch.loop.touch(i).Outputs = f.result
 	}
 	name := ch.nameOf(f)
-	ch.origins.carryOverFrom(i, origin{f.holder.execution, f.holder.node, useCached})
+	ch.loop.origins.carryOverFrom(i, origin{f.holder.execution, f.holder.node, useCached})
 	why := fmt.Sprintf("The result of %s, with the same code and inputs, was reused.", name)
 	if n.op.Cache.Key != "" {
 		why = fmt.Sprintf("The result of %s, with the same key, was reused.", name)
 	}
-	ch.note(i, CacheNote{Found: CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
-	ch.nodeEvent(i, now, "node.succeeded", fmt.Sprintf("The cached result of %s in execution %s was reused.", name, f.holder.execution), nil)
+	ch.note(i, query.CacheNote{Found: query.CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
+	ch.loop.nodeEvent(i, now, query.EventNodeSucceeded, fmt.Sprintf("The cached result of %s in execution %s was reused.", name, f.holder.execution), nil)
 }
 
 // nameOf returns the name of the node that computes the result of a key.
 func (ch *cacheLookups) nameOf(f cacheEntry) string {
 	switch {
-	case f.holder.execution == ch.id && f.holder.node < len(ch.nodes):
-		return ch.nodes[f.holder.node].name
+	case f.holder.execution == ch.loop.id && f.holder.node < len(ch.loop.nodes):
+		return ch.loop.nodes[f.holder.node].name
 	case f.row.Name != nil:
 		return *f.row.Name
 	}
@@ -357,30 +358,30 @@ func (ch *cacheLookups) nameOf(f cacheEntry) string {
 
 // awaitResult makes node s wait for the node that computes its result.
 func (ch *cacheLookups) awaitResult(s *cacheLookup, f cacheEntry, now time.Time) {
-	n := &ch.nodes[s.node]
+	n := &ch.loop.nodes[s.node]
 	n.cacheState = cacheAwaiting
 	if ch.awaiting == nil {
 		ch.awaiting = map[int]struct{}{}
 	}
 	ch.awaiting[s.node] = struct{}{}
-	ch.service.results.wait(f.holder, ch.id)
+	ch.loop.service.results.wait(f.holder, ch.loop.id)
 	if n.reason != nil && n.reason.Code == ReasonCache {
 		return
 	}
-	ch.touch(s.node)
+	ch.loop.touch(s.node)
 	where := "this execution"
-	if f.holder.execution != ch.id {
+	if f.holder.execution != ch.loop.id {
 		where = fmt.Sprintf("execution %s", f.holder.execution)
 	}
-	n.reason = &Reason{Code: ReasonCache, Message: fmt.Sprintf("%s of %s is computing the same result; this node reuses it.", ch.nameOf(f), where)}
-	ch.nodeEvent(s.node, now, "node.waiting", n.reason.Message, map[string]any{"code": ReasonCache})
+	n.reason = &query.Reason{Code: ReasonCache, Message: fmt.Sprintf("%s of %s is computing the same result; this node reuses it.", ch.nameOf(f), where)}
+	ch.loop.nodeEvent(s.node, now, query.EventNodeWaiting, n.reason.Message, map[string]any{"code": ReasonCache})
 	ch.lookUpAgain(s.node) // it may have ended between the lookup and the wait
 }
 
 // missNote explains why node s runs.
-func (ch *cacheLookups) missNote(s *cacheLookup, f cacheEntry, before db.LatestResultsRow, refresh bool) CacheNote {
-	note := CacheNote{Found: CacheMiss, Why: "This is the first run: no result of this node is cached yet."}
-	if before.Node != "" && before.ExecutionID != ch.id {
+func (ch *cacheLookups) missNote(s *cacheLookup, f cacheEntry, before db.LatestResultsRow, refresh bool) query.CacheNote {
+	note := query.CacheNote{Found: query.CacheMiss, Why: "This is the first run: no result of this node is cached yet."}
+	if before.Node != "" && before.ExecutionID != ch.loop.id {
 		note.Execution, note.Node = &before.ExecutionID, before.Node
 		if parts := stored.Into[memo.Parts](before.Parts); parts != nil {
 			note.Changes = memo.Changes(*parts, s.parts)
@@ -393,7 +394,7 @@ func (ch *cacheLookups) missNote(s *cacheLookup, f cacheEntry, before db.LatestR
 		note.Why, note.Changes = f.stale, nil
 	}
 	if refresh {
-		note.Found = CacheIgnored
+		note.Found = query.CacheIgnored
 	}
 	return note
 }

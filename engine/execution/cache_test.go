@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // cached has a node that records each run as a line in the file ran.
@@ -32,15 +33,15 @@ operators:
 }
 
 // again launches the registered workflow again.
-func (b *testBundle) again(r execution.LaunchRequest) execution.Execution {
+func (b *testBundle) again(r execution.LaunchRequest) query.Execution {
 	b.t.Helper()
 	if r.Priority == 0 {
-		r.Priority = execution.Normal
+		r.Priority = query.Normal
 	}
 	e, _, err := b.engine.Launch(b.ctx, r)
 	require.NoError(b.t, err, "%v", apperr.FieldsOf(err))
 	e = b.finish(e.ID)
-	require.Equal(b.t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(b.t, query.Succeeded, e.Status, "%+v", e.Error)
 	return e
 }
 
@@ -60,15 +61,15 @@ func TestCacheTakesEqualResults(t *testing.T) {
 	b.register(cached(ran, "{ignore_inputs: [note]}"))
 	first := b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, 1, lines(t, ran))
-	require.Equal(t, &execution.CacheNote{Found: execution.CacheMiss, Why: "This is the first run: no result of this node is cached yet."}, b.node(first.ID, "train").Cache)
+	require.Equal(t, &query.CacheNote{Found: query.CacheMiss, Why: "This is the first run: no result of this node is cached yet."}, b.node(first.ID, "train").Cache)
 
 	// Another artifact with the same bytes, and an input that has no effect.
 	second := b.again(execution.LaunchRequest{Workflow: "cached", Inputs: map[string]any{"note": "other", "seed": json.Number("2")}})
 	require.Equal(t, 1, lines(t, ran))
 	node := b.node(second.ID, "train")
 	require.Equal(t, dag.Succeeded, node.State)
-	require.Equal(t, &execution.Origin{Execution: first.ID, Node: "train", Use: execution.OriginCached}, node.Origin)
-	require.Equal(t, execution.CacheHit, node.Cache.Found)
+	require.Equal(t, &query.Origin{Execution: first.ID, Node: "train", Use: query.OriginCached}, node.Origin)
+	require.Equal(t, query.CacheHit, node.Cache.Found)
 	require.Equal(t, &first.ID, node.Cache.Execution)
 	require.Equal(t, first.Outputs, second.Outputs, "the same artifact")
 	require.Equal(t, []string{"load"}, b.ran(second.ID))
@@ -76,7 +77,7 @@ func TestCacheTakesEqualResults(t *testing.T) {
 	third := b.again(execution.LaunchRequest{Workflow: "cached", Inputs: map[string]any{"lr": json.Number("0.2")}})
 	require.Equal(t, 2, lines(t, ran))
 	note := b.node(third.ID, "train").Cache
-	require.Equal(t, execution.CacheMiss, note.Found)
+	require.Equal(t, query.CacheMiss, note.Found)
 	require.Equal(t, []string{"lr 0.1 → 0.2"}, note.Changes)
 
 	b.register(`{"name": "cached", "version": "1.1.0", "inputs": [{"name": "seed", "type": "Integer", "default": 1}], "operators": [
@@ -95,7 +96,7 @@ func TestCacheIsSwitched(t *testing.T) {
 	first := b.again(execution.LaunchRequest{Workflow: "cached"})
 	off := b.again(execution.LaunchRequest{Workflow: "cached", Cache: execution.CacheUse{Mode: execution.CacheOff}})
 	require.Equal(t, 2, lines(t, ran))
-	require.Equal(t, execution.CacheIgnored, b.node(off.ID, "train").Cache.Found)
+	require.Equal(t, query.CacheIgnored, b.node(off.ID, "train").Cache.Found)
 	hit := b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, first.ID, b.node(hit.ID, "train").Origin.Execution, "a launch without the cache stores no result")
 
@@ -105,7 +106,7 @@ func TestCacheIsSwitched(t *testing.T) {
 	hit = b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, refreshed.ID, b.node(hit.ID, "train").Origin.Execution)
 
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "cached", Priority: execution.Normal, Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"load": "off"}}})
+	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "cached", Priority: query.Normal, Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"load": "off"}}})
 	require.Equal(t, "cache.nodes.load", apperr.FieldsOf(err)[0].Path)
 }
 
@@ -158,11 +159,11 @@ func TestEqualNodesAtOnceRunOnce(t *testing.T) {
 	b.register(equal(ran, gate, bad))
 	var ids []uuid.UUID
 	for range 3 {
-		e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "equal", Priority: execution.Normal})
+		e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "equal", Priority: query.Normal})
 		require.NoError(t, err)
 		ids = append(ids, e.ID)
 	}
-	waiting := func(execution.Execution) bool {
+	waiting := func(query.Execution) bool {
 		var n int
 		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM nodes WHERE execution_id = ANY ($1) AND state = 'READY' AND reason->>'code' = 'CACHE'", ids).Scan(&n))
 		return n == 10
@@ -171,7 +172,7 @@ func TestEqualNodesAtOnceRunOnce(t *testing.T) {
 	touch(t, gate)
 	for _, id := range ids {
 		e := b.finish(id)
-		require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+		require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 		require.Equal(t, []any{json.Number("7"), json.Number("7"), json.Number("7"), json.Number("8")}, e.Outputs["all"])
 	}
 	require.Equal(t, 2, lines(t, ran), "7 once and 8 once, in any execution")
@@ -191,18 +192,18 @@ operators:
 `, ran, gate, bad)
 	touch(t, bad)
 	first := b.launch(doc, nil)
-	b.until(first, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
-	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "one", Priority: execution.Normal})
+	b.until(first, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
+	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "one", Priority: query.Normal})
 	require.NoError(t, err)
-	b.until(e.ID, "waiting", func(execution.Execution) bool {
+	b.until(e.ID, "waiting", func(query.Execution) bool {
 		r := b.node(e.ID, "a").Reason
 		return r != nil && r.Code == execution.ReasonCache
 	})
 	require.Contains(t, b.node(e.ID, "a").Reason.Message, "a of execution "+first.String())
 	touch(t, gate)
-	require.Equal(t, execution.Failed, b.finish(first).Status)
+	require.Equal(t, query.Failed, b.finish(first).Status)
 	second := b.finish(e.ID)
-	require.Equal(t, execution.Succeeded, second.Status, "%+v", second.Error)
+	require.Equal(t, query.Succeeded, second.Status, "%+v", second.Error)
 	require.Equal(t, 2, lines(t, ran))
 	require.Equal(t, "The node that computed it did not succeed.", b.node(e.ID, "a").Cache.Why)
 }

@@ -62,17 +62,17 @@ func (ch *cacheLookups) lookUpAwaited() {
 	clear(ch.repeated)
 }
 
-// tellAwaiting notifies the waiters of nodes.
-func (ch *cacheLookups) tellAwaiting(nodes map[int]*nodeRow) {
+// notifyWaiters notifies the waiters of nodes.
+func (ch *cacheLookups) notifyWaiters(nodes map[int]*nodeRow) {
 	for i := range nodes {
-		if ch.nodes[i].op.Cache == nil || !ch.progress.State(i).Ended() {
+		if ch.loop.nodes[i].op.Cache == nil || !ch.loop.progress.State(i).Ended() {
 			continue
 		}
-		for _, id := range ch.service.results.ended(holder{ch.id, i}) {
-			if id == ch.id {
+		for _, id := range ch.loop.service.results.ended(holder{ch.loop.id, i}) {
+			if id == ch.loop.id {
 				ch.lookUpAwaited()
 			} else {
-				ch.service.wake(id)
+				ch.loop.service.wake(id)
 			}
 		}
 	}

@@ -12,14 +12,17 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 // Cancel requests the end of an execution: nodes that have not begun do not begin, and
-// running attempts receive SIGTERM and, after a grace period, SIGKILL. It returns once the
-// request is durable; the state is CANCELLED when the last attempt has ended. Cancelling
-// twice is a success. It returns Conflict when the execution has ended in another state, and
-// Forbidden for the execution of another user without the permission.
+// running attempts receive SIGTERM and, after a grace period, SIGKILL. Exit handlers then
+// run. Cancelling again, or when only exit handlers are left, stops those that run. It
+// returns once the request is durable; the state is CANCELLED when the last attempt has
+// ended. It returns Conflict when the execution has ended in another state, and Forbidden for
+// the execution of another user without the permission.
 func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
 	e, err := s.rows.Execution(ctx, id)
 	if err != nil {
@@ -29,20 +32,24 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 	if err != nil {
 		return err
 	}
-	if e.CancelRequestedAt != nil {
+	if e.CancelRequestedAt != nil && query.State(e.Status).Ended() {
 		return nil
 	}
 	reason = clean(reason, maxMessage)
-	var asked int64
+	var asked, handlers int64
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		data := mustJSON(map[string]any{"by": subject.Name})
 		asked, err = q.RequestCancel(ctx, s.now(), reason, data, id)
-		if err != nil || asked == 0 {
+		if err != nil {
+			return err
+		}
+		handlers, err = s.stopHandlers(ctx, q, e, db.OrderNodeParams{Reason: reason, OrderedBy: subject.Name, OrderedAt: s.now()}, asked > 0)
+		if err != nil || asked == 0 && handlers == 0 {
 			return err
 		}
 		err = audit.Record(ctx, q, audit.Entry{
 			Action: "execution.cancel", Kind: "execution", ID: id.String(), Name: e.WorkflowName + " " + e.Version, TenantID: e.TenantID, ProjectID: e.ProjectID,
-			Old: map[string]any{"status": e.Status, "cancel_requested": false}, New: map[string]any{"status": e.Status, "cancel_requested": true}, Reason: reason,
+			Old: map[string]any{"status": e.Status, "cancel_requested": asked == 0}, New: cancelAudit(e, handlers), Reason: reason,
 		})
 		if err != nil {
 			return err
@@ -53,15 +60,79 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
 	s.config.Crash("cancel.committed")
-	if asked == 0 {
+	if asked == 0 && handlers == 0 {
 		if e, err = s.queries.GetExecution(ctx, id); err == nil && e.CancelRequestedAt == nil {
 			return apperr.New(apperr.Conflict, "The execution has already ended.")
 		}
 		return err
 	}
-	s.tell(id, message{cancel: &reason})
+	if asked > 0 {
+		s.sendMessage(id, message{cancel: &reason})
+	}
+	if handlers > 0 {
+		s.sendMessage(id, message{reports: true})
+	}
 	s.changed(id)
 	return nil
+}
+
+// cancelAudit is the audit log entry of a cancellation that stops exit handlers.
+func cancelAudit(e db.Execution, handlers int64) map[string]any {
+	entry := map[string]any{"status": e.Status, "cancel_requested": true}
+	if handlers > 0 {
+		entry["exit_handlers_stopped"] = handlers
+	}
+	return entry
+}
+
+// stopHandlers orders the end of the exit handlers that run: at the end of the execution
+// when nothing else is open, and, unless this is the first cancellation, those of
+// operators. It returns how many it ordered to end.
+func (s *Service) stopHandlers(ctx context.Context, q *db.Queries, e db.Execution, order db.OrderNodeParams, first bool) (int64, error) {
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), e.VersionID)
+	if err != nil {
+		return 0, fmt.Errorf("load version: %w", err)
+	}
+	if !version.Definition.HasExitHandlers() {
+		return 0, nil
+	}
+	open, err := q.OpenNodes(ctx, e.ID)
+	if err != nil {
+		return 0, fmt.Errorf("load open nodes: %w", err)
+	}
+	var ordered int64
+	order.ExecutionID, order.Cancel = e.ID, true
+	for _, i := range handlersOf(version, open, first) {
+		order.NodeIndex = i
+		n, err := q.OrderNode(ctx, order)
+		if err != nil {
+			return 0, fmt.Errorf("order the end of node %d: %w", i, err)
+		}
+		ordered += n
+	}
+	return ordered, nil
+}
+
+// handlersOf returns the open nodes that a cancellation ends because exit handlers run.
+func handlersOf(version workflow.Version, open []db.Node, first bool) []int32 {
+	var last, hooks []int32
+	others, begun := false, false
+	for _, n := range open {
+		op, ok := query.OperatorAt(version, n)
+		waits := dag.State(n.State) == dag.Pending
+		switch {
+		case !ok:
+		case n.ParentIndex == nil && op.Final:
+			last, begun = append(last, n.NodeIndex), begun || !waits
+		case op.Exit && !first && !waits && n.ItemIndex == nil:
+			hooks = append(hooks, n.NodeIndex)
+		}
+		others = others || n.ParentIndex == nil && (!ok || !op.Final)
+	}
+	if others || !begun {
+		return hooks
+	}
+	return last
 }
 
 // stopAttempts asks the launcher to end attempts. The answers to their heartbeats say the
@@ -71,11 +142,11 @@ func (la *launches) stopAttempts(ctx context.Context, nodes []int) {
 	refs := make([]launcher.Ref, len(nodes))
 	for k, i := range nodes {
 		indexes[k] = int32(i) //nolint:gosec // at most workflow.MaxOperators
-		refs[k] = launcher.Ref{TaskID: TaskID(la.id, i, la.nodes[i].attempt), ProjectID: la.row.ProjectID.String()}
+		refs[k] = launcher.Ref{TaskID: query.TaskID(la.loop.id, i, la.loop.nodes[i].attempt), ProjectID: la.loop.row.ProjectID.String()}
 	}
-	if err := la.service.queries.MarkStopSent(ctx, la.service.now(), la.id, indexes); err != nil {
-		la.service.config.Logger.Warn("mark attempts as stopping", "execution", la.id, "error", err)
+	if err := la.loop.service.queries.MarkStopSent(ctx, la.loop.service.now(), la.loop.id, indexes); err != nil {
+		la.loop.service.config.Logger.Warn("mark attempts as stopping", "execution", la.loop.id, "error", err)
 	}
-	la.service.config.Crash("stop.begin")
+	la.loop.service.config.Crash("stop.begin")
 	la.starter.stop(refs)
 }

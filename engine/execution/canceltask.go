@@ -73,7 +73,7 @@ func (s *Service) CancelNode(ctx context.Context, t TaskRef, reason string) erro
 // NodeOrder changes the request of a waiting node: its priority, or fewer resources than its
 // operator declares. Nil and 0 change nothing.
 type NodeOrder struct {
-	Priority                   *Priority
+	Priority                   *query.Priority
 	CPUMillis, MemoryMiB, GPUs int
 	Reason                     string
 }
@@ -159,7 +159,7 @@ func positive(n int) *int32 {
 // task is a node with its execution and version.
 type task struct {
 	row      db.Execution
-	node     Node
+	node     query.Node
 	operator *workflow.Operator
 }
 
@@ -215,7 +215,7 @@ func (s *Service) order(ctx context.Context, k task, action string, p db.OrderNo
 	if err != nil {
 		return err
 	}
-	s.tell(k.row.ID, message{reports: true})
+	s.sendMessage(k.row.ID, message{reports: true})
 	s.changed(k.row.ID)
 	return nil
 }
@@ -264,9 +264,9 @@ func (s *Service) QueueStatus(ctx context.Context, tenant uuid.UUID) (QueueStatu
 			continue
 		}
 		switch n := int(r.Waiting); {
-		case Priority(r.Priority) > Normal:
+		case query.Priority(r.Priority) > query.Normal:
 			status.High += n
-		case Priority(r.Priority) < Normal:
+		case query.Priority(r.Priority) < query.Normal:
 			status.Low += n
 		default:
 			status.Normal += n

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 const branches = `
@@ -27,10 +28,10 @@ func TestOneNodeIsCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.launch(branches, nil)
-	b.until(id, "running", func(e execution.Execution) bool { return e.Counts.Running == 2 })
+	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 2 })
 	require.NoError(t, b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 1, Attempt: 1}, "not needed"))
 	e := b.finish(id)
-	require.Equal(t, execution.Cancelled, e.Status)
+	require.Equal(t, query.Cancelled, e.Status)
 	require.Equal(t, "stops: Cancelled by admin: not needed", e.Error.Message)
 	require.Equal(t, dag.Succeeded, b.node(id, "keeps").State, "the others continue")
 	stopped := b.node(id, "stops")
@@ -50,11 +51,11 @@ func TestAWaitingNodeIsCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis = 1000 })
 	first := b.launch("name: holds\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 1}, code: {script: 'sleep 60'}}]", nil)
-	b.until(first, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(first, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	second := b.launch("name: waits\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 1}, code: {script: 'true'}}]", nil)
-	b.until(second, "waiting", func(execution.Execution) bool { return b.node(second, "a").Reason != nil })
+	b.until(second, "waiting", func(query.Execution) bool { return b.node(second, "a").Reason != nil })
 	require.NoError(t, b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: second, Node: 0}, ""))
-	require.Equal(t, execution.Cancelled, b.finish(second).Status)
+	require.Equal(t, query.Cancelled, b.finish(second).Status)
 	require.NoError(t, b.engine.Cancel(b.ctx, first, ""))
 	b.finish(first)
 }
@@ -66,12 +67,12 @@ func TestAWaitingNodeAsksOtherwise(t *testing.T) {
 		return "name: " + name + "\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: " + cpu + ", memory: 64Mi}, code: {script: '" + script + "'}}]"
 	}
 	holder := b.launch(doc("holder", "1500m", "sleep 60"), nil)
-	b.until(holder, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	waiting := b.launch(doc("asks", "1", "true"), nil)
-	b.until(waiting, "waiting", func(execution.Execution) bool { return b.node(waiting, "a").Reason != nil })
+	b.until(waiting, "waiting", func(query.Execution) bool { return b.node(waiting, "a").Reason != nil })
 
 	ref := execution.TaskRef{Execution: waiting, Node: 0}
-	high := execution.High
+	high := query.High
 	_, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 4000})
 	require.Equal(t, []apperr.Field{{Path: "resources.cpu", Message: "a declares 1000m. A task may request less, not 4000m."}}, apperr.FieldsOf(err))
 	answer, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{Priority: &high})
@@ -82,7 +83,7 @@ func TestAWaitingNodeAsksOtherwise(t *testing.T) {
 
 	_, err = b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 500})
 	require.NoError(t, err)
-	require.Equal(t, execution.Succeeded, b.finish(waiting).Status, "half a core is free")
+	require.Equal(t, query.Succeeded, b.finish(waiting).Status, "half a core is free")
 	require.Contains(t, b.kinds(waiting), "node.ordered")
 	answer, err = b.engine.ScheduleNode(b.ctx, execution.TaskRef{Execution: holder, Node: 0}, execution.NodeOrder{})
 	require.NoError(t, err)
@@ -106,7 +107,7 @@ func (b *testBundle) queueStatus(done func(execution.QueueStatus) bool) executio
 func TestParseTaskID(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
-	ref, err := execution.ParseTaskID(execution.TaskID(id, 3, 2))
+	ref, err := execution.ParseTaskID(query.TaskID(id, 3, 2))
 	require.NoError(t, err)
 	require.Equal(t, execution.TaskRef{Execution: id, Node: 3, Attempt: 2}, ref)
 	ref, err = execution.ParseTaskID(id.String() + ".3")

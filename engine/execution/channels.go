@@ -183,7 +183,7 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 			continue
 		}
 		value, ok, err := l.value(ctx, i, in.Source)
-		if unread(err) {
+		if isUnreadable(err) {
 			return nil, err
 		}
 		if !ok || err != nil || value == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/data/channel"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -52,7 +53,7 @@ func asked(t *testing.T, b *testBundle, came *flowforgev1.PlacedInput) (map[stri
 		return told
 	}
 	id := b.launch(carries, nil)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	list, err := b.engine.Edges(b.ctx, id, "read")
 	require.NoError(t, err)
 	edges := map[string]execution.Edge{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -52,6 +53,7 @@ func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, erro
 		return LaunchCheck{}, err
 	}
 	ctx = auth.WithSubject(ctx, subject)
+	r.Priority = priorityOf(r.Priority, version.Definition)
 	check := LaunchCheck{Version: version}
 	if _, err = s.checkLaunch(ctx, r, version, version.ProjectID); err != nil {
 		if !apperr.Is(err, apperr.Invalid) {
@@ -65,7 +67,7 @@ func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, erro
 
 // Forecast reports whether an execution of a version would begin now, later, or never. It
 // considers the first nodes and the nodes with the largest requests.
-func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority Priority) (Forecast, error) {
+func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority query.Priority) (Forecast, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return Forecast{}, err
@@ -74,15 +76,16 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority Pr
 	if err != nil {
 		return Forecast{}, err
 	}
+	priority = priorityOf(priority, version.Definition)
 	estimates, err := s.estimates.Of(ctx, version.WorkflowID)
 	if err != nil {
 		return Forecast{}, err
 	}
-	p := &prospect{service: s, project: version.ProjectID, version: version, estimates: estimates, priority: priority, id: uuid.New()}
+	p := &hypotheticalLaunch{service: s, project: version.ProjectID, version: version, estimates: estimates, priority: priority, id: uuid.New()}
 	out := Forecast{Forecast: p.of(nil)}
 	for _, i := range p.demanding() {
 		f := p.of(new(i))
-		if worse(f, out.Forecast) {
+		if delaysLonger(f, out.Forecast) {
 			op := &version.Definition.Operators[i]
 			out.Forecast, out.Node, out.Asked = f, op.Name, op.Resources
 		}
@@ -93,22 +96,22 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority Pr
 	if out.Reason != nil {
 		quota.HideHolders(subject, out.Reason)
 	}
-	p.sum(&out)
+	p.summarize(&out)
 	return out, nil
 }
 
-// prospect is a hypothetical launch.
-type prospect struct {
+// hypotheticalLaunch is a hypothetical launch.
+type hypotheticalLaunch struct {
 	service   *Service
 	project   uuid.UUID
 	version   workflow.Version
-	estimates map[string]Estimate
-	priority  Priority
+	estimates map[string]query.Estimate
+	priority  query.Priority
 	id        uuid.UUID // belongs to no execution
 }
 
 // of returns the forecast of the execution together with the node of an index, if given.
-func (p *prospect) of(node *int) fair.Forecast {
+func (p *hypotheticalLaunch) of(node *int) fair.Forecast {
 	now := p.service.now()
 	requests := []fair.Request{{
 		Key: fair.Key{Execution: p.id, Node: fair.ExecutionItself}, Project: p.project, Priority: int(p.priority), Since: now,
@@ -120,7 +123,7 @@ func (p *prospect) of(node *int) fair.Forecast {
 	return p.service.quota.Forecast(requests)
 }
 
-func (p *prospect) request(i int, now time.Time) fair.Request {
+func (p *hypotheticalLaunch) request(i int, now time.Time) fair.Request {
 	op := &p.version.Definition.Operators[i]
 	r := p.service.requestOf(op, p.project)
 	r.Key, r.Priority, r.Since, r.Attempt = fair.Key{Execution: p.id, Node: i}, int(p.priority), now, 1
@@ -134,7 +137,7 @@ const maxDemanding = 8
 // demanding returns the nodes that determine when an execution begins and continues: the
 // first of the nodes that begin it, and for each kind of GPU, for CPU and for memory the
 // node with the largest request.
-func (p *prospect) demanding() []int {
+func (p *hypotheticalLaunch) demanding() []int {
 	most := map[string]int{}
 	ops := p.version.Definition.Operators
 	note := func(kind string, i int, of func(workflow.Resources) int) {
@@ -167,8 +170,8 @@ func (p *prospect) demanding() []int {
 	return nodes[:min(len(nodes), maxDemanding)]
 }
 
-// worse reports whether a delays a launch longer than b.
-func worse(a, b fair.Forecast) bool {
+// delaysLonger reports whether a delays a launch longer than b.
+func delaysLonger(a, b fair.Forecast) bool {
 	rank := func(v fair.Verdict) int {
 		switch v {
 		case fair.NeverFits:
@@ -184,7 +187,7 @@ func worse(a, b fair.Forecast) bool {
 
 // choices returns the forecasts of a node on every other type of GPU, the earliest start
 // first.
-func (p *prospect) choices(node string) []Choice {
+func (p *hypotheticalLaunch) choices(node string) []Choice {
 	i, ok := p.version.Plan.Lookup(node)
 	if !ok || p.version.Definition.Operators[i].Resources.GPUType == "" {
 		return nil
@@ -200,9 +203,9 @@ func (p *prospect) choices(node string) []Choice {
 	}
 	slices.SortStableFunc(choices, func(a, b Choice) int {
 		switch {
-		case worse(b.Forecast, a.Forecast):
+		case delaysLonger(b.Forecast, a.Forecast):
 			return -1
-		case worse(a.Forecast, b.Forecast):
+		case delaysLonger(a.Forecast, b.Forecast):
 			return 1
 		}
 		return strings.Compare(a.GPUType, b.GPUType)
@@ -227,8 +230,8 @@ func (s *Service) gpuTypes() []string {
 	return types
 }
 
-// sum adds the expected duration and use, when every operator has estimates.
-func (p *prospect) sum(f *Forecast) {
+// summarize adds the expected duration and use, when every operator has estimates.
+func (p *hypotheticalLaunch) summarize(f *Forecast) {
 	plan, ops := p.version.Plan, p.version.Definition.Operators
 	ends := make([]time.Duration, len(plan.Nodes))
 	var total time.Duration

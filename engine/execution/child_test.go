@@ -25,6 +25,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/jobs"
@@ -117,7 +118,7 @@ func runChild(ctx context.Context, log *slog.Logger) error {
 	if err := serveTasks(ctx, engine, dir+"/api.sock"); err != nil {
 		return err
 	}
-	client, err := jobs.NewClient(pool, engine, log)
+	client, err := jobs.NewClient(jobs.Config{Pool: pool, Executions: engine, Log: log})
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func childLaunches(ctx context.Context, engine *execution.Service) error {
 		return err
 	}
 	for i := range n {
-		e, _, err := engine.Launch(ctx, execution.LaunchRequest{Workflow: name, IdempotencyKey: "key-" + strconv.Itoa(i), Priority: execution.Normal})
+		e, _, err := engine.Launch(ctx, execution.LaunchRequest{Workflow: name, IdempotencyKey: "key-" + strconv.Itoa(i), Priority: query.Normal})
 		if err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func childLaunches(ctx context.Context, engine *execution.Service) error {
 	return nil
 }
 
-func cancelWhenRunning(ctx context.Context, engine *execution.Service, e execution.Execution) {
+func cancelWhenRunning(ctx context.Context, engine *execution.Service, e query.Execution) {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for ctx.Err() == nil && !e.Status.Ended() {

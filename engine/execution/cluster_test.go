@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
@@ -175,10 +176,10 @@ func (b *podBundle) ends(a launcher.Attempt, o flowforgev1.Outcome, class string
 }
 
 // nodeIs waits until is returns true for a node.
-func (b *podBundle) nodeIs(id uuid.UUID, name, what string, is func(execution.NodeDetail) bool) execution.NodeDetail {
+func (b *podBundle) nodeIs(id uuid.UUID, name, what string, is func(query.NodeDetail) bool) query.NodeDetail {
 	b.t.Helper()
-	var found execution.NodeDetail
-	b.until(id, what, func(execution.Execution) bool {
+	var found query.NodeDetail
+	b.until(id, what, func(query.Execution) bool {
 		found = b.node(id, name)
 		return is(found)
 	})

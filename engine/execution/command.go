@@ -155,7 +155,7 @@ func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[s
 		}
 	default:
 		if len(c.Values) > 0 {
-			return nil, apperr.New(apperr.Invalid, "The command takes no values.")
+			return nil, apperr.New(apperr.Invalid, "The command accepts no values.")
 		}
 		return nil, nil //nolint:nilnil // no values are not an error
 	}
@@ -194,7 +194,7 @@ func (s *Service) command(ctx context.Context, row db.Execution, p db.InsertComm
 		return err
 	}
 	s.config.Crash("command.committed")
-	s.tell(row.ID, message{reports: true})
+	s.sendMessage(row.ID, message{reports: true})
 	s.changed(row.ID)
 	return nil
 }

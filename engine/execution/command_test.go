@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // tell sends a command to a node by its name.
@@ -39,14 +40,14 @@ operators:
 `, stop), nil)
 	b.untilNode(id, "first", dag.Running)
 	require.NoError(t, b.engine.Pause(b.ctx, id, "look"))
-	b.until(id, "pause", func(e execution.Execution) bool { return e.Status == execution.Paused })
+	b.until(id, "pause", func(e query.Execution) bool { return e.Status == query.Paused })
 	touch(t, stop)
 	b.untilNode(id, "first", dag.Succeeded)
 	time.Sleep(300 * time.Millisecond)
 	require.Equal(t, dag.Pending, b.node(id, "second").State)
 	require.Equal(t, dag.Pending, b.node(id, "third").State)
 	require.NoError(t, b.engine.Unpause(b.ctx, id, ""))
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Contains(t, b.kinds(id), "execution.unpaused")
 	require.True(t, apperr.Is(b.engine.Pause(b.ctx, id, ""), apperr.Conflict))
 }
@@ -76,7 +77,7 @@ func TestApproval(t *testing.T) {
 	require.Equal(t, "answer.rate", apperr.FieldsOf(err)[0].Path)
 	require.NoError(t, b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("0.5")}}))
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, json.Number("0.5"), e.Outputs["rate"])
 	require.Contains(t, b.node(id, "ask").Reason.Message, "Approved by")
 
@@ -84,7 +85,7 @@ func TestApproval(t *testing.T) {
 	b.untilNode(id, "ask", dag.Running)
 	require.NoError(t, b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandReject, Reason: "too dear"}))
 	e = b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Equal(t, "rejected", e.Error.Code)
 	require.Contains(t, e.Error.Message, "too dear")
 
@@ -134,7 +135,7 @@ operators:
 	require.Equal(t, execution.ReasonHeld, b.node(id, "kept").Reason.Code)
 	require.NoError(t, b.tell(id, "kept", execution.NodeCommand{Command: execution.CommandRelease}))
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, json.Number("9"), e.Outputs["v"])
 	require.Nil(t, e.Error)
 	require.Equal(t, 2, b.node(id, "bad").Attempt)
@@ -152,7 +153,7 @@ operators:
 on_exit:
   - {name: tell, type: noop}
 `, nil))
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Equal(t, "timeout", e.Error.Code)
 	require.Equal(t, 1, e.Counts.Succeeded)
 }

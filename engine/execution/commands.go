@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -14,7 +15,7 @@ import (
 // Codes of a Reason of nodes that users hold, answer or skip.
 const (
 	ReasonHeld     = "HELD"            // does not begin until a user releases it
-	ReasonApproval = "APPROVAL"        // waits for the answer of a person
+	ReasonApproval = "APPROVAL"        // waits for the answer of a user
 	ReasonSkipped  = "SKIPPED_BY_HAND" // a user skipped it
 )
 
@@ -40,9 +41,9 @@ func (cs *commands) pending() bool { return len(cs.part.applied)+len(cs.part.def
 
 func (cs *commands) reset() { cs.part = commandsPart{} }
 
-// news loads the commands of users.
-func (cs *commands) news(ctx context.Context) error {
-	rows, err := cs.service.queries.CommandsOf(ctx, cs.id)
+// loadUpdates loads the commands of users.
+func (cs *commands) loadUpdates(ctx context.Context) error {
+	rows, err := cs.loop.service.queries.CommandsOf(ctx, cs.loop.id)
 	if err != nil {
 		return fmt.Errorf("load commands: %w", err)
 	}
@@ -67,12 +68,12 @@ func (cs *commands) apply(c db.NodeCommand) bool {
 		return true
 	}
 	i := int(c.NodeIndex)
-	if i >= len(cs.nodes) {
+	if i >= len(cs.loop.nodes) {
 		return true
 	}
 	switch Command(c.Command) {
 	case CommandHold:
-		cs.holdBack(i, c)
+		cs.keepFromBeginning(i, c)
 	case CommandRelease:
 		cs.release(i, c)
 	case CommandRetry:
@@ -93,77 +94,77 @@ func (cs *commands) pause(c db.NodeCommand) {
 		return
 	}
 	cs.paused = paused
-	kind := "execution.paused"
+	kind := query.EventExecutionPaused
 	if !paused {
-		kind = "execution.unpaused"
+		kind = query.EventExecutionUnpaused
 	}
-	cs.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
-	cs.progress.Pause(paused || cs.status == Pending)
+	cs.loop.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
+	cs.loop.progress.Pause(paused || cs.loop.status == query.Pending)
 	if paused {
-		cs.service.quota.Withdraw(cs.id, nil)
-		cs.admission.forgetWants()
+		cs.loop.service.quota.Withdraw(cs.loop.id, nil)
+		cs.loop.admission.clearRequests()
 		return
 	}
-	cs.all = true
-	if cs.status == Pending {
-		cs.admission.expectOffer()
+	cs.loop.all = true
+	if cs.loop.status == query.Pending {
+		cs.loop.admission.expectOffer()
 	}
-	for i := range cs.nodes {
-		if cs.progress.State(i) == dag.Ready {
-			cs.ask(i)
+	for i := range cs.loop.nodes {
+		if cs.loop.progress.State(i) == dag.Ready {
+			cs.loop.requestCapacity(i)
 		}
 	}
 }
 
-func byWhom(kind, who string) string {
-	verb := map[string]string{
-		"execution.paused": "Paused", "execution.unpaused": "Continued", "node.held": "Held", "node.released": "Released",
-		"node.reopened": "Retried", "node.skipped": "Skipped", "node.succeeded": "Marked as succeeded",
-		"node.approved": "Approved", "node.rejected": "Rejected",
+func byWhom(kind query.EventKind, who string) string {
+	verb := map[query.EventKind]string{
+		query.EventExecutionPaused: "Paused", query.EventExecutionUnpaused: "Continued", query.EventNodeHeld: "Held", query.EventNodeReleased: "Released",
+		query.EventNodeReopened: "Retried", query.EventNodeSkipped: "Skipped", query.EventNodeSucceeded: "Marked as succeeded",
+		query.EventNodeApproved: "Approved", query.EventNodeRejected: "Rejected",
 	}[kind]
 	return verb + " by " + who
 }
 
-// holdBack keeps node i from beginning.
-func (cs *commands) holdBack(i int, c db.NodeCommand) {
-	if state := cs.progress.State(i); state.Ended() || state.Active() {
+// keepFromBeginning keeps node i from beginning.
+func (cs *commands) keepFromBeginning(i int, c db.NodeCommand) {
+	if state := cs.loop.progress.State(i); state.Ended() || state.Active() {
 		return
 	}
-	cs.touch(i)
-	cs.nodes[i].onHold = true
-	text := withReason(byWhom("node.held", c.OrderedBy), c.Reason)
-	if cs.progress.State(i) != dag.Retrying {
-		cs.nodes[i].reason = &Reason{Code: ReasonHeld, Message: text}
+	cs.loop.touch(i)
+	cs.loop.nodes[i].onHold = true
+	text := withReason(byWhom(query.EventNodeHeld, c.OrderedBy), c.Reason)
+	if cs.loop.progress.State(i) != dag.Retrying {
+		cs.loop.nodes[i].reason = &query.Reason{Code: ReasonHeld, Message: text}
 	}
-	if cs.progress.State(i) == dag.Ready {
-		cs.admission.withdraw(i)
+	if cs.loop.progress.State(i) == dag.Ready {
+		cs.loop.admission.withdraw(i)
 	}
-	cs.nodeEvent(i, c.OrderedAt, "node.held", text, nil)
+	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeHeld, text, nil)
 }
 
 // release lets a held node begin.
 func (cs *commands) release(i int, c db.NodeCommand) {
-	n := &cs.nodes[i]
+	n := &cs.loop.nodes[i]
 	if !n.onHold {
 		return
 	}
-	cs.touch(i)
+	cs.loop.touch(i)
 	n.onHold = false
 	if n.reason != nil && n.reason.Code == ReasonHeld {
 		n.reason = nil
 	}
-	cs.nodeEvent(i, c.OrderedAt, "node.released", withReason(byWhom("node.released", c.OrderedBy), c.Reason), nil)
-	if cs.progress.State(i) == dag.Ready {
-		cs.ask(i)
+	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeReleased, withReason(byWhom(query.EventNodeReleased, c.OrderedBy), c.Reason), nil)
+	if cs.loop.progress.State(i) == dag.Ready {
+		cs.loop.requestCapacity(i)
 	}
 }
 
 // retry runs a node again that failed, or did not run, together with the nodes that depend
 // on it and did not run.
 func (cs *commands) retry(i int, c db.NodeCommand) {
-	if cs.reopen(i) {
-		cs.nodes[i].retries = 0
-		cs.nodeEvent(i, c.OrderedAt, "node.reopened", withReason(byWhom("node.reopened", c.OrderedBy), c.Reason), nil)
+	if cs.loop.reopen(i) {
+		cs.loop.nodes[i].retries = 0
+		cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeReopened, withReason(byWhom(query.EventNodeReopened, c.OrderedBy), c.Reason), nil)
 	}
 }
 
@@ -186,7 +187,7 @@ func (l *loop) reopen(i int) bool {
 	}
 	for _, k := range again {
 		n := &l.nodes[k]
-		l.deadLetters.reopen(k)
+		l.deadLetters.retried(k)
 		n.reason, n.failure, n.finishedAt, n.startedAt, n.readyAt, n.retryAt = nil, nil, nil, nil, nil, nil
 		n.cancelled, n.stopSent = nil, false
 		delete(l.outputs, k)
@@ -198,7 +199,7 @@ func (l *loop) reopen(i int) bool {
 
 // firstFailure is the failure of the node that failed first, among those that are not
 // tolerated; nil when none has.
-func (l *loop) firstFailure(counts func(int) bool) *Failure {
+func (l *loop) firstFailure(counts func(int) bool) *query.Failure {
 	var first *nodeState
 	for i := range l.nodes {
 		n := &l.nodes[i]
@@ -216,22 +217,22 @@ func (l *loop) firstFailure(counts func(int) bool) *Failure {
 // settleByHand ends node i as a user decided: skipped, or succeeded with outputs. It reports
 // false while its attempt has to end first.
 func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
-	n := &cs.nodes[i]
-	state := cs.progress.State(i)
+	n := &cs.loop.nodes[i]
+	state := cs.loop.progress.State(i)
 	if state == dag.Succeeded || state == dag.Skipped && Command(c.Command) == CommandSkip {
 		return true
 	}
-	if state.Ended() && !cs.reopen(i) {
+	if state.Ended() && !cs.loop.reopen(i) {
 		return true
 	}
 	if state.Active() {
 		n.endCommand = &c
-		if inner := cs.progress.Inner(i); cs.expands(i) && inner != dag.NoNode {
-			cs.changed = append(cs.changed, cs.progress.Halt(inner, true)...)
+		if inner := cs.loop.progress.Inner(i); cs.loop.expands(i) && inner != dag.NoNode {
+			cs.loop.changed = append(cs.loop.changed, cs.loop.progress.Halt(inner, true)...)
 			return false
 		}
-		if cs.needsCapacity(i) {
-			cs.stopAs(i, c.OrderedAt, &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, commandReason(c).Message)
+		if cs.loop.needsCapacity(i) {
+			cs.loop.stopAs(i, c.OrderedAt, &query.Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, commandReason(c).Message)
 			return false
 		}
 	}
@@ -247,29 +248,29 @@ func (l *loop) expands(i int) bool {
 
 // endByCommand ends node i, which has no live attempt.
 func (cs *commands) endByCommand(i int, c db.NodeCommand) {
-	n := &cs.nodes[i]
-	at := cs.service.now()
-	if cs.progress.State(i) == dag.Ready {
-		cs.admission.withdraw(i)
+	n := &cs.loop.nodes[i]
+	at := cs.loop.service.now()
+	if cs.loop.progress.State(i) == dag.Ready {
+		cs.loop.admission.withdraw(i)
 	}
 	n.endCommand, n.onHold = nil, false
 	if Command(c.Command) == CommandSkip {
-		cs.endWithout(i, dag.Skipped, at, commandReason(c))
+		cs.loop.endWithout(i, dag.Skipped, at, commandReason(c))
 		return
 	}
-	cs.touch(i)
+	cs.loop.touch(i)
 	n.attempt = max(n.attempt, 1)
 	n.retryAt = nil
-	cs.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
+	cs.loop.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
 	n.reason = commandReason(c)
 }
 
 // commandReason explains the end of a node that a user skipped or marked as succeeded.
-func commandReason(c db.NodeCommand) *Reason {
+func commandReason(c db.NodeCommand) *query.Reason {
 	if Command(c.Command) == CommandSkip {
-		return &Reason{Code: ReasonSkipped, Message: withReason(byWhom("node.skipped", c.OrderedBy), c.Reason)}
+		return &query.Reason{Code: ReasonSkipped, Message: withReason(byWhom(query.EventNodeSkipped, c.OrderedBy), c.Reason)}
 	}
-	return &Reason{Code: ReasonByHand, Message: withReason(byWhom("node.succeeded", c.OrderedBy), c.Reason)}
+	return &query.Reason{Code: ReasonByHand, Message: withReason(byWhom(query.EventNodeSucceeded, c.OrderedBy), c.Reason)}
 }
 
 // ReasonByHand is the code of a node that a user marked as succeeded.
@@ -277,69 +278,69 @@ const ReasonByHand = "BY_HAND"
 
 // await makes node i wait for a person.
 func (cs *commands) await(i int, now time.Time) {
-	n := cs.move(i, dag.Running)
+	n := cs.loop.move(i, dag.Running)
 	text := n.op.Approval.Message
 	if text == "" {
 		text = "Waits for approval."
 	}
-	n.reason = &Reason{Code: ReasonApproval, Message: text}
+	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 	cs.setDeadline(i)
-	cs.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": ReasonApproval})
+	cs.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": ReasonApproval})
 }
 
 // setDeadline sets the timer of a node that waits for a person.
 func (cs *commands) setDeadline(i int) {
-	n := &cs.nodes[i]
+	n := &cs.loop.nodes[i]
 	if n.op.Timeout > 0 && n.startedAt != nil {
-		cs.timers.add(i, n.startedAt.Add(n.op.Timeout))
+		cs.loop.timers.add(i, n.startedAt.Add(n.op.Timeout))
 	}
 }
 
-// answer applies the answer of a person.
+// answer applies the answer of a user.
 func (cs *commands) answer(i int, c db.NodeCommand) {
-	n := &cs.nodes[i]
-	if cs.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || cs.fansOut(i) {
+	n := &cs.loop.nodes[i]
+	if cs.loop.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || cs.loop.fansOut(i) {
 		return
 	}
 	values := decodeValues(c.Data)
 	told := map[string]any{"by": c.OrderedBy, "answer": values}
 	if Command(c.Command) == CommandReject {
-		text := withReason(byWhom("node.rejected", c.OrderedBy), c.Reason)
-		cs.nodeEvent(i, c.OrderedAt, "node.rejected", text, told)
-		cs.failNode(i, c.OrderedAt, &Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
+		text := withReason(byWhom(query.EventNodeRejected, c.OrderedBy), c.Reason)
+		cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeRejected, text, told)
+		cs.loop.failNode(i, c.OrderedAt, &query.Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
 		return
 	}
-	text := withReason(byWhom("node.approved", c.OrderedBy), c.Reason)
-	cs.nodeEvent(i, c.OrderedAt, "node.approved", text, told)
-	cs.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
-	n.reason = &Reason{Code: ReasonApproval, Message: text}
+	text := withReason(byWhom(query.EventNodeApproved, c.OrderedBy), c.Reason)
+	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeApproved, text, told)
+	cs.loop.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
+	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 }
 
 // noAnswer ends a node whose time to wait for a person is over.
 func (cs *commands) noAnswer(i int, now time.Time) {
-	n := &cs.nodes[i]
+	n := &cs.loop.nodes[i]
 	waited := fmt.Sprintf("No answer within %s", n.op.Timeout)
 	if n.op.Approval.Default == nil {
-		cs.failNode(i, now, &Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
+		cs.loop.failNode(i, now, &query.Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
 		return
 	}
-	cs.nodeEvent(i, now, "node.approved", waited+": the default answer applies.", map[string]any{"answer": n.op.Approval.Default})
-	cs.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
-	n.reason = &Reason{Code: ReasonApproval, Message: waited + ": the default answer applies."}
+	cs.loop.nodeEvent(i, now, query.EventNodeApproved, waited+": the default answer applies.", map[string]any{"answer": n.op.Approval.Default})
+	cs.loop.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
+	n.reason = &query.Reason{Code: ReasonApproval, Message: waited + ": the default answer applies."}
 }
 
 // write records which commands this batch has carried out, or begun to carry out.
 func (cs *commands) write(ctx context.Context, q *db.Queries) error {
 	var err error
 	switch p := cs.part; {
-	case cs.batch.finished && cs.last > 0:
-		err = q.DeleteCommandsOf(ctx, cs.id)
+	case cs.loop.batch.finished && cs.last > 0:
+		err = q.DeleteCommandsOf(ctx, cs.loop.id)
 	default:
 		if len(p.deferred) > 0 {
-			err = q.TakeCommands(ctx, cs.id, p.deferred)
+			err = q.TakeCommands(ctx, cs.loop.id, p.deferred)
 		}
 		if err == nil && len(p.applied) > 0 {
-			err = q.DeleteCommands(ctx, cs.id, p.applied)
+			err = q.DeleteCommands(ctx, cs.loop.id, p.applied)
 		}
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func (l *loop) applyBegun(m message) {
 		row.DeadlineAt = &deadline
 	}
 	l.batch.begun[row.attemptKey] = row
-	l.nodeEvent(m.node, m.begun.At, "node.started", "", nil)
+	l.nodeEvent(m.node, m.begun.At, query.EventNodeStarted, "", nil)
 	l.serving.serve(m.node, m.begun.At)
 }
 
@@ -62,11 +62,11 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	var values map[string]any
 	switch {
 	case l.serving.ends(i, &e):
-		values = map[string]any{AddressPort: l.nodes[i].address}
+		values = l.served(ctx, i, &e)
 	case e.Outcome == succeeded:
 		values = l.takeOutputs(ctx, i, &e)
 	}
-	room := l.preemption.madeRoom(i, e)
+	room := l.preemption.wasPreempted(i, e)
 	if room {
 		e.Outcome = preempted
 	}
@@ -79,7 +79,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	var why string
 	if failure != nil {
 		failure = afterEarlier(failure, n.failure)
-		if again, why = l.triesAgain(i, e, failure); again && l.tooLate(ctx, i, e) {
+		if again, why = l.shouldRetry(i, e, failure); again && l.tooLate(ctx, i, e) {
 			again, why = false, "The retry policy's time limit has passed."
 		}
 		again = again && !n.stopSent // it was being stopped
@@ -99,14 +99,14 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	case e.Outcome == lost && l.countLosses(ctx, i) < maxLosses && !l.progress.Halted(i):
 		l.touch(i)
 		n.failure = failure
-		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
+		l.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
 	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
-		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: interruption(e)})
+		l.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: interruption(e)})
 	case again:
 		l.touch(i)
 		n.retries++
 		n.failure = failure
-		l.repeat(i, e.FinishedAt, l.delay(i), &Reason{
+		l.repeat(i, e.FinishedAt, l.delay(i), &query.Reason{
 			Code:    ReasonBackoff,
 			Message: retryText(n.attempt, n.retries, l.operator(i).Retry.Limit, growth) + failure.Message,
 		})
@@ -142,7 +142,7 @@ func (l *loop) endAttempt(i int, e ending) {
 		delete(l.batch.begun, row.attemptKey)
 	}
 	l.batch.ended = append(l.batch.ended, row)
-	l.admission.giveBack(i, n.reserved)
+	l.admission.release(i, n.reserved)
 	n.reserved, n.machine, n.devices, n.address = fair.Amount{}, "", nil, ""
 	n.startedAt = e.StartedAt
 }
@@ -155,24 +155,24 @@ func (l *loop) succeed(i int, e ending, values map[string]any) {
 	if len(values) > 0 {
 		l.touch(i).Outputs = values
 	}
-	l.nodeEvent(i, at, "node.succeeded", "", nil)
+	l.nodeEvent(i, at, query.EventNodeSucceeded, "", nil)
 }
 
 func (l *loop) cancelNode(i int, e ending) {
 	n := l.move(i, dag.Cancelled)
 	at := l.endTime(e)
 	n.finishedAt, n.reason = &at, l.stopReason(i)
-	l.nodeEvent(i, at, "node.cancelled", n.reason.Message, nil)
+	l.nodeEvent(i, at, query.EventNodeCancelled, n.reason.Message, nil)
 }
 
 // fail ends node i as failed after an attempt.
-func (l *loop) fail(i int, e ending, failure *Failure) {
+func (l *loop) fail(i int, e ending, failure *query.Failure) {
 	l.failNode(i, l.endTime(e), failure)
 	l.deadLetters.add(i, l.endTime(e), failure)
 }
 
 // failNode ends node i as failed.
-func (l *loop) failNode(i int, at time.Time, failure *Failure) {
+func (l *loop) failNode(i int, at time.Time, failure *query.Failure) {
 	l.touch(i)
 	l.progress.Fail(i, failure.IsError())
 	l.changed = append(l.changed, i)
@@ -181,7 +181,7 @@ func (l *loop) failNode(i int, at time.Time, failure *Failure) {
 	if l.failure == nil && l.counts(i) {
 		l.failure, l.failedAt = failure, at
 	}
-	l.nodeEvent(i, at, "node.failed", failure.Message, failure)
+	l.nodeEvent(i, at, query.EventNodeFailed, failure.Message, failure)
 }
 
 // endTime is the recorded end of the node: never before it began.
@@ -193,12 +193,12 @@ func (l *loop) endTime(e ending) time.Time {
 }
 
 // repeat makes node i wait for its next attempt.
-func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *Reason) {
+func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *query.Reason) {
 	n := l.move(i, dag.Retrying)
 	at := from.Add(delay).Truncate(time.Microsecond)
 	n.retryAt, n.reason, n.stopSent = &at, reason, false
 	l.timers.add(i, at)
-	l.nodeEvent(i, from, "node.retrying", reason.Message, map[string]any{"retry_at": at})
+	l.nodeEvent(i, from, query.EventNodeRetrying, reason.Message, map[string]any{"retry_at": at})
 }
 
 // delay is how long node i waits before its current retry.

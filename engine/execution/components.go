@@ -14,8 +14,8 @@ type component interface {
 	// restore loads the component's state from the rows, for a loop that was built from
 	// them.
 	restore(ctx context.Context) error
-	// news loads what other processes have stored since, for the loop to apply.
-	news(ctx context.Context) error
+	// loadUpdates loads what other processes have stored since, for the loop to apply.
+	loadUpdates(ctx context.Context) error
 	// pending reports whether its part of the next flush is not empty.
 	pending() bool
 	// write writes the part, in the transaction of the flush.
@@ -29,10 +29,10 @@ type component interface {
 
 // feature is embedded in every component: its loop, and empty handlers of events that it
 // ignores.
-type feature struct{ *loop }
+type feature struct{ loop *loop }
 
 func (feature) restore(context.Context) error               { return nil }
-func (feature) news(context.Context) error                  { return nil }
+func (feature) loadUpdates(context.Context) error           { return nil }
 func (feature) committed(context.Context, map[int]*nodeRow) {}
 
 // noPart is for components without a part of the flush.
@@ -94,9 +94,9 @@ func newComponents(l *loop) components {
 // unwritten reports whether there are changes to write.
 func (c *components) unwritten() bool { return slices.ContainsFunc(c.inOrder, component.pending) }
 
-// onlyBegun reports whether the only changes are begins of attempts.
-func (c *components) onlyBegun() bool {
-	return c.batch.onlyBegun() && !slices.ContainsFunc(c.inOrder, func(one component) bool { return one != component(c.batch) && one.pending() })
+// onlyBegins reports whether the only changes are begins of attempts.
+func (c *components) onlyBegins() bool {
+	return c.batch.onlyBegins() && !slices.ContainsFunc(c.inOrder, func(one component) bool { return one != component(c.batch) && one.pending() })
 }
 
 // writeAll writes every part.
@@ -123,10 +123,10 @@ func (c *components) allCommitted(ctx context.Context, nodes map[int]*nodeRow) {
 	}
 }
 
-// allNews makes every component load what other processes have stored.
-func (c *components) allNews(ctx context.Context) error {
+// loadAllUpdates makes every component load what other processes have stored.
+func (c *components) loadAllUpdates(ctx context.Context) error {
 	for _, one := range c.inOrder {
-		if err := one.news(ctx); err != nil {
+		if err := one.loadUpdates(ctx); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -49,7 +50,7 @@ func (s *Service) configMapValue(ctx context.Context, project uuid.UUID, ref wor
 
 // noConfigMaps says why ref cannot be read.
 func noConfigMaps(ref workflow.ConfigMapKey) string {
-	return fmt.Sprintf("This value is the key %s of the ConfigMap %s, but this server runs tasks as local processes, without ConfigMaps. Give valueFrom a default (%s).", ref.Key, ref.Name, ref.At)
+	return fmt.Sprintf("This value is the key %s of the ConfigMap %s, but this server runs tasks as local processes, without ConfigMaps. Set a default in valueFrom (%s).", ref.Key, ref.Name, ref.At)
 }
 
 // fromConfigMaps adds the inputs of a launch that come from ConfigMaps, and returns the
@@ -143,7 +144,7 @@ func (p *tagScope) configMap(t workflow.Tagged) (any, error) {
 func (l *loop) fillInputs(ctx context.Context) error {
 	d := l.version.Definition
 	open := func(name string) bool { return l.inputs[name] == nil }
-	if l.status != Pending || !slices.ContainsFunc(slices.Collect(maps.Keys(d.FromConfigMaps)), open) {
+	if l.status != query.Pending || !slices.ContainsFunc(slices.Collect(maps.Keys(d.FromConfigMaps)), open) {
 		return nil
 	}
 	if l.inputs == nil {
@@ -154,7 +155,7 @@ func (l *loop) fillInputs(ctx context.Context) error {
 		return err
 	}
 	if len(problems) > 0 {
-		l.refuseToRun(&Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})
+		l.refuseToRun(&query.Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})
 		return nil
 	}
 	moved, err := l.service.queries.SetInputs(ctx, mustJSON(l.inputs), l.id, l.epoch)
@@ -165,10 +166,10 @@ func (l *loop) fillInputs(ctx context.Context) error {
 }
 
 // refuseToRun ends an execution that cannot begin.
-func (l *loop) refuseToRun(why *Failure) {
+func (l *loop) refuseToRun(why *query.Failure) {
 	l.refused = why
 	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
-	l.event(eventRow{At: l.service.now(), Kind: "execution.halted", Message: why.Message})
+	l.event(eventRow{At: l.service.now(), Kind: query.EventExecutionHalted, Message: why.Message})
 }
 
 // limitFresh is how long the number of permits from a ConfigMap is cached.
@@ -185,14 +186,14 @@ type lockLimit struct {
 // locks begins.
 func (k *locks) readLimits(ctx context.Context) {
 	var locks []workflow.Lock
-	if k.status == Pending && !k.held {
-		locks = slices.Clone(k.version.Definition.Locks)
+	if k.loop.status == query.Pending && !k.held {
+		locks = slices.Clone(k.loop.version.Definition.Locks)
 	}
 	for _, i := range k.part.wanted {
-		locks = append(locks, k.operator(i).Locks...)
+		locks = append(locks, k.loop.operator(i).Locks...)
 	}
 	for _, lock := range locks {
-		if lock.Limit.Name == "" || k.service.config.ConfigMap == nil || k.service.now().Sub(k.limits[lock.Name].at) < limitFresh {
+		if lock.Limit.Name == "" || k.loop.service.config.ConfigMap == nil || k.loop.service.now().Sub(k.limits[lock.Name].at) < limitFresh {
 			continue
 		}
 		if k.limits == nil {
@@ -203,8 +204,8 @@ func (k *locks) readLimits(ctx context.Context) {
 }
 
 func (k *locks) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
-	limit := lockLimit{at: k.service.now()}
-	value, err := k.service.configMapValue(ctx, k.row.ProjectID, lock.Limit)
+	limit := lockLimit{at: k.loop.service.now()}
+	value, err := k.loop.service.configMapValue(ctx, k.loop.row.ProjectID, lock.Limit)
 	if err == nil {
 		limit.permits, err = strconv.Atoi(strings.TrimSpace(value))
 		if err != nil || limit.permits < 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // number writes the output v of a shell script.
@@ -35,9 +36,9 @@ operators:
     code: {script: 'import json, os; print(sum(json.loads(os.environ["INPUTS"])["all"]))'}
 `, number), map[string]any{"xs": []any{json.Number("3"), json.Number("4"), json.Number("5")}})
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, []any{json.Number("3"), json.Number("4"), json.Number("5")}, e.Outputs["all"])
-	require.Equal(t, execution.Counts{Total: 5, Succeeded: 5}, e.Counts)
+	require.Equal(t, query.Counts{Total: 5, Succeeded: 5}, e.Counts)
 	require.Equal(t, json.Number("12"), b.node(id, "join").Outputs["sum"])
 	item := b.node(id, "each[1]")
 	require.Equal(t, map[string]any{"x": json.Number("4"), "i": int64(1)}, item.Inputs)
@@ -57,10 +58,10 @@ operators:
   - {name: each, type: shell, foreach: {items: inputs.xs, limit: 2}, inputs: [{name: x, from: item}], ` + number + `}
 `
 	e := b.finish(b.launch(doc, map[string]any{"xs": []any{}}))
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, []any{}, e.Outputs["all"])
 	id := b.launch(doc, map[string]any{"xs": []any{json.Number("1"), json.Number("2"), json.Number("3")}})
-	require.Equal(t, execution.Failed, b.finish(id).Status)
+	require.Equal(t, query.Failed, b.finish(id).Status)
 	require.Contains(t, b.node(id, "each").Error.Message, "There are 3 items; at most 2 are allowed")
 }
 
@@ -82,7 +83,7 @@ operators:
   - {name: none, type: noop, depends: each.AllFailed}
 `, nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, []any{json.Number("1"), json.Number("2"), nil, json.Number("4")}, e.Outputs["all"])
 	require.Equal(t, dag.Failed, b.node(id, "each[2]").State)
 	require.Equal(t, dag.Succeeded, b.node(id, "any").State)
@@ -108,7 +109,7 @@ operators:
   - {name: full, type: noop, when: inputs.full}
 `, nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	for name, state := range map[string]dag.State{
 		"high": dag.Succeeded, "low": dag.Skipped, "after-low": dag.Skipped, "after-skip": dag.Succeeded,
 		"breaks": dag.Failed, "rescue": dag.Succeeded, "told": dag.Succeeded, "full": dag.Skipped,
@@ -131,7 +132,7 @@ operators:
   - {name: a, type: noop, when: 'int(inputs.text) > 1'}
   - {name: b, type: noop, depends_on: [a.Completed]}
 `, map[string]any{"text": "many"})
-	require.Equal(t, execution.Succeeded, b.finish(id).Status, "b handles the failure")
+	require.Equal(t, query.Succeeded, b.finish(id).Status, "b handles the failure")
 	a := b.node(id, "a")
 	require.Equal(t, dag.Failed, a.State)
 	require.Contains(t, a.Error.Message, "The condition could not be evaluated: ")
@@ -159,7 +160,7 @@ graphs:
         %s
 `, strings.ReplaceAll(number, "}, outputs", "}\n        outputs")), nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"v": json.Number("12")}, b.node(id, "outer[1]/cell[1]").Outputs)
 	for _, name := range []string{"", "/", "outer[2]", "outer[01]", "outer[-1]", "outer[", "outer[1]x", "outer/cell", "outer[1]/none", "outer[1]//cell", "outer[1]/cell[1]/cell", "outer[1][1]"} {
 		_, err := b.engine.Node(b.ctx, id, name)
@@ -188,11 +189,11 @@ graphs:
       - {name: again, type: graph, graph: down, when: "inputs.n > 1", depends_on: [work], inputs: [{name: n, type: Integer, expression: "inputs.n - 1"}]}
 `
 	id := b.launch(fmt.Sprintf(doc, 0, 3), nil)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Equal(t, dag.Skipped, b.node(id, "go/again/again/again").State)
 	id = b.launch(fmt.Sprintf(doc, 1, 30), nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Contains(t, e.Error.Message, "6 levels deep")
 }
 
@@ -216,12 +217,12 @@ func TestExitsRunAtTheEnd(t *testing.T) {
 	b := setup(t)
 	for i, c := range []struct {
 		script string
-		status execution.State
+		status query.State
 		rescue dag.State
-	}{{"true", execution.Succeeded, dag.Skipped}, {"exit 1", execution.Failed, dag.Succeeded}, {"sleep 60", execution.Cancelled, dag.Succeeded}} {
+	}{{"true", query.Succeeded, dag.Skipped}, {"exit 1", query.Failed, dag.Succeeded}, {"sleep 60", query.Cancelled, dag.Succeeded}} {
 		id := b.launch(fmt.Sprintf(exits, i, c.script), nil)
-		if c.status == execution.Cancelled {
-			b.until(id, "work to run", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+		if c.status == query.Cancelled {
+			b.until(id, "work to run", func(e query.Execution) bool { return e.Counts.Running == 1 })
 			require.NoError(t, b.engine.Cancel(b.ctx, id, "enough"))
 		}
 		e := b.finish(id)
@@ -242,11 +243,11 @@ operators:
   - {name: each, type: shell, foreach: {range: {from: 1, to: 6}}, code: {script: "sleep 0.05"}}
 `, nil)
 	most := 0
-	e := b.until(id, "end", func(e execution.Execution) bool {
+	e := b.until(id, "end", func(e query.Execution) bool {
 		most = max(most, e.Counts.Ready+e.Counts.Queued+e.Counts.Running-1)
 		return e.Status.Ended()
 	})
-	require.Equal(t, execution.Succeeded, e.Status)
+	require.Equal(t, query.Succeeded, e.Status)
 	require.Equal(t, 7, e.Counts.Succeeded)
 	require.LessOrEqual(t, most, 2)
 }
@@ -276,7 +277,7 @@ operators:
   - {name: sub, type: workflow, workflow: inner, inputs: [{name: n, type: Integer, value: 4}]}
 `, nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, json.Number("8"), e.Outputs["v"])
 	require.Equal(t, "inner@2.1.0", b.node(id, "sub").Operator.Workflow)
 	require.Equal(t, dag.Succeeded, b.node(id, "sub/go/double").State)

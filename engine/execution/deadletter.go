@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/protect"
 )
@@ -22,14 +23,14 @@ type DeadLetter struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID
 	Execution uuid.UUID
-	Status    State // of the execution, "" when it is gone
+	Status    query.State // of the execution, "" when it is gone
 	NodeIndex int
 	Node      string
 	Attempt   int
 	Workflow  string
 	Version   string
 	Class     protect.Class
-	Failure   Failure
+	Failure   query.Failure
 	At        time.Time
 }
 
@@ -94,10 +95,10 @@ func (s *Service) DeadLetters(ctx context.Context, f DeadLetterFilter) (DeadLett
 
 func deadLetterFromRow(r db.DeadLetter, status string) DeadLetter {
 	l := DeadLetter{
-		ID: r.ID, ProjectID: r.ProjectID, Execution: r.ExecutionID, Status: State(status), NodeIndex: int(r.NodeIndex), Node: r.Node,
+		ID: r.ID, ProjectID: r.ProjectID, Execution: r.ExecutionID, Status: query.State(status), NodeIndex: int(r.NodeIndex), Node: r.Node,
 		Attempt: int(r.Attempt), Workflow: r.WorkflowName, Version: r.Version, Class: protect.Class(r.Class), At: r.At.UTC(),
 	}
-	if f := stored.Into[Failure](r.Failure); f != nil {
+	if f := stored.Into[query.Failure](r.Failure); f != nil {
 		l.Failure = *f
 	}
 	return l

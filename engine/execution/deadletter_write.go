@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
@@ -30,28 +31,28 @@ func (dl *deadLetters) reset() { dl.part = deadLettersPart{} }
 
 // deadLetterRow is the row of a dead letter.
 type deadLetterRow struct {
-	ID      uuid.UUID     `json:"id"`
-	Node    int           `json:"i"`
-	Name    string        `json:"node"`
-	Attempt int           `json:"attempt"`
-	Class   protect.Class `json:"class"`
-	Failure *Failure      `json:"failure"`
-	At      time.Time     `json:"at"`
+	ID      uuid.UUID      `json:"id"`
+	Node    int            `json:"i"`
+	Name    string         `json:"node"`
+	Attempt int            `json:"attempt"`
+	Class   protect.Class  `json:"class"`
+	Failure *query.Failure `json:"failure"`
+	At      time.Time      `json:"at"`
 }
 
-// reopen settles the dead letter of node i, which runs again.
-func (dl *deadLetters) reopen(i int) {
+// retried settles the dead letter of node i, which runs again.
+func (dl *deadLetters) retried(i int) {
 	dl.part.reopened = append(dl.part.reopened, int32(i)) //nolint:gosec // at most maxNodes
 }
 
 // add adds node i, which failed after its last retry, to the dead letters.
-func (dl *deadLetters) add(i int, at time.Time, failure *Failure) {
+func (dl *deadLetters) add(i int, at time.Time, failure *query.Failure) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		dl.service.config.Logger.Error("make id of a dead letter", "execution", dl.id, "node", i, "error", err)
+		dl.loop.service.config.Logger.Error("make id of a dead letter", "execution", dl.loop.id, "node", i, "error", err)
 		return
 	}
-	n := &dl.nodes[i]
+	n := &dl.loop.nodes[i]
 	dl.part.letters = append(dl.part.letters, deadLetterRow{
 		ID: id, Node: i, Name: n.name, Attempt: n.attempt, Class: cmp.Or(failure.Class, protect.UserError), Failure: failure, At: at,
 	})
@@ -61,7 +62,7 @@ func (dl *deadLetters) add(i int, at time.Time, failure *Failure) {
 func (dl *deadLetters) write(ctx context.Context, q *db.Queries) error {
 	if len(dl.part.letters) > 0 {
 		err := q.InsertDeadLetters(ctx, db.InsertDeadLettersParams{
-			TenantID: dl.row.TenantID, ProjectID: dl.row.ProjectID, ExecutionID: dl.id, WorkflowName: dl.row.WorkflowName, Version: dl.row.Version,
+			TenantID: dl.loop.row.TenantID, ProjectID: dl.loop.row.ProjectID, ExecutionID: dl.loop.id, WorkflowName: dl.loop.row.WorkflowName, Version: dl.loop.row.Version,
 			Letters: recordSet(dl.part.letters),
 		})
 		if err != nil {
@@ -69,7 +70,7 @@ func (dl *deadLetters) write(ctx context.Context, q *db.Queries) error {
 		}
 	}
 	if len(dl.part.reopened) > 0 {
-		if err := q.SettleLettersOf(ctx, dl.service.now(), "", dl.id, dl.part.reopened); err != nil {
+		if err := q.SettleLettersOf(ctx, dl.loop.service.now(), "", dl.loop.id, dl.part.reopened); err != nil {
 			return fmt.Errorf("settle dead letters: %w", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -26,11 +27,11 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 	}
 	results := make([]*flowforgev1.ReportResult, len(reports))
 	scopes := make([]auth.TaskScope, len(reports))
-	var signs []sign
+	var signs []heartbeat
 	now := s.now()
 	for i, r := range reports {
 		scope, err := s.config.Signer.Verify(r.GetToken(), s.config.Now())
-		if err == nil && TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt) != r.GetTaskId() {
+		if err == nil && query.TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt) != r.GetTaskId() {
 			err = errForeignToken
 		}
 		if err != nil {
@@ -40,10 +41,10 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 		scopes[i] = scope
 		results[i] = &flowforgev1.ReportResult{Accepted: true}
 		if r.GetHeartbeat() != nil || r.GetStarted() != nil {
-			signs = append(signs, sign{i, scope})
+			signs = append(signs, heartbeat{i, scope})
 		}
 	}
-	if err := s.takeSigns(ctx, signs, results, now); err != nil {
+	if err := s.recordHeartbeats(ctx, signs, results, now); err != nil {
 		return nil, err
 	}
 	if err := s.keepPlaced(ctx, reports, scopes, results); err != nil {
@@ -60,14 +61,14 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 
 var errForeignToken = errors.New("the token belongs to another attempt")
 
-// sign is the heartbeat in the report at index.
-type sign struct {
+// heartbeat is the heartbeat in the report at index.
+type heartbeat struct {
 	index int
 	scope auth.TaskScope
 }
 
-// takeSigns extends the expiry of live attempts, and returns which of them are to stop.
-func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowforgev1.ReportResult, now time.Time) error {
+// recordHeartbeats extends the expiry of live attempts, and returns which of them are to stop.
+func (s *Service) recordHeartbeats(ctx context.Context, signs []heartbeat, results []*flowforgev1.ReportResult, now time.Time) error {
 	if len(signs) == 0 {
 		return nil
 	}
@@ -235,7 +236,7 @@ func (s *Service) storeEnding(ctx context.Context, scope auth.TaskScope, end end
 		return false, errDriven
 	}
 	if err != nil {
-		return false, fmt.Errorf("store the report of %s: %w", TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt), err)
+		return false, fmt.Errorf("store the report of %s: %w", query.TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt), err)
 	}
 	if known {
 		s.hints.add(scope.ExecutionID)

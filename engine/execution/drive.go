@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -23,7 +24,7 @@ var errFenced = errors.New("the lease is lost")
 // Drive owns one execution until nothing in it can move, and returns. It returns nil
 // immediately when another loop drives it or when it has ended. The drive job calls it.
 func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
-	if s.live.isDraining() || s.live.nudge(id) {
+	if s.live.isDraining() || s.live.wakeLoop(id) {
 		return nil
 	}
 	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id, s.term.Load())
@@ -95,17 +96,17 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 		l.cancelReason = row.CancelReason
 		l.resetAll()
 		l.locks.waiting = nil
-		if l.status == Pending {
+		if l.status == query.Pending {
 			l.admission.expectOffer()
 		}
 		for i := range l.nodes {
 			switch l.progress.State(i) {
 			case dag.Ready:
-				l.ask(i)
+				l.requestCapacity(i)
 			case dag.Queued:
 				// Submitted attempts are in the cluster even if this process stops.
 				if !s.config.Cluster || !l.launches.settled {
-					l.launches.doubt(i)
+					l.launches.markUncertain(i)
 				}
 			case dag.Pending, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 			}
@@ -139,7 +140,7 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if err := l.restoreAll(ctx); err != nil {
 		return nil, err
 	}
-	if l.status == Pending {
+	if l.status == query.Pending {
 		return l, nil
 	}
 	if err := l.loadMemory(ctx); err != nil {
@@ -177,14 +178,14 @@ func (l *loop) catchUp(ctx context.Context) error {
 		l.service.release(ctx, l.id, l.epoch, l.service.now())
 		return errFenced
 	}
-	return l.allNews(ctx)
+	return l.loadAllUpdates(ctx)
 }
 
 // restoreNode restores what a state requires besides the state itself.
 func (l *loop) restoreNode(i int, state dag.State) {
 	switch state {
 	case dag.Ready:
-		l.ask(i)
+		l.requestCapacity(i)
 	case dag.Retrying:
 		l.timers.add(i, *l.nodes[i].retryAt)
 		if l.nodes[i].overBudget() { // the budget may have changed since
@@ -195,7 +196,7 @@ func (l *loop) restoreNode(i int, state dag.State) {
 			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
 		}
 	case dag.Queued:
-		l.launches.doubt(i)
+		l.launches.markUncertain(i)
 	case dag.Running:
 		if l.operator(i).Type == workflow.TypeApproval && !l.fansOut(i) {
 			l.commands.setDeadline(i)
@@ -240,8 +241,8 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 	return nil
 }
 
-// loadNews applies what other processes have stored for this loop.
-func (l *loop) loadNews(ctx context.Context) error {
+// loadUpdates applies what other processes have stored for this loop.
+func (l *loop) loadUpdates(ctx context.Context) error {
 	if l.progress.Count(dag.Queued) > 0 {
 		begun, err := l.service.queries.StartedAttempts(ctx, l.id)
 		if err != nil {
@@ -251,7 +252,7 @@ func (l *loop) loadNews(ctx context.Context) error {
 			l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		}
 	}
-	return l.allNews(ctx)
+	return l.loadAllUpdates(ctx)
 }
 
 // releaseLease releases the lease when nothing is left to do. It reports false when a report
@@ -272,7 +273,7 @@ func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 		}
 		waiting, err := q.HasReports(ctx, l.id)
 		if err == nil && !waiting && l.progress.Count(dag.Queued) > 0 {
-			begun, readErr := q.BegunQueued(ctx, l.id)
+			begun, readErr := q.StartedWhileQueued(ctx, l.id)
 			waiting, err = len(begun) > 0, readErr
 		}
 		if err != nil || waiting || (row.CancelRequestedAt != nil && !l.cancelled) {
@@ -296,7 +297,7 @@ func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 	return false, l.catchUp(ctx)
 }
 
-// wakeAt is when an idle execution has to be checked without an event.
+// wakeAt is when an idle execution must be checked without an event.
 func (l *loop) wakeAt() *time.Time {
 	var at *time.Time
 	if due, ok := l.timers.next(); ok {
@@ -306,7 +307,7 @@ func (l *loop) wakeAt() *time.Time {
 		now := l.service.now()
 		return &now
 	}
-	if !l.commands.paused && (l.progress.Count(dag.Ready) > 0 || l.status == Pending) {
+	if !l.commands.paused && (l.progress.Count(dag.Ready) > 0 || l.status == query.Pending) {
 		again := l.service.now().Add(readyRecheck)
 		if at == nil || again.Before(*at) {
 			at = &again

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -51,7 +52,8 @@ type output struct {
 	Size      int64  `json:"size,omitempty"`
 	MediaType string `json:"media_type,omitempty"`
 	Filename  string `json:"filename,omitempty"`
-	Metadata  string `json:"metadata,omitempty"` // JSON object that the task set
+	Metadata  string `json:"metadata,omitempty"`  // JSON object that the task set
+	Truncated bool   `json:"truncated,omitempty"` // Value is only the beginning
 }
 
 // endingOf parses a runner's report. Implausible times become now.
@@ -87,7 +89,7 @@ func outputOf(o *flowforgev1.Output) output {
 			MediaType: clean(blob.GetMediaType(), maxMessage), Filename: clean(o.GetFilename(), maxMessage), Metadata: o.GetMetadata(),
 		}
 	}
-	return output{Name: o.GetName(), Value: o.GetValue()}
+	return output{Name: o.GetName(), Value: o.GetValue(), Truncated: o.GetTruncated()}
 }
 
 func outcomeOf(o flowforgev1.Outcome) outcome {
@@ -112,8 +114,8 @@ func outcomeOf(o flowforgev1.Outcome) outcome {
 }
 
 // failure describes why an attempt did not succeed. It is nil when it did.
-func (e ending) failure(node string, attempt int) *Failure {
-	f := &Failure{Message: e.Message, Node: node, Attempt: attempt, ExitCode: e.ExitCode, Class: classify(e)}
+func (e ending) failure(node string, attempt int) *query.Failure {
+	f := &query.Failure{Message: e.Message, Node: node, Attempt: attempt, ExitCode: e.ExitCode, Class: classify(e)}
 	fallback := ""
 	switch e.Outcome {
 	case succeeded:

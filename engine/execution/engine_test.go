@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func TestNoopDiamond(t *testing.T) {
@@ -26,8 +27,8 @@ operators:
   - {name: d, type: noop, depends_on: [b, c]}
 `, nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status)
-	require.Equal(t, execution.Counts{Total: 4, Succeeded: 4}, e.Counts)
+	require.Equal(t, query.Succeeded, e.Status)
+	require.Equal(t, query.Counts{Total: 4, Succeeded: 4}, e.Counts)
 	require.Equal(t, 3, e.LevelsDone)
 	require.Equal(t, []string{
 		"execution.launched", "execution.started", "node.succeeded", "node.succeeded", "node.succeeded", "node.succeeded", "execution.succeeded",
@@ -57,7 +58,7 @@ operators:
     code: {script: 'import json, os; i = json.loads(os.environ["INPUTS"]); assert i["count_output"]["value"] == i["value"] and i["count_results"][0]["data"] == 21; print(2 * i["value"])'}
 `, map[string]any{"n": json.Number("21")})
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"total": json.Number("42")}, e.Outputs)
 	n := b.node(id, "double")
 	require.Equal(t, dag.Succeeded, n.State)
@@ -82,7 +83,7 @@ operators:
   - {name: wrong, type: shell, code: {script: "echo '\"text\"'"}, outputs: [{name: v, type: Integer}], retry: {fail_fast: false}}
 `, nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	missing, wrong := b.node(id, "missing"), b.node(id, "wrong")
 	require.Equal(t, "output", missing.Error.Code)
 	require.Contains(t, missing.Error.Message, "Output v is missing.")
@@ -105,7 +106,7 @@ operators:
     retry: {limit: 3, initial_delay: 50ms, factor: 2, jitter: 0}
 `, marker, marker), nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status)
+	require.Equal(t, query.Succeeded, e.Status)
 	n := b.node(id, "flaky")
 	require.Equal(t, 3, n.Attempt)
 	require.Equal(t, 2, n.Retries)
@@ -133,10 +134,10 @@ func TestFailFast(t *testing.T) {
 	b := setup(t)
 	id := b.launch(fmt.Sprintf(failing, "fast", true, 1200), nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Equal(t, "bad", e.Error.Node)
 	require.Equal(t, 3, *e.Error.ExitCode)
-	require.Equal(t, execution.Counts{Total: 5, Failed: 1, Skipped: 2, Cancelled: 2}, e.Counts)
+	require.Equal(t, query.Counts{Total: 5, Failed: 1, Skipped: 2, Cancelled: 2}, e.Counts)
 	require.Equal(t, dag.Cancelled, b.node(id, "slow").State)
 	require.Equal(t, "CANCELLED", b.node(id, "slow").Attempts[0].Outcome)
 	require.Equal(t, "UPSTREAM_FAILED", b.node(id, "later").Reason.Code)
@@ -147,8 +148,8 @@ func TestOthersGoOnWithoutFailFast(t *testing.T) {
 	b := setup(t)
 	id := b.launch(fmt.Sprintf(failing, "slowly", false, 4), nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
-	require.Equal(t, execution.Counts{Total: 5, Failed: 1, Skipped: 2, Succeeded: 2}, e.Counts)
+	require.Equal(t, query.Failed, e.Status)
+	require.Equal(t, query.Counts{Total: 5, Failed: 1, Skipped: 2, Succeeded: 2}, e.Counts)
 }
 
 func TestTimeout(t *testing.T) {
@@ -161,7 +162,7 @@ operators:
   - {name: late, type: shell, code: {script: "sleep 60"}, timeout: 100ms}
 `, nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Equal(t, "timeout", e.Error.Code)
 }
 
@@ -175,13 +176,13 @@ operators:
   - {name: first, type: shell, code: {script: "sleep 60"}}
   - {name: second, type: shell, code: {script: "true"}, depends_on: [first]}
 `, nil)
-	b.until(id, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	require.NoError(t, b.engine.Cancel(b.ctx, id, "no longer needed"))
 	require.NoError(t, b.engine.Cancel(b.ctx, id, "twice is success"))
 	e := b.finish(id)
-	require.Equal(t, execution.Cancelled, e.Status)
+	require.Equal(t, query.Cancelled, e.Status)
 	require.Contains(t, e.Error.Message, "no longer needed")
-	require.Equal(t, execution.Counts{Total: 2, Cancelled: 2}, e.Counts)
+	require.Equal(t, query.Counts{Total: 2, Cancelled: 2}, e.Counts)
 	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
 	require.Contains(t, b.kinds(id), "execution.cancel_requested")
 
@@ -202,7 +203,7 @@ func TestCapacityIsRespected(t *testing.T) {
 		fmt.Fprintf(&doc, "  - {name: n%d, type: shell, resources: {cpu: 1500m}, code: {script: '%s'}}\n", i, script)
 	}
 	id := b.launch(doc.String(), nil)
-	b.until(id, "waiting", func(e execution.Execution) bool { return e.Counts.Ready > 0 && e.Counts.Queued+e.Counts.Running > 0 })
+	b.until(id, "waiting", func(e query.Execution) bool { return e.Counts.Ready > 0 && e.Counts.Queued+e.Counts.Running > 0 })
 	waiting, err := b.engine.Waiting(b.ctx, 10)
 	require.NoError(t, err)
 	if len(waiting) > 0 {
@@ -212,7 +213,7 @@ func TestCapacityIsRespected(t *testing.T) {
 		require.NotEmpty(t, waiting[0].Reason.Holders)
 	}
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status)
+	require.Equal(t, query.Succeeded, e.Status)
 	require.Equal(t, 12, e.Counts.Succeeded)
 	most := readLines(t, dir+".most")
 	for _, n := range most {

@@ -99,7 +99,7 @@ func (s *Service) enqueueDrive(ctx context.Context, tx pgx.Tx, id uuid.UUID, epo
 
 // wake notifies the driver of id, here or through a job, that it has work.
 func (s *Service) wake(id uuid.UUID) {
-	if s.live.nudge(id) {
+	if s.live.wakeLoop(id) {
 		return
 	}
 	select {
@@ -116,7 +116,7 @@ func (s *Service) wakeForever(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case id := <-s.wakes:
-			if s.live.nudge(id) {
+			if s.live.wakeLoop(id) {
 				continue
 			}
 			err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.requestDrive(ctx, tx, q, id) })

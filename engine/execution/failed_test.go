@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // TestFailedExecutionIsFailed: an execution whose first task fails is FAILED and not
@@ -45,7 +45,7 @@ func TestFailedExecutionIsFailed(t *testing.T) { //nolint:tparallel // the subte
 `, nil)
 			e, err := b.engine.Get(b.ctx, b.finish(id).ID)
 			require.NoError(t, err)
-			require.Equal(t, execution.Failed, e.Status, "%+v", e.Counts)
+			require.Equal(t, query.Failed, e.Status, "%+v", e.Counts)
 			require.Equal(t, "bad", e.Error.Node)
 			require.Equal(t, "exit", e.Error.Code)
 			require.Equal(t, time.Hour, e.ExpiresAt.Sub(*e.FinishedAt))

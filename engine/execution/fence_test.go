@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 )
 
@@ -61,7 +62,7 @@ func TestAFormerLeaderIsFenced(t *testing.T) {
 	b.lead()
 	file := t.TempDir() + "/go"
 	id := b.launch(strings.ReplaceAll(waits, "FILE", file), nil)
-	b.until(id, "it runs", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(id, "it runs", func(e query.Execution) bool { return e.Counts.Running == 1 })
 
 	other := b.other()
 	b.term(2)
@@ -76,13 +77,13 @@ func TestAFormerLeaderIsFenced(t *testing.T) {
 		e, err := b.engine.Get(b.ctx, id)
 		return err == nil && e.Status.Ended()
 	}, 20*time.Second, 20*time.Millisecond)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	var owner string
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT owner FROM executions WHERE id = $1", id).Scan(&owner))
 	require.True(t, strings.HasPrefix(owner, "other/"), owner)
 	b.launcher.mu.Lock()
 	defer b.launcher.mu.Unlock()
-	require.Equal(t, 1, b.launcher.starts[execution.TaskID(id, 1, 1)])
+	require.Equal(t, 1, b.launcher.starts[query.TaskID(id, 1, 1)])
 }
 
 func (b *testBundle) leased(id uuid.UUID) (leased bool) {
@@ -115,7 +116,7 @@ func TestATermEndsWhileAnExecutionIsTaken(t *testing.T) {
 	b.untouched(id)
 
 	require.NoError(t, b.engine.TakeOver(b.ctx, 2))
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 }
 
 // untouched checks that no attempt of the execution was created or started.
@@ -155,5 +156,5 @@ func TestAFormerLeaderStartsNothing(t *testing.T) {
 	b.launcher.mu.Unlock()
 
 	require.NoError(t, b.engine.TakeOver(b.ctx, 2))
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
@@ -36,6 +37,19 @@ func (s *Service) view(ctx context.Context, row db.Execution, version workflow.V
 	if ok && v.knows(i) {
 		return v, nil
 	}
+	return s.loadView(ctx, row, version, i)
+}
+
+// viewOfAttempt is view, made after the attempt of scope had begun.
+func (s *Service) viewOfAttempt(ctx context.Context, row db.Execution, version workflow.Version, scope auth.TaskScope) (*view, error) {
+	v, err := s.view(ctx, row, version, scope.NodeIndex)
+	if err != nil || v.attempt(scope.NodeIndex) == scope.Attempt {
+		return v, err
+	}
+	return s.loadView(ctx, row, version, scope.NodeIndex)
+}
+
+func (s *Service) loadView(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
 	rows, err := s.queries.LoadNodes(ctx, row.ID)
 	if err != nil {
 		return nil, fmt.Errorf("load nodes: %w", err)
@@ -47,7 +61,7 @@ func (s *Service) view(ctx context.Context, row db.Execution, version workflow.V
 	if i >= len(l.nodes) {
 		return nil, apperr.New(apperr.NotFound, "The execution has no node %d.", i)
 	}
-	v = &view{loop: l}
+	v := &view{loop: l}
 	s.views.mu.Lock()
 	defer s.views.mu.Unlock()
 	if s.views.known == nil || len(s.views.known) >= maxViews {
@@ -65,6 +79,13 @@ func (v *view) knows(i int) bool {
 	return i < len(v.loop.nodes) && v.loop.progress.State(i) != dag.Pending
 }
 
+// attempt is the number of the attempt of node i that v knows.
+func (v *view) attempt(i int) int {
+	v.Lock()
+	defer v.Unlock()
+	return v.loop.nodes[i].attempt
+}
+
 // nodeInputs returns the known values of a node's typed inputs.
 func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version workflow.Version, i int) (map[string]any, error) {
 	view, err := s.view(ctx, row, version, i)
@@ -76,7 +97,7 @@ func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version work
 	values := map[string]any{}
 	for _, input := range view.loop.operator(i).Inputs {
 		v, ok, err := view.loop.value(ctx, i, input.Source)
-		if unread(err) {
+		if isUnreadable(err) {
 			return nil, err
 		}
 		if ok && err == nil {

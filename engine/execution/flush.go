@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // flush writes the batch in one transaction and then runs the work that waits for the
@@ -35,7 +36,7 @@ func (l *loop) flush(ctx context.Context) error {
 	l.allCommitted(ctx, nodes)
 	crash("flush.effects")
 	l.service.changed(l.id)
-	l.locks.tellFreed()
+	l.locks.wakeWaiters()
 	return nil
 }
 
@@ -126,7 +127,7 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		Ended:      recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
 		Claims: recordSet(b.claims), Events: recordSet(b.events),
 	}
-	if l.status == Pending && l.admission.waitReason != nil {
+	if l.status == query.Pending && l.admission.waitReason != nil {
 		params.Reason = mustJSON(l.admission.waitReason)
 	}
 	if l.failure != nil {
@@ -136,9 +137,9 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 }
 
 // shown is the status for readers.
-func (l *loop) shown() State {
+func (l *loop) shown() query.State {
 	if l.commands.paused && !l.status.Ended() {
-		return Paused
+		return query.Paused
 	}
 	return l.status
 }

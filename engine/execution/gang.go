@@ -77,7 +77,7 @@ func (s *Service) join(ctx context.Context, scope auth.TaskScope, m Member) erro
 		return err
 	}
 	now := s.now()
-	err := s.queries.MeetGang(ctx, db.MeetGangParams{
+	err := s.queries.RegisterGangMember(ctx, db.RegisterGangMemberParams{
 		ExecutionID: scope.ExecutionID, NodeIndex: int32(scope.NodeIndex), Attempt: int32(scope.Attempt), //nolint:gosec // signed by us
 		Rank: int32(m.Rank), State: int16(m.State), ExitCode: int32(m.ExitCode), //nolint:gosec // small
 		Address: clean(m.Address, maxNameLength), Message: clean(m.Message, maxMessage), Class: clean(m.Class, maxNameLength),

@@ -49,7 +49,7 @@ func (l *loop) expand(ctx context.Context, i int, now time.Time) {
 		return
 	}
 	if err != nil {
-		l.failNode(i, now, &Failure{Code: "expand", Message: sentence(err), Node: l.nodes[i].name, Attempt: l.nodes[i].attempt})
+		l.failNode(i, now, &query.Failure{Code: "expand", Message: sentence(err), Node: l.nodes[i].name, Attempt: l.nodes[i].attempt})
 		return
 	}
 	if len(nodes) == 0 && l.fansOut(i) && l.nodes[i].op.Tags != nil {
@@ -70,7 +70,7 @@ func (l *loop) expand(ctx context.Context, i int, now time.Time) {
 		l.readFailure = err // the next loop retries it
 		return
 	}
-	l.nodeEvent(i, now, "node.expanded", fmt.Sprintf("Nodes created: %d.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
+	l.nodeEvent(i, now, query.EventNodeExpanded, fmt.Sprintf("Nodes created: %d.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
 }
 
 // expansion computes the nodes into which node i expands.
@@ -122,7 +122,7 @@ func (l *loop) depth(i int) int {
 // itemsOf returns the items of the fan-out of node i.
 func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 	f := l.nodes[i].op.Foreach
-	if of, ok := l.beside(i); ok && l.nodes[of].children.count > 0 {
+	if of, ok := l.siblingFanOut(i); ok && l.nodes[of].children.count > 0 {
 		return l.itemsBeside(of), nil
 	}
 	value, ok, err := l.value(ctx, i, f.Items)
@@ -157,12 +157,12 @@ func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 	case err != nil:
 		l.touch(i)
 		n.attempt++
-		l.failNode(i, now, &Failure{Code: code, Message: problem + sentence(err), Node: n.name, Attempt: n.attempt})
+		l.failNode(i, now, &query.Failure{Code: code, Message: problem + sentence(err), Node: n.name, Attempt: n.attempt})
 	case holds:
 		l.progress.Pass(i)
 		l.changed = append(l.changed, i)
 	default:
-		l.endWithout(i, dag.Skipped, now, &Reason{Code: ReasonCondition, Message: "Its condition is false: " + text})
+		l.endWithout(i, dag.Skipped, now, &query.Reason{Code: ReasonCondition, Message: "Its condition is false: " + text})
 	}
 }
 
@@ -188,7 +188,7 @@ func (l *loop) hold(a dag.Action) {
 		return
 	}
 	l.touch(a.Node)
-	n.reason = &Reason{Code: ReasonParallelism, Message: l.parallelismText(a)}
+	n.reason = &query.Reason{Code: ReasonParallelism, Message: l.parallelismText(a)}
 }
 
 func (l *loop) parallelismText(a dag.Action) string {
@@ -204,8 +204,8 @@ func (l *loop) parallelismText(a dag.Action) string {
 }
 
 // omitReason explains why a node can never run.
-func (l *loop) omitReason(a dag.Action) *Reason {
-	reason := &Reason{Code: ReasonUpstream, Message: "A dependency did not succeed."}
+func (l *loop) omitReason(a dag.Action) *query.Reason {
+	reason := &query.Reason{Code: ReasonUpstream, Message: "A dependency did not succeed."}
 	home := l.home(a.Node)
 	if rule := l.progress.Depends(home); rule != "" {
 		reason.Message = fmt.Sprintf("Its condition %s was not met.", rule)
@@ -232,9 +232,9 @@ func (l *loop) halt(a dag.Action, now time.Time) {
 	if outside {
 		return
 	}
-	kind, about := "execution.halted", a.Node
+	kind, about := query.EventExecutionHalted, a.Node
 	if a.Scope != dag.Root {
-		kind, about = "node.halted", l.progress.Parent(a.Node)
+		kind, about = query.EventNodeHalted, l.progress.Parent(a.Node)
 	}
 	l.event(eventRow{At: now, Kind: kind, Node: &about, Message: fmt.Sprintf("%s failed %s.", l.nodes[a.Node].name, why)})
 }
@@ -266,7 +266,7 @@ func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 			return
 		}
 		if err != nil {
-			l.groupFailed(i, now, &Failure{Code: "output", Message: sentence(err), Node: n.name, Attempt: n.attempt})
+			l.groupFailed(i, now, &query.Failure{Code: "output", Message: sentence(err), Node: n.name, Attempt: n.attempt})
 			return
 		}
 		l.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, values)
@@ -278,27 +278,27 @@ func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 }
 
 // groupFailed ends node i as failed, or retries it.
-func (l *loop) groupFailed(i int, now time.Time, failure *Failure) {
+func (l *loop) groupFailed(i int, now time.Time, failure *query.Failure) {
 	n := &l.nodes[i]
 	if l.fansOut(i) {
 		l.failNode(i, now, failure)
 		return
 	}
 	e, cause := l.groupEnding(i, now, failure)
-	if again, why := l.triesAgain(i, e, cause); !again {
+	if again, why := l.shouldRetry(i, e, cause); !again {
 		l.failNode(i, now, concluded(failure, why))
 		return
 	}
 	l.touch(i)
 	n.retries++
 	n.failure = failure
-	l.repeat(i, now, l.delay(i), &Reason{
+	l.repeat(i, now, l.delay(i), &query.Reason{
 		Code: ReasonBackoff, Message: retryText(n.attempt, n.retries, n.op.Retry.Limit, "") + failure.Message,
 	})
 }
 
 // groupFailure describes the failure of a group by the failures of its nodes.
-func (l *loop) groupFailure(i int) *Failure {
+func (l *loop) groupFailure(i int) *query.Failure {
 	n := &l.nodes[i]
 	base, size := n.children.first, n.children.count
 	var first *nodeState
@@ -312,7 +312,7 @@ func (l *loop) groupFailure(i int) *Failure {
 			first = &l.nodes[k]
 		}
 	}
-	f := &Failure{Code: "children", Message: "A nested node failed.", Node: n.name, Attempt: n.attempt}
+	f := &query.Failure{Code: "children", Message: "A nested node failed.", Node: n.name, Attempt: n.attempt}
 	f.Errored = l.errs(i)
 	if first == nil || first.failure == nil {
 		return f

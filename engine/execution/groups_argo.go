@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -21,11 +22,11 @@ func (l *loop) skipEmpty(i int, now time.Time) {
 	if len(values) > 0 {
 		l.touch(i).Outputs = values
 	}
-	l.endWithout(i, dag.Skipped, now, &Reason{Code: ReasonCondition, Message: "Its list is empty."})
+	l.endWithout(i, dag.Skipped, now, &query.Reason{Code: ReasonCondition, Message: "Its list is empty."})
 }
 
-// beside is the fan-out to whose items the items of node i belong; false when there is none.
-func (l *loop) beside(i int) (int, bool) {
+// siblingFanOut is the fan-out to whose items the items of node i belong; false when there is none.
+func (l *loop) siblingFanOut(i int) (int, bool) {
 	tags := l.nodes[i].op.Tags
 	if tags == nil || tags.ItemOf == "" {
 		return dag.NoNode, false

@@ -5,11 +5,12 @@ import (
 
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // groupEnding is the end of node i, a group, for its retry policy: the end of the first
 // failed task in it, with the message of the group.
-func (l *loop) groupEnding(i int, now time.Time, failure *Failure) (ending, *Failure) {
+func (l *loop) groupEnding(i int, now time.Time, failure *query.Failure) (ending, *query.Failure) {
 	cause := failure
 	for at, ok := l.firstFailed(i); ok && l.nodes[at].failure != nil; at, ok = l.firstFailed(at) {
 		cause = l.nodes[at].failure
@@ -18,7 +19,7 @@ func (l *loop) groupEnding(i int, now time.Time, failure *Failure) (ending, *Fai
 		Outcome: outcomeOfCode(cause.Code), Class: classOf(cause.Code), ExitCode: cause.ExitCode, Message: cause.Message,
 		StartedAt: l.nodes[i].startedAt, FinishedAt: now,
 	}
-	return e, &Failure{Code: cause.Code, Message: failure.Message, ExitCode: cause.ExitCode, Class: cause.Class}
+	return e, &query.Failure{Code: cause.Code, Message: failure.Message, ExitCode: cause.ExitCode, Class: cause.Class}
 }
 
 // firstFailed is the first failed node of the group of node i.

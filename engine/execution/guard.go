@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -77,15 +78,15 @@ func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 	for _, n := range notes {
 		br.applyNote(b, n)
 	}
-	now, withheld := br.service.now(), map[int]bool{}
+	now, withheld := br.loop.service.now(), map[int]bool{}
 	for _, i := range asking {
-		pass, err := br.askBreaker(ctx, q, b, i, now)
+		pass, err := br.checkBreaker(ctx, q, b, i, now)
 		if err != nil {
 			return err
 		}
 		withheld[i] = !pass
 	}
-	br.admission.dropWants(func(r fair.Request) bool { return withheld[r.Key.Node] })
+	br.loop.admission.dropRequests(func(r fair.Request) bool { return withheld[r.Key.Node] })
 	return br.saveBreakers(ctx, q, b)
 }
 
@@ -96,8 +97,8 @@ func (br *breakers) guarded() []int {
 		br.asking = map[int]struct{}{}
 	}
 	seen := map[int]bool{}
-	br.admission.dropWants(func(r fair.Request) bool {
-		if !br.operator(r.Key.Node).Breaker.On() {
+	br.loop.admission.dropRequests(func(r fair.Request) bool {
+		if !br.loop.operator(r.Key.Node).Breaker.On() {
 			return false
 		}
 		again := seen[r.Key.Node]
@@ -107,21 +108,21 @@ func (br *breakers) guarded() []int {
 	})
 	nodes := make([]int, 0, len(br.asking))
 	for i := range br.asking {
-		if br.progress.State(i) != dag.Ready || br.commands.paused || br.nodes[i].onHold {
+		if br.loop.progress.State(i) != dag.Ready || br.loop.commands.paused || br.loop.nodes[i].onHold {
 			delete(br.asking, i)
 			continue
 		}
 		nodes = append(nodes, i)
 	}
-	if !br.admission.pending() {
+	if !br.loop.admission.pending() {
 		return nil
 	}
 	slices.Sort(nodes)
 	return nodes
 }
 
-// askBreaker checks whether node i may start, and withholds it if not.
-func (br *breakers) askBreaker(ctx context.Context, q *db.Queries, b *breakerRows, i int, now time.Time) (bool, error) {
+// checkBreaker checks whether node i may start, and withholds it if not.
+func (br *breakers) checkBreaker(ctx context.Context, q *db.Queries, b *breakerRows, i int, now time.Time) (bool, error) {
 	key := br.breakerOf(i)
 	state, row := b.now[key], b.rows[key]
 	if row == nil {
@@ -134,7 +135,7 @@ func (br *breakers) askBreaker(ctx context.Context, q *db.Queries, b *breakerRow
 	next, pass, until := state.Ask(now, br.holder(i), gone)
 	if next.State != state.State || next.Trial != state.Trial {
 		b.now[key], b.changed[key] = next, i
-		br.nodeEvent(i, now, "breaker.trial", key.operator+" runs as a trial of its circuit breaker.", map[string]any{"breaker": row.ID})
+		br.loop.nodeEvent(i, now, query.EventBreakerTrial, key.operator+" runs as a trial of its circuit breaker.", map[string]any{"breaker": row.ID})
 	}
 	if !pass {
 		br.withhold(i, row, until, now)
@@ -149,8 +150,8 @@ func (br *breakers) trialExpired(ctx context.Context, q *db.Queries, row *db.Cir
 	if !ok || state.State != protect.HalfOpen {
 		return false, nil
 	}
-	if id.execution == br.id { // this transaction may end it
-		of := br.progress.State(id.Node)
+	if id.execution == br.loop.id { // this transaction may end it
+		of := br.loop.progress.State(id.Node)
 		return of.Ended() || of == dag.Ready && now.Sub(row.ChangedAt) > breakerRule(row).OpenFor, nil
 	}
 	ended, err := q.TrialEnded(ctx, id.execution, int32(id.Node), row.ID, now.Add(-breakerRule(row).OpenFor)) //nolint:gosec // at most maxNodes
@@ -174,48 +175,48 @@ func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time
 	if until.IsZero() {
 		text, again = row.Operator+" failed repeatedly. One trial attempt is running; the others wait for its outcome.", now.Add(trialLook)
 	}
-	reason := &Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
-	br.service.quota.Withdraw(br.id, []int{i})
+	reason := &query.Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
+	br.loop.service.quota.Withdraw(br.loop.id, []int{i})
 	delete(br.asking, i)
-	br.askLater(i, earlier(again, now.Add(readyRecheck)))
-	if before := br.nodes[i].reason; before != nil && before.Code == reason.Code {
+	br.requestLater(i, earlier(again, now.Add(readyRecheck)))
+	if before := br.loop.nodes[i].reason; before != nil && before.Code == reason.Code {
 		if before.Message != text {
-			br.touch(i)
-			br.nodes[i].reason = reason
+			br.loop.touch(i)
+			br.loop.nodes[i].reason = reason
 		}
 		return
 	}
-	br.touch(i)
-	br.nodes[i].reason = reason
-	br.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
-	br.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": reason.Code})
+	br.loop.touch(i)
+	br.loop.nodes[i].reason = reason
+	br.loop.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
+	br.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": reason.Code})
 }
 
-// askLater makes node i, which is READY, request capacity at a time.
-func (br *breakers) askLater(i int, at time.Time) {
+// requestLater makes node i, which is READY, request capacity at a time.
+func (br *breakers) requestLater(i int, at time.Time) {
 	if br.withheld == nil {
 		br.withheld = map[int]struct{}{}
 	}
 	br.withheld[i] = struct{}{}
-	br.timers.add(i, at)
+	br.loop.timers.add(i, at)
 }
 
-// askOne makes node i request capacity again, and reports false when no breaker blocks it.
-func (br *breakers) askOne(i int) bool {
-	if _, withheld := br.withheld[i]; !withheld || br.progress.State(i) != dag.Ready {
+// requestAgain makes node i request capacity again, and reports false when no breaker blocks it.
+func (br *breakers) requestAgain(i int) bool {
+	if _, withheld := br.withheld[i]; !withheld || br.loop.progress.State(i) != dag.Ready {
 		return false
 	}
 	delete(br.withheld, i)
-	br.ask(i)
+	br.loop.requestCapacity(i)
 	return true
 }
 
-// askWithheld makes the withheld nodes request capacity again.
-func (br *breakers) askWithheld() {
+// requestWithheld makes the withheld nodes request capacity again.
+func (br *breakers) requestWithheld() {
 	for i := range br.withheld {
 		delete(br.withheld, i)
-		if br.progress.State(i) == dag.Ready {
-			br.ask(i)
+		if br.loop.progress.State(i) == dag.Ready {
+			br.loop.requestCapacity(i)
 		}
 	}
 }
@@ -225,11 +226,11 @@ func (br *breakers) askWithheld() {
 // check the breaker themselves soon.
 func (br *breakers) releaseWithheld(ctx context.Context) {
 	br.freed = false
-	br.askWithheld()
-	ids, err := br.service.queries.LiveOfWorkflow(ctx, br.row.WorkflowID)
+	br.requestWithheld()
+	ids, err := br.loop.service.queries.LiveOfWorkflow(ctx, br.loop.row.WorkflowID)
 	if err != nil {
-		br.service.config.Logger.Warn("wake withheld nodes", "execution", br.id, "error", err)
+		br.loop.service.config.Logger.Warn("wake withheld nodes", "execution", br.loop.id, "error", err)
 		return
 	}
-	br.service.wakeAll(slices.DeleteFunc(ids, func(id uuid.UUID) bool { return id == br.id }))
+	br.loop.service.wakeAll(slices.DeleteFunc(ids, func(id uuid.UUID) bool { return id == br.loop.id }))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/jobs"
@@ -89,7 +90,7 @@ func (b *testBundle) start() {
 	b.t.Helper()
 	require.NoError(b.t, b.quotas.Prepare(b.ctx))
 	require.NoError(b.t, b.engine.Prepare(b.ctx))
-	client, err := jobs.NewClient(b.pool, b.engine, testLogger(b.t))
+	client, err := jobs.NewClient(jobs.Config{Pool: b.pool, Executions: b.engine, Log: testLogger(b.t)})
 	require.NoError(b.t, err)
 	ctx, cancel := context.WithCancel(b.ctx)
 	var wg sync.WaitGroup
@@ -128,14 +129,14 @@ func (b *testBundle) register(doc string) workflow.Version {
 func (b *testBundle) launch(doc string, inputs map[string]any) uuid.UUID {
 	b.t.Helper()
 	v := b.register(doc)
-	e, created, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: inputs, Priority: execution.Normal})
+	e, created, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: inputs, Priority: query.Normal})
 	require.NoError(b.t, err)
 	require.True(b.t, created)
 	return e.ID
 }
 
 // until waits for hints until done returns true.
-func (b *testBundle) until(id uuid.UUID, what string, done func(execution.Execution) bool) execution.Execution {
+func (b *testBundle) until(id uuid.UUID, what string, done func(query.Execution) bool) query.Execution {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
@@ -148,16 +149,16 @@ func (b *testBundle) until(id uuid.UUID, what string, done func(execution.Execut
 			return e
 		}
 		if _, ok := <-hints; !ok {
-			nodes, _, _ := b.engine.Nodes(b.ctx, id, execution.NodeFilter{Limit: 20})
+			nodes, _, _ := b.engine.Nodes(b.ctx, id, query.NodeFilter{Limit: 20})
 			b.t.Fatalf("execution %s: %s did not happen: %s %+v\n%+v", id, what, e.Status, e.Counts, nodes)
 		}
 	}
 }
 
 // finish waits for the end of an execution.
-func (b *testBundle) finish(id uuid.UUID) execution.Execution {
+func (b *testBundle) finish(id uuid.UUID) query.Execution {
 	b.t.Helper()
-	e := b.until(id, "the end", func(e execution.Execution) bool { return e.Status.Ended() })
+	e := b.until(id, "the end", func(e query.Execution) bool { return e.Status.Ended() })
 	b.checkLeftovers(id)
 	return e
 }
@@ -186,7 +187,7 @@ func (b *testBundle) checkCounters() {
 	require.Zero(b.t, off, "levels whose counters differ from the reservations")
 }
 
-func (b *testBundle) node(id uuid.UUID, name string) execution.NodeDetail {
+func (b *testBundle) node(id uuid.UUID, name string) query.NodeDetail {
 	b.t.Helper()
 	n, err := b.engine.Node(b.ctx, id, name)
 	require.NoError(b.t, err)
@@ -234,7 +235,7 @@ func touch(t testing.TB, path string) {
 func (b *testBundle) launchVersion(doc string) uuid.UUID {
 	b.t.Helper()
 	v := b.register(doc)
-	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: execution.Normal})
+	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Normal})
 	require.NoError(b.t, err)
 	return e.ID
 }

@@ -44,17 +44,17 @@ func (h *hints) take() []uuid.UUID {
 	return ids
 }
 
-// tell passes m to the loop of an execution when it is in this process, and otherwise makes
+// sendMessage passes m to the loop of an execution when it is in this process, and otherwise makes
 // the loop read its rows. The rows must already contain the content of m.
-func (s *Service) tell(id uuid.UUID, m message) {
+func (s *Service) sendMessage(id uuid.UUID, m message) {
 	if !s.live.post(id, m) {
 		s.hints.add(id)
 	}
 }
 
-// tellForever sends hints to the process that drives. Hints that arrive while it sends share
+// sendHintsForever sends hints to the process that drives. Hints that arrive while it sends share
 // the next notification.
-func (s *Service) tellForever(ctx context.Context) error {
+func (s *Service) sendHintsForever(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -83,7 +83,7 @@ func (s *Service) onHint(ctx context.Context) func(string) {
 				return
 			case <-heard.signal:
 			}
-			if err := s.lookAt(ctx, heard.take()); err != nil && ctx.Err() == nil {
+			if err := s.loadInLoops(ctx, heard.take()); err != nil && ctx.Err() == nil {
 				s.config.Logger.Debug("read changes", "error", err)
 			}
 		}
@@ -102,8 +102,8 @@ func (s *Service) onHint(ctx context.Context) func(string) {
 // lookTimeout limits one read of the rows of changed executions.
 const lookTimeout = 10 * time.Second
 
-// lookAt makes the loops of these executions read what other processes have stored for them.
-func (s *Service) lookAt(ctx context.Context, ids []uuid.UUID) error {
+// loadInLoops makes the loops of these executions read what other processes have stored for them.
+func (s *Service) loadInLoops(ctx context.Context, ids []uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	all := s.live.all()

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-func (l *loop) ring() {
+func (l *loop) wake() {
 	select {
 	case l.signal <- struct{}{}:
 	default:
 	}
 }
 
-// fence notifies the loop that its lease is lost; its writes fail anyway.
-func (l *loop) fence() {
+// leaseLost notifies the loop that its lease is lost; its writes fail anyway.
+func (l *loop) leaseLost() {
 	select {
 	case l.fenced <- struct{}{}:
 	default:
@@ -23,7 +23,7 @@ func (l *loop) fence() {
 // deferred reports whether the batch may wait a moment for more changes: begins of attempts
 // move no node, and the end of a short attempt follows soon.
 func (l *loop) deferred() bool {
-	if !l.onlyBegun() {
+	if !l.onlyBegins() {
 		l.flushBy = time.Time{}
 		return false
 	}
@@ -38,7 +38,7 @@ const begunDelay = 5 * time.Millisecond
 
 // idle waits for an event. It reports true when the loop has released its lease.
 func (l *loop) idle(ctx context.Context) (bool, error) {
-	linger := time.NewTimer(l.patience())
+	linger := time.NewTimer(l.maxWait())
 	defer linger.Stop()
 	select {
 	case <-l.signal:
@@ -58,7 +58,7 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if l.launches.underWay() {
-		l.admission.askOnce(readyRecheck)
+		l.admission.repeatRequests(readyRecheck)
 		return false, nil
 	}
 	l.launches.settled = true
@@ -87,8 +87,8 @@ func (l *loop) forceRelease(ctx context.Context) (bool, error) {
 	}
 }
 
-// patience is how long to wait for an event: until the next timer, at most the linger time.
-func (l *loop) patience() time.Duration {
+// maxWait is how long to wait for an event: until the next timer, at most the linger time.
+func (l *loop) maxWait() time.Duration {
 	if l.unwritten() {
 		return max(time.Until(l.flushBy), 0)
 	}
@@ -103,7 +103,7 @@ func (l *loop) patience() time.Duration {
 // close ends the loop: senders that still wait receive that nothing was written.
 func (l *loop) close() {
 	l.launches.starter.close()
-	l.reports.close()
+	l.reports.closeReports()
 	for _, m := range l.service.live.remove(l) {
 		if m.done != nil {
 			m.done <- receipt{}

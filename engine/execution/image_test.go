@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 const argoImages = `
@@ -44,30 +45,30 @@ func TestCommandsOfImagesInACluster(t *testing.T) {
 		var fields struct {
 			ImageCommands map[string]bool `json:"imageCommands"`
 		}
-		if text := b.cluster.pod(t, execution.TaskID(id, node, 1)).GetPodJson(); text != "" {
+		if text := b.cluster.pod(t, query.TaskID(id, node, 1)).GetPodJson(); text != "" {
 			require.NoError(t, json.Unmarshal([]byte(text), &fields))
 		}
 		return fields.ImageCommands
 	}
-	plain := b.cluster.pod(t, execution.TaskID(id, 0, 1)).GetProcess()
+	plain := b.cluster.pod(t, query.TaskID(id, 0, 1)).GetProcess()
 	require.Empty(t, plain.GetCommand())
 	require.True(t, plain.GetImageCommand() && plain.GetImageFolder())
 	require.Equal(t, map[string]bool{"task": false}, silent(0))
 
-	given := b.cluster.pod(t, execution.TaskID(id, 1, 1)).GetProcess()
+	given := b.cluster.pod(t, query.TaskID(id, 1, 1)).GetProcess()
 	require.Equal(t, []string{"hi"}, given.GetCommand())
 	require.Equal(t, "/w", given.GetFolder())
 	require.True(t, given.GetImageCommand())
 	require.Equal(t, map[string]bool{"task": true}, silent(1))
 
-	set := b.cluster.pod(t, execution.TaskID(id, 2, 1))
+	set := b.cluster.pod(t, query.TaskID(id, 2, 1))
 	require.False(t, set.GetProcess().GetImageCommand(), "its own command runs the members")
 	require.True(t, set.GetProcess().GetImageFolder())
 	require.Equal(t, map[string]bool{"task": false, "a": true}, silent(2))
 	require.Contains(t, set.GetProcess().GetCommand()[2], `"name":"main","after":["a"],"command":null,"image":true`)
 	require.Contains(t, set.GetPodJson(), `\"name\":\"a\",\"command\":[\"x\"],\"image\":true`)
 
-	named := b.cluster.pod(t, execution.TaskID(id, 3, 1)).GetProcess()
+	named := b.cluster.pod(t, query.TaskID(id, 3, 1)).GetProcess()
 	require.False(t, named.GetImageCommand())
 	require.True(t, named.GetImageFolder(), "like in Argo, it runs in the folder of the image")
 	require.Empty(t, silent(3))
@@ -79,7 +80,7 @@ func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
 	version := b.register(fmt.Sprintf(argoHead, "images") + "spec:" + argoImages)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
+	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
 	var failed *apperr.Error
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, []apperr.Field{
@@ -90,7 +91,7 @@ func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 
 	b = argoSetup(t, func(c *execution.Config) { c.HostImages = false })
 	version = b.register(fmt.Sprintf(argoHead, "images") + "spec:" + argoImages)
-	_, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
+	_, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
 	require.ErrorAs(t, err, &failed)
 	require.Len(t, failed.Fields, 4, "each operator is reported once, for its image")
 	for _, f := range failed.Fields {
@@ -103,11 +104,11 @@ func TestNativeCommandOfTheImage(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
 	id := b.launch("name: native\nversion: 1.0.0\noperators: [{name: serve, type: command, code: {image: nginx, args: [-v]}}, {name: named, type: command, code: {image: nginx, command: [ls]}}]", nil)
-	serve := b.cluster.pod(t, execution.TaskID(id, 0, 1))
+	serve := b.cluster.pod(t, query.TaskID(id, 0, 1))
 	require.Equal(t, []string{"-v"}, serve.GetProcess().GetCommand())
 	require.True(t, serve.GetProcess().GetImageCommand() && serve.GetProcess().GetImageFolder())
 	require.JSONEq(t, `{"imageCommands": {"task": true}}`, serve.GetPodJson())
-	named := b.cluster.pod(t, execution.TaskID(id, 1, 1))
+	named := b.cluster.pod(t, query.TaskID(id, 1, 1))
 	require.False(t, named.GetProcess().GetImageFolder(), "its own folder, with its package")
 	require.Empty(t, named.GetPodJson())
 }

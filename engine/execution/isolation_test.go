@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // TestATaskFollowsNoReferenceOutOfItsProject: a task can write any reference into a value;
@@ -44,7 +45,7 @@ operators:
   - {name: hear, type: shell, code: {script: "true"}, inputs: [{name: told, type: JSON, from: say.told}]}
 `, name, strings.ReplaceAll(reference, `"`, `\"`)), nil)
 		e := b.finish(run)
-		require.Equal(t, execution.Failed, e.Status, name)
+		require.Equal(t, query.Failed, e.Status, name)
 		hear := b.node(run, "hear")
 		require.Contains(t, hear.Error.Message, "There is no", name)
 	}
@@ -65,7 +66,7 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 		"Get":   func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Get(ctx, id); return err },
 		"Place": func(ctx context.Context, id uuid.UUID) error { _, _, err := b.engine.Scope(ctx, id); return err },
 		"Nodes": func(ctx context.Context, id uuid.UUID) error {
-			_, _, err := b.engine.Nodes(ctx, id, execution.NodeFilter{})
+			_, _, err := b.engine.Nodes(ctx, id, query.NodeFilter{})
 			return err
 		},
 		"ChangedSince": func(ctx context.Context, id uuid.UUID) error {
@@ -78,7 +79,7 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 		"Attempts":   func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Attempts(ctx, id, nil); return err },
 		"Events":     func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Events(ctx, id, 0, 0); return err },
 		"LatestEvents": func(ctx context.Context, id uuid.UUID) error {
-			_, err := b.engine.LatestEvents(ctx, id, execution.EventFilter{})
+			_, err := b.engine.LatestEvents(ctx, id, query.EventFilter{})
 			return err
 		},
 		"Watch":  func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Watch(ctx, id); return err },
@@ -92,7 +93,7 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 		require.Equal(t, want, got.Error(), name)
 		require.True(t, apperr.Is(call(t.Context(), id), apperr.Unauthenticated), name)
 	}
-	page, err := b.engine.List(ctx, execution.Filter{})
+	page, err := b.engine.List(ctx, query.Filter{})
 	require.NoError(t, err)
 	require.Empty(t, page.Executions)
 	_, _, err = b.engine.Launch(ctx, execution.LaunchRequest{Workflow: "mine"})

@@ -27,7 +27,7 @@ type LaunchRequest struct {
 	Workflow       string // name or id
 	Version        string
 	Inputs         map[string]any // decoded JSON
-	Priority       Priority
+	Priority       query.Priority // Declared: that of the definition
 	IdempotencyKey string
 	Name           string
 	RelaunchOf     *uuid.UUID
@@ -46,38 +46,50 @@ const (
 // in one transaction. created is false when the idempotency key was used before for the same
 // request. It returns Invalid with fields "inputs.<path>", NotFound for an unknown workflow,
 // and Conflict for the key of another request or an archived workflow.
-func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, created bool, err error) {
+func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e query.Execution, created bool, err error) {
 	subject, version, err := s.launchable(ctx, r)
 	if err != nil {
-		return Execution{}, false, err
+		return query.Execution{}, false, err
 	}
 	ctx = auth.WithSubject(ctx, subject)
+	r.Priority = priorityOf(r.Priority, version.Definition)
 	if err := s.checkOrigin(ctx, &r); err != nil {
-		return Execution{}, false, err
+		return query.Execution{}, false, err
 	}
 	inputs, err := s.checkLaunch(ctx, r, version, subject.ProjectID)
 	if err != nil {
-		return Execution{}, false, err
+		return query.Execution{}, false, err
 	}
 	return s.launch(ctx, r, subject, version, inputs)
 }
 
+// priorityOf returns the requested priority, or that of the definition.
+func priorityOf(requested query.Priority, d *workflow.Definition) query.Priority {
+	switch {
+	case requested != query.Declared:
+		return requested
+	case d.Priority == nil:
+		return query.Normal
+	}
+	return query.Priority(*d.Priority)
+}
+
 // launch writes an execution whose request and inputs were checked.
-func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e Execution, created bool, err error) {
+func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e query.Execution, created bool, err error) {
 	ctx = auth.WithSubject(ctx, subject)
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Execution{}, false, fmt.Errorf("make execution id: %w", err)
+		return query.Execution{}, false, fmt.Errorf("make execution id: %w", err)
 	}
 	l := &launch{id: id, request: r, subject: subject, version: version, inputs: mustJSON(inputs), now: s.now()}
 	s.config.Crash("launch.begin")
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.insert(ctx, tx, q, l) })
 	if err != nil {
-		return Execution{}, false, err
+		return query.Execution{}, false, err
 	}
 	s.config.Crash("launch.committed")
 	if l.id == id {
-		s.hub.lives(id, subject.ProjectID)
+		s.hub.rememberProject(id, subject.ProjectID)
 		s.changed(id)
 	}
 	e, err = s.Get(ctx, l.id)

@@ -167,7 +167,8 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	case err != nil:
 		finished.Outcome, finished.Message, finished.ExitCode = flowforgev1.Outcome_OUTCOME_START_FAILED, err.Error(), 127
 	}
-	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.GetSalvage() && finished.Outcome == flowforgev1.Outcome_OUTCOME_FAILED {
+	served := a.GetServes() && finished.Outcome == flowforgev1.Outcome_OUTCOME_CANCELLED
+	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.GetSalvage() && (finished.Outcome == flowforgev1.Outcome_OUTCOME_FAILED || served) {
 		for _, o := range a.GetOutputs() {
 			switch value := bytes.TrimSpace(out.Bytes()); {
 			case o.GetStdout() || o.GetPath() != "":

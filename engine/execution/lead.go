@@ -14,7 +14,7 @@ import (
 func (s *Service) Follow(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.wakeForever(ctx) })
-	group.Go(func() error { return s.tellForever(ctx) })
+	group.Go(func() error { return s.sendHintsForever(ctx) })
 	group.Go(func() error { return s.announceForever(ctx) })
 	group.Go(func() error { return s.listenForever(ctx, channelName, s.onChange) })
 	group.Go(func() error { return s.pollForever(ctx) })

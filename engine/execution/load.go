@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
@@ -66,7 +67,7 @@ func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
 func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	n := &l.nodes[i]
 	n.attempt, n.retries, n.level = int(r.Attempt), int(r.Retries), int(r.Level)
-	n.reason, n.failure = stored.Into[Reason](r.Reason), stored.Into[Failure](r.Error)
+	n.reason, n.failure = stored.Into[query.Reason](r.Reason), stored.Into[query.Failure](r.Error)
 	n.readyAt, n.startedAt, n.finishedAt, n.retryAt = r.ReadyAt, r.StartedAt, r.FinishedAt, r.RetryAt
 	n.onHold = n.reason != nil && n.reason.Code == ReasonHeld
 	if len(r.Inputs) > 0 {
@@ -77,6 +78,9 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 		if r.ChildCount == 0 && l.progress.Inner(i) == dag.NoNode {
 			l.progress.Expand(i, dag.Expansion{}) // a fan-out over an empty list
 		}
+	}
+	if n.attempt > 0 {
+		l.progress.Begin(i)
 	}
 	switch state := dag.State(r.State); {
 	case state == dag.Skipped && (n.reason == nil || n.reason.Code != ReasonCondition && n.reason.Code != ReasonSkipped):

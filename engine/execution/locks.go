@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -42,13 +43,13 @@ func (k *locks) pending() bool { return len(k.part.wanted) > 0 }
 
 func (k *locks) reset() { k.part = locksPart{} }
 
-// want takes the locks of node i with the next flush.
-func (k *locks) want(i int) { k.part.wanted = append(k.part.wanted, i) }
+// requestLocks takes the locks of node i with the next flush.
+func (k *locks) requestLocks(i int) { k.part.wanted = append(k.part.wanted, i) }
 
-// tellFreed wakes the executions that wait for locks which the last flush released.
-func (k *locks) tellFreed() {
+// wakeWaiters wakes the executions that wait for locks which the last flush released.
+func (k *locks) wakeWaiters() {
 	for _, id := range k.freed {
-		k.service.tell(id, message{})
+		k.loop.service.sendMessage(id, message{})
 	}
 	k.freed = nil
 }
@@ -56,82 +57,82 @@ func (k *locks) tellFreed() {
 // needs reports whether node i has to take locks before anything else. In a fan-out each
 // item takes them.
 func (k *locks) needs(i int) bool {
-	return len(k.operator(i).Locks) > 0 && !k.nodes[i].locked && !k.fansOut(i)
+	return len(k.loop.operator(i).Locks) > 0 && !k.loop.nodes[i].locked && !k.loop.fansOut(i)
 }
 
 // take takes the locks of the waiting nodes, and of the execution itself when it has not
 // begun. Nodes that get their locks request capacity in this flush.
 func (k *locks) take(ctx context.Context, q *db.Queries) error {
-	if err := k.takeOwn(ctx, q); err != nil {
+	if err := k.acquireExecutionLocks(ctx, q); err != nil {
 		return err
 	}
 	waiting := k.part.wanted
 	k.part.wanted = nil
 	for _, i := range waiting {
-		if k.progress.State(i) != dag.Ready || k.nodes[i].locked || !k.canStart(i) {
+		if k.loop.progress.State(i) != dag.Ready || k.loop.nodes[i].locked || !k.loop.canStart(i) {
 			continue
 		}
-		reason, err := k.takeAll(ctx, q, i, k.operator(i).Locks, *k.nodes[i].readyAt)
+		reason, err := k.acquireAll(ctx, q, i, k.loop.operator(i).Locks, *k.loop.nodes[i].readyAt)
 		if err != nil {
 			return err
 		}
 		if reason == nil {
-			k.touch(i)
-			k.nodes[i].locked = true
-			if before := k.nodes[i].reason; before != nil && before.Code == ReasonLock {
-				k.nodes[i].reason = nil
+			k.loop.touch(i)
+			k.loop.nodes[i].locked = true
+			if before := k.loop.nodes[i].reason; before != nil && before.Code == ReasonLock {
+				k.loop.nodes[i].reason = nil
 			}
-			k.ask(i)
+			k.loop.requestCapacity(i)
 			continue
 		}
 		k.waiting = append(k.waiting, i)
-		if before := k.nodes[i].reason; before == nil || before.Message != reason.Message {
-			k.touch(i)
-			k.nodes[i].reason = reason
-			k.nodeEvent(i, k.service.now(), "node.waiting", reason.Message, map[string]any{"code": reason.Code})
+		if before := k.loop.nodes[i].reason; before == nil || before.Message != reason.Message {
+			k.loop.touch(i)
+			k.loop.nodes[i].reason = reason
+			k.loop.nodeEvent(i, k.loop.service.now(), query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
 		}
 	}
 	return nil
 }
 
-// takeOwn takes the locks of the execution as a whole.
-func (k *locks) takeOwn(ctx context.Context, q *db.Queries) error {
-	own := k.version.Definition.ExecutionLocks()
-	if k.status != Pending || k.held || k.commands.paused || len(own) == 0 {
+// acquireExecutionLocks takes the locks of the execution as a whole.
+func (k *locks) acquireExecutionLocks(ctx context.Context, q *db.Queries) error {
+	own := k.loop.version.Definition.ExecutionLocks()
+	if k.loop.status != query.Pending || k.held || k.loop.commands.paused || len(own) == 0 {
 		return nil
 	}
-	reason, err := k.takeAll(ctx, q, fair.ExecutionItself, own, k.row.CreatedAt)
+	reason, err := k.acquireAll(ctx, q, fair.ExecutionItself, own, k.loop.row.CreatedAt)
 	if err != nil {
 		return err
 	}
 	if reason == nil {
 		k.held = true
-		k.admission.expectOffer()
+		k.loop.admission.expectOffer()
 		return nil
 	}
-	if k.admission.waitReason == nil || k.admission.waitReason.Message != reason.Message {
-		k.event(eventRow{At: k.service.now(), Kind: "execution.waiting", Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
+	if k.loop.admission.waitReason == nil || k.loop.admission.waitReason.Message != reason.Message {
+		k.loop.event(eventRow{At: k.loop.service.now(), Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
 	}
-	k.admission.waitReason = reason
+	k.loop.admission.waitReason = reason
 	return nil
 }
 
-// mayEnter reports whether the execution has the locks that it needs to begin.
-func (k *locks) mayEnter() bool {
-	return k.held || len(k.version.Definition.ExecutionLocks()) == 0
+// hasExecutionLocks reports whether the execution has the locks that it needs to begin.
+func (k *locks) hasExecutionLocks() bool {
+	return k.held || len(k.loop.version.Definition.ExecutionLocks()) == 0
 }
 
-// takeAll takes all of several locks, in the order of their names, or none: then it returns
+// acquireAll takes all of several locks, in the order of their names, or none: then it returns
 // the reason of the first missing lock, and queues for it.
-func (k *locks) takeAll(ctx context.Context, q *db.Queries, node int, wanted []workflow.Lock, since time.Time) (*Reason, error) {
-	now := k.service.now()
-	index, priority := int32(node), k.row.Priority //nolint:gosec // at most maxNodes
+func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, wanted []workflow.Lock, since time.Time) (*query.Reason, error) {
+	now := k.loop.service.now()
+	index, priority := int32(node), k.loop.row.Priority //nolint:gosec // at most maxNodes
 	for _, lock := range wanted {
-		if err := q.HoldLockName(ctx, k.row.ProjectID.String()+"/"+lock.Name); err != nil {
+		if err := q.HoldLockName(ctx, k.loop.row.ProjectID.String()+"/"+lock.Name); err != nil {
 			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)
 		}
 		state, err := q.LockState(ctx, db.LockStateParams{
-			ProjectID: k.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockFresh), ExecutionID: k.id, NodeIndex: index, Priority: priority, Since: since,
+			ProjectID: k.loop.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockFresh), ExecutionID: k.loop.id, NodeIndex: index, Priority: priority, Since: since,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)
@@ -144,28 +145,28 @@ func (k *locks) takeAll(ctx context.Context, q *db.Queries, node int, wanted []w
 			continue
 		}
 		if err := q.WaitForLock(ctx, db.WaitForLockParams{
-			ProjectID: k.row.ProjectID, Name: lock.Name, ExecutionID: k.id, NodeIndex: index, Priority: priority, Since: since, SeenAt: now,
+			ProjectID: k.loop.row.ProjectID, Name: lock.Name, ExecutionID: k.loop.id, NodeIndex: index, Priority: priority, Since: since, SeenAt: now,
 		}); err != nil {
 			return nil, fmt.Errorf("wait for lock %s: %w", lock.Name, err)
 		}
 		if problem != "" {
-			return &Reason{Code: ReasonLock, Message: fmt.Sprintf("Waits for the semaphore %s, whose number of permits is unknown: %s", lock.Name, problem)}, nil
+			return &query.Reason{Code: ReasonLock, Message: fmt.Sprintf("Waits for the semaphore %s, whose number of permits is unknown: %s", lock.Name, problem)}, nil
 		}
 		return k.waitReason(ctx, q, lock, permits, int(state.Ahead))
 	}
 	for _, lock := range wanted {
-		if err := q.TakeLock(ctx, db.TakeLockParams{ProjectID: k.row.ProjectID, Name: lock.Name, ExecutionID: k.id, NodeIndex: index, HeldSince: now}); err != nil {
+		if err := q.TakeLock(ctx, db.TakeLockParams{ProjectID: k.loop.row.ProjectID, Name: lock.Name, ExecutionID: k.loop.id, NodeIndex: index, HeldSince: now}); err != nil {
 			return nil, fmt.Errorf("take lock %s: %w", lock.Name, err)
 		}
 	}
-	if err := q.WaitNoMore(ctx, k.id, []int32{index}); err != nil {
+	if err := q.WaitNoMore(ctx, k.loop.id, []int32{index}); err != nil {
 		return nil, fmt.Errorf("leave the queue of a lock: %w", err)
 	}
 	return nil, nil //nolint:nilnil // no reason to wait
 }
 
 // waitReason describes the lock for which a node waits, and its holder.
-func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Lock, permits, ahead int) (*Reason, error) {
+func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Lock, permits, ahead int) (*query.Reason, error) {
 	text := fmt.Sprintf("Waits for the mutex %s", lock.Name)
 	switch {
 	case lock.OfWorkflow():
@@ -173,7 +174,7 @@ func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Loc
 	case permits > 1:
 		text = fmt.Sprintf("Waits for the semaphore %s (%[2]d of %[2]d permits in use)", lock.Name, permits)
 	}
-	holder, err := q.LockHolder(ctx, k.row.ProjectID, lock.Name)
+	holder, err := q.LockHolder(ctx, k.loop.row.ProjectID, lock.Name)
 	switch {
 	case db.IsNoRows(err):
 	case err != nil:
@@ -189,27 +190,27 @@ func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Loc
 	case ahead > 1:
 		text += fmt.Sprintf("; %d waiters are ahead", ahead)
 	}
-	return &Reason{Code: ReasonLock, Message: text + "."}, nil
+	return &query.Reason{Code: ReasonLock, Message: text + "."}, nil
 }
 
 // write releases the locks of ended nodes, and of nodes that a breaker withholds; at the end
 // of the execution, all locks.
 func (k *locks) write(ctx context.Context, q *db.Queries) (err error) {
 	var nodes []int32
-	for i := range k.batch.nodes {
-		n := &k.nodes[i]
-		state := k.progress.State(i)
-		_, withheld := k.breakers.withheld[i]
+	for i := range k.loop.batch.nodes {
+		n := &k.loop.nodes[i]
+		state := k.loop.progress.State(i)
+		_, withheld := k.loop.breakers.withheld[i]
 		over := !state.Active() && state != dag.Ready || state == dag.Ready && withheld
 		if len(n.op.Locks) > 0 && over && (n.locked || slices.Contains(k.waiting, i)) {
 			n.locked = false
 			nodes = append(nodes, int32(i)) //nolint:gosec // at most maxNodes
 		}
 	}
-	if len(nodes) == 0 && !(k.batch.finished && k.used()) {
+	if len(nodes) == 0 && !(k.loop.batch.finished && k.used()) {
 		return nil
 	}
-	k.freed, err = q.ReleaseLocks(ctx, k.id, k.batch.finished, nodes)
+	k.freed, err = q.ReleaseLocks(ctx, k.loop.id, k.loop.batch.finished, nodes)
 	if err != nil {
 		return fmt.Errorf("release locks: %w", err)
 	}
@@ -218,10 +219,10 @@ func (k *locks) write(ctx context.Context, q *db.Queries) (err error) {
 
 // used reports whether the definition names any lock.
 func (k *locks) used() bool {
-	if len(k.version.Definition.ExecutionLocks()) > 0 {
+	if len(k.loop.version.Definition.ExecutionLocks()) > 0 {
 		return true
 	}
-	for _, op := range k.version.Definition.EveryOperator() {
+	for _, op := range k.loop.version.Definition.EveryOperator() {
 		if len(op.Locks) > 0 {
 			return true
 		}
@@ -234,29 +235,29 @@ func (k *locks) restore(ctx context.Context) error {
 	if !k.used() {
 		return nil
 	}
-	held, err := k.service.queries.LocksOf(ctx, k.id)
+	held, err := k.loop.service.queries.LocksOf(ctx, k.loop.id)
 	if err != nil {
 		return fmt.Errorf("load locks: %w", err)
 	}
 	for _, i := range held {
 		if i == fair.ExecutionItself {
 			k.held = true
-		} else if int(i) < len(k.nodes) {
-			k.nodes[i].locked = true
+		} else if int(i) < len(k.loop.nodes) {
+			k.loop.nodes[i].locked = true
 		}
 	}
 	return nil
 }
 
-// askAgain makes the nodes that wait for locks check them again.
-func (k *locks) askAgain() {
+// recheck makes the nodes that wait for locks check them again.
+func (k *locks) recheck() {
 	for _, i := range k.waiting {
-		if k.progress.State(i) == dag.Ready {
+		if k.loop.progress.State(i) == dag.Ready {
 			k.part.wanted = append(k.part.wanted, i)
 		}
 	}
 	k.waiting = nil
-	if k.status == Pending && !k.mayEnter() {
-		k.admission.expectOffer()
+	if k.loop.status == query.Pending && !k.hasExecutionLocks() {
+		k.loop.admission.expectOffer()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // TestLocks runs nodes that take turns: at most one at a time with a mutex, at most two with
@@ -32,8 +33,8 @@ operators:
 `, lock, dir)
 			first := b.launch(doc, nil)
 			second := b.launchVersion(doc)
-			require.Equal(t, execution.Succeeded, b.finish(first).Status)
-			require.Equal(t, execution.Succeeded, b.finish(second).Status)
+			require.Equal(t, query.Succeeded, b.finish(first).Status)
+			require.Equal(t, query.Succeeded, b.finish(second).Status)
 			lines := readLines(t, dir+"/seen")
 			require.Len(t, lines, 6)
 			for _, line := range lines {
@@ -60,11 +61,11 @@ operators:
 	first := b.launch(doc, nil)
 	b.untilNode(first, "wait", dag.Running)
 	second := b.launchVersion(doc)
-	e := b.until(second, "a reason", func(e execution.Execution) bool { return e.Reason != nil })
-	require.Equal(t, execution.Pending, e.Status)
+	e := b.until(second, "a reason", func(e query.Execution) bool { return e.Reason != nil })
+	require.Equal(t, query.Pending, e.Status)
 	require.Equal(t, execution.ReasonLock, e.Reason.Code)
 	require.Contains(t, e.Reason.Message, "has reached its limit of concurrent executions (1)")
 	touch(t, dir+"/go")
-	require.Equal(t, execution.Succeeded, b.finish(first).Status)
-	require.Equal(t, execution.Succeeded, b.finish(second).Status)
+	require.Equal(t, query.Succeeded, b.finish(first).Status)
+	require.Equal(t, query.Succeeded, b.finish(second).Status)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -25,27 +26,28 @@ type loop struct {
 
 	nodes    []nodeState
 	progress *dag.Run
-	status   State
-	failure  *Failure // the first node's that failed
+	status   query.State
+	failure  *query.Failure // the first node's that failed
 	failedAt time.Time
 	outputs  map[int]map[string]any // of nodes, as far as they are loaded
 	timers   timers
 
-	changed        []int // nodes that dag.Next has not seen
-	withoutAttempt []int // ready nodes without an attempt that are to begin
-	all            bool  // dag.Next has to check every node
-	readFailure    error // a required read that failed
-	naming         bool  // a global name is being resolved
-	cancelled      bool  // a user requested the end
+	changed        []int             // nodes that dag.Next has not seen
+	withoutAttempt []int             // ready nodes without an attempt that are to begin
+	all            bool              // dag.Next has to check every node
+	readFailure    error             // a required read that failed
+	naming         bool              // a global name is being resolved
+	constants      map[string]string // tags of the execution; see tagScope.constants
+	cancelled      bool              // a user requested the end
 	cancelReason   string
-	timedOut       bool                     // it exceeded the timeout of its definition
-	refused        *Failure                 // why the execution cannot begin
-	configMaps     map[configMapRead]string // values for inputs of attempts
-	expected       map[string]Estimate      // earlier durations of operators
+	timedOut       bool                      // it exceeded the timeout of its definition
+	refused        *query.Failure            // why the execution cannot begin
+	configMaps     map[configMapRead]string  // values for inputs of attempts
+	expected       map[string]query.Estimate // earlier durations of operators
 
 	components
 
-	flushBy time.Time // when a deferred batch has to be written
+	flushBy time.Time // when a deferred batch must be written
 	signal  chan struct{}
 	drained <-chan struct{} // closed when every loop of this process has to end
 	fenced  chan struct{}   // receives a value when the lease was lost
@@ -56,19 +58,19 @@ func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
 	l := &loop{
 		service: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
 		inputs: stored.Object(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
-		status: State(row.Status), outputs: map[int]map[string]any{}, all: true,
+		status: query.State(row.Status), outputs: map[int]map[string]any{}, all: true,
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
 		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),
 	}
 	l.components = newComponents(l)
-	if l.status == Paused {
-		l.commands.paused, l.status = true, Running
+	if l.status == query.Paused {
+		l.commands.paused, l.status = true, query.Running
 		if row.StartedAt == nil {
-			l.status = Pending
+			l.status = query.Pending
 		}
 	}
 	l.nodes = l.members("", version.Plan, "")
-	l.progress.Pause(l.commands.paused || l.status == Pending)
+	l.progress.Pause(l.commands.paused || l.status == query.Pending)
 	return l
 }
 

@@ -35,24 +35,24 @@ func (l *loop) takeMessages(ctx context.Context) error {
 		case m.cancel != nil:
 			l.cancelled, l.cancelReason = true, *m.cancel
 		case m.reports:
-			if err := l.loadNews(ctx); err != nil {
+			if err := l.loadUpdates(ctx); err != nil {
 				return err
 			}
 		default:
-			l.askAgain()
+			l.recheckAll()
 		}
 	}
 	return nil
 }
 
-// askAgain makes the components check again for locks, results, budgets and capacity.
-func (l *loop) askAgain() {
+// recheck makes the components check again for locks, results, budgets and capacity.
+func (l *loop) recheckAll() {
 	if l.commands.paused {
 		return
 	}
-	l.locks.askAgain()
-	l.breakers.askWithheld()
+	l.locks.recheck()
+	l.breakers.requestWithheld()
 	l.cache.lookUpAwaited()
-	l.budgets.askAgain()
-	l.admission.askAgain()
+	l.budgets.recheck()
+	l.admission.recheck()
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -33,7 +34,7 @@ type metrics struct {
 }
 
 func (me *metrics) committed(context.Context, map[int]*nodeRow) {
-	me.service.countRefused(me.refused)
+	me.loop.service.countRefused(me.refused)
 	me.refused = 0
 }
 
@@ -57,7 +58,7 @@ func (me *metrics) gather(ctx context.Context) error {
 	me.emissions = nil
 	me.noteBegins()
 	for _, i := range me.nodesWithMetrics() {
-		row, state, n := me.batch.nodes[i], me.progress.State(i), &me.nodes[i]
+		row, state, n := me.loop.batch.nodes[i], me.loop.progress.State(i), &me.loop.nodes[i]
 		var began time.Time
 		if n.startedAt != nil {
 			var err error
@@ -71,22 +72,22 @@ func (me *metrics) gather(ctx context.Context) error {
 			err = me.emit(me.atEnd(ctx, i, began), n.op.Metrics, i, *n.finishedAt, nil)
 			delete(me.firstBegins, i)
 		case row.FromState != dag.Running && n.startedAt != nil:
-			err = me.emit(me.within(ctx, i, me.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
+			err = me.emit(me.loop.within(ctx, i, me.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	own := me.version.Definition.Metrics
+	own := me.loop.version.Definition.Metrics
 	if len(own) == 0 {
 		return nil
 	}
 	switch {
-	case me.batch.finished:
-		return me.emit(me.atRunEnd(ctx), own, fair.ExecutionItself, *me.row.FinishedAt, nil)
-	case !me.begunTold && me.status == Running && me.row.StartedAt != nil:
+	case me.loop.batch.finished:
+		return me.emit(me.atRunEnd(ctx), own, fair.ExecutionItself, *me.loop.row.FinishedAt, nil)
+	case !me.begunTold && me.loop.status == query.Running && me.loop.row.StartedAt != nil:
 		me.begunTold = true
-		return me.emit(me.inScope(ctx, dag.Root), own, fair.ExecutionItself, *me.row.StartedAt, me.row.StartedAt)
+		return me.emit(me.loop.inScope(ctx, dag.Root), own, fair.ExecutionItself, *me.loop.row.StartedAt, me.loop.row.StartedAt)
 	}
 	return nil
 }
@@ -96,19 +97,19 @@ func (me *metrics) gather(ctx context.Context) error {
 // never began, or were reused from an execution that emitted them already emit none.
 func (me *metrics) nodesWithMetrics() []int {
 	var list []int
-	for i, row := range me.batch.nodes {
-		n := &me.nodes[i]
-		if len(n.op.Metrics) == 0 || me.fansOut(i) || n.origin != nil && n.origin.use == useTaken {
+	for i, row := range me.loop.batch.nodes {
+		n := &me.loop.nodes[i]
+		if len(n.op.Metrics) == 0 || me.loop.fansOut(i) || n.origin != nil && n.origin.use == useReused {
 			continue
 		}
-		state := me.progress.State(i)
+		state := me.loop.progress.State(i)
 		over := state == dag.Succeeded || state == dag.Failed || state == dag.Cancelled && n.attempt > 0
 		if over && !row.FromState.Ended() || state == dag.Running {
 			list = append(list, i)
 		}
 	}
 	when := func(i int) time.Time {
-		if at := me.nodes[i].finishedAt; at != nil {
+		if at := me.loop.nodes[i].finishedAt; at != nil {
 			return *at
 		}
 		return time.Time{}
@@ -124,10 +125,10 @@ func (me *metrics) nodesWithMetrics() []int {
 
 // ownInputs returns the inputs of the template that node i runs.
 func (me *metrics) ownInputs(ctx context.Context, i int) map[string]any {
-	if n := &me.nodes[i]; n.op.Graph != "" && n.inputs != nil {
+	if n := &me.loop.nodes[i]; n.op.Graph != "" && n.inputs != nil {
 		return n.inputs
 	}
-	return me.inputValues(ctx, i)
+	return me.loop.inputValues(ctx, i)
 }
 
 // noteBegins records when nodes with metrics first began: a retried node has run since its
@@ -136,12 +137,12 @@ func (me *metrics) noteBegins() {
 	if me.firstBegins == nil {
 		me.firstBegins, me.reopened = map[int]time.Time{}, map[int]struct{}{}
 	}
-	for _, i := range me.deadLetters.part.reopened {
+	for _, i := range me.loop.deadLetters.part.reopened {
 		delete(me.firstBegins, int(i))
 		me.reopened[int(i)] = struct{}{}
 	}
-	for i := range me.batch.nodes {
-		n := &me.nodes[i]
+	for i := range me.loop.batch.nodes {
+		n := &me.loop.nodes[i]
 		if len(n.op.Metrics) == 0 || n.startedAt == nil {
 			continue
 		}
@@ -160,7 +161,7 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 		return at, nil
 	}
 	if !me.restored {
-		rows, err := me.service.queries.FirstBegins(ctx, me.id)
+		rows, err := me.loop.service.queries.FirstBegins(ctx, me.loop.id)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("read when nodes began: %w", err)
 		}
@@ -175,25 +176,25 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 	if at, ok := me.firstBegins[i]; ok {
 		return at, nil
 	}
-	return *me.nodes[i].startedAt, nil
+	return *me.loop.nodes[i].startedAt, nil
 }
 
 // atEnd is the scope of the metrics of node i, which has ended: besides the tags of its
 // other texts, how it ended. The zero time means that it never began.
 func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
-	n := &me.nodes[i]
-	p := me.within(ctx, i, me.ownInputs(ctx, i))
+	n := &me.loop.nodes[i]
+	p := me.loop.within(ctx, i, me.ownInputs(ctx, i))
 	var ran time.Duration
 	if !began.IsZero() {
 		ran = n.finishedAt.Sub(began)
 	}
-	p.ended = map[string]string{"status": me.phase(i), "duration": secondsText(ran)}
-	if me.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
+	p.ended = map[string]string{"status": me.loop.phase(i), "duration": secondsText(ran)}
+	if me.loop.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
 		p.ended["exitCode"] = "0"
 	} else if code, ok := exitCodeOf(n.failure); ok {
 		p.ended["exitCode"] = code
 	}
-	for name, v := range me.outputs[i] {
+	for name, v := range me.loop.outputs[i] {
 		switch {
 		case v == nil:
 		case name == ResultPort:
@@ -207,17 +208,17 @@ func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope 
 
 // atRunEnd is the scope of the metrics of the execution, which ends with the batch.
 func (me *metrics) atRunEnd(ctx context.Context) *tagScope {
-	p := me.inScope(ctx, dag.Root)
+	p := me.loop.inScope(ctx, dag.Root)
 	phase := "Failed"
 	switch {
-	case me.status == Succeeded:
+	case me.loop.status == query.Succeeded:
 		phase = "Succeeded"
-	case me.status == Failed && me.rootErrs():
+	case me.loop.status == query.Failed && me.loop.rootErrs():
 		phase = "Error"
 	}
 	var ran time.Duration
-	if me.row.StartedAt != nil {
-		ran = me.row.FinishedAt.Sub(*me.row.StartedAt)
+	if me.loop.row.StartedAt != nil {
+		ran = me.loop.row.FinishedAt.Sub(*me.loop.row.StartedAt)
 	}
 	p.ended = map[string]string{"workflow.status": phase, "workflow.duration": secondsText(ran)}
 	return p
@@ -237,7 +238,7 @@ func (me *metrics) emit(p *tagScope, metrics []workflow.Metric, node int, at tim
 		}
 		e, holds, err := p.emission(m, since != nil)
 		switch {
-		case unread(err) || p.broken != nil:
+		case isUnreadable(err) || p.broken != nil:
 			return fmt.Errorf("report the metric %s: %w", m.Name, err)
 		case err != nil:
 			me.failed(m, node, at, sentence(err))
@@ -309,8 +310,8 @@ func (me *metrics) failed(m *workflow.Metric, node int, at time.Time, why string
 	text := fmt.Sprintf("The metric %s (%s) was not reported: %s", m.Name, m.At, why)
 	data := map[string]any{"metric": m.Name, "at": m.At}
 	if node == fair.ExecutionItself {
-		me.event(eventRow{At: at, Kind: "metric.failed", Message: clean(text, maxMessage), Data: mustJSON(data)})
+		me.loop.event(eventRow{At: at, Kind: query.EventMetricFailed, Message: clean(text, maxMessage), Data: mustJSON(data)})
 		return
 	}
-	me.nodeEvent(node, at, "metric.failed", text, data)
+	me.loop.nodeEvent(node, at, query.EventMetricFailed, text, data)
 }

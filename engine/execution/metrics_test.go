@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 const argoHead = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: %s}\n"
@@ -53,7 +54,7 @@ spec:
     container: {image: busybox, command: [sh, -c, "test {{retries}} = 0 && exit 1; touch $DIR/began; while ! test -e $DIR/go; do sleep 0.02; done"]}
 `, "$DIR", folder), nil)
 	var since map[string]time.Time
-	b.until(id, "the second attempt", func(execution.Execution) bool {
+	b.until(id, "the second attempt", func(query.Execution) bool {
 		_, err := os.Stat(folder + "/began")
 		since = b.live()
 		return err == nil && len(since) == 3
@@ -72,7 +73,7 @@ spec:
 	require.NotContains(t, b.seriesWith(""), "once{}", "it has not ended")
 	touch(t, folder+"/go")
 	e = b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Empty(t, b.live())
 	n := b.node(id, "main/work")
 	want := map[string]string{
@@ -109,10 +110,10 @@ spec:
     container: {image: busybox, command: [test, -e, $DIR/mended]}
   - {name: wait, suspend: {}}
 `, "$DIR", folder), nil)
-	b.until(id, "two ends", func(execution.Execution) bool {
+	b.until(id, "two ends", func(query.Execution) bool {
 		return b.node(id, "inner").State == dag.Succeeded && b.node(id, "moody").State == dag.Failed
 	})
-	took := func(n execution.NodeDetail, since time.Time) string {
+	took := func(n query.NodeDetail, since time.Time) string {
 		return fmt.Sprintf("gauge %v", n.FinishedAt.Sub(since).Seconds())
 	}
 	inner, failed := b.node(id, "inner"), b.node(id, "moody")
@@ -128,7 +129,7 @@ spec:
 	touch(t, folder+"/mended")
 	require.NoError(t, b.tell(id, "moody", execution.NodeCommand{Command: execution.CommandRetry}))
 	require.NoError(t, b.tell(id, "wait", execution.NodeCommand{Command: execution.CommandApprove}))
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	mended := b.node(id, "moody")
 	want[`moody{status="Succeeded"}`] = took(mended, *mended.StartedAt)
 	require.Equal(t, want, b.seriesWith(""))
@@ -154,10 +155,10 @@ spec:
     steps: [[{name: wait, template: wait}]]
   - {name: wait, suspend: {duration: "1"}}
 `, nil)
-	b.until(id, "the begin", func(execution.Execution) bool { return len(b.live()) == 1 })
+	b.until(id, "the begin", func(query.Execution) bool { return len(b.live()) == 1 })
 	_, err := b.pool.Exec(b.ctx, "UPDATE workflow_series SET live_node = 77") // of a node that will have no end
 	require.NoError(t, err)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Empty(t, b.live())
 }
 
@@ -177,9 +178,9 @@ spec:
     metrics: {prometheus: [{name: work, help: h, labels: [{key: "n", value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
     container: {image: busybox, command: [sleep, "60"]}
 `, nil)
-	b.until(id, "the begin", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(id, "the begin", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	require.NoError(t, b.engine.Cancel(b.ctx, id, "the test cancels"))
-	require.Equal(t, execution.Cancelled, b.finish(id).Status)
+	require.Equal(t, query.Cancelled, b.finish(id).Status)
 	require.Equal(t, map[string]string{`runs{status="Failed"}`: "counter 1", `work{n="a",status="Failed"}`: "counter 1"}, b.seriesWith(""))
 }
 
@@ -202,12 +203,12 @@ spec:
     metrics: {prometheus: [{name: work, help: h, labels: [{key: "n", value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
     container: {image: busybox, command: [sh, -c, "test {{inputs.parameters.n}} != two || test -e $DIR/mended"]}
 `, "$DIR", folder), nil)
-	require.Equal(t, execution.Failed, b.finish(first).Status)
+	require.Equal(t, query.Failed, b.finish(first).Status)
 	touch(t, folder+"/mended")
 	e, _, err := b.engine.Resume(b.ctx, execution.ResumeRequest{Of: first})
 	require.NoError(t, err)
 	e = b.finish(e.ID)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]string{
 		`work{n="good",status="Succeeded"}`: "counter 1", `work{n="one",status="Succeeded"}`: "counter 1",
 		`work{n="two",status="Failed"}`: "counter 1", `work{n="two",status="Succeeded"}`: "counter 1",
@@ -251,7 +252,7 @@ func TestMetricsOfManyExecutions(t *testing.T) {
 	}
 	wg.Wait()
 	for _, id := range ids {
-		require.Equal(t, execution.Succeeded, b.finish(id).Status)
+		require.Equal(t, query.Succeeded, b.finish(id).Status)
 	}
 	require.Equal(t, map[string]string{`items{n="a"}`: "counter 24", `items{n="b"}`: "counter 12", `items{n="c"}`: "counter 12"}, b.seriesWith(""))
 }
@@ -284,7 +285,7 @@ func TestMetricsAreBounded(t *testing.T) {
 		SELECT e.project_id, i::text, 'filler', '{}', 'gauge', 'h', now(), now() FROM executions e, generate_series(1, 995) i`)
 	require.NoError(t, err)
 	id = b.launch(counting("second", countByItem), nil)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Len(t, b.seriesWith("items"), 2, "three of before, 995 more, and two")
 	refused := 0
 	events, err := b.engine.Events(b.ctx, id, 0, 0)
@@ -312,7 +313,7 @@ func TestMetricsThatDiffer(t *testing.T) {
 	problem := func(name, metric string) string {
 		t.Helper()
 		id := b.launch(counting(name, metric), nil)
-		require.Equal(t, execution.Succeeded, b.finish(id).Status)
+		require.Equal(t, query.Succeeded, b.finish(id).Status)
 		events, err := b.engine.Events(b.ctx, id, 0, 0)
 		require.NoError(t, err)
 		for _, e := range events {

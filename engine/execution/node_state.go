@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -21,7 +22,7 @@ type nodeState struct {
 	attempt    int
 	retries    int
 	stopSent   bool
-	cancelled  *Reason         // it was cancelled individually
+	cancelled  *query.Reason   // it was cancelled individually
 	memory     int             // minimum MiB of each pod of its next attempt, after one that ran out of memory
 	locked     bool            // it has its locks
 	onHold     bool            // a user keeps it from beginning
@@ -29,11 +30,11 @@ type nodeState struct {
 	reserved   fair.Amount
 	machine    string // whose GPUs are devices, if it has any
 	devices    []int
-	preempted  *Reason // the preemptor, once its attempt was asked to end
-	address    string  // at which its attempt serves others, once known
-	recalled   *Reason // why its source ended, once its attempt was stopped because of that
-	reason     *Reason
-	failure    *Failure
+	preempted  *query.Reason // the preemptor, once its attempt was asked to end
+	address    string        // at which its attempt serves others, once known
+	recalled   *query.Reason // why its source ended, once its attempt was stopped because of that
+	reason     *query.Reason
+	failure    *query.Failure
 	readyAt    *time.Time
 	startedAt  *time.Time
 	finishedAt *time.Time

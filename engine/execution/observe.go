@@ -42,7 +42,7 @@ type eventOfPod struct {
 
 type waitRow struct {
 	attemptKey
-	Reason *Reason `json:"reason"`
+	Reason *query.Reason `json:"reason"`
 }
 
 // observed groups observations by their handling.
@@ -68,7 +68,7 @@ type observedEnd struct {
 // Observe returns an error, repeating all observations is safe. The process that composes
 // the service calls it, like Drive.
 func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) error {
-	o := s.sortOut(seen)
+	o := s.groupObservations(seen)
 	var errs []error
 	if len(o.locations) > 0 {
 		changed, err := s.queries.PlaceAttempts(ctx, mustJSON(o.locations))
@@ -98,8 +98,8 @@ func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) erro
 	return nil
 }
 
-// sortOut groups observations; it ignores unknown tasks.
-func (s *Service) sortOut(seen []launcher.Observation) observed {
+// groupObservations groups observations; it ignores unknown tasks.
+func (s *Service) groupObservations(seen []launcher.Observation) observed {
 	o := observed{waits: map[uuid.UUID][]waitRow{}}
 	for _, see := range seen {
 		id, ok := parseTaskID(see.TaskID)
@@ -111,7 +111,7 @@ func (s *Service) sortOut(seen []launcher.Observation) observed {
 			o.locations = append(o.locations, locationRow{id.execution, id.attemptKey, clean(p.Namespace, maxNameLength), clean(p.Pod, maxNameLength), clean(p.Machine, maxNameLength)})
 		}
 		if w := see.Waiting; w != nil && see.End == nil {
-			o.waits[id.execution] = append(o.waits[id.execution], waitRow{id.attemptKey, &Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}})
+			o.waits[id.execution] = append(o.waits[id.execution], waitRow{id.attemptKey, &query.Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}})
 		}
 		if a := see.Serving; a != nil && see.End == nil {
 			o.serves = append(o.serves, servesRow{id.execution, id.attemptKey, clean(a.Address, maxNameLength)})
@@ -186,7 +186,7 @@ func (s *Service) applyObserved(ctx context.Context, o observedEnd) error {
 		NodeIndex: int32(id.Node), Attempt: int32(id.Attempt), //nolint:gosec // small numbers
 	})
 	if err != nil {
-		return fmt.Errorf("classify the end of %s: %w", TaskID(id.execution, id.Node, id.Attempt), err)
+		return fmt.Errorf("classify the end of %s: %w", query.TaskID(id.execution, id.Node, id.Attempt), err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -30,7 +31,7 @@ func TestPodWaitsAndRuns(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
 	id := b.launch(onePod, nil)
-	task := execution.TaskID(id, 0, 1)
+	task := query.TaskID(id, 0, 1)
 	a := b.cluster.pod(t, task)
 	require.Equal(t, "torch:2", a.GetImage())
 	require.JSONEq(t, `{"nodeSelector":{"zone":"a"},"shmSize":"2048Mi"}`, a.GetPodJson())
@@ -49,12 +50,12 @@ func TestPodWaitsAndRuns(t *testing.T) {
 	require.Equal(t, "0/4 nodes are available.", n.Reason.Message)
 	b.observe(launcher.Observation{TaskID: task, Location: &launcher.Location{Namespace: "ff-demo", Pod: a.GetName(), Machine: "node-1"}})
 	b.begins(a)
-	n = b.nodeIs(id, "train", "the begin", func(n execution.NodeDetail) bool { return n.State == dag.Running })
+	n = b.nodeIs(id, "train", "the begin", func(n query.NodeDetail) bool { return n.State == dag.Running })
 	require.Nil(t, n.Reason, "it is no longer waiting")
 	b.observe(launcher.Observation{TaskID: task, Waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "late"}})
 	require.Nil(t, b.node(id, "train").Reason, "a late reason is ignored")
 	b.ends(a, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	n = b.node(id, "train")
 	require.Equal(t, "node-1", n.Attempts[0].Machine)
 	require.Equal(t, a.GetName(), n.Attempts[0].Pod)
@@ -77,12 +78,12 @@ func TestReportWins(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t, func(c *execution.Config) { c.Timing.ReportGrace = time.Hour })
 	id := b.launch(onePod, nil)
-	task := execution.TaskID(id, 0, 1)
+	task := query.TaskID(id, 0, 1)
 	a := b.cluster.pod(t, task)
 	b.begins(a)
 	b.observe(launcher.Observation{TaskID: task, End: &launcher.End{Class: launcher.ClassDeleted, Message: "Deleted.", FinishedAt: time.Now()}})
 	b.ends(a, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Empty(t, b.node(id, "train").Attempts[0].Class)
 }
 
@@ -107,7 +108,7 @@ func TestSeenEnds(t *testing.T) {
 			t.Parallel()
 			b := setupPods(t)
 			id := b.launch(onePod, nil)
-			task := execution.TaskID(id, 0, 1)
+			task := query.TaskID(id, 0, 1)
 			a := b.cluster.pod(t, task)
 			if test.begun {
 				b.begins(a)
@@ -115,7 +116,7 @@ func TestSeenEnds(t *testing.T) {
 			for range 2 {
 				b.observe(launcher.Observation{TaskID: task, End: &launcher.End{Class: test.class, Message: "Seen.", FinishedAt: time.Now()}})
 			}
-			b.cluster.pod(t, execution.TaskID(id, 0, 2))
+			b.cluster.pod(t, query.TaskID(id, 0, 2))
 			n := b.node(id, "train")
 			require.Equal(t, test.outcome, n.Attempts[0].Outcome)
 			require.Equal(t, string(test.class), n.Attempts[0].Class)
@@ -130,11 +131,11 @@ func TestClassAfterReport(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
 	id := b.launch(onePod, nil)
-	task := execution.TaskID(id, 0, 1)
+	task := query.TaskID(id, 0, 1)
 	a := b.cluster.pod(t, task)
 	b.begins(a)
 	b.ends(a, flowforgev1.Outcome_OUTCOME_INTERRUPTED, "")
-	b.cluster.pod(t, execution.TaskID(id, 0, 2))
+	b.cluster.pod(t, query.TaskID(id, 0, 2))
 	b.observe(launcher.Observation{TaskID: task, End: &launcher.End{Class: launcher.ClassEvicted, Message: "Evicted.", FinishedAt: time.Now()}})
 	require.Eventually(t, func() bool { return b.node(id, "train").Attempts[0].Class == string(launcher.ClassEvicted) }, 10*time.Second, 20*time.Millisecond)
 	require.Equal(t, 2, b.node(id, "train").Attempt, "the second attempt continues")
@@ -146,14 +147,14 @@ func TestMemoryGrows(t *testing.T) {
 	b := setupPods(t)
 	id := b.launch(onePod, nil)
 	for number, want := range []int64{16384, 24576, 24576} {
-		a := b.cluster.pod(t, execution.TaskID(id, 0, number+1))
+		a := b.cluster.pod(t, query.TaskID(id, 0, number+1))
 		require.Equal(t, want, a.GetResources().GetMemoryMib(), "attempt %d", number+1)
 		require.Equal(t, want, a.GetMemoryLimitMib())
 		b.begins(a)
 		b.ends(a, flowforgev1.Outcome_OUTCOME_FAILED, "out_of_memory")
 	}
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Equal(t, "out_of_memory", e.Error.Code)
 	n := b.node(id, "train")
 	require.Equal(t, []int{16384, 24576, 24576}, []int{n.Attempts[0].MemoryMiB, n.Attempts[1].MemoryMiB, n.Attempts[2].MemoryMiB})
@@ -185,10 +186,10 @@ operators:
   - {name: bad, type: shell, code: {script: "true"}, retry: {fail_fast: false}}
   - {name: good, type: shell, code: {script: "true"}}
 `, nil)
-	a := b.cluster.pod(t, execution.TaskID(id, 1, 1))
+	a := b.cluster.pod(t, query.TaskID(id, 1, 1))
 	b.ends(a, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	require.Equal(t, "refused", e.Error.Code)
 	require.Contains(t, e.Error.Message, "denied the request: no")
 	require.Equal(t, dag.Succeeded, b.node(id, "good").State)
@@ -201,15 +202,15 @@ func TestClusterAway(t *testing.T) {
 	b := setupPods(t)
 	b.cluster.setAway(true)
 	id := b.launch(onePod, nil)
-	n := b.nodeIs(id, "train", "the reason", func(n execution.NodeDetail) bool { return n.Reason != nil && n.Reason.Code == launcher.WaitCluster })
+	n := b.nodeIs(id, "train", "the reason", func(n query.NodeDetail) bool { return n.Reason != nil && n.Reason.Code == launcher.WaitCluster })
 	require.Equal(t, dag.Queued, n.State)
 	<-b.cluster.awayCall
 	<-b.cluster.awayCall
 	b.cluster.setAway(false)
-	a := b.cluster.pod(t, execution.TaskID(id, 0, 1))
-	b.nodeIs(id, "train", "the reason to go", func(n execution.NodeDetail) bool { return n.Reason == nil })
+	a := b.cluster.pod(t, query.TaskID(id, 0, 1))
+	b.nodeIs(id, "train", "the reason to go", func(n query.NodeDetail) bool { return n.Reason == nil })
 	b.ends(a, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Len(t, b.node(id, "train").Attempts, 1)
 	b.cluster.mu.Lock()
 	defer b.cluster.mu.Unlock()
@@ -222,9 +223,9 @@ func TestCancelWhileClusterIsAway(t *testing.T) {
 	b := setupPods(t)
 	b.cluster.setAway(true)
 	id := b.launch(onePod, nil)
-	b.nodeIs(id, "train", "the reason", func(n execution.NodeDetail) bool { return n.Reason != nil })
+	b.nodeIs(id, "train", "the reason", func(n query.NodeDetail) bool { return n.Reason != nil })
 	require.NoError(t, b.engine.Cancel(b.ctx, id, "enough"))
-	require.Equal(t, execution.Cancelled, b.finish(id).Status)
+	require.Equal(t, query.Cancelled, b.finish(id).Status)
 }
 
 // TestRestingPodsAreNotStartedAgain: a loop that resumes does not restart the pods that it
@@ -239,7 +240,7 @@ operators:
   - {name: one, type: shell, code: {script: "true"}}
   - {name: two, type: shell, code: {script: "true"}}
 `, nil)
-	first, second := b.cluster.pod(t, execution.TaskID(id, 0, 1)), b.cluster.pod(t, execution.TaskID(id, 1, 1))
+	first, second := b.cluster.pod(t, query.TaskID(id, 0, 1)), b.cluster.pod(t, query.TaskID(id, 1, 1))
 	require.Eventually(t, func() bool {
 		var resting bool
 		err := b.pool.QueryRow(b.ctx, "SELECT lease_until IS NULL FROM executions WHERE id = $1", id).Scan(&resting)
@@ -248,9 +249,9 @@ operators:
 	b.observe(launcher.Observation{TaskID: second.GetTaskId(), Waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: "pulling"}})
 	require.Equal(t, launcher.WaitImage, b.node(id, "two").Reason.Code, "also of an idle loop")
 	b.ends(first, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	b.nodeIs(id, "one", "the first end", func(n execution.NodeDetail) bool { return n.State.Ended() })
+	b.nodeIs(id, "one", "the first end", func(n query.NodeDetail) bool { return n.State.Ended() })
 	b.ends(second, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	b.cluster.mu.Lock()
 	defer b.cluster.mu.Unlock()
 	require.Equal(t, map[string]int{first.GetTaskId(): 1, second.GetTaskId(): 1}, b.cluster.starts)
@@ -261,12 +262,12 @@ func TestMissingPod(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t, func(c *execution.Config) { c.Timing.Missing = 100 * time.Millisecond })
 	id := b.launch(onePod, nil)
-	task := execution.TaskID(id, 0, 1)
+	task := query.TaskID(id, 0, 1)
 	b.begins(b.cluster.pod(t, task))
 	b.cluster.mu.Lock()
 	delete(b.cluster.pods, task)
 	b.cluster.mu.Unlock()
-	b.cluster.pod(t, execution.TaskID(id, 0, 2))
+	b.cluster.pod(t, query.TaskID(id, 0, 2))
 	n := b.node(id, "train")
 	require.Equal(t, "LOST", n.Attempts[0].Outcome)
 	require.Equal(t, string(launcher.ClassDeleted), n.Attempts[0].Class)
@@ -287,14 +288,14 @@ operators:
   - {name: small, type: shell, code: {script: "true"}}
   - {name: next, type: shell, depends_on: [small], code: {script: "true"}}
 `, nil)
-	large, small, next := execution.TaskID(id, 0, 1), execution.TaskID(id, 1, 1), execution.TaskID(id, 2, 1)
+	large, small, next := query.TaskID(id, 0, 1), query.TaskID(id, 1, 1), query.TaskID(id, 2, 1)
 	b.ends(b.cluster.pod(t, small), flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
 	b.ends(b.cluster.pod(t, next), flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	n := b.nodeIs(id, "large", "the reason", func(n execution.NodeDetail) bool { return n.Reason != nil })
+	n := b.nodeIs(id, "large", "the reason", func(n query.NodeDetail) bool { return n.Reason != nil })
 	require.Equal(t, "exceeded quota: flowforge", n.Reason.Message)
 	require.Equal(t, dag.Queued, n.State)
 	open.Store(true)
 	b.ends(b.cluster.pod(t, large), flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Len(t, b.node(id, "large").Attempts, 1)
 }

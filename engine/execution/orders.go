@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
@@ -32,17 +33,17 @@ func (od *nodeOrders) pending() bool { return len(od.part.taken) > 0 }
 
 func (od *nodeOrders) reset() { od.part = ordersPart{} }
 
-// news loads the orders of users for single nodes. A loop that acquires an execution also
+// loadUpdates loads the orders of users for single nodes. A loop that acquires an execution also
 // follows the orders that an earlier loop applied.
-func (od *nodeOrders) news(ctx context.Context) error {
-	rows, err := od.service.queries.OrdersOf(ctx, od.id)
+func (od *nodeOrders) loadUpdates(ctx context.Context) error {
+	rows, err := od.loop.service.queries.OrdersOf(ctx, od.loop.id)
 	if err != nil {
 		return fmt.Errorf("load orders: %w", err)
 	}
-	now := od.service.now()
+	now := od.loop.service.now()
 	for _, o := range rows {
 		i := int(o.NodeIndex)
-		if i < 0 || i >= len(od.nodes) {
+		if i < 0 || i >= len(od.loop.nodes) {
 			continue
 		}
 		if known, ok := od.byNode[i]; ok && known.Seq == o.Seq {
@@ -51,7 +52,7 @@ func (od *nodeOrders) news(ctx context.Context) error {
 		if !o.Taken {
 			od.part.taken = append(od.part.taken, o.Seq)
 			if !o.Cancel {
-				od.nodeEvent(i, o.OrderedAt, "node.ordered", orderText(o), nil)
+				od.loop.nodeEvent(i, o.OrderedAt, query.EventNodeOrdered, orderText(o), nil)
 			}
 		}
 		if od.byNode == nil {
@@ -61,9 +62,9 @@ func (od *nodeOrders) news(ctx context.Context) error {
 		switch {
 		case o.Cancel:
 			od.cancelOne(i, o, now)
-		case od.progress.State(i) == dag.Ready:
-			od.admission.withdraw(i)
-			od.ask(i)
+		case od.loop.progress.State(i) == dag.Ready:
+			od.loop.admission.withdraw(i)
+			od.loop.requestCapacity(i)
 		}
 	}
 	return nil
@@ -93,25 +94,25 @@ func (od *nodeOrders) adjust(r fair.Request) fair.Request {
 
 // cancelOne cancels node i; dag.Next decides about the nodes that depend on it.
 func (od *nodeOrders) cancelOne(i int, o db.NodeOrder, now time.Time) {
-	state := od.progress.State(i)
+	state := od.loop.progress.State(i)
 	if state.Ended() {
 		return
 	}
-	reason := &Reason{Code: ReasonCancelled, Message: withReason("Cancelled by "+o.OrderedBy, o.Reason)}
-	od.nodes[i].cancelled = reason
+	reason := &query.Reason{Code: ReasonCancelled, Message: withReason("Cancelled by "+o.OrderedBy, o.Reason)}
+	od.loop.nodes[i].cancelled = reason
 	switch {
-	case state.Active() && od.needsCapacity(i):
-		od.stop(i, now)
+	case state.Active() && od.loop.needsCapacity(i):
+		od.loop.stop(i, now)
 		return
-	case state.Active() && od.expands(i):
-		od.changed = append(od.changed, od.progress.Halt(od.progress.Inner(i), true)...)
+	case state.Active() && od.loop.expands(i):
+		od.loop.changed = append(od.loop.changed, od.loop.progress.Halt(od.loop.progress.Inner(i), true)...)
 		return
 	}
-	od.endWithout(i, dag.Cancelled, now, reason)
+	od.loop.endWithout(i, dag.Cancelled, now, reason)
 }
 
 // stopReason explains why node i ends that never began, or that was stopped.
-func (l *loop) stopReason(i int) *Reason {
+func (l *loop) stopReason(i int) *query.Reason {
 	if own := l.nodes[i].cancelled; own != nil {
 		return own
 	}
@@ -122,7 +123,7 @@ func (l *loop) stopReason(i int) *Reason {
 }
 
 // causeReason explains why a node ends because cause, which it depends on, ended.
-func (l *loop) causeReason(cause int) *Reason {
+func (l *loop) causeReason(cause int) *query.Reason {
 	if cause < 0 || l.progress.RootHalted() {
 		return l.haltReason()
 	}
@@ -130,7 +131,7 @@ func (l *loop) causeReason(cause int) *Reason {
 	if l.progress.State(cause) == dag.Failed {
 		verb = "failed (fail-fast is on)"
 	}
-	return &Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s %s.", l.nodes[cause].name, verb)}
+	return &query.Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s %s.", l.nodes[cause].name, verb)}
 }
 
 // write records which orders this batch follows. It runs after the row of the execution is
@@ -138,10 +139,10 @@ func (l *loop) causeReason(cause int) *Reason {
 func (od *nodeOrders) write(ctx context.Context, q *db.Queries) error {
 	var err error
 	switch {
-	case od.batch.finished && len(od.byNode) > 0:
-		err = q.DeleteOrdersOf(ctx, od.id)
+	case od.loop.batch.finished && len(od.byNode) > 0:
+		err = q.DeleteOrdersOf(ctx, od.loop.id)
 	case len(od.part.taken) > 0:
-		err = q.TakeOrders(ctx, od.id, od.part.taken)
+		err = q.TakeOrders(ctx, od.loop.id, od.part.taken)
 	}
 	if err != nil {
 		return fmt.Errorf("record orders: %w", err)
@@ -151,7 +152,7 @@ func (od *nodeOrders) write(ctx context.Context, q *db.Queries) error {
 
 // cancelledAlone returns the failure of an execution without failed nodes: the node that a
 // user cancelled.
-func (l *loop) cancelledAlone() *Failure {
+func (l *loop) cancelledAlone() *query.Failure {
 	first := -1
 	for i := range l.nodes {
 		if l.nodes[i].cancelled != nil && l.progress.State(i) == dag.Cancelled {
@@ -163,14 +164,14 @@ func (l *loop) cancelledAlone() *Failure {
 		return l.failure
 	}
 	name := l.nodes[first].name
-	return &Failure{Code: "cancelled", Message: name + ": " + l.nodes[first].cancelled.Message, Node: name, Attempt: l.nodes[first].attempt}
+	return &query.Failure{Code: "cancelled", Message: name + ": " + l.nodes[first].cancelled.Message, Node: name, Attempt: l.nodes[first].attempt}
 }
 
 // orderText describes an order for the history.
 func orderText(o db.NodeOrder) string {
 	var parts []string
 	if o.Priority != nil {
-		parts = append(parts, "priority "+Priority(*o.Priority).String())
+		parts = append(parts, "priority "+query.Priority(*o.Priority).String())
 	}
 	for _, amount := range []struct {
 		of   *int32

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/data/artifact"
@@ -25,7 +26,53 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 		l.refuseOutputs(e, strings.Join(problems, " "))
 		return nil
 	}
+	if problem := unmet(op.HTTP, values, e.Outputs); problem != "" {
+		e.Outcome, e.Message = failed, clean(problem, maxMessage)
+		return nil
+	}
 	l.artifacts.add(artifacts)
+	return values
+}
+
+// maxBody is the size in bytes at which runners cut the body of a response.
+const maxBody = 256 << 10
+
+// unmet explains why a response does not meet the condition of its request; "" when it does.
+func unmet(h *workflow.HTTP, values map[string]any, reported []output) string {
+	if h == nil || h.Condition == nil {
+		return ""
+	}
+	body, _ := values[ResultPort].(string)
+	truncated := slices.ContainsFunc(reported, func(o output) bool { return o.Name == ResultPort && o.Truncated })
+	if truncated || len(body) >= maxBody { // runners before protocol 3 do not say it
+		return "The response is longer than 256 KiB, so successCondition cannot read it. Read it in a task instead."
+	}
+	status, headers := workflow.HTTPOutputs()
+	response := map[string]any{"statusCode": values[status], "body": body, "headers": values[headers]}
+	ok, err := h.Condition.Bool(map[string]any{"response": response})
+	switch {
+	case err != nil:
+		return fmt.Sprintf("The response has status %v, but successCondition could not be evaluated: %s", values[status], sentence(err))
+	case !ok:
+		return fmt.Sprintf("The response with status %v does not meet successCondition: %s", values[status], h.Condition)
+	}
+	return ""
+}
+
+// served returns the outputs of an attempt that served others until it was stopped: its address,
+// and the outputs that exist.
+func (l *loop) served(ctx context.Context, i int, e *ending) map[string]any {
+	values := map[string]any{}
+	if len(l.operator(i).Outputs) > 0 {
+		var artifacts []artifact.New
+		var problems []string
+		values, artifacts, problems = l.readOutputs(ctx, i, e)
+		if len(problems) > 0 {
+			l.service.config.Logger.Warn("A daemon has outputs that could not be read.", "execution", l.id, "node", i, "problems", problems)
+		}
+		l.artifacts.add(artifacts)
+	}
+	values[AddressPort] = l.nodes[i].address
 	return values
 }
 

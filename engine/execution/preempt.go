@@ -9,6 +9,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
@@ -37,7 +38,7 @@ func (s *Service) preempt(ctx context.Context) {
 			s.config.Logger.Warn("preempt an attempt", "execution", v.Execution, "node", v.Node, "error", err)
 		}
 		if err != nil || !marked { // not committed yet, or gone: the next pass decides again
-			s.quota.Spare([]fair.Key{v.Key})
+			s.quota.CancelPreemption([]fair.Key{v.Key})
 			continue
 		}
 		s.config.Crash("preempt.marked")
@@ -63,56 +64,56 @@ func (pr *preemption) reset() { pr.part = preemptionPart{} }
 
 func (pr *preemption) committed(context.Context, map[int]*nodeRow) {
 	if len(pr.stops) > 0 {
-		pr.stop(pr.stops)
+		pr.stopPreempted(pr.stops)
 		pr.stops = nil
 	}
 }
 
-// news loads which attempts are to be preempted.
-func (pr *preemption) news(ctx context.Context) error {
-	rows, err := pr.service.queries.PreemptedOf(ctx, pr.id)
+// loadUpdates loads which attempts are to be preempted.
+func (pr *preemption) loadUpdates(ctx context.Context) error {
+	rows, err := pr.loop.service.queries.PreemptedOf(ctx, pr.loop.id)
 	if err != nil {
 		return fmt.Errorf("load preempted attempts: %w", err)
 	}
-	now := pr.service.now()
+	now := pr.loop.service.now()
 	for _, r := range rows {
 		i := int(r.NodeIndex)
-		if i < 0 || i >= len(pr.nodes) {
+		if i < 0 || i >= len(pr.loop.nodes) {
 			continue
 		}
-		n := &pr.nodes[i]
-		if n.attempt != int(r.Attempt) || !pr.progress.State(i).Active() || n.preempted != nil || n.stopSent {
+		n := &pr.loop.nodes[i]
+		if n.attempt != int(r.Attempt) || !pr.loop.progress.State(i).Active() || n.preempted != nil || n.stopSent {
 			continue
 		}
-		pr.touch(i)
-		n.preempted = stored.Into[Reason](r.PreemptedFor)
+		pr.loop.touch(i)
+		n.preempted = stored.Into[query.Reason](r.PreemptedFor)
 		if n.preempted == nil {
-			n.preempted = &Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
+			n.preempted = &query.Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
 		}
-		grace := pr.operator(i).Grace()
-		n.reason = &Reason{Code: fair.Preempted, Message: fmt.Sprintf("Being preempted: the task has %s to save a checkpoint. %s", grace, n.preempted.Message)}
+		grace := pr.loop.operator(i).Grace()
+		n.reason = &query.Reason{Code: fair.Preempted, Message: fmt.Sprintf("Being preempted: the task has %s to save a checkpoint. %s", grace, n.preempted.Message)}
 		pr.stops = append(pr.stops, i)
 		pr.part.asked = append(pr.part.asked, attemptKey{i, n.attempt})
-		pr.nodeEvent(i, now, "node.preempting", n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
+		pr.loop.nodeEvent(i, now, query.EventNodePreempting, n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
 	}
 	return nil
 }
 
-// stop asks the launcher to let attempts save a checkpoint and end. The answers to their
+// stopPreempted asks the launcher to let attempts save a checkpoint and end. The answers to their
 // heartbeats say the same, for runners that the launcher cannot reach.
-func (pr *preemption) stop(nodes []int) {
+func (pr *preemption) stopPreempted(nodes []int) {
 	refs := make([]launcher.Ref, len(nodes))
 	for k, i := range nodes {
-		refs[k] = launcher.Ref{TaskID: TaskID(pr.id, i, pr.nodes[i].attempt), ProjectID: pr.row.ProjectID.String(), Preempt: true}
+		refs[k] = launcher.Ref{TaskID: query.TaskID(pr.loop.id, i, pr.loop.nodes[i].attempt), ProjectID: pr.loop.row.ProjectID.String(), Preempt: true}
 	}
-	pr.service.config.Crash("preempt.begin")
-	pr.launches.starter.stop(refs)
+	pr.loop.service.config.Crash("preempt.begin")
+	pr.loop.launches.starter.stop(refs)
 }
 
-// madeRoom reports whether the attempt of node i ended because it was preempted.
-func (pr *preemption) madeRoom(i int, e ending) bool {
-	n := &pr.nodes[i]
-	if n.stopSent || pr.progress.Halted(i) {
+// wasPreempted reports whether the attempt of node i ended because it was preempted.
+func (pr *preemption) wasPreempted(i int, e ending) bool {
+	n := &pr.loop.nodes[i]
+	if n.stopSent || pr.loop.progress.Halted(i) {
 		return false
 	}
 	switch e.Outcome {
@@ -127,15 +128,15 @@ func (pr *preemption) madeRoom(i int, e ending) bool {
 
 // yield returns node i to the queue. Its attempt spends no retry.
 func (pr *preemption) yield(i int, e ending) {
-	at := pr.endTime(e)
-	n := pr.move(i, dag.Ready)
+	at := pr.loop.endTime(e)
+	n := pr.loop.move(i, dag.Ready)
 	reason := n.preempted
 	if reason == nil {
-		reason = &Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
+		reason = &query.Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
 	}
 	n.readyAt, n.reason, n.preempted = &at, reason, nil
-	pr.nodeEvent(i, at, "node.preempted", reason.Message, nil)
-	pr.ask(i)
+	pr.loop.nodeEvent(i, at, query.EventNodePreempted, reason.Message, nil)
+	pr.loop.requestCapacity(i)
 }
 
 // write records which attempts were asked to end.
@@ -143,7 +144,7 @@ func (pr *preemption) write(ctx context.Context, q *db.Queries) error {
 	if len(pr.part.asked) == 0 {
 		return nil
 	}
-	if err := q.TakePreempted(ctx, pr.service.now(), pr.id, mustJSON(pr.part.asked)); err != nil {
+	if err := q.TakePreempted(ctx, pr.loop.service.now(), pr.loop.id, mustJSON(pr.part.asked)); err != nil {
 		return fmt.Errorf("record preempted attempts: %w", err)
 	}
 	return nil

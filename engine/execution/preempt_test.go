@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
@@ -28,9 +29,9 @@ version: 1.0.0
 operators:
   - {name: a, type: shell, resources: {cpu: 2}, code: {script: 'trap "" TERM; while [ ! -e %[1]s/stop ]; do sleep 0.01; done; exit 3'}}
 `, dir), nil)
-	b.until(id, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	b.limitTeam("vision", 1000)
-	b.until(id, "the wish", func(execution.Execution) bool {
+	b.until(id, "the wish", func(query.Execution) bool {
 		r := b.node(id, "a").Reason
 		return r != nil && r.Code == fair.Preempted
 	})
@@ -41,10 +42,10 @@ operators:
 		return err == nil && resting
 	}, 10*time.Second, 10*time.Millisecond)
 	touch(t, dir+"/stop")
-	b.until(id, "the end of the attempt", func(execution.Execution) bool { return b.node(id, "a").Attempts[0].FinishedAt != nil })
+	b.until(id, "the end of the attempt", func(query.Execution) bool { return b.node(id, "a").Attempts[0].FinishedAt != nil })
 	require.Equal(t, "PREEMPTED", b.node(id, "a").Attempts[0].Outcome)
 	b.limitTeam("vision", 2000)
-	b.until(id, "the second attempt", func(e execution.Execution) bool { return e.Status.Ended() })
+	b.until(id, "the second attempt", func(e query.Execution) bool { return e.Status.Ended() })
 	preempting := 0
 	for _, kind := range b.kinds(id) {
 		if kind == "node.preempting" {
@@ -70,14 +71,14 @@ func TestOfferOfAFullLevelDoesNotBegin(t *testing.T) {
 	b := all.as(all.team("vision", fair.Vector{fair.CPU: 1000, fair.Storage: 1}, nil))
 	dir := t.TempDir()
 	first := b.launch(fmt.Sprintf("name: first\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 1}, code: {script: 'while [ ! -e %s/stop ]; do sleep 0.01; done'}}]", dir), nil)
-	b.until(first, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(first, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	second := b.launch("name: second\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 1}, code: {script: 'true'}}]", nil)
-	b.until(second, "the reason", func(execution.Execution) bool { return b.node(second, "a").Reason != nil })
+	b.until(second, "the reason", func(query.Execution) bool { return b.node(second, "a").Reason != nil })
 	subject, _ := auth.SubjectOf(b.ctx)
 	b.addStorage(subject.ProjectID, 3<<20)
 	touch(t, dir+"/stop")
-	require.Equal(t, execution.Succeeded, b.finish(first).Status)
-	b.until(second, "the reason that storage is full", func(execution.Execution) bool {
+	require.Equal(t, query.Succeeded, b.finish(first).Status)
+	b.until(second, "the reason that storage is full", func(query.Execution) bool {
 		r := b.node(second, "a").Reason
 		return r != nil && r.Code == fair.StorageLimit
 	})
@@ -85,7 +86,7 @@ func TestOfferOfAFullLevelDoesNotBegin(t *testing.T) {
 	_, err := b.pool.Exec(b.ctx, "UPDATE quotas SET limits = jsonb_build_object('cpu', 1000, 'storage', 10)")
 	require.NoError(t, err)
 	require.NoError(t, b.quotas.Reload(b.ctx))
-	require.Equal(t, execution.Succeeded, b.finish(second).Status)
+	require.Equal(t, query.Succeeded, b.finish(second).Status)
 }
 
 func (b *testBundle) addStorage(project uuid.UUID, bytes int64) {

@@ -17,13 +17,14 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
 // reasonOf waits until a node has a reason with the code.
-func (b *testBundle) reasonOf(id uuid.UUID, node, code string) execution.NodeDetail {
+func (b *testBundle) reasonOf(id uuid.UUID, node, code string) query.NodeDetail {
 	b.t.Helper()
-	var n execution.NodeDetail
+	var n query.NodeDetail
 	require.Eventually(b.t, func() bool {
 		n = b.node(id, node)
 		return n.Reason != nil && n.Reason.Code == code
@@ -47,7 +48,7 @@ operators:
   - {name: broken, type: shell, code: {script: "exit 5"}, retry: {limit: 5, initial_delay: 10ms, expression: 'asInt(message) > 1', fail_fast: false}}
 `, nil)
 	e := b.finish(id)
-	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, query.Failed, e.Status)
 	for _, c := range []struct {
 		node     string
 		attempts int
@@ -109,7 +110,7 @@ operators:
 	require.Equal(t, "tries", letter.Node)
 	require.Equal(t, 4, letter.Attempt)
 	require.Equal(t, message, letter.Failure.Message)
-	require.Equal(t, execution.Failed, letter.Status)
+	require.Equal(t, query.Failed, letter.Status)
 }
 
 const moody = `
@@ -130,7 +131,7 @@ func TestBreaker(t *testing.T) {
 	dir := t.TempDir()
 	doc := fmt.Sprintf(moody, "1.0.0", dir, dir, "1500ms")
 	for range 2 {
-		require.Equal(t, execution.Failed, b.finish(b.launch(doc, nil)).Status)
+		require.Equal(t, query.Failed, b.finish(b.launch(doc, nil)).Status)
 	}
 	breakers, err := b.engine.Breakers(b.ctx)
 	require.NoError(t, err)
@@ -155,7 +156,7 @@ func TestBreaker(t *testing.T) {
 	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
 	ended := 0
 	for _, id := range waiting {
-		if e := b.finish(id); e.Status == execution.Succeeded {
+		if e := b.finish(id); e.Status == query.Succeeded {
 			ended++
 		}
 	}
@@ -183,7 +184,7 @@ version: 1.1.0
 operators:
   - {name: call, type: shell, code: {script: "true"}, breaker: {failures: 2, window: 1m, open_for: 1h}}
 `, nil)
-	require.Equal(t, execution.Succeeded, b.finish(other).Status)
+	require.Equal(t, query.Succeeded, b.finish(other).Status)
 
 	breakers, err := b.engine.Breakers(b.ctx)
 	require.NoError(t, err)
@@ -195,7 +196,7 @@ operators:
 	reset, err := b.engine.ResetBreaker(b.ctx, breakers[0].ID, "mended")
 	require.NoError(t, err)
 	require.Equal(t, protect.Closed, reset.State)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status, "immediately, and not after an hour")
+	require.Equal(t, query.Succeeded, b.finish(id).Status, "immediately, and not after an hour")
 	var action, reason string
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT action, reason FROM audit_log WHERE object_id = $1", breakers[0].ID.String()).Scan(&action, &reason))
 	require.Equal(t, "breaker.reset mended", action+" "+reason)
@@ -213,14 +214,14 @@ func TestBreakerGivesLocksBack(t *testing.T) {
 	waiting := b.launch(doc, nil)
 	b.reasonOf(waiting, "call", execution.ReasonBreaker)
 	other := b.launch("name: press\nversion: 1.0.0\noperators: [{name: call, type: shell, locks: [press], code: {script: 'true'}}]\n", nil)
-	require.Equal(t, execution.Succeeded, b.finish(other).Status)
+	require.Equal(t, query.Succeeded, b.finish(other).Status)
 
 	breakers, err := b.engine.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
 	_, err = b.engine.ResetBreaker(b.ctx, breakers[0].ID, "mended")
 	require.NoError(t, err)
-	require.Equal(t, execution.Succeeded, b.finish(waiting).Status)
+	require.Equal(t, query.Succeeded, b.finish(waiting).Status)
 	var waited int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM events WHERE execution_id = $1 AND kind = 'node.waiting'", waiting).Scan(&waited))
 	require.Equal(t, 1, waited, "there is one event, regardless of the number of checks")
@@ -245,12 +246,12 @@ operators:
 	b.finish(b.launch(doc, nil))
 	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
 	first := b.launch(doc, map[string]any{"seconds": json.Number("60")})
-	b.until(first, "the trial runs", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(first, "the trial runs", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	second := b.launch(doc, nil)
 	b.reasonOf(second, "call", execution.ReasonBreaker)
 	require.NoError(t, b.engine.Cancel(b.ctx, first, ""))
-	require.Equal(t, execution.Cancelled, b.finish(first).Status)
-	require.Equal(t, execution.Succeeded, b.finish(second).Status)
+	require.Equal(t, query.Cancelled, b.finish(first).Status)
+	require.Equal(t, query.Succeeded, b.finish(second).Status)
 	breakers, err := b.engine.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.Equal(t, protect.Closed, breakers[0].State)
@@ -287,10 +288,10 @@ operators:
 		ids[k] = b.launch(doc, nil)
 	}
 	for _, id := range ids {
-		b.until(id, "it ends", func(e execution.Execution) bool { return e.Status.Ended() })
+		b.until(id, "it ends", func(e query.Execution) bool { return e.Status.Ended() })
 		e, err := b.engine.Get(b.ctx, id)
 		require.NoError(t, err)
-		require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+		require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	}
 	var opened, closed, trials int
 	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT count(*) FILTER (WHERE kind = 'breaker.opened'), count(*) FILTER (WHERE kind = 'breaker.closed'),

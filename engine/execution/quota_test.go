@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
@@ -55,19 +56,19 @@ func TestALimitOfExecutionsHoldsTheNextBack(t *testing.T) {
 	stop := t.TempDir() + "/stop"
 	doc := fmt.Sprintf("name: one\nversion: 1.0.0\noperators: [{name: a, type: shell, code: {script: 'while [ ! -e %s ]; do sleep 0.01; done'}}, {name: b, type: noop}]", stop)
 	first := b.launch(doc, nil)
-	b.until(first, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(first, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	second := b.launchVersion(doc)
-	e := b.until(second, "a reason", func(e execution.Execution) bool { return e.Reason != nil })
-	require.Equal(t, execution.Pending, e.Status)
+	e := b.until(second, "a reason", func(e query.Execution) bool { return e.Reason != nil })
+	require.Equal(t, query.Pending, e.Status)
 	require.Equal(t, fair.ExecutionsLimit, e.Reason.Code)
 	require.Zero(t, e.Counts.Running+e.Counts.Queued+e.Counts.Succeeded, "no node begins, not even one without requests")
 	third := b.launchVersion(doc)
 	require.NoError(t, b.engine.Cancel(b.ctx, third, ""))
-	require.Equal(t, execution.Cancelled, b.finish(third).Status, "an execution that never began can be cancelled")
+	require.Equal(t, query.Cancelled, b.finish(third).Status, "an execution that never began can be cancelled")
 	touch(t, stop)
 	b.finish(first)
 	e = b.finish(second)
-	require.Equal(t, execution.Succeeded, e.Status)
+	require.Equal(t, query.Succeeded, e.Status)
 	require.Nil(t, e.Reason)
 	require.Equal(t, []string{"execution.launched", "execution.waiting", "execution.started"}, b.kinds(second)[:3])
 }
@@ -87,13 +88,13 @@ func TestGPUsAreGivenOutByIndex(t *testing.T) {
 		fmt.Fprintf(&doc, "  - {name: %s, type: shell, resources: {%s}, code: {script: '%s'}}\n", node, resources, script)
 	}
 	id := b.launch(doc.String(), nil)
-	b.until(id, "all running", func(e execution.Execution) bool { return e.Counts.Running == 4 })
+	b.until(id, "all running", func(e query.Execution) bool { return e.Counts.Running == 4 })
 	late := b.launch("name: late\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {gpu: 1}, code: {script: 'true'}}]", nil)
-	b.until(late, "waiting", func(e execution.Execution) bool { return e.Counts.Ready == 1 && b.node(late, "a").Reason != nil })
+	b.until(late, "waiting", func(e query.Execution) bool { return e.Counts.Ready == 1 && b.node(late, "a").Reason != nil })
 	require.Equal(t, fair.GPUUnavailable, b.node(late, "a").Reason.Code)
 	touch(t, dir+"/stop")
 	b.finish(id)
-	require.Equal(t, execution.Succeeded, b.finish(late).Status)
+	require.Equal(t, query.Succeeded, b.finish(late).Status)
 	require.ElementsMatch(t, []string{"[0] 0", "[1] 1"}, []string{readLines(t, dir+"/a")[0], readLines(t, dir+"/b")[0]})
 	require.Equal(t, "[2] 2", readLines(t, dir+"/h")[0])
 	require.Equal(t, "[] void", readLines(t, dir+"/none")[0])
@@ -132,14 +133,14 @@ operators:
   - {name: lent, type: shell, depends_on: [], resources: {cpu: 2}, grace_period: 20s,
      code: {script: 'trap "echo saved >> %[1]s/saved; exit 3" TERM; echo $TASK >> %[1]s/began; while [ ! -e %[1]s/stop ]; do sleep 0.01; done'}}
 `, dir), nil)
-	borrower.until(id, "both running", func(e execution.Execution) bool { return e.Counts.Running == 2 })
+	borrower.until(id, "both running", func(e query.Execution) bool { return e.Counts.Running == 2 })
 	wants := owner.launch("name: wants\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 2}, code: {script: 'true'}}]", nil)
-	require.Equal(t, execution.Succeeded, owner.finish(wants).Status, "it did not wait for the end of the borrower")
-	borrower.until(id, "running again", func(e execution.Execution) bool { return e.Counts.Running == 2 })
+	require.Equal(t, query.Succeeded, owner.finish(wants).Status, "it did not wait for the end of the borrower")
+	borrower.until(id, "running again", func(e query.Execution) bool { return e.Counts.Running == 2 })
 	touch(t, dir+"/stop")
-	require.Equal(t, execution.Succeeded, borrower.finish(id).Status)
+	require.Equal(t, query.Succeeded, borrower.finish(id).Status)
 
-	preempted := map[string]execution.NodeDetail{}
+	preempted := map[string]query.NodeDetail{}
 	for _, name := range []string{"own", "lent"} {
 		if n := borrower.node(id, name); n.Attempt == 2 {
 			preempted[name] = n
@@ -168,7 +169,7 @@ func TestNothingStartsWhileStorageIsFull(t *testing.T) {
 		return b.quotas.AddStorage(b.ctx, q, project.ProjectID, 3<<20, false)
 	}))
 	id := b.launch("name: writes\nversion: 1.0.0\noperators: [{name: a, type: shell, code: {script: 'true'}}]", nil)
-	e := b.until(id, "a reason", func(e execution.Execution) bool {
+	e := b.until(id, "a reason", func(e query.Execution) bool {
 		return e.Reason != nil || e.Counts.Ready == 1 && b.node(id, "a").Reason != nil
 	})
 	reason := e.Reason
@@ -179,7 +180,7 @@ func TestNothingStartsWhileStorageIsFull(t *testing.T) {
 	_, err := b.pool.Exec(b.ctx, "UPDATE quotas SET limits = jsonb_build_object('storage', 10)")
 	require.NoError(t, err)
 	require.NoError(t, b.quotas.Reload(b.ctx))
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 }
 
 // TestABlobCountsOncePerProject: a blob counts on every level above the project, and an

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 const (
@@ -72,7 +73,7 @@ func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 		}
 	}
 	for _, held := range leases {
-		held.loop.fence()
+		held.loop.leaseLost()
 	}
 	return nil
 }
@@ -151,11 +152,11 @@ func (s *Service) findSilent(ctx context.Context) error {
 			}
 			end = ending{Outcome: lost, FinishedAt: now, Message: fmt.Sprintf("The task's runner sent no heartbeat for %s.", s.config.Timing.Silence)}
 		}
-		ref := launcher.Ref{TaskID: TaskID(r.ExecutionID, id.Node, id.Attempt), ProjectID: r.ProjectID.String()}
+		ref := launcher.Ref{TaskID: query.TaskID(r.ExecutionID, id.Node, id.Attempt), ProjectID: r.ProjectID.String()}
 		if err := s.config.Launcher.Stop(ctx, []launcher.Ref{ref}, 0); err != nil {
 			s.config.Logger.Warn("stop an attempt that cannot be reached", "task", ref.TaskID, "error", err)
 		}
-		s.lose(ctx, id, end)
+		s.reportLost(ctx, id, end)
 	}
 	return nil
 }
@@ -208,12 +209,12 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 	seen := make(map[attemptID]int, len(misses))
 	for _, r := range rows {
 		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
-		if _, ok := known[TaskID(r.ExecutionID, id.Node, id.Attempt)]; ok || s.starting(r.ExecutionID) {
+		if _, ok := known[query.TaskID(r.ExecutionID, id.Node, id.Attempt)]; ok || s.starting(r.ExecutionID) {
 			continue
 		}
 		seen[id] = misses[id] + 1
 		if seen[id] >= missesUntilLost {
-			s.lose(ctx, id, s.missingEnd())
+			s.reportLost(ctx, id, s.missingEnd())
 		}
 	}
 	clear(misses)
@@ -273,7 +274,7 @@ func (s *Service) findExpired(ctx context.Context) error {
 	}
 	for _, r := range rows {
 		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
-		task := TaskID(r.ExecutionID, id.Node, id.Attempt)
+		task := query.TaskID(r.ExecutionID, id.Node, id.Attempt)
 		mine := r.Launcher == s.config.LauncherName
 		status, listed := known[task]
 		switch {
@@ -284,16 +285,16 @@ func (s *Service) findExpired(ctx context.Context) error {
 					s.config.Logger.Warn("stop an overdue attempt", "task", task, "error", err)
 				}
 			}
-			s.lose(ctx, id, ending{Outcome: timedOut, FinishedAt: now, Message: "The task exceeded its timeout and its runner did not stop it."})
+			s.reportLost(ctx, id, ending{Outcome: timedOut, FinishedAt: now, Message: "The task exceeded its timeout and its runner did not stop it."})
 		case !listed && !mine:
-			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: now, Message: "The task's runner stopped sending heartbeats."})
+			s.reportLost(ctx, id, ending{Outcome: lost, FinishedAt: now, Message: "The task's runner stopped sending heartbeats."})
 		}
 	}
 	return nil
 }
 
-// lose reports an ending on behalf of a runner that cannot.
-func (s *Service) lose(ctx context.Context, id attemptID, end ending) {
+// reportLost reports an ending on behalf of a runner that cannot.
+func (s *Service) reportLost(ctx context.Context, id attemptID, end ending) {
 	m := message{node: id.Node, attempt: id.Attempt, end: &end}
 	if s.live.post(id.execution, m) {
 		return

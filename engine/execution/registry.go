@@ -70,7 +70,7 @@ func (r *registry) post(id uuid.UUID, m message) bool {
 		return false
 	}
 	l.inbox = append(l.inbox, m)
-	l.ring()
+	l.wake()
 	return true
 }
 
@@ -82,8 +82,8 @@ func (r *registry) accepts(id uuid.UUID) bool {
 	return ok && !r.draining
 }
 
-// nudge makes the live loop of id check again; false when there is none.
-func (r *registry) nudge(id uuid.UUID) bool { return r.post(id, message{}) }
+// wakeLoop makes the live loop of id check again; false when there is none.
+func (r *registry) wakeLoop(id uuid.UUID) bool { return r.post(id, message{}) }
 
 // take empties the inbox of l and returns its messages.
 func (r *registry) take(l *loop) []message {

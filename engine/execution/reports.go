@@ -49,8 +49,8 @@ func (rp *reports) await(done chan<- receipt, accepted bool) {
 	rp.part.waiters = append(rp.part.waiters, waiter{done, accepted})
 }
 
-// close notifies all waiting senders that nothing was written.
-func (rp *reports) close() {
+// closeReports notifies all waiting senders that nothing was written.
+func (rp *reports) closeReports() {
 	answer(rp.part.waiters, false)
 	rp.part.waiters = nil
 }
@@ -61,9 +61,9 @@ func answer(waiters []waiter, durable bool) {
 	}
 }
 
-// news applies the ends of attempts that arrived while no loop drove.
-func (rp *reports) news(ctx context.Context) error {
-	rows, err := rp.service.queries.LoadReports(ctx, rp.id)
+// loadUpdates applies the ends of attempts that arrived while no loop drove.
+func (rp *reports) loadUpdates(ctx context.Context) error {
+	rows, err := rp.loop.service.queries.LoadReports(ctx, rp.loop.id)
 	if err != nil {
 		return fmt.Errorf("load reports: %w", err)
 	}
@@ -73,7 +73,7 @@ func (rp *reports) news(ctx context.Context) error {
 			return fmt.Errorf("read report of node %d: %w", r.NodeIndex, err)
 		}
 		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
-		rp.applyEnding(ctx, m)
+		rp.loop.applyEnding(ctx, m)
 		rp.part.consumed = append(rp.part.consumed, attemptKey{m.node, m.attempt})
 	}
 	return nil
@@ -83,14 +83,14 @@ func (rp *reports) news(ctx context.Context) error {
 // of them.
 func (rp *reports) write(ctx context.Context, q *db.Queries) error {
 	rp.answers = rp.part.waiters
-	if rp.batch.finished {
-		if err := q.DeleteReportsOf(ctx, rp.id); err != nil {
+	if rp.loop.batch.finished {
+		if err := q.DeleteReportsOf(ctx, rp.loop.id); err != nil {
 			return fmt.Errorf("delete reports: %w", err)
 		}
 		return nil
 	}
 	for _, k := range rp.part.consumed {
-		if err := q.DeleteReport(ctx, rp.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
+		if err := q.DeleteReport(ctx, rp.loop.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
 			return fmt.Errorf("delete a report: %w", err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -46,7 +46,7 @@ operators:
   - {name: own, type: shell, code: {script: 'sleep 30'}, resources: {cpu: 250m, memory: 512Mi}}
   - {name: nothing, type: noop}
 `, nil)
-	b.until(id, "both to run", func(e execution.Execution) bool { return e.Counts.Running == 2 })
+	b.until(id, "both to run", func(e query.Execution) bool { return e.Counts.Running == 2 })
 	rows, err := b.pool.Query(b.ctx, "SELECT node_index, cpu_millis, memory_mib FROM reservations WHERE execution_id = $1 AND node_index >= 0", id)
 	require.NoError(t, err)
 	held := map[int][2]int{}

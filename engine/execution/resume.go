@@ -27,7 +27,7 @@ type ResumeRequest struct {
 	Inputs         map[string]any              // replace inputs of the earlier execution; a nil value restores the default
 	Resources      map[string]ResourceOverride // by the names of operators, or EveryOperator
 	Name           string
-	Priority       *Priority // nil: the priority of the earlier execution
+	Priority       *query.Priority // nil: the priority of the earlier execution
 	IdempotencyKey string
 	Cache          CacheUse
 	TTL            workflow.TTL // zero: the TTL of the earlier execution
@@ -68,7 +68,7 @@ type InputChange struct {
 
 // ResumePlan is the result of a dry run of a resume.
 type ResumePlan struct {
-	Of      Execution
+	Of      query.Execution
 	Version workflow.Version
 	Inputs  map[string]any
 	Changes []InputChange
@@ -103,13 +103,13 @@ func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, 
 	}
 	g := x.reusePlan.new.Definition.Main()
 	for k, d := range x.nodes {
-		n := ResumeNode{Name: g.Operators[k].Name, Runs: d.RunReason != dag.Taken, Ground: d.RunReason, Why: d.why}
+		n := ResumeNode{Name: g.Operators[k].Name, Runs: d.RunReason != dag.Reused, Ground: d.RunReason, Why: d.why}
 		if past := x.past[n.Name]; past != nil {
 			n.Before, n.Inside = past.state(), int(past.row.ChildCount)
 		}
 		if n.Runs {
 			plan.Runs++
-			if n.Kept, err = s.keptInside(ctx, x, k); err != nil {
+			if n.Kept, err = s.countReusedInside(ctx, x, k); err != nil {
 				return ResumePlan{}, err
 			}
 		} else {
@@ -124,15 +124,15 @@ func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, 
 // Launch, NotFound for a node that the execution or the version does not have, and Conflict
 // for an execution that has not ended, one that succeeded when no node is given, and one in
 // which no node would run.
-func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e Execution, created bool, err error) {
+func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e query.Execution, created bool, err error) {
 	x, err := s.resumption(ctx, r)
 	if err != nil {
-		return Execution{}, false, err
+		return query.Execution{}, false, err
 	}
 	if text := x.refusal(); text != "" {
-		return Execution{}, false, apperr.New(apperr.Conflict, "%s", text)
+		return query.Execution{}, false, apperr.New(apperr.Conflict, "%s", text)
 	}
-	priority := Priority(x.row.Priority)
+	priority := query.Priority(x.row.Priority)
 	if r.Priority != nil {
 		priority = *r.Priority
 	}
@@ -157,14 +157,14 @@ func (x *resumption) refusal() string {
 		verdicts[k] = d.Verdict
 	}
 	switch {
-	case State(x.row.Status) == Succeeded && x.request.From == "":
+	case query.State(x.row.Status) == query.Succeeded && x.request.From == "":
 		return "The execution succeeded. Choose the node to rerun from."
 	case dag.Runs(verdicts):
 		return ""
 	}
 	for k, op := range x.reusePlan.new.Definition.Operators {
 		past := x.past[op.Name]
-		if x.nodes[k].RunReason == dag.AtTheEnd && (x.request.From == op.Name || past == nil || past.state() != dag.Succeeded) {
+		if x.nodes[k].RunReason == dag.Final && (x.request.From == op.Name || past == nil || past.state() != dag.Succeeded) {
 			return ""
 		}
 	}
@@ -180,7 +180,7 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, row.ProjectID, query.Absent(r.Of)); err != nil {
 		return nil, err
 	}
-	if !State(row.Status).Ended() {
+	if !query.State(row.Status).Ended() {
 		return nil, apperr.New(apperr.Conflict, "The execution has not ended. Only ended executions can be resumed.")
 	}
 	x := &resumption{request: r, row: row, before: stored.Object(row.Inputs), past: map[string]*pastNode{}}
@@ -204,7 +204,7 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 	if x.inputs, err = s.checkLaunch(ctx, wanted, next, x.subject.ProjectID); err != nil {
 		return nil, err
 	}
-	if err := s.checkRooms(r.Resources, next); err != nil {
+	if err := s.checkResourceOverrides(r.Resources, next); err != nil {
 		return nil, err
 	}
 	if err := s.checkFrom(ctx, row, next, r.From); err != nil {
@@ -273,8 +273,8 @@ func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow
 	return apperr.New(apperr.NotFound, "Version %s has no node called %q.", next.Version, from)
 }
 
-// checkRooms checks that the resources are for operators that use some, and are available.
-func (s *Service) checkRooms(rooms map[string]ResourceOverride, v workflow.Version) error {
+// checkResourceOverrides checks that the resources are for operators that use some, and are available.
+func (s *Service) checkResourceOverrides(rooms map[string]ResourceOverride, v workflow.Version) error {
 	var fields []apperr.Field
 	for _, name := range slices.Sorted(maps.Keys(rooms)) {
 		if text := s.roomProblem(name, rooms, v); text != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
@@ -53,7 +54,7 @@ func TestResourcesForAllThatRun(t *testing.T) {
 	e := b.resume(execution.ResumeRequest{Of: first.ID, Resources: map[string]execution.ResourceOverride{
 		execution.EveryOperator: {MemoryMiB: new(64), CPUMillis: new(200)}, "end": {MemoryMiB: new(32)},
 	}})
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, []int{64, 32}, []int{b.node(e.ID, "train").Attempts[0].MemoryMiB, b.node(e.ID, "end").Attempts[0].MemoryMiB}, "its own override takes precedence")
 	require.EqualValues(t, 200, spec(e.ID, "train").GetResources().GetCpuMillis())
 	require.EqualValues(t, 200, spec(e.ID, "end").GetResources().GetCpuMillis())
@@ -68,7 +69,7 @@ func TestALaunchSaysHowLongItIsKept(t *testing.T) {
 	hours := func(n int) *time.Duration { return new(time.Duration(n) * time.Hour) }
 	b.register("name: kept\nversion: 1.0.0\nttl: {after_success: 5m, after_failure: 90d}\ninputs: [{name: fails, type: Boolean}]\n" +
 		"operators: [{name: a, type: shell, when: 'inputs.fails', retry: {fail_fast: false}, code: {script: 'false'}}]\n")
-	kept := func(fails bool, ttl workflow.TTL) (execution.Execution, time.Duration) {
+	kept := func(fails bool, ttl workflow.TTL) (query.Execution, time.Duration) {
 		e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "kept", Inputs: map[string]any{"fails": fails}, TTL: ttl})
 		require.NoError(t, err)
 		b.finish(e.ID)
@@ -104,7 +105,7 @@ operators:
   - {name: each, type: shell, foreach: [1, 2], retry: {fail_fast: false}, code: {script: 'test -e %s'}}
   - {name: allowed, type: shell, allow_failure: true, code: {script: 'false'}}
 `, flag), nil))
-	require.Equal(t, execution.Failed, first.Status)
+	require.Equal(t, query.Failed, first.Status)
 	letters := func() []string {
 		page, err := b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{})
 		require.NoError(t, err)
@@ -137,7 +138,7 @@ func TestHowLongAResumeTookSaysNothing(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "flag")
 	first := b.finish(b.launch(chain(flag), nil))
 	touch(t, flag)
-	require.Equal(t, execution.Succeeded, b.resume(execution.ResumeRequest{Of: first.ID}).Status)
+	require.Equal(t, query.Succeeded, b.resume(execution.ResumeRequest{Of: first.ID}).Status)
 	_, err := b.pool.Exec(b.ctx, `UPDATE executions SET finished_at = created_at + interval '1 hour' WHERE resume_of = $1`, first.ID)
 	require.NoError(t, err)
 	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "chain"})

@@ -19,7 +19,7 @@ import (
 
 // Uses of a node's origin.
 const (
-	useTaken  = string(query.OriginTaken)  // it reuses the result, through a resume
+	useReused = string(query.OriginReused) // it reuses the result, through a resume
 	useCached = string(query.OriginCached) // it reuses the result, from the cache
 	useBefore = string(query.OriginBefore) // it runs again, with the checkpoints of its origin
 )
@@ -45,12 +45,12 @@ type pastNode struct {
 	execution uuid.UUID
 	row       db.PastNodesRow
 	outputs   map[string]any
-	reason    *Reason
-	failure   *Failure
+	reason    *query.Reason
+	failure   *query.Failure
 }
 
 func pastOf(row db.PastNodesRow) *pastNode {
-	return &pastNode{execution: row.ExecutionID, row: row, outputs: stored.Object(row.Outputs), reason: stored.Into[Reason](row.Reason), failure: stored.Into[Failure](row.Error)}
+	return &pastNode{execution: row.ExecutionID, row: row, outputs: stored.Object(row.Outputs), reason: stored.Into[query.Reason](row.Reason), failure: stored.Into[query.Failure](row.Error)}
 }
 
 func (p *pastNode) state() dag.State { return dag.State(p.row.State) }
@@ -92,7 +92,7 @@ func (p *reusePlan) scope(graph, in string, past map[string]*pastNode, changed m
 // words explains why a node of g runs, or why not.
 func (p *reusePlan) words(g *workflow.Graph, v dag.Verdict, node *pastNode, why string) string {
 	switch v.RunReason {
-	case dag.Taken:
+	case dag.Reused:
 		switch node.state() {
 		case dag.Skipped:
 			return "It was skipped and would be skipped again."
@@ -107,7 +107,7 @@ func (p *reusePlan) words(g *workflow.Graph, v dag.Verdict, node *pastNode, why 
 		return fmt.Sprintf("It depends on %s, which runs.", g.Operators[v.Cause].Name)
 	case dag.Serving:
 		return fmt.Sprintf("It serves %s, which runs.", g.Operators[v.Cause].Name)
-	case dag.AtTheEnd:
+	case dag.Final:
 		return "It runs at the end of every execution."
 	case dag.Unfinished:
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -28,7 +29,7 @@ type originsPart struct {
 }
 
 // noteCache records the cache lookup of node i.
-func (og *origins) noteCache(i int, note CacheNote) {
+func (og *origins) noteCache(i int, note query.CacheNote) {
 	og.part.rows = append(og.part.rows, originRow{Index: i, Cache: mustJSON(note)})
 }
 
@@ -38,18 +39,18 @@ func (og *origins) reset() { og.part = originsPart{} }
 
 // restore loads the origins of the nodes of a resumed execution.
 func (og *origins) restore(ctx context.Context) error {
-	if og.row.ResumeOf == nil {
+	if og.loop.row.ResumeOf == nil {
 		return nil
 	}
-	if asked := stored.Into[resumed](og.row.Resume); asked != nil {
+	if asked := stored.Into[resumed](og.loop.row.Resume); asked != nil {
 		og.overrides = asked.Resources
 	}
-	rows, err := og.service.queries.OriginsOf(ctx, og.id)
+	rows, err := og.loop.service.queries.OriginsOf(ctx, og.loop.id)
 	if err != nil {
 		return fmt.Errorf("load origins: %w", err)
 	}
 	for _, r := range rows {
-		og.nodes[r.NodeIndex].origin = &origin{*r.OriginExecution, int(*r.OriginIndex), *r.OriginUse}
+		og.loop.nodes[r.NodeIndex].origin = &origin{*r.OriginExecution, int(*r.OriginIndex), *r.OriginUse}
 	}
 	return nil
 }
@@ -59,16 +60,16 @@ func (og *origins) reusePlan(ctx context.Context) (*reusePlan, error) {
 	if og.plan != nil {
 		return og.plan, nil
 	}
-	row, err := og.service.queries.GetExecution(ctx, *og.row.ResumeOf)
+	row, err := og.loop.service.queries.GetExecution(ctx, *og.loop.row.ResumeOf)
 	if err != nil {
 		return nil, &readError{err}
 	}
-	old, err := og.service.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	old, err := og.loop.service.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
 		return nil, &readError{err}
 	}
-	p := &reusePlan{old: old, new: og.version, changed: changedInputs(stored.Object(row.Inputs), og.inputs)}
-	if asked := stored.Into[resumed](og.row.Resume); asked != nil {
+	p := &reusePlan{old: old, new: og.loop.version, changed: changedInputs(stored.Object(row.Inputs), og.loop.inputs)}
+	if asked := stored.Into[resumed](og.loop.row.Resume); asked != nil {
 		p.from = asked.From
 	}
 	og.plan = p
@@ -78,32 +79,32 @@ func (og *origins) reusePlan(ctx context.Context) (*reusePlan, error) {
 // carryOver makes the new children of node i, from the node first on, reuse the results of
 // its children in the execution that this one resumes.
 func (og *origins) carryOver(ctx context.Context, i, first int, now time.Time) error {
-	from := og.nodes[i].origin
-	if from == nil || from.use != useBefore || og.nodes[i].attempt > 1 {
+	from := og.loop.nodes[i].origin
+	if from == nil || from.use != useBefore || og.loop.nodes[i].attempt > 1 {
 		return nil
 	}
 	p, err := og.reusePlan(ctx)
 	if err != nil {
 		return err
 	}
-	before, rows, err := og.service.childrenOf(ctx, *from)
+	before, rows, err := og.loop.service.childrenOf(ctx, *from)
 	if err != nil || before == nil {
 		return err
 	}
-	past, lost, err := og.service.pastNodes(ctx, og.row.ProjectID, rows)
+	past, lost, err := og.loop.service.pastNodes(ctx, og.loop.row.ProjectID, rows)
 	if err != nil {
 		return &readError{err}
 	}
 	with := *p
 	with.lost = lost
-	if og.fansOut(i) {
+	if og.loop.fansOut(i) {
 		changed, err := og.changedFor(ctx, p, i)
 		if err != nil {
 			return err
 		}
-		alike := og.upstreamTaken(i) && p.alike(og.nodes[i].graph, og.nodes[i].name, og.nodes[i].op, changed)
+		alike := og.upstreamReused(i) && p.alike(og.loop.nodes[i].graph, og.loop.nodes[i].name, og.loop.nodes[i].op, changed)
 		og.carryOverItems(&with, i, first, past, alike, now)
-	} else if og.nodes[i].op.Graph != "" {
+	} else if og.loop.nodes[i].op.Graph != "" {
 		og.carryOverGraph(&with, i, first, before, past, now)
 	}
 	return nil
@@ -130,8 +131,8 @@ func (s *Service) childrenOf(ctx context.Context, o origin) (*pastNode, []db.Pas
 // carryOverItems decides about the items of a fan-out; alike reports whether an item would
 // repeat the result of an earlier item with the same index and value.
 func (og *origins) carryOverItems(p *reusePlan, i, first int, past map[string]*pastNode, alike bool, now time.Time) {
-	for k := range og.nodes[i].children.count {
-		child := &og.nodes[first+k]
+	for k := range og.loop.nodes[i].children.count {
+		child := &og.loop.nodes[first+k]
 		node := past[child.name]
 		switch {
 		case node == nil:
@@ -143,10 +144,10 @@ func (og *origins) carryOverItems(p *reusePlan, i, first int, past map[string]*p
 	}
 }
 
-// upstreamTaken reports whether all dependencies of node i kept their results.
-func (og *origins) upstreamTaken(i int) bool {
-	for _, d := range og.progress.DependenciesOf(og.home(i)) {
-		if o := og.nodes[d].origin; o == nil || o.use != useTaken {
+// upstreamReused reports whether all dependencies of node i kept their results.
+func (og *origins) upstreamReused(i int) bool {
+	for _, d := range og.loop.progress.DependenciesOf(og.loop.home(i)) {
+		if o := og.loop.nodes[d].origin; o == nil || o.use != useReused {
 			return false
 		}
 	}
@@ -155,15 +156,15 @@ func (og *origins) upstreamTaken(i int) bool {
 
 // changedFor returns the changed inputs of the graph of node i.
 func (og *origins) changedFor(ctx context.Context, p *reusePlan, i int) (map[string]struct{}, error) {
-	parent := og.progress.Parent(og.home(i))
+	parent := og.loop.progress.Parent(og.loop.home(i))
 	if parent == dag.NoNode {
 		return p.changed, nil
 	}
-	n := &og.nodes[parent]
+	n := &og.loop.nodes[parent]
 	if n.changed != nil || n.origin == nil {
 		return n.changed, nil
 	}
-	before, _, err := og.service.childrenOf(ctx, *n.origin) // another process expanded it
+	before, _, err := og.loop.service.childrenOf(ctx, *n.origin) // another process expanded it
 	if err != nil || before == nil {
 		return map[string]struct{}{"": {}}, err
 	}
@@ -173,12 +174,12 @@ func (og *origins) changedFor(ctx context.Context, p *reusePlan, i int) (map[str
 
 // carryOverGraph decides about the nodes of a graph.
 func (og *origins) carryOverGraph(p *reusePlan, i, first int, before *pastNode, past map[string]*pastNode, now time.Time) {
-	n := &og.nodes[i]
+	n := &og.loop.nodes[i]
 	n.changed = changedInputs(stored.Object(before.row.Inputs), n.inputs)
 	for k, d := range p.scope(n.op.Graph, n.name+"/", past, n.changed) {
-		node := past[og.nodes[first+k].name]
+		node := past[og.loop.nodes[first+k].name]
 		switch {
-		case d.RunReason == dag.Taken:
+		case d.RunReason == dag.Reused:
 			og.take(first+k, node, now)
 		case node != nil && continuesFrom(node):
 			og.carryOverFrom(first+k, p.before(node))
@@ -193,24 +194,24 @@ func (p *reusePlan) before(past *pastNode) origin {
 
 // take ends node k, which was just created, like past.
 func (og *origins) take(k int, past *pastNode, now time.Time) {
-	n := &og.nodes[k]
-	og.touch(k)
+	n := &og.loop.nodes[k]
+	og.loop.touch(k)
 	n.finishedAt, n.reason, n.failure = &now, past.reason, past.failure
-	preset(og.progress, k, past)
-	og.outputs[k] = past.outputs
+	preset(og.loop.progress, k, past)
+	og.loop.outputs[k] = past.outputs
 	if len(past.outputs) > 0 {
-		og.touch(k).Outputs = past.outputs
+		og.loop.touch(k).Outputs = past.outputs
 	}
-	from := origin{past.execution, int(past.row.NodeIndex), useTaken}
+	from := origin{past.execution, int(past.row.NodeIndex), useReused}
 	if use := past.row.OriginUse; use != nil && *use != useBefore {
 		from.execution, from.index = *past.row.OriginExecution, int(*past.row.OriginIndex)
 	}
 	og.carryOverFrom(k, from)
 }
 
-// keptInside counts the reused results inside node k of the plan, which runs, as far as its
+// countReusedInside counts the reused results inside node k of the plan, which runs, as far as its
 // list and the inputs of its graph are known in advance.
-func (s *Service) keptInside(ctx context.Context, x *resumption, k int) (int, error) {
+func (s *Service) countReusedInside(ctx context.Context, x *resumption, k int) (int, error) {
 	op := &x.reusePlan.new.Definition.Operators[k]
 	past, d := x.past[op.Name], x.nodes[k]
 	if past == nil || past.row.FirstChild == nil || d.RunReason == dag.Downstream && op.Foreach != nil {
@@ -272,7 +273,7 @@ func (p *reusePlan) keptOfGraph(op *workflow.Operator, children map[string]*past
 		again := len(touched(reads(&one, false), p.changed)) > 0
 		for k := range around {
 			name := p.new.Definition.Operators[k].Name
-			again = again || around[k].RunReason != dag.Taken && readsNode(in.Source, name)
+			again = again || around[k].RunReason != dag.Reused && readsNode(in.Source, name)
 		}
 		if again {
 			changed[in.Name] = struct{}{}
@@ -280,7 +281,7 @@ func (p *reusePlan) keptOfGraph(op *workflow.Operator, children map[string]*past
 	}
 	kept := 0
 	for _, d := range p.scope(op.Graph, op.Name+"/", children, changed) {
-		if d.RunReason == dag.Taken {
+		if d.RunReason == dag.Reused {
 			kept++
 		}
 	}

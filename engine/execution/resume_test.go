@@ -16,11 +16,12 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
 // resume resumes and waits for the end.
-func (b *testBundle) resume(r execution.ResumeRequest) execution.Execution {
+func (b *testBundle) resume(r execution.ResumeRequest) query.Execution {
 	b.t.Helper()
 	e, created, err := b.engine.Resume(b.ctx, r)
 	require.NoError(b.t, err, "%v", apperr.FieldsOf(err))
@@ -79,7 +80,7 @@ func TestResumeFromFirstFailure(t *testing.T) {
 	b.keepFiles()
 	flag := filepath.Join(t.TempDir(), "flag")
 	first := b.finish(b.launch(chain(flag), nil))
-	require.Equal(t, execution.Failed, first.Status)
+	require.Equal(t, query.Failed, first.Status)
 	touch(t, flag)
 
 	plan, err := b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: first.ID})
@@ -91,12 +92,12 @@ func TestResumeFromFirstFailure(t *testing.T) {
 	require.Equal(t, "It was skipped and would be skipped again.", plan.Nodes[3].Why)
 
 	e := b.resume(execution.ResumeRequest{Of: first.ID})
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, &first.ID, e.ResumeOf)
 	require.ElementsMatch(t, []string{"train", "end"}, b.ran(e.ID))
-	require.Equal(t, execution.Counts{Total: 5, Succeeded: 4, Skipped: 1}, e.Counts)
+	require.Equal(t, query.Counts{Total: 5, Succeeded: 4, Skipped: 1}, e.Counts)
 	load := b.node(e.ID, "load")
-	require.Equal(t, &execution.Origin{Execution: first.ID, Node: "load", Use: execution.OriginTaken}, load.Origin)
+	require.Equal(t, &query.Origin{Execution: first.ID, Node: "load", Use: query.OriginReused}, load.Origin)
 	require.Equal(t, b.node(first.ID, "load").Outputs, load.Outputs, "the artifact is the same, and not another one")
 	require.Equal(t, load.Outputs["data"], e.Outputs["data"])
 	require.Contains(t, b.kinds(e.ID), "execution.launched")
@@ -117,7 +118,7 @@ func TestResumeWithChanges(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "flag")
 	touch(t, flag)
 	first := b.finish(b.launch(chain(flag), nil))
-	require.Equal(t, execution.Succeeded, first.Status, "%+v", first.Error)
+	require.Equal(t, query.Succeeded, first.Status, "%+v", first.Error)
 
 	changed := b.resume(execution.ResumeRequest{Of: first.ID, From: "end", Inputs: map[string]any{"lr": json.Number("0.5")}})
 	require.ElementsMatch(t, []string{"train", "end"}, b.ran(changed.ID), "load does not read lr")
@@ -152,7 +153,7 @@ func TestResumeRunsAgainWhatLostItsBytes(t *testing.T) {
 	_, err := b.pool.Exec(b.ctx, "DELETE FROM project_blobs")
 	require.NoError(t, err)
 	e := b.resume(execution.ResumeRequest{Of: first.ID})
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.ElementsMatch(t, []string{"load", "train", "end"}, b.ran(e.ID))
 }
 
@@ -181,7 +182,7 @@ func TestResumeRunsFailedItemsAlone(t *testing.T) {
 		xs = append(xs, json.Number(fmt.Sprint(n)))
 	}
 	first := b.finish(b.launch(fan(bad), map[string]any{"xs": xs}))
-	require.Equal(t, execution.Failed, first.Status)
+	require.Equal(t, query.Failed, first.Status)
 	require.NoError(t, os.WriteFile(bad, nil, 0o600))
 
 	plan, err := b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: first.ID})
@@ -189,11 +190,11 @@ func TestResumeRunsFailedItemsAlone(t *testing.T) {
 	require.Equal(t, execution.ResumeNode{Name: "each", Runs: true, Ground: dag.Unfinished, Why: "It failed.", Before: dag.Failed, Inside: 40, Kept: 38}, plan.Nodes[1])
 
 	e := b.resume(execution.ResumeRequest{Of: first.ID})
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.ElementsMatch(t, []string{"each[3]", "each[7]"}, b.ran(e.ID))
 	require.Equal(t, xs, e.Outputs["all"])
-	require.Equal(t, execution.Counts{Total: 43, Succeeded: 43}, e.Counts)
-	require.Equal(t, &execution.Origin{Execution: first.ID, Node: "each[0]", Use: execution.OriginTaken}, b.node(e.ID, "each[0]").Origin)
+	require.Equal(t, query.Counts{Total: 43, Succeeded: 43}, e.Counts)
+	require.Equal(t, &query.Origin{Execution: first.ID, Node: "each[0]", Use: query.OriginReused}, b.node(e.ID, "each[0]").Origin)
 
 	// A new item runs; the others keep their results, regardless of the execution that
 	// produced them.
@@ -232,10 +233,10 @@ graphs:
       - {name: second, type: shell, depends_on: [first], inputs: [{name: b, from: inputs.b}], code: {script: 'test "$NODE" = "row[0]/second" || test -e %s'}}
 `, flag)
 	first := b.finish(b.launch(doc, nil))
-	require.Equal(t, execution.Failed, first.Status)
+	require.Equal(t, query.Failed, first.Status)
 	touch(t, flag)
 	e := b.resume(execution.ResumeRequest{Of: first.ID})
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, []string{"row[1]/second"}, b.ran(e.ID))
 	chosen := b.resume(execution.ResumeRequest{Of: first.ID, From: "row[0]/first"})
 	require.ElementsMatch(t, []string{"row[0]/first", "row[0]/second", "row[1]/second"}, b.ran(chosen.ID))

@@ -78,7 +78,7 @@ func (l *launch) begunBy() string {
 	}
 	runs := 0
 	for _, d := range x.nodes {
-		if d.RunReason != dag.Taken {
+		if d.RunReason != dag.Reused {
 			runs++
 		}
 	}
@@ -89,9 +89,14 @@ func (l *launch) begunBy() string {
 	return fmt.Sprintf("Resumed by %s from %s of execution %s: %d of %d nodes run.", l.subject.Name, where, x.row.ID, runs, len(x.nodes))
 }
 
-// insertExtras writes the additional rows of a launch: reused results, and the cache
-// options.
+// insertExtras writes what only some launches have: reused results, the cache options, and
+// labels.
 func (s *Service) insertExtras(ctx context.Context, q *db.Queries, l *launch) error {
+	if labels := s.labels(ctx, l); labels != nil {
+		if err := q.MarkLabels(ctx, mustJSON(labels), l.id); err != nil {
+			return fmt.Errorf("record the labels: %w", err)
+		}
+	}
 	if !l.request.Cache.isZero() {
 		if err := q.MarkCache(ctx, mustJSON(l.request.Cache), l.id); err != nil {
 			return fmt.Errorf("record the use of the cache: %w", err)
@@ -105,7 +110,7 @@ func (s *Service) insertExtras(ctx context.Context, q *db.Queries, l *launch) er
 	if l.request.resume == nil {
 		return nil
 	}
-	if err := s.insertTaken(ctx, q, l); err != nil {
+	if err := s.insertReused(ctx, q, l); err != nil {
 		return err
 	}
 	return settleResumed(ctx, q, l)
@@ -116,7 +121,7 @@ func settleResumed(ctx context.Context, q *db.Queries, l *launch) error {
 	x := l.request.resume
 	var roots []string
 	for k, d := range x.nodes {
-		if d.RunReason != dag.Taken {
+		if d.RunReason != dag.Reused {
 			roots = append(roots, x.reusePlan.new.Definition.Operators[k].Name)
 		}
 	}
@@ -136,13 +141,13 @@ func settleResumed(ctx context.Context, q *db.Queries, l *launch) error {
 	})
 }
 
-// insertTaken sets the new nodes as the resume decided.
-func (s *Service) insertTaken(ctx context.Context, q *db.Queries, l *launch) error {
+// insertReused sets the new nodes as the resume decided.
+func (s *Service) insertReused(ctx context.Context, q *db.Queries, l *launch) error {
 	x := l.request.resume
 	run := dag.NewRun(x.reusePlan.new.Plan, 0)
 	taken := db.TakeNodesParams{At: l.now, FromExecution: x.row.ID, ExecutionID: l.id}
 	for k, d := range x.nodes {
-		if d.RunReason != dag.Taken {
+		if d.RunReason != dag.Reused {
 			continue
 		}
 		past := x.past[x.reusePlan.new.Definition.Operators[k].Name]
@@ -189,7 +194,7 @@ func insertOpen(ctx context.Context, q *db.Queries, l *launch, run *dag.Run) err
 	open := db.OpenDependenciesParams{FromExecution: x.row.ID, ExecutionID: l.id}
 	var saved checkpointRows
 	for k, d := range x.nodes {
-		if d.RunReason == dag.Taken {
+		if d.RunReason == dag.Reused {
 			continue
 		}
 		from := int32(-1)
@@ -252,7 +257,7 @@ type originRow struct {
 
 // carryOverFrom records the origin of node i.
 func (og *origins) carryOverFrom(i int, o origin) {
-	og.nodes[i].origin = &o
+	og.loop.nodes[i].origin = &o
 	og.part.rows = append(og.part.rows, originRow{Index: i, Execution: &o.execution, Origin: &o.index, Use: o.use})
 }
 
@@ -279,8 +284,8 @@ func (og *origins) write(ctx context.Context, q *db.Queries) error {
 	for _, r := range rows {
 		list = append(list, r)
 	}
-	if err := q.FlushOrigins(ctx, og.id, indexes(list, func(r originRow) int { return r.Index }), mustJSON(list)); err != nil {
+	if err := q.FlushOrigins(ctx, og.loop.id, indexes(list, func(r originRow) int { return r.Index }), mustJSON(list)); err != nil {
 		return fmt.Errorf("record origins: %w", err)
 	}
-	return saved.write(ctx, q, og.id)
+	return saved.write(ctx, q, og.loop.id)
 }

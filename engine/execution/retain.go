@@ -78,19 +78,19 @@ type artifactUses struct {
 // which artifacts the results of the batch refer.
 func (au *artifactUses) write(ctx context.Context, q *db.Queries) error {
 	ids := map[uuid.UUID]struct{}{}
-	for _, n := range au.batch.nodes {
+	for _, n := range au.loop.batch.nodes {
 		if n.Outputs != nil {
 			artifactsIn(decoded(n.Outputs), ids)
 		}
 	}
-	for _, a := range au.artifacts.part.fresh {
+	for _, a := range au.loop.artifacts.part.fresh {
 		delete(ids, a.ID)
 	}
-	missing, err := useArtifacts(ctx, q, au.row.ProjectID, au.id, ids)
+	missing, err := useArtifacts(ctx, q, au.loop.row.ProjectID, au.loop.id, ids)
 	if err != nil {
 		return err
 	}
-	if len(missing) > 0 && len(au.origins.part.rows) > 0 {
+	if len(missing) > 0 && len(au.loop.origins.part.rows) > 0 {
 		return fmt.Errorf("the artifact %s of an earlier result has just been removed", missing[0])
 	}
 	return nil
@@ -105,15 +105,15 @@ type expiry struct {
 // write is part of a flush: it sets until when an execution that ends is kept, when its
 // launch or its definition limits it.
 func (ex *expiry) write(ctx context.Context, q *db.Queries) error {
-	if !ex.batch.finished {
+	if !ex.loop.batch.finished {
 		return nil
 	}
-	ttl, ok := query.TTLFrom(ex.row).After(ex.status == Succeeded)
+	ttl, ok := query.TTLFrom(ex.loop.row).After(ex.loop.status == query.Succeeded)
 	if !ok {
-		ttl, ok = ex.version.Definition.TTL.After(ex.status == Succeeded)
+		ttl, ok = ex.loop.version.Definition.TTL.After(ex.loop.status == query.Succeeded)
 	}
 	if ok {
-		if err := q.SetExpiry(ctx, ex.row.FinishedAt.Add(ttl), ex.id); err != nil {
+		if err := q.SetExpiry(ctx, ex.loop.row.FinishedAt.Add(ttl), ex.loop.id); err != nil {
 			return fmt.Errorf("set the expiry: %w", err)
 		}
 	}

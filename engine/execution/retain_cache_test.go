@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -37,7 +38,7 @@ func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	second := b.again(execution.LaunchRequest{Workflow: "cached"})
 	b.told()
 	train := b.node(second.ID, "train")
-	require.Equal(t, &execution.Origin{Execution: first.ID, Node: "train", Use: execution.OriginCached}, train.Origin)
+	require.Equal(t, &query.Origin{Execution: first.ID, Node: "train", Use: query.OriginCached}, train.Origin)
 	require.Equal(t, 1, lines(t, ran))
 	require.Equal(t, 1, b.rows("cached_results", first.ID))
 
@@ -59,7 +60,7 @@ func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	require.Equal(t, first.ID, a.ExecutionID)
 	require.NoError(t, artifact.Verify(b.ctx, b.artifacts.Store(), a.SHA256), "the bytes are there")
 	origin := b.node(second.ID, "train").Origin
-	require.Equal(t, &execution.Origin{Execution: first.ID, Use: execution.OriginCached}, origin, "its name was deleted with it")
+	require.Equal(t, &query.Origin{Execution: first.ID, Use: query.OriginCached}, origin, "its name was deleted with it")
 
 	third := b.again(execution.LaunchRequest{Workflow: "cached", TTL: kept})
 	require.Equal(t, 2, lines(t, ran), "the cached result was deleted, so it ran again")

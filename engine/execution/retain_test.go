@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -66,10 +67,10 @@ func TestResultsThatWereTakenOverOutliveTheirExecution(t *testing.T) {
 	b.keepFiles()
 	flag := filepath.Join(t.TempDir(), "flag")
 	first := b.finish(b.launch(chain(flag)+"ttl: {after_failure: 1h}\n", nil))
-	require.Equal(t, execution.Failed, first.Status)
+	require.Equal(t, query.Failed, first.Status)
 	touch(t, flag)
 	next := b.resume(execution.ResumeRequest{Of: first.ID})
-	require.Equal(t, execution.Succeeded, next.Status)
+	require.Equal(t, query.Succeeded, next.Status)
 	b.told()
 
 	r := b.sweep(time.Now().Add(50 * time.Hour))

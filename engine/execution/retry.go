@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -20,9 +21,9 @@ func protectEnd(e ending) protect.End {
 	return protect.End{Outcome: string(e.Outcome), Class: e.Class, ExitCode: e.ExitCode, Message: e.Message}
 }
 
-// triesAgain decides by the retry policy of node i whether it is retried after e. If not,
+// shouldRetry decides by the retry policy of node i whether it is retried after e. If not,
 // why explains it when retries are left.
-func (l *loop) triesAgain(i int, e ending, failure *Failure) (yes bool, why string) {
+func (l *loop) shouldRetry(i int, e ending, failure *query.Failure) (yes bool, why string) {
 	r, n := l.operator(i).Retry, &l.nodes[i]
 	switch {
 	case n.retries >= r.Limit || l.progress.Halted(i):
@@ -44,7 +45,7 @@ func (l *loop) triesAgain(i int, e ending, failure *Failure) (yes bool, why stri
 
 // retryEnv is the environment of the expression of a retry policy. The values of lastRetry
 // are strings, as in Argo.
-func retryEnv(e ending, failure *Failure, retries, attempt int) map[string]any {
+func retryEnv(e ending, failure *query.Failure, retries, attempt int) map[string]any {
 	code, number := "-1", any(nil)
 	if e.ExitCode != nil {
 		code, number = strconv.Itoa(*e.ExitCode), int64(*e.ExitCode)
@@ -73,15 +74,15 @@ const (
 
 // afterEarlier adds the earlier failures to f and groups those with the same message. Beyond
 // maxEarlier groups it only counts those in the middle.
-func afterEarlier(f, before *Failure) *Failure {
+func afterEarlier(f, before *query.Failure) *query.Failure {
 	if before == nil {
 		return f
 	}
 	list := slices.Clone(before.Earlier)
 	message := clean(before.Message, earlierMessage)
-	k := slices.IndexFunc(list, func(e EarlierFailure) bool { return e.Message == message && e.Class == before.Class })
+	k := slices.IndexFunc(list, func(e query.EarlierFailure) bool { return e.Message == message && e.Class == before.Class })
 	if k < 0 {
-		list = append(list, EarlierFailure{Class: before.Class, Message: message})
+		list = append(list, query.EarlierFailure{Class: before.Class, Message: message})
 		k = len(list) - 1
 	}
 	list[k].Attempts = append(slices.Clone(list[k].Attempts), before.Attempt)
@@ -97,7 +98,7 @@ func afterEarlier(f, before *Failure) *Failure {
 
 // concluded adds the earlier failures of a node to f, its last one, and the reason why it is
 // not retried.
-func concluded(f *Failure, why string) *Failure {
+func concluded(f *query.Failure, why string) *query.Failure {
 	same, last := clean(f.Message, earlierMessage), []int{f.Attempt}
 	var others []string
 	for _, e := range f.Earlier {

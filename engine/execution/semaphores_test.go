@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func TestSemaphoresAreListedAndSet(t *testing.T) {
@@ -34,7 +34,7 @@ operators:
 		}
 		return names
 	}
-	b.until(id, "one holds it", func(execution.Execution) bool {
+	b.until(id, "one holds it", func(query.Execution) bool {
 		page, err := b.engine.Semaphores(b.ctx, "")
 		require.NoError(t, err)
 		return len(page.Semaphores) == 2 && page.Semaphores[0].Held == 1 && page.Semaphores[0].Waiting == 1 && len(running()) == 1
@@ -55,7 +55,7 @@ operators:
 	require.NoError(t, err)
 	require.Equal(t, 2, set.Holds())
 	require.NotEmpty(t, set.SetBy)
-	b.until(id, "both hold it", func(execution.Execution) bool { return len(running()) == 2 })
+	b.until(id, "both hold it", func(query.Execution) bool { return len(running()) == 2 })
 	var reason, before, now string
 	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT reason, old_value::text, new_value::text FROM audit_log WHERE action = 'semaphore.set'`).Scan(&reason, &before, &now))
 	require.Equal(t, "one more was bought", reason)
@@ -64,7 +64,7 @@ operators:
 	_, err = b.engine.SetSemaphore(b.ctx, "licences", 0, "")
 	require.NoError(t, err)
 	touch(t, gate)
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	page, err = b.engine.Semaphores(b.ctx, "")
 	require.NoError(t, err)
 	require.Empty(t, page.Semaphores, "none is in use, and none has permits set")

@@ -48,11 +48,11 @@ type changedSeries struct {
 // removed.
 func (me *metrics) write(ctx context.Context, q *db.Queries) error {
 	keys := keysOf(me.emissions)
-	left, err := me.leftLive(ctx, q)
+	left, err := me.activeSeries(ctx, q)
 	if err != nil || len(keys)+len(left) == 0 {
 		return err
 	}
-	known, err := q.KnownSeries(ctx, me.row.ProjectID, keys)
+	known, err := q.KnownSeries(ctx, me.loop.row.ProjectID, keys)
 	if err != nil {
 		return fmt.Errorf("find series: %w", err)
 	}
@@ -61,7 +61,7 @@ func (me *metrics) write(ctx context.Context, q *db.Queries) error {
 			return err
 		}
 	}
-	rows, err := q.LockSeries(ctx, me.row.ProjectID, slices.Concat(keys, left))
+	rows, err := q.LockSeries(ctx, me.loop.row.ProjectID, slices.Concat(keys, left))
 	if err != nil {
 		return fmt.Errorf("lock series: %w", err)
 	}
@@ -80,24 +80,24 @@ func (me *metrics) write(ctx context.Context, q *db.Queries) error {
 	}
 	changed := make([]changedSeries, len(rows))
 	for i, s := range rows {
-		if me.batch.finished && s.LiveExecution != nil && *s.LiveExecution == me.id {
+		if me.loop.batch.finished && s.LiveExecution != nil && *s.LiveExecution == me.loop.id {
 			s.LiveSince, s.LiveExecution, s.LiveNode = nil, nil, nil
 		}
 		changed[i] = changedSeries{s.Key, s.Help, s.Value, s.Counts, s.LiveSince, s.LiveExecution, s.LiveNode}
 	}
-	if err := q.WriteSeries(ctx, me.service.now(), me.row.ProjectID, mustJSON(changed)); err != nil {
+	if err := q.WriteSeries(ctx, me.loop.service.now(), me.loop.row.ProjectID, mustJSON(changed)); err != nil {
 		return fmt.Errorf("write series: %w", err)
 	}
 	return nil
 }
 
-// leftLive returns the realtime series that no node of the execution, which ends with the
+// activeSeries returns the realtime series that no node of the execution, which ends with the
 // batch, will update: a node that began and was left out later has no end to emit.
-func (me *metrics) leftLive(ctx context.Context, q *db.Queries) ([]string, error) {
-	if !me.batch.finished || !me.version.Definition.HasLiveMetrics() {
+func (me *metrics) activeSeries(ctx context.Context, q *db.Queries) ([]string, error) {
+	if !me.loop.batch.finished || !me.loop.version.Definition.HasLiveMetrics() {
 		return nil, nil
 	}
-	keys, err := q.LiveSeries(ctx, me.row.ProjectID, me.id)
+	keys, err := q.LiveSeries(ctx, me.loop.row.ProjectID, me.loop.id)
 	if err != nil {
 		return nil, fmt.Errorf("find realtime series: %w", err)
 	}
@@ -115,14 +115,14 @@ func keysOf(emissions []emission) []string {
 // addSeries adds the series that the project does not have, up to the limit and if the
 // metric matches its family. Each refused emission gets the reason.
 func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) error {
-	if err := q.HoldSeries(ctx, me.row.ProjectID.String()); err != nil {
-		return fmt.Errorf("lock the series of %s: %w", me.row.ProjectID, err)
+	if err := q.HoldSeries(ctx, me.loop.row.ProjectID.String()); err != nil {
+		return fmt.Errorf("lock the series of %s: %w", me.loop.row.ProjectID, err)
 	}
-	known, err := q.KnownSeries(ctx, me.row.ProjectID, keys) // another transaction may have added some
+	known, err := q.KnownSeries(ctx, me.loop.row.ProjectID, keys) // another transaction may have added some
 	if err != nil {
 		return fmt.Errorf("find series: %w", err)
 	}
-	count, err := q.CountSeries(ctx, me.row.ProjectID)
+	count, err := q.CountSeries(ctx, me.loop.row.ProjectID)
 	if err != nil {
 		return fmt.Errorf("count series: %w", err)
 	}
@@ -157,7 +157,7 @@ func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) 
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := q.InsertSeries(ctx, me.row.ProjectID, me.service.now(), mustJSON(fresh)); err != nil {
+	if err := q.InsertSeries(ctx, me.loop.row.ProjectID, me.loop.service.now(), mustJSON(fresh)); err != nil {
 		return fmt.Errorf("add series: %w", err)
 	}
 	return nil
@@ -187,7 +187,7 @@ func (me *metrics) families(ctx context.Context, q *db.Queries) (map[string]fami
 		names = append(names, e.name)
 	}
 	slices.Sort(names)
-	rows, err := q.SeriesFamilies(ctx, me.row.ProjectID, slices.Compact(names))
+	rows, err := q.SeriesFamilies(ctx, me.loop.row.ProjectID, slices.Compact(names))
 	if err != nil {
 		return nil, fmt.Errorf("find metrics: %w", err)
 	}
@@ -214,11 +214,11 @@ func (me *metrics) apply(s *db.LockSeriesRow, e emission) string {
 	}
 	s.Help = e.help
 	node := int32(e.node) //nolint:gosec // fewer nodes than maxNodes
-	ours := s.LiveExecution != nil && *s.LiveExecution == me.id && *s.LiveNode == node
+	ours := s.LiveExecution != nil && *s.LiveExecution == me.loop.id && *s.LiveNode == node
 	if e.since != nil {
 		// Of several running nodes, the series belongs to the one that began last.
 		if s.LiveSince == nil || ours || !e.since.Before(*s.LiveSince) {
-			s.LiveSince, s.LiveExecution, s.LiveNode = e.since, &me.id, &node
+			s.LiveSince, s.LiveExecution, s.LiveNode = e.since, &me.loop.id, &node
 		}
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // AddressPort is the output of a node that serves others: its address.
@@ -55,67 +56,67 @@ type serving struct {
 
 // apply stores the address at which the attempt of a node serves.
 func (sv *serving) apply(m message) {
-	if !sv.current(m) || !sv.operator(m.node).Serves || !sv.progress.State(m.node).Active() {
+	if !sv.loop.current(m) || !sv.loop.operator(m.node).Serves || !sv.loop.progress.State(m.node).Active() {
 		return
 	}
-	if n := &sv.nodes[m.node]; n.address == "" {
+	if n := &sv.loop.nodes[m.node]; n.address == "" {
 		n.address = m.address
 	}
-	sv.serve(m.node, sv.service.now())
+	sv.serve(m.node, sv.loop.service.now())
 }
 
 // serve lets the dependents of node i begin once its command runs and its address is known.
 // A local process serves as soon as it runs.
 func (sv *serving) serve(i int, at time.Time) {
-	n := &sv.nodes[i]
-	if !n.op.Serves || sv.fansOut(i) || sv.progress.State(i) != dag.Running || sv.progress.Serving(i) {
+	n := &sv.loop.nodes[i]
+	if !n.op.Serves || sv.loop.fansOut(i) || sv.loop.progress.State(i) != dag.Running || sv.loop.progress.Serving(i) {
 		return
 	}
-	if n.address == "" && !sv.service.config.Cluster {
+	if n.address == "" && !sv.loop.service.config.Cluster {
 		n.address = thisMachine
 	}
 	if n.address == "" {
 		return
 	}
-	row := sv.touch(i)
-	sv.progress.Serve(i)
-	sv.changed = append(sv.changed, i)
-	sv.outputs[i] = map[string]any{AddressPort: n.address}
-	row.Outputs = sv.outputs[i]
-	n.reason = &Reason{Code: ReasonServing, Message: fmt.Sprintf("Serving at %s until its dependents have ended.", n.address)}
-	sv.nodeEvent(i, at, "node.serving", fmt.Sprintf("At %s, until its dependents have ended.", n.address), map[string]any{"address": n.address})
+	row := sv.loop.touch(i)
+	sv.loop.progress.Serve(i)
+	sv.loop.changed = append(sv.loop.changed, i)
+	sv.loop.outputs[i] = map[string]any{AddressPort: n.address}
+	row.Outputs = sv.loop.outputs[i]
+	n.reason = &query.Reason{Code: ReasonServing, Message: fmt.Sprintf("Serving at %s until its dependents have ended.", n.address)}
+	sv.loop.nodeEvent(i, at, query.EventNodeServing, fmt.Sprintf("At %s, until its dependents have ended.", n.address), map[string]any{"address": n.address})
 }
 
 // restore loads which nodes serve, from their rows.
 func (sv *serving) restore(ctx context.Context) error {
 	var nodes []int
-	for i := range sv.nodes {
-		if r := sv.nodes[i].reason; r != nil && r.Code == ReasonServing {
-			sv.progress.Serve(i)
+	for i := range sv.loop.nodes {
+		if r := sv.loop.nodes[i].reason; r != nil && r.Code == ReasonServing {
+			sv.loop.progress.Serve(i)
 			nodes = append(nodes, i)
 		}
 	}
-	if err := sv.loadOutputs(ctx, nodes); err != nil {
+	if err := sv.loop.loadOutputs(ctx, nodes); err != nil {
 		return err
 	}
 	for _, i := range nodes {
-		sv.nodes[i].address, _ = sv.outputs[i][AddressPort].(string)
+		sv.loop.nodes[i].address, _ = sv.loop.outputs[i][AddressPort].(string)
 	}
 	return nil
 }
 
-// news loads the addresses that other processes received.
-func (sv *serving) news(ctx context.Context) error {
+// loadUpdates loads the addresses that other processes received.
+func (sv *serving) loadUpdates(ctx context.Context) error {
 	var nodes []int32
-	for i := range sv.nodes {
-		if sv.operator(i).Serves && sv.progress.State(i).Active() && !sv.progress.Serving(i) && !sv.fansOut(i) {
+	for i := range sv.loop.nodes {
+		if sv.loop.operator(i).Serves && sv.loop.progress.State(i).Active() && !sv.loop.progress.Serving(i) && !sv.loop.fansOut(i) {
 			nodes = append(nodes, int32(i))
 		}
 	}
 	if len(nodes) == 0 {
 		return nil
 	}
-	rows, err := sv.service.queries.ServingAttempts(ctx, sv.id, nodes)
+	rows, err := sv.loop.service.queries.ServingAttempts(ctx, sv.loop.id, nodes)
 	if err != nil {
 		return fmt.Errorf("load addresses of attempts: %w", err)
 	}
@@ -127,19 +128,19 @@ func (sv *serving) news(ctx context.Context) error {
 
 // dismiss ends the attempt of node i, which no node needs any more.
 func (sv *serving) dismiss(i int, now time.Time) {
-	reason := &Reason{Code: ReasonServing, Message: "All its dependents have ended, so it was asked to stop."}
-	sv.stopAs(i, now, reason, reason.Message)
+	reason := &query.Reason{Code: ReasonServing, Message: "All its dependents have ended, so it was asked to stop."}
+	sv.loop.stopAs(i, now, reason, reason.Message)
 }
 
 // ends turns the end of an attempt that served others into a success, regardless of its
 // cause: its task is not expected to end by itself. It reports false for any other attempt,
 // and for one that a user, or a failure, stopped.
 func (sv *serving) ends(i int, e *ending) bool {
-	n := &sv.nodes[i]
-	if !sv.progress.Serving(i) || n.cancelled != nil || n.endCommand != nil || sv.progress.Halted(i) {
+	n := &sv.loop.nodes[i]
+	if !sv.loop.progress.Serving(i) || n.cancelled != nil || n.endCommand != nil || sv.loop.progress.Halted(i) {
 		return false
 	}
-	if !sv.progress.Dismissed(i) && e.Outcome != succeeded {
+	if !sv.loop.progress.Dismissed(i) && e.Outcome != succeeded {
 		text := e.Message
 		if failure := e.failure(n.name, n.attempt); text == "" && failure != nil {
 			text = failure.Message

@@ -76,7 +76,7 @@ func New(c Config) (*Service, error) {
 			return nil, err
 		}
 	}
-	s.quota.OnOffer(s.wake)
+	s.quota.SetOfferHandler(s.wake)
 	s.rows, s.estimates = query.NewRows(s.queries, c.Workflows), query.NewEstimates(s.queries, s.now)
 	s.Reader = query.New(query.Config{
 		Queries: s.queries, Workflows: c.Workflows, Quota: s.quota, Estimates: s.estimates, Inputs: s.nodeInputs,

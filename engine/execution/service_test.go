@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -46,7 +47,7 @@ func TestLaunchIsIdempotentByKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(quick)
-	request := execution.LaunchRequest{Workflow: "quick", IdempotencyKey: "k", Priority: execution.High}
+	request := execution.LaunchRequest{Workflow: "quick", IdempotencyKey: "k", Priority: query.High}
 	first, created, err := b.engine.Launch(b.ctx, request)
 	require.NoError(t, err)
 	require.True(t, created)
@@ -71,23 +72,23 @@ func TestListPagesAndFilters(t *testing.T) {
 	for _, id := range append(ids, other) {
 		b.finish(id)
 	}
-	page, err := b.engine.List(b.ctx, execution.Filter{Workflow: "quick", Limit: 3})
+	page, err := b.engine.List(b.ctx, query.Filter{Workflow: "quick", Limit: 3})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 3)
 	require.Equal(t, ids[4], page.Executions[0].ID, "the latest first")
-	page, err = b.engine.List(b.ctx, execution.Filter{Workflow: "quick", Limit: 3, After: page.Next})
+	page, err = b.engine.List(b.ctx, query.Filter{Workflow: "quick", Limit: 3, After: page.Next})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 2)
 	require.Empty(t, page.Next)
-	for name, f := range map[string]execution.Filter{
-		"status": {Status: []execution.State{execution.Failed}}, "user": {User: "nobody"}, "text": {Query: "%"},
+	for name, f := range map[string]query.Filter{
+		"status": {Status: []query.State{query.Failed}}, "user": {User: "nobody"}, "text": {Query: "%"},
 		"workflow": {Workflow: "unknown"}, "time": {From: time.Now().Add(time.Hour)},
 	} {
 		page, err = b.engine.List(b.ctx, f)
 		require.NoError(t, err)
 		require.Empty(t, page.Executions, name)
 	}
-	page, err = b.engine.List(b.ctx, execution.Filter{User: "admin", Query: "othe", Status: []execution.State{execution.Succeeded}})
+	page, err = b.engine.List(b.ctx, query.Filter{User: "admin", Query: "othe", Status: []query.State{query.Succeeded}})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 1)
 	recent, err := b.engine.Recent(b.ctx, []uuid.UUID{page.Executions[0].WorkflowID}, 3)
@@ -123,14 +124,14 @@ operators:
   - {name: a, type: shell, code: {script: 'case $TASK in *.5) true;; *) sleep 60;; esac'}, retry: {limit: 1, initial_delay: 10ms}}
 `, nil)
 	for attempt := 1; attempt <= 4; attempt++ {
-		b.until(id, "running", func(e execution.Execution) bool {
+		b.until(id, "running", func(e query.Execution) bool {
 			return e.Counts.Running == 1 && b.node(id, "a").Attempt == attempt
 		})
 		require.Zero(t, b.node(id, "a").Retries)
-		b.launcher.forget(execution.TaskID(id, 0, attempt))
+		b.launcher.forget(query.TaskID(id, 0, attempt))
 	}
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status)
+	require.Equal(t, query.Succeeded, e.Status)
 	n := b.node(id, "a")
 	require.Len(t, n.Attempts, 5)
 	require.Equal(t, "LOST", n.Attempts[3].Outcome)
@@ -156,15 +157,15 @@ name: restarted
 version: 1.0.0
 operators: [{name: a, type: shell, code: {script: 'case $TASK in *.1) sleep 60;; esac'}}]
 `, nil)
-	b.until(id, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	scope := auth.TaskScope{ExecutionID: id, NodeIndex: 0, Attempt: 1}
-	task := execution.TaskID(id, 0, 1)
+	task := query.TaskID(id, 0, 1)
 	require.True(t, b.deliver(task, scope, flowforgev1.Outcome_OUTCOME_INTERRUPTED).Accepted)
 	require.False(t, b.deliver(task, scope, flowforgev1.Outcome_OUTCOME_SUCCEEDED).Accepted, "a late report changes nothing")
-	foreign := b.deliver(execution.TaskID(id, 0, 2), scope, flowforgev1.Outcome_OUTCOME_SUCCEEDED)
+	foreign := b.deliver(query.TaskID(id, 0, 2), scope, flowforgev1.Outcome_OUTCOME_SUCCEEDED)
 	require.False(t, foreign.Accepted, "the token is only valid for its own attempt")
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status)
+	require.Equal(t, query.Succeeded, e.Status)
 	n := b.node(id, "a")
 	require.Equal(t, 2, n.Attempt)
 	require.Zero(t, n.Retries)
@@ -186,15 +187,15 @@ outputs: [{name: score, type: Float, from: a.score}]
 operators:
   - {name: a, type: shell, code: {script: 'while [ ! -e %s ]; do sleep 0.02; done'}, outputs: [{name: score, type: "Float(max=1)"}]}
 `, stop), nil)
-	b.until(id, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	task := b.asTask(id, 0, 1)
 	nodes, mark, err := b.engine.ChangedSince(b.ctx, id, 0)
 	require.NoError(t, err)
 	require.Len(t, nodes, 1)
-	require.NoError(t, b.engine.UpdateStatus(task, execution.Progress{Percent: 40, Message: "epoch 2"}))
+	require.NoError(t, b.engine.UpdateStatus(task, query.Progress{Percent: 40, Message: "epoch 2"}))
 	nodes, _, err = b.engine.ChangedSince(b.ctx, id, mark)
 	require.NoError(t, err)
-	require.Equal(t, &execution.Progress{Percent: 40, Message: "epoch 2"}, nodes[0].Progress)
+	require.Equal(t, &query.Progress{Percent: 40, Message: "epoch 2"}, nodes[0].Progress)
 
 	require.True(t, apperr.Is(b.engine.SetOutput(task, "other", "1"), apperr.Invalid))
 	require.True(t, apperr.Is(b.engine.SetOutput(task, "score", "2"), apperr.Invalid))
@@ -208,13 +209,13 @@ operators:
 	require.True(t, found)
 	require.JSONEq(t, `{"epoch": 2}`, string(saved.Data))
 	require.True(t, apperr.Is(b.engine.SaveCheckpoint(b.asTask(id, 0, 2), `1`), apperr.Unauthenticated))
-	require.True(t, apperr.Is(b.engine.UpdateStatus(b.ctx, execution.Progress{}), apperr.Forbidden))
+	require.True(t, apperr.Is(b.engine.UpdateStatus(b.ctx, query.Progress{}), apperr.Forbidden))
 
 	touch(t, stop)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"score": json.Number("0.25")}, e.Outputs)
-	require.True(t, apperr.Is(b.engine.UpdateStatus(task, execution.Progress{}), apperr.Unauthenticated))
+	require.True(t, apperr.Is(b.engine.UpdateStatus(task, query.Progress{}), apperr.Unauthenticated))
 }
 
 // TestFilesBecomeArtifacts: an uploaded blob is published with the completion and passed to
@@ -231,12 +232,12 @@ operators:
   - {name: train, type: shell, code: {script: 'sleep 60'}, outputs: [{name: model, type: Model}]}
   - {name: use, type: shell, inputs: [{name: m, type: Model, from: train.model}], code: {script: 'echo "$INPUTS" > %s'}}
 `, stop), nil)
-	b.until(id, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	blob, err := b.artifacts.Upload(b.ctx, strings.NewReader("weights"))
 	require.NoError(t, err)
 	token := testSigner(t).Sign(auth.TaskScope{ExecutionID: id, Attempt: 1}, time.Now().Add(time.Hour))
 	results, err := b.engine.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{{
-		TaskId: execution.TaskID(id, 0, 1), Token: token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
+		TaskId: query.TaskID(id, 0, 1), Token: token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
 			Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED,
 			Outputs: []*flowforgev1.Output{{Name: "model", Filename: "model.bin", Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{Sha256: blob.SHA256, Size: blob.Size}}}},
 		}},
@@ -244,7 +245,7 @@ operators:
 	require.NoError(t, err)
 	require.True(t, results[0].Accepted)
 	e := b.finish(id)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	ref, err := uuid.Parse(e.Outputs["model"].(map[string]any)["$artifact"].(string))
 	require.NoError(t, err)
 	a, err := b.artifacts.Get(b.ctx, ref)
@@ -266,7 +267,7 @@ func TestWatchHintsAcrossProcesses(t *testing.T) {
 	go func() { done <- other.Run(ctx) }()
 	hints, err := other.Watch(ctx, id)
 	require.NoError(t, err)
-	for e := (execution.Execution{}); !e.Status.Ended(); {
+	for e := (query.Execution{}); !e.Status.Ended(); {
 		if e, err = other.Get(b.ctx, id); err != nil || e.Status.Ended() {
 			break
 		}
@@ -289,15 +290,15 @@ func TestNodeQueries(t *testing.T) {
 	doc.WriteString("  - {name: last, type: noop, depends_on: [n00]}\n")
 	id := b.launch(doc.String(), nil)
 	b.finish(id)
-	nodes, next, err := b.engine.Nodes(b.ctx, id, execution.NodeFilter{Limit: 10})
+	nodes, next, err := b.engine.Nodes(b.ctx, id, query.NodeFilter{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, nodes, 10)
-	nodes, next, err = b.engine.Nodes(b.ctx, id, execution.NodeFilter{Limit: 25, After: next})
+	nodes, next, err = b.engine.Nodes(b.ctx, id, query.NodeFilter{Limit: 25, After: next})
 	require.NoError(t, err)
 	require.Len(t, nodes, 21)
 	require.Empty(t, next)
 	one := 1
-	nodes, _, err = b.engine.Nodes(b.ctx, id, execution.NodeFilter{FromLevel: &one, Query: "AS", State: "SUCCEEDED", States: []dag.State{dag.Failed}})
+	nodes, _, err = b.engine.Nodes(b.ctx, id, query.NodeFilter{FromLevel: &one, Query: "AS", State: "SUCCEEDED", States: []dag.State{dag.Failed}})
 	require.NoError(t, err)
 	require.Len(t, nodes, 1)
 	states, err := b.engine.States(b.ctx, id)
@@ -305,7 +306,7 @@ func TestNodeQueries(t *testing.T) {
 	require.Len(t, states, 31)
 	_, err = b.engine.Node(b.ctx, id, "nobody")
 	require.True(t, apperr.Is(err, apperr.NotFound))
-	events, err := b.engine.LatestEvents(b.ctx, id, execution.EventFilter{Limit: 2})
+	events, err := b.engine.LatestEvents(b.ctx, id, query.EventFilter{Limit: 2})
 	require.NoError(t, err)
 	require.Equal(t, "execution.succeeded", events[0].Kind)
 	require.Equal(t, -1, events[0].NodeIndex)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/channel"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -30,6 +32,9 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	op := l.operator(i)
 	if err == nil {
 		op, err = l.written(ctx, i, inputs.values)
+	}
+	if err == nil {
+		err = l.checkBuckets(ctx, op, inputs)
 	}
 	var saved string
 	var before []string
@@ -52,7 +57,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	attempt, config := l.nodes[i].attempt, l.service.config
 	scope := l.scope(i)
 	spec := &flowforgev1.AttemptSpec{
-		TaskId:           TaskID(l.id, i, attempt),
+		TaskId:           query.TaskID(l.id, i, attempt),
 		Name:             attemptName(l.id, i, attempt),
 		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
 		ExecutionId:      l.id.String(),
@@ -197,7 +202,11 @@ func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
 		if t.Kind == typeregistry.KindOptional {
 			t = t.Elem
 		}
-		specs = append(specs, &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout, Storage: string(o.Storage)})
+		spec := &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout, Storage: string(o.Storage)}
+		if o.Bucket != nil {
+			spec.Bucket = &flowforgev1.BucketTarget{Archive: archiveOf(string(o.Archive.Format)), Level: o.Archive.Level}
+		}
+		specs = append(specs, spec)
 	}
 	if op.KeepsAll() {
 		specs = append(specs, &flowforgev1.OutputSpec{Name: channel.AllOutputs})
@@ -211,12 +220,14 @@ type attemptInputs struct {
 	values  map[string]any
 	files   []*flowforgev1.InputFile
 	secrets []*flowforgev1.InputSecret
+	buckets map[string]map[string]any                     // the places of inputs in buckets, by the name of the input
 	origins map[*flowforgev1.InputFile]*artifact.Artifact // the artifacts of files
 }
 
 // attemptInputs collects the inputs of node i: its parameters, the outputs of each upstream
 // node (<node>_output, <node>_assets, <node>_results), and its typed inputs, which take
-// precedence over the others of the same name.
+// precedence over the others of the same name. The files of its dependencies become local
+// files; those of nodes further up stay references, because most tasks do not need them.
 func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error) {
 	op := l.operator(i)
 	upstream := l.progress.DependenciesOf(l.home(i))
@@ -224,14 +235,15 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		upstream = nil // its texts name their sources
 	}
 	upstream = l.streams.whole(i, upstream)
-	if err := l.loadOutputs(ctx, upstream); err != nil {
+	further := l.furtherUp(i, upstream)
+	if err := l.loadOutputs(ctx, slices.Concat(upstream, further)); err != nil {
 		return nil, err
 	}
-	in := &attemptInputs{values: map[string]any{}, origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
+	in := &attemptInputs{values: map[string]any{}, buckets: map[string]map[string]any{}, origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
 	var made []*flowforgev1.InputFile
 	maps.Copy(in.values, op.Parameters)
 	for _, d := range upstream {
-		l.addUpstream(in, d)
+		l.addUpstream(in.values, d)
 	}
 	var streams []*flowforgev1.InputFile
 	for _, input := range op.Inputs {
@@ -244,10 +256,11 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		if err != nil {
 			return nil, err
 		}
-		if value, err = l.bucketLink(ctx, input, value); err != nil {
-			return nil, err
+		place := l.bucketOfInput(i, input, value)
+		if place != nil {
+			in.buckets[input.Name] = place
 		}
-		if file, ok := madeFile(value, input); ok && op.Tags != nil {
+		if file, ok := madeFile(value, input, place); ok && op.Tags != nil {
 			made = append(made, file)
 			value = nil // the runner sets its path
 		}
@@ -266,6 +279,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		}
 		in.values[name] = resolved
 	}
+	l.addFurtherUp(in.values, further)
 	spots, err := l.filePlacements(ctx, i, in.values)
 	if err != nil {
 		return nil, err
@@ -289,37 +303,4 @@ func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
 		return t.Kind
 	}
 	return ""
-}
-
-// addUpstream adds the outputs of node d. Outputs called output_assets or assets and results
-// are used unchanged; without them the files of the node are its assets and its values its
-// results.
-func (l *loop) addUpstream(in *attemptInputs, d int) {
-	op, outputs := l.operator(d), l.outputs[d]
-	output := map[string]any{}
-	maps.Copy(output, outputs)
-	assets, results := []any{}, []any{}
-	for _, o := range op.Outputs {
-		value, ok := outputs[o.Name]
-		if !ok {
-			continue
-		}
-		if o.Type.IsBlob() {
-			assets = append(assets, map[string]any{"name": o.Name, "type": strings.ToLower(string(o.Type.Kind)), "path": value})
-		} else {
-			results = append(results, map[string]any{"type": o.Name, "data": value})
-		}
-	}
-	in.values[op.Name+"_output"] = output
-	in.values[op.Name+"_assets"] = firstOf(outputs, assets, "output_assets", "assets")
-	in.values[op.Name+"_results"] = firstOf(outputs, results, "results")
-}
-
-func firstOf(outputs map[string]any, otherwise any, names ...string) any {
-	for _, name := range names {
-		if v, ok := outputs[name]; ok {
-			return v
-		}
-	}
-	return otherwise
 }

@@ -48,18 +48,18 @@ type launches struct {
 // start submits the attempt of node i once the flush is committed.
 func (la *launches) start(i int) { la.starts = append(la.starts, i) }
 
-// stop ends the attempt of node i once the flush is committed.
-func (la *launches) stop(i int) { la.stops = append(la.stops, i) }
+// requestStop ends the attempt of node i once the flush is committed.
+func (la *launches) requestStop(i int) { la.stops = append(la.stops, i) }
 
-// doubt records that the attempt of node i, which is QUEUED, may not have been started.
-func (la *launches) doubt(i int) { la.uncertain = append(la.uncertain, i) }
+// markUncertain records that the attempt of node i, which is QUEUED, may not have been started.
+func (la *launches) markUncertain(i int) { la.uncertain = append(la.uncertain, i) }
 
 // underWay reports whether attempts are still to be started or stopped.
 func (la *launches) underWay() bool { return la.starter.busy() || len(la.uncertain) > 0 }
 
 // retryDue reports whether uncertain starts are due for a retry.
 func (la *launches) retryDue() bool {
-	return len(la.uncertain) > 0 && !la.service.now().Before(la.retryAt)
+	return len(la.uncertain) > 0 && !la.loop.service.now().Before(la.retryAt)
 }
 
 // untilRetry is the maximum time to wait for that.
@@ -67,19 +67,19 @@ func (la *launches) untilRetry(most time.Duration) time.Duration {
 	if len(la.uncertain) == 0 {
 		return most
 	}
-	return max(min(most, la.retryAt.Sub(la.service.now())), 0)
+	return max(min(most, la.retryAt.Sub(la.loop.service.now())), 0)
 }
 
 func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 	if len(la.starts) > 0 {
 		for _, i := range la.starts {
-			if spec, ok := la.spec(ctx, i); ok {
+			if spec, ok := la.loop.spec(ctx, i); ok {
 				la.starter.start(i, spec)
 			}
 		}
 		la.starts = nil
 		la.waitForStore()
-		la.starter.ring()
+		la.starter.wake()
 	}
 	if len(la.stops) > 0 {
 		la.stopAttempts(ctx, la.stops)
@@ -113,7 +113,7 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 	for task, end := range partial.Refused {
 		if id, ok := parseTaskID(task); ok {
 			seen := s.observedEnd(id, end)
-			s.lose(ctx, id, seen.end)
+			s.reportLost(ctx, id, seen.end)
 		}
 	}
 	if partial.Err == nil {
@@ -124,27 +124,27 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 		unreachable = unreachable || w.Code == launcher.WaitCluster
 	}
 	if unreachable || len(partial.Waiting) > 0 {
-		s.tellWaiting(ctx, execution, attempts, partial, unreachable)
+		s.writeWaitReasons(ctx, execution, attempts, partial, unreachable)
 	}
 	return unreachable, partial.Err
 }
 
-// tellWaiting writes why attempts are not in the cluster yet: all of them when it does not
+// writeWaitReasons writes why attempts are not in the cluster yet: all of them when it does not
 // answer, otherwise those that it does not admit.
-func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, unreachable bool) {
+func (s *Service) writeWaitReasons(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, unreachable bool) {
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
 		id, ok := parseTaskID(a.GetTaskId())
 		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused {
 			continue
 		}
-		reason := &Reason{Code: launcher.WaitCluster, Message: "The cluster does not answer; the task starts when it does."}
+		reason := &query.Reason{Code: launcher.WaitCluster, Message: "The cluster does not answer; the task starts when it does."}
 		w, waits := e.Waiting[a.GetTaskId()]
 		if !waits && !unreachable {
 			continue
 		}
 		if waits {
-			reason = &Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}
+			reason = &query.Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}
 		}
 		rows = append(rows, waitRow{id.attemptKey, reason})
 	}
@@ -164,20 +164,20 @@ func (la *launches) startAgain(ctx context.Context) error {
 			la.certain()
 			return nil
 		}
-		la.retryAt = la.service.now().Add(firstStoreRetry)
+		la.retryAt = la.loop.service.now().Add(firstStoreRetry)
 		return nil
 	}
-	la.service.config.Crash("start.again")
-	unreachable, err := la.service.handOver(ctx, la.id, specs)
+	la.loop.service.config.Crash("start.again")
+	unreachable, err := la.loop.service.handOver(ctx, la.loop.id, specs)
 	if err != nil {
 		first, last := firstStartRetry, lastStartRetry
-		if la.service.config.Cluster {
+		if la.loop.service.config.Cluster {
 			first, last = firstUnreachableRetry, lastUnreachableRetry
 		}
 		la.retryDelay, la.unreachable = min(max(2*la.retryDelay, first), last), unreachable
 		la.uncertain = slices.Concat(rest, nodesOf(specs)) // the others come first
-		la.retryAt = la.service.now().Add(la.retryDelay)
-		la.service.config.Logger.Warn("start attempts", "execution", la.id, "count", len(specs), "error", err)
+		la.retryAt = la.loop.service.now().Add(la.retryDelay)
+		la.loop.service.config.Logger.Warn("start attempts", "execution", la.loop.id, "count", len(specs), "error", err)
 		return nil
 	}
 	if la.unreachable {
@@ -195,7 +195,7 @@ func (la *launches) startAgain(ctx context.Context) error {
 // started in a cluster.
 func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, rest []int) {
 	most := len(la.uncertain)
-	if la.service.config.Cluster {
+	if la.loop.service.config.Cluster {
 		most = startChunk
 		if la.unreachable {
 			most = 1
@@ -203,14 +203,14 @@ func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attemp
 	}
 	for _, i := range la.uncertain {
 		switch {
-		case la.progress.State(i) != dag.Queued:
-		case la.service.config.Cluster && la.nodes[i].stopSent:
-			la.service.neverStarted(attemptID{la.id, attemptKey{i, la.nodes[i].attempt}})
+		case la.loop.progress.State(i) != dag.Queued:
+		case la.loop.service.config.Cluster && la.loop.nodes[i].stopSent:
+			la.loop.service.neverStarted(attemptID{la.loop.id, attemptKey{i, la.loop.nodes[i].attempt}})
 		case len(specs) == most:
 			rest = append(rest, i)
 		default:
 			before := len(la.unready)
-			if spec, ok := la.spec(ctx, i); ok {
+			if spec, ok := la.loop.spec(ctx, i); ok {
 				specs = append(specs, spec)
 			} else if len(la.unready) > before {
 				la.unready = la.unready[:before]
@@ -231,10 +231,10 @@ func (la *launches) notStarted(nodes []int, unreachable bool) {
 	la.unsure.Store(true)
 	la.uncertain = append(la.uncertain, nodes...)
 	delay := firstStartRetry
-	if la.service.config.Cluster {
+	if la.loop.service.config.Cluster {
 		la.unreachable, delay = la.unreachable || unreachable, firstUnreachableRetry
 	}
-	la.retryAt = la.service.now().Add(delay)
+	la.retryAt = la.loop.service.now().Add(delay)
 }
 
 // nodesOf returns the nodes of attempts.
@@ -254,7 +254,7 @@ func (la *launches) unreadySpec(i int, err error) bool {
 	if !apperr.Is(err, apperr.Unavailable) {
 		return false
 	}
-	la.service.config.Logger.Warn("gather what an attempt needs", "execution", la.id, "node", i, "error", err)
+	la.loop.service.config.Logger.Warn("gather what an attempt needs", "execution", la.loop.id, "node", i, "error", err)
 	la.unready = append(la.unready, i)
 	return true
 }
@@ -266,17 +266,17 @@ func (la *launches) waitForStore() {
 	}
 	la.unsure.Store(true)
 	la.uncertain, la.unready = append(la.uncertain, la.unready...), nil
-	la.retryAt = la.service.now().Add(firstStoreRetry)
+	la.retryAt = la.loop.service.now().Add(firstStoreRetry)
 }
 
 // clearUnreachable removes the reason that the cluster does not answer.
 func (la *launches) clearUnreachable(ctx context.Context) {
 	rows := make([]waitRow, 0, len(la.uncertain))
 	for _, i := range la.uncertain {
-		rows = append(rows, waitRow{attemptKey: attemptKey{i, la.nodes[i].attempt}})
+		rows = append(rows, waitRow{attemptKey: attemptKey{i, la.loop.nodes[i].attempt}})
 	}
-	if err := la.service.setWaiting(ctx, la.id, []string{launcher.WaitCluster}, rows); err != nil {
-		la.service.config.Logger.Warn("write that the cluster answers", "execution", la.id, "error", err)
+	if err := la.loop.service.setWaiting(ctx, la.loop.id, []string{launcher.WaitCluster}, rows); err != nil {
+		la.loop.service.config.Logger.Warn("write that the cluster answers", "execution", la.loop.id, "error", err)
 	}
 }
 
@@ -285,22 +285,22 @@ func (la *launches) certain() {
 	la.unsure.Store(false)
 }
 
-// news loads the begins of attempts that other processes received.
-func (la *launches) news(ctx context.Context) error {
-	if la.progress.Count(dag.Queued) == 0 {
+// loadUpdates loads the begins of attempts that other processes received.
+func (la *launches) loadUpdates(ctx context.Context) error {
+	if la.loop.progress.Count(dag.Queued) == 0 {
 		return nil
 	}
-	rows, err := la.service.queries.BegunQueued(ctx, la.id)
+	rows, err := la.loop.service.queries.StartedWhileQueued(ctx, la.loop.id)
 	if err != nil {
 		return fmt.Errorf("load begins: %w", err)
 	}
 	for _, r := range rows {
-		la.applyBegun(begunOf(r))
+		la.loop.applyBegun(begunOf(r))
 	}
 	return nil
 }
 
-func begunOf(r db.BegunQueuedRow) message {
+func begunOf(r db.StartedWhileQueuedRow) message {
 	row := &begunRow{At: r.StartedAt.UTC(), Host: r.Host}
 	if r.Pid != nil {
 		row.PID = new(int(*r.Pid))

@@ -61,7 +61,7 @@ func (st *starter) stop(refs []launcher.Ref) {
 			st.service.neverStarted(id)
 		}
 	}
-	st.ring()
+	st.wake()
 }
 
 // withdraw removes pending attempts in refs that a cluster has not received: it avoids
@@ -87,7 +87,7 @@ func (st *starter) withdraw(refs []launcher.Ref) (never []launcher.Attempt) {
 	return never
 }
 
-func (st *starter) ring() {
+func (st *starter) wake() {
 	select {
 	case st.signal <- struct{}{}:
 	default:

@@ -9,6 +9,7 @@ import (
 	"github.com/flowforge/flowforge/data/channel"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
@@ -32,21 +33,21 @@ func (st *streams) used() bool {
 	reads := func(p *dag.Plan) bool {
 		return slices.ContainsFunc(p.Edges, func(e dag.Edge) bool { return e.Streams })
 	}
-	for _, p := range st.version.Plans {
+	for _, p := range st.loop.version.Plans {
 		if reads(p) {
 			return true
 		}
 	}
-	return reads(st.version.Plan)
+	return reads(st.loop.version.Plan)
 }
 
 // write deletes the pieces of streams at the end of the execution; the complete files
 // remain.
 func (st *streams) write(ctx context.Context, q *db.Queries) error {
-	if !st.batch.finished || !st.used() {
+	if !st.loop.batch.finished || !st.used() {
 		return nil
 	}
-	if err := q.ForgetStreams(ctx, st.id); err != nil {
+	if err := q.ForgetStreams(ctx, st.loop.id); err != nil {
 		return fmt.Errorf("delete streams: %w", err)
 	}
 	return nil
@@ -58,8 +59,8 @@ func (st *streams) writerOf(i int, in workflow.Input) (int, bool) {
 	if in.Source.Kind != workflow.SourceFuture {
 		return dag.NoNode, false
 	}
-	d, ok := st.sibling(i, in.Source.Future.Operator)
-	if !ok || !st.progress.Reads(i, d) || st.progress.State(d) == dag.Succeeded {
+	d, ok := st.loop.sibling(i, in.Source.Future.Operator)
+	if !ok || !st.loop.progress.Reads(i, d) || st.loop.progress.State(d) == dag.Succeeded {
 		return dag.NoNode, false
 	}
 	return d, true
@@ -69,7 +70,7 @@ func (st *streams) writerOf(i int, in workflow.Input) (int, bool) {
 func (st *streams) streamOf(in workflow.Input, d int) *flowforgev1.InputFile {
 	return &flowforgev1.InputFile{
 		Input: in.Name, Pointer: "/" + escapePointer(in.Name), Filename: in.Source.Future.Output, Channel: string(channel.Streaming),
-		Stream: &flowforgev1.StreamSource{TaskId: TaskID(st.id, d, st.nodes[d].attempt), Output: in.Source.Future.Output},
+		Stream: &flowforgev1.StreamSource{TaskId: query.TaskID(st.loop.id, d, st.loop.nodes[d].attempt), Output: in.Source.Future.Output},
 	}
 }
 
@@ -78,7 +79,7 @@ func (st *streams) streamOf(in workflow.Input, d int) *flowforgev1.InputFile {
 func (st *streams) outputsOf(i int, op *workflow.Operator) []*flowforgev1.OutputSpec {
 	specs := outputSpecs(op)
 	for _, o := range specs {
-		if o.Storage == channel.HintStreaming && !st.progress.Read(i) {
+		if o.Storage == channel.HintStreaming && !st.loop.progress.Read(i) {
 			o.Storage = ""
 		}
 	}
@@ -89,7 +90,7 @@ func (st *streams) outputsOf(i int, op *workflow.Operator) []*flowforgev1.Output
 func (st *streams) whole(i int, nodes []int) []int {
 	rest := nodes[:0]
 	for _, d := range nodes {
-		if !st.progress.Reads(i, d) || st.progress.State(d) == dag.Succeeded {
+		if !st.loop.progress.Reads(i, d) || st.loop.progress.State(d) == dag.Succeeded {
 			rest = append(rest, d)
 		}
 	}
@@ -99,11 +100,11 @@ func (st *streams) whole(i int, nodes []int) []int {
 // noStream explains why input in of node i is not a stream although its output requests one;
 // "" when the output requests none, or it was one.
 func (st *streams) noStream(i int, in workflow.Input) string {
-	g, ok := st.version.Definition.Graph(st.nodes[i].graph)
-	if !ok || st.nodes[i].index >= 0 {
+	g, ok := st.loop.version.Definition.Graph(st.loop.nodes[i].graph)
+	if !ok || st.loop.nodes[i].index >= 0 {
 		return ""
 	}
-	asked, why := g.Streams(st.operator(i), in)
+	asked, why := g.Streams(st.loop.operator(i), in)
 	switch {
 	case !asked:
 		return ""
@@ -117,10 +118,10 @@ func (st *streams) noStream(i int, in workflow.Input) string {
 // alive, is stopped first. It begins again with the writer, or ends with it, and spends no
 // retry.
 func (st *streams) recall(a dag.Action, now time.Time) {
-	i, n := a.Node, &st.nodes[a.Node]
-	if !st.progress.State(i).Active() {
-		if st.progress.State(i) == dag.Ready {
-			st.service.quota.Withdraw(st.id, []int{i})
+	i, n := a.Node, &st.loop.nodes[a.Node]
+	if !st.loop.progress.State(i).Active() {
+		if st.loop.progress.State(i) == dag.Ready {
+			st.loop.service.quota.Withdraw(st.loop.id, []int{i})
 		}
 		st.recalled(i, now, st.recallReason(a.Cause))
 		return
@@ -128,39 +129,39 @@ func (st *streams) recall(a dag.Action, now time.Time) {
 	if n.recalled != nil {
 		return
 	}
-	st.touch(i)
+	st.loop.touch(i)
 	n.recalled = st.recallReason(a.Cause)
 	if !n.stopSent {
 		n.stopSent = true
-		st.launches.stop(i)
+		st.loop.launches.requestStop(i)
 	}
-	n.reason = &Reason{Code: ReasonStopping, Message: n.recalled.Message}
-	st.nodeEvent(i, now, "node.stopping", n.recalled.Message, nil)
+	n.reason = &query.Reason{Code: ReasonStopping, Message: n.recalled.Message}
+	st.loop.nodeEvent(i, now, query.EventNodeStopping, n.recalled.Message, nil)
 }
 
 // restoreRecall continues the recall of node i that an earlier loop began: its writer may
 // already run again, so no other event triggers it.
 func (st *streams) restoreRecall(i int) {
-	n := &st.nodes[i]
-	if n.reason == nil || n.reason.Code != ReasonStopping || !st.progress.State(i).Active() || !st.progress.ReadsAny(i) {
+	n := &st.loop.nodes[i]
+	if n.reason == nil || n.reason.Code != ReasonStopping || !st.loop.progress.State(i).Active() || !st.loop.progress.ReadsAny(i) {
 		return
 	}
-	n.recalled, n.stopSent = &Reason{Code: ReasonStream, Message: n.reason.Message}, true
-	st.launches.stop(i)
+	n.recalled, n.stopSent = &query.Reason{Code: ReasonStream, Message: n.reason.Message}, true
+	st.loop.launches.requestStop(i)
 }
 
 // recalled moves node i, which has no live attempt, back to waiting for its writer.
-func (st *streams) recalled(i int, at time.Time, reason *Reason) {
-	n := st.move(i, dag.Pending)
+func (st *streams) recalled(i int, at time.Time, reason *query.Reason) {
+	n := st.loop.move(i, dag.Pending)
 	n.reason, n.retryAt, n.recalled, n.stopSent, n.preempted = reason, nil, nil, false, nil
-	st.nodeEvent(i, at, "node.recalled", reason.Message, nil)
+	st.loop.nodeEvent(i, at, query.EventNodeRecalled, reason.Message, nil)
 }
 
 // recallReason describes what happened to the writer of a node.
-func (st *streams) recallReason(writer int) *Reason {
-	n := &st.nodes[writer]
+func (st *streams) recallReason(writer int) *query.Reason {
+	n := &st.loop.nodes[writer]
 	text := "was restarted"
-	switch st.progress.State(writer) {
+	switch st.loop.progress.State(writer) {
 	case dag.Failed:
 		text = "failed"
 		if n.failure != nil {
@@ -175,22 +176,22 @@ func (st *streams) recallReason(writer int) *Reason {
 			text = "is being retried: " + n.failure.Message
 		}
 	}
-	return &Reason{Code: ReasonStream, Message: ended(clean(fmt.Sprintf("It read the output of %s, which %s", n.name, text), maxMessage))}
+	return &query.Reason{Code: ReasonStream, Message: ended(clean(fmt.Sprintf("It read the output of %s, which %s", n.name, text), maxMessage))}
 }
 
 // ends checks the end of an attempt that reads streams: a recalled attempt gets its reason,
 // and no attempt succeeds before its writers. The runner normally delays the end until then.
 func (st *streams) ends(i int, e *ending) {
-	if r := st.nodes[i].recalled; r != nil && e.Outcome.outside() {
+	if r := st.loop.nodes[i].recalled; r != nil && e.Outcome.outside() {
 		e.Message = r.Message
 	}
 	if e.Outcome != succeeded {
 		return
 	}
-	for _, d := range st.progress.DependenciesOf(st.home(i)) {
-		if st.progress.Reads(i, d) && st.progress.State(d) != dag.Succeeded {
+	for _, d := range st.loop.progress.DependenciesOf(st.loop.home(i)) {
+		if st.loop.progress.Reads(i, d) && st.loop.progress.State(d) != dag.Succeeded {
 			e.Outcome, e.Class = interrupted, classStream
-			e.Message = fmt.Sprintf("It ended before %s, whose output it reads.", st.nodes[d].name)
+			e.Message = fmt.Sprintf("It ended before %s, whose output it reads.", st.loop.nodes[d].name)
 			return
 		}
 	}
@@ -208,7 +209,7 @@ func interruption(e ending) string {
 // arrival in the last attempt that reported one.
 func (st *streams) streamEdge(in workflow.Input, d int, came *Arrival) Edge {
 	c := channel.Choose(channel.Facts{Streams: true, Filename: in.Source.Future.Output})
-	e := Edge{Input: in.Name, Pointer: "/" + escapePointer(in.Name), From: st.nodes[d].op.Name + "." + in.Source.Future.Output, Choice: c}
+	e := Edge{Input: in.Name, Pointer: "/" + escapePointer(in.Name), From: st.loop.nodes[d].op.Name + "." + in.Source.Future.Output, Choice: c}
 	if came != nil && came.Channel == channel.Streaming {
 		e.Came, e.Size = came, came.Size
 	}

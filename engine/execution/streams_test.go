@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/data/channel"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
@@ -47,12 +48,12 @@ func setupStream(t *testing.T, changes ...string) *streamBundle {
 	t.Helper()
 	b := setupPods(t)
 	id := b.launch(strings.NewReplacer(changes...).Replace(streams), nil)
-	writer := b.pod(t, execution.TaskID(id, 0, 1))
+	writer := b.pod(t, query.TaskID(id, 0, 1))
 	require.Equal(t, dag.Pending, b.node(id, "read").State, "its writer does not run yet")
 	b.begins(writer)
-	reader := b.pod(t, execution.TaskID(id, 1, 1))
+	reader := b.pod(t, query.TaskID(id, 1, 1))
 	b.begins(reader)
-	b.nodeIs(id, "read", "it runs", func(n execution.NodeDetail) bool { return n.State == dag.Running })
+	b.nodeIs(id, "read", "it runs", func(n query.NodeDetail) bool { return n.State == dag.Running })
 	return &streamBundle{b, id, writer, reader}
 }
 
@@ -149,14 +150,14 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.True(t, apperr.Is(b.engine.InputBlob(writer, piece.Sha256), apperr.NotFound), "the writer has no inputs")
 
 	b.leaves(b.make0, "rows", whole)
-	b.nodeIs(b.id, "make", "its end", func(n execution.NodeDetail) bool { return n.State == dag.Succeeded })
+	b.nodeIs(b.id, "make", "its end", func(n query.NodeDetail) bool { return n.State == dag.Succeeded })
 	require.NoError(t, b.engine.InputBlob(reader, whole.Sha256))
 	stream, err = b.follows(1, 1)
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamEnded, stream.State)
 	require.Equal(t, whole.Sha256, stream.Whole.SHA256)
 	b.leaves(b.read0, "sum", whole, &flowforgev1.PlacedInput{Input: "rows", Pointer: "/rows", Channel: "STREAMING", Size: 4, Moved: 4, Micros: 7})
-	require.Equal(t, execution.Succeeded, b.finish(b.id).Status)
+	require.Equal(t, query.Succeeded, b.finish(b.id).Status)
 	require.Equal(t, "from make.rows, stream: it is read while it is written, 4 B, fetched", b.edge().Text(bytesOf))
 	var left int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM stream_pieces").Scan(&left))
@@ -169,7 +170,7 @@ func TestStreamIsOfTheOwnExecution(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t)
 	other := b.launchVersion(strings.Replace(streams, "name: streams", "name: others", 1))
-	for _, writer := range []string{execution.TaskID(other, 0, 1), execution.TaskID(b.id, 7, 1), execution.TaskID(b.id, 1, 1), "make", ""} {
+	for _, writer := range []string{query.TaskID(other, 0, 1), query.TaskID(b.id, 7, 1), query.TaskID(b.id, 1, 1), "make", ""} {
 		_, err := b.engine.FollowStream(b.asProjectTask(b.id, 1, 1), writer, "rows", 0, 0)
 		require.True(t, apperr.Is(err, apperr.NotFound), "%q: %v", writer, err)
 	}
@@ -191,10 +192,10 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	stream, err := b.follows(1, 0)
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamGone, stream.State)
-	again := b.pod(t, execution.TaskID(b.id, 0, 2))
+	again := b.pod(t, query.TaskID(b.id, 0, 2))
 	b.begins(again) // before its earlier reader has ended
 	b.ends(b.read0, flowforgev1.Outcome_OUTCOME_CANCELLED, "")
-	reader := b.pod(t, execution.TaskID(b.id, 1, 2))
+	reader := b.pod(t, query.TaskID(b.id, 1, 2))
 	require.Equal(t, again.GetTaskId(), reader.GetFiles()[0].GetStream().GetTaskId())
 	n := b.node(b.id, "read")
 	require.Equal(t, 0, n.Retries)
@@ -207,7 +208,7 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	b.begins(reader)
 	b.leaves(again, "rows", b.upload("rows"))
 	b.leaves(reader, "sum", b.upload("sum"))
-	require.Equal(t, execution.Succeeded, b.finish(b.id).Status)
+	require.Equal(t, query.Succeeded, b.finish(b.id).Status)
 }
 
 // TestWriterFails: its reader ends with it and reports that, regardless of fail-fast.
@@ -221,7 +222,7 @@ func TestWriterFails(t *testing.T) {
 			b.stops(b.read0.GetTaskId())
 			b.ends(b.read0, flowforgev1.Outcome_OUTCOME_CANCELLED, "")
 			e := b.finish(b.id)
-			require.Equal(t, execution.Failed, e.Status)
+			require.Equal(t, query.Failed, e.Status)
 			require.Equal(t, "make", e.Error.Node)
 			n := b.node(b.id, "read")
 			require.Equal(t, dag.Skipped, n.State)
@@ -237,13 +238,13 @@ func TestReaderIsNotBelievedBeforeItsWriter(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t)
 	b.leaves(b.read0, "sum", b.upload("sum"))
-	n := b.nodeIs(b.id, "read", "it runs again", func(n execution.NodeDetail) bool { return n.Attempt == 2 })
+	n := b.nodeIs(b.id, "read", "it runs again", func(n query.NodeDetail) bool { return n.Attempt == 2 })
 	require.Equal(t, "INTERRUPTED", n.Attempts[0].Outcome)
 	require.Contains(t, n.Attempts[0].Message, "It ended before make, whose output it reads")
 	require.Equal(t, 0, n.Retries)
 	b.leaves(b.make0, "rows", b.upload("rows"))
-	b.leaves(b.pod(t, execution.TaskID(b.id, 1, 2)), "sum", b.upload("sum"))
-	require.Equal(t, execution.Succeeded, b.finish(b.id).Status)
+	b.leaves(b.pod(t, query.TaskID(b.id, 1, 2)), "sum", b.upload("sum"))
+	require.Equal(t, query.Succeeded, b.finish(b.id).Status)
 }
 
 // TestReaderFailsAlone: its writer continues.
@@ -251,12 +252,12 @@ func TestReaderFailsAlone(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t, "{limit: 0}", "{limit: 1, initial_delay: 10ms}")
 	b.ends(b.read0, flowforgev1.Outcome_OUTCOME_FAILED, "error")
-	reader := b.pod(t, execution.TaskID(b.id, 1, 2))
+	reader := b.pod(t, query.TaskID(b.id, 1, 2))
 	require.Equal(t, b.make0.GetTaskId(), reader.GetFiles()[0].GetStream().GetTaskId(), "from its beginning")
 	require.Equal(t, 1, b.node(b.id, "read").Retries)
 	b.leaves(b.make0, "rows", b.upload("rows"))
 	b.leaves(reader, "sum", b.upload("sum"))
-	require.Equal(t, execution.Succeeded, b.finish(b.id).Status)
+	require.Equal(t, query.Succeeded, b.finish(b.id).Status)
 }
 
 func TestStreamIsCancelled(t *testing.T) {
@@ -267,7 +268,7 @@ func TestStreamIsCancelled(t *testing.T) {
 	b.stops(b.read0.GetTaskId())
 	b.ends(b.make0, flowforgev1.Outcome_OUTCOME_CANCELLED, "")
 	b.ends(b.read0, flowforgev1.Outcome_OUTCOME_CANCELLED, "")
-	require.Equal(t, execution.Cancelled, b.finish(b.id).Status)
+	require.Equal(t, query.Cancelled, b.finish(b.id).Status)
 	require.Equal(t, dag.Cancelled, b.node(b.id, "read").State)
 }
 
@@ -286,7 +287,7 @@ func TestNoRoomForAReader(t *testing.T) {
 			})
 			b.keepFiles()
 			id := b.launch(doc, nil)
-			require.Equal(t, execution.Succeeded, b.finish(id).Status)
+			require.Equal(t, query.Succeeded, b.finish(id).Status)
 			edges, err := b.engine.Edges(b.ctx, id, "read")
 			require.NoError(t, err)
 			require.Equal(t, "from make.rows, local disk: same machine; its writer had ended, 4 B", edges[0].Text(bytesOf))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -149,7 +150,7 @@ func (p *tagScope) find(name string) (any, bool) {
 			return p.inside(v), true
 		}
 	}
-	if v, ok := p.loop.version.Definition.Constants[name]; ok {
+	if v, ok := p.constants()[name]; ok {
 		return v, true
 	}
 	first, rest, _ := strings.Cut(name, ".")
@@ -249,7 +250,7 @@ func (p *tagScope) attemptTag(name string) (any, bool) {
 	return nil, false
 }
 
-func exitCodeOf(f *Failure) (string, bool) {
+func exitCodeOf(f *query.Failure) (string, bool) {
 	if f == nil || f.ExitCode == nil {
 		return "", false
 	}
@@ -345,8 +346,8 @@ func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error)
 			return false, "the target is " + text, nil
 		}
 	}
-	if of, ok := l.beside(i); ok && item {
-		if of = l.itemBeside(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed {
+	if of, ok := l.siblingFanOut(i); ok && item {
+		if of = l.itemBeside(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed && !l.progress.Stopped(of) {
 			return false, l.nodes[of].name + " did not run", nil
 		}
 	}

@@ -3,54 +3,110 @@ package execution
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/bucket"
+	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/workflow"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// bucketLink replaces a bucket object in the value of an input of node i by a link that the
-// runner can fetch: the credentials stay in the server. Only the definition may name
-// secrets, so objects from other values are unchanged.
-func (l *loop) bucketLink(ctx context.Context, input workflow.Input, value any) (any, error) {
+// maxSigned is the maximum number of requests that one call signs.
+const maxSigned = 1000
+
+// bucketOfInput returns the place of an input of node i in a bucket; nil for any other value.
+// Only the definition may name secrets, so an object that it does not contain is not a place.
+func (l *loop) bucketOfInput(i int, input workflow.Input, value any) map[string]any {
 	fields, _ := value.(map[string]any)
-	object, ok := fields[workflow.RawS3].(map[string]any)
-	written, _ := input.Source.Tagged.Value.(map[string]any)
-	if _, own := written[workflow.RawS3]; !ok || !own {
-		return value, nil
+	place, ok := fields[workflow.RawBucket].(map[string]any)
+	for ok {
+		tagged := input.Source.Tagged
+		if written, _ := tagged.Value.(map[string]any); written[workflow.RawBucket] != nil {
+			return place
+		}
+		// The graph around the node may pass on an input of its own.
+		text, _ := tagged.Value.(string)
+		name, passedOn := strings.CutPrefix(text, "inputs.")
+		if i = l.progress.Parent(l.home(i)); i == dag.NoNode || !passedOn || tagged.As != workflow.TaggedName {
+			return nil
+		}
+		inputs := l.operator(i).Inputs
+		k := slices.IndexFunc(inputs, func(in workflow.Input) bool { return in.Name == name })
+		if ok = k >= 0; ok {
+			input = inputs[k]
+		}
 	}
-	text := func(name string) string { s, _ := object[name].(string); return s }
-	o := artifact.BucketObject{
-		Bucket: text("bucket"), Key: text("key"), Endpoint: text("endpoint"), Region: text("region"), Insecure: text("insecure") != "",
+	return nil
+}
+
+// credentialFields are the fields of a place that name secrets.
+func credentialFields() []string {
+	return []string{"accessKeySecret", "accountKeySecret", "secretKeySecret", "sessionTokenSecret"}
+}
+
+// checkBuckets checks before an attempt starts that the buckets of its inputs and outputs can
+// be used, and records the use of their secrets. op has no tags.
+func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *attemptInputs) error {
+	places := map[string]map[string]any{}
+	for name, place := range in.buckets {
+		places["input "+name] = place
 	}
-	var used []string
-	for _, credential := range []struct {
-		field string
-		into  *string
-	}{{"accessKeySecret", &o.AccessKey}, {"secretKeySecret", &o.SecretKey}, {"sessionTokenSecret", &o.SessionToken}} {
-		name := text(credential.field)
-		if name == "" {
+	for _, o := range op.Outputs {
+		if o.Bucket == nil {
 			continue
 		}
-		secret, err := l.bucketSecret(ctx, name)
+		places["output "+o.Name] = o.Bucket
+		if key := textOf(o.Bucket["key"]); strings.HasSuffix(key, "/") && o.Archive.Format != workflow.ArchiveNone {
+			return fmt.Errorf("output %s: its key %q is a folder, but the output is uploaded as an archive; name one object, or set archive to none: {}", o.Name, key)
+		}
+	}
+	var used []string
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		place := places[name]
+		at, err := l.location(ctx, place)
+		if err == nil {
+			_, err = at.Get(ctx, "")
+		}
 		if err != nil {
-			return nil, fmt.Errorf("input %s: %w", input.Name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		*credential.into, used = secret, append(used, name)
-	}
-	if len(used) > 0 {
-		slices.Sort(used)
-		if err := l.service.config.Secrets.NoteUse(auth.AsSystem(ctx), l.row.ProjectID, l.row.WorkflowName, l.id, slices.Compact(used)); err != nil {
-			return nil, &readError{err}
+		for _, field := range credentialFields() {
+			if secret := textOf(place[field]); place[field] != nil {
+				used = append(used, secret)
+			}
 		}
 	}
-	link, err := o.Link(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("input %s: %w", input.Name, err)
+	if len(used) == 0 {
+		return nil
 	}
-	return map[string]any{workflow.RawURL: link}, nil
+	slices.Sort(used)
+	if err := l.service.config.Secrets.NoteUse(auth.AsSystem(ctx), l.row.ProjectID, l.row.WorkflowName, l.id, slices.Compact(used)); err != nil {
+		return &readError{err}
+	}
+	return nil
+}
+
+// location returns a place with its credentials.
+func (l *loop) location(ctx context.Context, place map[string]any) (bucket.Location, error) {
+	text := func(name string) string { s, _ := place[name].(string); return s }
+	at := bucket.Location{
+		Store: bucket.Store(text("store")), Bucket: text("bucket"), Key: text("key"), Endpoint: text("endpoint"), Region: text("region"),
+		Insecure: text("insecure") != "",
+	}
+	for field, into := range map[string]*string{"accessKeySecret": &at.AccessKey, "accountKeySecret": &at.AccessKey, "secretKeySecret": &at.SecretKey, "sessionTokenSecret": &at.SessionToken} {
+		if name := text(field); name != "" {
+			secret, err := l.bucketSecret(ctx, name)
+			if err != nil {
+				return at, err
+			}
+			*into = secret
+		}
+	}
+	return at, nil
 }
 
 // bucketSecret returns the value of a secret of the project.
@@ -64,4 +120,87 @@ func (l *loop) bucketSecret(ctx context.Context, name string) (string, error) {
 		return "", missing
 	}
 	return value, err
+}
+
+// SignBucketRequests signs requests for the bucket of an input or an output of the calling
+// task. It returns NotFound for one without a bucket, and Unauthenticated when the attempt
+// has ended.
+func (s *Service) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
+	if err := s.Alive(ctx); err != nil {
+		return nil, err
+	}
+	scope, err := scopeOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.GetNames()) > maxSigned {
+		return nil, apperr.New(apperr.Invalid, "At most %d requests can be signed at once.", maxSigned)
+	}
+	switch {
+	case (m.GetInput() == "") == (m.GetOutput() == ""):
+		return nil, apperr.New(apperr.Invalid, "Name an input or an output.")
+	case m.GetOutput() != "" && len(m.GetNames()) == 0:
+		return nil, apperr.New(apperr.Invalid, "Name the objects of the output.")
+	}
+	at, err := s.bucketOfTask(ctx, scope, m.GetInput(), m.GetOutput())
+	if err != nil {
+		return nil, err
+	}
+	out := &flowforgev1.SignBucketRequestsResponse{
+		ListFormat: string(at.ListFormat()), Prefix: at.Prefix(), MaxBytes: at.MaxBytes(), Location: at.String(),
+	}
+	add := func(r bucket.Request, err error) error {
+		out.Requests = append(out.Requests, &flowforgev1.SignedRequest{Method: r.Method, Url: r.URL, Headers: r.Header})
+		return err
+	}
+	if len(m.GetNames()) == 0 {
+		return out, add(at.List(ctx, m.GetMarker()))
+	}
+	for _, name := range m.GetNames() {
+		sign := at.Get
+		if m.GetOutput() != "" {
+			sign = at.Put
+		}
+		if err := add(sign(ctx, name)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// bucketOfTask returns the place of an input or output of a task; one of the names is "".
+func (s *Service) bucketOfTask(ctx context.Context, scope auth.TaskScope, input, output string) (bucket.Location, error) {
+	row, version, err := s.taskVersion(ctx, scope)
+	if err != nil {
+		return bucket.Location{}, err
+	}
+	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
+	view, err := s.viewOfAttempt(ctx, row, version, scope) // keys may contain the number of the retry
+	if err != nil {
+		return bucket.Location{}, err
+	}
+	view.Lock()
+	defer view.Unlock()
+	l, i := view.loop, scope.NodeIndex
+	values, err := l.boundInputs(ctx, i)
+	if err != nil {
+		return bucket.Location{}, err
+	}
+	for _, in := range l.operator(i).Inputs {
+		if place := l.bucketOfInput(i, in, values[in.Name]); place != nil && input != "" && in.Name == input {
+			return l.location(ctx, place)
+		}
+	}
+	for _, o := range l.operator(i).Outputs {
+		if o.Bucket == nil || output == "" || o.Name != output {
+			continue
+		}
+		place, err := l.within(ctx, i, values).render(o.Bucket, true)
+		if err != nil {
+			return bucket.Location{}, err
+		}
+		fields, _ := place.(map[string]any)
+		return l.location(ctx, fields)
+	}
+	return bucket.Location{}, apperr.New(apperr.NotFound, "The task has no input or output %q in a bucket.", input+output)
 }

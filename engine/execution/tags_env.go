@@ -40,7 +40,7 @@ func (p *tagScope) env(expressions []*expression.Expression) (map[string]any, er
 			setPath(env, name, names[name])
 		}
 	}
-	overlay(l.version.Definition.Constants)
+	overlay(p.constants())
 	if p.tags != nil {
 		overlay(p.tags.Names)
 	}

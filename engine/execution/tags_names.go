@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
@@ -189,11 +190,11 @@ func (l *loop) workflowPhase() string {
 		return "Running"
 	}
 	switch l.conclude() {
-	case Succeeded:
+	case query.Succeeded:
 		return "Succeeded"
-	case Cancelled:
+	case query.Cancelled:
 		return "Failed"
-	case Pending, Running, Paused, Failed:
+	case query.Pending, query.Running, query.Paused, query.Failed:
 	}
 	return failurePhase(l.rootErrs())
 }

@@ -50,7 +50,7 @@ func (l *loop) settleOperators(ctx context.Context) error {
 			continue
 		}
 		// These settings were computed before, so only unreadable outputs can fail now.
-		if err := l.settleOperator(ctx, i); unread(err) {
+		if err := l.settleOperator(ctx, i); isUnreadable(err) {
 			return err
 		}
 	}

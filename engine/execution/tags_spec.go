@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -45,6 +46,7 @@ func (l *loop) written(ctx context.Context, i int, values map[string]any) (*work
 	out.Outputs = make([]workflow.OperatorOutput, len(op.Outputs))
 	for k, o := range op.Outputs {
 		o.Path = w.text(o.Path)
+		o.Bucket = w.object(o.Bucket)
 		out.Outputs[k] = o
 	}
 	return &out, w.err
@@ -96,6 +98,16 @@ func (w *writer) mapping(m map[string]string) map[string]string {
 	return out
 }
 
+func (w *writer) object(m map[string]any) map[string]any {
+	if m == nil || w.err != nil {
+		return m
+	}
+	v, err := w.place.render(m, true)
+	w.err = err
+	fields, _ := v.(map[string]any)
+	return fields
+}
+
 func (w *writer) json(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || w.err != nil {
 		return raw
@@ -116,7 +128,8 @@ func blobType(t *typeregistry.Type) bool {
 }
 
 // madeFile returns the file of a value that is not in the store; false for any other value.
-func madeFile(value any, in workflow.Input) (*flowforgev1.InputFile, bool) {
+// place is where it is in a bucket, or nil.
+func madeFile(value any, in workflow.Input, place map[string]any) (*flowforgev1.InputFile, bool) {
 	v, ok := value.(map[string]any)
 	if !ok || !blobType(in.Type) {
 		return nil, false
@@ -126,8 +139,13 @@ func madeFile(value any, in workflow.Input) (*flowforgev1.InputFile, bool) {
 		file.Text = text
 		return file, true
 	}
+	file.Archive = archiveOf(textOf(v[workflow.RawArchive]))
 	if address, ok := v[workflow.RawURL].(string); ok {
 		file.Url, file.Headers = address, textsOf(v["headers"])
+		return file, true
+	}
+	if place != nil {
+		file.Bucket = &flowforgev1.BucketSource{Folder: strings.HasSuffix(textOf(place["key"]), "/")}
 		return file, true
 	}
 	git, ok := v[workflow.RawGit].(map[string]any)
@@ -145,6 +163,17 @@ func madeFile(value any, in workflow.Input) (*flowforgev1.InputFile, bool) {
 		file.Git.Fetch = append(file.Git.Fetch, textOf(spec))
 	}
 	return file, true
+}
+
+func archiveOf(format string) flowforgev1.Archive {
+	switch workflow.ArchiveFormat(format) {
+	case workflow.ArchiveTar:
+		return flowforgev1.Archive_ARCHIVE_TAR
+	case workflow.ArchiveZip:
+		return flowforgev1.Archive_ARCHIVE_ZIP
+	case workflow.ArchiveNone:
+	}
+	return flowforgev1.Archive_ARCHIVE_UNSPECIFIED
 }
 
 func textsOf(value any) map[string]string {

@@ -9,7 +9,9 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/execution/stored"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -64,7 +66,7 @@ func (s *Service) aliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool,
 
 // UpdateStatus stores the progress that the calling task reports. A percent below 0 leaves
 // the progress unchanged. It returns Unauthenticated when the attempt has ended.
-func (s *Service) UpdateStatus(ctx context.Context, p Progress) error {
+func (s *Service) UpdateStatus(ctx context.Context, p query.Progress) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
@@ -104,6 +106,9 @@ func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 		return err
 	}
 	declared, ok := op.Output(name)
+	if !ok && op.KeepsAll() && undeclaredName.MatchString(name) {
+		declared, ok = workflow.OperatorOutput{Name: name, Type: typeregistry.Plainly(typeregistry.KindJSON)}, true
+	}
 	if !ok {
 		return apperr.New(apperr.Invalid, "The operator %s has no output called %q.", op.Name, name)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -51,7 +52,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 			l.commands.noAnswer(i, now)
 			continue
 		}
-		if l.breakers.askOne(i) {
+		if l.breakers.requestAgain(i) {
 			continue
 		}
 		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) && !n.overBudget() {
@@ -63,7 +64,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 		}
 		retries = append(retries, i)
 	}
-	l.budgets.spend(ctx, retries, now)
+	l.budgets.startDueRetries(ctx, retries, now)
 }
 
 // executionTimer is the index of the execution itself among the timers.
@@ -83,11 +84,11 @@ func (l *loop) timeOut(now time.Time) {
 	}
 	l.timedOut = true
 	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
-	l.event(eventRow{At: now, Kind: "execution.halted", Message: l.timeoutFailure().Message})
+	l.event(eventRow{At: now, Kind: query.EventExecutionHalted, Message: l.timeoutFailure().Message})
 }
 
-func (l *loop) timeoutFailure() *Failure {
-	return &Failure{Code: "timeout", Message: fmt.Sprintf("The execution ran longer than its timeout of %s.", l.version.Definition.Timeout)}
+func (l *loop) timeoutFailure() *query.Failure {
+	return &query.Failure{Code: "timeout", Message: fmt.Sprintf("The execution ran longer than its timeout of %s.", l.version.Definition.Timeout)}
 }
 
 // timerHeap implements heap.Interface.

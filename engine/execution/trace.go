@@ -19,5 +19,5 @@ func (l *loop) traceparent(i int) string {
 	if l.row.Traceparent == "" {
 		return ""
 	}
-	return query.Traceparent(l.row.Traceparent, TaskID(l.id, i, l.nodes[i].attempt))
+	return query.Traceparent(l.row.Traceparent, query.TaskID(l.id, i, l.nodes[i].attempt))
 }

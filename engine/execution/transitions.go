@@ -10,18 +10,19 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 // begin moves the execution from PENDING to RUNNING.
 func (l *loop) begin(now time.Time) {
-	l.status, l.admission.admitted, l.admission.waitReason = Running, true, nil
+	l.status, l.admission.admitted, l.admission.waitReason = query.Running, true, nil
 	l.row.StartedAt = &now
 	l.progress.Pause(l.commands.paused)
 	l.all = true
 	l.setTimeout()
-	l.event(eventRow{At: now, Kind: "execution.started"})
+	l.event(eventRow{At: now, Kind: query.EventExecutionStarted})
 }
 
 // touch returns the row of node i in the batch, and creates it from the current state when
@@ -46,7 +47,7 @@ func (l *loop) move(i int, to dag.State) *nodeState {
 func (l *loop) event(e eventRow) { l.batch.events = append(l.batch.events, e) }
 
 // nodeEvent records an event of node i.
-func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
+func (l *loop) nodeEvent(i int, at time.Time, kind query.EventKind, text string, data any) {
 	e := eventRow{At: at, Kind: kind, Node: &i, Message: clean(text, maxMessage)}
 	if attempt := l.nodes[i].attempt; attempt > 0 {
 		e.Attempt = &attempt
@@ -112,7 +113,7 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 }
 
 // haltReason explains why nodes end without having begun.
-func (l *loop) haltReason() *Reason {
+func (l *loop) haltReason() *query.Reason {
 	text := "The execution was cancelled."
 	if !l.cancelled {
 		text = "The execution failed."
@@ -120,7 +121,7 @@ func (l *loop) haltReason() *Reason {
 			text = fmt.Sprintf("The execution stopped because %s failed.", l.failure.Node)
 		}
 	}
-	return &Reason{Code: ReasonHalted, Message: text}
+	return &query.Reason{Code: ReasonHalted, Message: text}
 }
 
 // makeReady makes node i READY. A node that needs no capacity begins immediately, once the
@@ -133,14 +134,14 @@ func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
 	n := l.move(i, dag.Ready)
 	n.readyAt, n.retryAt = &now, nil
 	if n.reason = nil; n.onHold {
-		n.reason = &Reason{Code: ReasonHeld, Message: "On hold until a user releases it."}
+		n.reason = &query.Reason{Code: ReasonHeld, Message: "On hold until a user releases it."}
 	}
-	l.ask(i)
+	l.requestCapacity(i)
 }
 
 // canStart reports whether neither a pause of the execution nor a hold blocks node i.
 func (l *loop) canStart(i int) bool {
-	return l.status != Pending && !l.commands.paused && !l.nodes[i].onHold
+	return l.status != query.Pending && !l.commands.paused && !l.nodes[i].onHold
 }
 
 // needsCapacity reports whether node i runs attempts.
@@ -160,29 +161,29 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 		l.commands.await(i, now)
 	default:
 		l.move(i, dag.Succeeded).finishedAt = &now
-		l.nodeEvent(i, now, "node.succeeded", "", nil)
+		l.nodeEvent(i, now, query.EventNodeSucceeded, "", nil)
 	}
 }
 
-// ask makes the next flush claim node i, which is READY, when there is capacity. Until the
+// requestCapacity makes the next flush claim node i, which is READY, when there is capacity. Until the
 // execution itself is admitted, no node requests capacity.
-func (l *loop) ask(i int) {
+func (l *loop) requestCapacity(i int) {
 	if !l.canStart(i) {
 		return
 	}
 	if l.cache.needs(i) {
-		l.cache.want(i)
+		l.cache.requestLookup(i)
 		return
 	}
 	if l.locks.needs(i) {
-		l.locks.want(i)
+		l.locks.requestLocks(i)
 		return
 	}
 	if !l.needsCapacity(i) {
 		l.withoutAttempt = append(l.withoutAttempt, i)
 		return
 	}
-	l.admission.want(i)
+	l.admission.addRequest(i)
 }
 
 // requestOf returns the request of an attempt of op in a project.
@@ -207,7 +208,7 @@ func (s *Service) amountOf(o *workflow.Operator, project uuid.UUID) fair.Amount 
 }
 
 // endWithout ends a node without a live attempt.
-func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason) {
+func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *query.Reason) {
 	if l.progress.State(i) == dag.Ready {
 		l.service.quota.Withdraw(l.id, []int{i})
 	}
@@ -217,28 +218,28 @@ func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason)
 	}
 	n := l.move(i, state)
 	n.finishedAt, n.retryAt, n.reason = &now, nil, reason
-	kind := "node.skipped"
+	kind := query.EventNodeSkipped
 	if state == dag.Cancelled {
-		kind = "node.cancelled"
+		kind = query.EventNodeCancelled
 	}
 	l.nodeEvent(i, now, kind, reason.Message, nil)
 }
 
 // stop ends the attempt of node i; repeated calls have no effect.
 func (l *loop) stop(i int, now time.Time) {
-	l.stopAs(i, now, &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, l.stopReason(i).Message)
+	l.stopAs(i, now, &query.Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, l.stopReason(i).Message)
 }
 
 // stopAs is stop with the given reason of the node and message of its event.
-func (l *loop) stopAs(i int, now time.Time, reason *Reason, told string) {
+func (l *loop) stopAs(i int, now time.Time, reason *query.Reason, told string) {
 	n := &l.nodes[i]
 	if n.stopSent {
 		return
 	}
 	l.touch(i)
 	n.stopSent, n.reason = true, reason
-	l.launches.stop(i)
-	l.nodeEvent(i, now, "node.stopping", told, nil)
+	l.launches.requestStop(i)
+	l.nodeEvent(i, now, query.EventNodeStopping, told, nil)
 }
 
 // finish ends the execution: every node has ended.
@@ -246,25 +247,25 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	l.status = l.conclude()
 	stopped := l.progress.Count(dag.Cancelled) > 0
 	switch {
-	case l.status == Cancelled && l.cancelled:
-		l.failure = &Failure{Code: "cancelled", Message: withReason("The execution was cancelled", l.cancelReason)}
-	case l.status == Cancelled:
+	case l.status == query.Cancelled && l.cancelled:
+		l.failure = &query.Failure{Code: "cancelled", Message: withReason("The execution was cancelled", l.cancelReason)}
+	case l.status == query.Cancelled:
 		l.failure = l.cancelledAlone()
 	case l.refused != nil:
 		l.failure = l.refused
 	case l.timedOut && stopped:
 		l.failure = l.timeoutFailure()
-	case l.status == Failed && l.failure == nil: // tolerated, yet the execution failed
+	case l.status == query.Failed && l.failure == nil: // tolerated, yet the execution failed
 		l.failure = l.firstFailure(func(int) bool { return true })
 	}
-	if l.status == Succeeded {
+	if l.status == query.Succeeded {
 		l.failure = nil
 		outputs, err := l.workflowOutputs(ctx)
 		switch {
-		case unread(err):
+		case isUnreadable(err):
 			return err
 		case err != nil:
-			l.status, l.failure = Failed, &Failure{Code: "outputs", Message: "An output of the workflow could not be evaluated: " + sentence(err)}
+			l.status, l.failure = query.Failed, &query.Failure{Code: "outputs", Message: "An output of the workflow could not be evaluated: " + sentence(err)}
 		default:
 			l.row.Outputs = outputs
 		}
@@ -272,7 +273,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	l.row.FinishedAt = &now
 	l.batch.finished = true
 	if l.admission.admitted {
-		l.admission.giveBack(fair.ExecutionItself, oneExecution())
+		l.admission.release(fair.ExecutionItself, oneExecution())
 	} else {
 		l.service.quota.Withdraw(l.id, nil) // an offer must not start an execution that has ended
 	}
@@ -280,23 +281,23 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	if l.failure != nil {
 		text = l.failure.Message
 	}
-	l.event(eventRow{At: now, Kind: "execution." + strings.ToLower(string(l.status)), Message: clean(text, maxMessage)})
+	l.event(eventRow{At: now, Kind: query.EventKind("execution." + strings.ToLower(string(l.status))), Message: clean(text, maxMessage)})
 	return nil
 }
 
 // conclude returns the state in which the execution ends, or would end if only exit handlers
 // are open.
-func (l *loop) conclude() State {
+func (l *loop) conclude() query.State {
 	by := dag.Uninterrupted
 	switch {
 	case l.cancelled:
 		by = dag.ByPerson
 	case l.refused != nil:
-		return Failed
+		return query.Failed
 	case l.timedOut:
 		by = dag.ByTimeout
 	}
-	return State(l.progress.Conclude(by))
+	return query.State(l.progress.Conclude(by))
 }
 
 func withReason(text, reason string) string {

@@ -32,11 +32,11 @@ type usageHours struct {
 // write records the usage of the attempts that end with the batch.
 func (uh *usageHours) write(ctx context.Context, q *db.Queries) error {
 	var rows []usedRow
-	for _, e := range uh.batch.ended {
+	for _, e := range uh.loop.batch.ended {
 		if e.StartedAt == nil || e.FinishedAt.Sub(*e.StartedAt) < leastHeld {
 			continue
 		}
-		held := uh.admission.part.release[e.Node]
+		held := uh.loop.admission.part.release[e.Node]
 		rows = append(rows, usedRow{
 			attemptKey: e.attemptKey, EndedAt: e.FinishedAt, Seconds: e.FinishedAt.Sub(*e.StartedAt).Seconds(),
 			CPU: held.CPUMillis, Memory: held.MemoryMiB, GPUs: held.GPUs, GPUType: held.GPUType,
@@ -46,7 +46,7 @@ func (uh *usageHours) write(ctx context.Context, q *db.Queries) error {
 		return nil
 	}
 	err := q.RecordHours(ctx, db.RecordHoursParams{
-		ExecutionID: uh.id, ProjectID: uh.row.ProjectID, Person: uh.row.SubmittedBy, WorkflowName: uh.row.WorkflowName, Spans: mustJSON(rows),
+		ExecutionID: uh.loop.id, ProjectID: uh.loop.row.ProjectID, Person: uh.loop.row.SubmittedBy, WorkflowName: uh.loop.row.WorkflowName, Spans: mustJSON(rows),
 	})
 	if err != nil {
 		return fmt.Errorf("record hours: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // learnt waits for the finished job of an execution.
@@ -75,7 +76,7 @@ operators:
 
 // estimates waits until the durations of the operator are stored: the finished job ends
 // after it has notified its listeners.
-func (b *testBundle) estimates(workflow uuid.UUID, operator string) map[string]execution.Estimate {
+func (b *testBundle) estimates(workflow uuid.UUID, operator string) map[string]query.Estimate {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
 		var count int

@@ -249,7 +249,7 @@ type readError struct{ err error }
 func (e *readError) Error() string { return "load outputs: " + e.err.Error() }
 func (e *readError) Unwrap() error { return e.err }
 
-func unread(err error) bool {
+func isUnreadable(err error) bool {
 	_, is := errors.AsType[*readError](err)
 	return is
 }
@@ -257,7 +257,7 @@ func unread(err error) bool {
 // cannotRead reports whether the database caused err, and not the request: then the loop
 // ends, and the next one retries.
 func (l *loop) cannotRead(err error) bool {
-	if !unread(err) {
+	if !isUnreadable(err) {
 		return false
 	}
 	l.readFailure = err

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -30,14 +31,14 @@ operators:
 // waitsFor reports that the first attempt of a node has not begun, once it has a pod.
 func (b *podBundle) waitsFor(id uuid.UUID, node int, code, message string) launcher.Attempt {
 	b.t.Helper()
-	task := execution.TaskID(id, node, 1)
+	task := query.TaskID(id, node, 1)
 	a := b.cluster.pod(b.t, task)
 	b.observe(launcher.Observation{TaskID: task, Waiting: &launcher.Waiting{Code: code, Message: message}})
 	return a
 }
 
 // inCluster returns the nodes that wait in the cluster, by name.
-func (b *podBundle) inCluster(place uuid.UUID, limit int) (execution.ClusterWaits, []string) {
+func (b *podBundle) inCluster(place uuid.UUID, limit int) (query.ClusterWaits, []string) {
 	b.t.Helper()
 	waits, err := b.engine.InCluster(b.ctx, place, limit)
 	require.NoError(b.t, err)
@@ -53,7 +54,7 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	b := setupPods(t)
 	id := b.launch(threePods, nil)
 	for node := range 3 {
-		b.cluster.pod(t, execution.TaskID(id, node, 1))
+		b.cluster.pod(t, query.TaskID(id, node, 1))
 	}
 	_, names := b.inCluster(uuid.Nil, 0)
 	require.Empty(t, names, "a node without a reason is not waiting")
@@ -72,7 +73,7 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	require.Equal(t, quota.Name{Workflow: "three", Node: "b"}, w.Name)
 	require.Equal(t, auth.LocalProject, w.Project.ID)
 	require.Equal(t, fair.Amount{CPUMillis: 4000, MemoryMiB: 4096, Pods: 2}, w.Asked, "of both pods")
-	require.Equal(t, execution.Reason{Code: launcher.WaitUnschedulable, Message: "0/4 nodes are available."}, w.Reason)
+	require.Equal(t, query.Reason{Code: launcher.WaitUnschedulable, Message: "0/4 nodes are available."}, w.Reason)
 	require.WithinDuration(t, time.Now(), w.Since, time.Hour)
 
 	b.handedOver(id, 2, 29*time.Second)
@@ -87,7 +88,7 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	require.Equal(t, 2, waits.More)
 
 	b.begins(gang)
-	b.nodeIs(id, "b", "the begin", func(n execution.NodeDetail) bool { return n.State == dag.Running })
+	b.nodeIs(id, "b", "the begin", func(n query.NodeDetail) bool { return n.State == dag.Running })
 	_, names = b.inCluster(uuid.Nil, 0)
 	require.Equal(t, []string{"c", "a"}, names, "a running node is no longer waiting")
 	b.ends(gang, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
@@ -25,7 +26,7 @@ func asks(name, cpu, script string) string {
 func (b *testBundle) waits(doc string) uuid.UUID {
 	b.t.Helper()
 	id := b.launchVersion(doc)
-	b.until(id, "waiting", func(execution.Execution) bool { n := b.node(id, "a"); return n.State == dag.Ready && n.Reason != nil })
+	b.until(id, "waiting", func(query.Execution) bool { n := b.node(id, "a"); return n.State == dag.Ready && n.Reason != nil })
 	return id
 }
 
@@ -36,7 +37,7 @@ func TestWhyANodeWaits(t *testing.T) {
 	known := b.launch(asks("holder", "2", "[ -e "+stop+" ] || sleep 0.05"), nil)
 	b.estimates(b.finish(known).WorkflowID, "a")
 	holder := b.launch(asks("waited-for", "2", "while [ ! -e "+stop+" ]; do sleep 0.01; done"), nil)
-	b.until(holder, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	first := b.waits(asks("first", "1", "true"))
 	second := b.waits(asks("second", "1", "true"))
 
@@ -85,7 +86,7 @@ func (b *testBundle) queueIsFair(first, second uuid.UUID) {
 	require.Len(b.t, page.Entries, 1)
 	require.Equal(b.t, first, page.Entries[0].Execution)
 	require.Equal(b.t, 1, page.Entries[0].Position)
-	require.Equal(b.t, execution.Normal, page.Entries[0].Priority)
+	require.Equal(b.t, query.Normal, page.Entries[0].Priority)
 	page, err = b.engine.Queue(b.ctx, auth.LocalTeam, page.Next, 5)
 	require.NoError(b.t, err)
 	require.Len(b.t, page.Entries, 1)
@@ -102,7 +103,7 @@ func TestOthersStayHidden(t *testing.T) {
 	all := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis = 2000 })
 	vision := all.as(all.team("vision", nil, nil))
 	holder := vision.launch(asks("secret", "2", "sleep 60"), nil)
-	vision.until(holder, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	vision.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	vision.waits(asks("hidden", "2", "true"))
 	id := all.waits(asks("mine", "2", "true"))
 
@@ -131,14 +132,14 @@ func TestForecasts(t *testing.T) {
 	require.NoError(t, err)
 	b := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis, c.Capacity.GPUs = 2000, devices })
 	small := b.register(asks("small", "1", "true"))
-	f, err := b.engine.Forecast(b.ctx, small.ID, execution.Normal)
+	f, err := b.engine.Forecast(b.ctx, small.ID, query.Normal)
 	require.NoError(t, err)
 	require.Equal(t, fair.FitsNow, f.Verdict)
 
 	id := b.launchVersion(asks("small", "1", "true"))
 	b.estimates(b.finish(id).WorkflowID, "a")
 	holder := b.launch(asks("all", "2", "sleep 60"), nil)
-	b.until(holder, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	check, err := b.engine.Check(b.ctx, execution.LaunchRequest{Workflow: "small", Priority: 500})
 	require.NoError(t, err)
 	require.Equal(t, "priority", check.Problems[0].Path)
@@ -148,13 +149,13 @@ func TestForecasts(t *testing.T) {
 	require.Positive(t, check.Forecast.Duration)
 
 	typed := b.register("name: typed\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 100m, gpu: 4, gpu_type: A100}, code: {script: 'true'}}]")
-	f, err = b.engine.Forecast(b.ctx, typed.ID, execution.Normal)
+	f, err = b.engine.Forecast(b.ctx, typed.ID, query.Normal)
 	require.NoError(t, err)
 	require.Equal(t, fair.NeverFits, f.Verdict)
-	require.Contains(t, f.Message, "Cannot run here: needs 4 GPUs A100")
+	require.Contains(t, f.Message, "Cannot run here: requests 4 A100 GPUs")
 	require.Equal(t, []string{"H100"}, []string{f.Choices[0].GPUType})
 
-	page, err := b.engine.List(b.ctx, execution.Filter{})
+	page, err := b.engine.List(b.ctx, query.Filter{})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 2, "a forecast launches nothing")
 	require.NoError(t, b.engine.Cancel(b.ctx, holder, ""))

@@ -68,8 +68,8 @@ func (h *hub) watch(ctx context.Context, key uuid.UUID, project bool) <-chan str
 	return c
 }
 
-// lives caches the project of an execution.
-func (h *hub) lives(id, project uuid.UUID) {
+// rememberProject caches the project of an execution.
+func (h *hub) rememberProject(id, project uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.homes) >= maxHomes {
@@ -83,17 +83,17 @@ func (h *hub) lives(id, project uuid.UUID) {
 func (h *hub) hint(id uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ring(id)
+	h.notifyWatchers(id)
 	if home, ok := h.homes[id]; ok {
-		h.ring(home)
+		h.notifyWatchers(home)
 		return
 	}
 	for project := range h.projects {
-		h.ring(project)
+		h.notifyWatchers(project)
 	}
 }
 
-func (h *hub) ring(key uuid.UUID) {
+func (h *hub) notifyWatchers(key uuid.UUID) {
 	for c := range h.watchers[key] {
 		select {
 		case c <- struct{}{}:
@@ -109,7 +109,7 @@ func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, err
 	if err != nil {
 		return nil, err
 	}
-	s.hub.lives(id, row.ProjectID)
+	s.hub.rememberProject(id, row.ProjectID)
 	return s.hub.watch(ctx, id, false), nil
 }
 
@@ -128,7 +128,7 @@ func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
 // changed notifies the watchers here immediately and those of other processes soon.
 func (s *Service) changed(id uuid.UUID) {
 	if l, ok := s.live.get(id); ok {
-		s.hub.lives(id, l.row.ProjectID)
+		s.hub.rememberProject(id, l.row.ProjectID)
 	}
 	s.hub.hint(id)
 	s.hub.mu.Lock()
@@ -241,7 +241,7 @@ func (s *Service) poll(ctx context.Context) error {
 		}
 	}
 	if len(pulses) > 0 {
-		live, err := s.queries.LivePulse(ctx)
+		live, err := s.queries.ChangeCounters(ctx)
 		if err != nil {
 			return err
 		}
@@ -270,6 +270,6 @@ func (h *hub) moved(key uuid.UUID, mark int64) {
 	before, known := h.seen[key]
 	h.seen[key] = mark
 	if !known || before != mark {
-		h.ring(key)
+		h.notifyWatchers(key)
 	}
 }

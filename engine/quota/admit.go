@@ -71,7 +71,7 @@ func (s *Service) refuseFull(r Round, full fair.Reason) []fair.Refusal {
 	for _, f := range refused {
 		known[f.Key] = true
 	}
-	for _, key := range s.fair.Dismiss(r.Execution) {
+	for _, key := range s.fair.WithdrawAll(r.Execution) {
 		if !known[key] {
 			refused = append(refused, fair.Refusal{Key: key, Reason: full})
 		}
@@ -160,8 +160,8 @@ func (s *Service) Victims() []fair.Victim {
 	return append(s.fair.Excess(), s.fair.Victims()...)
 }
 
-// Spare cancels the preemption of attempts.
-func (s *Service) Spare(keys []fair.Key) { s.fair.Spare(keys) }
+// CancelPreemption cancels the preemption of attempts.
+func (s *Service) CancelPreemption(keys []fair.Key) { s.fair.CancelPreemption(keys) }
 
 // MarkPreempted records that the attempt of v is being preempted. It returns false when
 // the attempt holds no reservation any more.

@@ -20,8 +20,8 @@ type Capacity struct {
 	// ClusterGPUs counts by type the GPUs that a cluster places itself; "" counts GPUs
 	// of unknown type.
 	ClusterGPUs map[string]int `json:"gpus,omitempty"`
-	// Taken is the part in use by other workloads, which is not available now.
-	Taken *Capacity `json:"taken,omitempty"`
+	// InUse is the part in use by other workloads, which is not available now.
+	InUse *Capacity `json:"taken,omitempty"`
 }
 
 func (c Capacity) zero() bool {
@@ -30,15 +30,15 @@ func (c Capacity) zero() bool {
 
 func (c Capacity) equal(o Capacity) bool {
 	return c.CPUMillis == o.CPUMillis && c.MemoryMiB == o.MemoryMiB && c.Pods == o.Pods && maps.Equal(c.ClusterGPUs, o.ClusterGPUs) &&
-		maps.Equal(c.taken(), o.taken())
+		maps.Equal(c.inUse(), o.inUse())
 }
 
-// taken is the use by other workloads, by resource.
-func (c Capacity) taken() fair.Vector {
-	if c.Taken == nil {
+// inUse is the use by other workloads, by resource.
+func (c Capacity) inUse() fair.Vector {
+	if c.InUse == nil {
 		return nil
 	}
-	return c.Taken.vector()
+	return c.InUse.vector()
 }
 
 // vector is c by resource. Each type of GPU is a resource of its own.

@@ -101,7 +101,7 @@ func (l *locked) check(ctx context.Context, add fair.Vector) (*fair.Reason, erro
 	if len(grows) == 0 {
 		return nil, nil //nolint:nilnil // nil means that it fits
 	}
-	book := fair.NewBook(l.tree)
+	book := fair.NewLedger(l.tree)
 	if keepsApart(l.tree) {
 		if err := l.addRelatives(ctx, book); err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func keepsApart(t *fair.Tree) bool {
 
 // addRelatives adds the use of the children of the path's levels: their rows change
 // only under the root's lock.
-func (l *locked) addRelatives(ctx context.Context, book *fair.Book) error {
+func (l *locked) addRelatives(ctx context.Context, book *fair.Ledger) error {
 	rows, err := l.queries.QuotaUseBelow(ctx, l.ids())
 	if err != nil {
 		return fmt.Errorf("read the counters beside the path of %s: %w", l.project, err)

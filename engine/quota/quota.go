@@ -119,9 +119,9 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// OnOffer sets the function to call when an execution has an offer. wake must not
-// block. The engine calls OnOffer before Run.
-func (s *Service) OnOffer(wake func(execution uuid.UUID)) { s.wake.Store(&wake) }
+// SetOfferHandler sets the function to call when an execution has an offer. wake must not
+// block. The engine calls SetOfferHandler before Run.
+func (s *Service) SetOfferHandler(wake func(execution uuid.UUID)) { s.wake.Store(&wake) }
 
 func (s *Service) offered(execution uuid.UUID) {
 	if wake := s.wake.Load(); wake != nil {

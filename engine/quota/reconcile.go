@@ -69,7 +69,7 @@ func (s *Service) Maintain(ctx context.Context) error {
 // forgetForeign removes requests of executions from the queue that have ended or that
 // another server drives now: no loop here would claim their offers.
 func (s *Service) forgetForeign(ctx context.Context) error {
-	waiting := s.fair.Waits()
+	waiting := s.fair.WaitingExecutions()
 	if len(waiting) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (s *Service) forgetForeign(ctx context.Context) error {
 		return fmt.Errorf("find requests that wait elsewhere: %w", err)
 	}
 	for _, id := range ids {
-		s.fair.Dismiss(id)
+		s.fair.WithdrawAll(id)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Setting is the saved limits of one tenancy node.
@@ -103,7 +104,7 @@ func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, err
 		return Setting{}, err
 	}
 	if n := len(preview.Excess) + len(preview.Reclaimed); n > 0 && !e.Interrupt {
-		message := fmt.Sprintf("This stops %s. Confirm to continue.", counted(n, "running node"))
+		message := fmt.Sprintf("This stops %s. Confirm to continue.", units.Plural(n, "running node", "running nodes"))
 		return Setting{}, apperr.InvalidFields(message, []apperr.Field{{Path: "confirm", Message: message}})
 	}
 	var saved Setting
@@ -178,6 +179,11 @@ func (s *Service) put(ctx context.Context, q *db.Queries, level fair.Level, e Ed
 	if err := audit.Record(ctx, q, entry); err != nil {
 		return Setting{}, err //nolint:wrapcheck // the error names its subject
 	}
+	stored := e.Limits
+	stored.Weight = params.Weight
+	if err := publish(ctx, q, level, entry, updated{Name: level.Name, Kind: level.Kind, Version: version, Old: before.Limits, New: stored}, params.At); err != nil {
+		return Setting{}, err
+	}
 	after := before
 	after.Limits, after.Version, after.UpdatedAt = e.Limits, version, params.At
 	after.Limits.Weight = params.Weight
@@ -210,13 +216,6 @@ func personName(name string) string {
 		return "Another user"
 	}
 	return name
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Same reports whether two limits are equal.

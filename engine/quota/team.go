@@ -17,16 +17,16 @@ type Team struct {
 	Node      Node
 	Parent    string // its name; "" for the installation
 	Resources []fair.Resource
-	Siblings  []Standing // with the node itself, next first
-	Queue     []Queued   // next first
-	Waiting   int        // in total
-	Writable  bool       // the reader may change its limits
-	Whole     bool       // the reader may read all of it, not only some of its projects
+	Siblings  []ShareRank // with the node itself, next first
+	Queue     []Queued    // next first
+	Waiting   int         // in total
+	Writable  bool        // the reader may change its limits
+	Whole     bool        // the reader may read all of it, not only some of its projects
 }
 
-// Standing is the rank of a sibling by share. Name is "" for one that the reader may
+// ShareRank is the rank of a sibling by share. Name is "" for one that the reader may
 // not see.
-type Standing struct {
+type ShareRank struct {
 	Name  string
 	Own   bool
 	Score fair.LevelScore
@@ -75,13 +75,13 @@ func (s *Service) Team(ctx context.Context, id uuid.UUID, limit int) (Team, erro
 		if n.Parent != t.Node.Parent {
 			continue
 		}
-		standing := Standing{Own: n.ID == id, Score: n.Standing}
+		standing := ShareRank{Own: n.ID == id, Score: n.Standing}
 		if standing.Own || subject.May(auth.QuotaRead, n.ID) {
 			standing.Name = n.Name
 		}
 		t.Siblings = append(t.Siblings, standing)
 	}
-	slices.SortStableFunc(t.Siblings, func(a, b Standing) int { return cmp.Compare(a.Score.Score, b.Score.Score) })
+	slices.SortStableFunc(t.Siblings, func(a, b ShareRank) int { return cmp.Compare(a.Score.Score, b.Score.Score) })
 	t.Waiting = t.Node.Waiting
 	t.Queue, err = s.queued(ctx, subject, s.fair.Queue(fair.Filter{Level: id, Limit: limit}))
 	return t, err

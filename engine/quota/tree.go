@@ -86,7 +86,7 @@ func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, erro
 		return nil, err
 	}
 	levels = sound(levels, s.bounds())
-	levels[0].Taken = s.Capacity().taken()
+	levels[0].UsedOutside = s.Capacity().inUse()
 	tree, err := fair.NewTree(levels)
 	if err != nil {
 		return nil, fmt.Errorf("the limits: %w", err)

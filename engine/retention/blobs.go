@@ -50,7 +50,7 @@ func (s *Service) sweepProject(ctx context.Context, conn *pgxpool.Conn, project 
 	q := db.New(conn)
 	// Read before anything is marked: the results of an attempt that ends later are
 	// marked, and those of an earlier one already exist.
-	before, err := s.oldEnough(ctx, q, project)
+	before, err := s.removableBefore(ctx, q, project)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Service) sweepProject(ctx context.Context, conn *pgxpool.Conn, project 
 		if r.DryRun {
 			err = s.estimateSweep(ctx, q, project, hashes, rows, r)
 		} else {
-			err = s.forget(ctx, conn, project, hashes, before, r)
+			err = s.dropFromProject(ctx, conn, project, hashes, before, r)
 		}
 		if err != nil {
 			return err
@@ -82,9 +82,9 @@ func (s *Service) sweepProject(ctx context.Context, conn *pgxpool.Conn, project 
 	}
 }
 
-// oldEnough is the time since which a blob must not have been requested to be removed:
+// removableBefore is the time since which a blob must not have been requested to be removed:
 // the grace period, or the start of the oldest running attempt.
-func (s *Service) oldEnough(ctx context.Context, q *db.Queries, project uuid.UUID) (time.Time, error) {
+func (s *Service) removableBefore(ctx context.Context, q *db.Queries, project uuid.UUID) (time.Time, error) {
 	since, err := q.OldestReservation(ctx, s.now().Add(-s.config.Grace), project)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("find the oldest attempt: %w", err)
@@ -159,8 +159,8 @@ func (s *Service) estimateSweep(ctx context.Context, q *db.Queries, project uuid
 	return nil
 }
 
-// forget removes blobs from a project, and updates its storage counters.
-func (s *Service) forget(ctx context.Context, conn *pgxpool.Conn, project uuid.UUID, hashes [][]byte, before time.Time, r *Report) error {
+// dropFromProject removes blobs from a project, and updates its storage counters.
+func (s *Service) dropFromProject(ctx context.Context, conn *pgxpool.Conn, project uuid.UUID, hashes [][]byte, before time.Time, r *Report) error {
 	var bytes int64
 	var sizes []int64
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
@@ -188,7 +188,7 @@ func (s *Service) forget(ctx context.Context, conn *pgxpool.Conn, project uuid.U
 // deletes the bytes; an upload of the same bytes waits for the lock and checks whether
 // they exist, so no upload relies on bytes that are being deleted.
 func (s *Service) sweepStore(ctx context.Context, r *Report) error {
-	if err := s.noteStrays(ctx, r); err != nil {
+	if err := s.insertStrayBlobs(ctx, r); err != nil {
 		return err
 	}
 	before := s.now().Add(-s.config.Grace)
@@ -239,7 +239,7 @@ func (s *Service) deleteHeld(ctx context.Context, q *db.Queries, rows []db.LockU
 		hashes[i] = row.Sha256
 	}
 	// Read again under the lock: no upload can claim them from here on.
-	claimed, err := q.ClaimedAmong(ctx, hashes)
+	claimed, err := q.ReferencedBlobs(ctx, hashes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -279,10 +279,10 @@ func (s *Service) deleteHeld(ctx context.Context, q *db.Queries, rows []db.LockU
 	return gone, failed, q.DeleteBlobs(ctx, deleted)
 }
 
-// noteStrays lists the store once a day and adds rows for blobs without one, as after a
+// insertStrayBlobs lists the store once a day and adds rows for blobs without one, as after a
 // crash between the store and the database. A later sweep removes those that are still
 // unclaimed.
-func (s *Service) noteStrays(ctx context.Context, r *Report) error {
+func (s *Service) insertStrayBlobs(ctx context.Context, r *Report) error {
 	seen, err := s.queries.StraysSeenAt(ctx)
 	if err != nil {
 		return fmt.Errorf("read the time of the last listing: %w", err)
@@ -300,7 +300,7 @@ func (s *Service) noteStrays(ctx context.Context, r *Report) error {
 			}
 			hashes[i], sizes[i] = raw, b.Size
 		}
-		_, err := s.queries.NoteStrays(ctx, now, hashes, sizes)
+		_, err := s.queries.InsertStrayBlobs(ctx, now, hashes, sizes)
 		if err != nil {
 			return fmt.Errorf("store strays: %w", err)
 		}

@@ -161,7 +161,7 @@ func TestSweepsOnS3(t *testing.T) {
 	b.there(p, folder, "it is referenced")
 }
 
-// What came into the store and not into the database is found and goes after its grace.
+// Blobs in the store without a row are found and removed after their grace period.
 func TestStraysGoAfterTheirGrace(t *testing.T) {
 	t.Parallel()
 	for name, store := range stores(t) {

@@ -2,8 +2,9 @@ package retention
 
 import (
 	"fmt"
-	"strconv"
 	"time"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // RuleText describes the retention of executions whose definition sets none.
@@ -15,25 +16,13 @@ func (s *Service) RuleText() string {
 	case !kept && !failureKept:
 		return others + "; without a setting, they are kept forever."
 	case kept && failureKept && success == failure:
-		return fmt.Sprintf("%s; without a setting, they are kept for %s.", others, span(success))
+		return fmt.Sprintf("%s; without a setting, they are kept for %s.", others, units.Period(success))
 	}
 	text := func(d time.Duration, ends bool) string {
 		if !ends {
 			return "forever"
 		}
-		return "for " + span(d)
+		return "for " + units.Period(d)
 	}
 	return fmt.Sprintf("%s; without a setting, those that succeeded are kept %s, the others %s.", others, text(success, kept), text(failure, failureKept))
-}
-
-// span formats whole days as days.
-func span(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d == day:
-		return "1 day"
-	case d > 0 && d%day == 0:
-		return strconv.Itoa(int(d/day)) + " days"
-	}
-	return d.String()
 }

@@ -39,9 +39,9 @@ func (q *Reader) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit
 
 // EventFilter selects events of an execution; zero fields select all.
 type EventFilter struct {
-	Before int64    // only those with a smaller sequence number
-	Kinds  []string // "node.failed"
-	Node   string   // the name of their node
+	Before int64       // only those with a smaller sequence number
+	Kinds  []EventKind // none: all
+	Node   string      // the name of their node
 	Limit  int
 }
 
@@ -52,12 +52,12 @@ func (q *Reader) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter) 
 	if err != nil {
 		return nil, err
 	}
-	params := db.ListLatestEventsParams{ExecutionID: id, Before: f.Before, Kinds: f.Kinds, MaxRows: eventLimit(f.Limit)}
+	params := db.ListLatestEventsParams{ExecutionID: id, Before: f.Before, Kinds: []string{}, MaxRows: eventLimit(f.Limit)}
 	if params.Before <= 0 {
 		params.Before = math.MaxInt64
 	}
-	if params.Kinds == nil {
-		params.Kinds = []string{}
+	for _, k := range f.Kinds {
+		params.Kinds = append(params.Kinds, string(k))
 	}
 	if f.Node != "" {
 		n, _, err := q.rows.Node(ctx, row, f.Node)

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
 const (
@@ -66,17 +67,17 @@ func (q *Reader) currentNodes(ctx context.Context, row db.Execution) ([]string, 
 
 // Filter selects executions; zero fields select all. After is a Page's Next.
 type Filter struct {
-	Workflow string // name or id
-	User     string // name or id
-	Query    string // in the name, the workflow's name or the id; "#8c6804" is the suffix of an id
-	Status   []State
-	Waiting  bool      // only executions with waiting nodes, or that may not begin yet
-	Asking   bool      // only executions that wait for the answer of a person
-	From, To time.Time // of the launch
-	After    string
-	Offset   int // rows to skip at the beginning
-	Limit    int
-	Counted  bool // requests Page.Total
+	Workflow         string // name or id
+	User             string // name or id
+	Query            string // in the name, the workflow's name or the id; "#8c6804" is the suffix of an id
+	Status           []State
+	Waiting          bool      // only executions with waiting nodes, or that may not begin yet
+	AwaitingApproval bool      // only executions that wait for the answer of a user
+	From, To         time.Time // of the launch
+	After            string
+	Offset           int // rows to skip at the beginning
+	Limit            int
+	Counted          bool // requests Page.Total
 }
 
 // Page is one page of executions, the latest first. Next is "" on the last page.
@@ -100,7 +101,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxPage)
 	params := db.ListExecutionsParams{
 		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), MaxRows: int32(limit) + 1, Skipped: int32(f.Offset), //nolint:gosec // bounded by the caller
-		Submitters: []uuid.UUID{}, NamedWorkflows: []uuid.UUID{}, ShortIds: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.Asking,
+		Submitters: []uuid.UUID{}, NamedWorkflows: []uuid.UUID{}, ShortIds: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval,
 	}
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))
@@ -267,6 +268,24 @@ func (q *Reader) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) 
 		}))
 	}
 	return recent, nil
+}
+
+// Outputs returns the outputs of executions of the current project, by the ids of those that it
+// has.
+func (q *Reader) Outputs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]map[string]any, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.queries.ExecutionOutputs(ctx, ids, subject.ProjectID)
+	if err != nil {
+		return nil, fmt.Errorf("outputs of executions: %w", err)
+	}
+	out := make(map[uuid.UUID]map[string]any, len(rows))
+	for _, r := range rows {
+		out[r.ID] = stored.Object(r.Outputs)
+	}
+	return out, nil
 }
 
 // Live returns the number of executions that have not ended.

@@ -15,7 +15,7 @@ type OriginUse string
 
 // The uses.
 const (
-	OriginTaken  OriginUse = "TAKEN"  // it reuses the result, through a resume
+	OriginReused OriginUse = "TAKEN"  // it reuses the result, through a resume
 	OriginCached OriginUse = "CACHED" // it reuses the result, from the cache
 	OriginBefore OriginUse = "BEFORE" // it ran again, with the checkpoints of its origin
 )

@@ -53,6 +53,9 @@ const (
 	High   Priority = 75
 )
 
+// Declared is the priority that the definition sets for its launches, or Normal.
+const Declared Priority = -1
+
 // MaxPriority is the highest priority.
 const MaxPriority = 100
 
@@ -70,7 +73,7 @@ func ParsePriority(text string) (Priority, error) {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 || n > MaxPriority {
-		return 0, apperr.New(apperr.Invalid, "The priority has to be LOW, NORMAL, HIGH or a number from 0 to 100.")
+		return 0, apperr.New(apperr.Invalid, "The priority must be LOW, NORMAL, HIGH or a number from 0 to 100.")
 	}
 	return Priority(n), nil
 }

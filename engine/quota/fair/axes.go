@@ -43,12 +43,12 @@ type quantity struct {
 	n    int64
 }
 
-// ask is the amount that a request needs, one quantity per axis, in the order of
+// demand is the amount that a request needs, one quantity per axis, in the order of
 // display.
-type ask []quantity
+type demand []quantity
 
-func (x *axes) ask(v Vector) ask {
-	list := make(ask, 0, len(v))
+func (x *axes) demand(v Vector) demand {
+	list := make(demand, 0, len(v))
 	for _, r := range v.Resources() {
 		if v[r] != 0 {
 			list = append(list, quantity{x.of(r), v[r]})
@@ -57,7 +57,7 @@ func (x *axes) ask(v Vector) ask {
 	return list
 }
 
-func (k ask) on(axis int) int64 {
+func (k demand) on(axis int) int64 {
 	for _, q := range k {
 		if q.axis == axis {
 			return q.n
@@ -66,10 +66,10 @@ func (k ask) on(axis int) int64 {
 	return 0
 }
 
-// row is an amount on every axis.
-type row []int64
+// amounts is an amount on every axis.
+type amounts []int64
 
-func (v row) at(axis int) int64 {
+func (v amounts) at(axis int) int64 {
 	if axis >= len(v) {
 		return 0
 	}
@@ -77,7 +77,7 @@ func (v row) at(axis int) int64 {
 }
 
 // plus adds n on axis and returns the row, which may have grown.
-func (v row) plus(axis int, n int64) row {
+func (v amounts) plus(axis int, n int64) amounts {
 	for axis >= len(v) {
 		v = append(v, 0)
 	}
@@ -86,7 +86,7 @@ func (v row) plus(axis int, n int64) row {
 }
 
 // vector returns the amounts that are not zero.
-func (x *axes) vector(v row) Vector {
+func (x *axes) vector(v amounts) Vector {
 	out := Vector{}
 	for axis, n := range v {
 		if n != 0 {

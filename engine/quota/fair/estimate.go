@@ -10,17 +10,17 @@ const (
 	preemptTime = 30 * time.Second
 )
 
-// band is the range of start times: if all running and waiting work takes as long as
+// startRange is the range of start times: if all running and waiting work takes as long as
 // the fastest tenth of its kind, the median, and the slowest tenth.
-type band struct {
+type startRange struct {
 	from, typical, to time.Time
 	basis             int // earlier attempts behind the least certain estimate
 }
 
-// band simulates the queue three times until all of keys have started. It returns false
+// startRange simulates the queue three times until all of keys have started. It returns false
 // when work whose end they depend on has no history, or when the simulation takes too
 // long. It does not change s.
-func (s *state) band(keys []Key) (b band, ok bool) {
+func (s *state) startRange(keys []Key) (b startRange, ok bool) {
 	for _, scenario := range []struct {
 		at   *time.Time
 		took func(Estimate) time.Duration
@@ -31,9 +31,9 @@ func (s *state) band(keys []Key) (b band, ok bool) {
 	} {
 		var basis int
 		if *scenario.at, basis, ok = s.clone().startsAt(keys, scenario.took); !ok {
-			return band{}, false
+			return startRange{}, false
 		}
-		b.basis = fewer(b.basis, basis)
+		b.basis = minPositive(b.basis, basis)
 	}
 	// The fast simulation need not have the earliest start: the order of ends decides
 	// the order of starts. The band covers all three.
@@ -49,8 +49,8 @@ func (s *state) band(keys []Key) (b band, ok bool) {
 	return b, true
 }
 
-// fewer returns the smaller count; 0 is none.
-func fewer(a, b int) int {
+// minPositive returns the smaller count; 0 is none.
+func minPositive(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
@@ -94,7 +94,7 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 	for _, key := range keys {
 		missing[key] = struct{}{}
 	}
-	basis = s.play(took, func(key Key) bool {
+	basis = s.simulate(took, func(key Key) bool {
 		delete(missing, key)
 		return len(missing) > 0
 	})
@@ -109,7 +109,7 @@ func (s *state) startTimes(keys []Key) map[Key]time.Time {
 	for _, key := range keys {
 		wanted[key] = struct{}{}
 	}
-	s.play(func(e Estimate) time.Duration { return e.Typical }, func(key Key) bool {
+	s.simulate(func(e Estimate) time.Duration { return e.Typical }, func(key Key) bool {
 		if _, ok := wanted[key]; ok {
 			starts[key] = s.now
 		}
@@ -118,10 +118,10 @@ func (s *state) startTimes(keys []Key) map[Key]time.Time {
 	return starts
 }
 
-// play starts and ends running and waiting work until begun returns true or no further
+// simulate starts and ends running and waiting work until begun returns true or no further
 // end is known: work without a history never ends. It returns the smallest number of
 // attempts behind an estimate.
-func (s *state) play(took func(Estimate) time.Duration, begun func(Key) bool) (basis int) {
+func (s *state) simulate(took func(Estimate) time.Duration, begun func(Key) bool) (basis int) {
 	var ends endings
 	enter := func(h *holding) {
 		switch {
@@ -155,7 +155,7 @@ func (s *state) play(took func(Estimate) time.Duration, begun func(Key) bool) (b
 		s.tick(next.at)
 		if s.held[next.h.Execution][next.h.Node] == next.h {
 			s.release(next.h.Key)
-			basis = fewer(basis, next.h.Expected.From)
+			basis = minPositive(basis, next.h.Expected.From)
 		}
 	}
 	return basis

@@ -14,19 +14,19 @@ func (s *Scheduler) Excess() []Victim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.tick(s.config.Now())
-	victims := s.state.clone().trim()
+	victims := s.state.clone().endExcess()
 	s.state.mark(victims)
 	s.changes++
 	return victims
 }
 
-// trim ends the holdings that are ending and those above a ceiling, deepest levels
+// endExcess ends the holdings that are ending and those above a ceiling, deepest levels
 // first, and returns the latter. It changes s.
-func (s *state) trim() (victims []Victim) {
-	s.settle()
+func (s *state) endExcess() (victims []Victim) {
+	s.releaseEnding()
 	for i := len(s.tree().levels) - 1; i > 0; i-- {
-		for axis := range s.book.axes.count() {
-			for _, h := range s.tooMuch(i, axis) {
+		for axis := range s.ledger.axes.count() {
+			for _, h := range s.overLimitHoldings(i, axis) {
 				s.release(h.Key)
 				victims = append(victims, s.excessive(h, i, axis))
 			}
@@ -42,12 +42,12 @@ func (s *state) overCeiling(i, axis int) int64 {
 	if limit == noLimit || axis == storageAxis {
 		return 0
 	}
-	return max(0, s.book.used[i].at(axis)-limit-n.borrowOn(axis))
+	return max(0, s.ledger.used[i].at(axis)-limit-n.borrowOn(axis))
 }
 
-// tooMuch returns a minimal list of holdings without which level i is not above its
+// overLimitHoldings returns a minimal list of holdings without which level i is not above its
 // ceiling on axis, or, when those are not enough, all preemptible ones.
-func (s *state) tooMuch(i, axis int) []*holding {
+func (s *state) overLimitHoldings(i, axis int) []*holding {
 	over := s.overCeiling(i, axis)
 	if over == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (s *state) tooMuch(i, axis int) []*holding {
 	var list []*holding
 	for _, nodes := range s.held {
 		for _, h := range nodes {
-			if h.expendable() && h.ask.on(axis) > 0 && s.isBelow(h.level, i) {
+			if h.expendable() && h.demand.on(axis) > 0 && s.isBelow(h.level, i) {
 				list = append(list, h)
 			}
 		}
@@ -63,13 +63,13 @@ func (s *state) tooMuch(i, axis int) []*holding {
 	slices.SortFunc(list, byExpendability)
 	var sum int64
 	for k, h := range list {
-		if sum += h.ask.on(axis); sum >= over {
+		if sum += h.demand.on(axis); sum >= over {
 			list = list[:k+1]
 			break
 		}
 	}
 	for k, l := range slices.Backward(list) {
-		if n := l.ask.on(axis); sum-n >= over {
+		if n := l.demand.on(axis); sum-n >= over {
 			sum -= n
 			list = slices.Delete(list, k, k+1)
 		}
@@ -80,9 +80,9 @@ func (s *state) tooMuch(i, axis int) []*holding {
 // excessive returns the victim h with the reason that level i is above its ceiling.
 func (s *state) excessive(h *holding, i, axis int) Victim {
 	n := &s.tree().levels[i]
-	ref, r := n.Ref(), s.book.axes.names[axis]
+	ref, r := n.Ref(), s.ledger.axes.names[axis]
 	return Victim{Held: h.Held, Level: ref, Resource: r, Reason: Reason{
-		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.ask.on(axis), Capacity: n.limitOn(axis) + n.borrowOn(axis), Level: &ref,
+		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.demand.on(axis), Capacity: n.limitOn(axis) + n.borrowOn(axis), Level: &ref,
 		Message: fmt.Sprintf("Stopped because the limit of %s for %s was lowered to %s. It restarts when capacity is available.",
 			r.Title(), ref, r.Format(n.limitOn(axis))),
 	}}
@@ -92,9 +92,9 @@ func (s *state) excessive(h *holding, i, axis int) Victim {
 func (s *state) shortfalls() (list []Shortfall) {
 	for i := range s.tree().levels {
 		n := &s.tree().levels[i]
-		for axis, r := range s.book.axes.names {
+		for axis, r := range s.ledger.axes.names {
 			if s.overCeiling(i, axis) > 0 {
-				list = append(list, Shortfall{n.Ref(), r, s.book.used[i].at(axis), n.limitOn(axis) + n.borrowOn(axis)})
+				list = append(list, Shortfall{n.Ref(), r, s.ledger.used[i].at(axis), n.limitOn(axis) + n.borrowOn(axis)})
 			}
 		}
 	}

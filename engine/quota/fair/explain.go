@@ -24,7 +24,7 @@ func (s *Scheduler) Position(key Key) int {
 		return 0
 	}
 	s.state.tick(s.config.Now())
-	return s.lineup(fresh).positions[key]
+	return s.admissionOrder(fresh).positions[key]
 }
 
 // Queue returns waiting requests in the order of admission: first those with a current
@@ -54,13 +54,13 @@ func (s *state) list(f Filter) (list []Waiting) {
 	for _, nodes := range s.offers {
 		for _, o := range nodes {
 			if s.matches(f, &o.Request) {
-				list = append(list, Waiting{Request: o.Request, Path: s.path(o.Project), Offered: true, Reason: about()})
+				list = append(list, Waiting{Request: o.Request, Path: s.path(o.Project), Offered: true, Reason: aboutToStart()})
 			}
 		}
 	}
 	for _, m := range s.missed {
 		if s.matches(f, &m.request) {
-			list = append(list, Waiting{Request: m.request, Path: s.path(m.request.Project), Reason: late()})
+			list = append(list, Waiting{Request: m.request, Path: s.path(m.request.Project), Reason: offerExpired()})
 		}
 	}
 	slices.SortFunc(list, func(a, b Waiting) int { return byAge(&a.Request, &b.Request) })
@@ -86,14 +86,14 @@ func (s *state) list(f Filter) (list []Waiting) {
 	return list
 }
 
-// about is the reason of a request with an offer.
-func about() Reason {
+// aboutToStart is the reason of a request with an offer.
+func aboutToStart() Reason {
 	return Reason{Code: BehindInFairShare, Message: "Capacity is reserved for it: it is about to start."}
 }
 
-// late is the reason of a request that did not claim its offer.
-func late() Reason {
-	return Reason{Code: BehindInFairShare, Message: "The capacity reserved for it was not claimed in time: the request is repeated in a moment."}
+// offerExpired is the reason of a request that did not claim its offer.
+func offerExpired() Reason {
+	return Reason{Code: BehindInFairShare, Message: "The capacity reserved for it was not claimed in time; the request will be repeated."}
 }
 
 // path returns the names from the tenant to a project.
@@ -114,11 +114,11 @@ func (s *Scheduler) Why(key Key) (Reason, bool) {
 	st.tick(s.config.Now())
 	if _, offered := st.offers[key.Execution][key.Node]; offered {
 		s.mu.Unlock()
-		return about(), true
+		return aboutToStart(), true
 	}
 	if _, ok := st.missed[key]; ok {
 		s.mu.Unlock()
-		return late(), true
+		return offerExpired(), true
 	}
 	if _, ok := st.queue.find(key); !ok {
 		s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *state) explain(key Key) Reason {
 	order := s.rank(maxRanked, nil)
 	reason.Position = order.positions[key]
 	reason.Ahead = s.ahead(order, key, reason)
-	if band, ok := s.band([]Key{key}); ok {
+	if band, ok := s.startRange([]Key{key}); ok {
 		reason.StartsFrom, reason.StartsTo, reason.Basis = &band.from, &band.to, band.basis
 	}
 	return reason
@@ -149,7 +149,7 @@ func (s *state) explain(key Key) Reason {
 
 // ahead counts the requests before key for the resource that it lacks, below the level
 // that lacks it.
-func (s *state) ahead(order lineup, key Key, reason Reason) (n int) {
+func (s *state) ahead(order admissionOrder, key Key, reason Reason) (n int) {
 	level := 0
 	if reason.Level != nil {
 		level = s.tree().index[reason.Level.ID]

@@ -24,8 +24,8 @@ const (
 // Forecast predicts the result of requests made now.
 type Forecast struct {
 	Verdict Verdict `json:"verdict"`
-	// Message is "Fits now.", "Would wait about 12 min behind 3 jobs (GPU A100)." or
-	// "Cannot run here: needs 16 GPUs, the limit of team Vision is 8."
+	// Message is "Fits now.", "Would wait about 12 min behind 3 jobs (A100 GPUs)." or
+	// "Cannot run here: requests 16 GPUs; the limit of team Vision is 8."
 	Message  string   `json:"message"`
 	Resource Resource `json:"resource,omitempty"`
 	Ahead    int      `json:"ahead,omitempty"`
@@ -104,7 +104,7 @@ func (s *state) forecast(requests []Request) Forecast {
 	reason.Position = order.positions[last]
 	reason.Ahead = s.ahead(order, first, reason)
 	f := Forecast{Verdict: WouldWait, Resource: reason.Resource, Ahead: reason.Ahead, Reason: &reason, Key: last}
-	if band, ok := waiting.band(left); ok {
+	if band, ok := waiting.startRange(left); ok {
 		f.Wait = band.typical.Sub(s.now)
 		f.StartsFrom, f.StartsTo, f.Basis = &band.from, &band.to, band.basis
 		reason.StartsFrom, reason.StartsTo, reason.Basis = f.StartsFrom, f.StartsTo, f.Basis

@@ -24,7 +24,7 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, Forecast{Verdict: FitsNow, Message: "Fits now."}, ask(vision, 12))
 	never := ask(vision, 16)
 	require.Equal(t, NeverFits, never.Verdict)
-	require.Equal(t, "Cannot run here: needs 16 GPUs, the limit of team vision is 12, borrowing included.", never.Message)
+	require.Equal(t, "Cannot run here: requests 16 GPUs; the limit of team vision is 12, including borrowing.", never.Message)
 
 	b.fill(ranking, 4, steady(time.Hour))
 	b.fill(vision, 8, steady(20*time.Minute))
@@ -37,7 +37,7 @@ func TestForecast(t *testing.T) {
 	b.clock.pass(time.Second)
 	f := ask(vision, 8)
 	require.Equal(t, WouldWait, f.Verdict)
-	require.Equal(t, "Would wait about 22 min behind 3 jobs (GPU).", f.Message)
+	require.Equal(t, "Would wait about 22 min behind 3 jobs (GPUs).", f.Message)
 	require.Equal(t, 3, f.Ahead)
 	require.Equal(t, 61, f.Basis)
 	require.WithinDuration(t, b.clock.now.Add(16*time.Minute), *f.StartsFrom, time.Minute)
@@ -48,7 +48,7 @@ func TestForecast(t *testing.T) {
 	within := ask(speech, 1)
 	require.Equal(t, WouldWait, within.Verdict)
 	require.Zero(t, within.Ahead, "it is within its guarantee and goes first")
-	require.Equal(t, "Would wait about 12 min (GPU).", within.Message)
+	require.Equal(t, "Would wait about 12 min (GPUs).", within.Message)
 }
 
 func TestNoBandWithoutHistory(t *testing.T) {
@@ -59,7 +59,7 @@ func TestNoBandWithoutHistory(t *testing.T) {
 	f := b.Forecast([]Request{b.request(speech, uuid.New(), 0, Amount{GPUs: 1})})
 	require.Equal(t, WouldWait, f.Verdict)
 	require.Nil(t, f.StartsFrom)
-	require.Equal(t, "Would wait (GPU); not enough history to estimate how long.", f.Message)
+	require.Equal(t, "Would wait (GPUs); not enough history to estimate how long.", f.Message)
 }
 
 func TestForecastOfALaunch(t *testing.T) {
@@ -102,7 +102,7 @@ func TestWhy(t *testing.T) {
 		steady(10 * time.Minute)(&last)
 		b.Admit(last.Execution, nil, []Request{last})
 	}
-	b.ask(vision, uuid.New(), Amount{CPUMillis: 1}, 0)
+	b.admit(vision, uuid.New(), Amount{CPUMillis: 1}, 0)
 	reason, ok := b.Why(last.Key)
 	require.True(t, ok)
 	require.Equal(t, 3, reason.Position)

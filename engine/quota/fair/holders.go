@@ -42,20 +42,20 @@ func (s *state) findHolders(level, axis, limit int) []Holder {
 	for id, nodes := range s.held {
 		h, largest := Holder{Execution: id}, (*holding)(nil)
 		for _, r := range nodes {
-			n := r.ask.on(axis)
+			n := r.demand.on(axis)
 			if n == 0 || !s.isBelow(r.level, level) {
 				continue
 			}
 			h.Amount += n
 			h.Nodes++
-			if largest == nil || n > largest.ask.on(axis) || n == largest.ask.on(axis) && r.Node < largest.Node {
+			if largest == nil || n > largest.demand.on(axis) || n == largest.demand.on(axis) && r.Node < largest.Node {
 				largest = r
 			}
 		}
 		if largest != nil {
 			owner := s.branch(largest.level, level)
 			h.Node, h.Project, h.Owner = largest.Node, levels[largest.level].Ref(), levels[owner].Ref()
-			h.Borrowed = s.book.used[owner].at(axis) > levels[owner].limitOn(axis)
+			h.Borrowed = s.ledger.used[owner].at(axis) > levels[owner].limitOn(axis)
 			h.EndsFrom, h.EndsTo = largest.ends(s.now)
 			all = append(all, h)
 		}

@@ -24,8 +24,8 @@ func newIdleness(levels int, now time.Time) idleness {
 	return idleness{since: now, peaks: make([][][]peak, levels)}
 }
 
-// move transfers the records of the levels of one book to those of another.
-func (d *idleness) move(from, to *Book) {
+// move transfers the records of the levels of one ledger to those of another.
+func (d *idleness) move(from, to *Ledger) {
 	if d.peaks == nil {
 		return
 	}
@@ -47,7 +47,7 @@ func (d *idleness) move(from, to *Book) {
 }
 
 // watch records the use at now.
-func (d *idleness) watch(b *Book, now time.Time) {
+func (d *idleness) watch(b *Ledger, now time.Time) {
 	if d.peaks == nil {
 		return
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// bare formats n of r without the noun that the sentence already has.
-func bare(r Resource, n int64) string {
+// formatWithoutNoun formats n of r without the noun that the sentence already has.
+func formatWithoutNoun(r Resource, n int64) string {
 	switch r {
 	case CPU, Memory, Storage:
 		return r.Format(n)
@@ -36,21 +36,21 @@ func code(r Resource, cluster bool) string {
 }
 
 // reason describes s.
-func (b *Book) reason(s shortage) Reason {
+func (b *Ledger) reason(s shortage) Reason {
 	n, r := &b.tree.levels[s.level], b.axes.names[s.axis]
 	ref := n.Ref()
-	message := fmt.Sprintf("Waits for %s: needs %s, and %s has %s left of %s", r.Title(), r.Format(s.asked), ref, bare(r, s.free), bare(r, s.capacity))
+	message := fmt.Sprintf("Waits for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.asked), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
 		message += "; it is not preemptible, so it may use only the guarantee"
 	case borrow > 0:
-		message += fmt.Sprintf(" (%s of its own, %s borrowed)", bare(r, n.limitOn(s.axis)), bare(r, borrow))
+		message += fmt.Sprintf(" (%s of its own, %s borrowed)", formatWithoutNoun(r, n.limitOn(s.axis)), formatWithoutNoun(r, borrow))
 	}
 	if s.kept > 0 {
-		message += fmt.Sprintf("; %s are guaranteed to others and not lent", bare(r, s.kept))
+		message += fmt.Sprintf("; %s are guaranteed to others and not lent", formatWithoutNoun(r, s.kept))
 	}
 	if taken := b.taken(s.level, s.axis); taken > 0 {
-		message += fmt.Sprintf("; other workloads use %s", bare(r, taken))
+		message += fmt.Sprintf("; other workloads use %s", formatWithoutNoun(r, taken))
 	}
 	return Reason{
 		Code: code(r, n.parent < 0), Message: message + ".", Resource: r, Unit: r.Unit(),
@@ -59,22 +59,22 @@ func (b *Book) reason(s shortage) Reason {
 }
 
 // never describes s as permanent.
-func (b *Book) never(s shortage) Reason {
+func (b *Ledger) never(s shortage) Reason {
 	reason := b.reason(s)
 	r, n := b.axes.names[s.axis], &b.tree.levels[s.level]
-	what := "limit"
+	limit := fmt.Sprintf("the limit of %s is", n.Ref())
 	if n.parent < 0 {
-		what = "size"
+		limit = "the cluster has"
 	}
-	reason.Message = fmt.Sprintf("Cannot run here: needs %s, the %s of %s is %s", r.Format(s.asked), what, n.Ref(), bare(r, s.capacity))
+	reason.Message = fmt.Sprintf("Cannot run here: requests %s; %s %s", r.Format(s.asked), limit, formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
 		reason.Message += ", and it may not borrow because it is not preemptible"
 	case borrow > 0:
-		reason.Message += ", borrowing included"
+		reason.Message += ", including borrowing"
 	}
 	if s.kept > 0 {
-		reason.Message += fmt.Sprintf(", of which %s are reserved for others", bare(r, s.kept))
+		reason.Message += fmt.Sprintf(", of which %s are reserved for others", formatWithoutNoun(r, s.kept))
 	}
 	reason.Message += "."
 	return reason

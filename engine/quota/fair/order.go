@@ -47,13 +47,13 @@ func (s *state) candidate(l *line, f fit) candidate {
 	_, covered := s.covered[head.Key]
 	return candidate{
 		fit: f, line: l, head: head, covered: covered && !l.never,
-		over: s.book.over(l.level, l.ask), least: l.least, effective: head.boosted(s.now),
+		over: s.ledger.over(l.level, l.demand), least: l.least, effective: head.boosted(s.now),
 	}
 }
 
 // tryFit checks whether the requests of l fit.
 func (s *state) tryFit(l *line) fit {
-	if short, blocked := s.book.short(l.level, l.ask, !l.preemptible); blocked {
+	if short, blocked := s.ledger.shortage(l.level, l.demand, !l.preemptible); blocked {
 		return fit{blocked: true, short: short}
 	}
 	parts, ok := s.gpuPool.place(l.amount, l.spread, false)
@@ -65,7 +65,7 @@ func (s *state) tryFit(l *line) fit {
 
 // gpuAxis is the axis of the GPUs that the line requests: the type when it has one.
 func (l *line) gpuAxis() int {
-	for _, q := range slices.Backward(l.ask) {
+	for _, q := range slices.Backward(l.demand) {
 		if q.axis == gpuAxis || q.axis > storageAxis {
 			return q.axis
 		}
@@ -104,7 +104,7 @@ func (s *state) reservesRoom(r *Request) bool {
 	if _, covered := s.covered[r.Key]; covered {
 		return true
 	}
-	return r.waited(s.now) > s.patience
+	return r.waited(s.now) > s.reserveAfter
 }
 
 // protection is capacity that is reserved for a request.
@@ -123,7 +123,7 @@ func (s *state) firstThatFits(ranked *branch) (candidate, bool) {
 	defer func() {
 		// In reverse order: each change depends on the ones before it.
 		for _, p := range slices.Backward(kept) {
-			s.keep(p, -1)
+			s.protect(p, -1)
 		}
 	}()
 	for c := ranked.head(); c != nil; c = ranked.pop() {
@@ -134,13 +134,13 @@ func (s *state) firstThatFits(ranked *branch) (candidate, bool) {
 				continue
 			}
 			kept = append(kept, p)
-			s.keep(p, 1)
+			s.protect(p, 1)
 			if c.scattered {
 				rooms = append(rooms, s.gpuPool.reservedMachine(c.line.amount))
 			}
 		case len(kept) == 0:
 			return *c, true
-		case s.book.fits(c.line.level, c.line.ask, !c.line.preemptible):
+		case s.ledger.fits(c.line.level, c.line.demand, !c.line.preemptible):
 			var ok bool
 			if c.placement, ok = s.gpuPool.place(c.line.amount, c.line.spread, false, rooms...); ok {
 				return *c, true
@@ -150,9 +150,9 @@ func (s *state) firstThatFits(ranked *branch) (candidate, bool) {
 	return candidate{}, false
 }
 
-func (s *state) keep(p protection, sign int64) {
-	for _, q := range p.line.ask {
-		s.book.change(p.line.level, q.axis, sign*q.n, p.top)
+func (s *state) protect(p protection, sign int64) {
+	for _, q := range p.line.demand {
+		s.ledger.change(p.line.level, q.axis, sign*q.n, p.top)
 	}
 }
 
@@ -166,7 +166,7 @@ func (s *state) scoreOf(r *Request, distance int) *Score {
 		Distance: distance, Base: float64(r.Priority),
 		Weight:      s.tree().levels[i].Limits.Weight * weightBonus,
 		Waiting:     r.boosted(s.now) - float64(r.Priority),
-		Utilisation: min(max(0, s.book.utilisation(i)-penaltyFrom)/(1-penaltyFrom), 1) * utilisationCost,
+		Utilisation: min(max(0, s.ledger.utilisation(i)-penaltyFrom)/(1-penaltyFrom), 1) * utilisationCost,
 	}
 	score.Effective = score.Base + score.Weight + score.Waiting - score.Utilisation
 	for ; i > 0; i = s.tree().levels[i].parent {

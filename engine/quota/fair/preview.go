@@ -115,7 +115,7 @@ func (s *state) preview(tree *Tree, machines []Machine) (out Preview) {
 		could[l] = !l.never
 	}
 	s.rebuild(tree, machines)
-	out.Excess = s.trim()
+	out.Excess = s.endExcess()
 	out.OverCeiling = s.shortfalls()
 	waiting := s.queue.requests()
 	out.Reclaimed = s.reclaim()
@@ -124,7 +124,7 @@ func (s *state) preview(tree *Tree, machines []Machine) (out Preview) {
 		l := s.queue.lines[sizeOf(r)]
 		switch {
 		case !still:
-			out.Admitted = append(out.Admitted, Waiting{Request: r, Path: s.path(r.Project), Reason: about()})
+			out.Admitted = append(out.Admitted, Waiting{Request: r, Path: s.path(r.Project), Reason: aboutToStart()})
 		case l.never && could[l]:
 			out.Blocked = append(out.Blocked, Waiting{Request: r, Path: s.path(r.Project), Reason: s.why(l, &r, maxHolders)})
 		default:

@@ -31,7 +31,7 @@ func TestChaos(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		c := begin(r)
 		r.Repeat(map[string]func(*rapid.T){
-			"ask":      func(*rapid.T) { c.askAny() },
+			"request":  func(*rapid.T) { c.requestAny() },
 			"release":  func(*rapid.T) { c.releaseAny() },
 			"undo":     func(*rapid.T) { c.undoAny() },
 			"withdraw": func(*rapid.T) { c.withdrawAny() },
@@ -95,12 +95,12 @@ func (c *chaos) admit(execution uuid.UUID, release []int, want []Request) []Gran
 	for _, r := range want {
 		_, held := c.held[r.Key]
 		_, waits := c.waiting[r.Key]
-		require.True(c.r, held != waits, "granted or refused")
+		require.NotEqual(c.r, held, waits, "granted or refused")
 	}
 	return granted
 }
 
-func (c *chaos) askAny() {
+func (c *chaos) requestAny() {
 	e := c.execution()
 	var want []Request
 	for range rapid.IntRange(0, 3).Draw(c.r, "requests") {
@@ -179,19 +179,19 @@ func (c *chaos) preempt() {
 		gone[v.Key] = true
 	}
 	require.Empty(c.r, c.Victims(), "not again")
-	book := st.book.clone()
+	ledger := st.ledger.clone()
 	for _, v := range victims {
 		i := st.level(v.Project)
-		book.add(i, st.book.axes.ask(v.Amount.Vector()), -1)
+		ledger.add(i, st.ledger.axes.demand(v.Amount.Vector()), -1)
 	}
 	for _, v := range victims {
 		top := st.level(v.Project)
 		forWhom := st.level(c.waiting[v.For].Project)
 		a, _ := st.tree().fork(top, forWhom)
-		axis := st.book.axes.of(v.Resource)
+		axis := st.ledger.axes.of(v.Resource)
 		for l := top; l != st.tree().levels[a].parent; l = st.tree().levels[l].parent {
 			if limit := st.tree().levels[l].limitOn(axis); limit != noLimit {
-				require.GreaterOrEqual(c.r, book.used[l].at(axis), limit, "below a guarantee")
+				require.GreaterOrEqual(c.r, ledger.used[l].at(axis), limit, "below a guarantee")
 			}
 		}
 	}
@@ -233,8 +233,8 @@ func keysOf(victims []Victim) (keys []Key) {
 	return keys
 }
 
-// askAgain repeats requests that were dropped after a missed offer, as executions do.
-func (c *chaos) askAgain() {
+// repeatDropped repeats requests that were dropped after a missed offer, as executions do.
+func (c *chaos) repeatDropped() {
 	for n := range c.node + 1 {
 		for _, e := range c.executions {
 			r, waits := c.waiting[Key{e, n}]
@@ -246,13 +246,13 @@ func (c *chaos) askAgain() {
 }
 
 func (c *chaos) check() {
-	c.askAgain()
+	c.repeatDropped()
 	st := c.state
-	sum := NewBook(st.tree())
+	sum := NewLedger(st.tree())
 	devices := map[string]map[int]bool{}
 	count := 0
 	add := func(h *holding) {
-		sum.add(st.level(h.Project), st.book.axes.ask(h.Amount.Vector()), 1)
+		sum.add(st.level(h.Project), st.ledger.axes.demand(h.Amount.Vector()), 1)
 		for _, p := range h.Placement {
 			if devices[p.Machine] == nil {
 				devices[p.Machine] = map[int]bool{}
@@ -281,13 +281,13 @@ func (c *chaos) check() {
 	}
 	require.Equal(c.r, len(c.held)+len(c.waiting), count+st.queue.count+len(st.missed))
 	for i := range st.tree().levels {
-		for a := range st.book.axes.count() {
-			require.Equal(c.r, sum.used[i].at(a), st.book.used[i].at(a), "use equals offers plus reservations")
-			require.Equal(c.r, sum.unlent[i].at(a), st.book.unlent[i].at(a))
-			require.Equal(c.r, sum.unused[i].at(a), st.book.unused[i].at(a))
+		for a := range st.ledger.axes.count() {
+			require.Equal(c.r, sum.used[i].at(a), st.ledger.used[i].at(a), "use equals offers plus reservations")
+			require.Equal(c.r, sum.unlent[i].at(a), st.ledger.unlent[i].at(a))
+			require.Equal(c.r, sum.unused[i].at(a), st.ledger.unused[i].at(a))
 			n := &st.tree().levels[i]
 			if limit := n.limitOn(a); limit != noLimit && !c.lowered {
-				require.LessOrEqual(c.r, st.book.used[i].at(a), limit+n.borrowOn(a), "%s above its ceiling", n.Ref())
+				require.LessOrEqual(c.r, st.ledger.used[i].at(a), limit+n.borrowOn(a), "%s above its ceiling", n.Ref())
 			}
 		}
 	}
@@ -314,7 +314,7 @@ func (c *chaos) finish() {
 		for _, e := range c.executions {
 			c.admit(e, nil, nil)
 		}
-		c.askAgain()
+		c.repeatDropped()
 		keys := c.sorted()
 		if len(keys) == 0 && len(c.state.offers)+len(c.state.missed) == 0 {
 			break
@@ -331,8 +331,8 @@ func (c *chaos) finish() {
 		c.Withdraw(key.Execution, []int{key.Node})
 	}
 	for i := range c.state.tree().levels {
-		for a := range c.state.book.axes.count() {
-			require.Zero(c.r, c.state.book.used[i].at(a))
+		for a := range c.state.ledger.axes.count() {
+			require.Zero(c.r, c.state.ledger.used[i].at(a))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func newQueue() queue {
 type line struct {
 	size
 
-	ask     ask
+	demand  demand
 	level   int  // of the project; -1 when the tree does not know it
 	never   bool // it can never fit, even when nothing else runs
 	least   int  // borrow distance in an empty cluster
@@ -141,7 +141,7 @@ func (q *queue) clone() queue {
 	out := queue{entries: make(map[uuid.UUID]map[int]*entry, len(q.entries)), lines: make(map[size]*line, len(q.lines)), count: q.count}
 	block := make([]entry, 0, q.count)
 	for key, l := range q.lines {
-		of := &line{size: l.size, ask: l.ask, level: l.level, never: l.never, least: l.least, entries: make([]*entry, len(l.entries))}
+		of := &line{size: l.size, demand: l.demand, level: l.level, never: l.never, least: l.least, entries: make([]*entry, len(l.entries))}
 		for i, e := range l.entries {
 			block = append(block, *e)
 			copied := &block[len(block)-1]

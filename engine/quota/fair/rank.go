@@ -71,12 +71,12 @@ func (b *branch) order() {
 	if len(b.list) > 1 {
 		slices.SortFunc(b.list, func(x, y candidate) int { return beforeInProject(&x, &y) })
 	}
-	b.elect()
+	b.selectHead()
 }
 
-// regrow updates the ranking of b after the use and the queue of level i below it have
+// rerank updates the ranking of b after the use and the queue of level i below it have
 // changed. Where no level above has a limit, other levels are not affected.
-func (s *state) regrow(b *branch, i int) {
+func (s *state) rerank(b *branch, i int) {
 	for _, c := range b.children {
 		switch {
 		case !s.isBelow(i, c.level):
@@ -84,10 +84,10 @@ func (s *state) regrow(b *branch, i int) {
 			s.refresh(c)
 		default:
 			c.score = s.score(c.level)
-			s.regrow(c, i)
+			s.rerank(c, i)
 		}
 	}
-	b.elect()
+	b.selectHead()
 }
 
 // refresh re-evaluates all candidates below b, and its score.
@@ -106,8 +106,8 @@ func (s *state) refresh(b *branch) {
 	b.order()
 }
 
-// elect finds the child that goes first.
-func (b *branch) elect() {
+// selectHead finds the child that goes first.
+func (b *branch) selectHead() {
 	b.first = nil
 	for _, c := range b.children {
 		if c.head() != nil && (b.first == nil || b.before(c, b.first)) {
@@ -136,7 +136,7 @@ func (b *branch) pop() *candidate {
 		b.gone++
 	} else if b.first != nil {
 		b.first.pop()
-		b.elect()
+		b.selectHead()
 	}
 	return b.head()
 }
@@ -146,7 +146,7 @@ func (b *branch) before(x, y *branch) bool {
 	p, q := x.head(), y.head()
 	return cmp.Or(
 		trueFirst(p.covered, q.covered),
-		cmp.Compare(p.reach(b.depth), q.reach(b.depth)),
+		cmp.Compare(p.borrowDistance(b.depth), q.borrowDistance(b.depth)),
 		cmp.Compare(x.score, y.score),
 		cmp.Compare(x.level, y.level),
 	) < 0
@@ -172,9 +172,9 @@ func trueFirst(x, y bool) int {
 	}
 }
 
-// reach is how far c would borrow towards a level at depth: 0 is within every limit
+// borrowDistance is how far c would borrow towards a level at depth: 0 is within every limit
 // below that level, and higher values are closer to it.
-func (c *candidate) reach(depth int) int {
+func (c *candidate) borrowDistance(depth int) int {
 	below := c.over &^ (1<<(depth+1) - 1)
 	if below == 0 {
 		return 0

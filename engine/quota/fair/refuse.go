@@ -30,23 +30,23 @@ func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 			reason = s.state.why(l, l.head(), maxHolders)
 			reasons[l] = reason
 		}
-		reason.Position = s.lineup(stored).positions[r.Key]
+		reason.Position = s.admissionOrder(stored).positions[r.Key]
 		refused = append(refused, Refusal{r.Key, reason})
 	}
 	return refused
 }
 
-// lineup is the order of admission at a time.
-type lineup struct {
+// admissionOrder is the order of admission at a time.
+type admissionOrder struct {
 	at        time.Time
 	changes   int
 	keys      []Key
 	positions map[Key]int
 }
 
-// lineup returns the order of admission: exact for a short queue, otherwise at most as
+// admissionOrder returns the order of admission: exact for a short queue, otherwise at most as
 // old as age.
-func (s *Scheduler) lineup(age time.Duration) *lineup {
+func (s *Scheduler) admissionOrder(age time.Duration) *admissionOrder {
 	known := s.positions.positions != nil
 	recent := s.state.queue.count > rankOften && s.state.now.Sub(s.positions.at) < age
 	if !known || s.positions.changes != s.changes && !recent {
@@ -58,9 +58,9 @@ func (s *Scheduler) lineup(age time.Duration) *lineup {
 
 // rank simulates the admission of requests as if all fit and none ended, until limit
 // wanted requests have been found. A nil wanted selects all.
-func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
+func (s *state) rank(limit int, wanted func(*Request) bool) admissionOrder {
 	sim := s.cloneForPlanning()
-	out := lineup{at: s.now, positions: map[Key]int{}}
+	out := admissionOrder{at: s.now, positions: map[Key]int{}}
 	list := make([]candidate, 0, len(sim.queue.lines))
 	for _, l := range sim.queue.lines {
 		if l.level >= 0 {
@@ -78,9 +78,9 @@ func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
 			out.keys = append(out.keys, key)
 			out.positions[key] = place
 		}
-		sim.book.add(l.level, l.ask, 1)
+		sim.ledger.add(l.level, l.demand, 1)
 		sim.queue.remove(key)
-		sim.regrow(root, l.level)
+		sim.rerank(root, l.level)
 	}
 	return out
 }
@@ -104,7 +104,7 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 		reason = s.scatteredReason(l)
 		reason.Holders = s.holders(0, f.short.axis, holders)
 	default:
-		reason = s.book.reason(f.short)
+		reason = s.ledger.reason(f.short)
 		reason.Holders = s.holders(f.short.level, f.short.axis, holders)
 	}
 	if victims := len(s.covered[r.Key]); victims > 0 {
@@ -115,7 +115,7 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 		reason.Message += fmt.Sprintf(preemptSuffix, victims, word)
 		reason.Preempting = victims
 	}
-	reason.Score = s.scoreOf(r, s.book.distance(l.level, l.ask))
+	reason.Score = s.scoreOf(r, s.ledger.distance(l.level, l.demand))
 	return reason
 }
 
@@ -126,7 +126,7 @@ func (s *state) storageFull(i int) *Reason {
 	for ; i >= 0; i = s.tree().levels[i].parent {
 		n := &s.tree().levels[i]
 		limit := n.limitOn(storageAxis)
-		used, ceiling := s.book.used[i].at(storageAxis), limit+n.borrowOn(storageAxis)
+		used, ceiling := s.ledger.used[i].at(storageAxis), limit+n.borrowOn(storageAxis)
 		if limit == noLimit || used < ceiling {
 			continue
 		}
@@ -151,7 +151,7 @@ func (s *state) behind(l *line) Reason {
 	}
 	ranked := s.ranked(list)
 	first := ranked.head()
-	reason := Reason{Code: BehindInFairShare, Message: "It fits, and waits for its turn."}
+	reason := Reason{Code: BehindInFairShare, Message: "Capacity is available; waiting for its turn."}
 	if first.line == l {
 		return reason
 	}
@@ -164,7 +164,7 @@ func (s *state) behind(l *line) Reason {
 		reason.Message = "It fits, but capacity is reserved for a larger request of the same project, which goes first."
 	case first.covered:
 		reason.Message = fmt.Sprintf("It fits, but the capacity is being freed for %s, which is entitled to it.", other)
-	case first.reach(depth) < me.reach(depth):
+	case first.borrowDistance(depth) < me.borrowDistance(depth):
 		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which is within its guarantee.", other)
 	default:
 		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which has had less of its fair share than %s.", other, mine)
@@ -175,7 +175,7 @@ func (s *state) behind(l *line) Reason {
 // scatteredReason is the reason of a request that lacks enough free GPUs on one
 // machine.
 func (s *state) scatteredReason(l *line) Reason {
-	r := s.book.axes.names[l.gpuAxis()]
+	r := s.ledger.axes.names[l.gpuAxis()]
 	total, most := s.gpuPool.together(l.amount.GPUType)
 	root := s.tree().levels[0].Ref()
 	n := int64(l.amount.GPUs)
@@ -210,11 +210,11 @@ func (s *state) tooLarge(r Request) Reason {
 	n, total := int64(r.Amount.GPUs), s.capacity(r.Amount.GPUType)
 	reason := Reason{
 		Code: GPUUnavailable, Resource: resource, Asked: n, Level: &root, Free: total, Capacity: total, Missing: n - total,
-		Message: fmt.Sprintf("Cannot run here: needs %s, the machines have %d.", resource.Format(n), total),
+		Message: fmt.Sprintf("Cannot run here: requests %s; the machines have %d.", resource.Format(n), total),
 	}
 	if !r.Spread && total >= n {
 		reason.Capacity, reason.Free, reason.Missing = int64(largest), int64(largest), n-int64(largest)
-		reason.Message = fmt.Sprintf("Cannot run here: needs %s on one machine, the largest has %d. Set spread in the operator to use several machines.", resource.Format(n), largest)
+		reason.Message = fmt.Sprintf("Cannot run here: requests %s on one machine; the largest has %d. Set spread in the operator to use several machines.", resource.Format(n), largest)
 	}
 	return reason
 }

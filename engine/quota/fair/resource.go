@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Resource is the name of a limited resource: one of the constants, or "gpu:<TYPE>".
@@ -66,35 +68,65 @@ func (r Resource) Title() string {
 		return "CPU"
 	case Memory, Storage, Pods, Executions:
 		return string(r)
-	case GPU:
-		return "GPU"
 	default:
-		return "GPU " + r.GPUType()
+		return strings.TrimSpace(r.GPUType() + " GPUs")
 	}
 }
 
-// Format returns n of r for display: "1.5 cores", "2 GiB", "4 GPUs A100", "1 pod".
+// Format returns n of r for display: "1.5 cores", "2 GiB", "4 A100 GPUs", "1 pod".
 func (r Resource) Format(n int64) string {
 	switch r {
 	case CPU:
-		return plural(strconv.FormatFloat(float64(n)/1000, 'f', -1, 64), "core")
+		if n == 1000 {
+			return "1 core"
+		}
+		return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) + " cores"
 	case Memory, Storage:
 		if n >= 1024 || n <= -1024 {
 			return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1024, 'f', 1, 64), ".0") + " GiB"
 		}
 		return strconv.FormatInt(n, 10) + " MiB"
 	case Pods, Executions:
-		return plural(strconv.FormatInt(n, 10), strings.TrimSuffix(string(r), "s"))
+		return units.Plural(n, strings.TrimSuffix(string(r), "s"), string(r))
 	default:
-		return strings.TrimSuffix(plural(strconv.FormatInt(n, 10), "GPU")+" "+r.GPUType(), " ")
+		noun := strings.TrimSpace(r.GPUType() + " GPU")
+		return units.Plural(n, noun, noun+"s")
 	}
 }
 
-func plural(n, noun string) string {
-	if n == "1" {
-		return n + " " + noun
+// Parse reads an amount as people type it, in the unit of Format or in one that they add:
+// 0.5, "500m" or "2 cores" of CPU, 16 (GiB) or "512 MiB" of memory, 4, "4 GPUs" or "4 A100 GPUs". The
+// amount is in the stored unit of r. It may be negative or a fraction.
+func (r Resource) Parse(text string) (amount float64, ok bool) {
+	number, unit, ok := units.Quantity(text)
+	if !ok {
+		return 0, false
 	}
-	return n + " " + noun + "s"
+	factor, ok := r.factor(unit)
+	return number * factor, ok
+}
+
+// factor returns how many stored units one typed unit has.
+func (r Resource) factor(unit string) (float64, bool) {
+	typed := strings.ToLower(unit)
+	switch r {
+	case CPU:
+		factor, ok := map[string]float64{"": 1000, "core": 1000, "cores": 1000, "cpu": 1000, "m": 1}[typed]
+		return factor, ok
+	case Memory, Storage:
+		if unit == "" {
+			return 1 << 10, true
+		}
+		bytes, ok := units.SizeOf(unit)
+		return bytes / (1 << 20), ok
+	case GPU:
+		return 1, typed == "" || typed == "gpu" || typed == "gpus"
+	case Pods, Executions:
+		return 1, typed == "" || typed == string(r) || typed+"s" == string(r)
+	default:
+		kind := strings.ToLower(r.GPUType())
+		return 1, slices.Contains([]string{"", "gpu", "gpus", kind, kind + " gpu", kind + " gpus"}, typed)
+	}
 }
 
 // order is the display order of resources: CPU, memory, GPU, its types, the rest.

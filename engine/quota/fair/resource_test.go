@@ -10,11 +10,11 @@ import (
 func TestAmountsInWords(t *testing.T) {
 	t.Parallel()
 	for want, got := range map[string]string{
-		"1.5 cores, 2 GiB, 8 GPUs A100, 2 pods": Amount{CPUMillis: 1500, MemoryMiB: 2048, GPUs: 8, GPUType: "A100", Pods: 2}.String(),
+		"1.5 cores, 2 GiB, 8 A100 GPUs, 2 pods": Amount{CPUMillis: 1500, MemoryMiB: 2048, GPUs: 8, GPUType: "A100", Pods: 2}.String(),
 		"1 core, 512 MiB, 1 GPU, 1 pod":         Amount{CPUMillis: 1000, MemoryMiB: 512, GPUs: 1, Pods: 1}.String(),
 		"1 execution":                           Amount{Executions: 1}.String(),
 		"1.5 GiB":                               Memory.Format(1536),
-		"GPU A100":                              OfType("A100").Title(),
+		"A100 GPUs":                             OfType("A100").Title(),
 		"":                                      Amount{}.String(),
 	} {
 		require.Equal(t, want, got)

@@ -18,8 +18,8 @@ type Config struct {
 	// must not block or call the Scheduler.
 	Wake func(execution uuid.UUID)
 	Now  func() time.Time
-	// Patience is how long smaller requests may overtake one that does not fit: 30 s.
-	Patience time.Duration
+	// ReserveAfter is how long smaller requests may overtake one that does not fit: 30 s.
+	ReserveAfter time.Duration
 	// OfferTTL is how long an offer is valid: 10 s.
 	OfferTTL time.Duration
 	// HalfLife is the half-life of past use: 168 h.
@@ -41,8 +41,8 @@ func (c Config) withDefaults() Config {
 	if c.Wake == nil {
 		c.Wake = func(uuid.UUID) {}
 	}
-	if c.Patience == 0 {
-		c.Patience = 30 * time.Second
+	if c.ReserveAfter == 0 {
+		c.ReserveAfter = 30 * time.Second
 	}
 	if c.OfferTTL == 0 {
 		c.OfferTTL = 10 * time.Second
@@ -77,7 +77,7 @@ type Scheduler struct {
 	machines      []Machine
 	recentlyEnded endedReservations // for Undo and Refresh
 	changes       int               // incremented by every change, for caches
-	positions     lineup
+	positions     admissionOrder
 }
 
 // NewScheduler returns a Scheduler without reservations.
@@ -88,12 +88,12 @@ func NewScheduler(c Config) *Scheduler {
 	return &Scheduler{
 		config: c, recentlyEnded: endedReservations{young: map[Key]released{}, rotatedAt: now},
 		state: &state{
-			patience: c.Patience, offerTTL: c.OfferTTL, now: now,
-			book: NewBook(c.Tree), empty: newWhole(c.Tree), queue: newQueue(),
+			reserveAfter: c.ReserveAfter, offerTTL: c.OfferTTL, now: now,
+			ledger: NewLedger(c.Tree), empty: newFullCapacityLedger(c.Tree), queue: newQueue(),
 			history: newHistory(c.HalfLife, max(0, c.HistoryWeight), max(0, c.EntryPenalty), levels, now),
 			idle:    newIdleness(levels, now),
 			held:    map[uuid.UUID]map[int]*holding{}, offers: map[uuid.UUID]map[int]*offer{},
-			covered: map[Key][]Key{}, missed: map[Key]missed{},
+			covered: map[Key][]Key{}, missed: map[Key]missedOffer{},
 		},
 	}
 }
@@ -138,19 +138,19 @@ func (s *Scheduler) SetMachines(machines []Machine) {
 func (s *Scheduler) SetUsage(usage map[uuid.UUID]Vector) {
 	s.update(uuid.Nil, func(st *state) {
 		for id, v := range st.usage {
-			st.book.Subtract(id, v)
+			st.ledger.Subtract(id, v)
 		}
 		st.usage = make(map[uuid.UUID]Vector, len(usage))
 		for id, v := range usage {
 			st.usage[id] = Vector{}.Plus(v)
-			st.book.Add(id, v)
+			st.ledger.Add(id, v)
 		}
 	})
 }
 
-// Dismiss removes the requests and offers of an execution and returns their keys. No
+// WithdrawAll removes the requests and offers of an execution and returns their keys. No
 // node of it begins until it makes new requests.
-func (s *Scheduler) Dismiss(execution uuid.UUID) (keys []Key) {
+func (s *Scheduler) WithdrawAll(execution uuid.UUID) (keys []Key) {
 	s.update(uuid.Nil, func(st *state) {
 		for node := range st.queue.entries[execution] {
 			keys = append(keys, Key{execution, node})
@@ -171,8 +171,8 @@ func (s *Scheduler) Dismiss(execution uuid.UUID) (keys []Key) {
 	return keys
 }
 
-// Waits returns the executions with waiting requests or offers.
-func (s *Scheduler) Waits() []uuid.UUID {
+// WaitingExecutions returns the executions with waiting requests or offers.
+func (s *Scheduler) WaitingExecutions() []uuid.UUID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[uuid.UUID]struct{}{}
@@ -268,7 +268,7 @@ func (s *Scheduler) Undo(execution uuid.UUID, release []int, granted []Grant) {
 // nil. Its reservations stay.
 func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {
 	if nodes == nil {
-		s.Dismiss(execution)
+		s.WithdrawAll(execution)
 		return
 	}
 	s.update(uuid.Nil, func(st *state) {

@@ -50,8 +50,8 @@ func (b *bundle) request(project string, execution uuid.UUID, node int, amount A
 	}
 }
 
-// ask requests nodes of one size, a second apart, and returns those granted.
-func (b *bundle) ask(project string, execution uuid.UUID, amount Amount, nodes ...int) (granted []int, refused []Refusal) {
+// admit requests nodes of one size, a second apart, and returns those granted.
+func (b *bundle) admit(project string, execution uuid.UUID, amount Amount, nodes ...int) (granted []int, refused []Refusal) {
 	var want []Request
 	for _, n := range nodes {
 		b.clock.pass(time.Second)
@@ -74,17 +74,17 @@ func nodesOf(grants []Grant) (nodes []int) {
 }
 
 // used is the use of a resource in the cluster.
-func (b *bundle) used(r Resource) int64 { return b.state.book.Used(b.ids[""])[r] }
+func (b *bundle) used(r Resource) int64 { return b.state.ledger.Used(b.ids[""])[r] }
 
 func TestAdmitUntilFull(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
-	granted, refused := b.ask("a/t/p", e, Amount{CPUMillis: 1500, Pods: 1}, 0, 1, 2)
+	granted, refused := b.admit("a/t/p", e, Amount{CPUMillis: 1500, Pods: 1}, 0, 1, 2)
 	require.Equal(t, []int{0, 1}, granted)
 	require.Len(t, refused, 1)
 	reason := refused[0].Reason
 	require.Equal(t, CPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for CPU: needs 1.5 cores, and the cluster has 1 core left of 4 cores.", reason.Message)
+	require.Equal(t, "Waits for CPU: requests 1.5 cores; the cluster has 1 core left of 4 cores.", reason.Message)
 	require.Equal(t, 1, reason.Position)
 	require.Equal(t, int64(500), reason.Missing)
 	require.Len(t, reason.Holders, 1)
@@ -130,13 +130,13 @@ func TestOfferWakesTheNextAlone(t *testing.T) {
 func TestSmallOnesPassForAWhileOnly(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
-	b.ask("a/t/p", e, Amount{CPUMillis: 2000, Pods: 1}, 0)
-	_, refused := b.ask("a/t/p", e, Amount{CPUMillis: 3000, Pods: 1}, 1)
+	b.admit("a/t/p", e, Amount{CPUMillis: 2000, Pods: 1}, 0)
+	_, refused := b.admit("a/t/p", e, Amount{CPUMillis: 3000, Pods: 1}, 1)
 	require.Len(t, refused, 1)
-	granted, _ := b.ask("a/t/p", e, Amount{CPUMillis: 500, Pods: 1}, 2)
+	granted, _ := b.admit("a/t/p", e, Amount{CPUMillis: 500, Pods: 1}, 2)
 	require.Equal(t, []int{2}, granted, "a small request overtakes")
 	b.clock.pass(time.Minute)
-	granted, refused = b.ask("a/t/p", e, Amount{CPUMillis: 500, Pods: 1}, 3)
+	granted, refused = b.admit("a/t/p", e, Amount{CPUMillis: 500, Pods: 1}, 3)
 	require.Empty(t, granted, "the large request has waited long enough")
 	require.Equal(t, BehindInFairShare, refused[0].Reason.Code)
 	require.Contains(t, refused[0].Reason.Message, "a larger request of the same project")
@@ -150,20 +150,20 @@ func TestKeepingRoomLeavesNoTrace(t *testing.T) {
 	b := grow(Vector{CPU: 12, GPU: 4, Memory: 10}).
 		tenant("a", Limits{Limit: Vector{CPU: 8, GPU: 2}, Lend: Vector{CPU: 0}}).project("a/p", Limits{}).
 		tenant("b", Limits{}).project("b/p", Limits{}).schedule(t)
-	b.ask("a/p", uuid.New(), Amount{CPUMillis: 1, GPUs: 1}, 0)
-	b.ask("b/p", uuid.New(), Amount{CPUMillis: 1, MemoryMiB: 4}, 0)
-	b.ask("a/p", uuid.New(), Amount{CPUMillis: 5, GPUs: 2}, 0)
-	b.ask("a/p", uuid.New(), Amount{CPUMillis: 7, MemoryMiB: 10}, 0)
+	b.admit("a/p", uuid.New(), Amount{CPUMillis: 1, GPUs: 1}, 0)
+	b.admit("b/p", uuid.New(), Amount{CPUMillis: 1, MemoryMiB: 4}, 0)
+	b.admit("a/p", uuid.New(), Amount{CPUMillis: 5, GPUs: 2}, 0)
+	b.admit("a/p", uuid.New(), Amount{CPUMillis: 7, MemoryMiB: 10}, 0)
 	b.clock.pass(time.Minute)
-	granted, _ := b.ask("a/p", uuid.New(), Amount{MemoryMiB: 1}, 0)
+	granted, _ := b.admit("a/p", uuid.New(), Amount{MemoryMiB: 1}, 0)
 	require.Empty(t, granted, "capacity is reserved for two other requests")
-	fresh := NewBook(b.Tree())
+	fresh := NewLedger(b.Tree())
 	for _, h := range b.HeldBy(uuid.Nil) {
 		fresh.Add(h.Project, h.Amount.Vector())
 	}
-	require.Equal(t, fresh.unlent, b.state.book.unlent)
-	require.Equal(t, fresh.unused, b.state.book.unused)
-	require.Equal(t, fresh.used, b.state.book.used)
+	require.Equal(t, fresh.unlent, b.state.ledger.unlent)
+	require.Equal(t, fresh.unused, b.state.ledger.unused)
+	require.Equal(t, fresh.used, b.state.ledger.used)
 }
 
 // TestOneThatNeverFitsHoldsNobodyUp: no capacity is reserved for a request that cannot
@@ -171,10 +171,10 @@ func TestKeepingRoomLeavesNoTrace(t *testing.T) {
 func TestOneThatNeverFitsHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
-	_, refused := b.ask("a/t/p", e, Amount{CPUMillis: 5000, Pods: 1}, 0)
-	require.Equal(t, "Cannot run here: needs 5 cores, the size of the cluster is 4 cores.", refused[0].Reason.Message)
+	_, refused := b.admit("a/t/p", e, Amount{CPUMillis: 5000, Pods: 1}, 0)
+	require.Equal(t, "Cannot run here: requests 5 cores; the cluster has 4 cores.", refused[0].Reason.Message)
 	b.clock.pass(time.Hour)
-	granted, _ := b.ask("a/t/p", e, Amount{CPUMillis: 4000, Pods: 1}, 1)
+	granted, _ := b.admit("a/t/p", e, Amount{CPUMillis: 4000, Pods: 1}, 1)
 	require.Equal(t, []int{1}, granted)
 }
 
@@ -182,14 +182,14 @@ func TestUndoAndWithdraw(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
 	amount := Amount{MemoryMiB: 600, Pods: 1}
-	b.ask("a/t/p", e, amount, 0)
+	b.admit("a/t/p", e, amount, 0)
 	g, _ := b.Admit(e, []int{0}, []Request{b.request("a/t/p", e, 1, amount)})
 	require.Len(t, g, 1)
 	b.Undo(e, []int{0}, g)
 	require.Equal(t, int64(600), b.used(Memory))
 	require.Len(t, b.HeldBy(b.ids["a"]), 1)
 	require.Equal(t, Key{e, 0}, b.HeldBy(uuid.Nil)[0].Key)
-	b.ask("a/t/p", e, amount, 2)
+	b.admit("a/t/p", e, amount, 2)
 	b.Withdraw(e, nil)
 	require.Empty(t, b.release(e, 0))
 	require.Zero(t, b.used(Memory))
@@ -199,7 +199,7 @@ func TestUndoAndWithdraw(t *testing.T) {
 func TestReleasesAreForgotten(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
-	b.ask("a/t/p", e, Amount{CPUMillis: 1000}, 0)
+	b.admit("a/t/p", e, Amount{CPUMillis: 1000}, 0)
 	b.release(e, 0)
 	b.clock.pass(remember)
 	b.Sweep()
@@ -220,8 +220,8 @@ func TestMissedOfferComesBack(t *testing.T) {
 	t.Parallel()
 	b, holder, e := one(t), uuid.New(), uuid.New()
 	all := Amount{CPUMillis: 4000}
-	b.ask("a/t/p", holder, all, 0)
-	b.ask("a/t/p", e, all, 0)
+	b.admit("a/t/p", holder, all, 0)
+	b.admit("a/t/p", e, all, 0)
 	b.release(holder, 0)
 	b.clock.pass(11 * time.Second)
 	b.Sweep()
@@ -232,8 +232,8 @@ func TestMissedOfferComesBack(t *testing.T) {
 	require.Equal(t, []int{0}, b.release(e), "its execution calls")
 
 	b.release(e, 0)
-	b.ask("a/t/p", holder, all, 0)
-	b.ask("a/t/p", e, all, 1)
+	b.admit("a/t/p", holder, all, 0)
+	b.admit("a/t/p", e, all, 1)
 	b.release(holder, 0)
 	for range 2 {
 		b.clock.pass(11 * time.Second)
@@ -241,9 +241,9 @@ func TestMissedOfferComesBack(t *testing.T) {
 	}
 	_, ok = b.Why(Key{e, 1})
 	require.False(t, ok, "its execution did not call")
-	require.Empty(t, b.Waits())
+	require.Empty(t, b.WaitingExecutions())
 	require.Empty(t, b.release(e))
-	granted, _ := b.ask("a/t/p", e, all, 1)
+	granted, _ := b.admit("a/t/p", e, all, 1)
 	require.Equal(t, []int{1}, granted, "it requests again")
 }
 
@@ -253,7 +253,7 @@ func TestGrantedElsewhereWaitsNoMore(t *testing.T) {
 	t.Parallel()
 	b, holder, gone, again := one(t), uuid.New(), uuid.New(), uuid.New()
 	all := Amount{CPUMillis: 4000, Pods: 1}
-	b.ask("a/t/p", holder, all, 0)
+	b.admit("a/t/p", holder, all, 0)
 	attempt := func(e uuid.UUID, n int) Request {
 		r := b.request("a/t/p", e, 0, all)
 		r.Attempt = n
@@ -261,21 +261,21 @@ func TestGrantedElsewhereWaitsNoMore(t *testing.T) {
 	}
 	b.Admit(gone, nil, []Request{attempt(gone, 1)})
 	b.Admit(again, nil, []Request{attempt(again, 2)})
-	require.ElementsMatch(t, []uuid.UUID{gone, again}, b.Waits())
+	require.ElementsMatch(t, []uuid.UUID{gone, again}, b.WaitingExecutions())
 	b.Refresh(b.clock.now, []Held{{Request: attempt(gone, 1)}, {Request: attempt(again, 1)}})
-	require.Equal(t, []uuid.UUID{again}, b.Waits())
+	require.Equal(t, []uuid.UUID{again}, b.WaitingExecutions())
 }
 
 func TestDismiss(t *testing.T) {
 	t.Parallel()
 	b, holder, e, next := one(t), uuid.New(), uuid.New(), uuid.New()
 	all := Amount{CPUMillis: 4000, Pods: 1}
-	b.ask("a/t/p", holder, all, 0)
-	b.ask("a/t/p", e, all, 0, 1)
-	b.ask("a/t/p", next, all, 0)
+	b.admit("a/t/p", holder, all, 0)
+	b.admit("a/t/p", e, all, 0, 1)
+	b.admit("a/t/p", next, all, 0)
 	b.release(holder, 0)
 	require.Equal(t, []uuid.UUID{e}, b.woken)
-	require.Equal(t, []Key{{e, 0}, {e, 1}}, b.Dismiss(e), "including its offers")
+	require.Equal(t, []Key{{e, 0}, {e, 1}}, b.WithdrawAll(e), "including its offers")
 	require.Equal(t, []uuid.UUID{e, next}, b.woken, "the capacity goes to the next request")
 }
 
@@ -284,7 +284,7 @@ func TestWithdrawnOfferGoesToTheNext(t *testing.T) {
 	b, a, next, last := one(t), uuid.New(), uuid.New(), uuid.New()
 	all := Amount{CPUMillis: 4000, Pods: 1}
 	for _, e := range []uuid.UUID{a, next, last} {
-		b.ask("a/t/p", e, all, 0)
+		b.admit("a/t/p", e, all, 0)
 	}
 	b.release(a, 0)
 	b.Withdraw(next, []int{0})
@@ -295,12 +295,12 @@ func TestRefreshKeepsWhatIsNewer(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
 	amount := Amount{CPUMillis: 1000, Pods: 1}
-	b.ask("a/t/p", e, amount, 0, 1)
+	b.admit("a/t/p", e, amount, 0, 1)
 	seen := b.HeldBy(uuid.Nil)
 	b.clock.pass(time.Minute)
 	asOf := b.clock.now
 	b.release(e, 0)
-	b.ask("a/t/p", e, amount, 2)
+	b.admit("a/t/p", e, amount, 2)
 	other := Held{Request: b.request("a/t/p", uuid.New(), 0, amount)}
 	b.Refresh(asOf, append(seen, other))
 	var keys []Key
@@ -318,7 +318,7 @@ func TestProjectsComeLater(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
 	b.project("a/t/new", Limits{})
-	granted, refused := b.ask("a/t/new", e, Amount{CPUMillis: 1}, 0)
+	granted, refused := b.admit("a/t/new", e, Amount{CPUMillis: 1}, 0)
 	require.Empty(t, granted)
 	require.Equal(t, "The scheduler does not know the project yet.", refused[0].Reason.Message)
 	require.Empty(t, b.Queue(Filter{Level: b.ids["a"]}))
@@ -344,7 +344,7 @@ func TestUsageBesideCounts(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
 	b.SetUsage(map[uuid.UUID]Vector{b.ids["a/t/p"]: {CPU: 3000, Storage: 7}})
-	granted, _ := b.ask("a/t/p", e, Amount{CPUMillis: 2000, Pods: 1}, 0)
+	granted, _ := b.admit("a/t/p", e, Amount{CPUMillis: 2000, Pods: 1}, 0)
 	require.Empty(t, granted)
 	b.SetUsage(map[uuid.UUID]Vector{b.ids["a/t/p"]: {CPU: 1000}})
 	require.Equal(t, []uuid.UUID{e}, b.woken)
@@ -358,13 +358,13 @@ func TestExecutionsAreRequests(t *testing.T) {
 	t.Parallel()
 	b := grow(Vector{CPU: 4000}).tenant("a", Limits{Limit: Vector{Executions: 1}}).project("a/p", Limits{}).schedule(t)
 	first, second := uuid.New(), uuid.New()
-	granted, _ := b.ask("a/p", first, Amount{Executions: 1}, ExecutionItself)
+	granted, _ := b.admit("a/p", first, Amount{Executions: 1}, ExecutionItself)
 	require.Equal(t, []int{ExecutionItself}, granted)
-	_, refused := b.ask("a/p", second, Amount{Executions: 1}, ExecutionItself)
+	_, refused := b.admit("a/p", second, Amount{Executions: 1}, ExecutionItself)
 	require.Equal(t, ExecutionsLimit, refused[0].Reason.Code)
-	require.Equal(t, "Waits for executions: needs 1 execution, and tenant a has 0 left of 1.", refused[0].Reason.Message)
+	require.Equal(t, "Waits for executions: requests 1 execution; tenant a has 0 left of 1.", refused[0].Reason.Message)
 	b.clock.pass(time.Hour)
-	granted, _ = b.ask("a/p", first, Amount{CPUMillis: 4000}, 0)
+	granted, _ = b.admit("a/p", first, Amount{CPUMillis: 4000}, 0)
 	require.Equal(t, []int{0}, granted)
 	b.release(first, 0, ExecutionItself)
 	require.Equal(t, []uuid.UUID{second}, b.woken)
@@ -376,7 +376,7 @@ func TestLimitsChangeWhileRunning(t *testing.T) {
 	t.Parallel()
 	b := grow(gpus(8)).tenant("a", Limits{Limit: gpus(2)}).project("a/p", Limits{}).schedule(t)
 	e := uuid.New()
-	granted, refused := b.ask("a/p", e, Amount{GPUs: 1}, 0, 1, 2, 3)
+	granted, refused := b.admit("a/p", e, Amount{GPUs: 1}, 0, 1, 2, 3)
 	require.Equal(t, []int{0, 1}, granted)
 	require.Equal(t, QuotaExceeded, refused[0].Reason.Code)
 	limit := func(n int64) {

@@ -43,7 +43,7 @@ func (h *history) clone() history {
 
 // advance brings history to now, assuming the use was used since the last advance. It
 // reports whether it advanced.
-func (h *history) advance(used []row, now time.Time) bool {
+func (h *history) advance(used []amounts, now time.Time) bool {
 	passed := now.Sub(h.at)
 	if passed < tickEvery {
 		return false
@@ -63,7 +63,7 @@ func (h *history) advance(used []row, now time.Time) bool {
 
 // charge adds the entry penalty of a start at level i, so that a flood of short
 // work counts before its use does.
-func (h *history) charge(t *Tree, i int, k ask) {
+func (h *history) charge(t *Tree, i int, k demand) {
 	for ; i >= 0; i = t.levels[i].parent {
 		for _, q := range k {
 			for len(h.average[i]) <= q.axis {
@@ -97,12 +97,12 @@ func (s *state) standing(i int) (best standing) {
 		return best
 	}
 	weight := s.history.weight
-	for a := range s.book.axes.count() {
+	for a := range s.ledger.axes.count() {
 		pool := s.tree().levels[parent].poolOn(a)
 		if pool <= 0 || a == storageAxis {
 			continue
 		}
-		now, past := float64(s.book.used[i].at(a))/pool, s.history.on(i, a)/pool
+		now, past := float64(s.ledger.used[i].at(a))/pool, s.history.on(i, a)/pool
 		if share := (1-weight)*now + weight*past; share > best.share {
 			best = standing{a, now, past, share}
 		}
@@ -132,7 +132,7 @@ func (s *state) levelScore(i int) LevelScore {
 		Score: st.share * weights / n.Limits.Weight,
 	}
 	if st.share > 0 {
-		out.Dominant = s.book.axes.names[st.axis]
+		out.Dominant = s.ledger.axes.names[st.axis]
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func (s *state) pastUse() map[uuid.UUID]map[Resource]float64 {
 		use := map[Resource]float64{}
 		for a, n := range v {
 			if n > 0 {
-				use[s.book.axes.names[a]] = n
+				use[s.ledger.axes.names[a]] = n
 			}
 		}
 		if len(use) > 0 {
@@ -163,7 +163,7 @@ func (s *state) setPastUse(at time.Time, all map[uuid.UUID]map[Resource]float64)
 			continue
 		}
 		for r, n := range use {
-			a := s.book.axes.of(r)
+			a := s.ledger.axes.of(r)
 			for len(s.history.average[i]) <= a {
 				s.history.average[i] = append(s.history.average[i], 0)
 			}

@@ -28,14 +28,14 @@ func TestFairTree(t *testing.T) {
 	b := grow(Vector{CPU: 10_000, GPU: 10}).tenant("a", Limits{}).tenant("b", Limits{Weight: 2}).
 		project("a/busy", Limits{}).project("a/calm", Limits{}).project("b/p", Limits{}).schedule(t)
 	hold := func(project string, amount Amount) {
-		granted, _ := b.ask(project, uuid.New(), amount, 0)
+		granted, _ := b.admit(project, uuid.New(), amount, 0)
 		require.Len(t, granted, 1)
 	}
 	hold("a/busy", Amount{CPUMillis: 3000})
 	hold("b/p", Amount{CPUMillis: 1000, GPUs: 5}) // its dominant resource is GPU: 50 % of weight 2
 	hold("a/busy", Amount{GPUs: 5})
 	for _, project := range []string{"b/p", "a/busy", "a/calm"} {
-		b.ask(project, uuid.New(), Amount{GPUs: 1}, 0)
+		b.admit(project, uuid.New(), Amount{GPUs: 1}, 0)
 	}
 	require.Equal(t, []string{"b/p", "a/calm", "a/busy"}, b.order())
 	queue := b.Queue(Filter{})
@@ -58,10 +58,10 @@ func TestGuaranteeBeforeShare(t *testing.T) {
 	b := grow(gpus(8)).
 		tenant("owner", Limits{Limit: gpus(6)}).project("owner/p", Limits{}).
 		tenant("guest", Limits{Limit: gpus(1), Borrow: gpus(7), Weight: 100}).project("guest/p", Limits{}).schedule(t)
-	b.ask("guest/p", uuid.New(), Amount{GPUs: 1}, 0, 1, 2)
-	b.ask("owner/p", uuid.New(), Amount{GPUs: 1}, 0, 1, 2, 3, 4)
-	b.ask("guest/p", uuid.New(), Amount{GPUs: 1}, 0)
-	b.ask("owner/p", uuid.New(), Amount{GPUs: 1}, 0)
+	b.admit("guest/p", uuid.New(), Amount{GPUs: 1}, 0, 1, 2)
+	b.admit("owner/p", uuid.New(), Amount{GPUs: 1}, 0, 1, 2, 3, 4)
+	b.admit("guest/p", uuid.New(), Amount{GPUs: 1}, 0)
+	b.admit("owner/p", uuid.New(), Amount{GPUs: 1}, 0)
 	require.Equal(t, []string{"owner/p", "guest/p"}, b.order())
 	queue := b.Queue(Filter{})
 	require.Equal(t, []int{0, 2}, []int{queue[0].Reason.Score.Distance, queue[1].Reason.Score.Distance})
@@ -70,7 +70,7 @@ func TestGuaranteeBeforeShare(t *testing.T) {
 func TestEffectivePriorityInsideAProject(t *testing.T) {
 	t.Parallel()
 	b := grow(Vector{CPU: 1000}).tenant("a", Limits{Limit: Vector{CPU: 1000}}).project("a/p", Limits{Weight: 2}).schedule(t)
-	b.ask("a/p", uuid.New(), Amount{CPUMillis: 900}, 0)
+	b.admit("a/p", uuid.New(), Amount{CPUMillis: 900}, 0)
 	waited := func(d time.Duration) Key {
 		r := b.request("a/p", uuid.New(), 0, Amount{CPUMillis: 500})
 		r.Priority, r.Since = 45, b.clock.now.Add(-d)
@@ -78,7 +78,7 @@ func TestEffectivePriorityInsideAProject(t *testing.T) {
 		return r.Key
 	}
 	longest, long := waited(36*time.Minute), waited(24*time.Minute)
-	b.ask("a/p", uuid.New(), Amount{CPUMillis: 500}, 0)
+	b.admit("a/p", uuid.New(), Amount{CPUMillis: 500}, 0)
 	queue := b.Queue(Filter{})
 	require.Equal(t, longest, queue[0].Key, "half an hour of waiting makes up for a priority lower by 5")
 	require.Equal(t, long, queue[2].Key)
@@ -97,7 +97,7 @@ func TestPastUseDecays(t *testing.T) {
 	b := grow(Vector{CPU: 4000}).tenant("a", Limits{}).project("a/p", Limits{}).tenant("b", Limits{}).project("b/p", Limits{}).
 		schedule(t, func(c *Config) { c.HalfLife, c.EntryPenalty = time.Hour, -1 })
 	e := uuid.New()
-	b.ask("a/p", e, Amount{CPUMillis: 4000}, 0)
+	b.admit("a/p", e, Amount{CPUMillis: 4000}, 0)
 	past := func(path string) float64 {
 		_, history := b.History()
 		return history[b.ids[path]][CPU]
@@ -110,9 +110,9 @@ func TestPastUseDecays(t *testing.T) {
 	b.release(e, 0)
 	b.clock.pass(time.Hour)
 	require.InDelta(t, 1500, past("a"), 1)
-	b.ask("b/p", e, Amount{CPUMillis: 4000}, 1)
-	b.ask("a/p", uuid.New(), Amount{CPUMillis: 4000}, 2)
-	b.ask("b/p", uuid.New(), Amount{CPUMillis: 4000}, 3)
+	b.admit("b/p", e, Amount{CPUMillis: 4000}, 1)
+	b.admit("a/p", uuid.New(), Amount{CPUMillis: 4000}, 2)
+	b.admit("b/p", uuid.New(), Amount{CPUMillis: 4000}, 3)
 	b.release(e, 1)
 	require.Equal(t, []string{"b/p", "a/p"}, b.order(), "there is no current use, but a has past use")
 
@@ -139,8 +139,8 @@ func TestEntryPenalty(t *testing.T) {
 		granted, _ := b.Admit(flood, []int{n - 1}, []Request{b.request("a/p", flood, n, all)})
 		require.Len(t, granted, 1)
 	}
-	b.ask("a/p", uuid.New(), all, 0)
-	b.ask("b/p", uuid.New(), all, 0)
+	b.admit("a/p", uuid.New(), all, 0)
+	b.admit("b/p", uuid.New(), all, 0)
 	b.release(flood, 49)
 	require.Equal(t, []string{"b/p", "a/p"}, b.order(), "a requested before b")
 }
@@ -153,7 +153,7 @@ func TestLevelScoreIsOneAtItsShare(t *testing.T) {
 	}
 	b := f.schedule(t, func(c *Config) { c.HistoryWeight = -1 })
 	for i := range 3 {
-		b.ask(fmt.Sprintf("t%d/p", i), uuid.New(), Amount{GPUs: 2 * (i + 1)}, 0)
+		b.admit(fmt.Sprintf("t%d/p", i), uuid.New(), Amount{GPUs: 2 * (i + 1)}, 0)
 	}
 	for _, l := range b.Snapshot().Levels {
 		if l.Kind == "tenant" {

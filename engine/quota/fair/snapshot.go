@@ -57,8 +57,8 @@ type ResourceState struct {
 	Borrowed   int64
 	Lent       int64
 	Free       int64
-	// Available is the amount that a request below it could get now, borrowing
-	// included; nil when no level on its path limits it.
+	// Available is the amount that a request below it could get now, including
+	// borrowing; nil when no level on its path limits it.
 	Available *int64
 	Waiting   int64 // requested by waiting requests
 }
@@ -99,8 +99,8 @@ func (s *state) snapshot(idleAfter time.Duration) Snapshot {
 	c := s.totals()
 	out := Snapshot{At: s.now, Levels: make([]LevelState, len(s.tree().levels))}
 	var axes []int
-	for axis, r := range s.book.axes.names {
-		if c.matters(s, axis) {
+	for axis, r := range s.ledger.axes.names {
+		if c.isRelevant(s, axis) {
 			axes = append(axes, axis)
 			out.Resources = append(out.Resources, r)
 		}
@@ -114,7 +114,7 @@ func (s *state) snapshot(idleAfter time.Duration) Snapshot {
 			Resources: make(map[Resource]ResourceState, len(axes)), History: map[Resource]float64{},
 		}
 		for _, axis := range axes {
-			r := s.book.axes.names[axis]
+			r := s.ledger.axes.names[axis]
 			state.Resources[r] = s.resource(i, axis, c, lent[i].at(axis))
 			if past := s.history.on(i, axis); past > 0 {
 				state.History[r] = past
@@ -134,7 +134,7 @@ func (s *state) snapshot(idleAfter time.Duration) Snapshot {
 // resource is the state of level i on one axis.
 func (s *state) resource(i, axis int, c *totals, lent int64) ResourceState {
 	n := &s.tree().levels[i]
-	used := s.book.used[i].at(axis) + n.takenOn(axis)
+	used := s.ledger.used[i].at(axis) + n.takenOn(axis)
 	out := ResourceState{
 		Borrow: n.borrowOn(axis), Used: used, Guaranteed: used,
 		Offered: c.offered[i].at(axis), Ending: c.ending[i].at(axis), Waiting: c.waiting[i].at(axis),
@@ -147,7 +147,7 @@ func (s *state) resource(i, axis int, c *totals, lent int64) ResourceState {
 		out.Lent = lent
 		out.Free = limit - out.Guaranteed - lent
 	}
-	if available := s.book.available(i, axis); available != noLimit {
+	if available := s.ledger.available(i, axis); available != noLimit {
 		out.Available = &available
 	}
 	return out

@@ -54,7 +54,7 @@ func TestStarvedAndBorrower(t *testing.T) {
 	b := shared(t)
 	b.fill(vision, 8)
 	b.fill(ranking, 4)
-	_, refused := b.ask(speech, uuid.New(), Amount{GPUs: 1}, 0, 1)
+	_, refused := b.admit(speech, uuid.New(), Amount{GPUs: 1}, 0, 1)
 	s := b.Snapshot()
 	require.Equal(t, []Pair{{
 		Resource: GPU, Starved: LevelRef{b.ids["research/speech"], "team", "speech"}, Wants: 2, Guaranteed: true,
@@ -71,7 +71,7 @@ func TestWhoDoesNotLendIsNamed(t *testing.T) {
 	t.Parallel()
 	b := grow(gpus(8)).tenant("a", Limits{Limit: gpus(4), Borrow: gpus(4)}).project("a/p", Limits{}).
 		tenant("miser", Limits{Limit: gpus(4), Lend: gpus(1)}).project("miser/p", Limits{}).schedule(t)
-	b.ask("a/p", uuid.New(), Amount{GPUs: 1}, 0, 1, 2, 3, 4, 5)
+	b.admit("a/p", uuid.New(), Amount{GPUs: 1}, 0, 1, 2, 3, 4, 5)
 	pairs := b.Snapshot().Pairs
 	require.Len(t, pairs, 1)
 	require.Equal(t, "miser", pairs[0].Other.Name)
@@ -114,8 +114,8 @@ func TestPreview(t *testing.T) {
 	b := shared(t)
 	b.fill(vision, 8)
 	kept := b.fill(ranking, 4)
-	b.ask(speech, uuid.New(), Amount{GPUs: 4}, 0)
-	b.ask(ranking, uuid.New(), Amount{GPUs: 9}, 0)
+	b.admit(speech, uuid.New(), Amount{GPUs: 4}, 0)
+	b.admit(ranking, uuid.New(), Amount{GPUs: 9}, 0)
 	id := b.ids["product"]
 	_, err := b.Preview([]Edit{{uuid.New(), Limits{}}})
 	require.Error(t, err)
@@ -129,7 +129,7 @@ func TestPreview(t *testing.T) {
 	require.Len(t, p.Reclaimed, 2, "two more for speech, which gets two from product")
 	require.Len(t, p.Admitted, 1)
 	require.Len(t, p.Blocked, 1)
-	require.Equal(t, "Cannot run here: needs 9 GPUs, the limit of team ranking is 2.", p.Blocked[0].Reason.Message)
+	require.Equal(t, "Cannot run here: requests 9 GPUs; the limit of team ranking is 2.", p.Blocked[0].Reason.Message)
 	require.Zero(t, p.StillWait)
 	require.Equal(t, int64(4), p.Before.Find(id).Resources[GPU].Used)
 	require.Equal(t, int64(2), p.After.Find(id).Resources[GPU].Used)

@@ -11,12 +11,12 @@ import (
 // state is the state of a Scheduler. Forecasts and previews clone it and simulate the
 // future. It is not safe for concurrent use.
 type state struct {
-	patience, offerTTL time.Duration
+	reserveAfter, offerTTL time.Duration
 
 	now     time.Time // of the current call
-	book    *Book     // of reservations, offers and other use
-	empty   *Book     // of the whole capacity of the tree, without any use
-	real    *Book     // while searching victims: book without the simulated starts
+	ledger  *Ledger   // of reservations, offers and other use
+	empty   *Ledger   // of the whole capacity of the tree, without any use
+	real    *Ledger   // while searching victims: ledger without the simulated starts
 	queue   queue
 	gpuPool gpuPool
 	history history
@@ -27,7 +27,7 @@ type state struct {
 	// when their execution calls within another OfferTTL; then they are dropped. An
 	// execution that still needs them requests them again, and one that moved to
 	// another server does not block others.
-	missed map[Key]missed
+	missed map[Key]missedOffer
 	usage  map[uuid.UUID]Vector
 	// covered lists, by request, its victims that have not ended. A covered request
 	// goes first when capacity is freed.
@@ -38,14 +38,14 @@ type state struct {
 	most   holdersOf
 }
 
-// holding is a live reservation in the book. Its fields do not change, except
+// holding is a live reservation in the ledger. Its fields do not change, except
 // level and ask when the tree does.
 type holding struct {
 	Held
 
-	level int
-	ask   ask
-	cause Key // the request that it is preempted for, when it is ending
+	level  int
+	demand demand
+	cause  Key // the request that it is preempted for, when it is ending
 }
 
 // offer is capacity that is reserved for a request.
@@ -55,13 +55,13 @@ type offer struct {
 	expires time.Time
 }
 
-// missed is a request that did not claim its offer.
-type missed struct {
+// missedOffer is a request that did not claim its offer.
+type missedOffer struct {
 	request Request
 	until   time.Time
 }
 
-func (s *state) tree() *Tree { return s.book.tree }
+func (s *state) tree() *Tree { return s.ledger.tree }
 
 // level returns the level of a project; an unknown project counts only at the root.
 func (s *state) level(project uuid.UUID) int { return s.tree().index[project] }
@@ -70,7 +70,7 @@ func (s *state) level(project uuid.UUID) int { return s.tree().index[project] }
 // changed.
 func (s *state) clone() *state {
 	out := *s
-	out.book, out.queue, out.gpuPool, out.history = s.book.clone(), s.queue.clone(), s.gpuPool.clone(), s.history.clone()
+	out.ledger, out.queue, out.gpuPool, out.history = s.ledger.clone(), s.queue.clone(), s.gpuPool.clone(), s.history.clone()
 	out.idle, out.ranker, out.heads, out.most = idleness{}, ranker{}, nil, holdersOf{}
 	out.held = make(map[uuid.UUID]map[int]*holding, len(s.held))
 	for id, nodes := range s.held {
@@ -90,10 +90,10 @@ func (s *state) clone() *state {
 
 // cloneForPlanning copies the parts that the order of admission depends on, and shares
 // the rest. On the copy, callers may choose the next request, remove requests from the
-// queue and add amounts to the book.
+// queue and add amounts to the ledger.
 func (s *state) cloneForPlanning() *state {
 	out := *s
-	out.book, out.queue = s.book.clone(), s.queue.clone()
+	out.ledger, out.queue = s.ledger.clone(), s.queue.clone()
 	out.ranker, out.heads, out.most = ranker{}, nil, holdersOf{}
 	return &out
 }
@@ -103,32 +103,32 @@ func (s *state) tick(now time.Time) {
 	if now.After(s.now) {
 		s.now = now
 	}
-	if s.history.advance(s.book.used, s.now) {
-		s.idle.watch(s.book, s.now)
+	if s.history.advance(s.ledger.used, s.now) {
+		s.idle.watch(s.ledger, s.now)
 	}
 }
 
-// rebuild fills a new book of tree and a gpuPool of machines with the reservations,
+// rebuild fills a new ledger of tree and a gpuPool of machines with the reservations,
 // offers and other use.
 func (s *state) rebuild(tree *Tree, machines []Machine) {
-	at, past, before := s.history.at, s.pastUse(), s.book
-	s.book, s.empty, s.gpuPool = NewBook(tree), newWhole(tree), newGPUPool(machines)
-	s.idle.move(before, s.book)
+	at, past, before := s.history.at, s.pastUse(), s.ledger
+	s.ledger, s.empty, s.gpuPool = NewLedger(tree), newFullCapacityLedger(tree), newGPUPool(machines)
+	s.idle.move(before, s.ledger)
 	s.most = holdersOf{}
 	s.history.average = make([][]float64, len(tree.levels))
 	s.setPastUse(at, past)
 	for id, v := range s.usage {
-		s.book.Add(id, v)
+		s.ledger.Add(id, v)
 	}
 	for _, nodes := range s.held {
 		for node, h := range nodes {
-			nodes[node] = s.enter(h.Held)
+			nodes[node] = s.allocate(h.Held)
 			nodes[node].cause = h.cause
 		}
 	}
 	for _, nodes := range s.offers {
 		for node, o := range nodes {
-			nodes[node] = &offer{*s.enter(o.Held), o.expires}
+			nodes[node] = &offer{*s.allocate(o.Held), o.expires}
 		}
 	}
 	for _, l := range s.queue.lines {
@@ -138,25 +138,25 @@ func (s *state) rebuild(tree *Tree, machines []Machine) {
 
 // locate sets the level and the amount of a line, and whether it can ever fit.
 func (s *state) locate(l *line) {
-	l.ask = s.book.axes.ask(l.amount.Vector())
+	l.demand = s.ledger.axes.demand(l.amount.Vector())
 	l.level = -1
 	if i, ok := s.tree().index[l.project]; ok {
-		l.level, l.least = i, s.empty.distance(i, l.ask)
+		l.level, l.least = i, s.empty.distance(i, l.demand)
 	}
 	_, l.never = s.neverFits(*l.head())
 }
 
-// enter adds a reservation to book and gpuPool.
-func (s *state) enter(h Held) *holding {
-	out := &holding{Held: h, level: s.level(h.Project), ask: s.book.axes.ask(h.Amount.Vector())}
-	s.book.add(out.level, out.ask, 1)
+// allocate adds a reservation to ledger and gpuPool.
+func (s *state) allocate(h Held) *holding {
+	out := &holding{Held: h, level: s.level(h.Project), demand: s.ledger.axes.demand(h.Amount.Vector())}
+	s.ledger.add(out.level, out.demand, 1)
 	s.gpuPool.take(h.Placement, 1)
 	return out
 }
 
-// leave removes h from book and gpuPool.
-func (s *state) leave(h *holding) {
-	s.book.add(h.level, h.ask, -1)
+// deallocate removes h from ledger and gpuPool.
+func (s *state) deallocate(h *holding) {
+	s.ledger.add(h.level, h.demand, -1)
 	s.gpuPool.take(h.Placement, -1)
 }
 
@@ -168,7 +168,7 @@ func (s *state) hold(h Held) *holding {
 		nodes = map[int]*holding{}
 		s.held[h.Execution] = nodes
 	}
-	nodes[h.Node] = s.enter(h)
+	nodes[h.Node] = s.allocate(h)
 	return nodes[h.Node]
 }
 
@@ -179,17 +179,17 @@ func (s *state) release(key Key) *holding {
 	if !ok {
 		return nil
 	}
-	s.leave(h)
+	s.deallocate(h)
 	delete(nodes, key.Node)
 	if len(nodes) == 0 {
 		delete(s.held, key.Execution)
 	}
-	s.uncover(h)
+	s.clearCovered(h)
 	return h
 }
 
-// uncover removes h, which ended or was spared, from covered.
-func (s *state) uncover(h *holding) {
+// clearCovered removes h, which ended or was spared, from covered.
+func (s *state) clearCovered(h *holding) {
 	if victims, ok := s.covered[h.cause]; ok {
 		s.covered[h.cause] = slices.DeleteFunc(victims, func(k Key) bool { return k == h.Key })
 	}
@@ -210,11 +210,11 @@ func (s *state) grant(execution uuid.UUID) []Grant {
 	offers := s.offers[execution]
 	granted := make([]Grant, 0, len(offers))
 	for _, o := range offers {
-		s.leave(&o.holding)
+		s.deallocate(&o.holding)
 		held := o.Held
 		held.Granted = s.now
 		h := s.hold(held)
-		s.history.charge(s.tree(), h.level, h.ask)
+		s.history.charge(s.tree(), h.level, h.demand)
 		granted = append(granted, Grant{held.Request, held.Placement})
 	}
 	delete(s.offers, execution)
@@ -235,7 +235,7 @@ func (s *state) dropOffer(key Key) {
 	if !ok {
 		return
 	}
-	s.leave(&o.holding)
+	s.deallocate(&o.holding)
 	delete(s.offers[key.Execution], key.Node)
 	if len(s.offers[key.Execution]) == 0 {
 		delete(s.offers, key.Execution)
@@ -245,12 +245,12 @@ func (s *state) dropOffer(key Key) {
 // expire withdraws offers that were not claimed in time, and drops missed requests
 // whose execution has not called since.
 func (s *state) expire() {
-	maps.DeleteFunc(s.missed, func(_ Key, m missed) bool { return !s.now.Before(m.until) })
+	maps.DeleteFunc(s.missed, func(_ Key, m missedOffer) bool { return !s.now.Before(m.until) })
 	for _, nodes := range s.offers {
 		for _, o := range nodes {
 			if s.now.After(o.expires) {
 				s.dropOffer(o.Key)
-				s.missed[o.Key] = missed{o.Request, s.now.Add(s.offerTTL)}
+				s.missed[o.Key] = missedOffer{o.Request, s.now.Add(s.offerTTL)}
 			}
 		}
 	}
@@ -290,7 +290,7 @@ func (s *state) distribute(self uuid.UUID) (woken []uuid.UUID) {
 				woken = append(woken, r.Execution)
 			}
 		}
-		nodes[r.Node] = &offer{*s.enter(Held{Request: r, Placement: c.placement}), s.now.Add(s.offerTTL)}
+		nodes[r.Node] = &offer{*s.allocate(Held{Request: r, Placement: c.placement}), s.now.Add(s.offerTTL)}
 	}
 }
 
@@ -301,7 +301,7 @@ func (s *state) neverFits(r Request) (*Reason, bool) {
 	if !ok {
 		return nil, false
 	}
-	if short, found := s.empty.short(i, s.empty.axes.ask(r.Amount.Vector()), !r.Preemptible); found {
+	if short, found := s.empty.shortage(i, s.empty.axes.demand(r.Amount.Vector()), !r.Preemptible); found {
 		reason := s.empty.never(short)
 		return &reason, true
 	}
@@ -345,10 +345,10 @@ func (s *state) restore(h Held) {
 			h.Granted = before.Granted
 		}
 	} else {
-		s.uncover(before)
+		s.clearCovered(before)
 	}
-	s.leave(before)
-	after := s.enter(h)
+	s.deallocate(before)
+	after := s.allocate(h)
 	after.cause = cause
 	s.held[h.Execution][h.Node] = after
 }

@@ -9,30 +9,30 @@ import (
 // totals sums amounts by level, axis and state.
 type totals struct {
 	requests []int // waiting requests
-	waiting  []row
-	offered  []row
-	ending   []row
+	waiting  []amounts
+	offered  []amounts
+	ending   []amounts
 	// starved is the part of waiting that lacks this axis, and first is the first such
 	// request in the order of admission.
-	starved []row
+	starved []amounts
 	first   []map[int]Key
 }
 
 func (s *state) totals() *totals {
 	n := len(s.tree().levels)
 	c := &totals{
-		requests: make([]int, n), waiting: make([]row, n), offered: make([]row, n), ending: make([]row, n),
-		starved: make([]row, n), first: make([]map[int]Key, n),
+		requests: make([]int, n), waiting: make([]amounts, n), offered: make([]amounts, n), ending: make([]amounts, n),
+		starved: make([]amounts, n), first: make([]map[int]Key, n),
 	}
 	for _, nodes := range s.offers {
 		for _, o := range nodes {
-			s.sum(c.offered, o.level, o.ask, 1)
+			s.sum(c.offered, o.level, o.demand, 1)
 		}
 	}
 	for _, nodes := range s.held {
 		for _, h := range nodes {
 			if h.Ending {
-				s.sum(c.ending, h.level, h.ask, 1)
+				s.sum(c.ending, h.level, h.demand, 1)
 			}
 		}
 	}
@@ -42,25 +42,25 @@ func (s *state) totals() *totals {
 		for i := level; i >= 0; i = s.tree().levels[i].parent {
 			c.requests[i] += l.Len()
 		}
-		s.sum(c.waiting, level, l.ask, int64(l.Len()))
+		s.sum(c.waiting, level, l.demand, int64(l.Len()))
 		if l.level >= 0 && !l.never {
 			list = append(list, s.candidate(l, fit{}))
 		}
 	}
 	ranked := s.ranked(list)
 	for x := ranked.head(); x != nil; x = ranked.pop() {
-		s.starve(c, x)
+		s.addStarved(c, x)
 	}
 	return c
 }
 
-// starve counts the resources that the line of x lacks.
-func (s *state) starve(c *totals, x *candidate) {
-	for _, q := range x.line.ask {
-		if _, short := s.book.shortOn(x.line.level, q, !x.line.preemptible); !short {
+// addStarved counts the resources that the line of x lacks.
+func (s *state) addStarved(c *totals, x *candidate) {
+	for _, q := range x.line.demand {
+		if _, short := s.ledger.shortageOn(x.line.level, q, !x.line.preemptible); !short {
 			continue
 		}
-		s.sum(c.starved, x.line.level, ask{q}, int64(x.line.Len()))
+		s.sum(c.starved, x.line.level, demand{q}, int64(x.line.Len()))
 		for i := x.line.level; i >= 0; i = s.tree().levels[i].parent {
 			if c.first[i] == nil {
 				c.first[i] = map[int]Key{}
@@ -73,7 +73,7 @@ func (s *state) starve(c *totals, x *candidate) {
 }
 
 // sum adds n times k to level i and all above it.
-func (s *state) sum(rows []row, i int, k ask, n int64) {
+func (s *state) sum(rows []amounts, i int, k demand, n int64) {
 	for ; i >= 0; i = s.tree().levels[i].parent {
 		for _, q := range k {
 			rows[i] = rows[i].plus(q.axis, n*q.n)
@@ -81,9 +81,9 @@ func (s *state) sum(rows []row, i int, k ask, n int64) {
 	}
 }
 
-// matters reports whether any level limits, uses or waits for an axis.
-func (c *totals) matters(s *state, axis int) bool {
-	if s.book.used[0].at(axis) != 0 || c.waiting[0].at(axis) != 0 {
+// isRelevant reports whether any level limits, uses or waits for an axis.
+func (c *totals) isRelevant(s *state, axis int) bool {
+	if s.ledger.used[0].at(axis) != 0 || c.waiting[0].at(axis) != 0 {
 		return true
 	}
 	return slices.ContainsFunc(s.tree().levels, func(n node) bool { return n.limitOn(axis) != noLimit })
@@ -103,9 +103,9 @@ func (s *state) members(i, axis int) (list []int) {
 	return list
 }
 
-// drawn is what level i uses above its guarantee.
-func (s *state) drawn(i, axis int) int64 {
-	used, limit := s.book.used[i].at(axis), s.tree().levels[i].limitOn(axis)
+// aboveGuarantee is what level i uses above its guarantee.
+func (s *state) aboveGuarantee(i, axis int) int64 {
+	used, limit := s.ledger.used[i].at(axis), s.tree().levels[i].limitOn(axis)
 	if limit == noLimit {
 		return used
 	}
@@ -116,23 +116,23 @@ func (s *state) drawn(i, axis int) int64 {
 // against the part of a level that is not guaranteed to its children, then against what
 // the level borrows itself; the rest is lent by the members with idle guarantees, in
 // proportion.
-func (s *state) lent() []row {
-	lent := make([]row, len(s.tree().levels))
+func (s *state) lent() []amounts {
+	lent := make([]amounts, len(s.tree().levels))
 	for i := range s.tree().levels {
 		n := &s.tree().levels[i]
-		for axis := range s.book.axes.count() {
+		for axis := range s.ledger.axes.count() {
 			limit := n.limitOn(axis)
 			if limit == noLimit {
 				continue
 			}
 			members := s.members(i, axis)
-			drawn, spare := lent[i].at(axis)-s.drawn(i, axis), limit
+			drawn, spare := lent[i].at(axis)-s.aboveGuarantee(i, axis), limit
 			idle := make([]int64, len(members))
 			for k, m := range members {
-				drawn += s.drawn(m, axis)
+				drawn += s.aboveGuarantee(m, axis)
 				if own := s.tree().levels[m].limitOn(axis); own != noLimit {
 					spare -= own
-					idle[k] = max(0, min(s.tree().levels[m].lendOn(axis), own-s.book.used[m].at(axis)))
+					idle[k] = max(0, min(s.tree().levels[m].lendOn(axis), own-s.ledger.used[m].at(axis)))
 				}
 			}
 			for k, n := range apportion(drawn-max(0, spare), idle) {
@@ -177,7 +177,7 @@ func apportion(total int64, idle []int64) []int64 {
 func (s *state) pairs(c *totals) (pairs []Pair) {
 	levels := s.tree().levels
 	for i := range levels {
-		for axis, r := range s.book.axes.names {
+		for axis, r := range s.ledger.axes.names {
 			if levels[i].limitOn(axis) == noLimit || c.starved[i].at(axis) == 0 {
 				continue
 			}
@@ -199,7 +199,7 @@ func (s *state) pairs(c *totals) (pairs []Pair) {
 // else with those that do not lend their idle guarantee.
 func (s *state) pairsOf(m, axis int, wants int64, members []int, pair Pair) (pairs []Pair) {
 	limit := s.tree().levels[m].limitOn(axis)
-	room := limit - s.book.used[m].at(axis)
+	room := limit - s.ledger.used[m].at(axis)
 	pair.Guaranteed = limit != noLimit && room > 0
 	pair.Wants = wants
 	if pair.Guaranteed {
@@ -211,9 +211,9 @@ func (s *state) pairsOf(m, axis int, wants int64, members []int, pair Pair) (pai
 		}
 		pair.Other = s.tree().levels[other].Ref()
 		if pair.Guaranteed {
-			pair.Amount = s.drawn(other, axis)
+			pair.Amount = s.aboveGuarantee(other, axis)
 		} else {
-			pair.Amount = s.book.keeps(other, axis, false)
+			pair.Amount = s.ledger.reservedFor(other, axis, false)
 		}
 		if pair.Amount > 0 {
 			pairs = append(pairs, pair)
@@ -223,14 +223,14 @@ func (s *state) pairsOf(m, axis int, wants int64, members []int, pair Pair) (pai
 }
 
 // idleGuarantees lists guarantees that have been unused for at least after.
-func (s *state) idleGuarantees(after time.Duration, lent []row) (list []Idle) {
+func (s *state) idleGuarantees(after time.Duration, lent []amounts) (list []Idle) {
 	if s.idle.peaks == nil {
 		return nil
 	}
 	before := s.now.Add(-after)
 	for i := range s.tree().levels {
 		n := &s.tree().levels[i]
-		for axis, r := range s.book.axes.names {
+		for axis, r := range s.ledger.axes.names {
 			limit := n.limitOn(axis)
 			if i == 0 || limit == noLimit {
 				continue

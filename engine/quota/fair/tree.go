@@ -24,13 +24,13 @@ type Limits struct {
 }
 
 // Level is a node of the tenancy tree. Parent of the root is uuid.Nil; Limit of the
-// root is the capacity of the cluster. Taken is the current use by workloads outside
+// root is the capacity of the cluster. UsedOutside is the current use by workloads outside
 // this scheduler: it is not free now, but may become free.
 type Level struct {
-	ID, Parent uuid.UUID
-	Kind, Name string
-	Limits     Limits
-	Taken      Vector
+	ID, Parent  uuid.UUID
+	Kind, Name  string
+	Limits      Limits
+	UsedOutside Vector
 }
 
 // Ref returns the name of l.
@@ -128,7 +128,7 @@ func (t *Tree) add(l Level, parent int) {
 	}
 	t.index[l.ID] = i
 	t.levels = append(t.levels, n)
-	for _, v := range []Vector{l.Limits.Limit, l.Limits.Borrow, l.Limits.Lend, l.Taken} {
+	for _, v := range []Vector{l.Limits.Limit, l.Limits.Borrow, l.Limits.Lend, l.UsedOutside} {
 		for r := range v {
 			t.axes.of(r)
 		}
@@ -163,7 +163,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 	axis := t.axes.count()
 	n.limit, n.borrow, n.lend, n.taken = make([]int64, axis), make([]int64, axis), make([]int64, axis), make([]int64, axis)
 	for a, r := range t.axes.names {
-		n.taken[a] = max(0, n.Taken[r])
+		n.taken[a] = max(0, n.UsedOutside[r])
 		limit, limited := n.Limits.Limit[r]
 		n.borrow[a] = n.Limits.Borrow[r]
 		if !limited {

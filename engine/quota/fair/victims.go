@@ -48,14 +48,14 @@ func (s *Scheduler) Victims() []Victim {
 	return victims
 }
 
-// Spare removes the mark of Victims or Excess from attempts that are not stopped after
+// CancelPreemption removes the mark of Victims or Excess from attempts that are not stopped after
 // all.
-func (s *Scheduler) Spare(keys []Key) {
+func (s *Scheduler) CancelPreemption(keys []Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range keys {
 		if h := s.state.held[key.Execution][key.Node]; h != nil && h.Ending {
-			s.state.uncover(h)
+			s.state.clearCovered(h)
 			spared := *h
 			spared.Ending, spared.cause = false, Key{}
 			s.state.held[key.Execution][key.Node] = &spared
@@ -83,8 +83,8 @@ func (s *state) mark(victims []Victim) {
 // reclaim simulates the state after everything that is ending has ended, and returns
 // the additional victims for requests within their guarantee. It changes s.
 func (s *state) reclaim() (victims []Victim) {
-	s.settle()
-	s.real = s.book.clone()
+	s.releaseEnding()
+	s.real = s.ledger.clone()
 	hopeless := map[*line]bool{}
 	for range maxReclaims {
 		for {
@@ -99,7 +99,7 @@ func (s *state) reclaim() (victims []Victim) {
 			return victims
 		}
 		for _, h := range c.victims {
-			s.real.add(h.level, h.ask, -1)
+			s.real.add(h.level, h.demand, -1)
 			s.release(h.Key)
 			victims = append(victims, s.victim(h, c))
 		}
@@ -108,8 +108,8 @@ func (s *state) reclaim() (victims []Victim) {
 	return victims
 }
 
-// settle releases all holdings that are ending.
-func (s *state) settle() {
+// releaseEnding releases all holdings that are ending.
+func (s *state) releaseEnding() {
 	for _, nodes := range s.held {
 		for _, h := range nodes {
 			if h.Ending {
@@ -169,8 +169,8 @@ func (s *state) nextEntitled(hopeless map[*line]bool) *entitled {
 // contention returns the axes that the line of c lacks.
 func (s *state) contention(c *candidate) (out contention) {
 	gpus := false
-	for _, q := range c.line.ask {
-		if _, short := s.book.shortOn(c.line.level, q, !c.line.preemptible); short {
+	for _, q := range c.line.demand {
+		if _, short := s.ledger.shortageOn(c.line.level, q, !c.line.preemptible); short {
 			out.short = append(out.short, q.axis)
 			gpus = gpus || isGPU(q.axis)
 		}
@@ -178,7 +178,7 @@ func (s *state) contention(c *candidate) (out contention) {
 	if len(out.short) == 0 { // enough, but not together
 		out.short, gpus = []int{c.line.gpuAxis()}, true
 	}
-	for _, q := range c.line.ask {
+	for _, q := range c.line.demand {
 		if slices.Contains(out.short, q.axis) || gpus && isGPU(q.axis) {
 			out.rules = append(out.rules, q.axis)
 		}
@@ -194,7 +194,7 @@ func (s *state) findVictims(c *candidate) *entitled {
 	var taken []*holding
 	defer func() {
 		for _, h := range taken {
-			s.putBack(h)
+			s.undoEvict(h)
 		}
 	}()
 	levels := s.tree().levels
@@ -210,10 +210,10 @@ func (s *state) findVictims(c *candidate) *entitled {
 			if !s.canPreempt(h, a, contention) {
 				continue
 			}
-			s.takeOut(h)
+			s.evict(h)
 			taken = append(taken, h)
 			if f := s.tryFit(c.line); !f.blocked {
-				taken = s.spare(c, taken)
+				taken = s.minimalVictims(c, taken)
 				c.fit = s.tryFit(c.line)
 				return &entitled{candidate: *c, victims: slices.Clone(taken), contention: contention}
 			}
@@ -222,24 +222,24 @@ func (s *state) findVictims(c *candidate) *entitled {
 	return nil
 }
 
-func (s *state) takeOut(h *holding) {
-	s.leave(h)
-	s.real.add(h.level, h.ask, -1)
+func (s *state) evict(h *holding) {
+	s.deallocate(h)
+	s.real.add(h.level, h.demand, -1)
 }
 
-func (s *state) putBack(h *holding) {
-	s.book.add(h.level, h.ask, 1)
+func (s *state) undoEvict(h *holding) {
+	s.ledger.add(h.level, h.demand, 1)
 	s.gpuPool.take(h.Placement, 1)
-	s.real.add(h.level, h.ask, 1)
+	s.real.add(h.level, h.demand, 1)
 }
 
-// spare puts back holdings of taken that c does not need, the last chosen first, and
+// minimalVictims puts back holdings of taken that c does not need, the last chosen first, and
 // returns the others.
-func (s *state) spare(c *candidate, taken []*holding) []*holding {
+func (s *state) minimalVictims(c *candidate, taken []*holding) []*holding {
 	for i := len(taken) - 1; i >= 0 && len(taken) > 1; i-- {
-		s.putBack(taken[i])
+		s.undoEvict(taken[i])
 		if f := s.tryFit(c.line); f.blocked {
-			s.takeOut(taken[i])
+			s.evict(taken[i])
 		} else {
 			taken = slices.Delete(taken, i, i+1)
 		}
@@ -253,7 +253,7 @@ func (s *state) isWithin(c *candidate, a int, contention contention) bool {
 	levels := s.tree().levels
 	for _, axis := range contention.rules {
 		for l := c.line.level; l != a; l = levels[l].parent {
-			if limit := levels[l].limitOn(axis); limit != noLimit && s.book.used[l].at(axis)+c.line.ask.on(axis) > limit {
+			if limit := levels[l].limitOn(axis); limit != noLimit && s.ledger.used[l].at(axis)+c.line.demand.on(axis) > limit {
 				return false
 			}
 		}
@@ -296,7 +296,7 @@ func (s *state) borrowers(c *candidate, a, child int, contention contention) (li
 			continue
 		}
 		for _, h := range nodes {
-			helps := slices.ContainsFunc(contention.short, func(axis int) bool { return h.ask.on(axis) > 0 })
+			helps := slices.ContainsFunc(contention.short, func(axis int) bool { return h.demand.on(axis) > 0 })
 			if helps && h.expendable() && s.isBelow(h.level, a) && !s.isBelow(h.level, child) {
 				list = append(list, h)
 			}
@@ -320,7 +320,7 @@ func byExpendability(x, y *holding) int {
 func (s *state) canPreempt(h *holding, a int, contention contention) bool {
 	levels := s.tree().levels
 	for _, axis := range contention.rules {
-		n := h.ask.on(axis)
+		n := h.demand.on(axis)
 		if n == 0 {
 			continue
 		}
@@ -337,19 +337,19 @@ func (s *state) canPreempt(h *holding, a int, contention contention) bool {
 func (s *state) victim(h *holding, e *entitled) Victim {
 	axis := e.contention.short[0]
 	for _, x := range e.contention.short {
-		if h.ask.on(x) > 0 {
+		if h.demand.on(x) > 0 {
 			axis = x
 			break
 		}
 	}
-	r := s.book.axes.names[axis]
+	r := s.ledger.axes.names[axis]
 	i, j := s.tree().fork(h.level, e.line.level)
 	owner, lender := s.tree().levels[i].Ref(), s.tree().levels[j].Ref()
 	v := Victim{Held: h.Held, For: e.head.Key, Level: owner, Resource: r}
 	v.Reason = Reason{
-		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.ask.on(axis), Missing: h.ask.on(axis), Level: &owner,
+		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.demand.on(axis), Missing: h.demand.on(axis), Level: &owner,
 		Message: fmt.Sprintf("Stopped because %s had borrowed %s from %s, which needs its guarantee back. It restarts when capacity is available.",
-			owner, r.Format(h.ask.on(axis)), lender.toRelatives()),
+			owner, r.Format(h.demand.on(axis)), lender.toRelatives()),
 	}
 	return v
 }

@@ -54,7 +54,7 @@ func TestGuaranteeIsTakenBackFromNearestRelatives(t *testing.T) {
 	b := shared(t)
 	own := b.fill(ranking, 6)
 	near := b.fill(speech, 6)
-	_, refused := b.ask(vision, uuid.New(), Amount{GPUs: 3}, 0)
+	_, refused := b.admit(vision, uuid.New(), Amount{GPUs: 3}, 0)
 	require.Len(t, refused, 1)
 	victims := b.Victims()
 	require.Equal(t, []uuid.UUID{near[5], near[4], own[5]}, executionsOf(victims), "the newest of the next team, then those further away")
@@ -72,7 +72,7 @@ func TestGuaranteeIsTakenBackFromNearestRelatives(t *testing.T) {
 
 	// The capacity is freed step by step; no other request claims it.
 	other := uuid.New()
-	b.ask(ranking, other, Amount{GPUs: 1}, 0)
+	b.admit(ranking, other, Amount{GPUs: 1}, 0)
 	for i, v := range victims {
 		require.Empty(t, b.woken, i)
 		b.release(v.Execution, 0)
@@ -90,19 +90,19 @@ func TestOnlyBorrowersArePreempted(t *testing.T) {
 	}{
 		"a request beyond its guarantee": {
 			start: func(b *bundle) { b.fill(speech, 6); b.fill(vision, 4); b.fill(ranking, 2) },
-			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0) },
+			ask:   func(b *bundle) { b.admit(vision, uuid.New(), Amount{GPUs: 1}, 0) },
 		},
 		"a holder within its guarantee": {
 			start: func(b *bundle) { b.fill(speech, 4); b.fill(ranking, 4); b.fill(vision, 4) },
-			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0) },
+			ask:   func(b *bundle) { b.admit(vision, uuid.New(), Amount{GPUs: 1}, 0) },
 		},
 		"below a guarantee": {
 			start: func(b *bundle) {
-				granted, _ := b.ask(speech, uuid.New(), Amount{GPUs: 8}, 0)
+				granted, _ := b.admit(speech, uuid.New(), Amount{GPUs: 8}, 0)
 				require.Len(b.t, granted, 1)
 				b.fill(ranking, 4)
 			},
-			ask: func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 4}, 0) },
+			ask: func(b *bundle) { b.admit(vision, uuid.New(), Amount{GPUs: 4}, 0) },
 		},
 		"not preemptible": {
 			start: func(b *bundle) {
@@ -114,15 +114,15 @@ func TestOnlyBorrowersArePreempted(t *testing.T) {
 					b.state.restore(h)
 				}
 			},
-			ask: func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0) },
+			ask: func(b *bundle) { b.admit(vision, uuid.New(), Amount{GPUs: 1}, 0) },
 		},
 		"can never fit": {
 			start: func(b *bundle) { b.fill(speech, 8); b.fill(ranking, 4) },
-			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 13}, 0) },
+			ask:   func(b *bundle) { b.admit(vision, uuid.New(), Amount{GPUs: 13}, 0) },
 		},
 		"it fits already": {
 			start: func(b *bundle) { b.fill(speech, 8) },
-			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0) },
+			ask:   func(b *bundle) { b.admit(vision, uuid.New(), Amount{GPUs: 1}, 0) },
 		},
 	} {
 		b := shared(t)
@@ -136,9 +136,9 @@ func TestNeverInsideTheSameExecution(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	e := uuid.New()
-	b.ask(speech, e, Amount{GPUs: 1}, 0, 1, 2, 3, 4, 5, 6, 7)
+	b.admit(speech, e, Amount{GPUs: 1}, 0, 1, 2, 3, 4, 5, 6, 7)
 	b.fill(ranking, 4)
-	b.ask(vision, e, Amount{GPUs: 1}, 8)
+	b.admit(vision, e, Amount{GPUs: 1}, 8)
 	require.Empty(t, b.Victims())
 }
 
@@ -148,12 +148,12 @@ func TestLowestPriorityThenNewestAndNoMoreThanNeeded(t *testing.T) {
 	b.fill(ranking, 4)
 	low := b.fill(speech, 1, func(r *Request) { r.Priority = 10 })
 	b.fill(speech, 4)
-	big, refused := b.ask(speech, uuid.New(), Amount{GPUs: 3}, 0)
+	big, refused := b.admit(speech, uuid.New(), Amount{GPUs: 3}, 0)
 	require.Empty(t, refused)
 	require.Len(t, big, 1)
-	b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0)
+	b.admit(vision, uuid.New(), Amount{GPUs: 1}, 0)
 	require.Equal(t, low, executionsOf(b.Victims()))
-	b.ask(vision, uuid.New(), Amount{GPUs: 3}, 0)
+	b.admit(vision, uuid.New(), Amount{GPUs: 3}, 0)
 	victims := b.Victims()
 	require.Len(t, victims, 1, "the newest alone is enough")
 	require.Equal(t, 3, victims[0].Amount.GPUs)
@@ -164,10 +164,10 @@ func TestSparedRunsOn(t *testing.T) {
 	b := shared(t)
 	b.fill(ranking, 4)
 	b.fill(speech, 8)
-	_, refused := b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0)
+	_, refused := b.admit(vision, uuid.New(), Amount{GPUs: 1}, 0)
 	victims := b.Victims()
 	require.Len(t, victims, 1)
-	b.Spare([]Key{victims[0].Key})
+	b.CancelPreemption([]Key{victims[0].Key})
 	require.Equal(t, executionsOf(victims), executionsOf(b.Victims()))
 	b.Restore(b.HeldBy(uuid.Nil))
 	require.Empty(t, b.Victims(), "a restored one is still ending")
@@ -184,9 +184,9 @@ func TestGuaranteeByTypeAndInAll(t *testing.T) {
 		tenant("a", Limits{Limit: gpus(4), Borrow: gpus(4)}).project("a/p", Limits{}).
 		tenant("b", Limits{Limit: gpus(4), Borrow: gpus(4)}).project("b/p", Limits{}).schedule(t)
 	borrower := uuid.New()
-	b.ask("b/p", borrower, Amount{GPUs: 2, GPUType: "A100"}, 0, 1)
-	b.ask("b/p", borrower, Amount{GPUs: 2, GPUType: "H100"}, 2)
-	b.ask("a/p", uuid.New(), Amount{GPUs: 2, GPUType: "A100"}, 0)
+	b.admit("b/p", borrower, Amount{GPUs: 2, GPUType: "A100"}, 0, 1)
+	b.admit("b/p", borrower, Amount{GPUs: 2, GPUType: "H100"}, 2)
+	b.admit("a/p", uuid.New(), Amount{GPUs: 2, GPUType: "A100"}, 0)
 	victims := b.Victims()
 	require.Len(t, victims, 1)
 	require.Equal(t, 1, victims[0].Node)
@@ -203,13 +203,13 @@ func TestExcessAfterALimitWasLowered(t *testing.T) {
 	b.SetTree(tree)
 	victims := b.Excess()
 	require.Equal(t, []uuid.UUID{rest[4], rest[3], rest[2]}, executionsOf(victims))
-	require.Contains(t, victims[0].Reason.Message, "the limit of GPU for team speech was lowered to 1 GPU")
+	require.Contains(t, victims[0].Reason.Message, "the limit of GPUs for team speech was lowered to 1 GPU")
 	require.Empty(t, b.Excess(), "they are ending")
 	tree, err = b.Tree().With(map[uuid.UUID]Limits{b.ids["research/speech"]: {Limit: gpus(1)}})
 	require.NoError(t, err)
 	b.SetTree(tree)
 	require.Equal(t, []uuid.UUID{rest[1], rest[0]}, executionsOf(b.Excess()))
 	require.Len(t, kept, 2)
-	granted, _ := b.ask(speech, uuid.New(), Amount{GPUs: 1}, 0)
+	granted, _ := b.admit(speech, uuid.New(), Amount{GPUs: 1}, 0)
 	require.Empty(t, granted)
 }

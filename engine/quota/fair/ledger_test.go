@@ -63,7 +63,7 @@ func TestTreeRefusesUnsoundLimits(t *testing.T) {
 		levels []Level
 		says   string
 	}{
-		"child above parent":      {sound().project("a/p", Limits{Limit: gpus(5)}).levels, "The limit of GPU for project p is 5 GPUs, more than the 4 GPUs of tenant a."},
+		"child above parent":      {sound().project("a/p", Limits{Limit: gpus(5)}).levels, "The limit of GPUs for project p is 5 GPUs, more than the 4 GPUs of tenant a."},
 		"child above grandparent": {sound().team("a/t", Limits{}).project("a/t/p", Limits{Limit: gpus(5)}).levels, "more than the 4 GPUs of tenant a"},
 		"weight":                  {sound().project("a/p", Limits{Weight: -1}).levels, "The weight of project p is -1; it must be above 0 and at most 1000."},
 		"resource":                {sound().project("a/p", Limits{Limit: Vector{"bananas": 1}}).levels, `"bananas"`},
@@ -115,7 +115,7 @@ func TestEffectiveLimit(t *testing.T) {
 			a: Limits{Limit: gpus(8)}, b: Limits{Limit: gpus(4), Lend: gpus(0)}, at: "a", free: 8,
 		},
 	} {
-		b := NewBook(grow(gpus(10)).tenant("a", c.a).tenant("b", c.b).tenant("c", c.c).tree(t))
+		b := NewLedger(grow(gpus(10)).tenant("a", c.a).tenant("b", c.b).tenant("c", c.c).tree(t))
 		f := grow(gpus(10)).tenant("a", c.a).tenant("b", c.b).tenant("c", c.c)
 		for path, n := range c.used {
 			b.Add(f.ids[path], gpus(n))
@@ -135,16 +135,16 @@ func TestKeptThroughLevels(t *testing.T) {
 	f := grow(gpus(10)).
 		tenant("x", Limits{}).team("x/b", Limits{Limit: gpus(4), Lend: gpus(0)}).
 		tenant("y", Limits{}).team("y/a", Limits{})
-	b := NewBook(f.tree(t))
+	b := NewLedger(f.tree(t))
 	require.Nil(t, b.Check(f.ids["y/a"], gpus(6), true))
 	reason := b.Check(f.ids["y/a"], gpus(7), true)
 	require.Equal(t, GPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for GPU: needs 7 GPUs, and the cluster has 6 left of 10; 4 are guaranteed to others and not lent.", reason.Message)
+	require.Equal(t, "Waits for GPUs: requests 7 GPUs; the cluster has 6 left of 10; 4 are guaranteed to others and not lent.", reason.Message)
 
 	f = grow(gpus(20)).tenant("z", Limits{Limit: gpus(10)}).
 		tenant("p", Limits{Limit: gpus(10), Borrow: gpus(10)}).
 		team("p/s", Limits{Limit: gpus(10), Lend: gpus(0)}).team("p/l", Limits{Limit: gpus(0), Borrow: gpus(20)})
-	b = NewBook(f.tree(t))
+	b = NewLedger(f.tree(t))
 	b.Add(f.ids["z"], gpus(10))
 	require.NotNil(t, b.Check(f.ids["p/l"], gpus(1), true), "p could not return the guarantee of s")
 	b.Subtract(f.ids["z"], gpus(4))
@@ -155,7 +155,7 @@ func TestKeptThroughLevels(t *testing.T) {
 func TestNotPreemptibleKeepsToTheGuarantee(t *testing.T) {
 	t.Parallel()
 	f := grow(gpus(10)).tenant("a", Limits{Limit: gpus(4), Borrow: gpus(6)}).tenant("b", Limits{Limit: gpus(4)}).tenant("c", Limits{})
-	b := NewBook(f.tree(t))
+	b := NewLedger(f.tree(t))
 	require.Nil(t, b.Check(f.ids["a"], gpus(4), false))
 	reason := b.Check(f.ids["a"], gpus(5), false)
 	require.Equal(t, QuotaExceeded, reason.Code)
@@ -168,17 +168,17 @@ func TestNotPreemptibleKeepsToTheGuarantee(t *testing.T) {
 func TestReasonNamesLevelAndNumbers(t *testing.T) {
 	t.Parallel()
 	f := grow(Vector{CPU: 4000, OfType("A100"): 16}).tenant("a", Limits{Limit: Vector{OfType("A100"): 12}, Borrow: Vector{OfType("A100"): 2}})
-	b := NewBook(f.tree(t))
+	b := NewLedger(f.tree(t))
 	b.Add(f.ids["a"], Vector{OfType("A100"): 12})
 	reason := b.Check(f.ids["a"], Amount{GPUs: 4, GPUType: "A100", CPUMillis: 8000}.Vector(), true)
 	level := LevelRef{f.ids["a"], "tenant", "a"}
 	require.Equal(t, &Reason{
 		Code: QuotaExceeded, Resource: "gpu:A100", Asked: 4, Free: 2, Capacity: 14, Missing: 2, Level: &level,
-		Message: "Waits for GPU A100: needs 4 GPUs A100, and tenant a has 2 left of 14 (12 of its own, 2 borrowed).",
+		Message: "Waits for A100 GPUs: requests 4 A100 GPUs; tenant a has 2 left of 14 (12 of its own, 2 borrowed).",
 	}, reason)
 	reason = b.Check(f.ids["a"], Vector{CPU: 8000}, true)
 	require.Equal(t, CPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for CPU: needs 8 cores, and the cluster has 4 cores left of 4 cores.", reason.Message)
+	require.Equal(t, "Waits for CPU: requests 8 cores; the cluster has 4 cores left of 4 cores.", reason.Message)
 	require.Equal(t, "m", reason.Unit)
 	require.Equal(t, QuotaExceeded, b.Check(uuid.New(), nil, true).Code)
 }
@@ -188,21 +188,21 @@ func TestBorrowDistance(t *testing.T) {
 	f := grow(gpus(20)).tenant("a", Limits{Limit: gpus(10), Borrow: gpus(10)}).
 		team("a/t", Limits{Limit: gpus(8), Borrow: gpus(10)}).project("a/t/p", Limits{Limit: gpus(4), Borrow: gpus(10)}).
 		project("a/t/q", Limits{})
-	b := NewBook(f.tree(t))
+	b := NewLedger(f.tree(t))
 	p, q := b.tree.index[f.ids["a/t/p"]], b.tree.index[f.ids["a/t/q"]]
 	for n, distance := range map[int64]int{4: 0, 5: 1, 9: 2, 11: 3} {
-		require.Equal(t, distance, b.distance(p, ask{{2, n}}), n)
+		require.Equal(t, distance, b.distance(p, demand{{2, n}}), n)
 	}
-	require.Equal(t, 0, b.distance(q, ask{{2, 8}}), "without a limit there is no bound")
-	require.Equal(t, 2, b.distance(q, ask{{2, 9}}))
+	require.Equal(t, 0, b.distance(q, demand{{2, 8}}), "without a limit there is no bound")
+	require.Equal(t, 2, b.distance(q, demand{{2, 9}}))
 }
 
-// TestSumsStayRight compares the sums that change maintains with those of a new Book.
+// TestSumsStayRight compares the sums that change maintains with those of a new Ledger.
 func TestSumsStayRight(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		tree := anyTree(t)
-		b, set := NewBook(tree), NewBook(tree)
+		b, set := NewLedger(tree), NewLedger(tree)
 		for range rapid.IntRange(1, 20).Draw(t, "changes") {
 			i := rapid.IntRange(0, len(tree.levels)-1).Draw(t, "level")
 			a := rapid.IntRange(0, tree.axes.count()-1).Draw(t, "axis")
@@ -215,8 +215,8 @@ func TestSumsStayRight(t *testing.T) {
 			for a := range tree.axes.count() {
 				var unlent, unused int64
 				for _, c := range tree.levels[i].children {
-					unlent += b.keeps(c, a, false)
-					unused += b.keeps(c, a, true)
+					unlent += b.reservedFor(c, a, false)
+					unused += b.reservedFor(c, a, true)
 				}
 				require.Equal(t, unlent, b.unlent[i].at(a))
 				require.Equal(t, unused, b.unused[i].at(a))
@@ -238,7 +238,7 @@ func indexes(t *Tree) []int {
 
 // headroom returns how much can be subtracted from level i without making a level above
 // it, or its sums, negative.
-func (b *Book) headroom(i, a int) int {
+func (b *Ledger) headroom(i, a int) int {
 	own := b.used[i].at(a)
 	for _, c := range b.tree.levels[i].children {
 		own -= b.used[c].at(a)

@@ -7,69 +7,69 @@ import (
 	"github.com/google/uuid"
 )
 
-// Book holds the use of each level of a Tree, and decides what more may be used: the
+// Ledger holds the use of each level of a Tree, and decides what more may be used: the
 // effective limit of a level is its own limit plus what it may borrow, as far as all
 // levels above have it left.
 //
 // A level above its limit, or without one, draws on its parent. The parent reserves for
 // each other child the part of that child's limit that it neither uses nor lends. A
-// Book is not safe for concurrent use.
-type Book struct {
+// Ledger is not safe for concurrent use.
+type Ledger struct {
 	tree  *Tree
 	axes  axes
-	alone bool  // ignore the use by other workloads
-	used  []row // by level: the use at or below it
+	alone bool      // ignore the use by other workloads
+	used  []amounts // by level: the use at or below it
 	// unused sums the unused parts of the limits of a level's children, and unlent the
 	// part of it that they do not lend. A child without a limit contributes the sums of
 	// its own children.
-	unlent []row
-	unused []row
+	unlent []amounts
+	unused []amounts
 }
 
-// NewBook returns an empty Book of tree.
-func NewBook(t *Tree) *Book {
+// NewLedger returns an empty Ledger of tree.
+func NewLedger(t *Tree) *Ledger {
 	n := len(t.levels)
-	b := &Book{tree: t, axes: t.axes.clone(), used: make([]row, n), unlent: make([]row, n), unused: make([]row, n)}
+	b := &Ledger{tree: t, axes: t.axes.clone(), used: make([]amounts, n), unlent: make([]amounts, n), unused: make([]amounts, n)}
 	for i := n - 1; i > 0; i-- {
 		parent := t.levels[i].parent
 		for a := range t.axes.count() {
-			b.unlent[parent] = b.unlent[parent].plus(a, b.keeps(i, a, false))
-			b.unused[parent] = b.unused[parent].plus(a, b.keeps(i, a, true))
+			b.unlent[parent] = b.unlent[parent].plus(a, b.reservedFor(i, a, false))
+			b.unused[parent] = b.unused[parent].plus(a, b.reservedFor(i, a, true))
 		}
 	}
 	return b
 }
 
-// newWhole returns a Book of the whole capacity of tree, to find requests that never
+// newFullCapacityLedger returns a Ledger of the whole capacity of tree, to find requests that never
 // fit.
-func newWhole(t *Tree) *Book {
-	b := NewBook(t)
+func newFullCapacityLedger(t *Tree) *Ledger {
+	b := NewLedger(t)
 	b.alone = true
 	return b
 }
 
 // taken is the use by other workloads of level i on axis a.
-func (b *Book) taken(i, a int) int64 {
+func (b *Ledger) taken(i, a int) int64 {
 	if b.alone {
 		return 0
 	}
 	return b.tree.levels[i].takenOn(a)
 }
 
-func (b *Book) clone() *Book {
-	rows := func(list []row) []row {
-		out := make([]row, len(list))
+func (b *Ledger) clone() *Ledger {
+	rows := func(list []amounts) []amounts {
+		out := make([]amounts, len(list))
 		for i, v := range list {
 			out[i] = slices.Clone(v)
 		}
 		return out
 	}
-	return &Book{tree: b.tree, axes: b.axes.clone(), alone: b.alone, used: rows(b.used), unlent: rows(b.unlent), unused: rows(b.unused)}
+	return &Ledger{tree: b.tree, axes: b.axes.clone(), alone: b.alone, used: rows(b.used), unlent: rows(b.unlent), unused: rows(b.unused)}
 }
 
-// keeps is what the parent of level i reserves for it on axis a: the part that it
+// reservedFor is what the parent of level i reserves for it on axis a: the part that it
 // neither uses nor lends, or, with all, everything it does not use.
-func (b *Book) keeps(i, a int, all bool) int64 {
+func (b *Ledger) reservedFor(i, a int, all bool) int64 {
 	n := &b.tree.levels[i]
 	limit := n.limitOn(a)
 	switch {
@@ -84,18 +84,18 @@ func (b *Book) keeps(i, a int, all bool) int64 {
 	}
 }
 
-// kept is what level parent reserves for the children other than child.
-func (b *Book) kept(parent, child, a int, all bool) int64 {
+// reservedForOthers is what level parent reserves for the children other than child.
+func (b *Ledger) reservedForOthers(parent, child, a int, all bool) int64 {
 	sums := b.unlent
 	if all {
 		sums = b.unused
 	}
-	return sums[parent].at(a) - b.keeps(child, a, all)
+	return sums[parent].at(a) - b.reservedFor(child, a, all)
 }
 
 // change adds n on axis a to level i and to those above it, up to and including
 // top; -1 is all of them.
-func (b *Book) change(i, a int, n int64, top int) {
+func (b *Ledger) change(i, a int, n int64, top int) {
 	var unlent, unused int64 // change of what is reserved for the level below
 	for ; i >= 0; i = b.tree.levels[i].parent {
 		unlent, unused = b.changeOne(i, a, n, unlent, unused)
@@ -107,16 +107,16 @@ func (b *Book) change(i, a int, n int64, top int) {
 
 // changeOne adds n to level i only, and adds the change of a level below to its sums.
 // It returns the change of what is reserved for level i.
-func (b *Book) changeOne(i, a int, n, unlent, unused int64) (moreUnlent, moreUnused int64) {
-	unlentBefore, unusedBefore := b.keeps(i, a, false), b.keeps(i, a, true)
+func (b *Ledger) changeOne(i, a int, n, unlent, unused int64) (moreUnlent, moreUnused int64) {
+	unlentBefore, unusedBefore := b.reservedFor(i, a, false), b.reservedFor(i, a, true)
 	b.unlent[i] = b.unlent[i].plus(a, unlent)
 	b.unused[i] = b.unused[i].plus(a, unused)
 	b.used[i] = b.used[i].plus(a, n)
-	return b.keeps(i, a, false) - unlentBefore, b.keeps(i, a, true) - unusedBefore
+	return b.reservedFor(i, a, false) - unlentBefore, b.reservedFor(i, a, true) - unusedBefore
 }
 
 // add adds sign times k to level i and all levels above it.
-func (b *Book) add(i int, k ask, sign int64) {
+func (b *Ledger) add(i int, k demand, sign int64) {
 	for _, q := range k {
 		b.change(i, q.axis, sign*q.n, -1)
 	}
@@ -132,15 +132,15 @@ type shortage struct {
 	limitedByItself bool  // the request is not preemptible, and may not borrow
 }
 
-// shortOn returns the level nearest to i that lacks capacity for q at level i. A
+// shortageOn returns the level nearest to i that lacks capacity for q at level i. A
 // guaranteed request may not borrow, nor use what relatives leave idle.
-func (b *Book) shortOn(i int, q quantity, guaranteed bool) (short shortage, found bool) {
+func (b *Ledger) shortageOn(i int, q quantity, guaranteed bool) (short shortage, found bool) {
 	var kept int64
 	draws := false
 	for l, child := i, -1; l >= 0; l, child = b.tree.levels[l].parent, l {
 		n := &b.tree.levels[l]
 		if draws {
-			kept += b.kept(l, child, q.axis, guaranteed)
+			kept += b.reservedForOthers(l, child, q.axis, guaranteed)
 		} else {
 			kept = 0
 		}
@@ -170,12 +170,12 @@ func (b *Book) shortOn(i int, q quantity, guaranteed bool) (short shortage, foun
 	return short, found
 }
 
-// short returns the level nearest to i that lacks capacity for k; top is the highest
+// shortage returns the level nearest to i that lacks capacity for k; top is the highest
 // such level over all resources of k.
-func (b *Book) short(i int, k ask, guaranteed bool) (worst shortage, found bool) {
+func (b *Ledger) shortage(i int, k demand, guaranteed bool) (worst shortage, found bool) {
 	top := len(b.tree.levels)
 	for _, q := range k {
-		s, ok := b.shortOn(i, q, guaranteed)
+		s, ok := b.shortageOn(i, q, guaranteed)
 		if !ok {
 			continue
 		}
@@ -189,9 +189,9 @@ func (b *Book) short(i int, k ask, guaranteed bool) (worst shortage, found bool)
 }
 
 // fits reports whether all levels have capacity for k at level i.
-func (b *Book) fits(i int, k ask, guaranteed bool) bool {
+func (b *Ledger) fits(i int, k demand, guaranteed bool) bool {
 	for _, q := range k {
-		if _, short := b.shortOn(i, q, guaranteed); short {
+		if _, short := b.shortageOn(i, q, guaranteed); short {
 			return false
 		}
 	}
@@ -200,7 +200,7 @@ func (b *Book) fits(i int, k ask, guaranteed bool) bool {
 
 // over returns the levels that a request for k at level i would take above their
 // limits, a bit for each depth. The root cannot borrow and is not one of them.
-func (b *Book) over(i int, k ask) (depths uint32) {
+func (b *Ledger) over(i int, k demand) (depths uint32) {
 	for ; i > 0; i = b.tree.levels[i].parent {
 		n := &b.tree.levels[i]
 		for _, q := range k {
@@ -215,7 +215,7 @@ func (b *Book) over(i int, k ask) (depths uint32) {
 
 // distance is the number of levels across which a request for k at level i would
 // borrow: 0 is within every limit on its path, 1 is beyond that of level i, and so on.
-func (b *Book) distance(i int, k ask) int {
+func (b *Ledger) distance(i int, k demand) int {
 	over := b.over(i, k)
 	if over == 0 {
 		return 0
@@ -225,7 +225,7 @@ func (b *Book) distance(i int, k ask) int {
 
 // available is the largest amount of axis a that a request at level i could get now;
 // noLimit when there is no limit.
-func (b *Book) available(i, a int) int64 {
+func (b *Ledger) available(i, a int) int64 {
 	low, high := int64(0), int64(noLimit)
 	for l := i; l >= 0; l = b.tree.levels[l].parent {
 		n := &b.tree.levels[l]
@@ -237,7 +237,7 @@ func (b *Book) available(i, a int) int64 {
 		return noLimit
 	}
 	fits := func(n int64) bool {
-		_, short := b.shortOn(i, quantity{a, n}, false)
+		_, short := b.shortageOn(i, quantity{a, n}, false)
 		return !short
 	}
 	for low+1 < high {
@@ -252,7 +252,7 @@ func (b *Book) available(i, a int) int64 {
 
 // utilisation is the highest used fraction of a limit on the path of level i below the
 // root.
-func (b *Book) utilisation(i int) float64 {
+func (b *Ledger) utilisation(i int) float64 {
 	greatest := 0.0
 	for ; i > 0; i = b.tree.levels[i].parent {
 		n := &b.tree.levels[i]
@@ -268,12 +268,12 @@ func (b *Book) utilisation(i int) float64 {
 // SetUsed sets the use at or below one level, as stored in the rows; other levels are
 // unchanged. Before a Check, set the path of the project and the children of every
 // level on it. It reports whether the level is in the tree.
-func (b *Book) SetUsed(level uuid.UUID, used Vector) bool {
+func (b *Ledger) SetUsed(level uuid.UUID, used Vector) bool {
 	i, ok := b.tree.index[level]
 	if !ok {
 		return false
 	}
-	k := b.axes.ask(used)
+	k := b.axes.demand(used)
 	for a := range b.axes.count() {
 		var unlent, unused int64
 		n := k.on(a) - b.used[i].at(a)
@@ -286,7 +286,7 @@ func (b *Book) SetUsed(level uuid.UUID, used Vector) bool {
 }
 
 // Used returns what is used at or below a level.
-func (b *Book) Used(level uuid.UUID) Vector {
+func (b *Ledger) Used(level uuid.UUID) Vector {
 	i, ok := b.tree.index[level]
 	if !ok {
 		return Vector{}
@@ -296,28 +296,28 @@ func (b *Book) Used(level uuid.UUID) Vector {
 
 // Add adds v to a level and to all levels above it. It reports whether the level is in
 // the tree.
-func (b *Book) Add(level uuid.UUID, v Vector) bool { return b.addVector(level, v, 1) }
+func (b *Ledger) Add(level uuid.UUID, v Vector) bool { return b.addVector(level, v, 1) }
 
 // Subtract subtracts v from a level and from all levels above it. It reports whether
 // the level is in the tree.
-func (b *Book) Subtract(level uuid.UUID, v Vector) bool { return b.addVector(level, v, -1) }
+func (b *Ledger) Subtract(level uuid.UUID, v Vector) bool { return b.addVector(level, v, -1) }
 
-func (b *Book) addVector(level uuid.UUID, v Vector, sign int64) bool {
+func (b *Ledger) addVector(level uuid.UUID, v Vector, sign int64) bool {
 	i, ok := b.tree.index[level]
 	if ok {
-		b.add(i, b.axes.ask(v), sign)
+		b.add(i, b.axes.demand(v), sign)
 	}
 	return ok
 }
 
 // Check returns why v cannot be added to a project, or nil. A request that is not
 // preemptible must fit in the guarantee.
-func (b *Book) Check(project uuid.UUID, v Vector, preemptible bool) *Reason {
+func (b *Ledger) Check(project uuid.UUID, v Vector, preemptible bool) *Reason {
 	i, ok := b.tree.index[project]
 	if !ok {
 		return unknownProject()
 	}
-	short, found := b.short(i, b.axes.ask(v), !preemptible)
+	short, found := b.shortage(i, b.axes.demand(v), !preemptible)
 	if !found {
 		return nil
 	}

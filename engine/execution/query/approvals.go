@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
-// Question is a node that waits for the answer of a person.
-type Question struct {
+// PendingApproval is a node that waits for the answer of a user.
+type PendingApproval struct {
 	ExecutionID uuid.UUID
 	Workflow    string
 	Execution   string
@@ -23,32 +23,32 @@ type Question struct {
 	Since       time.Time
 }
 
-// maxQuestions limits the questions of one execution.
-const maxQuestions = 20
+// maxApprovals limits the approvals of one execution.
+const maxApprovals = 20
 
-// Questions returns the nodes of an execution that wait for an answer.
-func (q *Reader) Questions(ctx context.Context, id uuid.UUID) ([]Question, error) {
+// PendingApprovals returns the nodes of an execution that wait for an answer.
+func (q *Reader) PendingApprovals(ctx context.Context, id uuid.UUID) ([]PendingApproval, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.queries.AnswersOf(ctx, id, maxQuestions)
+	rows, err := q.queries.PendingApprovalsOf(ctx, id, maxApprovals)
 	if err != nil {
-		return nil, fmt.Errorf("questions of %s: %w", id, err)
+		return nil, fmt.Errorf("approvals of %s: %w", id, err)
 	}
-	questions := make([]Question, len(rows))
+	approvals := make([]PendingApproval, len(rows))
 	for i, r := range rows {
-		questions[i] = Question{
+		approvals[i] = PendingApproval{
 			ExecutionID: id, Workflow: row.WorkflowName, Execution: row.Name, LaunchedBy: row.SubmittedByName,
 			Index: int(r.NodeIndex), Node: r.Name, Message: messageOf(r.Reason), Since: utcOf(r.StartedAt),
 		}
 	}
-	return questions, nil
+	return approvals, nil
 }
 
-// OpenQuestions returns the nodes of the current project that wait for an answer, the oldest
+// ListPendingApprovals returns the nodes of the current project that wait for an answer, the oldest
 // first.
-func (q *Reader) OpenQuestions(ctx context.Context, limit int) ([]Question, error) {
+func (q *Reader) ListPendingApprovals(ctx context.Context, limit int) ([]PendingApproval, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
@@ -56,36 +56,36 @@ func (q *Reader) OpenQuestions(ctx context.Context, limit int) ([]Question, erro
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	rows, err := q.queries.AnswersOwed(ctx, subject.ProjectID, int32(limit))
+	rows, err := q.queries.ListPendingApprovals(ctx, subject.ProjectID, int32(limit))
 	if err != nil {
-		return nil, fmt.Errorf("open questions: %w", err)
+		return nil, fmt.Errorf("open approvals: %w", err)
 	}
-	questions := make([]Question, len(rows))
+	approvals := make([]PendingApproval, len(rows))
 	for i, r := range rows {
-		questions[i] = Question{
+		approvals[i] = PendingApproval{
 			ExecutionID: r.ExecutionID, Workflow: r.WorkflowName, Execution: r.ExecutionName, LaunchedBy: r.SubmittedByName,
 			Index: int(r.NodeIndex), Node: r.Name, Message: messageOf(r.Reason), Since: utcOf(r.StartedAt),
 		}
 	}
-	return questions, nil
+	return approvals, nil
 }
 
-// CountQuestions returns how many nodes of the current project wait for an answer.
-func (q *Reader) CountQuestions(ctx context.Context) (int, error) {
+// CountPendingApprovals returns how many nodes of the current project wait for an answer.
+func (q *Reader) CountPendingApprovals(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return 0, err
 	}
-	n, err := q.queries.CountAnswersOwed(ctx, subject.ProjectID)
+	n, err := q.queries.CountPendingApprovals(ctx, subject.ProjectID)
 	if err != nil {
-		return 0, fmt.Errorf("count open questions: %w", err)
+		return 0, fmt.Errorf("count open approvals: %w", err)
 	}
 	return int(n), nil
 }
 
-// Asking returns which of some executions, which the caller has read, only wait for the
+// AwaitingApproval returns which of some executions, which the caller has read, only wait for the
 // answer of a person.
-func (q *Reader) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
+func (q *Reader) AwaitingApproval(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
 	var ids []uuid.UUID
 	for _, e := range list {
 		if e.Status == Running && e.Counts.Running > 0 {
@@ -95,9 +95,9 @@ func (q *Reader) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]bo
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := q.queries.AskingExecutions(ctx, ids)
+	found, err := q.queries.ExecutionsAwaitingApproval(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("find executions with questions: %w", err)
+		return nil, fmt.Errorf("find executions with approvals: %w", err)
 	}
 	asking := make(map[uuid.UUID]bool, len(found))
 	for _, id := range found {
