@@ -85,6 +85,13 @@ func (a *App) startIdentity(p *parts, sessions *auth.Sessions) error {
 		return err
 	}
 	p.tokens = auth.TokenChain{keys, oidc.NewTokens(providers, p.users)}
+	if a.cfg.Kube != nil && a.cfg.Roles.Have(Web) && (a.cfg.Kube.TokenAudience != "" || len(a.cfg.Kube.TokenAccounts) > 0) {
+		tokens, err := a.startKubeTokens(p)
+		if err != nil {
+			return err
+		}
+		p.tokens = append(p.tokens, tokens)
+	}
 	p.localTokens = append(auth.TokenChain{auth.NewLocalToken(local)}, p.tokens...)
 	return nil
 }

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -102,49 +103,48 @@ func (c Config) LogValue() slog.Value {
 		slog.Any("roles", c.Roles), slog.Bool("own_database", c.DatabaseURL == ""), slog.Bool("own_clickhouse", c.ClickHouseURL == ""))
 }
 
-// check reports the first invalid setting.
-func (c Config) check() error {
-	host, port, err := net.SplitHostPort(c.Addr)
-	if err != nil {
-		return fmt.Errorf("FLOWFORGE_ADDR %q is not host:port, such as 127.0.0.1:8080", c.Addr)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port from 0 to 65535", c.Addr, port)
-	}
-	if err := c.checkRoles(); err != nil {
-		return err
-	}
-	if c.roles().answers() && !isLoopback(host) && len(c.Providers) == 0 {
-		return fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: set FLOWFORGE_OIDC_ISSUER, or use 127.0.0.1 and a tunnel", c.Addr)
-	}
-	if c.roles().answers() && !isLoopback(host) && c.PublicURL == "" {
-		return fmt.Errorf("FLOWFORGE_PUBLIC_URL is not set: with FLOWFORGE_ADDR %q, sign-in needs the address that people use, such as https://forge.example.com", c.Addr)
-	}
-	if err := c.checkSignIn(); err != nil {
-		return err
-	}
-	if err := c.Artifacts.check(); err != nil {
-		return err
-	}
-	if err := c.Retention.check(); err != nil {
-		return err
-	}
-	if err := c.Observability.check(); err != nil {
-		return err
-	}
+// check reports all invalid settings.
+func (c Config) check() error { return errors.Join(c.Problems()...) }
+
+// Problems returns what is wrong with the settings, one error per problem.
+func (c Config) Problems() []error {
+	problems := c.addressProblems()
+	problems = append(problems, c.roleProblems()...)
+	problems = append(problems, c.checkSignIn(), c.Artifacts.check(), c.Retention.check(), c.Observability.check())
 	if c.DataDir == "" {
-		return fmt.Errorf("FLOWFORGE_DATA_DIR is empty")
+		problems = append(problems, fmt.Errorf("FLOWFORGE_DATA_DIR is empty"))
 	}
 	if c.LocalImages != "" && c.LocalImages != "host" {
-		return fmt.Errorf("FLOWFORGE_LOCAL_IMAGES is %q; set it to host, or leave it unset", c.LocalImages)
+		problems = append(problems, fmt.Errorf("FLOWFORGE_LOCAL_IMAGES is %q; set it to host, or leave it unset", c.LocalImages))
 	}
 	if c.LogRetentionDays < 1 {
-		return fmt.Errorf("FLOWFORGE_LOG_RETENTION_DAYS must be 1 or more")
+		problems = append(problems, fmt.Errorf("FLOWFORGE_LOG_RETENTION_DAYS must be 1 or more"))
 	}
 	if c.SpoolMaxBytes < 1<<20 {
-		return fmt.Errorf("FLOWFORGE_SPOOL_MAX_MIB must be 1 or more")
+		problems = append(problems, fmt.Errorf("FLOWFORGE_SPOOL_MAX_MIB must be 1 or more"))
 	}
-	return nil
+	return slices.DeleteFunc(problems, func(err error) bool { return err == nil })
+}
+
+// addressProblems checks the address to serve on and who can reach it.
+func (c Config) addressProblems() (problems []error) {
+	host, port, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return []error{fmt.Errorf("FLOWFORGE_ADDR %q is not host:port, such as 127.0.0.1:8080", c.Addr)}
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		problems = append(problems, fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port from 0 to 65535", c.Addr, port))
+	}
+	if !c.roles().answers() || isLoopback(host) {
+		return problems
+	}
+	if len(c.Providers) == 0 {
+		problems = append(problems, fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: set FLOWFORGE_OIDC_ISSUER, or use 127.0.0.1 and a tunnel", c.Addr))
+	}
+	if len(c.Providers) > 0 && c.PublicURL == "" {
+		problems = append(problems, fmt.Errorf("FLOWFORGE_PUBLIC_URL is not set: with FLOWFORGE_ADDR %q, sign-in needs the address that people use, such as https://forge.example.com", c.Addr))
+	}
+	return problems
 }
 
 // roles returns the configured roles, or all.
@@ -155,24 +155,24 @@ func (c Config) roles() Roles {
 	return c.Roles
 }
 
-// checkRoles reports the first invalid setting for several servers.
-func (c Config) checkRoles() error {
+// roleProblems checks the settings for several servers.
+func (c Config) roleProblems() (problems []error) {
 	if !c.roles().all() && c.DatabaseURL == "" {
-		return fmt.Errorf("FLOWFORGE_ROLES leaves some to other servers: set FLOWFORGE_DATABASE_URL, which they share")
+		problems = append(problems, fmt.Errorf("FLOWFORGE_ROLES leaves some to other servers: set FLOWFORGE_DATABASE_URL, which they share"))
 	}
 	if !slices.Contains([]string{"", LeasesPostgres, LeasesKubernetes}, c.Leases) {
-		return fmt.Errorf("FLOWFORGE_LEASES is %q; set it to postgres or kubernetes", c.Leases)
+		problems = append(problems, fmt.Errorf("FLOWFORGE_LEASES is %q; set it to postgres or kubernetes", c.Leases))
 	}
-	for name, addr := range map[string]string{"FLOWFORGE_ADVERTISE_ADDR": c.AdvertiseAddr, "FLOWFORGE_TASK_ADDR": c.TaskAddr} {
-		_, port, err := net.SplitHostPort(addr)
-		if _, number := strconv.ParseUint(port, 10, 16); addr != "" && (err != nil || number != nil) {
-			return fmt.Errorf("%s %q is not host:port, such as 10.0.0.7:8080", name, addr)
+	for _, s := range []struct{ name, addr string }{{"FLOWFORGE_ADVERTISE_ADDR", c.AdvertiseAddr}, {"FLOWFORGE_TASK_ADDR", c.TaskAddr}} {
+		_, port, err := net.SplitHostPort(s.addr)
+		if _, number := strconv.ParseUint(port, 10, 16); s.addr != "" && (err != nil || number != nil) {
+			problems = append(problems, fmt.Errorf("%s %q is not host:port, such as 10.0.0.7:8080", s.name, s.addr))
 		}
 	}
 	if u, err := url.Parse(c.TaskURL); c.TaskURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("FLOWFORGE_TASK_URL %q is not an address such as http://flowforge-task:8081", c.TaskURL)
+		problems = append(problems, fmt.Errorf("FLOWFORGE_TASK_URL %q is not an address such as http://flowforge-task:8081", c.TaskURL))
 	}
-	return nil
+	return problems
 }
 
 // sessionLimits returns the configured limits, or the defaults.

@@ -155,8 +155,8 @@ func (a *App) reportCapacity(ctx context.Context, quotas *quota.Service, latest 
 			return
 		case c = <-latest:
 		}
-		capacity, taken := amountsOf(c.Amounts), amountsOf(c.Taken)
-		capacity.Taken = &taken
+		capacity, taken := amountsOf(c.Amounts), amountsOf(c.InUse)
+		capacity.InUse = &taken
 		err := quotas.SetCapacity(ctx, capacity)
 		if err == nil || ctx.Err() != nil {
 			continue

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"k8s.io/client-go/kubernetes"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -28,7 +28,7 @@ func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_LEASES=kubernetes: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(config)
+	leases, err := coordinationv1.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_LEASES=kubernetes: %w", err)
 	}
@@ -40,5 +40,5 @@ func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
 		}
 		namespace = strings.TrimSpace(string(text))
 	}
-	return leaseapi.New(c, client, namespace), nil
+	return leaseapi.New(c, leases, namespace), nil
 }

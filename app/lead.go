@@ -53,7 +53,9 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 		return err
 	}
 	defer p.quotas.StepDown()
-	client, err := jobs.NewSweepingClient(p.pool, p.executions, a.sweeps(p), slog.New(quiet{a.cfg.Log.Handler()}), jobs.DriveQueues()...)
+	client, err := jobs.NewClient(jobs.Config{
+		Pool: p.pool, Executions: p.executions, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
+	})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/platform/observability"
 )
@@ -252,7 +252,7 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 }
 
 // reportEnd counts an ended execution and sends its trace.
-func (a *App) reportEnd(ctx context.Context, p *parts, e execution.Execution) {
+func (a *App) reportEnd(ctx context.Context, p *parts, e query.Execution) {
 	tenant, err := db.New(p.pool).TenantName(ctx, e.TenantID)
 	if err != nil {
 		tenant = ""

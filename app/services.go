@@ -20,6 +20,7 @@ import (
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/argo"
@@ -201,7 +202,9 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 
 // startJobs starts workers for the queues that any number of servers may process.
 func (a *App) startJobs(ctx context.Context, p *parts) error {
-	client, err := jobs.NewSweepingClient(p.pool, p.executions, a.sweeps(p), slog.New(quiet{a.cfg.Log.Handler()}), jobs.WorkQueues()...)
+	client, err := jobs.NewClient(jobs.Config{
+		Pool: p.pool, Executions: p.executions, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.WorkQueues(),
+	})
 	if err != nil {
 		return err
 	}
@@ -244,7 +247,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
-		Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
+		Metaflow: metaflow.NewService(p.pool, time.Now), Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
 		Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident,
 	}
 }

@@ -211,18 +211,19 @@ func (q *Queries) ListArtifacts(ctx context.Context, arg ListArtifactsParams) ([
 }
 
 const referBlobs = `-- name: ReferBlobs :one
-WITH fresh AS (
-    INSERT INTO project_blobs (project_id, sha256, size, created_at)
-    SELECT DISTINCT ON (b.sha256) $1::uuid, b.sha256, b.size, $2::timestamptz
+WITH referred AS (
+    INSERT INTO project_blobs (project_id, sha256, size, created_at, used_at)
+    SELECT DISTINCT ON (b.sha256) $1::uuid, b.sha256, b.size, $2::timestamptz, $2::timestamptz
     FROM (SELECT unnest($3::bytea[]) AS sha256, unnest($4::bigint[]) AS size) b
     ORDER BY b.sha256
-    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO NOTHING
-    RETURNING size
+    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO UPDATE SET used_at = greatest(project_blobs.used_at, excluded.used_at)
+    RETURNING size, xmax = 0 AS inserted
 )
-SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh
+SELECT coalesce(sum(size) FILTER (WHERE inserted), 0)::bigint AS bytes FROM referred
 `
 
-// Adds references from a project to blobs and returns how many bytes are new to the project.
+// Adds references from a project to blobs, records the use of those that it has, and returns
+// how many bytes are new to the project.
 func (q *Queries) ReferBlobs(ctx context.Context, projectID uuid.UUID, createdAt time.Time, sha256s [][]byte, sizes []int64) (int64, error) {
 	row := q.db.QueryRow(ctx, referBlobs,
 		projectID,

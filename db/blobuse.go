@@ -12,10 +12,10 @@ import (
 // relies on that time must allow for this inaccuracy.
 const TouchEvery = 10 * time.Minute
 
-// AskBlobs returns which of the hashes project has, with their sizes, and records the
+// FindBlobs returns which of the hashes project has, with their sizes, and records the
 // request: the grace period of a sweep protects these blobs, so that the caller can
 // reference them.
-func (q *Queries) AskBlobs(ctx context.Context, project uuid.UUID, hashes [][]byte, now time.Time) (map[string]int64, error) {
+func (q *Queries) FindBlobs(ctx context.Context, project uuid.UUID, hashes [][]byte, now time.Time) (map[string]int64, error) {
 	rows, err := q.ProjectBlobs(ctx, project, hashes)
 	if err != nil {
 		return nil, fmt.Errorf("blobs of project %s: %w", project, err)

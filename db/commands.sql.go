@@ -13,125 +13,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const answersOf = `-- name: AnswersOf :many
-SELECT node_index, name, reason, started_at FROM nodes
-WHERE execution_id = $1 AND state = 'RUNNING' AND reason ->> 'code' = 'APPROVAL'
-ORDER BY node_index LIMIT $2
-`
-
-type AnswersOfRow struct {
-	NodeIndex int32
-	Name      string
-	Reason    json.RawMessage
-	StartedAt *time.Time
-}
-
-// Returns the nodes of an execution that wait for a person.
-func (q *Queries) AnswersOf(ctx context.Context, executionID uuid.UUID, maxRows int32) ([]AnswersOfRow, error) {
-	rows, err := q.db.Query(ctx, answersOf, executionID, maxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AnswersOfRow
-	for rows.Next() {
-		var i AnswersOfRow
-		if err := rows.Scan(
-			&i.NodeIndex,
-			&i.Name,
-			&i.Reason,
-			&i.StartedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const answersOwed = `-- name: AnswersOwed :many
-SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
-FROM executions e
-JOIN LATERAL (
-    SELECT x.node_index, x.name, x.reason, x.started_at FROM nodes x
-    WHERE x.execution_id = e.id AND x.state = 'RUNNING' AND x.reason ->> 'code' = 'APPROVAL'
-) n ON true
-WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
-ORDER BY n.started_at, e.id, n.node_index
-LIMIT $2
-`
-
-type AnswersOwedRow struct {
-	ExecutionID     uuid.UUID
-	WorkflowName    string
-	ExecutionName   string
-	SubmittedByName string
-	NodeIndex       int32
-	Name            string
-	Reason          json.RawMessage
-	StartedAt       *time.Time
-}
-
-// Returns the nodes of a project that wait for a person, oldest first.
-func (q *Queries) AnswersOwed(ctx context.Context, projectID uuid.UUID, maxRows int32) ([]AnswersOwedRow, error) {
-	rows, err := q.db.Query(ctx, answersOwed, projectID, maxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AnswersOwedRow
-	for rows.Next() {
-		var i AnswersOwedRow
-		if err := rows.Scan(
-			&i.ExecutionID,
-			&i.WorkflowName,
-			&i.ExecutionName,
-			&i.SubmittedByName,
-			&i.NodeIndex,
-			&i.Name,
-			&i.Reason,
-			&i.StartedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const askingExecutions = `-- name: AskingExecutions :many
-SELECT e.id FROM executions e
-WHERE e.id = ANY ($1::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
-    AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')
-`
-
-// Returns the executions in which every running node waits for a person.
-func (q *Queries) AskingExecutions(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, askingExecutions, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []uuid.UUID
-	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const commandsOf = `-- name: CommandsOf :many
 SELECT execution_id, seq, node_index, command, data, reason, ordered_by, ordered_at, taken FROM node_commands WHERE execution_id = $1 ORDER BY seq
 `
@@ -166,7 +47,7 @@ func (q *Queries) CommandsOf(ctx context.Context, executionID uuid.UUID) ([]Node
 	return items, nil
 }
 
-const countAnswersOwed = `-- name: CountAnswersOwed :one
+const countPendingApprovals = `-- name: CountPendingApprovals :one
 SELECT count(*)::integer AS asked
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
@@ -174,8 +55,8 @@ WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.r
 `
 
 // Counts the nodes of a project that wait for a person.
-func (q *Queries) CountAnswersOwed(ctx context.Context, projectID uuid.UUID) (int32, error) {
-	row := q.db.QueryRow(ctx, countAnswersOwed, projectID)
+func (q *Queries) CountPendingApprovals(ctx context.Context, projectID uuid.UUID) (int32, error) {
+	row := q.db.QueryRow(ctx, countPendingApprovals, projectID)
 	var asked int32
 	err := row.Scan(&asked)
 	return asked, err
@@ -197,6 +78,33 @@ DELETE FROM node_commands WHERE execution_id = $1
 func (q *Queries) DeleteCommandsOf(ctx context.Context, executionID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, deleteCommandsOf, executionID)
 	return err
+}
+
+const executionsAwaitingApproval = `-- name: ExecutionsAwaitingApproval :many
+SELECT e.id FROM executions e
+WHERE e.id = ANY ($1::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
+    AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')
+`
+
+// Returns the executions in which every running node waits for a person.
+func (q *Queries) ExecutionsAwaitingApproval(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, executionsAwaitingApproval, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const insertCommand = `-- name: InsertCommand :exec
@@ -227,6 +135,59 @@ func (q *Queries) InsertCommand(ctx context.Context, arg InsertCommandParams) er
 	return err
 }
 
+const listPendingApprovals = `-- name: ListPendingApprovals :many
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+FROM executions e
+JOIN LATERAL (
+    SELECT x.node_index, x.name, x.reason, x.started_at FROM nodes x
+    WHERE x.execution_id = e.id AND x.state = 'RUNNING' AND x.reason ->> 'code' = 'APPROVAL'
+) n ON true
+WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
+ORDER BY n.started_at, e.id, n.node_index
+LIMIT $2
+`
+
+type ListPendingApprovalsRow struct {
+	ExecutionID     uuid.UUID
+	WorkflowName    string
+	ExecutionName   string
+	SubmittedByName string
+	NodeIndex       int32
+	Name            string
+	Reason          json.RawMessage
+	StartedAt       *time.Time
+}
+
+// Returns the nodes of a project that wait for a person, oldest first.
+func (q *Queries) ListPendingApprovals(ctx context.Context, projectID uuid.UUID, maxRows int32) ([]ListPendingApprovalsRow, error) {
+	rows, err := q.db.Query(ctx, listPendingApprovals, projectID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListPendingApprovalsRow
+	for rows.Next() {
+		var i ListPendingApprovalsRow
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.WorkflowName,
+			&i.ExecutionName,
+			&i.SubmittedByName,
+			&i.NodeIndex,
+			&i.Name,
+			&i.Reason,
+			&i.StartedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockLive = `-- name: LockLive :one
 SELECT id, status FROM executions WHERE id = $1 AND status IN ('PENDING', 'RUNNING', 'PAUSED') FOR UPDATE
 `
@@ -243,6 +204,45 @@ func (q *Queries) LockLive(ctx context.Context, id uuid.UUID) (LockLiveRow, erro
 	var i LockLiveRow
 	err := row.Scan(&i.ID, &i.Status)
 	return i, err
+}
+
+const pendingApprovalsOf = `-- name: PendingApprovalsOf :many
+SELECT node_index, name, reason, started_at FROM nodes
+WHERE execution_id = $1 AND state = 'RUNNING' AND reason ->> 'code' = 'APPROVAL'
+ORDER BY node_index LIMIT $2
+`
+
+type PendingApprovalsOfRow struct {
+	NodeIndex int32
+	Name      string
+	Reason    json.RawMessage
+	StartedAt *time.Time
+}
+
+// Returns the nodes of an execution that wait for a person.
+func (q *Queries) PendingApprovalsOf(ctx context.Context, executionID uuid.UUID, maxRows int32) ([]PendingApprovalsOfRow, error) {
+	rows, err := q.db.Query(ctx, pendingApprovalsOf, executionID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PendingApprovalsOfRow
+	for rows.Next() {
+		var i PendingApprovalsOfRow
+		if err := rows.Scan(
+			&i.NodeIndex,
+			&i.Name,
+			&i.Reason,
+			&i.StartedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const takeCommands = `-- name: TakeCommands :exec

@@ -19,7 +19,7 @@ UPDATE executions SET
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels
 `
 
 // Acquires an execution that has no live owner. The epoch fences the former owner, and the
@@ -82,8 +82,40 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.KeptBy,
 		&i.RemovalBeganAt,
 		&i.Ttl,
+		&i.Labels,
 	)
 	return i, err
+}
+
+const changeCounters = `-- name: ChangeCounters :many
+SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
+FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id
+`
+
+type ChangeCountersRow struct {
+	ProjectID uuid.UUID
+	Pulse     int64
+}
+
+// Returns a number per project that changes when a live execution changes, starts or ends.
+func (q *Queries) ChangeCounters(ctx context.Context) ([]ChangeCountersRow, error) {
+	rows, err := q.db.Query(ctx, changeCounters)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ChangeCountersRow
+	for rows.Next() {
+		var i ChangeCountersRow
+		if err := rows.Scan(&i.ProjectID, &i.Pulse); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const claimIdempotencyKey = `-- name: ClaimIdempotencyKey :one
@@ -212,6 +244,36 @@ func (q *Queries) EventSeqs(ctx context.Context, ids []uuid.UUID) ([]EventSeqsRo
 	for rows.Next() {
 		var i EventSeqsRow
 		if err := rows.Scan(&i.ID, &i.EventSeq); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const executionOutputs = `-- name: ExecutionOutputs :many
+SELECT id, outputs FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
+`
+
+type ExecutionOutputsRow struct {
+	ID      uuid.UUID
+	Outputs json.RawMessage
+}
+
+// Returns the outputs of executions of a project.
+func (q *Queries) ExecutionOutputs(ctx context.Context, ids []uuid.UUID, projectID uuid.UUID) ([]ExecutionOutputsRow, error) {
+	rows, err := q.db.Query(ctx, executionOutputs, ids, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ExecutionOutputsRow
+	for rows.Next() {
+		var i ExecutionOutputsRow
+		if err := rows.Scan(&i.ID, &i.Outputs); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -467,7 +529,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -523,6 +585,7 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.KeptBy,
 		&i.RemovalBeganAt,
 		&i.Ttl,
+		&i.Labels,
 	)
 	return i, err
 }
@@ -642,7 +705,7 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -757,6 +820,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.KeptBy,
 			&i.RemovalBeganAt,
 			&i.Ttl,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}
@@ -876,37 +940,6 @@ func (q *Queries) ListUndriven(ctx context.Context, patienceSeconds float64, max
 	return items, nil
 }
 
-const livePulse = `-- name: LivePulse :many
-SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
-FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id
-`
-
-type LivePulseRow struct {
-	ProjectID uuid.UUID
-	Pulse     int64
-}
-
-// Returns a number per project that changes when a live execution changes, starts or ends.
-func (q *Queries) LivePulse(ctx context.Context) ([]LivePulseRow, error) {
-	rows, err := q.db.Query(ctx, livePulse)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []LivePulseRow
-	for rows.Next() {
-		var i LivePulseRow
-		if err := rows.Scan(&i.ProjectID, &i.Pulse); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const lockDriven = `-- name: LockDriven :one
 SELECT ($1::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $1::bigint))::bool AS holds
 FROM executions WHERE id = $2 FOR UPDATE
@@ -973,7 +1006,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
     ORDER BY e.workflow_id, e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC

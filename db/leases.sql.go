@@ -49,22 +49,6 @@ func (q *Queries) EvictExpired(ctx context.Context, name string, candidate strin
 	return ended, err
 }
 
-const giveLeaseBack = `-- name: GiveLeaseBack :exec
-WITH ended AS (
-    UPDATE leases SET expires_at = clock_timestamp(), holder = '', address = ''
-    WHERE name = $1::text AND holder = $2 AND term = $3
-    RETURNING name
-), first AS MATERIALIZED (SELECT count(*) AS n FROM ended)
-SELECT pg_advisory_unlock_all(), pg_notify('flowforge_leases', $1::text) FROM first WHERE first.n >= 0
-`
-
-// Releases the lease and the lock of the session, and notifies the candidates. A single
-// statement does all of it, so a process that freezes here does not keep a lock without a row.
-func (q *Queries) GiveLeaseBack(ctx context.Context, name string, holder string, term int64) error {
-	_, err := q.db.Exec(ctx, giveLeaseBack, name, holder, term)
-	return err
-}
-
 const holdsTerm = `-- name: HoldsTerm :one
 SELECT ($1::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $1::bigint))::bool AS holds
 `
@@ -143,6 +127,22 @@ SELECT pg_notify('flowforge_drive', id::text) FROM unnest($1::uuid[]) AS t(id)
 // Notifies the process that drives these executions to check their rows.
 func (q *Queries) NotifyDrive(ctx context.Context, ids []uuid.UUID) error {
 	_, err := q.db.Exec(ctx, notifyDrive, ids)
+	return err
+}
+
+const releaseLeadership = `-- name: ReleaseLeadership :exec
+WITH ended AS (
+    UPDATE leases SET expires_at = clock_timestamp(), holder = '', address = ''
+    WHERE name = $1::text AND holder = $2 AND term = $3
+    RETURNING name
+), first AS MATERIALIZED (SELECT count(*) AS n FROM ended)
+SELECT pg_advisory_unlock_all(), pg_notify('flowforge_leases', $1::text) FROM first WHERE first.n >= 0
+`
+
+// Releases the lease and the lock of the session, and notifies the candidates. A single
+// statement does all of it, so a process that freezes here does not keep a lock without a row.
+func (q *Queries) ReleaseLeadership(ctx context.Context, name string, holder string, term int64) error {
+	_, err := q.db.Exec(ctx, releaseLeadership, name, holder, term)
 	return err
 }
 

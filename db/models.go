@@ -276,6 +276,7 @@ type Execution struct {
 	KeptBy            string
 	RemovalBeganAt    *time.Time
 	Ttl               json.RawMessage
+	Labels            json.RawMessage
 }
 
 type ExecutionIdempotencyKey struct {
@@ -348,6 +349,88 @@ type Membership struct {
 	Source    string
 	CreatedAt time.Time
 	CreatedBy *uuid.UUID
+}
+
+type MetaflowArtifact struct {
+	TaskNumber  int64
+	AttemptID   int64
+	Name        string
+	Location    string
+	DsType      string
+	Sha         string
+	Type        string
+	ContentType string
+	UserName    string
+	TsEpoch     int64
+}
+
+type MetaflowFlow struct {
+	ProjectID uuid.UUID
+	FlowID    string
+	UserName  *string
+	TsEpoch   int64
+}
+
+type MetaflowHeartbeat struct {
+	RunNumber  int64
+	TaskNumber int64
+	At         int64
+}
+
+type MetaflowMetadatum struct {
+	ID         int64
+	TaskNumber int64
+	FieldName  string
+	Value      string
+	Type       string
+	UserName   string
+	Tags       []string
+	TsEpoch    int64
+}
+
+type MetaflowRun struct {
+	RunNumber  int64
+	ProjectID  uuid.UUID
+	FlowID     string
+	RunID      *string
+	UserName   string
+	TsEpoch    int64
+	Tags       []string
+	SystemTags []string
+	EndedOk    *bool
+	EndedEpoch *int64
+}
+
+type MetaflowRunRow struct {
+	RunNumber       int64
+	ProjectID       uuid.UUID
+	FlowID          string
+	RunID           *string
+	UserName        string
+	TsEpoch         int64
+	Tags            []string
+	SystemTags      []string
+	EndedOk         *bool
+	EndedEpoch      *int64
+	LastHeartbeatTs *int64
+	Status          string
+	User            string
+}
+
+type MetaflowStep struct {
+	RunNumber int64
+	StepName  string
+	UserName  string
+	TsEpoch   int64
+}
+
+type MetaflowTask struct {
+	TaskNumber int64
+	RunNumber  int64
+	StepName   string
+	TaskID     *string
+	UserName   string
+	TsEpoch    int64
 }
 
 type Node struct {
@@ -444,6 +527,20 @@ type OperatorTemplate struct {
 	CreatedAt     time.Time
 }
 
+type Outbox struct {
+	EventID     interface{}
+	Channel     string
+	At          time.Time
+	Kind        string
+	TenantID    uuid.UUID
+	ProjectID   uuid.UUID
+	ExecutionID uuid.UUID
+	NodeIndex   *int32
+	Attempt     *int32
+	Message     string
+	Data        json.RawMessage
+}
+
 type PodEvent struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
@@ -474,6 +571,16 @@ type Quota struct {
 	UpdatedAt time.Time
 	UpdatedBy *uuid.UUID
 	Defaults  json.RawMessage
+}
+
+type QuotaEvent struct {
+	ID        uuid.UUID
+	At        time.Time
+	NodeID    uuid.UUID
+	TenantID  *uuid.UUID
+	ProjectID *uuid.UUID
+	Kind      string
+	Data      json.RawMessage
 }
 
 type QuotaSample struct {

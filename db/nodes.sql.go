@@ -711,6 +711,66 @@ func (q *Queries) OpenLogs(ctx context.Context, since time.Time, keys json.RawMe
 	return err
 }
 
+const openNodes = `-- name: OpenNodes :many
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes
+WHERE execution_id = $1 AND item_index IS NULL AND state NOT IN ('SUCCEEDED', 'FAILED', 'SKIPPED', 'CANCELLED')
+ORDER BY node_index
+`
+
+// Returns the nodes of an execution that have not ended, without the items of fan-outs.
+func (q *Queries) OpenNodes(ctx context.Context, executionID uuid.UUID) ([]Node, error) {
+	rows, err := q.db.Query(ctx, openNodes, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Node
+	for rows.Next() {
+		var i Node
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.Name,
+			&i.Level,
+			&i.State,
+			&i.PendingDependencies,
+			&i.Attempt,
+			&i.Retries,
+			&i.Reason,
+			&i.Error,
+			&i.Outputs,
+			&i.ReadyAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.RetryAt,
+			&i.Progress,
+			&i.ProgressMessage,
+			&i.ProgressStatus,
+			&i.ChangedSeq,
+			&i.ParentIndex,
+			&i.Expansion,
+			&i.Graph,
+			&i.OperatorIndex,
+			&i.ItemIndex,
+			&i.Item,
+			&i.Inputs,
+			&i.FirstChild,
+			&i.ChildCount,
+			&i.OriginExecution,
+			&i.OriginIndex,
+			&i.OriginUse,
+			&i.Cache,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const reportingAttempts = `-- name: ReportingAttempts :many
 SELECT a.execution_id, a.node_index, a.attempt
 FROM jsonb_to_recordset($1::jsonb) AS k(execution_id uuid, i int, attempt int)

@@ -13,48 +13,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const begunQueued = `-- name: BegunQueued :many
-SELECT a.node_index, a.attempt, a.started_at, a.host, a.pid
-FROM nodes n
-JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt
-WHERE n.execution_id = $1 AND n.state = 'QUEUED' AND a.started_at IS NOT NULL
-`
-
-type BegunQueuedRow struct {
-	NodeIndex int32
-	Attempt   int32
-	StartedAt *time.Time
-	Host      string
-	Pid       *int32
-}
-
-// Returns the started attempts of nodes that are still queued.
-func (q *Queries) BegunQueued(ctx context.Context, executionID uuid.UUID) ([]BegunQueuedRow, error) {
-	rows, err := q.db.Query(ctx, begunQueued, executionID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []BegunQueuedRow
-	for rows.Next() {
-		var i BegunQueuedRow
-		if err := rows.Scan(
-			&i.NodeIndex,
-			&i.Attempt,
-			&i.StartedAt,
-			&i.Host,
-			&i.Pid,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const classifyAttempt = `-- name: ClassifyAttempt :execrows
 UPDATE attempts SET class = $1, message = CASE WHEN message = '' THEN $2 ELSE message END
 WHERE execution_id = $3 AND node_index = $4 AND attempt = $5
@@ -199,7 +157,7 @@ SELECT r.execution_id, r.node_index, r.project_id, e.workflow_name, e.name AS ex
 FROM (
     SELECT h.execution_id, x.workflow_name, x.name, x.priority
     FROM (SELECT DISTINCT v.execution_id FROM reservations v WHERE v.project_id = ANY ($1::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL) h
-    CROSS JOIN LATERAL (SELECT y.id, y.tenant_id, y.project_id, y.workflow_id, y.version_id, y.workflow_name, y.version, y.name, y.status, y.priority, y.inputs, y.outputs, y.error, y.submitted_by, y.submitted_by_name, y.relaunch_of, y.created_at, y.started_at, y.finished_at, y.cancel_requested_at, y.cancel_reason, y.total, y.pending, y.ready, y.queued, y.running, y.retrying, y.succeeded, y.failed, y.skipped, y.cancelled, y.levels, y.levels_done, y.event_seq, y.owner, y.owner_epoch, y.lease_until, y.wake_at, y.drive_requested_at, y.reason, y.traceparent, y.resume_of, y.resume, y.cache, y.expires_at, y.kept_at, y.kept_by, y.removal_began_at, y.ttl FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
+    CROSS JOIN LATERAL (SELECT y.id, y.tenant_id, y.project_id, y.workflow_id, y.version_id, y.workflow_name, y.version, y.name, y.status, y.priority, y.inputs, y.outputs, y.error, y.submitted_by, y.submitted_by_name, y.relaunch_of, y.created_at, y.started_at, y.finished_at, y.cancel_requested_at, y.cancel_reason, y.total, y.pending, y.ready, y.queued, y.running, y.retrying, y.succeeded, y.failed, y.skipped, y.cancelled, y.levels, y.levels_done, y.event_seq, y.owner, y.owner_epoch, y.lease_until, y.wake_at, y.drive_requested_at, y.reason, y.traceparent, y.resume_of, y.resume, y.cache, y.expires_at, y.kept_at, y.kept_by, y.removal_began_at, y.ttl, y.labels FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
 ) e
 JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL
 CROSS JOIN LATERAL (
@@ -515,4 +473,46 @@ func (q *Queries) SetWaiting(ctx context.Context, arg SetWaitingParams) (int32, 
 	var changed int32
 	err := row.Scan(&changed)
 	return changed, err
+}
+
+const startedWhileQueued = `-- name: StartedWhileQueued :many
+SELECT a.node_index, a.attempt, a.started_at, a.host, a.pid
+FROM nodes n
+JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt
+WHERE n.execution_id = $1 AND n.state = 'QUEUED' AND a.started_at IS NOT NULL
+`
+
+type StartedWhileQueuedRow struct {
+	NodeIndex int32
+	Attempt   int32
+	StartedAt *time.Time
+	Host      string
+	Pid       *int32
+}
+
+// Returns the started attempts of nodes that are still queued.
+func (q *Queries) StartedWhileQueued(ctx context.Context, executionID uuid.UUID) ([]StartedWhileQueuedRow, error) {
+	rows, err := q.db.Query(ctx, startedWhileQueued, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []StartedWhileQueuedRow
+	for rows.Next() {
+		var i StartedWhileQueuedRow
+		if err := rows.Scan(
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.StartedAt,
+			&i.Host,
+			&i.Pid,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -70,5 +70,12 @@ func Constraint(err error) string {
 	return ""
 }
 
+// InvalidPattern reports whether err means that a regular expression or a pattern of LIKE is not
+// valid.
+func InvalidPattern(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "2201B" || e.Code == "22025")
+}
+
 // IsNoRows reports whether err means that a query found no rows.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

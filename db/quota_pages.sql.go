@@ -94,6 +94,35 @@ func (q *Queries) GetQuota(ctx context.Context, nodeID uuid.UUID) (GetQuotaRow, 
 	return i, err
 }
 
+const insertQuotaEvent = `-- name: InsertQuotaEvent :exec
+INSERT INTO quota_events (id, at, node_id, tenant_id, project_id, kind, data)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+`
+
+type InsertQuotaEventParams struct {
+	ID        uuid.UUID
+	At        time.Time
+	NodeID    uuid.UUID
+	TenantID  *uuid.UUID
+	ProjectID *uuid.UUID
+	Kind      string
+	Data      json.RawMessage
+}
+
+// Adds an event to the outbox, in the transaction of the change.
+func (q *Queries) InsertQuotaEvent(ctx context.Context, arg InsertQuotaEventParams) error {
+	_, err := q.db.Exec(ctx, insertQuotaEvent,
+		arg.ID,
+		arg.At,
+		arg.NodeID,
+		arg.TenantID,
+		arg.ProjectID,
+		arg.Kind,
+		arg.Data,
+	)
+	return err
+}
+
 const listQuotaChanges = `-- name: ListQuotaChanges :many
 SELECT id, at, actor, object_kind, object_id, object_name, old_value, new_value, reason FROM audit_log
 WHERE action = 'quota.update' AND ($1::boolean OR object_id = ANY ($2::text[])) AND at >= $3

@@ -36,6 +36,15 @@ func (q *Queries) MarkCache(ctx context.Context, cache json.RawMessage, iD uuid.
 	return err
 }
 
+const markLabels = `-- name: MarkLabels :exec
+UPDATE executions SET labels = $1 WHERE id = $2
+`
+
+func (q *Queries) MarkLabels(ctx context.Context, labels json.RawMessage, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, markLabels, labels, iD)
+	return err
+}
+
 const markResumed = `-- name: MarkResumed :exec
 UPDATE executions SET resume_of = $1::uuid, resume = $2::jsonb, pending = $3, ready = 0,
     succeeded = $4, failed = $5, skipped = $6, levels_done = $7

@@ -139,30 +139,6 @@ func (q *Queries) ClaimBlobs(ctx context.Context, claimedAt time.Time, sha256s [
 	return err
 }
 
-const claimedAmong = `-- name: ClaimedAmong :many
-SELECT DISTINCT sha256 FROM project_blobs WHERE sha256 = ANY ($1::bytea[])
-`
-
-func (q *Queries) ClaimedAmong(ctx context.Context, sha256s [][]byte) ([][]byte, error) {
-	rows, err := q.db.Query(ctx, claimedAmong, sha256s)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items [][]byte
-	for rows.Next() {
-		var sha256 []byte
-		if err := rows.Scan(&sha256); err != nil {
-			return nil, err
-		}
-		items = append(items, sha256)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const completedArtifacts = `-- name: CompletedArtifacts :many
 SELECT a.id FROM artifacts a JOIN executions e ON e.id = a.execution_id
 WHERE a.gc = 'completion' AND a.id > $1 AND e.finished_at IS NOT NULL AND e.kept_at IS NULL
@@ -352,6 +328,23 @@ ON CONFLICT ON CONSTRAINT folder_files_pkey DO NOTHING
 func (q *Queries) InsertFolderFiles(ctx context.Context, manifest []byte, files [][]byte) error {
 	_, err := q.db.Exec(ctx, insertFolderFiles, manifest, files)
 	return err
+}
+
+const insertStrayBlobs = `-- name: InsertStrayBlobs :execrows
+INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at)
+SELECT s.sha256, s.size, '', $1::timestamptz, $1::timestamptz
+FROM (SELECT unnest($2::bytea[]) AS sha256, unnest($3::bigint[]) AS size) s
+ON CONFLICT ON CONSTRAINT blobs_pkey DO NOTHING
+`
+
+// Inserts rows for blobs in the store that have none. A sweep deletes them after the grace
+// period.
+func (q *Queries) InsertStrayBlobs(ctx context.Context, now time.Time, sha256s [][]byte, sizes []int64) (int64, error) {
+	result, err := q.db.Exec(ctx, insertStrayBlobs, now, sha256s, sizes)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const keepExecution = `-- name: KeepExecution :one
@@ -576,23 +569,6 @@ func (q *Queries) NoteFolder(ctx context.Context, folder bool, sha256 []byte) er
 	return err
 }
 
-const noteStrays = `-- name: NoteStrays :execrows
-INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at)
-SELECT s.sha256, s.size, '', $1::timestamptz, $1::timestamptz
-FROM (SELECT unnest($2::bytea[]) AS sha256, unnest($3::bigint[]) AS size) s
-ON CONFLICT ON CONSTRAINT blobs_pkey DO NOTHING
-`
-
-// Inserts rows for blobs in the store that have none. A sweep deletes them after the grace
-// period.
-func (q *Queries) NoteStrays(ctx context.Context, now time.Time, sha256s [][]byte, sizes []int64) (int64, error) {
-	result, err := q.db.Exec(ctx, noteStrays, now, sha256s, sizes)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const oldestReservation = `-- name: OldestReservation :one
 SELECT least(min(created_at), $1::timestamptz)::timestamptz AS since FROM reservations WHERE project_id = $2
 `
@@ -683,6 +659,30 @@ func (q *Queries) ProjectsWithBlobs(ctx context.Context) ([]uuid.UUID, error) {
 			return nil, err
 		}
 		items = append(items, project_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const referencedBlobs = `-- name: ReferencedBlobs :many
+SELECT DISTINCT sha256 FROM project_blobs WHERE sha256 = ANY ($1::bytea[])
+`
+
+func (q *Queries) ReferencedBlobs(ctx context.Context, sha256s [][]byte) ([][]byte, error) {
+	rows, err := q.db.Query(ctx, referencedBlobs, sha256s)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items [][]byte
+	for rows.Next() {
+		var sha256 []byte
+		if err := rows.Scan(&sha256); err != nil {
+			return nil, err
+		}
+		items = append(items, sha256)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

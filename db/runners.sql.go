@@ -131,45 +131,6 @@ func (q *Queries) ListResidentWork(ctx context.Context) ([]ListResidentWorkRow, 
 	return items, nil
 }
 
-const meetGang = `-- name: MeetGang :exec
-INSERT INTO gang_members (execution_id, node_index, attempt, rank, address, state, message, exit_code, class, changed_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-ON CONFLICT ON CONSTRAINT gang_members_pkey
-DO UPDATE SET address = excluded.address, state = excluded.state, message = excluded.message,
-    exit_code = excluded.exit_code, class = excluded.class, changed_at = excluded.changed_at
-WHERE gang_members.state = 1 AND (excluded.state <> 1 OR gang_members.address <> excluded.address)
-`
-
-type MeetGangParams struct {
-	ExecutionID uuid.UUID
-	NodeIndex   int32
-	Attempt     int32
-	Rank        int32
-	Address     string
-	State       int16
-	Message     string
-	ExitCode    int32
-	Class       string
-	ChangedAt   time.Time
-}
-
-// Stores the state of a rank. A rank that has failed or succeeded does not change.
-func (q *Queries) MeetGang(ctx context.Context, arg MeetGangParams) error {
-	_, err := q.db.Exec(ctx, meetGang,
-		arg.ExecutionID,
-		arg.NodeIndex,
-		arg.Attempt,
-		arg.Rank,
-		arg.Address,
-		arg.State,
-		arg.Message,
-		arg.ExitCode,
-		arg.Class,
-		arg.ChangedAt,
-	)
-	return err
-}
-
 const queueResidentWork = `-- name: QueueResidentWork :exec
 INSERT INTO resident_work (task_id, pool, tenant_id, project_id, spec, queued_at)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -193,6 +154,45 @@ func (q *Queries) QueueResidentWork(ctx context.Context, arg QueueResidentWorkPa
 		arg.ProjectID,
 		arg.Spec,
 		arg.QueuedAt,
+	)
+	return err
+}
+
+const registerGangMember = `-- name: RegisterGangMember :exec
+INSERT INTO gang_members (execution_id, node_index, attempt, rank, address, state, message, exit_code, class, changed_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT ON CONSTRAINT gang_members_pkey
+DO UPDATE SET address = excluded.address, state = excluded.state, message = excluded.message,
+    exit_code = excluded.exit_code, class = excluded.class, changed_at = excluded.changed_at
+WHERE gang_members.state = 1 AND (excluded.state <> 1 OR gang_members.address <> excluded.address)
+`
+
+type RegisterGangMemberParams struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Rank        int32
+	Address     string
+	State       int16
+	Message     string
+	ExitCode    int32
+	Class       string
+	ChangedAt   time.Time
+}
+
+// Stores the state of a rank. A rank that has failed or succeeded does not change.
+func (q *Queries) RegisterGangMember(ctx context.Context, arg RegisterGangMemberParams) error {
+	_, err := q.db.Exec(ctx, registerGangMember,
+		arg.ExecutionID,
+		arg.NodeIndex,
+		arg.Attempt,
+		arg.Rank,
+		arg.Address,
+		arg.State,
+		arg.Message,
+		arg.ExitCode,
+		arg.Class,
+		arg.ChangedAt,
 	)
 	return err
 }

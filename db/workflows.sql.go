@@ -381,49 +381,6 @@ func (q *Queries) WorkflowVersion(ctx context.Context, workflowID uuid.UUID, ver
 	return i, err
 }
 
-const workflowVersionByID = `-- name: WorkflowVersionByID :one
-SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
-    w.name, w.project_id, p.tenant_id::uuid AS tenant_id, coalesce(u.name, '')::text AS created_by_name
-FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id JOIN tenancy_nodes p ON p.id = w.project_id
-    LEFT JOIN users u ON u.id = v.created_by
-WHERE v.id = $1
-`
-
-type WorkflowVersionByIDRow struct {
-	ID            uuid.UUID
-	WorkflowID    uuid.UUID
-	Version       string
-	Definition    json.RawMessage
-	Plan          json.RawMessage
-	ContentHash   []byte
-	CreatedBy     uuid.UUID
-	CreatedAt     time.Time
-	Name          string
-	ProjectID     uuid.UUID
-	TenantID      uuid.UUID
-	CreatedByName string
-}
-
-func (q *Queries) WorkflowVersionByID(ctx context.Context, id uuid.UUID) (WorkflowVersionByIDRow, error) {
-	row := q.db.QueryRow(ctx, workflowVersionByID, id)
-	var i WorkflowVersionByIDRow
-	err := row.Scan(
-		&i.ID,
-		&i.WorkflowID,
-		&i.Version,
-		&i.Definition,
-		&i.Plan,
-		&i.ContentHash,
-		&i.CreatedBy,
-		&i.CreatedAt,
-		&i.Name,
-		&i.ProjectID,
-		&i.TenantID,
-		&i.CreatedByName,
-	)
-	return i, err
-}
-
 const workflowVersionHead = `-- name: WorkflowVersionHead :one
 SELECT id, content_hash FROM workflow_versions
 WHERE workflow_id = $1 AND version = $2
@@ -485,6 +442,62 @@ func (q *Queries) WorkflowVersions(ctx context.Context, workflowID uuid.UUID) ([
 			&i.NodeCount,
 			&i.CreatedBy,
 			&i.CreatedAt,
+			&i.CreatedByName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const workflowVersionsByID = `-- name: WorkflowVersionsByID :many
+SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
+    w.name, w.project_id, p.tenant_id::uuid AS tenant_id, coalesce(u.name, '')::text AS created_by_name
+FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id JOIN tenancy_nodes p ON p.id = w.project_id
+    LEFT JOIN users u ON u.id = v.created_by
+WHERE v.id = ANY ($1::uuid[])
+`
+
+type WorkflowVersionsByIDRow struct {
+	ID            uuid.UUID
+	WorkflowID    uuid.UUID
+	Version       string
+	Definition    json.RawMessage
+	Plan          json.RawMessage
+	ContentHash   []byte
+	CreatedBy     uuid.UUID
+	CreatedAt     time.Time
+	Name          string
+	ProjectID     uuid.UUID
+	TenantID      uuid.UUID
+	CreatedByName string
+}
+
+func (q *Queries) WorkflowVersionsByID(ctx context.Context, ids []uuid.UUID) ([]WorkflowVersionsByIDRow, error) {
+	rows, err := q.db.Query(ctx, workflowVersionsByID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WorkflowVersionsByIDRow
+	for rows.Next() {
+		var i WorkflowVersionsByIDRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkflowID,
+			&i.Version,
+			&i.Definition,
+			&i.Plan,
+			&i.ContentHash,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.Name,
+			&i.ProjectID,
+			&i.TenantID,
 			&i.CreatedByName,
 		); err != nil {
 			return nil, err

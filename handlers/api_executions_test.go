@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 func TestLaunchOverTheAPI(t *testing.T) {
@@ -85,7 +85,7 @@ func TestWrongInputsAreNamed(t *testing.T) {
 	}
 	b.member.post(t, "/api/v1/executions", `{"workflow": "nowhere"}`).problem(t, http.StatusNotFound)
 	b.member.post(t, "/api/v1/executions", `{"workflow": "typed.train", "version": "7.0.0"}`).problem(t, http.StatusNotFound)
-	page, err := b.executions.List(b.ctx, execution.Filter{})
+	page, err := b.executions.List(b.ctx, query.Filter{})
 	require.NoError(t, err)
 	require.Empty(t, page.Executions, "nothing was launched")
 }
@@ -145,7 +145,7 @@ func TestAnExecutionToItsEnd(t *testing.T) {
 	b.start(t)
 	b.register(t, "name: two.steps\nversion: 1.0.0\noperators:\n  - {name: first, type: noop}\n  - {name: second, type: command, code: {command: [sleep, '9']}, depends_on: [first]}\n  - {name: third, type: noop, depends_on: [second]}\n")
 	id := b.member.post(t, "/api/v1/executions", `{"workflow": "two.steps"}`).object(t, http.StatusCreated)["execution_id"].(string)
-	b.until(t, uuid.MustParse(id), func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(t, uuid.MustParse(id), func(e query.Execution) bool { return e.Counts.Running == 1 })
 
 	e := b.admin.get(t, "/api/v1/executions/"+id).object(t, http.StatusOK)
 	require.Equal(t, "RUNNING", e["status"])

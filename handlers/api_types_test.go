@@ -119,6 +119,12 @@ func TestCatalogueOverTheAPI(t *testing.T) {
 	require.Equal(t, "digits@1.0", b.member.get(t, "/api/v1/datasets/digits%401.0").object(t, http.StatusOK)["ref"])
 	b.member.get(t, "/api/v1/models/digits").problem(t, http.StatusNotFound)
 
+	both := b.member.post(t, "/api/v1/datasets", `{"name": "sent.back", "version": "1", "format": "parquet", "columns": `+jsonText(t, made["columns"])+`, "schema": `+jsonText(t, made["schema"])+`}`).object(t, http.StatusCreated)
+	require.Equal(t, made["columns"], both["columns"], "columns of a read entry, which has them twice")
+	require.Equal(t, made["columns"], b.member.post(t, "/api/v1/datasets", `{"name": "sent.back", "version": "2", "format": "parquet", "schema": `+jsonText(t, made["schema"])+`}`).object(t, http.StatusCreated)["columns"])
+	differ := b.member.post(t, "/api/v1/datasets", `{"name": "sent.back", "version": "3", "format": "parquet", "columns": [{"name": "a", "dtype": "Float"}], "schema": [{"name": "b", "dtype": "Float"}]}`).problem(t, http.StatusUnprocessableEntity)
+	require.Contains(t, at(differ, "schema"), "another name of columns")
+
 	for i := range 5 {
 		b.member.post(t, "/api/v1/models", fmt.Sprintf(`{"name": "net%d", "version": "1", "framework": %q}`, i, []string{"pytorch", "onnx"}[i%2])).object(t, http.StatusCreated)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers"
 )
 
@@ -30,7 +31,7 @@ func TestClusterPage(t *testing.T) {
 	server := httptest.NewServer(handlers.New(deps))
 	t.Cleanup(server.Close)
 	admin := &caller{server: server.URL, header: b.admin.header}
-	keep := func(state execution.ClusterState) {
+	keep := func(state query.ClusterState) {
 		text, err := json.Marshal(state)
 		require.NoError(t, err)
 		require.NoError(t, executions.KeepCluster(b.ctx, text))
@@ -38,15 +39,15 @@ func TestClusterPage(t *testing.T) {
 
 	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "No launcher has read the cluster yet.")
 
-	state := execution.ClusterState{
+	state := query.ClusterState{
 		Cluster: "Frankfurt", Version: "v1.36.3", Answers: true,
-		Machines: []execution.MachineState{
+		Machines: []query.MachineState{
 			{Name: "cpu-1", Ready: true, CPUMillis: 8000, MemoryMiB: 32768, PodLimit: 110},
-			{Name: "gpu-1", Ready: true, Cordoned: true, CPUMillis: 64000, CPUUsed: 12000, MemoryMiB: 524288, GPUs: []execution.GPUState{{Type: "A100", Total: 8, Used: 3}}},
-			{Name: "gpu-2", Message: "The kubelet is silent.", GPUs: []execution.GPUState{{Type: "A100", Total: 8}}},
+			{Name: "gpu-1", Ready: true, Cordoned: true, CPUMillis: 64000, CPUUsed: 12000, MemoryMiB: 524288, GPUs: []query.GPUState{{Type: "A100", Total: 8, Used: 3}}},
+			{Name: "gpu-2", Message: "The kubelet is silent.", GPUs: []query.GPUState{{Type: "A100", Total: 8}}},
 		},
 		Pods:       map[string]int{"running": 3, "unschedulable": 2},
-		Namespaces: []execution.NamespaceState{{ProjectID: auth.LocalProject.String(), Namespace: "ff-digits", Phase: "Active", Pods: 5, Error: "exceeded quota"}},
+		Namespaces: []query.NamespaceState{{ProjectID: auth.LocalProject.String(), Namespace: "ff-digits", Phase: "Active", Pods: 5, Error: "exceeded quota"}},
 	}
 	keep(state)
 	page := admin.get(t, "/admin/cluster")

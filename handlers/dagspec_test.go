@@ -26,7 +26,7 @@ func TestDagSpecIsRegisteredAndLaunched(t *testing.T) {
 	b := setup(t)
 	made := b.member.post(t, "/api/v1/workflows", dagSpec).object(t, http.StatusCreated)
 	require.Equal(t, "PENDING", made["status"])
-	require.EqualValues(t, "70", fmt.Sprint(made["priority"]))
+	require.Equal(t, "70", fmt.Sprint(made["priority"]))
 	require.Equal(t, map[string]any{"team": "blue"}, made["labels"])
 	require.Equal(t, map[string]any{"env": "production", "n": "3"}, made["parameters"])
 	path := "/api/v1/workflows/" + made["id"].(string)

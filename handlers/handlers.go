@@ -16,6 +16,7 @@ import (
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/quota"
@@ -33,6 +34,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/home"
 	"github.com/flowforge/flowforge/handlers/launch"
 	"github.com/flowforge/flowforge/handlers/leader"
+	metaflowapi "github.com/flowforge/flowforge/handlers/metaflow"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/quotas"
@@ -56,6 +58,7 @@ type Deps struct {
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
 	Telemetry  *telemetry.Service
+	Metaflow   *metaflow.Service
 	Secrets    *secret.Service
 	Tenancy    *tenancy.Service
 	Audit      *audit.Log
@@ -90,6 +93,7 @@ type areas struct {
 	forms      *form.Forms
 	home       *home.Pages
 	launch     *launch.Pages
+	metaflow   *metaflowapi.API
 	quotas     *quotas.Pages
 }
 
@@ -129,11 +133,12 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,
-		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Rows: rows, Page: shell}),
+		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
 		launch: launch.New(launch.Config{
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention,
 			Forms: forms, Page: shell, Leader: marked,
 		}),
-		quotas: quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
+		metaflow: metaflowapi.New(metaflowapi.Config{Log: d.Log, Site: d.Site, Records: d.Metaflow}),
+		quotas:   quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

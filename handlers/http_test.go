@@ -27,11 +27,13 @@ import (
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -109,7 +111,7 @@ func setup(t *testing.T) *testBundle {
 		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Identity: b.identity, Signer: b.signer, Policies: b.policies,
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
-		Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
+		Metaflow: metaflow.NewService(b.pool, now), Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
@@ -146,7 +148,7 @@ func testErrorPage(_ *http.Request, v web.ErrorView) templ.Component {
 func (b *testBundle) start(t *testing.T) {
 	t.Helper()
 	require.NoError(t, b.executions.Prepare(b.ctx))
-	client, err := jobs.NewClient(b.pool, b.executions, slog.New(slog.DiscardHandler))
+	client, err := jobs.NewClient(jobs.Config{Pool: b.pool, Executions: b.executions, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(b.ctx)
 	var wg sync.WaitGroup
@@ -184,7 +186,7 @@ func (b *testBundle) register(t *testing.T, document string) workflow.Version {
 }
 
 // until waits for hints until done answers true.
-func (b *testBundle) until(t *testing.T, id uuid.UUID, done func(execution.Execution) bool) execution.Execution {
+func (b *testBundle) until(t *testing.T, id uuid.UUID, done func(query.Execution) bool) query.Execution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
@@ -202,10 +204,10 @@ func (b *testBundle) until(t *testing.T, id uuid.UUID, done func(execution.Execu
 	}
 }
 
-func ended(e execution.Execution) bool { return e.Status.Ended() }
+func ended(e query.Execution) bool { return e.Status.Ended() }
 
 // publish gives an execution an artifact with content.
-func (b *testBundle) publish(t *testing.T, e execution.Execution, item artifact.New, content string) artifact.Artifact {
+func (b *testBundle) publish(t *testing.T, e query.Execution, item artifact.New, content string) artifact.Artifact {
 	t.Helper()
 	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader(content), "")
 	require.NoError(t, err)
@@ -224,12 +226,14 @@ func (b *testBundle) publish(t *testing.T, e execution.Execution, item artifact.
 // appendLog gives an execution n lines of one node, numbered from first.
 func (b *testBundle) appendLog(t *testing.T, id uuid.UUID, node string, first, n int) {
 	t.Helper()
+	d, err := b.executions.Node(auth.AsSystem(b.ctx), id, node)
+	require.NoError(t, err)
 	begin := time.Now().UTC().Add(-time.Minute)
 	lines := make([]telemetry.LogLine, n)
 	for i := range lines {
 		seq := first + i
 		lines[i] = telemetry.LogLine{
-			TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, ExecutionID: id, Node: node, Attempt: 1, Stream: "stdout",
+			TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, ExecutionID: id, NodeIndex: d.Index, Node: node, Attempt: 1, Stream: "stdout",
 			Seq: int64(seq), Time: begin.Add(time.Duration(seq) * time.Millisecond), Level: []string{"INFO", "ERROR"}[seq%2], Message: node + " line " + jsonText(t, seq),
 		}
 	}

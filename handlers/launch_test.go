@@ -23,6 +23,7 @@ import (
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -145,7 +146,7 @@ func controls(t *testing.T, doc *html.Node) url.Values {
 
 func (b *launchBundle) count(t *testing.T) int {
 	t.Helper()
-	page, err := b.executions.List(auth.WithSubject(t.Context(), auth.Local()), execution.Filter{Workflow: "digits.train"})
+	page, err := b.executions.List(auth.WithSubject(t.Context(), auth.Local()), query.Filter{Workflow: "digits.train"})
 	require.NoError(t, err)
 	return len(page.Executions)
 }
@@ -196,7 +197,7 @@ func TestLaunchKeepsWhatWasTyped(t *testing.T) {
 		require.Equal(t, values[name], again[name], name)
 	}
 	text := formtest.Text(doc)
-	require.Contains(t, text, "Nothing was launched: 3 values need a change")
+	require.Contains(t, text, "Nothing was launched: 3 values need attention")
 	for _, target := range []string{"f-epochs", "f-data", "f-layers.0.width"} {
 		links := formtest.Find(doc, func(n *html.Node) bool { return n.Data == "a" && formtest.Attr(n, "href") == "#"+target })
 		require.NotEmpty(t, links, target)
@@ -334,4 +335,43 @@ func TestTypeaheadAndPreview(t *testing.T) {
 	require.Contains(t, formtest.Text(b.get(t, "/typeahead/preview?ref=gone&type="+typ)), "The catalogue has no entry gone.")
 	res, _, _ := b.do(t, http.MethodGet, "/typeahead?type=Nope", "", nil)
 	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)
+}
+
+// TestEarlierOutputsAreToldApart: outputs of one workflow have the same name, so their choices
+// show the execution and its result.
+func TestEarlierOutputsAreToldApart(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, "name: digits.fit\nversion: 1.0.0\noutputs:\n  - {name: accuracy, type: Float, from: fit.accuracy}\noperators:\n  - {name: fit, type: shell, code: {script: \"true\"}, outputs: [{name: accuracy, type: Float}]}\n")
+	for range 2 {
+		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
+		require.NoError(t, err)
+		b.publish(t, e, artifact.New{NodeIndex: 0, Node: "fit", Name: "model", Type: "Model", Kind: "Model", MediaType: "application/json", Filename: "model.json"}, "{}")
+		_, err = b.pool.Exec(b.ctx, `UPDATE executions SET outputs = '{"accuracy": 0.9731}' WHERE id = $1`, e.ID)
+		require.NoError(t, err)
+		got := b.member.get(t, "/typeahead?q=digits&type=Model")
+		require.Equal(t, http.StatusOK, got.status)
+		require.Contains(t, got.body, "#"+e.ID.String()[len(e.ID.String())-6:])
+		require.Contains(t, got.body, "accuracy 0.9731")
+	}
+}
+
+// TestDefaultsAreStatedUntilAChange: the script removes the statement with the first change, so
+// it is an element of its own.
+func TestDefaultsAreStatedUntilAChange(t *testing.T) {
+	t.Parallel()
+	b := setupLaunch(t)
+	doc := b.get(t, "/workflows/digits.train/launch?input.epochs=20")
+	stated := formtest.Find(doc, func(n *html.Node) bool { return formtest.Attr(n, "class") == "" && hasAttr(n, "data-defaults-note") })
+	require.Len(t, stated, 1)
+	require.Contains(t, formtest.Text(stated[0]), "All values are the defaults.")
+}
+
+func hasAttr(n *html.Node, name string) bool {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return true
+		}
+	}
+	return false
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -40,6 +41,7 @@ func newMatrixFixture(t *testing.T) *matrixFixture {
 	f := &matrixFixture{testBundle: setup(t), callers: map[string]*caller{}, own: map[string][]string{}}
 	f.objects = matrixObjects(t, f.testBundle, "matrix")
 	f.signInEverybody(t)
+	f.sharedFlow(t)
 	for name, c := range f.callers {
 		switch name {
 		case "developer", "team admin", "tenant admin", "installation admin":
@@ -142,7 +144,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	subject, _ := auth.SubjectOf(b.ctx)
 	flow := b.register(t, matrixDocument(prefix+".flow"))
 	b.register(t, matrixDocument(prefix+".shelf"))
-	launch := func() execution.Execution {
+	launch := func() query.Execution {
 		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: prefix + ".flow"})
 		require.NoError(t, err)
 		return e
@@ -163,6 +165,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	_, _, err := b.catalogue.RegisterType(b.ctx, []byte(`{"type_name": "`+mark+`", "extends": "Integer(min=1, max=6)"}`))
 	require.NoError(t, err)
 	return []string{
+		"{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
 		"{artifact}", a.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{features}", prefix + ".people@1",
 		"{project}", subject.ProjectID.String(), "{team}", group.String(), "{tenant}", subject.TenantID.String(),

@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/platform/release"
+	"github.com/flowforge/flowforge/sdk"
 )
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), metaflowRows(), leavingRows())
 }
 
 // openRows are public.
@@ -19,6 +21,8 @@ func openRows() []row {
 	return []row{
 		outside(public("GET /healthz", "/healthz", "", ok)),
 		outside(public("GET /readyz", "/readyz", "", ok)),
+		outside(public("GET /sdk", "/sdk", "", ok)), outside(public("GET /sdk/", "/sdk/", "", ok)),
+		outside(public("GET /sdk/{file}", "/sdk/"+sdk.WheelName(release.Version), "", ok)),
 		public("GET /api/v1/openapi.json", "/api/v1/openapi.json", "", ok),
 		public("GET /api/v1/openapi.yaml", "/api/v1/openapi.yaml", "", ok),
 		public("GET /api/v1/openapi-3.0.json", "/api/v1/openapi-3.0.json", "", ok),
@@ -50,7 +54,7 @@ func taskRows() []row {
 func listRows() []row {
 	return []row{
 		page("/", "/", auth.ExecutionRead), page("/home/stream", "/home/stream", auth.ExecutionRead),
-		page("/search", "/search?q=matrix", auth.WorkflowRead), page("/docs", "/docs", ""), page("/projects", "/projects", ""),
+		page("/search", "/search?q=matrix", auth.WorkflowRead), page("/python", "/python", ""), page("/docs", "/docs", ""), page("/docs/{doc}", "/docs/settings", ""), page("/docs/api", "/docs/api", ""), page("/docs/api/{part}", "/docs/api/executions", ""), page("/projects", "/projects", ""),
 		page("/workflows", "/workflows", auth.WorkflowRead), page("/templates", "/templates", auth.WorkflowRead),
 		page("/approvals", "/approvals", auth.ExecutionRead),
 		read("/templates", "/templates", auth.WorkflowRead),

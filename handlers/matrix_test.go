@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -52,6 +53,7 @@ type row struct {
 	seen        *level // where reading is asked, when not at place
 	ok          int    // the answer to who may
 	names       bool
+	missing     int  // the answer when the object does not exist; 0: 404
 	account     bool // of the account of a person, which a key does not reach
 	byToken     bool // HEAD and the API: no redirect to the sign-in page
 }
@@ -170,7 +172,7 @@ func (r row) want(c role) int {
 	case c.key && r.account:
 		return http.StatusForbidden
 	case c.stranger && r.names:
-		return http.StatusNotFound
+		return cmp.Or(r.missing, http.StatusNotFound)
 	case r.action == "", c.may(r, r.action):
 		return r.ok
 	case r.names && !c.sees(r):

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
@@ -42,14 +43,14 @@ operators:
 `
 
 // running is a site with an execution whose node "work" runs until it is stopped.
-func running(t *testing.T) (*testBundle, execution.Execution) {
+func running(t *testing.T) (*testBundle, query.Execution) {
 	t.Helper()
 	b := setup(t)
 	b.register(t, pagesDocument)
 	b.start(t)
 	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.flow", Inputs: map[string]any{}})
 	require.NoError(t, err)
-	e = b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	e = b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 1 })
 	b.appendLog(t, e.ID, "work", 0, 30)
 	return b, e
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
@@ -43,9 +44,9 @@ func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 	form.says(t, http.StatusOK, `name="limit.gpu:A100"`, `name="version" value="0"`, "No changes yet: these are the current values.")
 
 	wrong := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "a few", "weight", "0", "reason", "Because")
-	wrong.says(t, http.StatusUnprocessableEntity, "Nothing was saved: 2 values need a change", `value="a few"`, "“a few” is not a whole number of A100.", `value="Because"`, "Error: Quotas")
+	wrong.says(t, http.StatusUnprocessableEntity, "Nothing was saved: 2 values need attention", `value="a few"`, "“a few” is not a whole number of A100.", `value="Because"`, "Error: Quotas")
 	more := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "3")
-	more.says(t, http.StatusOK, "The limit of GPU A100 is 3 GPUs A100, but the installation currently has 2 GPUs A100.")
+	more.says(t, http.StatusOK, "The limit of A100 GPUs is 3 A100 GPUs, but the installation currently has 2 A100 GPUs.")
 
 	preview := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "2")
 	preview.says(t, http.StatusOK, "No running node is interrupted.", "was no limit", "local after")
@@ -133,7 +134,7 @@ func TestInterruptingHasToBeConfirmed(t *testing.T) {
 	b.start(t)
 	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "gpu.flow"})
 	require.NoError(t, err)
-	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Running == 2 })
+	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 2 })
 
 	b.admin.get(t, "/admin/quotas").says(t, http.StatusOK, "<b>2</b>")
 	refused := b.admin.saveForm(t, auth.LocalTeam, "version", "0", "limit.gpu:A100", "1")
@@ -145,7 +146,7 @@ func TestInterruptingHasToBeConfirmed(t *testing.T) {
 	require.NotContains(t, other.body, `value="yes" checked`, "the confirmation was of another effect")
 	saved := b.admin.saveForm(t, auth.LocalTeam, "version", "0", "limit.gpu:A100", "1", "confirm", "yes")
 	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
-	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 1 })
 
 	team := b.member.get(t, "/teams/"+auth.LocalTeam.String())
 	team.says(t, http.StatusOK, "Queue", "gpu.flow", "A100</b>: new requests wait.")
@@ -166,7 +167,7 @@ func TestLimitsByTheAPI(t *testing.T) {
 	require.Equal(t, json.Number("1"), saved["version"])
 
 	previewed := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 9}}`).object(t, http.StatusOK)
-	require.Contains(t, jsonText(t, previewed["after"]), "The limit of GPU A100 is 9 GPUs A100, but the installation currently has 2 GPUs A100.")
+	require.Contains(t, jsonText(t, previewed["after"]), "The limit of A100 GPUs is 9 A100 GPUs, but the installation currently has 2 A100 GPUs.")
 	require.Contains(t, put(`{"weight": 1, "version": 0}`).problem(t, http.StatusConflict).Detail, "admin changed")
 	preview := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 1}}`).object(t, http.StatusOK)
 	require.Empty(t, preview["interrupted"])

@@ -33,9 +33,11 @@ func New(d Deps) *Site {
 	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) { d.Site.WrongMethod(w, req, methodsOf(r, req.URL.Path)) })
 	r.Handle(static.Prefix+"*", static.Handler())
 	d.health().mount(r)
+	newWheels(d.Site).mount(r)
 	r.Group(func(r chi.Router) { // reports of tasks, with the token of their attempt
 		d.tasks().Mount(r)
 	})
+	a.metaflow.Mount(r) // a run sends many requests, so they are not limited per minute
 	r.Group(func(r chi.Router) {
 		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, a.executions.ShortIDs)
 		a.account.MountSignIn(r)

@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
@@ -175,7 +176,7 @@ func (b *testBundle) granted(t *testing.T, name string) (uuid.UUID, launcher.Att
 	b.register(t, secretive)
 	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "secretive", Inputs: map[string]any{"key": map[string]any{"$secret": name}}})
 	require.NoError(t, err)
-	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 1 })
 	b.tasks.mu.Lock()
 	defer b.tasks.mu.Unlock()
 	for _, a := range b.tasks.running {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // The end of an id that pages show names the execution everywhere that its id does.
@@ -43,7 +44,7 @@ func TestShortIDsThatTwoExecutionsShareAreAChoice(t *testing.T) {
 	b.start(t)
 	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.nothing", Inputs: map[string]any{}})
 	require.NoError(t, err)
-	b.until(t, e.ID, func(e execution.Execution) bool { return e.Status.Ended() })
+	b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
 
 	twin := e.ID
 	twin[6] ^= 1 // an id of the same moment with the same end
@@ -66,7 +67,7 @@ func TestExecutionsSayWhatDiffers(t *testing.T) {
 	for _, rate := range []float64{0.125, 0.25} {
 		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.inputs", Inputs: map[string]any{"rate": rate}})
 		require.NoError(t, err)
-		b.until(t, e.ID, func(e execution.Execution) bool { return e.Status.Ended() })
+		b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
 	}
 	page := b.member.get(t, "/executions")
 	page.says(t, http.StatusOK, "0.125", "0.25", "Duration")

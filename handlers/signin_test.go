@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/oauth2-proxy/mockoidc"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/auth/oidc"
+	"github.com/flowforge/flowforge/access/auth/oidc/oidctest"
 	"github.com/flowforge/flowforge/handlers"
 	pages "github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/web"
@@ -25,22 +25,18 @@ import (
 // test moves.
 type signInBundle struct {
 	*testBundle
-	provider *mockoidc.MockOIDC
+	provider *oidctest.Provider
 	later    atomic.Int64 // how far the site's clock is ahead
 }
 
 func setupSignIn(t *testing.T) *signInBundle {
 	t.Helper()
-	b := &signInBundle{testBundle: setup(t)}
-	var err error
-	b.provider, err = mockoidc.Run()
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = b.provider.Shutdown() })
+	b := &signInBundle{testBundle: setup(t), provider: oidctest.New(t)}
 	now := func() time.Time {
 		return time.Now().Add(time.Duration(b.later.Load())).UTC().Truncate(time.Microsecond)
 	}
 	configs, err := oidc.Complete([]oidc.Config{{
-		Name: "Meridian SSO", Issuer: b.provider.Issuer(), ClientID: b.provider.ClientID, ClientSecret: b.provider.ClientSecret, AdminGroups: []string{"ml-admins"},
+		Name: "Meridian SSO", Issuer: b.provider.Issuer, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, AdminGroups: []string{"ml-admins"},
 	}})
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(nil)
@@ -97,18 +93,18 @@ func (c *browser) do(t *testing.T, method, address, form string) *http.Response 
 
 // leave begins a sign-in of user and returns the address that the provider sends
 // the browser back to.
-func (b *signInBundle) leave(t *testing.T, c *browser, user *mockoidc.MockUser, next string) string {
+func (b *signInBundle) leave(t *testing.T, c *browser, user oidctest.Person, next string) string {
 	t.Helper()
 	res := c.do(t, http.MethodGet, "/login/sso?next="+url.QueryEscape(next), "")
 	require.Equal(t, http.StatusSeeOther, res.StatusCode)
-	b.provider.QueueUser(user)
+	b.provider.SignIn(user)
 	res = c.do(t, http.MethodGet, res.Header.Get("Location"), "")
 	require.Equal(t, http.StatusFound, res.StatusCode)
 	return res.Header.Get("Location")
 }
 
 // enter signs user in and returns where that leads.
-func (b *signInBundle) enter(t *testing.T, c *browser, user *mockoidc.MockUser, next string) string {
+func (b *signInBundle) enter(t *testing.T, c *browser, user oidctest.Person, next string) string {
 	t.Helper()
 	res := c.do(t, http.MethodGet, b.leave(t, c, user, next), "")
 	require.Equal(t, http.StatusSeeOther, res.StatusCode)
@@ -120,10 +116,9 @@ func (c *browser) status(t *testing.T, path string) int {
 	return c.do(t, http.MethodGet, path, "").StatusCode
 }
 
-// grace is in the groups and in one more: the mock's UserInfo, which a person
-// without any would be looked up in, does not say of whom it speaks.
-func grace(groups ...string) *mockoidc.MockUser {
-	return &mockoidc.MockUser{Subject: "grace", PreferredUsername: "Grace Hopper", Email: "grace@example.test", EmailVerified: true, Groups: append(groups, "staff")}
+// grace is in the groups and in one more.
+func grace(groups ...string) oidctest.Person {
+	return oidctest.Person{Subject: "grace", Name: "Grace Hopper", Email: "grace@example.test", Groups: append(groups, "staff")}
 }
 
 // TestSignInByProvider: every sign-in assigns the current roles of the groups.
@@ -210,7 +205,7 @@ func TestSessionFixation(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)
 	attacker, victim := b.browser(), b.browser()
-	b.enter(t, attacker, &mockoidc.MockUser{Subject: "mallory", PreferredUsername: "mallory", Groups: []string{"staff"}}, "/")
+	b.enter(t, attacker, oidctest.Person{Subject: "mallory", Name: "mallory", Groups: []string{"staff"}}, "/")
 	planted := attacker.cookies["flowforge_session"]
 	victim.cookies["flowforge_session"] = planted
 	b.enter(t, victim, grace("ml-admins"), "/")

@@ -26,6 +26,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
@@ -80,7 +81,7 @@ func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	b.scope = auth.TaskScope{ExecutionID: launched.ID, NodeIndex: 0, Attempt: 1, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
 	_, err = pool.Exec(admin, "INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at) VALUES ($1, 0, 1, 'test', now())", launched.ID)
 	require.NoError(t, err)
-	b.taskID = execution.TaskID(launched.ID, 0, 1)
+	b.taskID = query.TaskID(launched.ID, 0, 1)
 	b.token = b.signer.Sign(b.scope, now().Add(time.Hour))
 
 	b.resident = resident.New(pool, b.signer, now)
@@ -211,7 +212,7 @@ func TestDeliverTakesEachReportByItsToken(t *testing.T) {
 	}
 	unknown := auth.TaskScope{ExecutionID: uuid.New(), Attempt: 1}
 	stranger := line(b.signer.Sign(unknown, time.Now().Add(time.Hour)), "of no execution", 1)
-	stranger.TaskId = execution.TaskID(unknown.ExecutionID, 0, 1)
+	stranger.TaskId = query.TaskID(unknown.ExecutionID, 0, 1)
 	resp, err := client.Deliver(context.Background(), connect.NewRequest(&flowforgev1.DeliverRequest{Reports: []*flowforgev1.AttemptReport{
 		line(b.token, "one", 1), line("forged", "evil", 2), stranger, line(b.token, "two", 3),
 		{TaskId: b.taskID, Token: b.token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}}},

@@ -24,7 +24,7 @@ import (
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/compute/runner"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -76,7 +76,7 @@ func runPod() error {
 	}
 	end, err := runner.Task(ctx, config, &spec)
 	if err == nil {
-		fmt.Println(runner.Word(end.GetOutcome()), end.GetClass(), end.GetMessage())
+		fmt.Println(runner.OutcomeName(end.GetOutcome()), end.GetClass(), end.GetMessage())
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func specJSON(t *testing.T, spec *flowforgev1.AttemptSpec) json.RawMessage {
 func (b *taskBundle) begin(t *testing.T, attempt int) {
 	t.Helper()
 	b.scope.Attempt = attempt
-	b.taskID = execution.TaskID(b.scope.ExecutionID, 0, attempt)
+	b.taskID = query.TaskID(b.scope.ExecutionID, 0, attempt)
 	b.token = b.signer.Sign(b.scope, time.Now().Add(time.Hour))
 	_, err := b.pool.Exec(t.Context(), "UPDATE attempts SET finished_at = now(), outcome = 'LOST' WHERE execution_id = $1 AND attempt <> $2", b.scope.ExecutionID, attempt)
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func (b *taskBundle) gang(t *testing.T, script string, n int) []string {
 	for rank, p := range pods {
 		ends[rank] = p.wait(t)
 		if rank == 0 {
-			// What the server does when the attempt has ended.
+			// The server does this when the attempt has ended.
 			_, err := b.pool.Exec(t.Context(), "UPDATE attempts SET finished_at = now(), outcome = 'FAILED' WHERE execution_id = $1", b.scope.ExecutionID)
 			require.NoError(t, err)
 		}

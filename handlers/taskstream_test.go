@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/compute/runner"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // runners runs each attempt in a runner of its own, which knows nothing of the others,
@@ -79,12 +80,12 @@ operators:
     outputs: [{name: sum, type: Integer}]
     code: {script: 's=0; while read -r n; do s=$((s+n)); touch %[1]s/$FLOWFORGE_ATTEMPT.$n; done < "$FLOWFORGE_PARAM_ROWS"; echo $s > "$FLOWFORGE_OUTPUTS/sum.json"'}
 `, dir))
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: execution.Normal})
+	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Normal})
 	require.NoError(t, err)
-	e = b.until(t, e.ID, func(e execution.Execution) bool { return e.Status.Ended() })
-	nodes, _, err := b.executions.Nodes(b.ctx, e.ID, execution.NodeFilter{Limit: 10})
+	e = b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
+	nodes, _, err := b.executions.Nodes(b.ctx, e.ID, query.NodeFilter{Limit: 10})
 	require.NoError(t, err)
-	require.Equal(t, execution.Succeeded, e.Status, "%+v", nodes)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", nodes)
 	require.JSONEq(t, `{"sum": 6}`, jsonText(t, e.Outputs))
 	for _, n := range nodes {
 		require.Equal(t, 2, n.Attempt, n.Name)

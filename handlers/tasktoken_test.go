@@ -16,6 +16,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
@@ -97,7 +98,7 @@ func TestATaskTokenEndsWithItsAttempt(t *testing.T) {
 
 	for call, body := range map[string]string{
 		"UpdateStatus": `{"status": "RUNNING"}`, "SetOutput": `{"key": "x", "value": "1"}`, "SaveCheckpoint": `{"data": "1"}`,
-		"GetCheckpoint": `{}`, "Send": `{"logs": [{"message": "late"}], "metrics": [{"name": "loss", "value": 1}]}`, "GetSecrets": `{}`,
+		"GetCheckpoint": `{}`, "Send": `{"logs": [{"message": "sent afterwards"}], "metrics": [{"name": "loss", "value": 1}]}`, "GetSecrets": `{}`,
 	} {
 		got := task.post(t, "/flowforge.v1.TaskService/"+call, body)
 		require.Equal(t, http.StatusUnauthorized, got.status, "%s: %s", call, got.body)
@@ -109,14 +110,14 @@ func TestATaskTokenEndsWithItsAttempt(t *testing.T) {
 	client := flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL)
 	stream := client.StreamLogs(t.Context())
 	stream.RequestHeader().Set("Authorization", task.header.Get("Authorization"))
-	_ = stream.Send(&flowforgev1.LogEntry{Message: "late"}) // the refusal may come first
+	_ = stream.Send(&flowforgev1.LogEntry{Message: "sent afterwards"}) // the refusal may come first
 	_, err = stream.CloseAndReceive()
 	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
 
 	token := strings.TrimPrefix(task.header.Get("Authorization"), "Bearer ")
-	name := execution.TaskID(id, 0, 1)
+	name := query.TaskID(id, 0, 1)
 	resp, err := client.Deliver(t.Context(), connect.NewRequest(&flowforgev1.DeliverRequest{Reports: []*flowforgev1.AttemptReport{
-		{TaskId: name, Token: token, Report: &flowforgev1.AttemptReport_Telemetry{Telemetry: &flowforgev1.Telemetry{Logs: []*flowforgev1.LogEntry{{Message: "late", Sequence: 1}}}}},
+		{TaskId: name, Token: token, Report: &flowforgev1.AttemptReport_Telemetry{Telemetry: &flowforgev1.Telemetry{Logs: []*flowforgev1.LogEntry{{Message: "sent afterwards", Sequence: 1}}}}},
 		{TaskId: name, Token: token, Report: &flowforgev1.AttemptReport_Heartbeat{Heartbeat: &flowforgev1.Heartbeat{}}},
 		{TaskId: name, Token: token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}}},
 	}}))
@@ -125,7 +126,7 @@ func TestATaskTokenEndsWithItsAttempt(t *testing.T) {
 		require.False(t, r.Accepted)
 		require.NotEmpty(t, r.Reason)
 	}
-	require.NotContains(t, b.member.get(t, "/executions/"+id.String()+"/logs").body, "late")
+	require.NotContains(t, b.member.get(t, "/executions/"+id.String()+"/logs").body, "sent afterwards")
 }
 
 // TestALogMayFollowTheEnd: an end that announces more of its log leaves the log open for
@@ -134,7 +135,7 @@ func TestALogMayFollowTheEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	task, id, _ := readingTask(t, b)
-	token, name := strings.TrimPrefix(task.header.Get("Authorization"), "Bearer "), execution.TaskID(id, 0, 1)
+	token, name := strings.TrimPrefix(task.header.Get("Authorization"), "Bearer "), query.TaskID(id, 0, 1)
 	client := flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL)
 	deliver := func(report *flowforgev1.AttemptReport) *flowforgev1.ReportResult {
 		report.TaskId, report.Token = name, token
@@ -162,7 +163,7 @@ func TestALogMayFollowTheEnd(t *testing.T) {
 	_, err := b.pool.Exec(b.ctx, "UPDATE attempts SET finished_at = now(), outcome = 'SUCCEEDED' WHERE execution_id = $1", id)
 	require.NoError(t, err)
 	require.True(t, follows())
-	require.Equal(t, http.StatusUnauthorized, task.post(t, "/flowforge.v1.TaskService/Send", `{"logs": [{"message": "late"}]}`).status, "the task itself has ended")
+	require.Equal(t, http.StatusUnauthorized, task.post(t, "/flowforge.v1.TaskService/Send", `{"logs": [{"message": "sent afterwards"}]}`).status, "the task itself has ended")
 	require.True(t, deliver(line(1, false)).Accepted)
 	require.True(t, deliver(line(2, true)).Accepted)
 	require.False(t, follows())

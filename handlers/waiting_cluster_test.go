@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 const twoPods = "name: two\nversion: 1.0.0\noperators:\n" +
@@ -24,15 +25,15 @@ func (b *testBundle) handedOver(t *testing.T) uuid.UUID {
 	b.tasks.frozenRow = true
 	b.start(t)
 	b.register(t, twoPods)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "two", Name: "nightly", Priority: execution.High})
+	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "two", Name: "nightly", Priority: query.High})
 	require.NoError(t, err)
-	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Queued == 2 })
+	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Queued == 2 })
 	return e.ID
 }
 
 func (b *testBundle) podWaits(t *testing.T, id uuid.UUID, node int, code, message string) {
 	t.Helper()
-	see := launcher.Observation{TaskID: execution.TaskID(id, node, 1), Waiting: &launcher.Waiting{Code: code, Message: message}}
+	see := launcher.Observation{TaskID: query.TaskID(id, node, 1), Waiting: &launcher.Waiting{Code: code, Message: message}}
 	require.NoError(t, b.executions.Observe(b.ctx, []launcher.Observation{see}))
 }
 
@@ -61,7 +62,7 @@ func TestWaitingPageShowsTheCluster(t *testing.T) {
 	for _, path := range []string{"/waiting", "/waiting?place=team"} {
 		page = b.member.get(t, path)
 		page.says(t, http.StatusOK, "In the cluster", "4 Insufficient nvidia.com/gpu", "UNSCHEDULABLE", "/executions/"+id.String()+"/nodes/train",
-			"two · nightly · project", "priority HIGH", "1 GPU A100", "1 pod", "The cluster&#39;s API server is not responding.", "No node waits for a limit. The nodes below")
+			"two · nightly · project", "priority HIGH", "1 A100 GPU", "1 pod", "The cluster&#39;s API server is not responding.", "No node waits for a limit. The nodes below")
 		require.NotContains(t, page.body, "10.0.0.1")
 		require.NotContains(t, page.body, `aria-label="Queue"`, "no empty queue above it")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
@@ -27,14 +28,14 @@ func (b *testBundle) holderAndWaiter(t *testing.T) (holder, waiter uuid.UUID) {
 	b.start(t)
 	b.register(t, wholeMachine)
 	launch := func() uuid.UUID {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "whole", Priority: execution.Normal})
+		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "whole", Priority: query.Normal})
 		require.NoError(t, err)
 		return e.ID
 	}
 	holder = launch()
-	b.until(t, holder, func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	b.until(t, holder, func(e query.Execution) bool { return e.Counts.Running == 1 })
 	waiter = launch()
-	b.until(t, waiter, func(execution.Execution) bool {
+	b.until(t, waiter, func(query.Execution) bool {
 		n, err := b.executions.Node(b.ctx, waiter, "train")
 		require.NoError(t, err)
 		return n.State == dag.Ready && n.Reason != nil
@@ -50,10 +51,10 @@ func TestWaitingOnEveryPage(t *testing.T) {
 		"/waiting":            {"Waits for CPU", "CPU_UNAVAILABLE", "/executions/" + holder.String(), "/executions/" + waiter.String() + "/nodes/train"},
 		"/waiting?place=team": {"Waits for CPU"},
 		"/executions/" + waiter.String() + "/nodes/train": {
-			"Waits for CPU: needs 4 cores", "Position in the queue", "Executions using CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
+			"Waits for CPU: requests 4 cores", "Position in the queue", "Executions using CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
 			"CPU_UNAVAILABLE", "/nodes/train/stream",
 		},
-		"/executions/" + waiter.String():                 {"train waits for CPU: needs 4 cores", "Show details", "/executions/" + holder.String()},
+		"/executions/" + waiter.String():                 {"train waits for CPU: requests 4 cores", "Show details", "/executions/" + holder.String()},
 		"/executions/" + waiter.String() + "?node=train": {"What you can do."},
 		"/": {"train"},
 	} {
@@ -103,15 +104,15 @@ func TestDryRunLaunchesNothing(t *testing.T) {
 	b.register(t, "name: giant\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {gpu: 16, gpu_type: A100}, code: {script: 'true'}}]")
 	forecast := dry(`{"workflow": "giant"}`)["forecast"].(map[string]any)
 	require.Equal(t, "never", forecast["verdict"])
-	require.Contains(t, forecast["message"], "needs 16 GPUs")
+	require.Contains(t, forecast["message"], "requests 16 GPUs")
 	require.Equal(t, http.StatusNotFound, b.member.post(t, "/api/v1/executions?dry_run=true", `{"workflow": "nothing"}`).status)
-	page, err := b.executions.List(b.ctx, execution.Filter{})
+	page, err := b.executions.List(b.ctx, query.Filter{})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 2)
 
 	form := b.member.get(t, "/workflows/whole/launch")
 	require.Contains(t, form.body, "Would wait")
-	require.Contains(t, form.body, "train waits for CPU: needs 4 cores")
+	require.Contains(t, form.body, "train waits for CPU: requests 4 cores")
 	require.Contains(t, b.member.get(t, "/workflows/giant/launch").body, "Cannot run here")
 }
 
@@ -131,7 +132,7 @@ func TestSchedulerService(t *testing.T) {
 	protocols.SetUnencryptedHTTP2(true)
 	h2 := &http.Client{Transport: &http.Transport{Protocols: protocols}}
 	t.Cleanup(h2.CloseIdleConnections)
-	task := execution.TaskID(waiter, 0, 1)
+	task := query.TaskID(waiter, 0, 1)
 	for name, client := range map[string]flowforgev1connect.SchedulerServiceClient{
 		"gRPC":    flowforgev1connect.NewSchedulerServiceClient(h2, b.server.URL, connect.WithGRPC()),
 		"Connect": flowforgev1connect.NewSchedulerServiceClient(http.DefaultClient, b.server.URL),
@@ -145,7 +146,7 @@ func TestSchedulerService(t *testing.T) {
 		require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), name)
 		_, err = client.ScheduleTask(t.Context(), signed(&flowforgev1.ScheduleTaskRequest{TaskId: task, WorkflowId: holder.String()}))
 		require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), name)
-		_, err = client.CancelTask(t.Context(), signed(&flowforgev1.CancelTaskRequest{TaskId: execution.TaskID(uuid.New(), 0, 1)}))
+		_, err = client.CancelTask(t.Context(), signed(&flowforgev1.CancelTaskRequest{TaskId: query.TaskID(uuid.New(), 0, 1)}))
 		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), name)
 		_, err = client.GetQueueStatus(t.Context(), signed(&flowforgev1.GetQueueStatusRequest{TenantId: "nonsense"}))
 		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), name)
@@ -158,10 +159,10 @@ func TestSchedulerService(t *testing.T) {
 	cancelled, err := client.CancelTask(t.Context(), signed(&flowforgev1.CancelTaskRequest{TaskId: task}))
 	require.NoError(t, err)
 	require.True(t, cancelled.Msg.Success)
-	require.Equal(t, execution.Cancelled, b.until(t, waiter, ended).Status)
-	_, err = client.CancelTask(t.Context(), signed(&flowforgev1.CancelTaskRequest{TaskId: execution.TaskID(holder, 0, 1)}))
+	require.Equal(t, query.Cancelled, b.until(t, waiter, ended).Status)
+	_, err = client.CancelTask(t.Context(), signed(&flowforgev1.CancelTaskRequest{TaskId: query.TaskID(holder, 0, 1)}))
 	require.NoError(t, err)
-	require.Equal(t, execution.Cancelled, b.until(t, holder, ended).Status)
+	require.Equal(t, query.Cancelled, b.until(t, holder, ended).Status)
 }
 
 // signed is a request of the administrator.

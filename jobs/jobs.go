@@ -47,15 +47,18 @@ type Sweeps struct {
 	Every   time.Duration
 }
 
-// NewClient returns a client of the named queues, or of all queues if none is named. It
-// processes no job before Start.
-func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logger, queues ...string) (*Client, error) {
-	return NewSweepingClient(pool, executions, Sweeps{}, log, queues...)
+// Config is what a client works with.
+type Config struct {
+	Pool       *pgxpool.Pool
+	Executions *execution.Service
+	Sweeps     Sweeps // the same for every client of a database: one of them, the leader, schedules periodic jobs
+	Log        *slog.Logger
+	Queues     []string // none: all
 }
 
-// NewSweepingClient is NewClient with sweeps. Create every client of a database with the
-// same sweeps, whatever its queues: only one of them, the leader, schedules periodic jobs.
-func NewSweepingClient(pool *pgxpool.Pool, executions *execution.Service, sweeps Sweeps, log *slog.Logger, queues ...string) (*Client, error) {
+// NewClient returns a client of the queues. It processes no job before Start.
+func NewClient(c Config) (*Client, error) {
+	queues := c.Queues
 	if len(queues) == 0 {
 		queues = slices.Concat(DriveQueues(), WorkQueues())
 	}
@@ -64,23 +67,23 @@ func NewSweepingClient(pool *pgxpool.Pool, executions *execution.Service, sweeps
 		worked[name] = river.QueueConfig{MaxWorkers: workersOf(name)}
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &driveWorker{executions: executions})
-	river.AddWorker(workers, &finishedWorker{executions: executions})
-	river.AddWorker(workers, &partitionWorker{executions: executions})
-	river.AddWorker(workers, &sweepWorker{sweeps: sweeps})
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Logger:        log,
+	river.AddWorker(workers, &driveWorker{executions: c.Executions})
+	river.AddWorker(workers, &finishedWorker{executions: c.Executions})
+	river.AddWorker(workers, &partitionWorker{executions: c.Executions})
+	river.AddWorker(workers, &sweepWorker{sweeps: c.Sweeps})
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+		Logger:        c.Log,
 		Workers:       workers,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
 		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepCancelled, DiscardedJobRetentionPeriod: keepDiscarded,
 		RetryPolicy:  quickRetry{},
 		Queues:       worked,
-		PeriodicJobs: periodic(sweeps),
+		PeriodicJobs: periodic(c.Sweeps),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the job client: %w", err)
 	}
-	return &Client{river: client, executions: executions, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
+	return &Client{river: client, executions: c.Executions, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
 }
 
 // periodic returns the jobs that run on a schedule.

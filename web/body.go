@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Bodies limits request bodies.
@@ -132,20 +133,7 @@ func bodyMessage(err error) string {
 		if own, ok := errors.AsType[*apperr.Error](err); ok && strings.Contains(own.Message, "larger") {
 			return own.Message
 		}
-		return "The request is larger than " + size(e.Limit) + ", the limit of this endpoint."
+		return "The request is larger than " + units.Bytes(e.Limit) + ", the limit of this endpoint."
 	}
 	return "The request body arrived too slowly. Send it again."
-}
-
-// size formats a limit.
-func size(bytes int64) string {
-	switch {
-	case bytes >= 1<<30:
-		return fmt.Sprintf("%d GiB", bytes>>30)
-	case bytes >= 1<<20:
-		return fmt.Sprintf("%d MiB", bytes>>20)
-	case bytes >= 1<<10:
-		return fmt.Sprintf("%d KiB", bytes>>10)
-	}
-	return fmt.Sprintf("%d bytes", bytes)
 }

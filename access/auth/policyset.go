@@ -154,7 +154,7 @@ func actionList(actions []Action) string {
 // an action.
 func holds(args ...any) (any, error) {
 	if len(args) != 2 {
-		return false, fmt.Errorf("holds takes a list and an action, not %d values", len(args))
+		return false, fmt.Errorf("holds requires a list and an action, not %d values", len(args))
 	}
 	list, _ := args[0].(string)
 	action, _ := args[1].(string)

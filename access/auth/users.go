@@ -56,6 +56,15 @@ func (u *Users) subject(a account, credential string) Subject {
 	return s
 }
 
+// Service returns the service account id of a project with the rights that it has now.
+func (u *Users) Service(id uuid.UUID, name string, project uuid.UUID, credential string) (Subject, error) {
+	place, ok := u.policies.Project(project)
+	if !ok {
+		return Subject{}, apperr.New(apperr.Unauthenticated, "The project of the service account %s is archived.", name)
+	}
+	return u.subject(account{id: id, name: name}, credential).in(place), nil
+}
+
 // in returns s with place as its current project.
 func (s Subject) in(place ProjectRef) Subject {
 	s.ProjectID, s.TenantID = place.ID, place.TenantID

@@ -215,7 +215,7 @@ func (s *Service) followGroups(ctx context.Context, q *db.Queries, id oidc.Ident
 		}) {
 			continue
 		}
-		if err := s.give(ctx, q, id, user, w, from); err != nil {
+		if err := s.assignRole(ctx, q, id, user, w, from); err != nil {
 			return err
 		}
 	}
@@ -225,7 +225,7 @@ func (s *Service) followGroups(ctx context.Context, q *db.Queries, id oidc.Ident
 // source is the source of a membership through a group.
 func source(provider, group string) string { return "group:" + provider + "/" + group }
 
-func (s *Service) give(ctx context.Context, q *db.Queries, id oidc.Identity, user uuid.UUID, w db.ListRolesOfGroupsRow, from string) error {
+func (s *Service) assignRole(ctx context.Context, q *db.Queries, id oidc.Identity, user uuid.UUID, w db.ListRolesOfGroupsRow, from string) error {
 	fresh, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("create id of membership: %w", err)

@@ -2,7 +2,6 @@ package secret_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -234,7 +233,7 @@ func TestKeysAreReplaced(t *testing.T) {
 	require.Zero(t, n)
 	_, err = lost.Reveal(b.system, auth.LocalProject, "tracker")
 	require.True(t, apperr.Is(err, apperr.Unavailable))
-	require.True(t, errors.Is(err, secret.ErrKeyMissing))
+	require.ErrorIs(t, err, secret.ErrKeyMissing)
 
 	replaced := secret.NewService(b.pool, keyring(t, 'b', 'a'), time.Now)
 	n, err = replaced.Reseal(b.system)

@@ -108,7 +108,7 @@ func (e Edit) check() error {
 	if utf8.RuneCountInString(e.Description) > MaxDescription {
 		add("description", fmt.Sprintf("At most %d characters.", MaxDescription))
 	}
-	return apperr.InvalidFields("The secret has values that need a change.", fields)
+	return apperr.InvalidFields("The secret has invalid values.", fields)
 }
 
 // Put stores a secret in the subject's current project; it replaces an older value

@@ -74,11 +74,11 @@ func (s *Service) CreateServiceAccount(ctx context.Context, project uuid.UUID, n
 	if err != nil {
 		return ServiceAccount{}, err
 	}
-	if err := checkGive(subject, role, project); err != nil {
+	if err := checkAssign(subject, role, project); err != nil {
 		return ServiceAccount{}, err
 	}
 	if message := checkName(name); message != "" {
-		return ServiceAccount{}, apperr.InvalidFields("The service account has values that need a change.", []apperr.Field{{Path: "name", Message: message}})
+		return ServiceAccount{}, apperr.InvalidFields("The service account has invalid values.", []apperr.Field{{Path: "name", Message: message}})
 	}
 	id, err := newID(subject, "service account", project, key)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Service) SetServiceAccountDisabled(ctx context.Context, project, id uui
 		return ServiceAccount{}, err
 	}
 	if a.Role != "" {
-		if err := checkGive(subject, a.Role, project); err != nil {
+		if err := checkAssign(subject, a.Role, project); err != nil {
 			return ServiceAccount{}, err
 		}
 	}

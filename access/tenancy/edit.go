@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // NewNode is the input of Create. Key, when it is not "", is an idempotency key: a
@@ -108,7 +109,7 @@ func checkNew(n NewNode, parent Node) error {
 	case n.Kind == Department && len(parent.Path)+3 > maxDepth: // a team and a project still fit below
 		fields = append(fields, apperr.Field{Path: "parent_id", Message: "Departments are already nested to the maximum depth."})
 	}
-	return apperr.InvalidFields("The "+string(n.Kind)+" has values that need a change.", fields)
+	return apperr.InvalidFields("The "+string(n.Kind)+" has invalid values.", fields)
 }
 
 // nameTaken converts a violated name constraint to a conflict.
@@ -179,7 +180,7 @@ func checkEdit(n Node) error {
 	if len([]rune(n.Description)) > maxDescription {
 		fields = append(fields, apperr.Field{Path: "description", Message: fmt.Sprintf("Enter at most %d characters.", maxDescription)})
 	}
-	return apperr.InvalidFields("The "+string(n.Kind)+" has values that need a change.", fields)
+	return apperr.InvalidFields("The "+string(n.Kind)+" has invalid values.", fields)
 }
 
 // authorizeChange returns the node when the caller may change it itself.
@@ -261,14 +262,14 @@ func mayArchive(ctx context.Context, q *db.Queries, n Node) error {
 		return fmt.Errorf("count children of %s: %w", n.ID, err)
 	}
 	if children > 0 {
-		return apperr.New(apperr.Conflict, "The %s %s still holds %s. Archive what is in it first.", n.Kind, n.Name, plural(children, "active entry", "active entries"))
+		return apperr.New(apperr.Conflict, "The %s %s still holds %s. Archive what is in it first.", n.Kind, n.Name, units.Plural(children, "active entry", "active entries"))
 	}
 	live, err := q.CountLiveExecutions(ctx, n.ID)
 	if err != nil {
 		return fmt.Errorf("count executions of %s: %w", n.ID, err)
 	}
 	if live > 0 {
-		return apperr.New(apperr.Conflict, "In %s %s under way. Wait for the end or cancel first.", n.Name, plural(live, "execution is", "executions are"))
+		return apperr.New(apperr.Conflict, "In %s %s under way. Wait for the end or cancel first.", n.Name, units.Plural(live, "execution is", "executions are"))
 	}
 	return nil
 }
@@ -282,13 +283,6 @@ func mayRestore(ctx context.Context, q *db.Queries, n Node) error {
 		return apperr.New(apperr.Conflict, "The %s %s above it is archived. Restore that first.", parent.Kind, parent.Name)
 	}
 	return nil
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // unprintable reports whether r is not allowed in names: invisible characters, and the

@@ -76,7 +76,7 @@ func (s *Service) AddGroupRole(ctx context.Context, node uuid.UUID, g GroupRole)
 	if err != nil {
 		return GroupRole{}, err
 	}
-	if err := checkGive(subject, g.Role, node); err != nil {
+	if err := checkAssign(subject, g.Role, node); err != nil {
 		return GroupRole{}, err
 	}
 	g.Provider, g.Group = strings.TrimSpace(g.Provider), strings.TrimSpace(g.Group)
@@ -160,7 +160,7 @@ func (s *Service) RemoveGroupRole(ctx context.Context, node, id uuid.UUID) error
 		if err != nil {
 			return fmt.Errorf("role of group %s: %w", id, err)
 		}
-		if err := checkGive(subject, g.Role, node); err != nil {
+		if err := checkAssign(subject, g.Role, node); err != nil {
 			return err
 		}
 		members, err := q.MembershipsOfGroup(ctx, node, g.Role, groupSource(g.Provider, g.GroupName))
@@ -168,7 +168,7 @@ func (s *Service) RemoveGroupRole(ctx context.Context, node, id uuid.UUID) error
 			return fmt.Errorf("members by group %s: %w", id, err)
 		}
 		if len(members) > 0 {
-			if err := keepAdmin(ctx, q, n, g.Role, "", members); err != nil {
+			if err := requireOtherAdmin(ctx, q, n, g.Role, "", members); err != nil {
 				return err
 			}
 			if err := q.DeleteMemberships(ctx, members); err != nil {

@@ -83,22 +83,22 @@ func (s *Service) Roles(ctx context.Context, node uuid.UUID) ([]auth.Grant, erro
 	if !subject.May(auth.MemberWrite, node) {
 		return nil, nil
 	}
-	return slices.DeleteFunc(auth.Grants(), func(g auth.Grant) bool { return !mayGive(subject, g, node) }), nil
+	return slices.DeleteFunc(auth.Grants(), func(g auth.Grant) bool { return !mayAssign(subject, g, node) }), nil
 }
 
-func mayGive(subject auth.Subject, g auth.Grant, node uuid.UUID) bool {
+func mayAssign(subject auth.Subject, g auth.Grant, node uuid.UUID) bool {
 	return !slices.ContainsFunc(g.Actions, func(a auth.Action) bool { return !subject.May(a, node) })
 }
 
-// checkGive refuses an unknown role, and one that allows more at node than the subject
+// checkAssign refuses an unknown role, and one that allows more at node than the subject
 // may do there: users can only give or remove rights that they have.
-func checkGive(subject auth.Subject, role string, node uuid.UUID) error {
+func checkAssign(subject auth.Subject, role string, node uuid.UUID) error {
 	grants := auth.Grants()
 	i := slices.IndexFunc(grants, func(g auth.Grant) bool { return g.Role == role })
 	if i < 0 {
 		return apperr.InvalidFields("This role does not exist.", []apperr.Field{{Path: "role", Message: "Choose " + roleNames(grants) + "."}})
 	}
-	if !mayGive(subject, grants[i], node) {
+	if !mayAssign(subject, grants[i], node) {
 		return apperr.New(apperr.Forbidden, "The role %s allows more than you may do here, so you cannot give or remove it.", role)
 	}
 	return nil
@@ -135,7 +135,7 @@ func (s *Service) AddMember(ctx context.Context, node uuid.UUID, in Invitation) 
 	if err != nil {
 		return Member{}, err
 	}
-	if err := checkGive(subject, in.Role, node); err != nil {
+	if err := checkAssign(subject, in.Role, node); err != nil {
 		return Member{}, err
 	}
 	user, err := findUser(ctx, q, in)
@@ -150,7 +150,7 @@ func (s *Service) AddMember(ctx context.Context, node uuid.UUID, in Invitation) 
 		if n.Archived() {
 			return errArchived(n)
 		}
-		id, err = s.give(ctx, q, subject, n, user, in.Role)
+		id, err = s.assignRole(ctx, q, subject, n, user, in.Role)
 		return err
 	})
 	if err != nil {
@@ -159,8 +159,8 @@ func (s *Service) AddMember(ctx context.Context, node uuid.UUID, in Invitation) 
 	return s.member(ctx, node, id)
 }
 
-// give inserts a manual membership with its audit entry, unless it exists.
-func (s *Service) give(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, user db.User, role string) (uuid.UUID, error) {
+// assignRole inserts a manual membership with its audit entry, unless it exists.
+func (s *Service) assignRole(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, user db.User, role string) (uuid.UUID, error) {
 	id, err := newID(subject, "", n.ID, "")
 	if err != nil {
 		return id, err
@@ -260,7 +260,7 @@ func (s *Service) ChangeMember(ctx context.Context, node, id uuid.UUID, role str
 	if err != nil {
 		return Member{}, err
 	}
-	if err := checkGive(subject, role, node); err != nil {
+	if err := checkAssign(subject, role, node); err != nil {
 		return Member{}, err
 	}
 	if err := s.replaceMember(ctx, node, id, role); err != nil {
@@ -292,7 +292,7 @@ func (s *Service) replaceMember(ctx context.Context, node, id uuid.UUID, role st
 		if err != nil {
 			return fmt.Errorf("membership %s: %w", id, err)
 		}
-		if err := s.mayTake(ctx, q, subject, n, m, role); err != nil || m.Role == role {
+		if err := s.mayUnassign(ctx, q, subject, n, m, role); err != nil || m.Role == role {
 			return err
 		}
 		old := member{User: m.UserName, Email: m.Email, Role: m.Role}
@@ -312,20 +312,20 @@ func (s *Service) replaceMember(ctx context.Context, node, id uuid.UUID, role st
 	})
 }
 
-func (s *Service) mayTake(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, m db.GetMembershipRow, role string) error {
+func (s *Service) mayUnassign(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, m db.GetMembershipRow, role string) error {
 	if m.Source != "" {
 		_, group := splitSource(m.Source)
 		return apperr.New(apperr.Conflict, "%s has this role through the group %s. Remove the role from the group, or the person from the group.", m.UserName, group)
 	}
-	if err := checkGive(subject, m.Role, n.ID); err != nil {
+	if err := checkAssign(subject, m.Role, n.ID); err != nil {
 		return err
 	}
-	return keepAdmin(ctx, q, n, m.Role, role, []uuid.UUID{m.ID})
+	return requireOtherAdmin(ctx, q, n, m.Role, role, []uuid.UUID{m.ID})
 }
 
-// keepAdmin refuses to leave a tenant without a user who may add members when the
+// requireOtherAdmin refuses to leave a tenant without a user who may add members when the
 // memberships in without are removed or change their role.
-func keepAdmin(ctx context.Context, q *db.Queries, n Node, from, to string, without []uuid.UUID) error {
+func requireOtherAdmin(ctx context.Context, q *db.Queries, n Node, from, to string, without []uuid.UUID) error {
 	admins := rolesWith(auth.MemberWrite)
 	if n.Kind != Tenant || !slices.Contains(admins, from) || slices.Contains(admins, to) {
 		return nil

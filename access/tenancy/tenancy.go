@@ -181,7 +181,8 @@ func revision(n Node) string {
 }
 
 const (
-	maxName        = 100
+	// MaxName is the largest number of characters in a name.
+	MaxName        = 100
 	maxDescription = 2000
 )
 
@@ -192,8 +193,8 @@ func checkName(name string) string {
 		return "Enter a name."
 	case name != strings.TrimSpace(name):
 		return "Remove leading and trailing spaces."
-	case len([]rune(name)) > maxName:
-		return fmt.Sprintf("Enter at most %d characters.", maxName)
+	case len([]rune(name)) > MaxName:
+		return fmt.Sprintf("Enter at most %d characters.", MaxName)
 	case strings.ContainsFunc(name, unprintable):
 		return "Remove invisible characters and slashes."
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newApplyCommand() *cobra.Command {
@@ -42,13 +43,7 @@ func newApplyCommand() *cobra.Command {
 
 // registration is the server's response to the registration of a definition.
 type registration struct {
-	WorkflowID string `json:"workflow_id"`
-	Name       string `json:"name"`
-	Version    string `json:"version"`
-	Status     string `json:"status"`
-	URL        string `json:"ui_launch_url"`
-
-	Notices []string `json:"notices"`
+	contract.Registered
 
 	argo bool // the document is an Argo manifest
 }
@@ -104,7 +99,12 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 			documents, from = append(documents, doc), append(from, file)
 		}
 	}
+	documents = workflow.Gather(documents, argo.Format{})
 	for _, i := range workflow.InOrder(documents, argo.Format{}) {
+		if documents[i] == nil {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: a ConfigMap was registered with the definitions that read it\n", from[i])
+			continue
+		}
 		answer, err := c.register(cmd, documents[i], from[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", from[i], err)
@@ -113,7 +113,7 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 		if answer.Status == "UNCHANGED" {
 			verb = "is already registered"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s@%s %s: %s%s\n", answer.Name, answer.Version, verb, c.base, answer.URL)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s@%s %s: %s%s\n", answer.Name, answer.Version, verb, c.base, answer.LaunchURL)
 		for _, text := range answer.Notices {
 			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", text)
 		}
@@ -139,7 +139,7 @@ func (c *client) register(cmd *cobra.Command, doc []byte, file string) (answer r
 		return answer, err
 	}
 	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+	if err := json.NewDecoder(res.Body).Decode(&answer.Registered); err != nil {
 		return answer, fmt.Errorf("read answer: %w", err)
 	}
 	var kind struct {

@@ -15,7 +15,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return fmt.Errorf("missing argument %s; usage: %s %s", strings.Join(names[len(args):], " and "), cmd.CommandPath(), strings.Join(names, " "))
 		case len(args) > len(names) && len(names) == 0:
-			return fmt.Errorf("unexpected argument %q: %s takes no arguments", args[0], cmd.CommandPath())
+			return fmt.Errorf("unexpected argument %q: %s accepts no arguments", args[0], cmd.CommandPath())
 		case len(args) > len(names):
 			return fmt.Errorf("unexpected argument %q; usage: %s %s", args[len(names)], cmd.CommandPath(), strings.Join(names, " "))
 		}

@@ -13,5 +13,5 @@ func TestArguments(t *testing.T) {
 	require.NoError(t, arguments("EXECUTION")(cmd, []string{"x"}))
 	require.EqualError(t, arguments("EXECUTION")(cmd, nil), "missing argument EXECUTION; usage: logs EXECUTION")
 	require.EqualError(t, arguments("EXECUTION")(cmd, []string{"x", "y"}), `unexpected argument "y"; usage: logs EXECUTION`)
-	require.EqualError(t, arguments()(cmd, []string{"x"}), `unexpected argument "x": logs takes no arguments`)
+	require.EqualError(t, arguments()(cmd, []string{"x"}), `unexpected argument "x": logs accepts no arguments`)
 }

@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/flowforge/flowforge/app"
-	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 func newBackupCommand() *cobra.Command {
@@ -19,7 +20,7 @@ func newBackupCommand() *cobra.Command {
 			"logs and metrics. Stop the server first. FILE holds secrets: anyone who can read it can sign in as administrator.",
 		Args: arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			config, err := configFromEnvironment()
+			config, err := configFrom(os.Environ())
 			if err != nil {
 				return err
 			}
@@ -32,7 +33,7 @@ func newBackupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "backed up %s, %s, to %s in %.1f s\n", ui.Plural(s.Files, "file", "files"), ui.Bytes(s.Bytes), args[0], time.Since(began).Seconds())
+			fmt.Fprintf(cmd.OutOrStdout(), "backed up %s, %s, to %s in %.1f s\n", units.Plural(s.Files, "file", "files"), units.Bytes(s.Bytes), args[0], time.Since(began).Seconds())
 			for _, part := range outside {
 				fmt.Fprintf(cmd.OutOrStdout(), "not included: %s\n", part)
 			}
@@ -53,7 +54,7 @@ func newRestoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "restored %s, %s, to %s. Start the server with `flowforge serve`.\n", ui.Plural(s.Files, "file", "files"), ui.Bytes(s.Bytes), dataDir())
+			fmt.Fprintf(cmd.OutOrStdout(), "restored %s, %s, to %s. Start the server with `flowforge serve`.\n", units.Plural(s.Files, "file", "files"), units.Bytes(s.Bytes), dataDir())
 			return nil
 		},
 	}

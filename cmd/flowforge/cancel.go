@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newCancelCommand() *cobra.Command {
@@ -20,16 +22,16 @@ func newCancelCommand() *cobra.Command {
 			}
 			reason, _ := cmd.Flags().GetString("reason")
 			path := "/api/v1/executions/" + url.PathEscape(args[0]) + "/cancel"
-			var e execution
-			if err := c.call(cmd.Context(), http.MethodPost, path, map[string]string{"reason": reason}, &e); err != nil {
+			var e contract.ExecutionBody
+			if err := c.call(cmd.Context(), http.MethodPost, path, contract.CancelInput{Reason: reason}, &e); err != nil {
 				return err
 			}
 			wait, _ := cmd.Flags().GetBool("wait")
 			if !wait {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is being cancelled\n", e.ID)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is being cancelled\n", e.ExecutionID)
 				return nil
 			}
-			return c.follow(cmd, e.ID, "CANCELLED")
+			return c.follow(cmd, e.ExecutionID.String(), "CANCELLED")
 		},
 	}
 	cmd.Flags().String("reason", "", "the reason, recorded in the events of the execution")

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/cmd/flowforge/settings"
+	"github.com/flowforge/flowforge/web"
 )
 
 // client calls the JSON API of a server.
@@ -35,7 +38,7 @@ func newClient(cmd *cobra.Command) (*client, error) {
 		return nil, err
 	}
 	project, _ := cmd.Flags().GetString("project")
-	c := &client{base: server, token: os.Getenv("FLOWFORGE_TOKEN"), project: project, http: &http.Client{}}
+	c := &client{base: server, token: clientSettings().Token, project: project, http: &http.Client{}}
 	if c.token != "" {
 		return c, nil
 	}
@@ -65,34 +68,29 @@ func serverFlag(cmd *cobra.Command) (string, error) {
 }
 
 func addClientFlags(cmd *cobra.Command) {
-	server := os.Getenv("FLOWFORGE_SERVER")
-	if server == "" {
-		server = "http://127.0.0.1:8080"
-	}
-	cmd.Flags().String("server", server, "address of the server (FLOWFORGE_SERVER)")
-	cmd.Flags().String("project", os.Getenv("FLOWFORGE_PROJECT"), "the project: its ID, namespace, or team/project (FLOWFORGE_PROJECT)")
+	c := clientSettings()
+	cmd.Flags().String("server", c.URL, "address of the server (FLOWFORGE_SERVER)")
+	cmd.Flags().String("project", c.Project, "the project: its ID, namespace, or team/project (FLOWFORGE_PROJECT)")
+}
+
+// clientSettings returns the settings of the command line. They are texts, so any are valid.
+func clientSettings() settings.Client {
+	c, _ := settings.Part[settings.Client](os.Environ())
+	return c
 }
 
 // callsServer reports whether cmd calls a server.
 func callsServer(cmd *cobra.Command) bool { return cmd.Flags().Lookup("server") != nil }
 
+// dataDir returns the data directory of the server on this machine. Other settings of that
+// server do not matter, so their problems are ignored.
 func dataDir() string {
-	if dir := os.Getenv("FLOWFORGE_DATA_DIR"); dir != "" {
-		return dir
-	}
-	return ".flowforge"
+	s, _ := settings.Part[settings.Server](os.Environ())
+	return s.DataDir
 }
 
 // problem is the body of a failed call.
-type problem struct {
-	Status    int    `json:"status"`
-	Detail    string `json:"detail"`
-	RequestID string `json:"request_id"`
-	Errors    []struct {
-		Path    string `json:"path"`
-		Message string `json:"message"`
-	} `json:"errors"`
-}
+type problem struct{ web.Problem }
 
 func (p *problem) Error() string {
 	var b strings.Builder

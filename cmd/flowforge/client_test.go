@@ -51,15 +51,15 @@ func TestLaunchWaitsForAServerThatIsAway(t *testing.T) {
 		status int
 		body   string
 	}{
-		{200, `{"execution_id":"e1","status":"RUNNING","progress":{"total_operators":2,"completed":1},"nodes":[{"operator":"train","status":"RUNNING"}]}`},
+		{200, `{"execution_id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77","status":"RUNNING","progress":{"total_operators":2,"completed":1},"nodes":[{"operator":"train","status":"RUNNING"}]}`},
 		{503, `{"status":503,"detail":"A service that FlowForge depends on is not responding."}`},
 		{502, `not ours`},
-		{200, `{"execution_id":"e1","status":"FAILED","progress":{"total_operators":2,"completed":1},"error":{"message":"It broke."}}`},
+		{200, `{"execution_id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77","status":"FAILED","progress":{"total_operators":2,"completed":1},"error":{"message":"It broke."}}`},
 	}
 	seen := 0
 	out, err := command(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
-			answer(w, http.StatusCreated, `{"execution_id":"e1"}`)
+			answer(w, http.StatusCreated, `{"execution_id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77"}`)
 			return
 		}
 		answer(w, answers[seen].status, answers[seen].body)
@@ -98,6 +98,29 @@ func TestFollowedLogGoesOnAfterABreak(t *testing.T) {
 	require.Equal(t, []string{"", "c2"}, asked)
 	require.Equal(t, 3, strings.Count(out, "INFO  train | "))
 	require.Contains(t, out, long)
+}
+
+// TestGetTakesAShortID: the short ID of an execution, as pages show it, names the execution; a
+// workflow whose name looks like a short ID is found too.
+func TestGetTakesAShortID(t *testing.T) {
+	t.Parallel()
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/executions/#8c6804", "/api/v1/executions/8c6804":
+			answer(w, http.StatusOK, `{"execution_id":"01900000-0000-7000-8000-0000008c6804","workflow_name":"digits.train","status":"SUCCEEDED"}`)
+		case "/api/v1/workflows/facade":
+			answer(w, http.StatusOK, `{"name":"facade"}`)
+		default:
+			answer(w, http.StatusNotFound, `{"status":404,"detail":"There is nothing."}`)
+		}
+	}
+	for arg, shown := range map[string]string{"#8c6804": "digits.train", "8c6804": "digits.train", "facade": "facade"} {
+		out, err := command(t, serve, "get", arg)
+		require.NoError(t, err, arg)
+		require.Contains(t, out, shown)
+	}
+	_, err := command(t, serve, "get", "bad1dea")
+	require.ErrorContains(t, err, "There is nothing.")
 }
 
 func TestTheProjectIsNamedInEveryCall(t *testing.T) {

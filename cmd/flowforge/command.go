@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -8,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newPauseCommand() *cobra.Command {
@@ -29,12 +32,12 @@ func pauseCommand(name, short, done string) *cobra.Command {
 				return err
 			}
 			reason, _ := cmd.Flags().GetString("reason")
-			var e execution
+			var e contract.ExecutionBody
 			path := "/api/v1/executions/" + url.PathEscape(args[0]) + "/" + name
-			if err := c.call(cmd.Context(), http.MethodPost, path, map[string]string{"reason": reason}, &e); err != nil {
+			if err := c.call(cmd.Context(), http.MethodPost, path, contract.CancelInput{Reason: reason}, &e); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", e.ID, done)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", e.ExecutionID, done)
 			return nil
 		},
 	}
@@ -94,14 +97,13 @@ func commandNode(cmd *cobra.Command, command, id, node string) error {
 		return err
 	}
 	reason, _ := cmd.Flags().GetString("reason")
-	request := map[string]any{"node": node, "command": command, "reason": reason}
+	request := contract.CommandInputBody{Node: node, Command: command, Reason: reason}
 	if len(values) > 0 {
-		request["values"] = values
+		if request.Values, err = json.Marshal(values); err != nil {
+			return fmt.Errorf("encode values: %w", err)
+		}
 	}
-	var n struct {
-		Operator string `json:"operator"`
-		Status   string `json:"status"`
-	}
+	var n contract.NodeBody
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions/"+url.PathEscape(id)+"/commands", request, &n); err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newGCCommand() *cobra.Command {
@@ -23,23 +24,16 @@ func newGCCommand() *cobra.Command {
 				return err
 			}
 			dry, _ := cmd.Flags().GetBool("dry-run")
-			var s struct {
-				Executions   int    `json:"executions"`
-				Artifacts    int    `json:"artifacts"`
-				ProjectBytes int64  `json:"project_bytes"`
-				Blobs        int    `json:"blobs"`
-				Bytes        int64  `json:"bytes"`
-				Error        string `json:"error"`
-			}
-			if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/sweeps", map[string]bool{"dry_run": dry}, &s); err != nil {
+			var s contract.SweepBody
+			if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/sweeps", contract.SweepInputBody{DryRun: dry}, &s); err != nil {
 				return err
 			}
 			verb := "removed"
 			if dry {
 				verb = "would remove"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s and %s (%s); the storage that projects use shrinks by %s\n", verb, ui.Plural(s.Executions, "execution", "executions"),
-				ui.Plural(s.Blobs, "file", "files"), ui.Bytes(s.Bytes), ui.Bytes(s.ProjectBytes))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s and %s (%s); the storage that projects use shrinks by %s\n", verb, units.Plural(s.Executions, "execution", "executions"),
+				units.Plural(s.Blobs, "file", "files"), units.Bytes(s.Bytes), units.Bytes(s.ProjectBytes))
 			if s.Error != "" {
 				return errors.New("the cleanup is incomplete: " + s.Error)
 			}

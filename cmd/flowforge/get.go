@@ -7,60 +7,19 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
 
-// execution has the fields of an execution that the command line reads.
-type execution struct {
-	ID           string     `json:"execution_id"`
-	WorkflowName string     `json:"workflow_name"`
-	Version      string     `json:"version"`
-	Name         string     `json:"name"`
-	Status       string     `json:"status"`
-	SubmittedBy  string     `json:"submitted_by"`
-	CreatedAt    time.Time  `json:"created_at"`
-	StartedAt    *time.Time `json:"started_at"`
-	FinishedAt   *time.Time `json:"finished_at"`
-	Progress     progress   `json:"progress"`
-	Error        *failure   `json:"error"`
-	Outputs      any        `json:"outputs"`
-	Nodes        []node     `json:"nodes"`
-}
-
-type progress struct {
-	Total     int `json:"total_operators"`
-	Completed int `json:"completed"`
-	Running   int `json:"running"`
-	Pending   int `json:"pending"`
-	Failed    int `json:"failed"`
-	Percent   int `json:"percent"`
-}
-
-type failure struct {
-	Message string `json:"message"`
-	Node    string `json:"node"`
-}
-
-type node struct {
-	Operator string   `json:"operator"`
-	Status   string   `json:"status"`
-	Attempt  int      `json:"attempt"`
-	Reason   *failure `json:"reason"`
-	Error    *failure `json:"error"`
-	Children *struct {
-		Total  int            `json:"total"`
-		States map[string]int `json:"states"`
-	} `json:"children"`
-}
-
-// why returns the reason why a node waits, its error, or the progress of its children.
-func (n node) why() string {
+// nodeNote returns the reason why a node waits, its error, or the progress of its children.
+func nodeNote(n contract.NodeBody) string {
 	text := ""
 	if n.Error != nil {
 		text = n.Error.Message
@@ -77,7 +36,7 @@ func (n node) why() string {
 	return strings.TrimSpace(fmt.Sprintf("%d nodes: %s  %s", n.Children.Total, strings.Join(counts, ", "), firstLine(text)))
 }
 
-func (e execution) ended() bool {
+func ended(e contract.ExecutionBody) bool {
 	return e.Status == "SUCCEEDED" || e.Status == "FAILED" || e.Status == "CANCELLED"
 }
 
@@ -98,12 +57,17 @@ func newGetCommand() *cobra.Command {
 				return c.listExecutions(cmd, asJSON)
 			case args[0] == "workflows":
 				return c.listWorkflows(cmd, asJSON)
-			case looksLikeID(args[0]) && of != "":
+			case of != "":
 				return c.listChildren(cmd, args[0], of, asJSON)
-			case looksLikeID(args[0]):
-				return c.showExecution(cmd, args[0], asJSON)
+			case !shortID.MatchString(args[0]) && !looksLikeID(args[0]):
+				return c.showWorkflow(cmd, args[0])
 			}
-			return c.showWorkflow(cmd, args[0])
+			// A workflow may have a name that looks like a short ID.
+			err = c.showExecution(cmd, args[0], asJSON)
+			if err != nil && shortID.MatchString(args[0]) && c.showWorkflow(cmd, args[0]) == nil {
+				return nil
+			}
+			return err
 		},
 	}
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
@@ -112,6 +76,9 @@ func newGetCommand() *cobra.Command {
 	addClientFlags(cmd)
 	return cmd
 }
+
+// shortID matches the end of an execution's ID, as pages show it.
+var shortID = regexp.MustCompile(`^#?[0-9a-fA-F]{6,}$`)
 
 func looksLikeID(s string) bool { return len(s) == 36 && strings.Count(s, "-") == 4 }
 
@@ -124,16 +91,14 @@ func (c *client) listExecutions(cmd *cobra.Command, asJSON bool) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), raw)
 	}
-	var page struct {
-		Executions []execution `json:"executions"`
-	}
+	var page contract.ExecutionPage
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "EXECUTION\tWORKFLOW\tSTATUS\tNODES\tLAUNCHED")
 	for _, e := range page.Executions {
-		fmt.Fprintf(w, "%s\t%s@%s\t%s\t%d/%d\t%s\n", e.ID, e.WorkflowName, e.Version, e.Status,
+		fmt.Fprintf(w, "%s\t%s@%s\t%s\t%d/%d\t%s\n", e.ExecutionID, e.WorkflowName, e.Version, e.Status,
 			e.Progress.Completed, e.Progress.Total, e.CreatedAt.Local().Format("2006-01-02 15:04:05"))
 	}
 	return w.Flush()
@@ -148,21 +113,14 @@ func (c *client) listWorkflows(cmd *cobra.Command, asJSON bool) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), raw)
 	}
-	var page struct {
-		Workflows []struct {
-			Name    string `json:"name"`
-			Version string `json:"latest_version"`
-			Team    string `json:"owner_team"`
-			About   string `json:"description"`
-		} `json:"workflows"`
-	}
+	var page contract.WorkflowPage
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "WORKFLOW\tVERSION\tTEAM\tDESCRIPTION")
 	for _, f := range page.Workflows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, f.Version, f.Team, firstLine(f.About))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, f.LatestVersion, f.OwnerTeam, firstLine(f.Description))
 	}
 	return w.Flush()
 }
@@ -183,12 +141,12 @@ func (c *client) showExecution(cmd *cobra.Command, id string, asJSON bool) error
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), raw)
 	}
-	var e execution
+	var e contract.ExecutionBody
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ID, e.WorkflowName, e.Version, e.Status, e.Progress.Completed, e.Progress.Total)
+	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ExecutionID, e.WorkflowName, e.Version, e.Status, e.Progress.Completed, e.Progress.Total)
 	if e.Error != nil {
 		fmt.Fprintf(out, "error: %s\n", e.Error.Message)
 	}
@@ -223,18 +181,18 @@ func (c *client) listChildren(cmd *cobra.Command, id, of string, asJSON bool) er
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), raw)
 	}
-	var nodes []node
+	var nodes []contract.NodeBody
 	if err := json.Unmarshal(raw, &nodes); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	return printNodes(cmd.OutOrStdout(), nodes)
 }
 
-func printNodes(out io.Writer, nodes []node) error {
+func printNodes(out io.Writer, nodes []contract.NodeBody) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tSTATUS\tATTEMPT\tWHY")
 	for _, n := range nodes {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Operator, n.Status, n.Attempt, n.why())
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Operator, n.Status, n.Attempt, nodeNote(n))
 	}
 	return w.Flush()
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newLaunchCommand() *cobra.Command {
@@ -27,7 +29,7 @@ func newLaunchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayP("input", "i", nil, "an input: name=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
-	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH")
+	f.String("priority", "", "LOW, NORMAL or HIGH, or a number from 0 to 100 (default: the priority of the definition, else NORMAL)")
 	f.String("name", "", "a name for this execution")
 	f.String("idempotency-key", "", "launch only once for all requests with this key")
 	addCacheFlags(cmd)
@@ -52,50 +54,30 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	priority, _ := f.GetString("priority")
 	title, _ := f.GetString("name")
 	key, _ := f.GetString("idempotency-key")
-	request := map[string]any{"workflow": name, "version": version, "inputs": inputs, "priority": priority, "name": title, "idempotency_key": key}
-	use, err := cacheFlags(cmd)
-	if err != nil {
+	request := contract.LaunchBody{Workflow: name, Version: version, Priority: priority, Name: title, IdempotencyKey: key, TTL: ttlFlags(cmd)}
+	if request.Inputs, err = json.Marshal(inputs); err != nil {
+		return fmt.Errorf("encode inputs: %w", err)
+	}
+	if request.Cache, err = cacheFlags(cmd); err != nil {
 		return err
 	}
-	if use != nil {
-		request["cache"] = use
-	}
-	setTTL(cmd, request)
 	if dry, _ := f.GetBool("dry-run"); dry {
 		return c.dryRun(cmd, request)
 	}
-	var e execution
+	var e contract.Launched
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions", request, &e); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ID, c.base, e.ID)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ExecutionID, c.base, e.ExecutionID)
 	if wait, _ := f.GetBool("wait"); wait {
-		return c.follow(cmd, e.ID, "SUCCEEDED")
+		return c.follow(cmd, e.ExecutionID.String(), "SUCCEEDED")
 	}
 	return nil
 }
 
-// forecast has the fields of a dry run's response that the command line reads.
-type forecast struct {
-	Valid  bool `json:"valid"`
-	Errors []struct {
-		Path    string `json:"path"`
-		Message string `json:"message"`
-	} `json:"errors"`
-	Forecast struct {
-		Verdict string `json:"verdict"`
-		Message string `json:"message"`
-		Node    string `json:"node"`
-		Choices []struct {
-			GPUType string `json:"gpu_type"`
-			Message string `json:"message"`
-		} `json:"choices"`
-	} `json:"forecast"`
-}
-
 // dryRun prints the forecast of a launch.
-func (c *client) dryRun(cmd *cobra.Command, request map[string]any) error {
-	var f forecast
+func (c *client) dryRun(cmd *cobra.Command, request contract.LaunchBody) error {
+	var f contract.DryRun
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions?dry_run=true", request, &f); err != nil {
 		return err
 	}
@@ -206,9 +188,9 @@ func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
 	live := isFile && isatty.IsTerminal(file.Fd())
 	previous := ""
 	answered := time.Now()
-	var e execution
+	var e contract.ExecutionBody
 	err := poll(cmd.Context(), 300*time.Millisecond, func() (bool, error) {
-		e = execution{}
+		e = contract.ExecutionBody{}
 		if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/executions/"+url.PathEscape(id), nil, &e); err != nil {
 			if !refused(err) && time.Since(answered) < serverPatience {
 				return false, nil
@@ -225,7 +207,7 @@ func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
 			fmt.Fprintln(out, line)
 		}
 		previous = line
-		return e.ended(), nil
+		return ended(e), nil
 	})
 	if live {
 		fmt.Fprintln(out)
@@ -244,7 +226,7 @@ func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
 }
 
 // progressLine returns a line such as "RUNNING  [######----]  6 of 10 nodes  train".
-func progressLine(e execution) string {
+func progressLine(e contract.ExecutionBody) string {
 	const width = 24
 	filled := 0
 	if e.Progress.Total > 0 {

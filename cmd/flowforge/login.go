@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/flowforge/flowforge/platform/unixsocket"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newLoginCommand() *cobra.Command {
@@ -48,9 +49,7 @@ func printLoginLink(cmd *cobra.Command) error {
 		_ = conn.Close()
 		c.http = unixsocket.Client(socket)
 	}
-	var answer struct {
-		URL string `json:"url"`
-	}
+	var answer contract.LoginLink
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/login-links", nil, &answer); err != nil {
 		return err
 	}
@@ -69,9 +68,7 @@ func storeLogin(cmd *cobra.Command) error {
 		return err
 	}
 	c := &client{base: server, token: token, http: &http.Client{}}
-	var me struct {
-		Name string `json:"name"`
-	}
+	var me contract.MeBody
 	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/me", nil, &me); err != nil {
 		return err
 	}

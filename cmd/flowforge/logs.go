@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newLogsCommand() *cobra.Command {
@@ -50,13 +52,6 @@ func newLogsCommand() *cobra.Command {
 	cmd.Flags().String("grep", "", "print only lines that contain this text")
 	addClientFlags(cmd)
 	return cmd
-}
-
-type logLine struct {
-	Time    time.Time `json:"timestamp"`
-	Node    string    `json:"node"`
-	Level   string    `json:"level"`
-	Message string    `json:"message"`
 }
 
 // tail prints the stream of an execution's log. After a broken connection it resumes after the
@@ -118,12 +113,12 @@ func (c *client) tailOnce(ctx context.Context, out io.Writer, id string, query u
 }
 
 func printLogLines(out io.Writer, data string) error {
-	var lines []logLine
+	var lines []contract.LogLineBody
 	if err := json.Unmarshal([]byte(data), &lines); err != nil {
 		return fmt.Errorf("read log lines: %w", err)
 	}
 	for _, l := range lines {
-		if _, err := fmt.Fprintf(out, "%s %-5s %s | %s\n", l.Time.Local().Format("15:04:05.000"), l.Level, l.Node, l.Message); err != nil {
+		if _, err := fmt.Fprintf(out, "%s %-5s %s | %s\n", l.Timestamp.Local().Format("15:04:05.000"), l.Level, l.Node, l.Message); err != nil {
 			return err
 		}
 	}

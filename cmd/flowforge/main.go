@@ -26,7 +26,9 @@ func main() {
 			os.Exit(interrupted)
 		}
 	default:
-		fmt.Fprintln(os.Stderr, "flowforge: "+err.Error())
+		if message := err.Error(); message != "" {
+			fmt.Fprintln(os.Stderr, "flowforge: "+message)
+		}
 		os.Exit(exitCode(err))
 	}
 }
@@ -59,7 +61,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	group(root, "workflows", "Workflows and executions:",
-		newApplyCommand(), newLaunchCommand(), newSubmitCommand(), newGetCommand(), newLogsCommand(), newWhyCommand())
+		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newSubmitCommand(), newGetCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newNodeCommand())
 	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newGCCommand())

@@ -12,32 +12,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/web/contract"
 )
-
-// quotaNode has the limits and the usage of a node that the command line reads.
-type quotaNode struct {
-	ID      string              `json:"node_id"`
-	Kind    string              `json:"kind"`
-	Name    string              `json:"name"`
-	Path    string              `json:"path"`
-	Limit   map[string]int64    `json:"limit"`
-	Borrow  map[string]int64    `json:"borrow"`
-	Lend    map[string]int64    `json:"lend"`
-	Default map[string]int64    `json:"default"`
-	Weight  float64             `json:"weight"`
-	Version int64               `json:"version"`
-	Use     map[string]quotaUse `json:"use"`
-	Waiting int                 `json:"waiting"`
-}
-
-type quotaUse struct {
-	Used     int64  `json:"used"`
-	Borrowed int64  `json:"borrowed"`
-	Lent     int64  `json:"lent"`
-	Free     int64  `json:"free"`
-	Most     *int64 `json:"most"`
-	Waiting  int64  `json:"waiting"`
-}
 
 func newQuotaCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -55,7 +33,7 @@ func newQuotaCommand() *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), raw)
 			}
 			chosen, _ := cmd.Flags().GetStringSlice("resource")
-			return printQuotaTree(cmd.OutOrStdout(), nodes, chosen)
+			return printQuotaTree(cmd.OutOrStdout(), nodes, resourcesNamed(chosen))
 		},
 	}
 	cmd.Flags().StringSlice("resource", nil, "the resources to show, such as gpu:A100,cpu (default: GPUs, or CPU and memory)")
@@ -65,8 +43,16 @@ func newQuotaCommand() *cobra.Command {
 	return cmd
 }
 
+func resourcesNamed(names []string) []fair.Resource {
+	out := make([]fair.Resource, len(names))
+	for i, name := range names {
+		out[i] = fair.Resource(name)
+	}
+	return out
+}
+
 // quotaTree fetches all nodes that the caller may read.
-func quotaTree(cmd *cobra.Command) ([]quotaNode, json.RawMessage, error) {
+func quotaTree(cmd *cobra.Command) ([]contract.QuotaBody, json.RawMessage, error) {
 	c, err := newClient(cmd)
 	if err != nil {
 		return nil, nil, err
@@ -75,9 +61,7 @@ func quotaTree(cmd *cobra.Command) ([]quotaNode, json.RawMessage, error) {
 	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/quotas", nil, &raw); err != nil {
 		return nil, nil, err
 	}
-	var list struct {
-		Nodes []quotaNode `json:"nodes"`
-	}
+	var list contract.QuotaList
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, nil, fmt.Errorf("read answer: %w", err)
 	}
@@ -85,12 +69,12 @@ func quotaTree(cmd *cobra.Command) ([]quotaNode, json.RawMessage, error) {
 }
 
 // findQuotaNode finds a node by ID, by path, or by a unique end of a path.
-func findQuotaNode(nodes []quotaNode, name string) (quotaNode, error) {
+func findQuotaNode(nodes []contract.QuotaBody, name string) (contract.QuotaBody, error) {
 	name = strings.Trim(name, "/")
-	var ends []quotaNode
+	var ends []contract.QuotaBody
 	for _, n := range nodes {
 		switch {
-		case n.ID == name, strings.EqualFold(n.Path, name):
+		case n.NodeID.String() == name, strings.EqualFold(n.Path, name):
 			return n, nil
 		case strings.HasSuffix("/"+strings.ToLower(n.Path), "/"+strings.ToLower(name)):
 			ends = append(ends, n)
@@ -98,7 +82,7 @@ func findQuotaNode(nodes []quotaNode, name string) (quotaNode, error) {
 	}
 	switch len(ends) {
 	case 0:
-		return quotaNode{}, fmt.Errorf("no tenant, department, team or project is called %q; `flowforge quota` lists them", name)
+		return contract.QuotaBody{}, fmt.Errorf("no tenant, department, team or project is called %q; `flowforge quota` lists them", name)
 	case 1:
 		return ends[0], nil
 	}
@@ -106,15 +90,15 @@ func findQuotaNode(nodes []quotaNode, name string) (quotaNode, error) {
 	for _, n := range ends {
 		paths = append(paths, n.Path)
 	}
-	return quotaNode{}, fmt.Errorf("%q is ambiguous; it matches %s", name, strings.Join(paths, ", "))
+	return contract.QuotaBody{}, fmt.Errorf("%q is ambiguous; it matches %s", name, strings.Join(paths, ", "))
 }
 
-// apiPath returns the API path of the limits of a node.
-func (n quotaNode) apiPath() string {
+// quotaPath returns the API path of the limits of a node.
+func quotaPath(n contract.QuotaBody) string {
 	if n.Kind == "installation" {
 		return "/api/v1/quota"
 	}
-	return "/api/v1/" + n.Kind + "s/" + n.ID + "/quota"
+	return "/api/v1/" + n.Kind + "s/" + n.NodeID.String() + "/quota"
 }
 
 func newQuotaGetCommand() *cobra.Command {
@@ -136,7 +120,7 @@ func newQuotaGetCommand() *cobra.Command {
 				return err
 			}
 			var raw json.RawMessage
-			if err := c.call(cmd.Context(), http.MethodGet, n.apiPath(), nil, &raw); err != nil {
+			if err := c.call(cmd.Context(), http.MethodGet, quotaPath(n), nil, &raw); err != nil {
 				return err
 			}
 			if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
@@ -151,18 +135,6 @@ func newQuotaGetCommand() *cobra.Command {
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)
 	return cmd
-}
-
-// quotaRequest is the API request that changes limits.
-type quotaRequest struct {
-	Limit   map[string]int64 `json:"limit"`
-	Borrow  map[string]int64 `json:"borrow"`
-	Lend    map[string]int64 `json:"lend"`
-	Default map[string]int64 `json:"default"`
-	Weight  float64          `json:"weight"`
-	Version int64            `json:"version"`
-	Reason  string           `json:"reason,omitempty"`
-	Confirm bool             `json:"confirm,omitempty"`
 }
 
 func newQuotaSetCommand() *cobra.Command {
@@ -205,7 +177,7 @@ func setQuota(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.call(cmd.Context(), http.MethodGet, n.apiPath(), nil, &n); err != nil {
+	if err := c.call(cmd.Context(), http.MethodGet, quotaPath(n), nil, &n); err != nil {
 		return err
 	}
 	request, err := quotaChange(cmd, n, args[1:])
@@ -213,14 +185,14 @@ func setQuota(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if dry, _ := cmd.Flags().GetBool("dry-run"); dry {
-		var preview quotaPreview
-		if err := c.call(cmd.Context(), http.MethodPost, n.apiPath()+"/preview", request, &preview); err != nil {
+		var preview contract.QuotaPreviewBody
+		if err := c.call(cmd.Context(), http.MethodPost, quotaPath(n)+"/preview", request, &preview); err != nil {
 			return err
 		}
-		return preview.print(cmd.OutOrStdout())
+		return printQuotaPreview(cmd.OutOrStdout(), preview)
 	}
-	var saved quotaNode
-	if err := c.call(cmd.Context(), http.MethodPut, n.apiPath(), request, &saved); err != nil {
+	var saved contract.QuotaBody
+	if err := c.call(cmd.Context(), http.MethodPut, quotaPath(n), request, &saved); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Saved the limits of %s (version %d).\n", n.Name, saved.Version)
@@ -228,8 +200,11 @@ func setQuota(cmd *cobra.Command, args []string) error {
 }
 
 // quotaChange returns the limits of n with the changes of the command line.
-func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest, error) {
-	r := quotaRequest{Limit: map[string]int64{}, Borrow: map[string]int64{}, Lend: map[string]int64{}, Default: map[string]int64{}, Weight: n.Weight, Version: n.Version}
+func quotaChange(cmd *cobra.Command, n contract.QuotaBody, limits []string) (contract.QuotaEdit, error) {
+	r := contract.QuotaEdit{
+		Limit: contract.QuotaAmounts{}, Borrow: contract.QuotaAmounts{}, Lend: contract.QuotaAmounts{}, Default: contract.QuotaAmounts{},
+		Weight: n.Weight, Version: &n.Version,
+	}
 	r.Reason, _ = cmd.Flags().GetString("reason")
 	r.Confirm, _ = cmd.Flags().GetBool("confirm")
 	borrow, _ := cmd.Flags().GetStringSlice("borrow")
@@ -243,8 +218,8 @@ func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest
 		return r, errors.New("no change was given: write one such as gpu:A100=4, --borrow gpu:A100=2 or --weight 2")
 	}
 	for _, part := range []struct {
-		from  map[string]int64
-		to    map[string]int64
+		from  contract.QuotaAmounts
+		to    contract.QuotaAmounts
 		typed []string
 	}{{n.Limit, r.Limit, limits}, {n.Borrow, r.Borrow, borrow}, {n.Lend, r.Lend, lend}, {n.Default, r.Default, defaults}} {
 		maps.Copy(part.to, part.from)
@@ -257,54 +232,28 @@ func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest
 	return r, nil
 }
 
-// quotaPreview is the effect of new limits.
-type quotaPreview struct {
-	Interrupted []quotaTarget `json:"interrupted"`
-	Admitted    []quotaTarget `json:"admitted"`
-	Blocked     []quotaTarget `json:"blocked"`
-	StillWait   int           `json:"still_wait"`
-	OverCeiling []struct {
-		Name     string `json:"name"`
-		Resource string `json:"resource"`
-		Used     int64  `json:"used"`
-		Ceiling  int64  `json:"ceiling"`
-	} `json:"over_ceiling"`
-	After quotaNode `json:"after"`
-}
-
-type quotaTarget struct {
-	ExecutionID string `json:"execution_id"`
-	Workflow    string `json:"workflow_name"`
-	Node        string `json:"node"`
-	Amount      struct {
-		CPUMillis int64  `json:"cpu_millis"`
-		GPUs      int64  `json:"gpus"`
-		GPUType   string `json:"gpu_type"`
-	} `json:"amount"`
-}
-
-func (t quotaTarget) String() string {
+func targetText(t contract.QuotaTarget) string {
 	what := "a node that you cannot view"
-	if t.ExecutionID != "" {
-		what = strings.TrimSpace(t.Workflow+" "+t.Node) + " of " + t.ExecutionID
+	if t.ExecutionID != nil {
+		what = strings.TrimSpace(t.Workflow+" "+t.Node) + " of " + t.ExecutionID.String()
 	}
 	if t.Amount.GPUs > 0 {
-		return fmt.Sprintf("%s (%d %s)", what, t.Amount.GPUs, strings.TrimSpace("GPU "+t.Amount.GPUType))
+		return fmt.Sprintf("%s (%s)", what, fair.OfType(t.Amount.GPUType).Format(int64(t.Amount.GPUs)))
 	}
-	return fmt.Sprintf("%s (%s cores)", what, amountText("cpu", t.Amount.CPUMillis))
+	return fmt.Sprintf("%s (%s cores)", what, amountText(fair.CPU, int64(t.Amount.CPUMillis)))
 }
 
-func (p quotaPreview) print(w io.Writer) error {
+func printQuotaPreview(w io.Writer, p contract.QuotaPreviewBody) error {
 	fmt.Fprintln(w, "Preview; nothing was changed. This change would:")
 	if len(p.Interrupted) == 0 {
 		fmt.Fprintln(w, "  interrupt no node")
 	}
 	for _, part := range []struct {
 		what    string
-		targets []quotaTarget
+		targets []contract.QuotaTarget
 	}{{"interrupt", p.Interrupted}, {"start immediately", p.Admitted}, {"block permanently", p.Blocked}} {
 		for _, t := range part.targets {
-			fmt.Fprintf(w, "  %s: %s\n", part.what, t)
+			fmt.Fprintf(w, "  %s: %s\n", part.what, targetText(t))
 		}
 	}
 	for _, o := range p.OverCeiling {
@@ -318,13 +267,13 @@ func (p quotaPreview) print(w io.Writer) error {
 }
 
 // printQuotaNode prints one node, a line per resource.
-func printQuotaNode(out io.Writer, n quotaNode) error {
+func printQuotaNode(out io.Writer, n contract.QuotaBody) error {
 	fmt.Fprintf(out, "%s  %s  weight %g  %d waiting\n", n.Path, n.Kind, n.Weight, n.Waiting)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "RESOURCE\tLIMIT\tBORROW\tLEND\tDEFAULT\tUSED\tBORROWED\tLENT\tMAXIMUM\t")
-	for _, r := range quotaResources([]quotaNode{n}) {
+	for _, r := range quotaResources([]contract.QuotaBody{n}) {
 		use := n.Use[r]
-		text := func(from map[string]int64, absent string) string {
+		text := func(from contract.QuotaAmounts, absent string) string {
 			if v, ok := from[r]; ok {
 				return amountText(r, v)
 			}
@@ -341,10 +290,10 @@ func printQuotaNode(out io.Writer, n quotaNode) error {
 }
 
 // quotaResources returns the resources that a node limits or uses, in display order.
-func quotaResources(nodes []quotaNode) []string {
-	seen := map[string]bool{}
+func quotaResources(nodes []contract.QuotaBody) []fair.Resource {
+	seen := map[fair.Resource]bool{}
 	for _, n := range nodes {
-		for _, m := range []map[string]int64{n.Limit, n.Borrow, n.Lend, n.Default} {
+		for _, m := range []contract.QuotaAmounts{n.Limit, n.Borrow, n.Lend, n.Default} {
 			for r := range m {
 				seen[r] = true
 			}

@@ -9,23 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 // barWidth is the width of a bar in characters.
 const barWidth = 20
 
-// amountFactors maps the unit suffixes of an amount to stored units.
-func amountFactors(resource string) map[string]float64 {
-	switch resource {
-	case "cpu":
-		return map[string]float64{"": 1000, "m": 1, "cores": 1000}
-	case "memory", "storage":
-		return map[string]float64{"": 1 << 10, "mi": 1, "mib": 1, "gi": 1 << 10, "gib": 1 << 10, "ti": 1 << 20, "tib": 1 << 20}
-	}
-	return map[string]float64{"": 1}
-}
-
-func unitOf(resource string) string {
+func unitOf(resource fair.Resource) string {
 	switch resource {
 	case "cpu":
 		return "cores"
@@ -36,9 +28,9 @@ func unitOf(resource string) string {
 }
 
 // setAmount reads RESOURCE=AMOUNT into to; "none" removes the resource.
-func setAmount(to map[string]int64, text string) error {
-	resource, value, ok := strings.Cut(text, "=")
-	resource, value = strings.TrimSpace(resource), strings.TrimSpace(value)
+func setAmount(to contract.QuotaAmounts, text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	resource, value := fair.Resource(strings.TrimSpace(name)), strings.TrimSpace(value)
 	if !ok || resource == "" {
 		return fmt.Errorf("%q is not RESOURCE=AMOUNT, such as gpu:A100=4", text)
 	}
@@ -46,52 +38,60 @@ func setAmount(to map[string]int64, text string) error {
 		delete(to, resource)
 		return nil
 	}
-	number := strings.TrimRight(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
-	factor, known := amountFactors(resource)[strings.ToLower(strings.TrimSpace(value[len(number):]))]
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !known || n < 0 || n*factor > 1e12 || math.Trunc(n*factor) != n*factor {
+	n, ok := typedAmount(resource, value)
+	if !ok {
 		return fmt.Errorf("%q is not a valid amount of %s", value, resource)
 	}
-	to[resource] = int64(n * factor)
+	to[resource] = n
 	return nil
 }
 
+// typedAmount reads an amount, in the stored unit. GPUs, pods and executions are whole.
+func typedAmount(resource fair.Resource, text string) (n int64, ok bool) {
+	amount, ok := resource.Parse(text)
+	if !ok || amount < 0 || amount > 1e12 || resource.Unit() == "" && math.Trunc(amount) != amount {
+		return 0, false
+	}
+	return int64(math.Round(amount)), true
+}
+
 // amountText formats an amount as people type it, without its unit.
-func amountText(resource string, n int64) string {
-	return strconv.FormatFloat(math.Round(float64(n)/amountFactors(resource)[""]*100)/100, 'f', -1, 64)
+func amountText(resource fair.Resource, n int64) string {
+	one, _ := resource.Parse("1")
+	return strconv.FormatFloat(math.Round(float64(n)/one*100)/100, 'f', -1, 64)
 }
 
 // compareResources sorts the total of GPUs first, then GPU types, CPU and the rest.
-func compareResources(a, b string) int {
-	rank := func(r string) int {
-		if strings.HasPrefix(r, "gpu:") {
+func compareResources(a, b fair.Resource) int {
+	rank := func(r fair.Resource) int {
+		if strings.HasPrefix(string(r), "gpu:") {
 			return 1
 		}
-		return map[string]int{"gpu": 0, "cpu": 2, "memory": 3, "pods": 4, "executions": 5, "storage": 6}[r]
+		return map[fair.Resource]int{fair.GPU: 0, fair.CPU: 2, fair.Memory: 3, fair.Pods: 4, fair.Executions: 5, fair.Storage: 6}[r]
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 }
 
 // shownResources returns the chosen resources. Without a choice, it returns the GPU types, or
 // the total of GPUs, or CPU and memory.
-func shownResources(nodes []quotaNode, chosen []string) []string {
+func shownResources(nodes []contract.QuotaBody, chosen []fair.Resource) []fair.Resource {
 	if len(chosen) > 0 {
 		return chosen
 	}
 	all := quotaResources(nodes)
-	typed := slices.DeleteFunc(slices.Clone(all), func(r string) bool { return !strings.HasPrefix(r, "gpu:") })
+	typed := slices.DeleteFunc(slices.Clone(all), func(r fair.Resource) bool { return !strings.HasPrefix(string(r), "gpu:") })
 	switch {
 	case len(typed) > 0:
 		return typed
-	case slices.Contains(all, "gpu"):
-		return []string{"gpu"}
+	case slices.Contains(all, fair.GPU):
+		return []fair.Resource{fair.GPU}
 	}
-	return []string{"cpu", "memory"}
+	return []fair.Resource{fair.CPU, fair.Memory}
 }
 
 // printQuotaTree prints the tree with a bar per resource; the bars of a resource
 // share one scale.
-func printQuotaTree(w io.Writer, nodes []quotaNode, chosen []string) error {
+func printQuotaTree(w io.Writer, nodes []contract.QuotaBody, chosen []fair.Resource) error {
 	if len(nodes) == 0 {
 		_, err := fmt.Fprintln(w, "You cannot view any node of the tree.")
 		return err
@@ -99,10 +99,10 @@ func printQuotaTree(w io.Writer, nodes []quotaNode, chosen []string) error {
 	resources := shownResources(nodes, chosen)
 	rows := [][]string{{"NODE"}}
 	for _, r := range resources {
-		rows[0] = append(rows[0], strings.TrimSpace(strings.ToUpper(strings.TrimPrefix(r, "gpu:"))+" "+unitOf(r)), "")
+		rows[0] = append(rows[0], strings.TrimSpace(strings.ToUpper(strings.TrimPrefix(string(r), "gpu:"))+" "+unitOf(r)), "")
 	}
 	rows[0] = append(rows[0], "WAITING")
-	depth := func(n quotaNode) int { return strings.Count(n.Path, "/") }
+	depth := func(n contract.QuotaBody) int { return strings.Count(n.Path, "/") }
 	top := depth(nodes[0])
 	if nodes[0].Kind == "installation" { // paths omit the installation
 		top--
@@ -122,7 +122,7 @@ func printQuotaTree(w io.Writer, nodes []quotaNode, chosen []string) error {
 }
 
 // quotaScale is the width of the bars of a resource.
-func quotaScale(nodes []quotaNode, r string) int64 {
+func quotaScale(nodes []contract.QuotaBody, r fair.Resource) int64 {
 	scale := int64(1)
 	for _, n := range nodes {
 		use := n.Use[r]
@@ -136,7 +136,7 @@ func quotaScale(nodes []quotaNode, r string) int64 {
 
 // quotaBar draws the guaranteed usage, the borrowed, lent and free amounts, up to the maximum
 // of the node.
-func quotaBar(n quotaNode, r string, scale int64) string {
+func quotaBar(n contract.QuotaBody, r fair.Resource, scale int64) string {
 	use := n.Use[r]
 	most := scale
 	if use.Most != nil {
@@ -159,7 +159,7 @@ func quotaBar(n quotaNode, r string, scale int64) string {
 	return "[" + string(bar) + "]"
 }
 
-func quotaText(n quotaNode, r string) string {
+func quotaText(n contract.QuotaBody, r fair.Resource) string {
 	use := n.Use[r]
 	text := amountText(r, use.Used)
 	if limit, ok := n.Limit[r]; ok {

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newResumeCommand() *cobra.Command {
@@ -44,11 +48,6 @@ func addCacheFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArray("cache-node", nil, "cache mode of one operator: name=off")
 }
 
-// ttlFlags maps the retention flags to API fields.
-func ttlFlags() map[string]string {
-	return map[string]string{"ttl": "after_completion", "ttl-success": "after_success", "ttl-failure": "after_failure"}
-}
-
 func addTTLFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("ttl", "", "retention of the execution after its end, such as 12h or 30d (default: from the definition)")
@@ -56,42 +55,39 @@ func addTTLFlags(cmd *cobra.Command) {
 	f.String("ttl-failure", "", "retention if the execution fails or is cancelled")
 }
 
-// setTTL adds the retention flags to a request.
-func setTTL(cmd *cobra.Command, request map[string]any) {
-	ttl := map[string]any{}
-	for flag, field := range ttlFlags() {
+// ttlFlags returns the retention section of a request, or nil without retention flags.
+func ttlFlags(cmd *cobra.Command) any {
+	ttl := map[string]string{}
+	for flag, field := range map[string]string{"ttl": "after_completion", "ttl-success": "after_success", "ttl-failure": "after_failure"} {
 		if text, _ := cmd.Flags().GetString(flag); text != "" {
 			ttl[field] = text
 		}
 	}
-	if len(ttl) > 0 {
-		request["ttl"] = ttl
+	if len(ttl) == 0 {
+		return nil
 	}
+	return ttl
 }
 
 // cacheFlags returns the cache section of a request, or nil without cache flags.
-func cacheFlags(cmd *cobra.Command) (any, error) {
+func cacheFlags(cmd *cobra.Command) (*contract.CacheInput, error) {
 	mode, _ := cmd.Flags().GetString("cache")
 	pairs, _ := cmd.Flags().GetStringArray("cache-node")
 	if mode == "" && len(pairs) == 0 {
 		return nil, nil //nolint:nilnil // without flags there is no cache section
 	}
-	use := map[string]any{}
-	if mode != "" {
-		use["mode"] = mode
-	}
-	nodes := map[string]string{}
+	use := contract.CacheInput{Mode: mode}
 	for _, pair := range pairs {
 		name, mode, ok := strings.Cut(pair, "=")
 		if !ok {
 			return nil, fmt.Errorf("--cache-node %q: write operator=on, off or refresh", pair)
 		}
-		nodes[name] = mode
+		if use.Nodes == nil {
+			use.Nodes = map[string]string{}
+		}
+		use.Nodes[name] = mode
 	}
-	if len(nodes) > 0 {
-		use["nodes"] = nodes
-	}
-	return use, nil
+	return &use, nil
 }
 
 func runResume(cmd *cobra.Command, args []string) error {
@@ -108,117 +104,84 @@ func runResume(cmd *cobra.Command, args []string) error {
 	if dry, _ := f.GetBool("dry-run"); dry {
 		return c.resumePlan(cmd, path, request)
 	}
-	var e execution
+	var e contract.Launched
 	if err := c.call(cmd.Context(), http.MethodPost, path, request, &e); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ID, c.base, e.ID)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ExecutionID, c.base, e.ExecutionID)
 	if wait, _ := f.GetBool("wait"); wait {
-		return c.follow(cmd, e.ID, "SUCCEEDED")
+		return c.follow(cmd, e.ExecutionID.String(), "SUCCEEDED")
 	}
 	return nil
 }
 
 // resumeRequest builds the request body.
-func (c *client) resumeRequest(cmd *cobra.Command) (map[string]any, error) {
+func (c *client) resumeRequest(cmd *cobra.Command) (contract.ResumeInputBody, error) {
+	request := contract.ResumeInputBody{TTL: ttlFlags(cmd)}
 	inputs, err := c.inputs(cmd)
 	if err != nil {
-		return nil, err
+		return request, err
+	}
+	if request.OverrideInputs, err = json.Marshal(inputs); err != nil {
+		return request, fmt.Errorf("encode inputs: %w", err)
 	}
 	f := cmd.Flags()
-	request := map[string]any{"override_inputs": inputs}
-	for flag, field := range map[string]string{"from": "from_node", "version": "version", "name": "name", "priority": "priority", "idempotency-key": "idempotency_key"} {
-		if text, _ := f.GetString(flag); text != "" {
-			request[field] = text
-		}
+	request.Version, _ = f.GetString("version")
+	request.Name, _ = f.GetString("name")
+	request.IdempotencyKey, _ = f.GetString("idempotency-key")
+	if from, _ := f.GetString("from"); from != "" {
+		request.FromNode = from
 	}
-	rooms, _ := f.GetStringArray("resources")
-	resources := map[string]any{}
-	for _, text := range rooms {
-		name, room, err := parseRoom(text)
+	if priority, _ := f.GetString("priority"); priority != "" {
+		request.Priority = priority
+	}
+	overrides, _ := f.GetStringArray("resources")
+	for _, text := range overrides {
+		name, override, err := parseResourceOverride(text)
 		if err != nil {
-			return nil, fmt.Errorf("--resources %q: %w", text, err)
+			return request, fmt.Errorf("--resources %q: %w", text, err)
 		}
-		resources[name] = room
+		if request.Resources == nil {
+			request.Resources = map[string]contract.ResourceOverride{}
+		}
+		request.Resources[name] = override
 	}
-	if len(resources) > 0 {
-		request["resources"] = resources
-	}
-	setTTL(cmd, request)
-	use, err := cacheFlags(cmd)
-	if use != nil {
-		request["cache"] = use
-	}
+	request.Cache, err = cacheFlags(cmd)
 	return request, err
 }
 
-// parseRoom reads "train:cpu=2,memory=4Gi,gpu=1".
-func parseRoom(text string) (string, map[string]int, error) {
+// parseResourceOverride reads "train:cpu=2,memory=4Gi,gpu=1".
+func parseResourceOverride(text string) (string, contract.ResourceOverride, error) {
+	var override contract.ResourceOverride
 	name, amounts, ok := strings.Cut(text, ":")
 	if !ok || name == "" || amounts == "" {
-		return "", nil, fmt.Errorf("write operator:cpu=2,memory=4Gi,gpu=1")
+		return "", override, fmt.Errorf("write operator:cpu=2,memory=4Gi,gpu=1")
 	}
-	room := map[string]int{}
 	for pair := range strings.SplitSeq(amounts, ",") {
 		what, amount, _ := strings.Cut(pair, "=")
-		var field string
-		var n float64
-		var err error
+		var field **int
 		switch what {
 		case "cpu":
-			field = "cpu_millis"
-			n, err = scaled(amount, map[string]float64{"": 1000, "m": 1})
+			field = &override.CPUMillis
 		case "memory":
-			field = "memory_mib"
-			n, err = scaled(amount, map[string]float64{"Mi": 1, "Gi": 1 << 10, "Ti": 1 << 20})
+			field = &override.MemoryMiB
 		case "gpu":
-			field = "gpus"
-			n, err = scaled(amount, map[string]float64{"": 1})
+			field = &override.GPUs
 		default:
-			err = fmt.Errorf("unknown resource %q: use cpu, memory or gpu", what)
+			return "", override, fmt.Errorf("unknown resource %q: use cpu, memory or gpu", what)
 		}
-		if err != nil {
-			return "", nil, err
+		n, ok := typedAmount(fair.Resource(what), amount)
+		if _, unit, _ := units.Quantity(amount); !ok || what == "memory" && unit == "" {
+			return "", override, fmt.Errorf("%q is not an amount such as 2 or 4Gi", amount)
 		}
-		room[field] = int(n)
+		*field = new(int(n))
 	}
-	return name, room, nil
-}
-
-// scaled parses a number with one of the units.
-func scaled(text string, units map[string]float64) (float64, error) {
-	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	factor, ok := units[text[len(number):]]
-	n, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not an amount such as 2 or 4Gi", text)
-	}
-	return n * factor, nil
-}
-
-// resumePlan has the fields of a resume dry run that the command line reads.
-type resumePlan struct {
-	Valid   bool   `json:"valid"`
-	Refusal string `json:"refusal"`
-	Runs    int    `json:"runs"`
-	Kept    int    `json:"kept"`
-	Changes []struct {
-		Name   string `json:"name"`
-		Before any    `json:"before"`
-		After  any    `json:"after"`
-	} `json:"changed_inputs"`
-	Nodes []struct {
-		Node   string `json:"node"`
-		Runs   bool   `json:"runs"`
-		Why    string `json:"why"`
-		Inside int    `json:"inside"`
-		Kept   int    `json:"kept_inside"`
-	} `json:"nodes"`
+	return name, override, nil
 }
 
 // resumePlan lists the nodes that a resume would run or reuse.
-func (c *client) resumePlan(cmd *cobra.Command, path string, request map[string]any) error {
-	var p resumePlan
+func (c *client) resumePlan(cmd *cobra.Command, path string, request contract.ResumeInputBody) error {
+	var p contract.ResumePlanBody
 	if err := c.call(cmd.Context(), http.MethodPost, path+"?dry_run=true", request, &p); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/cmd/flowforge/settings"
 	"github.com/flowforge/flowforge/compute/runner"
 )
 
@@ -57,9 +59,11 @@ func runnerConfig(dir string) (runner.Config, error) {
 	if err != nil {
 		host = "localhost"
 	}
+	// The server has checked these settings; a pod does not have the others.
+	tasks, _ := settings.Part[settings.Tasks](os.Environ())
 	return runner.Config{
-		Dir: dir, Host: host, Executable: executable,
-		Environ: os.Environ(), Python: os.Getenv("FLOWFORGE_PYTHON"),
+		Dir: dir, Host: host, PodName: os.Getenv("FLOWFORGE_POD"), Machine: cmp.Or(os.Getenv("FLOWFORGE_MACHINE"), host), Executable: executable,
+		Environ: os.Environ(), Python: tasks.Python,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}, nil
 }

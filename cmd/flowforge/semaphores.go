@@ -10,26 +10,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
-
-// semaphore has the fields of a semaphore that the command line reads.
-type semaphore struct {
-	Name    string     `json:"name"`
-	Permits int        `json:"permits"`
-	Set     bool       `json:"set"`
-	SetBy   string     `json:"set_by"`
-	Held    int        `json:"held"`
-	Waiting int        `json:"waiting"`
-	Holders []lockUser `json:"holders"`
-	Waiters []lockUser `json:"waiters"`
-}
-
-type lockUser struct {
-	ExecutionID string `json:"execution_id"`
-	Node        string `json:"node"`
-}
-
-func (u lockUser) String() string { return strings.TrimSpace(u.ExecutionID + " " + u.Node) }
 
 func newSemaphoresCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -72,12 +55,9 @@ func runSemaphores(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	var all []semaphore
+	var all []contract.SemaphoreBody
 	for next := "/api/v1/semaphores"; next != ""; {
-		var page struct {
-			Semaphores []semaphore `json:"semaphores"`
-			NextPage   string      `json:"next_page"`
-		}
+		var page contract.SemaphoreList
 		if err := c.call(cmd.Context(), http.MethodGet, next, nil, &page); err != nil {
 			return err
 		}
@@ -94,11 +74,11 @@ func runSemaphores(cmd *cobra.Command, _ []string) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tHELD\tPERMITS\tWAITING\tHELD LONGEST BY\tNEXT")
-	first := func(users []lockUser) string {
+	first := func(users []contract.LockUserBody) string {
 		if len(users) == 0 {
 			return "-"
 		}
-		return users[0].String()
+		return strings.TrimSpace(users[0].ExecutionID.String() + " " + users[0].Node)
 	}
 	for _, s := range all {
 		permits := "-"
@@ -119,8 +99,8 @@ func setSemaphore(cmd *cobra.Command, name string, permits int) error {
 		return err
 	}
 	reason, _ := cmd.Flags().GetString("reason")
-	var s semaphore
-	if err := c.call(cmd.Context(), http.MethodPut, "/api/v1/semaphores", map[string]any{"name": name, "permits": permits, "reason": reason}, &s); err != nil {
+	var s contract.SemaphoreBody
+	if err := c.call(cmd.Context(), http.MethodPut, "/api/v1/semaphores", contract.SemaphoreInputBody{Name: name, Permits: permits, Reason: reason}, &s); err != nil {
 		return err
 	}
 	if permits == 0 {

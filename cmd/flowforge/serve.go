@@ -4,17 +4,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/flowforge/flowforge/app"
-)
-
-// Default requests of a task that names no CPU or no memory.
-const (
-	defaultCPUMillis = 100
-	defaultMemoryMiB = 256
+	"github.com/flowforge/flowforge/cmd/flowforge/settings"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/platform/certificate"
+	"github.com/flowforge/flowforge/platform/observability"
 )
 
 func newServeCommand() *cobra.Command {
@@ -25,7 +23,7 @@ func newServeCommand() *cobra.Command {
 			"Ctrl-C stops the server, its engines and every running task.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := configFromEnvironment()
+			config, err := configFrom(os.Environ())
 			if err != nil {
 				return err
 			}
@@ -45,84 +43,81 @@ func newMigrateCommand() *cobra.Command {
 		Short: "Migrate the schema of FLOWFORGE_DATABASE_URL and exit",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			url := os.Getenv("FLOWFORGE_DATABASE_URL")
-			if url == "" {
+			databases, err := settings.Part[settings.Databases](os.Environ())
+			if err != nil {
+				return err
+			}
+			if databases.DatabaseURL == "" {
 				return fmt.Errorf("FLOWFORGE_DATABASE_URL is not set; `flowforge serve` migrates its embedded database when it starts")
 			}
-			return app.Migrate(cmd.Context(), url)
+			return app.Migrate(cmd.Context(), databases.DatabaseURL)
 		},
 	}
 }
 
-// configFromEnvironment is the only place that reads the server's environment.
-func configFromEnvironment() (app.Config, error) {
+// configFrom returns the configuration of a server with these variables. The error contains
+// all invalid values or, if there are none, all problems of the configuration: checking it
+// without a value would report problems that do not exist.
+func configFrom(environ []string) (app.Config, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return app.Config{}, fmt.Errorf("find our own binary: %w", err)
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(setting("FLOWFORGE_LOG_LEVEL", "INFO"))); err != nil {
-		return app.Config{}, fmt.Errorf("FLOWFORGE_LOG_LEVEL: write DEBUG, INFO, WARN or ERROR")
+	s, err := settings.Parse(environ)
+	roles, badRoles := app.ParseRoles(s.Servers.Roles)
+	if badRoles != nil {
+		badRoles = fmt.Errorf("FLOWFORGE_ROLES %q: %w", s.Servers.Roles, badRoles)
+	}
+	providers, badProviders := providersFrom(s.SignIn)
+	cluster, badCluster := kubeFrom(s)
+	if err := settings.Join(err, badRoles, badProviders, badCluster); err != nil {
+		return app.Config{}, err
 	}
 	c := app.Config{
-		Addr: setting("FLOWFORGE_ADDR", "127.0.0.1:8080"), DataDir: dataDir(),
-		DatabaseURL: os.Getenv("FLOWFORGE_DATABASE_URL"), ClickHouseURL: os.Getenv("FLOWFORGE_CLICKHOUSE_URL"),
-		PostgresDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), ChdbLibrary: os.Getenv("FLOWFORGE_CHDB_LIB"),
-		Executable: executable, Environ: os.Environ(), SkipExamples: os.Getenv("FLOWFORGE_EXAMPLES") == "off",
-		GPUs: os.Getenv("FLOWFORGE_GPUS"), LocalImages: os.Getenv("FLOWFORGE_LOCAL_IMAGES"),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+		Addr: s.Server.Addr, DataDir: s.Server.DataDir, PublicURL: s.Server.PublicURL, TrustedProxies: s.Server.TrustedProxies,
+		DrainDelay: time.Duration(s.Server.DrainSeconds) * time.Second, SkipExamples: !bool(s.Server.Examples),
+		Executable: executable, Environ: environ,
+		DatabaseURL: s.Databases.DatabaseURL, ClickHouseURL: s.Databases.ClickHouseURL,
+		PostgresDir: s.Databases.PostgresDir, ChdbLibrary: s.Databases.ChdbLibrary,
+		SpoolMaxBytes: int64(s.Databases.SpoolMaxMiB) << 20, LogRetentionDays: s.Databases.LogRetentionDays,
+		CPUMillis: s.Tasks.CPUMillis, MemoryMiB: s.Tasks.MemoryMiB, Slots: s.Tasks.Slots,
+		DefaultCPUMillis: s.Tasks.DefaultCPUMillis, DefaultMemoryMiB: s.Tasks.DefaultMemoryMiB,
+		GPUs: s.Tasks.GPUs, LocalImages: s.Tasks.LocalImages, TaskAddr: s.Tasks.TaskAddr, TaskURL: s.Tasks.TaskURL,
+		Roles: roles, Instance: s.Servers.Instance, SecretsDir: s.Servers.SecretsDir, AdvertiseAddr: s.Servers.AdvertiseAddr,
+		Leases: s.Servers.Leases, Kubernetes: app.KubernetesLeases{Kubeconfig: s.Pods.Kubeconfig, Namespace: s.Servers.LeaseNamespace},
+		Providers: providers, SessionLimits: sessionLimits(s.SignIn), RateLimits: rateLimits(s.RateLimits, len(providers) > 0),
+		Artifacts: artifactsFrom(s.Artifacts), Retention: retentionFrom(s.Retention), TLS: tlsFrom(s),
+		Observability: observabilityFrom(s.Observability), Kube: cluster,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.Server.LogLevel})),
 	}
-	var spoolMiB int
-	for _, s := range []struct {
-		name     string
-		fallback int
-		into     *int
-	}{
-		{"FLOWFORGE_SPOOL_MAX_MIB", 1024, &spoolMiB},
-		{"FLOWFORGE_LOG_RETENTION_DAYS", 90, &c.LogRetentionDays},
-		{"FLOWFORGE_CPU_MILLIS", 0, &c.CPUMillis},
-		{"FLOWFORGE_MEMORY_MIB", 0, &c.MemoryMiB},
-		{"FLOWFORGE_SLOTS", 0, &c.Slots},
-		{"FLOWFORGE_DEFAULT_CPU_MILLIS", defaultCPUMillis, &c.DefaultCPUMillis},
-		{"FLOWFORGE_DEFAULT_MEMORY_MIB", defaultMemoryMiB, &c.DefaultMemoryMiB},
-	} {
-		n, err := number(s.name, s.fallback)
-		if err != nil {
-			return app.Config{}, err
-		}
-		*s.into = n
-	}
-	c.SpoolMaxBytes = int64(spoolMiB) << 20
-	if err := rolesFromEnvironment(&c); err != nil {
-		return app.Config{}, err
-	}
-	c.TLS = tlsFromEnvironment()
-	if c.Observability, err = observabilityFromEnvironment(); err != nil {
-		return app.Config{}, err
-	}
-	if c.Artifacts, err = artifactsFromEnvironment(); err != nil {
-		return app.Config{}, err
-	}
-	if c.Retention, err = retentionFromEnvironment(); err != nil {
-		return app.Config{}, err
-	}
-	if c.Kube, err = kubeFromEnvironment(os.Environ()); err != nil {
-		return app.Config{}, err
-	}
-	return c, signInFromEnvironment(&c)
+	return c, settings.Join(c.Problems()...)
 }
 
-func number(name string, fallback int) (int, error) {
-	n, err := strconv.Atoi(setting(name, strconv.Itoa(fallback)))
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s %q: write a whole number of 0 or more", name, os.Getenv(name))
-	}
-	return n, nil
+// artifactsFrom returns where artifacts are stored. The AWS SDK finds the credentials of an
+// object store.
+func artifactsFrom(s settings.Artifacts) app.Artifacts {
+	return app.Artifacts{Location: s.Location, Endpoint: s.Endpoint, PublicEndpoint: s.PublicEndpoint, PathStyle: s.PathStyle, Direct: s.Direct}
 }
 
-func setting(name, fallback string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
+func retentionFrom(s settings.Retention) app.Retention {
+	rule := workflow.TTL{Completion: s.Completion.Limit(), Success: s.Success.Limit(), Failure: s.Failure.Limit()}
+	return app.Retention{Rule: rule, Grace: s.Grace.Duration(), Every: s.Sweep.Duration()}
+}
+
+// tlsFrom returns the certificates for tasks and for other servers.
+func tlsFrom(s settings.Settings) app.TLS {
+	c := s.Certificates
+	return app.TLS{
+		Task:         certificate.Files{Cert: c.TaskCert, Key: c.TaskKey, CA: c.TaskClientCA},
+		Pods:         certificate.Files{Cert: c.PodCert, Key: c.PodKey, CA: c.PodCA},
+		Internal:     certificate.Files{Cert: c.InternalCert, Key: c.InternalKey, CA: c.InternalCA},
+		InternalAddr: s.Servers.InternalAddr, InternalName: c.InternalName,
 	}
-	return fallback
+}
+
+func observabilityFrom(s settings.Observability) app.Observability {
+	return app.Observability{
+		MetricsAddr: s.MetricsAddr, MetricsTenants: s.MetricsTenants,
+		Traces: observability.TraceConfig{On: s.Traces()},
+	}
 }

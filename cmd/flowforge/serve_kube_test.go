@@ -3,80 +3,78 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/compute/launcher/kube/image"
-	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
+
+// TestConfigReportsAllProblems: problems of texts, of files and of combinations.
+func TestConfigReportsAllProblems(t *testing.T) {
+	t.Parallel()
+	_, err := configFrom([]string{
+		"FLOWFORGE_ROLES=web,cook", "FLOWFORGE_SLOTS=many", "FLOWFORGE_OIDC_FILE=/not/there.yaml", "FLOWFORGE_LAUNCHER=kube",
+		"FLOWFORGE_KUBE_IMAGE=flowforge:1", "FLOWFORGE_KUBE_IMAGE_COMMANDS=/not/there.yaml", "FLOWFORGE_KUBE_REGISTRY_CONFIG=/dev/null",
+	})
+	for _, part := range []string{
+		`FLOWFORGE_ROLES "web,cook": "cook" is not a role`, `FLOWFORGE_SLOTS "many"`, "FLOWFORGE_OIDC_FILE: open /not/there.yaml",
+		"FLOWFORGE_KUBE_IMAGE_COMMANDS: open /not/there.yaml", "not a Docker config.json",
+	} {
+		require.ErrorContains(t, err, part)
+	}
+	require.Equal(t, 1, strings.Count(err.Error(), "settings are not valid:"), "one list: %v", err)
+	_, err = configFrom([]string{"FLOWFORGE_ADDR=everywhere", "FLOWFORGE_ROLES=web", "FLOWFORGE_TASK_ADDR=x", "FLOWFORGE_S3_ENDPOINT=https://store"})
+	for _, part := range []string{"4 settings are not valid:", "FLOWFORGE_ADDR", "FLOWFORGE_ROLES leaves some", "FLOWFORGE_TASK_ADDR", "FLOWFORGE_S3_ENDPOINT is set"} {
+		require.ErrorContains(t, err, part)
+	}
+}
+
+// TestRateLimitsFollowSignIn: without sign-in, only a limit that is set applies.
+func TestRateLimitsFollowSignIn(t *testing.T) {
+	t.Parallel()
+	c, err := configFrom([]string{"FLOWFORGE_RATE_LIMIT_TENANT=7"})
+	require.NoError(t, err)
+	require.Equal(t, 7, c.RateLimits.Tenant)
+	require.Zero(t, c.RateLimits.Caller)
+	require.Equal(t, 30, c.RateLimits.FailedLogins)
+	c, err = configFrom([]string{"FLOWFORGE_RATE_LIMIT_TENANT=7", "FLOWFORGE_OIDC_ISSUER=https://login.example.com", "FLOWFORGE_OIDC_CLIENT_ID=forge"})
+	require.NoError(t, err)
+	require.Equal(t, 7, c.RateLimits.Tenant)
+	require.Equal(t, 3000, c.RateLimits.Caller)
+}
 
 func TestKubeSettings(t *testing.T) {
 	t.Parallel()
-	c, err := kubeSettingsOf([]string{
-		"PATH=/bin", "FLOWFORGE_KUBE_CONFIG=/etc/kube", "FLOWFORGE_KUBE_IMAGE=flowforge:1", "FLOWFORGE_KUBE_QPS=50", "FLOWFORGE_KUBE_BURST=",
-		"FLOWFORGE_KUBE_IMAGE_TIMEOUT=2m", "FLOWFORGE_KUBE_GPU_TYPES=A100=a|b", "FLOWFORGE_KUBE_POD_SECURITY=baseline",
-		`FLOWFORGE_KUBE_DEFAULTS={"nodeSelector":{"pool":"ml"}}`, "FLOWFORGE_KUBE_EGRESS=10.0.0.0/8, 192.168.0.0/16", "FLOWFORGE_KUBE_NETWORK_POLICY=off",
-		"FLOWFORGE_KUBE_SERVER_LABELS=app=flowforge", "FLOWFORGE_KUBE_NAMESPACE_PREFIX=lab-",
+	c, err := configFrom([]string{
+		"FLOWFORGE_LAUNCHER=kube", "FLOWFORGE_KUBE_CONFIG=/etc/kube", "FLOWFORGE_KUBE_IMAGE=flowforge:1", "FLOWFORGE_KUBE_QPS=50", "FLOWFORGE_KUBE_BURST=",
+		"FLOWFORGE_KUBE_NETWORK_POLICY=off", "FLOWFORGE_KUBE_NAMESPACE_PREFIX=lab-",
 	})
 	require.NoError(t, err)
-	require.Equal(t, "/etc/kube", c.Kubeconfig)
-	require.Equal(t, "flowforge:1", c.Image)
-	require.InDelta(t, 50, c.QPS, 0)
-	require.Zero(t, c.Burst, "an empty variable is as good as none")
-	require.Equal(t, 2*time.Minute, c.ImageTimeout)
-	require.Equal(t, pod.GPUTypes{"A100": {"a", "b"}}, c.GPUTypes)
-	require.Equal(t, map[string]string{"pool": "ml"}, c.Defaults.NodeSelector)
-	require.Equal(t, []string{"10.0.0.0/8", "192.168.0.0/16"}, c.Network.Egress)
-	require.True(t, c.Network.Open)
-	require.Equal(t, "lab-acme-vision-0c2d", c.NamespaceOf("ff-acme-vision-0c2d"))
+	require.Equal(t, "/etc/kube", c.Kube.Kubeconfig)
+	require.Equal(t, "flowforge:1", c.Kube.Image)
+	require.InDelta(t, 50, c.Kube.QPS, 0)
+	require.Zero(t, c.Kube.Burst, "twice the QPS")
+	require.True(t, c.Kube.Network.Open)
+	require.Equal(t, "lab-acme-vision-0c2d", c.Kube.NamespaceOf("ff-acme-vision-0c2d"))
 }
 
-func TestKubeSettingsThatAreWrong(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ entry, words string }{
-		{"FLOWFORGE_KUBE_QSP=5", "FLOWFORGE_KUBE_QSP is not a setting"},
-		{"FLOWFORGE_KUBE_QPS=fast", `FLOWFORGE_KUBE_QPS "fast"`},
-		{"FLOWFORGE_KUBE_IMAGE_TIMEOUT=5", "30s"},
-		{"FLOWFORGE_KUBE_POD_SECURITY=none", "restricted, baseline or privileged"},
-		{`FLOWFORGE_KUBE_DEFAULTS={"nodeSelektor":{}}`, "nodeSelektor: Kubernetes has no such field."},
-		{"FLOWFORGE_KUBE_GPU_TYPES=A100", "TYPE=LABEL"},
-		{"FLOWFORGE_KUBE_EGRESS=10.0.0.1", "CIDR block"},
-		{"FLOWFORGE_KUBE_NETWORK_POLICY=perhaps", "on or off"},
-		{"FLOWFORGE_KUBE_NAMESPACE_PREFIX=Lab", "ending with a hyphen"},
-		{"FLOWFORGE_KUBE_SERVER_LABELS=app", "name=value"},
-		{"FLOWFORGE_KUBE_INSECURE_REGISTRIES=http://registry:5000", "not a host"},
-		{"FLOWFORGE_KUBE_INSECURE_REGISTRIES=a:5000,", "not a host"},
-		{"FLOWFORGE_KUBE_IMAGE_COMMANDS=/not/there.yaml", "no such file"},
-		{"FLOWFORGE_KUBE_REGISTRY_CONFIG=/not/there.json", "no such file"},
-		{"FLOWFORGE_KUBE_REGISTRY_CONFIG=/dev/null", "not a Docker config.json"},
-	} {
-		_, err := kubeSettingsOf([]string{"FLOWFORGE_KUBE_IMAGE=flowforge:1", c.entry})
-		require.ErrorContains(t, err, c.words)
-	}
-	_, err := kubeSettingsOf(nil)
-	require.ErrorContains(t, err, "FLOWFORGE_KUBE_IMAGE is not set")
-}
-
-// TestKubeImageSettings: the files are read when the server begins, so that a mistake in
-// them is said then.
+// TestKubeImageSettings: the server reads the files at its start and reports their problems.
 func TestKubeImageSettings(t *testing.T) {
 	t.Parallel()
 	table, config := filepath.Join(t.TempDir(), "commands.yaml"), filepath.Join(t.TempDir(), "config.json")
 	require.NoError(t, os.WriteFile(table, []byte("busybox:1: {entrypoint: [sh], cmd: [-c, ls]}\n"), 0o600))
 	require.NoError(t, os.WriteFile(config, []byte(`{"auths": {"registry.example.com": {"username": "a", "password": "b"}}}`), 0o600))
 	entries := []string{
-		"FLOWFORGE_KUBE_IMAGE=flowforge:1", "FLOWFORGE_KUBE_IMAGE_COMMANDS=" + table, "FLOWFORGE_KUBE_REGISTRY_CONFIG=" + config,
-		"FLOWFORGE_KUBE_INSECURE_REGISTRIES=10.0.0.1:5000, registry.local",
+		"FLOWFORGE_LAUNCHER=kube", "FLOWFORGE_KUBE_IMAGE=flowforge:1", "FLOWFORGE_KUBE_IMAGE_COMMANDS=" + table, "FLOWFORGE_KUBE_REGISTRY_CONFIG=" + config,
 	}
-	c, err := kubeSettingsOf(entries)
+	c, err := configFrom(entries)
 	require.NoError(t, err)
-	require.Equal(t, map[string]image.Command{"busybox:1": {Entrypoint: []string{"sh"}, Cmd: []string{"-c", "ls"}}}, c.ImageCommands)
-	require.Equal(t, config, c.RegistryConfig)
-	require.Equal(t, []string{"10.0.0.1:5000", "registry.local"}, c.InsecureRegistries)
+	require.Equal(t, map[string]image.Command{"busybox:1": {Entrypoint: []string{"sh"}, Cmd: []string{"-c", "ls"}}}, c.Kube.ImageCommands)
+	require.Equal(t, config, c.Kube.RegistryConfig)
 	require.NoError(t, os.WriteFile(table, []byte("busybox:1: {}\n"), 0o600))
-	_, err = kubeSettingsOf(entries)
+	_, err = configFrom(entries)
 	require.ErrorContains(t, err, "FLOWFORGE_KUBE_IMAGE_COMMANDS")
 	require.ErrorContains(t, err, "neither entrypoint nor cmd")
 }

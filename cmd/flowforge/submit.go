@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newSubmitCommand() *cobra.Command {
@@ -25,7 +26,7 @@ func newSubmitCommand() *cobra.Command {
 	f.StringP("file", "f", "", "definitions in YAML or JSON; lines of --- separate YAML documents")
 	f.StringArrayP("input", "i", nil, "an input or parameter: name=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
-	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH, or a number from 0 to 100")
+	f.String("priority", "", "LOW, NORMAL or HIGH, or a number from 0 to 100 (default: the priority of the definition, else NORMAL)")
 	f.String("name", "", "a name for this execution")
 	f.String("idempotency-key", "", "launch only once for all requests with this key")
 	f.Bool("wait", false, "show progress until the execution ends; exit 1 unless it succeeds")
@@ -52,8 +53,15 @@ func runSubmit(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	var last registration
-	documents := workflow.Documents(content)
+	documents := workflow.Gather(workflow.Documents(content), argo.Format{})
+	final := len(documents) - 1
+	for final > 0 && documents[final] == nil {
+		final--
+	}
 	for _, i := range workflow.InOrder(documents, argo.Format{}) {
+		if documents[i] == nil {
+			continue
+		}
 		answer, err := c.register(cmd, documents[i], file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
@@ -61,7 +69,7 @@ func runSubmit(cmd *cobra.Command, _ []string) error {
 		for _, text := range answer.Notices {
 			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", text)
 		}
-		if i == len(documents)-1 {
+		if i == final {
 			last = answer
 		}
 	}
@@ -74,14 +82,17 @@ func runSubmit(cmd *cobra.Command, _ []string) error {
 	priority, _ := f.GetString("priority")
 	title, _ := f.GetString("name")
 	key, _ := f.GetString("idempotency-key")
-	request := map[string]any{"workflow_id": last.WorkflowID, "version": last.Version, "inputs": inputs, "priority": priority, "name": title, "idempotency_key": key}
-	var e execution
+	request := contract.LaunchBody{WorkflowID: last.WorkflowID.String(), Version: last.Version, Priority: priority, Name: title, IdempotencyKey: key}
+	if request.Inputs, err = json.Marshal(inputs); err != nil {
+		return fmt.Errorf("encode inputs: %w", err)
+	}
+	var e contract.Launched
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions", request, &e); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ID, c.base, e.ID)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ExecutionID, c.base, e.ExecutionID)
 	if wait, _ := f.GetBool("wait"); wait {
-		return c.follow(cmd, e.ID, "SUCCEEDED")
+		return c.follow(cmd, e.ExecutionID.String(), "SUCCEEDED")
 	}
 	return nil
 }

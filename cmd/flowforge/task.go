@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/flowforge/flowforge/compute/runner"
+	"github.com/flowforge/flowforge/platform/units"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -79,7 +80,7 @@ func runTask(ctx context.Context, flags taskFlags) error {
 		return terminated(flags.termination, err)
 	}
 	writeTermination(flags.termination, termination{
-		Class: end.GetClass(), Outcome: runner.Word(end.GetOutcome()), Message: end.GetMessage(),
+		Class: end.GetClass(), Outcome: runner.OutcomeName(end.GetOutcome()), Message: end.GetMessage(),
 		ExitCode: int(end.GetExitCode()), Reported: end.Reported && !end.Pending,
 	})
 	return taskResult(end.Finished)
@@ -128,12 +129,12 @@ func podConfig(dir string) (runner.Config, error) {
 		return config, err
 	}
 	if text := os.Getenv("FLOWFORGE_GANG_TIMEOUT"); text != "" {
-		if config.Pod.GangTimeout, err = time.ParseDuration(text); err != nil {
+		if config.Pod.GangTimeout, err = units.ParseDuration(text); err != nil {
 			return config, fmt.Errorf("FLOWFORGE_GANG_TIMEOUT: %w", err)
 		}
 	}
 	if text := os.Getenv("FLOWFORGE_CHECKPOINT_INTERVAL"); text != "" {
-		if config.SaveEvery, err = time.ParseDuration(text); err != nil {
+		if config.SaveEvery, err = units.ParseDuration(text); err != nil {
 			return config, fmt.Errorf("FLOWFORGE_CHECKPOINT_INTERVAL: %w", err)
 		}
 	}

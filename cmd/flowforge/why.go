@@ -10,41 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
-
-// explanation has the fields of the API's explanation that the command line reads.
-type explanation struct {
-	Node         string     `json:"node"`
-	Waiting      bool       `json:"waiting"`
-	Status       string     `json:"status"`
-	Since        *time.Time `json:"waiting_since"`
-	AboutToStart bool       `json:"about_to_start"`
-	Reason       *reason    `json:"reason"`
-	Holders      []struct {
-		ExecutionID  string `json:"execution_id"`
-		WorkflowName string `json:"workflow_name"`
-		Node         string `json:"node"`
-		CountsFor    string `json:"counts_for"`
-		Amount       int64  `json:"amount"`
-		Borrowed     bool   `json:"borrowed"`
-	} `json:"holders"`
-	Decisions []struct {
-		At   time.Time `json:"at"`
-		Text string    `json:"text"`
-	} `json:"decisions"`
-}
-
-// reason has the fields of a reason that the command line reads.
-type reason struct {
-	Code       string     `json:"code"`
-	Message    string     `json:"message"`
-	Unit       string     `json:"unit"`
-	Position   int        `json:"position"`
-	Ahead      int        `json:"ahead"`
-	Basis      int        `json:"basis"`
-	StartsFrom *time.Time `json:"starts_from"`
-	StartsTo   *time.Time `json:"starts_to"`
-}
 
 func newWhyCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -69,7 +37,7 @@ func newWhyCommand() *cobra.Command {
 				fmt.Fprintln(cmd.OutOrStdout(), string(raw))
 				return nil
 			}
-			var e explanation
+			var e contract.WhyBody
 			if err := json.Unmarshal(raw, &e); err != nil {
 				return fmt.Errorf("read answer: %w", err)
 			}
@@ -83,7 +51,7 @@ func newWhyCommand() *cobra.Command {
 }
 
 // writeExplanation prints e as text.
-func writeExplanation(out io.Writer, e explanation) {
+func writeExplanation(out io.Writer, e contract.WhyBody) {
 	name := e.Node
 	if name == "" {
 		name = "The execution"
@@ -97,8 +65,8 @@ func writeExplanation(out io.Writer, e explanation) {
 		return
 	}
 	waited := ""
-	if e.Since != nil {
-		waited = " for " + time.Since(*e.Since).Truncate(time.Second).String()
+	if e.WaitingSince != nil {
+		waited = " for " + time.Since(*e.WaitingSince).Truncate(time.Second).String()
 	}
 	r := e.Reason
 	fmt.Fprintf(out, "%s has been waiting%s (%s)\n  %s\n", name, waited, r.Code, r.Message)
@@ -117,8 +85,8 @@ func writeExplanation(out io.Writer, e explanation) {
 	}
 	for _, h := range e.Holders {
 		who := h.CountsFor
-		if h.ExecutionID != "" {
-			who = strings.TrimSpace(h.WorkflowName+" "+h.Node) + " " + h.ExecutionID
+		if h.ExecutionID != nil {
+			who = strings.TrimSpace(h.WorkflowName+" "+h.Node) + " " + h.ExecutionID.String()
 		}
 		borrowed := ""
 		if h.Borrowed {

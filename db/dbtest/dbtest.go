@@ -46,7 +46,7 @@ func NewURL(t testing.TB) string {
 	t.Helper()
 	base := os.Getenv(EnvURL)
 	if base == "" {
-		t.Fatalf("%s is not set: it names the Postgres server for tests, for example postgres:///postgres?host=/tmp/pg&user=postgres", EnvURL)
+		t.Fatalf("there is no PostgreSQL for tests: run `make services` and use the exports that it prints, or set %s", EnvURL)
 	}
 	ctx := context.Background()
 	admin, err := pgx.Connect(ctx, base)

@@ -19,16 +19,17 @@ SELECT * FROM artifacts WHERE id = @id;
 SELECT * FROM artifacts WHERE sha256 = @sha256 AND project_id = @project_id ORDER BY id DESC LIMIT 100;
 
 -- name: ReferBlobs :one
--- Adds references from a project to blobs and returns how many bytes are new to the project.
-WITH fresh AS (
-    INSERT INTO project_blobs (project_id, sha256, size, created_at)
-    SELECT DISTINCT ON (b.sha256) @project_id::uuid, b.sha256, b.size, @created_at::timestamptz
+-- Adds references from a project to blobs, records the use of those that it has, and returns
+-- how many bytes are new to the project.
+WITH referred AS (
+    INSERT INTO project_blobs (project_id, sha256, size, created_at, used_at)
+    SELECT DISTINCT ON (b.sha256) @project_id::uuid, b.sha256, b.size, @created_at::timestamptz, @created_at::timestamptz
     FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS size) b
     ORDER BY b.sha256
-    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO NOTHING
-    RETURNING size
+    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO UPDATE SET used_at = greatest(project_blobs.used_at, excluded.used_at)
+    RETURNING size, xmax = 0 AS inserted
 )
-SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh;
+SELECT coalesce(sum(size) FILTER (WHERE inserted), 0)::bigint AS bytes FROM referred;
 
 -- name: ListArtifacts :many
 SELECT * FROM artifacts

@@ -1,3 +1,7 @@
+-- name: ExecutionOutputs :many
+-- Returns the outputs of executions of a project.
+SELECT id, outputs FROM executions WHERE id = ANY (@ids::uuid[]) AND project_id = @project_id;
+
 -- name: InsertExecution :exec
 INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
     priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
@@ -306,7 +310,7 @@ WITH counted AS (
 INSERT INTO events (execution_id, seq, at, kind, message)
 SELECT id, 1, @at::timestamptz, 'execution.launched', @message FROM counted;
 
--- name: LivePulse :many
+-- name: ChangeCounters :many
 -- Returns a number per project that changes when a live execution changes, starts or ends.
 SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
 FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id;

@@ -29,7 +29,7 @@ WHERE name = @name AND holder = @holder AND term = @term;
 -- of this one.
 UPDATE leases SET expires_at = clock_timestamp(), holder = '', address = '' WHERE name = @name AND holder = @holder AND term = @term;
 
--- name: GiveLeaseBack :exec
+-- name: ReleaseLeadership :exec
 -- Releases the lease and the lock of the session, and notifies the candidates. A single
 -- statement does all of it, so a process that freezes here does not keep a lock without a row.
 WITH ended AS (

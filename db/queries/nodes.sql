@@ -16,6 +16,12 @@ SELECT node_index, name, level, state, attempt, retries, reason, error, ready_at
     parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count
 FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
 
+-- name: OpenNodes :many
+-- Returns the nodes of an execution that have not ended, without the items of fan-outs.
+SELECT * FROM nodes
+WHERE execution_id = @execution_id AND item_index IS NULL AND state NOT IN ('SUCCEEDED', 'FAILED', 'SKIPPED', 'CANCELLED')
+ORDER BY node_index;
+
 -- name: NodeOutputs :many
 SELECT node_index, outputs FROM nodes
 WHERE execution_id = @execution_id AND node_index = ANY (@node_indexes::int[]);

@@ -78,7 +78,7 @@ WITH span AS (
 )
 SELECT execution_id, (sum(gpus * seconds) / 3600)::float8 AS gpu_hours FROM spans GROUP BY execution_id;
 
--- name: BegunQueued :many
+-- name: StartedWhileQueued :many
 -- Returns the started attempts of nodes that are still queued.
 SELECT a.node_index, a.attempt, a.started_at, a.host, a.pid
 FROM nodes n

@@ -20,6 +20,11 @@ ON CONFLICT ON CONSTRAINT quotas_pkey DO UPDATE SET
 WHERE q.version = @seen::bigint
 RETURNING version;
 
+-- name: InsertQuotaEvent :exec
+-- Adds an event to the outbox, in the transaction of the change.
+INSERT INTO quota_events (id, at, node_id, tenant_id, project_id, kind, data)
+VALUES (@id, @at, @node_id, sqlc.narg('tenant_id'), sqlc.narg('project_id'), @kind, @data);
+
 -- name: TenantOf :one
 -- Returns the tenant of a node; no row for the installation.
 SELECT t.id FROM tenancy_nodes n

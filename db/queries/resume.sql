@@ -84,6 +84,9 @@ SELECT execution_id::uuid AS execution_id, node_index::int AS node_index FROM ch
 -- name: MarkTTL :exec
 UPDATE executions SET ttl = @ttl WHERE id = @id;
 
+-- name: MarkLabels :exec
+UPDATE executions SET labels = @labels WHERE id = @id;
+
 -- name: SettleResumedLetters :execrows
 -- Settles the open dead letters of an ended execution whose nodes run again in another one;
 -- roots are the plan nodes that run again or contain such nodes.

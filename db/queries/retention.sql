@@ -170,7 +170,7 @@ WHERE b.sha256 > @after AND b.claimed_at < @before::timestamptz
 ORDER BY b.sha256 LIMIT @row_limit
 FOR UPDATE SKIP LOCKED;
 
--- name: ClaimedAmong :many
+-- name: ReferencedBlobs :many
 SELECT DISTINCT sha256 FROM project_blobs WHERE sha256 = ANY (@sha256s::bytea[]);
 
 -- name: DeleteBlobs :exec
@@ -181,7 +181,7 @@ DELETE FROM blobs WHERE sha256 = ANY (@sha256s::bytea[]);
 SELECT count(*)::bigint AS blobs, coalesce(sum(b.size), 0)::bigint AS bytes FROM blobs b
 WHERE b.claimed_at < @before::timestamptz AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256);
 
--- name: NoteStrays :execrows
+-- name: InsertStrayBlobs :execrows
 -- Inserts rows for blobs in the store that have none. A sweep deletes them after the grace
 -- period.
 INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at)

@@ -10,7 +10,7 @@ WHERE checkpoint_folders.attempt <= excluded.attempt;
 -- name: GetCheckpointFolder :one
 SELECT sha256, size, saved_at FROM checkpoint_folders WHERE execution_id = @execution_id AND node_index = @node_index;
 
--- name: MeetGang :exec
+-- name: RegisterGangMember :exec
 -- Stores the state of a rank. A rank that has failed or succeeded does not change.
 INSERT INTO gang_members (execution_id, node_index, attempt, rank, address, state, message, exit_code, class, changed_at)
 VALUES (@execution_id, @node_index, @attempt, @rank, @address, @state, @message, @exit_code, @class, @changed_at)

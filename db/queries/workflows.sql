@@ -49,12 +49,12 @@ SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.c
 FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id LEFT JOIN users u ON u.id = v.created_by
 WHERE v.workflow_id = @workflow_id AND v.version = @version;
 
--- name: WorkflowVersionByID :one
+-- name: WorkflowVersionsByID :many
 SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
     w.name, w.project_id, p.tenant_id::uuid AS tenant_id, coalesce(u.name, '')::text AS created_by_name
 FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id JOIN tenancy_nodes p ON p.id = w.project_id
     LEFT JOIN users u ON u.id = v.created_by
-WHERE v.id = @id;
+WHERE v.id = ANY (@ids::uuid[]);
 
 -- name: ListWorkflows :many
 -- Returns workflows by name; after_name is the last name of the previous page. The pattern is

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -32,7 +33,7 @@ func (h *Pages) accountKeys(w http.ResponseWriter, r *http.Request) error {
 type keyInput struct{ name, owner, project, scope, days string }
 
 // renderKeys shows the page with the submitted values, after err or with the new key.
-func (h *Pages) renderKeys(w http.ResponseWriter, r *http.Request, status int, in keyInput, err error, fresh *views.FreshKey) error {
+func (h *Pages) renderKeys(w http.ResponseWriter, r *http.Request, status int, in keyInput, err error, fresh *views.CreatedKey) error {
 	keys, kerr := h.Identity.Keys(r.Context())
 	if kerr != nil {
 		return kerr
@@ -128,11 +129,11 @@ func (h *Pages) makeKey(w http.ResponseWriter, r *http.Request) error {
 		name: r.PostFormValue("name"), owner: r.PostFormValue("owner"), project: r.PostFormValue("project"),
 		scope: r.PostFormValue("scope"), days: r.PostFormValue("expires_in_days"),
 	}
-	request, err := in.request()
+	wanted, err := in.request()
 	var key identity.Key
 	var token string
 	if err == nil {
-		key, token, err = h.Identity.CreateKey(r.Context(), request)
+		key, token, err = h.Identity.CreateKey(r.Context(), wanted)
 	}
 	switch {
 	case apperr.Is(err, apperr.Invalid), apperr.Is(err, apperr.Forbidden):
@@ -140,7 +141,7 @@ func (h *Pages) makeKey(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	fresh := &views.FreshKey{Name: key.Name, Token: token, Command: "flowforge login --server " + h.publicURL(r) + " --token"}
+	fresh := &views.CreatedKey{Name: key.Name, Token: token, Command: "flowforge login --server " + request.PublicURL(r, h.PublicURL) + " --token"}
 	return h.renderKeys(w, r, http.StatusOK, keyInput{scope: defaultKeyScope, days: defaultKeyDays}, nil, fresh)
 }
 
@@ -166,14 +167,6 @@ func (in keyInput) request() (identity.KeyRequest, error) {
 	}
 	request.ExpiresIn = time.Duration(days) * 24 * time.Hour
 	return request, apperr.InvalidFields("The key cannot be created.", fields)
-}
-
-// publicURL is the public address of this server.
-func (h *Pages) publicURL(r *http.Request) string {
-	if h.PublicURL != "" {
-		return h.PublicURL
-	}
-	return "http://" + r.Host
 }
 
 // revokeKey revokes a key. Its next use fails.

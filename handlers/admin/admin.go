@@ -23,8 +23,10 @@ type openForm struct {
 	err    error
 }
 
-// again reports whether the form itself shows err. The error page shows other errors.
-func again(err error) bool { return apperr.Is(err, apperr.Invalid) || apperr.Is(err, apperr.Conflict) }
+// shownInForm reports whether the form itself shows err. The error page shows other errors.
+func shownInForm(err error) bool {
+	return apperr.Is(err, apperr.Invalid) || apperr.Is(err, apperr.Conflict)
+}
 
 // status is the HTTP status of the page with the form.
 func (f openForm) status() int {

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -95,7 +96,7 @@ func (h *Pages) auditLog(w http.ResponseWriter, r *http.Request) error {
 	m.JSONURL = views.AuditURL() + "/export?" + export.Encode()
 	if page.Next != "" {
 		q.Set("after", page.Next)
-		m.Pager = ui.Pager{Text: ui.Plural(len(m.Rows), "change", "changes"), Older: views.AuditURL() + "?" + q.Encode()}
+		m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "change", "changes"), Older: views.AuditURL() + "?" + q.Encode()}
 	}
 	return web.Render(w, r, status, views.AuditLogPage(m))
 }

@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -87,7 +88,7 @@ func (h *Pages) clusterLive(ctx context.Context, clock ui.Clock) (views.Cluster,
 }
 
 // clusterOf is a cluster as its launcher last observed it.
-func (h *Pages) clusterOf(clock ui.Clock, view execution.ClusterView) views.Cluster {
+func (h *Pages) clusterOf(clock ui.Clock, view query.ClusterView) views.Cluster {
 	m := views.Cluster{Pooled: true}
 	if view.SeenAt.IsZero() {
 		m.Lead = "Not read yet"
@@ -102,12 +103,12 @@ func (h *Pages) clusterOf(clock ui.Clock, view execution.ClusterView) views.Clus
 		{State: "RUNNING", N: state.Pods["running"]}, {State: "READY", N: state.Pods["pending"] + state.Pods["unschedulable"]},
 		{State: "SUCCEEDED", N: state.Pods["succeeded"]}, {State: "FAILED", N: state.Pods["failed"]}, {State: "CANCELLED", N: state.Pods["terminating"]},
 	})
-	slices.SortStableFunc(state.Machines, func(a, b execution.MachineState) int { return cmp.Compare(machineRank(a), machineRank(b)) })
+	slices.SortStableFunc(state.Machines, func(a, b query.MachineState) int { return cmp.Compare(machineRank(a), machineRank(b)) })
 	for _, x := range state.Machines[:min(len(state.Machines), machinesShown)] {
 		m.Machines = append(m.Machines, machineLine(x))
 	}
 	if more := len(state.Machines) - machinesShown; more > 0 {
-		m.MachinesMore = fmt.Sprintf("%s more machines are not listed. Machines with problems are listed first.", ui.Number(int64(more)))
+		m.MachinesMore = fmt.Sprintf("%s more machines are not listed. Machines with problems are listed first.", units.Number(int64(more)))
 	}
 	h.addNamespaces(&m, state.Namespaces)
 	return m
@@ -121,7 +122,7 @@ func kubernetesVersion(version string) string {
 }
 
 // clusterNotice describes a problem with the cluster or with the age of its observation.
-func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time) *views.AdminNotice {
+func clusterNotice(clock ui.Clock, state query.ClusterState, seen time.Time) *views.AdminNotice {
 	if age := clock.Now.Sub(seen); age > clusterStale {
 		return &views.AdminNotice{
 			Kind: "warn", Strong: "This is the state of the cluster at " + clock.Exactly(seen).Text + ".",
@@ -146,9 +147,9 @@ func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time)
 }
 
 // clusterFigures are the sums over the schedulable machines.
-func clusterFigures(state execution.ClusterState) []views.QuotaFigure {
+func clusterFigures(state query.ClusterState) []views.QuotaFigure {
 	ready := 0
-	var sum execution.MachineState
+	var sum query.MachineState
 	total, used := map[string]int64{}, map[string]int64{}
 	for _, x := range state.Machines {
 		if x.Ready && !x.Cordoned {
@@ -163,9 +164,9 @@ func clusterFigures(state execution.ClusterState) []views.QuotaFigure {
 			used[g.Type] += g.Used
 		}
 	}
-	figures := []views.QuotaFigure{{Name: "Schedulable machines", Value: ui.Number(int64(ready)), Note: "of " + ui.Number(int64(len(state.Machines)))}}
+	figures := []views.QuotaFigure{{Name: "Schedulable machines", Value: units.Number(int64(ready)), Note: "of " + units.Number(int64(len(state.Machines)))}}
 	for _, kind := range slices.Sorted(maps.Keys(used)) {
-		figures = append(figures, views.QuotaFigure{Name: gpuName(kind) + " allocated", Value: ui.Number(used[kind]), Note: "of " + ui.Number(total[kind])})
+		figures = append(figures, views.QuotaFigure{Name: gpuName(kind) + " allocated", Value: units.Number(used[kind]), Note: "of " + units.Number(total[kind])})
 	}
 	cores := ui.Unit{Divisor: 1000}
 	return append(figures,
@@ -185,11 +186,11 @@ func gpuName(kind string) string {
 	if kind == "" {
 		return "GPUs"
 	}
-	return "GPUs " + kind
+	return kind + " GPUs"
 }
 
 // machineRank orders machines; those with problems are first.
-func machineRank(m execution.MachineState) int {
+func machineRank(m query.MachineState) int {
 	switch {
 	case !m.Ready:
 		return 0
@@ -199,11 +200,11 @@ func machineRank(m execution.MachineState) int {
 	return 2
 }
 
-func machineLine(x execution.MachineState) views.ClusterMachine {
+func machineLine(x query.MachineState) views.ClusterMachine {
 	m := views.ClusterMachine{
 		Name: x.Name, Message: x.Message, State: "Ready", Mark: "SUCCEEDED",
 		CPU: meter("CPU", x.CPUUsed, x.CPUMillis, ui.Unit{Divisor: 1000, Short: "cores"}), Memory: meter("memory", x.MemoryUsed, x.MemoryMiB, ui.Unit{Divisor: 1024, Short: "GiB"}),
-		Pods: ui.Number(x.Pods) + " of " + ui.Number(x.PodLimit),
+		Pods: units.Number(x.Pods) + " of " + units.Number(x.PodLimit),
 	}
 	m.CPU.Name, m.Memory.Name = "", ""
 	switch machineRank(x) {
@@ -233,13 +234,13 @@ func meter(name string, used, total int64, unit ui.Unit) views.Meter {
 }
 
 // addNamespaces adds the namespaces with the names of their projects.
-func (h *Pages) addNamespaces(m *views.Cluster, namespaces []execution.NamespaceState) {
+func (h *Pages) addNamespaces(m *views.Cluster, namespaces []query.NamespaceState) {
 	names := map[string]string{}
 	for _, l := range h.Quotas.Scheduler().Tree().Levels() {
 		names[l.ID.String()] = l.Name
 	}
 	for _, n := range namespaces[:min(len(namespaces), namespacesShown)] {
-		line := views.ClusterNamespace{Project: names[n.ProjectID], Namespace: n.Namespace, Phase: n.Phase, Problem: n.Error, Pods: ui.Number(int64(n.Pods))}
+		line := views.ClusterNamespace{Project: names[n.ProjectID], Namespace: n.Namespace, Phase: n.Phase, Problem: n.Error, Pods: units.Number(int64(n.Pods))}
 		if line.Project == "" {
 			line.Project = "deleted project"
 		} else {
@@ -248,12 +249,12 @@ func (h *Pages) addNamespaces(m *views.Cluster, namespaces []execution.Namespace
 		m.Namespaces = append(m.Namespaces, line)
 	}
 	if more := len(namespaces) - namespacesShown; more > 0 {
-		m.NamespacesMore = ui.Number(int64(more)) + " more namespaces are not listed."
+		m.NamespacesMore = units.Number(int64(more)) + " more namespaces are not listed."
 	}
 }
 
 // leaseLines show the leaders. The names of the roles are those of the settings.
-func leaseLines(clock ui.Clock, leases []execution.Lease) []views.ClusterLease {
+func leaseLines(clock ui.Clock, leases []query.Lease) []views.ClusterLease {
 	does := map[string][2]string{
 		"scheduler": {"Scheduler", "drives executions and allocates resources"},
 		"launcher":  {"Launcher", "watches pods and manages namespaces and quotas"},
@@ -262,10 +263,10 @@ func leaseLines(clock ui.Clock, leases []execution.Lease) []views.ClusterLease {
 	for _, l := range leases {
 		words := does[l.Name]
 		line := views.ClusterLease{
-			Name: cmp.Or(words[0], l.Name), Does: words[1], Holder: l.Holder, Term: ui.Number(l.Term), Address: l.Address, Renewed: "held",
+			Name: cmp.Or(words[0], l.Name), Does: words[1], Holder: l.Holder, Term: units.Number(l.Term), Address: l.Address, Renewed: "held",
 		}
 		if !l.Held {
-			line.Expired, line.Renewed = true, "expired "+ui.Duration(clock.Now.Sub(l.ExpiresAt).Truncate(time.Second))+" ago"
+			line.Expired, line.Renewed = true, "expired "+units.Duration(clock.Now.Sub(l.ExpiresAt).Truncate(time.Second))+" ago"
 		}
 		lines = append(lines, line)
 	}
@@ -282,7 +283,7 @@ func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
 	m := views.Cluster{
 		Notice: &views.AdminNotice{Strong: "Tasks run as processes on the server's machine.", Text: "To run them as pods of a cluster, set FLOWFORGE_LAUNCHER=kube."},
 	}
-	x := execution.MachineState{Name: "this machine", Ready: true, CPUMillis: int64(capacity.CPUMillis), MemoryMiB: int64(capacity.MemoryMiB)}
+	x := query.MachineState{Name: "this machine", Ready: true, CPUMillis: int64(capacity.CPUMillis), MemoryMiB: int64(capacity.MemoryMiB)}
 	if host, err := os.Hostname(); err == nil {
 		x.Name = host
 	}
@@ -299,11 +300,11 @@ func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
 	}
 	x.CPUUsed, x.MemoryUsed = used(fair.CPU), used(fair.Memory)
 	for _, kind := range slices.Sorted(maps.Keys(types)) {
-		x.GPUs = append(x.GPUs, execution.GPUState{Type: kind, Total: types[kind], Used: used(fair.OfType(kind))})
+		x.GPUs = append(x.GPUs, query.GPUState{Type: kind, Total: types[kind], Used: used(fair.OfType(kind))})
 	}
 	line := machineLine(x)
 	m.Machines = []views.ClusterMachine{line}
-	m.Figures = clusterFigures(execution.ClusterState{Machines: []execution.MachineState{x}})[1:]
-	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Concurrent tasks", Value: ui.Number(used(fair.Pods)), Note: "of " + ui.Number(int64(capacity.Pods))})
+	m.Figures = clusterFigures(query.ClusterState{Machines: []query.MachineState{x}})[1:]
+	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Concurrent tasks", Value: units.Number(used(fair.Pods)), Note: "of " + units.Number(int64(capacity.Pods))})
 	return m, nil
 }

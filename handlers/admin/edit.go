@@ -33,7 +33,7 @@ func (h *Pages) create(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Pages) redrawTree(w http.ResponseWriter, r *http.Request, form openForm, err error) error {
-	if !again(err) {
+	if !shownInForm(err) {
 		return err
 	}
 	form.err = err
@@ -96,7 +96,7 @@ func (h *Pages) nodeDo(w http.ResponseWriter, r *http.Request, form, did, to str
 		return err
 	}
 	if err := do(r.Context(), id); err != nil {
-		if !again(err) {
+		if !shownInForm(err) {
 			return err
 		}
 		if to != "" {

@@ -279,7 +279,7 @@ func (h *Pages) fillBelow(ctx context.Context, m *views.AdminNode, n tenancy.Nod
 	if err != nil {
 		return err
 	}
-	m.HasBelow, m.Adds = true, adminAdds(subject, n)
+	m.HasBelow, m.Adds = true, creatableKinds(subject, n)
 	for _, b := range branches {
 		if b.Depth == 1 {
 			m.Below = append(m.Below, adminRow(subject, b))
@@ -299,7 +299,7 @@ func (h *Pages) nodeForm(w http.ResponseWriter, r *http.Request, name, about, di
 		return err
 	}
 	if err := do(r.Context(), id, form.values); err != nil {
-		if !again(err) {
+		if !shownInForm(err) {
 			return err
 		}
 		form.err = err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -41,14 +42,14 @@ func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
 
 func sweepRow(clock ui.Clock, r retention.Report) views.Sweep {
 	row := views.Sweep{
-		Began: clock.Moment(r.BeganAt), Kind: "Cleanup", Executions: ui.Number(r.Executions), Removes: ui.Plural(int(r.Executions), "execution", "executions"), Artifacts: ui.Number(r.Artifacts),
-		Released: ui.Bytes(r.ProjectBytes), Freed: ui.Bytes(r.Bytes), Error: r.Error,
+		Began: clock.Moment(r.BeganAt), Kind: "Cleanup", Executions: units.Number(r.Executions), Removes: units.Plural(int(r.Executions), "execution", "executions"), Artifacts: units.Number(r.Artifacts),
+		Released: units.Bytes(r.ProjectBytes), Freed: units.Bytes(r.Bytes), Error: r.Error,
 	}
 	if r.DryRun {
 		row.Kind, row.Artifacts = "Preview", "–"
 	}
 	if r.EndedAt != nil {
-		row.Took = ui.Duration(r.EndedAt.Sub(r.BeganAt))
+		row.Took = units.Duration(r.EndedAt.Sub(r.BeganAt))
 	}
 	return row
 }

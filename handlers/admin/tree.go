@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -54,7 +55,7 @@ func (h *Pages) showTree(w http.ResponseWriter, r *http.Request, open openForm) 
 	}
 	branches = named(branches, m.Query)
 	if len(branches) > maxTreeRows {
-		m.More = "The first " + ui.Number(maxTreeRows) + " of " + ui.Plural(len(branches), "entry", "entries") + " are shown. Search by name to find the others."
+		m.More = "The first " + units.Number(maxTreeRows) + " of " + units.Plural(len(branches), "entry", "entries") + " are shown. Search by name to find the others."
 		branches = branches[:maxTreeRows]
 	}
 	for _, b := range branches {
@@ -109,7 +110,7 @@ func adminRow(subject auth.Subject, b tenancy.Branch) views.AdminRow {
 	if b.Kind != tenancy.Project {
 		row.Projects = figure(b.Projects)
 	}
-	row.Adds = adminAdds(subject, b.Node)
+	row.Adds = creatableKinds(subject, b.Node)
 	if mayChange(subject, b.Node) {
 		row.EditURL = views.AdminEditURL(row.ID)
 	}
@@ -121,11 +122,11 @@ func figure(n int) string {
 	if n == 0 {
 		return "–"
 	}
-	return ui.Number(int64(n))
+	return units.Number(int64(n))
 }
 
-// adminAdds are the kinds of node that the reader may create below n.
-func adminAdds(subject auth.Subject, n tenancy.Node) []ui.Action {
+// creatableKinds are the kinds of node that the reader may create below n.
+func creatableKinds(subject auth.Subject, n tenancy.Node) []ui.Action {
 	if n.Archived() || !subject.May(auth.TenancyWrite, n.ID) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -46,7 +47,7 @@ func (h *Pages) users(w http.ResponseWriter, r *http.Request) error {
 	}
 	if page.Next != "" {
 		q.Set("after", page.Next)
-		m.Pager = ui.Pager{Text: ui.Plural(len(m.Rows), "person", "people"), Older: views.AdminUsersURL() + "?" + q.Encode()}
+		m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "person", "people"), Older: views.AdminUsersURL() + "?" + q.Encode()}
 	}
 	return web.Render(w, r, http.StatusOK, views.AdminUsersPage(m))
 }
@@ -115,7 +116,7 @@ func userFacts(clock ui.Clock, u tenancy.User) []ui.Fact {
 	for i, group := range u.Groups {
 		name := ""
 		if i == 0 {
-			name = ui.Plural(len(u.Groups), "group", "groups")
+			name = units.Plural(len(u.Groups), "group", "groups")
 		}
 		facts = append(facts, ui.Fact{Name: name, Value: group})
 	}
@@ -160,7 +161,7 @@ func (h *Pages) changeUser(w http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "There is nothing at %s.", r.URL.Path)
 	}
 	if err != nil {
-		if !again(err) {
+		if !shownInForm(err) {
 			return err
 		}
 		return h.showUser(w, r, id, err)

@@ -9,38 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/identity"
-
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/web/contract"
 )
-
-type meBody struct {
-	ID         uuid.UUID     `json:"user_id"`
-	Name       string        `json:"name"`
-	Kind       string        `json:"kind" doc:"person or service"`
-	Email      string        `json:"email,omitempty"`
-	Admin      bool          `json:"installation_admin"`
-	Groups     []string      `json:"groups" doc:"As reported by the sign-in provider"`
-	Credential string        `json:"credential" doc:"Credential that authenticated the request"`
-	Project    *projectBody  `json:"project,omitempty" doc:"The current project"`
-	Projects   []projectBody `json:"projects"`
-	Roles      []roleBody    `json:"roles"`
-}
-
-type projectBody struct {
-	ID        uuid.UUID `json:"project_id"`
-	TenantID  uuid.UUID `json:"tenant_id"`
-	Name      string    `json:"name"`
-	Namespace string    `json:"namespace"`
-	Path      []string  `json:"path" doc:"Names from the tenant down to the team"`
-}
-
-type roleBody struct {
-	Role   string    `json:"role"`
-	NodeID uuid.UUID `json:"node_id"`
-	Kind   string    `json:"kind"`
-	Path   []string  `json:"path"`
-	Source string    `json:"source,omitempty" doc:"group:<provider>/<group> when a group gives it"`
-}
 
 type keyBody struct {
 	ID        string     `json:"key_id"`
@@ -94,7 +65,7 @@ type sessionPath struct {
 func (h *API) accountAPI(api huma.API) {
 	operation(h, api, get("get-me", "/me", "Get the current user, with their projects and roles", "Sign-in"), h.apiMe)
 	operation(h, api, get("list-keys", "/keys", "List your API keys and those of your service accounts", "Sign-in"), h.apiKeys)
-	create := post("create-key", "/keys", "Create an API key; the answer shows it once", "Sign-in")
+	create := post("create-key", "/keys", "Create an API key; the response contains it once", "Sign-in")
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, h.apiCreateKey)
 	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key at its next use"), h.apiRevokeKey)
@@ -106,24 +77,24 @@ func remove(id, path, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: http.MethodDelete, Path: path, Summary: summary, Tags: []string{"Sign-in"}, DefaultStatus: http.StatusNoContent}
 }
 
-func (h *API) apiMe(ctx context.Context, _ *struct{}) (*body[meBody], error) {
+func (h *API) apiMe(ctx context.Context, _ *struct{}) (*body[contract.MeBody], error) {
 	me, err := h.Identity.Me(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := meBody{
+	out := contract.MeBody{
 		ID: me.Subject.ID, Name: me.Subject.Name, Kind: me.Kind, Email: me.Email, Admin: me.Subject.Role == "admin",
-		Groups: append([]string{}, me.Groups...), Credential: me.Subject.Credential, Projects: []projectBody{}, Roles: []roleBody{},
+		Groups: append([]string{}, me.Groups...), Credential: me.Subject.Credential, Projects: []contract.ProjectBody{}, Roles: []contract.RoleBody{},
 	}
 	for _, p := range me.Places {
-		b := projectBody{ID: p.ID, TenantID: p.TenantID, Name: p.Name, Namespace: p.Namespace, Path: p.Path}
+		b := contract.ProjectBody{ID: p.ID, TenantID: p.TenantID, Name: p.Name, Namespace: p.Namespace, Path: p.Path}
 		out.Projects = append(out.Projects, b)
 		if me.Project != nil && me.Project.ID == p.ID {
 			out.Project = &b
 		}
 	}
 	for _, r := range me.Roles {
-		out.Roles = append(out.Roles, roleBody{Role: r.Role, NodeID: r.NodeID, Kind: r.NodeKind, Path: append([]string{}, r.Path...), Source: r.Source})
+		out.Roles = append(out.Roles, contract.RoleBody{Role: r.Role, NodeID: r.NodeID, Kind: r.NodeKind, Path: append([]string{}, r.Path...), Source: r.Source})
 	}
 	return reply(out), nil
 }

@@ -31,10 +31,9 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/release"
 	"github.com/flowforge/flowforge/web"
-
-	"github.com/flowforge/flowforge/handlers/request"
 
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/leader"
@@ -62,16 +61,16 @@ func problemFromHuma(ctx huma.Context, status int, message string, errs ...error
 		code = apperr.NotFound
 	case http.StatusUnprocessableEntity, http.StatusBadRequest:
 		status = http.StatusUnprocessableEntity
-		message = "The request has values that need a change."
+		message = "The request has invalid values."
 	case http.StatusRequestEntityTooLarge:
-		message = "The body of the request is larger than this operation takes."
+		message = "The request body is larger than this operation accepts."
 	case http.StatusUnsupportedMediaType:
-		message = "The body of the request has a media type that this operation does not take: send application/json."
+		message = "The media type of the request body is not supported: send application/json."
 		errs = nil
 	case http.StatusRequestTimeout:
-		message = "The body of the request arrived too slowly. Send it again."
+		message = "The request body arrived too slowly. Send it again."
 	case http.StatusInternalServerError: // the client closed the connection
-		status, message, errs = http.StatusUnprocessableEntity, "The body of the request broke off.", nil
+		status, message, errs = http.StatusUnprocessableEntity, "The request body ended early. Send it again.", nil
 	}
 	p := &apiError{web.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: message, Code: code, Errors: fieldsFromHuma(errs),
@@ -293,9 +292,9 @@ type body[T any] struct{ Body T }
 
 func reply[T any](v T) *body[T] { return &body[T]{Body: v} }
 
-// PageQuery selects a page of a list by the cursor of the page before it.
+// PageQuery selects a page of a list by the cursor of the previous page.
 type PageQuery struct {
-	Page  string `query:"page" doc:"Cursor from next_page of the page before" maxLength:"400"`
+	Page  string `query:"page" doc:"Cursor from next_page of the previous page" maxLength:"400"`
 	Limit int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/data/artifact"
-
 	"github.com/flowforge/flowforge/handlers/request"
 
 	"github.com/flowforge/flowforge/handlers/content"
@@ -24,7 +23,7 @@ type artifactBody struct {
 	Name        string         `json:"name"`
 	Type        string         `json:"type" doc:"Type expression"`
 	Kind        string         `json:"kind"`
-	Framework   string         `json:"framework,omitempty" doc:"Of a model: as the task said in its metadata, else as its type says"`
+	Framework   string         `json:"framework,omitempty" doc:"Framework of a model: from the metadata of the task, otherwise from the type"`
 	SizeBytes   int64          `json:"size_bytes"`
 	SHA256      string         `json:"sha256"`
 	MediaType   string         `json:"media_type"`
@@ -73,6 +72,7 @@ func (h *API) apiArtifacts(ctx context.Context, in *struct {
 func (h *API) apiExecutionArtifacts(ctx context.Context, in *struct {
 	ExecutionPath
 	PageQuery
+	Type string `query:"type" doc:"Kind, such as Model" maxLength:"100"`
 }) (*body[artifactPage], error) {
 	id, err := in.id()
 	if err != nil {
@@ -81,7 +81,7 @@ func (h *API) apiExecutionArtifacts(ctx context.Context, in *struct {
 	if _, err := h.Executions.Get(ctx, id); err != nil {
 		return nil, err
 	}
-	return h.listArtifacts(ctx, artifact.Filter{ExecutionID: &id, After: in.Page, Limit: in.Limit})
+	return h.listArtifacts(ctx, artifact.Filter{ExecutionID: &id, Type: in.Type, After: in.Page, Limit: in.Limit})
 }
 
 func (h *API) listArtifacts(ctx context.Context, filter artifact.Filter) (*body[artifactPage], error) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 type attemptsBody struct {
@@ -24,9 +24,9 @@ type attemptBody struct {
 	Message    string         `json:"message,omitempty"`
 	ExitCode   *int           `json:"exit_code,omitempty"`
 	Host       string         `json:"host,omitempty"`
-	Namespace  string         `json:"namespace,omitempty" doc:"Of its pod, in a cluster"`
+	Namespace  string         `json:"namespace,omitempty" doc:"Namespace of its pod, in a cluster"`
 	Pod        string         `json:"pod,omitempty"`
-	Machine    string         `json:"machine,omitempty" doc:"The cluster's node"`
+	Machine    string         `json:"machine,omitempty" doc:"Name of the machine in the cluster"`
 	MemoryMiB  int            `json:"memory_mib,omitempty" doc:"Memory of each of its pods"`
 	GPUs       int            `json:"gpus,omitempty" doc:"GPUs of each of its pods"`
 	GPUType    string         `json:"gpu_type,omitempty"`
@@ -45,7 +45,7 @@ type podEventBody struct {
 
 type hoursBody struct {
 	GPU    float64 `json:"gpu_hours"`
-	CPU    float64 `json:"cpu_hours" doc:"Of whole CPUs"`
+	CPU    float64 `json:"cpu_hours" doc:"Hours of whole CPU cores"`
 	Memory float64 `json:"memory_gib_hours"`
 }
 
@@ -77,7 +77,7 @@ func (h *API) apiAttempts(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func toAttemptBody(a execution.Attempt, events []execution.PodEvent) attemptBody {
+func toAttemptBody(a query.Attempt, events []query.PodEvent) attemptBody {
 	out := attemptBody{
 		Attempt: a.Number, QueuedAt: a.QueuedAt, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt, Outcome: a.Outcome, Class: a.Class, ErrorClass: string(a.ErrorClass),
 		Message: a.Message, ExitCode: a.ExitCode, Host: a.Host, Namespace: a.Namespace, Pod: a.Pod, Machine: a.Machine,

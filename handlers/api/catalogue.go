@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -11,28 +13,31 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
-	"github.com/flowforge/flowforge/typeregistry"
-
 	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/typeregistry"
 )
 
 type entryInput struct {
 	Name         string                `json:"name" pattern:"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$" patternDescription:"letters, digits and . _ - /, beginning with a letter or a digit, at most 200"`
 	Version      string                `json:"version" pattern:"^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$" patternDescription:"letters, digits and . _ + -, beginning with a letter or a digit, at most 100"`
 	Description  string                `json:"description,omitempty" maxLength:"10000"`
-	Format       string                `json:"format,omitempty" doc:"Of a dataset, such as csv" maxLength:"100"`
-	Framework    string                `json:"framework,omitempty" doc:"Of a model, such as pytorch" maxLength:"100"`
+	Format       string                `json:"format,omitempty" doc:"Format of a dataset, such as csv" maxLength:"100"`
+	Framework    string                `json:"framework,omitempty" doc:"Framework of a model, such as pytorch" maxLength:"100"`
 	Architecture string                `json:"architecture,omitempty" maxLength:"200"`
+	Inputs       []typeregistry.Column `json:"input_schema,omitempty" doc:"Input tensors of a model"`
+	Outputs      []typeregistry.Column `json:"output_schema,omitempty" doc:"Output tensors of a model"`
 	Exportable   []string              `json:"exportable_formats,omitempty"`
 	Tags         []string              `json:"tags,omitempty" maxItems:"50"`
 	Rows         *int64                `json:"rows,omitempty" minimum:"0"`
-	Columns      []typeregistry.Column `json:"columns,omitempty" doc:"Of a dataset"`
+	Estimated    *int64                `json:"estimated_rows,omitempty" minimum:"0" doc:"Another name of rows"`
+	Columns      []typeregistry.Column `json:"columns,omitempty" doc:"Columns of a dataset"`
+	Schema       []typeregistry.Column `json:"schema,omitempty" doc:"Another name of columns"`
 	Partitioning []string              `json:"partitioning,omitempty" doc:"Columns that a dataset is partitioned by"`
-	Features     []typeregistry.Column `json:"features,omitempty" doc:"Of a feature set"`
+	Features     []typeregistry.Column `json:"features,omitempty" doc:"Features of a feature set"`
 	EntityKey    string                `json:"entity_key,omitempty" maxLength:"200"`
 	TimestampKey string                `json:"timestamp_key,omitempty" maxLength:"200"`
 	URI          string                `json:"uri,omitempty" doc:"Location of data that FlowForge does not store" maxLength:"2000"`
-	File         *content.FileRef      `json:"file,omitempty" doc:"The answer of POST /blobs: the bytes"`
+	File         *content.FileRef      `json:"file,omitempty" doc:"Response of POST /blobs: reference to the bytes"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
 }
 
@@ -45,9 +50,15 @@ type entryBody struct {
 	Format       string                `json:"format,omitempty"`
 	Framework    string                `json:"framework,omitempty"`
 	Architecture string                `json:"architecture,omitempty"`
+	Inputs       []typeregistry.Column `json:"input_schema,omitempty"`
+	Outputs      []typeregistry.Column `json:"output_schema,omitempty"`
+	Exportable   []string              `json:"exportable_formats,omitempty"`
 	Tags         []string              `json:"tags"`
 	Rows         *int64                `json:"rows,omitempty"`
+	Estimated    *int64                `json:"estimated_rows,omitempty" doc:"The same as rows"`
 	Columns      []typeregistry.Column `json:"columns,omitempty"`
+	Schema       []typeregistry.Column `json:"schema,omitempty" doc:"The same as columns"`
+	Partitioning []string              `json:"partitioning,omitempty"`
 	Features     []typeregistry.Column `json:"features,omitempty"`
 	EntityKey    string                `json:"entity_key,omitempty"`
 	TimestampKey string                `json:"timestamp_key,omitempty"`
@@ -115,18 +126,22 @@ func (h *API) shelfAPI(api huma.API, s shelf) {
 }
 
 func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in entryInput) (*body[entryBody], error) {
+	columns, err := in.columns()
+	if err != nil {
+		return nil, err
+	}
 	e := catalogue.Entry{
 		Kind: kind, Name: in.Name, Version: in.Version, Description: in.Description, Format: in.Format, Framework: in.Framework, Tags: in.Tags,
 		Facts: catalogue.Facts{
-			Rows: in.Rows, Columns: in.Columns, Partitioning: in.Partitioning, Features: in.Features, EntityKey: in.EntityKey,
-			TimestampKey: in.TimestampKey, Architecture: in.Architecture, Exportable: in.Exportable, URI: in.URI, Metadata: in.Metadata,
+			Rows: cmp.Or(in.Rows, in.Estimated), Columns: columns, Partitioning: in.Partitioning, Features: in.Features, EntityKey: in.EntityKey,
+			TimestampKey: in.TimestampKey, Architecture: in.Architecture, Inputs: in.Inputs, Outputs: in.Outputs, Exportable: in.Exportable, URI: in.URI, Metadata: in.Metadata,
 		},
 	}
 	if in.File != nil {
 		mediaType := artifact.MediaTypeOf(string(kind), in.File.Name, in.File.MediaType)
 		blob, err := h.blob(ctx, in.File.SHA256, mediaType)
 		if err != nil {
-			return nil, apperr.InvalidFields("The entry has values that need a change.",
+			return nil, apperr.InvalidFields("The entry has invalid values.",
 				[]apperr.Field{{Path: "file", Message: "These bytes are not here. Send them to POST /api/v1/blobs first."}})
 		}
 		e.Blob = &catalogue.BlobRef{
@@ -139,6 +154,19 @@ func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in e
 		return nil, err
 	}
 	return reply(toEntryBody(registered)), nil
+}
+
+// columns returns the columns by either of their names. Responses have both, so an entry that a
+// client read and sends back has both, too.
+func (in entryInput) columns() ([]typeregistry.Column, error) {
+	if len(in.Columns) == 0 {
+		return in.Schema, nil
+	}
+	if len(in.Schema) > 0 && !reflect.DeepEqual(in.Schema, in.Columns) {
+		return nil, apperr.InvalidFields("The entry has invalid values.",
+			[]apperr.Field{{Path: "schema", Message: "This is another name of columns and has different values. Send only one of the two."}})
+	}
+	return in.Columns, nil
 }
 
 // blob finds bytes that the current project has.
@@ -178,7 +206,9 @@ func (h *API) apiFeatures(ctx context.Context, in *struct {
 func toEntryBody(e catalogue.Entry) entryBody {
 	out := entryBody{
 		Ref: e.Ref(), Kind: e.Kind, Name: e.Name, Version: e.Version, Description: e.Description, Format: e.Format, Framework: e.Framework,
-		Architecture: e.Facts.Architecture, Tags: e.Tags, Rows: e.Facts.Rows, Columns: e.Facts.Columns, Features: e.Facts.Features,
+		Architecture: e.Facts.Architecture, Inputs: e.Facts.Inputs, Outputs: e.Facts.Outputs, Exportable: e.Facts.Exportable,
+		Tags: e.Tags, Rows: e.Facts.Rows, Estimated: e.Facts.Rows, Columns: e.Facts.Columns, Schema: e.Facts.Columns,
+		Partitioning: e.Facts.Partitioning, Features: e.Facts.Features,
 		EntityKey: e.Facts.EntityKey, TimestampKey: e.Facts.TimestampKey, URI: e.Facts.URI, Metadata: e.Facts.Metadata,
 		CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt,
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/flowforge/flowforge/engine/execution"
-	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 type edgesBody struct {
@@ -22,7 +22,7 @@ type edgeBody struct {
 	Size          int64        `json:"size" doc:"Bytes"`
 	Channel       string       `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED" doc:"Planned channel"`
 	Serialization string       `json:"serialization" enum:"JSON,ARROW,PARQUET,PICKLE,NPZ,TORCH,RAW"`
-	Compression   string       `json:"compression" enum:"none,lz4,zstd" doc:"Of bytes that travel, where their first megabyte shows that it pays"`
+	Compression   string       `json:"compression" enum:"none,lz4,zstd" doc:"Compression of transferred bytes; none if compressing the first megabyte saves too little"`
 	Reason        string       `json:"reason" doc:"Reason for the choice of the channel"`
 	Text          string       `json:"text" doc:"Human-readable summary"`
 	Came          *arrivalBody `json:"came,omitempty" doc:"How the latest attempt received the input; absent for plain values, and before the first attempt"`
@@ -32,8 +32,8 @@ type arrivalBody struct {
 	Attempt     int     `json:"attempt"`
 	Channel     string  `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED"`
 	Compression string  `json:"compression" enum:"none,lz4,zstd"`
-	Moved       int64   `json:"bytes_moved" doc:"Through a connection"`
-	Copied      int64   `json:"bytes_copied" doc:"Written again on its machine"`
+	Moved       int64   `json:"bytes_moved" doc:"Bytes transferred over a connection"`
+	Copied      int64   `json:"bytes_copied" doc:"Bytes copied on the machine of the attempt"`
 	Seconds     float64 `json:"seconds"`
 	Note        string  `json:"note,omitempty" doc:"Reason for another channel than planned, or for a copy"`
 }
@@ -64,7 +64,7 @@ func (h *API) apiEdges(ctx context.Context, in *struct {
 func toEdgeBody(e execution.Edge) edgeBody {
 	out := edgeBody{
 		Input: e.Input, Pointer: e.Pointer, From: e.From, Artifact: e.Artifact, Size: e.Size, Channel: string(e.Channel),
-		Serialization: string(e.Serialization), Compression: cmp.Or(string(e.Compression), "none"), Reason: e.Reason, Text: e.Text(ui.Bytes),
+		Serialization: string(e.Serialization), Compression: cmp.Or(string(e.Compression), "none"), Reason: e.Reason, Text: e.Text(units.Bytes),
 	}
 	if c := e.Came; c != nil {
 		out.Came = &arrivalBody{

@@ -2,13 +2,14 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func (h *API) commandAPI(api huma.API) {
@@ -19,11 +20,11 @@ func (h *API) commandAPI(api huma.API) {
 
 type pauseInput struct {
 	ExecutionPath
-	Body *cancelInput
+	Body *contract.CancelInput
 }
 
-func (h *API) apiPause(do func(context.Context, uuid.UUID, string) error) func(context.Context, *pauseInput) (*body[executionBody], error) {
-	return func(ctx context.Context, in *pauseInput) (*body[executionBody], error) {
+func (h *API) apiPause(do func(context.Context, uuid.UUID, string) error) func(context.Context, *pauseInput) (*body[contract.ExecutionBody], error) {
+	return func(ctx context.Context, in *pauseInput) (*body[contract.ExecutionBody], error) {
 		id, err := in.id()
 		if err != nil {
 			return nil, err
@@ -45,15 +46,10 @@ func (h *API) apiPause(do func(context.Context, uuid.UUID, string) error) func(c
 
 type commandInput struct {
 	ExecutionPath
-	Body struct {
-		Node    string          `json:"node" doc:"Name of the node" minLength:"1" maxLength:"2000"`
-		Command string          `json:"command" enum:"hold,release,skip,succeed,retry,approve,reject" doc:"Command for the node"`
-		Values  json.RawMessage `json:"values,omitempty" doc:"The outputs for succeed, the filled-in form for approve"`
-		Reason  string          `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
-	}
+	Body contract.CommandInputBody
 }
 
-func (h *API) apiCommand(ctx context.Context, in *commandInput) (*body[nodeBody], error) {
+func (h *API) apiCommand(ctx context.Context, in *commandInput) (*body[contract.NodeBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -75,5 +71,5 @@ func (h *API) apiCommand(ctx context.Context, in *commandInput) (*body[nodeBody]
 	if d, err = h.Executions.Node(ctx, id, in.Body.Node); err != nil {
 		return nil, err
 	}
-	return reply(toNodeBodies([]execution.Node{d.Node})[0]), nil
+	return reply(toNodeBodies([]query.Node{d.Node})[0]), nil
 }

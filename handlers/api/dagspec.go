@@ -17,7 +17,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 // In the API of the design document a workflow is what FlowForge calls an execution:
@@ -78,7 +80,7 @@ type dagTaskList struct {
 
 // workflowAnswer is a workflow, or an execution by its id.
 type workflowAnswer struct {
-	workflowBody
+	contract.WorkflowBody
 	run *dagRun
 }
 
@@ -87,12 +89,12 @@ func (a workflowAnswer) MarshalJSON() ([]byte, error) {
 	if a.run != nil {
 		return json.Marshal(a.run)
 	}
-	return json.Marshal(a.workflowBody)
+	return json.Marshal(a.WorkflowBody)
 }
 
 // registerAnswer is registered, or the execution that was launched.
 type registerAnswer struct {
-	registered
+	contract.Registered
 	run *dagRun
 }
 
@@ -101,7 +103,7 @@ func (a registerAnswer) MarshalJSON() ([]byte, error) {
 	if a.run != nil {
 		return json.Marshal(a.run)
 	}
-	return json.Marshal(a.registered)
+	return json.Marshal(a.Registered)
 }
 
 func (h *API) dagSpecAPI(api huma.API) {
@@ -138,10 +140,10 @@ func (h *API) runDagSpec(ctx context.Context, doc []byte, key string) (*dagRun, 
 		return nil, err
 	}
 	launch := execution.LaunchRequest{
-		Workflow: v.WorkflowID.String(), Version: v.Version, Inputs: textInputs(request.Parameters), Priority: execution.Normal, IdempotencyKey: key,
+		Workflow: v.WorkflowID.String(), Version: v.Version, Inputs: textInputs(request.Parameters), Priority: query.Normal, IdempotencyKey: key,
 	}
 	if request.Priority != nil {
-		launch.Priority = execution.Priority(*request.Priority)
+		launch.Priority = query.Priority(*request.Priority)
 	}
 	e, _, err := h.Executions.Launch(ctx, launch)
 	if err != nil {
@@ -180,7 +182,7 @@ func (h *API) inProject(ctx context.Context, project string) (context.Context, e
 	if len(found) != 1 {
 		message := "There is no project %q that you may work in."
 		if len(found) > 1 {
-			message = "Several projects are called %q; give the id."
+			message = "Several projects are called %q; use its ID."
 		}
 		return nil, apperr.InvalidFields("The request names no project.", []apperr.Field{{Path: "project_id", Message: fmt.Sprintf(message, project)}})
 	}
@@ -188,7 +190,7 @@ func (h *API) inProject(ctx context.Context, project string) (context.Context, e
 	return auth.WithSubject(ctx, subject), nil
 }
 
-func (h *API) toDagRun(e execution.Execution, v workflow.Version) *dagRun {
+func (h *API) toDagRun(e query.Execution, v workflow.Version) *dagRun {
 	run := &dagRun{
 		ID: e.ID, ProjectID: e.ProjectID, Name: cmp.Or(e.Name, e.WorkflowName), Status: string(e.Status), CreatedAt: e.CreatedAt,
 		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Priority: int(e.Priority), Parameters: e.Inputs, URL: "/executions/" + e.ID.String(),

@@ -13,26 +13,15 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/web"
-
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
-type logLineBody struct {
-	Cursor    string          `json:"cursor"`
-	Timestamp time.Time       `json:"timestamp"`
-	Node      string          `json:"node"`
-	Attempt   int             `json:"attempt"`
-	Stream    string          `json:"stream" doc:"stdout, stderr, sdk or system"`
-	Level     string          `json:"level"`
-	Message   string          `json:"message"`
-	Fields    json.RawMessage `json:"fields,omitempty"`
-}
-
 type logPage struct {
-	Lines    []logLineBody `json:"lines"`
-	NextPage string        `json:"next_page,omitempty" doc:"Cursor of the next page, for the parameter page. Empty if there are no later lines yet: continue from the cursor of the last line"`
-	Partial  bool          `json:"partial" doc:"True if ClickHouse is unavailable, so that older lines are missing"`
+	Lines    []contract.LogLineBody `json:"lines"`
+	NextPage string                 `json:"next_page,omitempty" doc:"Cursor of the next page, for the parameter page. Empty if there are no later lines yet: continue from the cursor of the last line"`
+	Partial  bool                   `json:"partial" doc:"True if ClickHouse is unavailable, so that older lines are missing"`
 }
 
 type pointBody struct {
@@ -73,7 +62,7 @@ type LogSelection struct {
 	Node    string `query:"node" doc:"Only lines of these nodes, separated by commas" maxLength:"2000"`
 	Attempt int    `query:"attempt" doc:"Only lines of this attempt" minimum:"0"`
 	Level   string `query:"level" doc:"Levels, separated by commas" maxLength:"50"`
-	Text    string `query:"q" doc:"Text in the message, upper and lower case alike" maxLength:"500"`
+	Text    string `query:"q" doc:"Text in the message, case-insensitive" maxLength:"500"`
 }
 
 func (s LogSelection) apply(q *telemetry.LogQuery) {
@@ -94,7 +83,7 @@ func splitList(text string) []string {
 }
 
 func (h *API) executionDataAPI(api huma.API) {
-	logs := get("get-logs", "/executions/{execution_id}/logs", "Read the log of an execution; format=text gives all of it as text", "Logs and metrics")
+	logs := get("get-logs", "/executions/{execution_id}/logs", "Read the log of an execution; format=text returns all of it as text", "Logs and metrics")
 	operation(h, api, logs, h.apiLogs)
 	operation(h, api, get("get-metrics", "/executions/{execution_id}/metrics", "Read the metrics of an execution", "Logs and metrics"), h.apiMetrics)
 	operation(h, api, get("get-events", "/executions/{execution_id}/events", "List the events of an execution", "Executions"), h.apiEvents)
@@ -141,12 +130,12 @@ func (h *API) apiLogs(ctx context.Context, in *logInput) (*huma.StreamResponse, 
 	}}, nil
 }
 
-func toLogBodies(lines []telemetry.LogLine) []logLineBody {
-	out := make([]logLineBody, 0, len(lines))
+func toLogBodies(lines []telemetry.LogLine) []contract.LogLineBody {
+	out := make([]contract.LogLineBody, 0, len(lines))
 	for _, l := range lines {
-		out = append(out, logLineBody{
+		out = append(out, contract.LogLineBody{
 			Cursor: string(l.Cursor()), Timestamp: l.Time, Node: l.Node, Attempt: l.Attempt, Stream: l.Stream,
-			Level: l.Level, Message: l.Message, Fields: l.Fields,
+			Level: l.Level, Message: l.Message, Fields: l.Fields, Pod: l.Pod, Machine: l.Machine,
 		})
 	}
 	return out
@@ -156,7 +145,7 @@ func (h *API) apiMetrics(ctx context.Context, in *struct {
 	ExecutionPath
 	Node      string `query:"node" doc:"Only metrics of this node" maxLength:"200"`
 	Name      string `query:"name" doc:"Names, separated by commas" maxLength:"1000"`
-	MaxPoints int    `query:"max_points" doc:"Points of a series at the most; more are thinned out" minimum:"2" maximum:"10000" default:"1000"`
+	MaxPoints int    `query:"max_points" doc:"Maximum number of points per series; longer series are downsampled" minimum:"2" maximum:"10000" default:"1000"`
 }) (*body[metricsBody], error) {
 	id, err := in.id()
 	if err != nil {

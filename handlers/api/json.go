@@ -91,7 +91,7 @@ func checkText(data []byte) error {
 			return nil //nolint:nilerr // the end of the document; it was decoded before
 		}
 		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
-			return errors.New("a text holds the character NUL, which cannot be kept")
+			return errors.New("a string contains the character NUL, which cannot be stored")
 		}
 	}
 }

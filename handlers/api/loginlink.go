@@ -3,7 +3,9 @@ package api
 import (
 	"net/http"
 
+	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 // issueLoginLink gives an administrator a link for another browser.
@@ -11,10 +13,6 @@ func (h *API) issueLoginLink(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Identity.RecordLink(r.Context()); err != nil {
 		return err
 	}
-	base := h.PublicURL
-	if base == "" {
-		base = "http://" + r.Host
-	}
-	web.WriteJSON(w, http.StatusOK, "application/json", map[string]string{"url": base + "/login?token=" + h.Links.Issue()})
+	web.WriteJSON(w, http.StatusOK, "application/json", contract.LoginLink{URL: request.PublicURL(r, h.PublicURL) + "/login?token=" + h.Links.Issue()})
 	return nil
 }

@@ -12,14 +12,14 @@ import (
 )
 
 type memberBody struct {
-	ID        uuid.UUID `json:"id" doc:"Of the membership"`
+	ID        uuid.UUID `json:"id" doc:"ID of the membership"`
 	UserID    uuid.UUID `json:"user_id"`
 	Name      string    `json:"name"`
 	Email     string    `json:"email,omitempty"`
 	Service   bool      `json:"service_account"`
 	Disabled  bool      `json:"disabled"`
 	Role      string    `json:"role"`
-	Provider  string    `json:"provider,omitempty" doc:"Of the group that gives the role; absent for one given by hand"`
+	Provider  string    `json:"provider,omitempty" doc:"Group that assigns the role; absent for a role assigned manually"`
 	Group     string    `json:"group,omitempty"`
 	From      pathStep  `json:"from" doc:"Level at which the role is assigned"`
 	Inherited bool      `json:"inherited" doc:"True if the role is inherited from a level above"`
@@ -54,7 +54,7 @@ type NewMember struct {
 }
 
 type newMemberBody struct {
-	UserID *uuid.UUID `json:"user_id,omitempty" doc:"ID of the user; or give the e-mail address"`
+	UserID *uuid.UUID `json:"user_id,omitempty" doc:"ID of the user, or use email"`
 	Email  string     `json:"email,omitempty" doc:"E-mail address of a user who has signed in before" maxLength:"320"`
 	Role   roleName   `json:"role"`
 }

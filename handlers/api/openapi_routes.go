@@ -7,9 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/flowforge/flowforge/handlers/request"
-
 	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // describeRoutes adds what huma does not see by itself: the routes that carry
@@ -108,7 +107,7 @@ func (d describer) download() {
 func (d describer) logStream() {
 	op := get("follow-logs", "/executions/{execution_id}/logs/stream", "Follow the log of an execution", "Logs and metrics")
 	op.Description = "Server-sent events: each holds a JSON array of lines, as in a page of the log, and the ID to continue from. " +
-		"History comes first, then what is written, and the event \"end\" when the execution has ended and its last line is out."
+		"The stream starts with past lines and continues with new ones. The event \"end\" follows the last line of an ended execution."
 	op.Parameters = []*huma.Param{
 		pathParam("execution_id", "ID of the execution"),
 		param("query", "node", "Only lines of these nodes, separated by commas"), param("query", "level", "Levels, separated by commas"),

@@ -11,16 +11,17 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
-
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 type breakerBody struct {
 	ID            uuid.UUID  `json:"id"`
 	WorkflowID    uuid.UUID  `json:"workflow_id"`
 	WorkflowName  string     `json:"workflow_name"`
-	Operator      string     `json:"operator" doc:"graph/operator for one inside a graph"`
+	Operator      string     `json:"operator" doc:"graph/operator for an operator inside a graph"`
 	Version       string     `json:"version" doc:"Latest version that changed its state"`
 	State         string     `json:"state" enum:"closed,open,half_open"`
 	Failures      int        `json:"failures" doc:"Since the last success, within the window"`
@@ -78,22 +79,22 @@ type retryBudgetInput struct {
 }
 
 type deadLetterBody struct {
-	ID           uuid.UUID         `json:"id"`
-	ExecutionID  uuid.UUID         `json:"execution_id"`
-	Status       string            `json:"execution_status,omitempty" doc:"Absent when the execution is gone"`
-	WorkflowName string            `json:"workflow_name"`
-	Version      string            `json:"version"`
-	Node         string            `json:"node"`
-	NodeIndex    int               `json:"node_index"`
-	Attempts     int               `json:"attempts"`
-	Class        string            `json:"class" doc:"user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
-	Error        execution.Failure `json:"error"`
-	At           time.Time         `json:"at"`
+	ID           uuid.UUID     `json:"id"`
+	ExecutionID  uuid.UUID     `json:"execution_id"`
+	Status       string        `json:"execution_status,omitempty" doc:"Absent when the execution is gone"`
+	WorkflowName string        `json:"workflow_name"`
+	Version      string        `json:"version"`
+	Node         string        `json:"node"`
+	NodeIndex    int           `json:"node_index"`
+	Attempts     int           `json:"attempts"`
+	Class        string        `json:"class" doc:"user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
+	Error        query.Failure `json:"error"`
+	At           time.Time     `json:"at"`
 }
 
 type deadLetterList struct {
 	DeadLetters []deadLetterBody `json:"dead_letters"`
-	Open        int              `json:"open" doc:"In the whole project"`
+	Open        int              `json:"open" doc:"Number of open breakers in the project"`
 	NextPage    string           `json:"next_page,omitempty"`
 }
 
@@ -141,9 +142,9 @@ func (h *API) protectionAPI(api huma.API) {
 	operation(h, api, get("list-dead-letters", "/dead-letters", "List nodes that failed permanently", tag), h.apiDeadLetters)
 	operation(h, api, get("get-dead-letter", "/dead-letters/{letter_id}", "Get a node that failed permanently", tag), h.apiDeadLetter)
 	operation(h, api, post("requeue-dead-letter", "/dead-letters/{letter_id}/requeue", "Retry a node that failed permanently", tag), h.apiRequeueDeadLetter)
-	away := post("put-dead-letter-away", "/dead-letters/{letter_id}/put-away", "Dismiss a dead letter without retrying its node", tag)
-	away.DefaultStatus = http.StatusNoContent
-	operation(h, api, away, h.apiDismissDeadLetter)
+	dismiss := post("dismiss-dead-letter", "/dead-letters/{letter_id}/dismiss", "Dismiss a dead letter without retrying its node", tag)
+	dismiss.DefaultStatus = http.StatusNoContent
+	operation(h, api, dismiss, h.apiDismissDeadLetter)
 	operation(h, api, get("list-dead-deliveries", "/dead-deliveries", "List deliveries that failed permanently", tag), h.apiDeadDeliveries)
 	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Retry a delivery", tag)
 	again.DefaultStatus = http.StatusNoContent
@@ -221,7 +222,7 @@ func toTenantBudget(b execution.TenantBudget) tenantBudgetBody {
 func (h *API) apiPutRetryBudget(ctx context.Context, in *struct{ Body retryBudgetInput }) (*body[tenantBudgetBody], error) {
 	var rule protect.BucketRule
 	if in.Body.Retries > 0 {
-		per, err := time.ParseDuration(in.Body.Period)
+		per, err := units.ParseDuration(in.Body.Period)
 		if err != nil {
 			per = -1 // the service refuses it at its field
 		}

@@ -7,77 +7,33 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
-
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/web/contract"
 
 	"github.com/flowforge/flowforge/handlers/sentence"
 )
 
 type queueBody struct {
-	Entries       []queueEntryBody  `json:"entries"`
-	NextPage      string            `json:"next_page,omitempty"`
-	InCluster     []clusterWaitBody `json:"in_cluster,omitempty" doc:"Nodes that are within their limits and have been handed to the cluster, which has not begun them: those handed over first come first. On the first page, as far as you may see them"`
-	InClusterMore int               `json:"in_cluster_more,omitempty" doc:"Number of further nodes that wait in the cluster"`
+	Entries       []contract.QueueEntryBody `json:"entries"`
+	NextPage      string                    `json:"next_page,omitempty"`
+	InCluster     []clusterWaitBody         `json:"in_cluster,omitempty" doc:"Nodes that are within their limits and have been sent to the cluster, which has not started them: those sent first come first. Only on the first page, and only nodes that you may view"`
+	InClusterMore int                       `json:"in_cluster_more,omitempty" doc:"Number of further nodes that wait in the cluster"`
 }
 
 type clusterWaitBody struct {
-	ExecutionID   uuid.UUID        `json:"execution_id"`
-	WorkflowName  string           `json:"workflow_name"`
-	ExecutionName string           `json:"execution_name,omitempty"`
-	Node          string           `json:"node"`
-	ProjectID     uuid.UUID        `json:"project_id"`
-	ProjectName   string           `json:"project_name"`
-	Priority      int              `json:"priority"`
-	WaitingSince  time.Time        `json:"waiting_since" doc:"When it was handed to the cluster"`
-	Asked         fair.Amount      `json:"asked" doc:"By all its pods together"`
-	Reason        execution.Reason `json:"reason" doc:"code is UNSCHEDULABLE, IMAGE_PULL, POD_STARTING (longer than 30 s), GANG, RESIDENT_QUEUE or CLUSTER_AWAY; message has the cluster's own words"`
-}
-
-type queueEntryBody struct {
-	Position      int               `json:"position" doc:"In the order of admission over the whole installation, 1 is next"`
-	ExecutionID   *uuid.UUID        `json:"execution_id,omitempty" doc:"Absent without permission to read it"`
-	WorkflowName  string            `json:"workflow_name,omitempty"`
-	ExecutionName string            `json:"execution_name,omitempty"`
-	Node          string            `json:"node,omitempty" doc:"Absent for an execution that may not begin yet"`
-	ProjectID     *uuid.UUID        `json:"project_id,omitempty"`
-	Priority      int               `json:"priority"`
-	WaitingSince  time.Time         `json:"waiting_since"`
-	Asked         fair.Amount       `json:"asked"`
-	AboutToStart  bool              `json:"about_to_start"`
-	Reason        *execution.Reason `json:"reason,omitempty"`
-}
-
-type whyBody struct {
-	ExecutionID  uuid.UUID         `json:"execution_id"`
-	Node         string            `json:"node,omitempty"`
-	Waiting      bool              `json:"waiting"`
-	Status       string            `json:"status,omitempty" doc:"State of the node"`
-	WaitingSince *time.Time        `json:"waiting_since,omitempty"`
-	AboutToStart bool              `json:"about_to_start"`
-	Reason       *execution.Reason `json:"reason,omitempty"`
-	Holders      []whyHolder       `json:"holders,omitempty" doc:"Executions that hold the missing resources"`
-	Queue        []queueEntryBody  `json:"queue,omitempty" doc:"Neighbouring entries of the queue"`
-	Decisions    []whyDecision     `json:"decisions,omitempty" doc:"The latest first"`
-}
-
-type whyHolder struct {
-	ExecutionID  *uuid.UUID `json:"execution_id,omitempty" doc:"Absent without permission to read it"`
-	WorkflowName string     `json:"workflow_name,omitempty"`
-	Node         string     `json:"node,omitempty"`
-	CountsFor    string     `json:"counts_for" doc:"The team, department or tenant"`
-	Amount       int64      `json:"amount"`
-	Borrowed     bool       `json:"borrowed"`
-	EndsFrom     *time.Time `json:"ends_from,omitempty"`
-	EndsTo       *time.Time `json:"ends_to,omitempty"`
-}
-
-type whyDecision struct {
-	At   time.Time `json:"at"`
-	Kind string    `json:"kind"`
-	Text string    `json:"text"`
+	ExecutionID   uuid.UUID    `json:"execution_id"`
+	WorkflowName  string       `json:"workflow_name"`
+	ExecutionName string       `json:"execution_name,omitempty"`
+	Node          string       `json:"node"`
+	ProjectID     uuid.UUID    `json:"project_id"`
+	ProjectName   string       `json:"project_name"`
+	Priority      int          `json:"priority"`
+	WaitingSince  time.Time    `json:"waiting_since" doc:"Time when it was sent to the cluster"`
+	Asked         fair.Amount  `json:"asked" doc:"Amounts requested by all pods of the attempt"`
+	Reason        query.Reason `json:"reason" doc:"code is UNSCHEDULABLE, IMAGE_PULL, POD_STARTING (longer than 30 s), GANG, RESIDENT_QUEUE or CLUSTER_AWAY; message has the cluster's own words"`
 }
 
 func (h *API) queueAPI(api huma.API) {
@@ -101,7 +57,7 @@ func (h *API) apiQueue(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := queueBody{Entries: make([]queueEntryBody, 0, len(page.Entries)), NextPage: page.Next}
+	out := queueBody{Entries: make([]contract.QueueEntryBody, 0, len(page.Entries)), NextPage: page.Next}
 	for _, e := range page.Entries {
 		out.Entries = append(out.Entries, toQueueEntry(e.Queued))
 	}
@@ -122,8 +78,8 @@ func (h *API) apiQueue(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func toQueueEntry(q quota.Queued) queueEntryBody {
-	e := queueEntryBody{Position: q.Position, WaitingSince: q.Since, Asked: q.Amount}
+func toQueueEntry(q quota.Queued) contract.QueueEntryBody {
+	e := contract.QueueEntryBody{Position: q.Position, WaitingSince: q.Since, Asked: q.Amount}
 	if q.Hidden() {
 		return e
 	}
@@ -133,18 +89,18 @@ func toQueueEntry(q quota.Queued) queueEntryBody {
 	return e
 }
 
-func (h *API) apiWhyExecution(ctx context.Context, in *ExecutionPath) (*body[whyBody], error) {
+func (h *API) apiWhyExecution(ctx context.Context, in *ExecutionPath) (*body[contract.WhyBody], error) {
 	return h.why(ctx, in, "")
 }
 
 func (h *API) apiWhyNode(ctx context.Context, in *struct {
 	ExecutionPath
 	Node string `path:"node" doc:"Name of the node" maxLength:"2000"`
-}) (*body[whyBody], error) {
+}) (*body[contract.WhyBody], error) {
 	return h.why(ctx, &in.ExecutionPath, in.Node)
 }
 
-func (h *API) why(ctx context.Context, in *ExecutionPath, node string) (*body[whyBody], error) {
+func (h *API) why(ctx context.Context, in *ExecutionPath, node string) (*body[contract.WhyBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -153,7 +109,7 @@ func (h *API) why(ctx context.Context, in *ExecutionPath, node string) (*body[wh
 	if err != nil {
 		return nil, err
 	}
-	out := whyBody{ExecutionID: id, Node: w.Node, Waiting: w.Reason.Code != "", Status: string(w.State), AboutToStart: w.Offered}
+	out := contract.WhyBody{ExecutionID: id, Node: w.Node, Waiting: w.Reason.Code != "", Status: string(w.State), AboutToStart: w.Offered}
 	if out.Waiting {
 		out.Reason = &w.Reason
 	}
@@ -167,13 +123,13 @@ func (h *API) why(ctx context.Context, in *ExecutionPath, node string) (*body[wh
 		out.Queue = append(out.Queue, toQueueEntry(q))
 	}
 	for _, d := range w.Decisions {
-		out.Decisions = append(out.Decisions, whyDecision{d.At, d.Kind, sentence.Event(d)})
+		out.Decisions = append(out.Decisions, contract.WhyDecision{At: d.At, Kind: d.Kind, Text: sentence.Event(d)})
 	}
 	return reply(out), nil
 }
 
-func toWhyHolder(h quota.Holder) whyHolder {
-	out := whyHolder{CountsFor: "another team", Amount: h.Amount, Borrowed: h.Borrowed, EndsFrom: h.EndsFrom, EndsTo: h.EndsTo}
+func toWhyHolder(h quota.Holder) contract.WhyHolder {
+	out := contract.WhyHolder{CountsFor: "another team", Amount: h.Amount, Borrowed: h.Borrowed, EndsFrom: h.EndsFrom, EndsTo: h.EndsTo}
 	if h.Owner.Name != "" {
 		out.CountsFor = h.Owner.String()
 	}

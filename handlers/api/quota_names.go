@@ -6,52 +6,18 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/google/uuid"
-
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 // The design document has names of its own for limits and their use, which answers have
 // beside FlowForge's and requests may use in their place. A limit there is what a node may
 // hold at most, and a request what it is guaranteed: the limit plus what it may borrow, and
 // the limit, in FlowForge's words.
-
-// NamedLimits are limits by the names of the design document.
-type NamedLimits struct {
-	CPULimit       *int64 `json:"cpu_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"Millicores: the limit plus the amount that can be borrowed"`
-	CPURequest     *int64 `json:"cpu_request,omitempty" minimum:"0" maximum:"1000000000000" doc:"Millicores: the limit alone"`
-	MemoryLimit    *int64 `json:"memory_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"MiB: the limit plus the amount that can be borrowed"`
-	MemoryRequest  *int64 `json:"memory_request,omitempty" minimum:"0" maximum:"1000000000000" doc:"MiB: the limit alone"`
-	GPULimit       *int64 `json:"gpu_limit,omitempty" minimum:"0" maximum:"1000000000000"`
-	Pods           *int64 `json:"max_concurrent_pods,omitempty" minimum:"0" maximum:"1000000000000"`
-	Workflows      *int64 `json:"max_concurrent_workflows,omitempty" minimum:"0" maximum:"1000000000000"`
-	StorageLimit   *int64 `json:"storage_limit,omitempty" minimum:"0" maximum:"900000000" doc:"GiB"`
-	PriorityWeight *int64 `json:"priority_weight,omitempty" minimum:"1" maximum:"100000" doc:"100 is a weight of 1"`
-}
-
-// namedUse is use by the names of the design document.
-type namedUse struct {
-	CPU       *int64 `json:"cpu_used,omitempty"`
-	Memory    *int64 `json:"memory_used,omitempty"`
-	GPU       *int64 `json:"gpu_used,omitempty"`
-	Pods      *int64 `json:"pods_running,omitempty"`
-	Workflows *int64 `json:"workflows_active,omitempty"`
-	Storage   *int64 `json:"storage_used,omitempty" doc:"GiB, rounded up"`
-}
-
-// NamedQuota is what an answer about a quota has beside FlowForge's own fields.
-type NamedQuota struct {
-	EntityType  string      `json:"entity_type" enum:"installation,tenant,department,group,project" doc:"A team is a group"`
-	EntityID    uuid.UUID   `json:"entity_id"`
-	Limits      NamedLimits `json:"limits" doc:"Absent fields: no limit of its own"`
-	Used        namedUse    `json:"used"`
-	Available   namedUse    `json:"available" doc:"Absent fields: no limit of its own"`
-	Utilization float64     `json:"utilization_percent" doc:"The highest share of a limit that is in use"`
-}
 
 const (
 	mibInGiB       = 1024
@@ -65,24 +31,21 @@ type namedResource struct {
 	limit, request **int64
 }
 
-func (l *NamedLimits) resources() []namedResource {
+func namedResources(l *contract.NamedLimits) []namedResource {
 	return []namedResource{
 		{fair.CPU, 1, &l.CPULimit, &l.CPURequest}, {fair.Memory, 1, &l.MemoryLimit, &l.MemoryRequest}, {fair.GPU, 1, &l.GPULimit, nil},
 		{fair.Pods, 1, &l.Pods, nil}, {fair.Executions, 1, &l.Workflows, nil}, {fair.Storage, mibInGiB, &l.StorageLimit, nil},
 	}
 }
 
-func (u *namedUse) resources() map[fair.Resource]**int64 {
+func namedUse(u *contract.NamedUse) map[fair.Resource]**int64 {
 	return map[fair.Resource]**int64{
 		fair.CPU: &u.CPU, fair.Memory: &u.Memory, fair.GPU: &u.GPU, fair.Pods: &u.Pods, fair.Executions: &u.Workflows, fair.Storage: &u.Storage,
 	}
 }
 
-// given reports whether a request uses any of the names.
-func (l NamedLimits) given() bool { return l != NamedLimits{} }
-
-// over lays the named limits over limits, and leaves what they do not name as it is.
-func (l NamedLimits) over(limits fair.Limits) fair.Limits {
+// overlay lays the named limits over limits, and leaves what they do not name as it is.
+func overlay(l contract.NamedLimits, limits fair.Limits) fair.Limits {
 	limits.Limit, limits.Borrow = maps.Clone(limits.Limit), maps.Clone(limits.Borrow)
 	if limits.Limit == nil {
 		limits.Limit = fair.Vector{}
@@ -90,7 +53,7 @@ func (l NamedLimits) over(limits fair.Limits) fair.Limits {
 	if limits.Borrow == nil {
 		limits.Borrow = fair.Vector{}
 	}
-	for _, f := range l.resources() {
+	for _, f := range namedResources(&l) {
 		most := *f.limit
 		if most == nil && (f.request == nil || *f.request == nil) {
 			continue
@@ -119,13 +82,13 @@ func (l NamedLimits) over(limits fair.Limits) fair.Limits {
 }
 
 // namedQuotaOf is a node by the names of the design document.
-func namedQuotaOf(n *quota.Node, limits fair.Limits) NamedQuota {
-	out := NamedQuota{EntityType: n.Kind, EntityID: n.ID}
+func namedQuotaOf(n *quota.Node, limits fair.Limits) contract.NamedQuota {
+	out := contract.NamedQuota{EntityType: n.Kind, EntityID: n.ID}
 	if n.Kind == "team" {
 		out.EntityType = "group"
 	}
-	used, available := out.Used.resources(), out.Available.resources()
-	for _, f := range out.Limits.resources() {
+	used, available := namedUse(&out.Used), namedUse(&out.Available)
+	for _, f := range namedResources(&out.Limits) {
 		held := n.Resources[f.resource].Used
 		*used[f.resource] = new((held + f.unit - 1) / f.unit)
 		guaranteed, ok := limits.Limit[f.resource]
@@ -152,7 +115,7 @@ func namedQuotaOf(n *quota.Node, limits fair.Limits) NamedQuota {
 // quotaExceededError is a refused launch with the quota that is in its way.
 type quotaExceededError struct {
 	error
-	info NamedQuota
+	info contract.NamedQuota
 }
 
 // Unwrap returns the refusal.

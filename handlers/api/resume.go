@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -14,17 +13,13 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
-// cacheInput selects how a launch uses the cache.
-type cacheInput struct {
-	Mode  string            `json:"mode,omitempty" enum:"on,off,refresh" doc:"on takes results and keeps new ones, off does neither, refresh takes none and keeps new ones"`
-	Nodes map[string]string `json:"nodes,omitempty" doc:"The same for single operators, by name"`
-}
-
-// use decodes in, which may be nil.
-func (in *cacheInput) use() (execution.CacheUse, error) {
+// cacheUse decodes in, which may be nil.
+func cacheUse(in *contract.CacheInput) (execution.CacheUse, error) {
 	if in == nil {
 		return execution.CacheUse{}, nil
 	}
@@ -34,7 +29,7 @@ func (in *cacheInput) use() (execution.CacheUse, error) {
 // decodeTTL takes what a definition may say.
 func decodeTTL(v any) (workflow.TTL, error) {
 	ttl, fields := workflow.ParseTTL(v)
-	return ttl, apperr.InvalidFields("The time that the execution is to be kept cannot be read.", fields)
+	return ttl, apperr.InvalidFields("The retention of the execution is not valid.", fields)
 }
 
 // keptFor returns the retention that a launch sets; nil if it sets none.
@@ -48,54 +43,16 @@ func keptFor(ttl workflow.TTL) any {
 type resumeInput struct {
 	ExecutionPath
 	DryRun         bool   `query:"dry_run" doc:"Return a plan with status 200 without resuming: which nodes would run, and why"`
-	IdempotencyKey string `header:"Idempotency-Key" doc:"Repeating a request with the same key resumes nothing more" maxLength:"200"`
-	Body           struct {
-		FromNode       any                                   `json:"from_node,omitempty" doc:"Name, node_id or task id of a node that runs again with all that depends on it; empty: the first failures"`
-		Version        string                                `json:"version,omitempty" doc:"Another version of the workflow; empty: the one that ran" maxLength:"100"`
-		OverrideInputs json.RawMessage                       `json:"override_inputs,omitempty" doc:"Inputs with other values, by name; null takes the default"`
-		Resources      map[string]execution.ResourceOverride `json:"resources,omitempty" doc:"Resources of attempts that override the definition, by operator name; * applies to all operators that run tasks"`
-		Name           string                                `json:"name,omitempty" doc:"A name for the new execution" maxLength:"200"`
-		Priority       any                                   `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100; that of the earlier execution when empty"`
-		IdempotencyKey string                                `json:"idempotency_key,omitempty" doc:"Alternative to the Idempotency-Key header" maxLength:"200"`
-		TTL            any                                   `json:"ttl,omitempty" doc:"How long the new execution is kept, as for a launch; that of the earlier execution when empty"`
-		Cache          *cacheInput                           `json:"cache,omitempty" doc:"Use of cached results"`
-	}
-}
-
-// resumePlanBody says what a resume would do.
-type resumePlanBody struct {
-	DryRun  bool              `json:"dry_run"`
-	Valid   bool              `json:"valid" doc:"True if the resume would be accepted"`
-	Refusal string            `json:"refusal,omitempty" doc:"Reason for a refusal"`
-	Version string            `json:"version"`
-	Runs    int               `json:"runs" doc:"Number of nodes of the plan that would run"`
-	Kept    int               `json:"kept" doc:"Number of nodes of the plan that would keep their results"`
-	Changes []inputChangeBody `json:"changed_inputs,omitempty"`
-	Nodes   []resumeNodeBody  `json:"nodes"`
-}
-
-type inputChangeBody struct {
-	Name   string `json:"name"`
-	Before any    `json:"before"`
-	After  any    `json:"after"`
-}
-
-type resumeNodeBody struct {
-	Node   string `json:"node"`
-	Runs   bool   `json:"runs"`
-	Ground string `json:"ground" enum:"taken,changed,unfinished,downstream,at_the_end,serving"`
-	Why    string `json:"why"`
-	Before string `json:"before,omitempty" doc:"Previous state"`
-	Inside int    `json:"inside,omitempty" doc:"Number of nodes that it was expanded into"`
-	Kept   int    `json:"kept_inside,omitempty" doc:"Number of those that keep their results, as far as known"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key resumes nothing" maxLength:"200"`
+	Body           contract.ResumeInputBody
 }
 
 func (h *API) resumeAPI(api huma.API) {
 	resume := post("resume-execution", "/executions/{execution_id}/resume", "Resume an execution that has ended, from its first failures or from a node", "Executions")
 	resume.DefaultStatus = http.StatusCreated
 	resume.Responses = map[string]*huma.Response{
-		strconv.Itoa(http.StatusCreated): answerOf(api, "Resumed", reflect.TypeFor[launched]()),
-		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run: nothing was resumed", reflect.TypeFor[resumePlanBody]()),
+		strconv.Itoa(http.StatusCreated): answerOf(api, "Resumed", reflect.TypeFor[contract.Launched]()),
+		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run: nothing was resumed", reflect.TypeFor[contract.ResumePlanBody]()),
 	}
 	operation(h, api, resume, h.apiResume)
 }
@@ -107,8 +64,11 @@ func (in *resumeInput) request() (execution.ResumeRequest, error) {
 		return execution.ResumeRequest{}, err
 	}
 	r := execution.ResumeRequest{
-		Of: id, Version: in.Body.Version, Resources: in.Body.Resources, Name: in.Body.Name,
+		Of: id, Version: in.Body.Version, Resources: map[string]execution.ResourceOverride{}, Name: in.Body.Name,
 		IdempotencyKey: cmp.Or(in.Body.IdempotencyKey, in.IdempotencyKey),
+	}
+	for operator, override := range in.Body.Resources {
+		r.Resources[operator] = execution.ResourceOverride(override)
 	}
 	if r.Inputs, err = decodeInputs(in.Body.OverrideInputs); err != nil {
 		return r, err
@@ -123,7 +83,7 @@ func (in *resumeInput) request() (execution.ResumeRequest, error) {
 	if r.TTL, err = decodeTTL(in.Body.TTL); err != nil {
 		return r, err
 	}
-	r.Cache, err = in.Body.Cache.use()
+	r.Cache, err = cacheUse(in.Body.Cache)
 	return r, err
 }
 
@@ -149,7 +109,7 @@ func (h *API) nodeNamed(ctx context.Context, id uuid.UUID, v any) (string, error
 			return v, nil //nolint:nilerr // a name that does not exist: the resume says so
 		}
 	default:
-		return "", apperr.InvalidFields("The node cannot be read.", []apperr.Field{{Path: "from_node", Message: "Give the name of a node, or its node_id."}})
+		return "", apperr.InvalidFields("The node cannot be read.", []apperr.Field{{Path: "from_node", Message: "Send the name of a node, or its node_id."}})
 	}
 	return h.Executions.NodeName(ctx, id, index)
 }
@@ -173,21 +133,21 @@ func (h *API) apiResume(ctx context.Context, in *resumeInput) (*launchAnswer, er
 	if err != nil {
 		return nil, err
 	}
-	return &launchAnswer{http.StatusCreated, launched{
+	return &launchAnswer{http.StatusCreated, contract.Launched{
 		ExecutionID: e.ID, DagID: e.VersionID, Status: string(e.Status), Created: created, URL: "/executions/" + e.ID.String(),
 	}}, nil
 }
 
-func toResumePlanBody(p execution.ResumePlan) resumePlanBody {
-	out := resumePlanBody{
+func toResumePlanBody(p execution.ResumePlan) contract.ResumePlanBody {
+	out := contract.ResumePlanBody{
 		DryRun: true, Valid: p.Refusal == "", Refusal: p.Refusal, Version: p.Version.Version, Runs: p.Runs, Kept: p.Kept,
-		Nodes: make([]resumeNodeBody, 0, len(p.Nodes)),
+		Nodes: make([]contract.ResumeNodeBody, 0, len(p.Nodes)),
 	}
 	for _, c := range p.Changes {
-		out.Changes = append(out.Changes, inputChangeBody(c))
+		out.Changes = append(out.Changes, contract.InputChangeBody(c))
 	}
 	for _, n := range p.Nodes {
-		out.Nodes = append(out.Nodes, resumeNodeBody{
+		out.Nodes = append(out.Nodes, contract.ResumeNodeBody{
 			Node: n.Name, Runs: n.Runs, Ground: groundName(n.Ground), Why: n.Why, Before: string(n.Before), Inside: n.Inside, Kept: n.Kept,
 		})
 	}
@@ -196,7 +156,7 @@ func toResumePlanBody(p execution.ResumePlan) resumePlanBody {
 
 func groundName(g dag.RunReason) string {
 	switch g {
-	case dag.Taken:
+	case dag.Reused:
 		return "taken"
 	case dag.Changed:
 		return "changed"
@@ -204,7 +164,7 @@ func groundName(g dag.RunReason) string {
 		return "unfinished"
 	case dag.Downstream:
 		return "downstream"
-	case dag.AtTheEnd:
+	case dag.Final:
 		return "at_the_end"
 	case dag.Serving:
 		return "serving"
@@ -212,15 +172,9 @@ func groundName(g dag.RunReason) string {
 	return ""
 }
 
-// originBody is the node of an earlier execution that a node continues.
-type originBody struct {
-	ExecutionID uuid.UUID `json:"execution_id"`
-	Use         string    `json:"use" enum:"TAKEN,CACHED,BEFORE" doc:"TAKEN and CACHED: the result was reused. BEFORE: the node ran again from a saved checkpoint"`
-}
-
-func toOriginBody(n execution.Node) *originBody {
+func toOriginBody(n query.Node) *contract.OriginBody {
 	if n.OriginExecution == nil {
 		return nil
 	}
-	return &originBody{*n.OriginExecution, string(n.OriginUse)}
+	return &contract.OriginBody{ExecutionID: *n.OriginExecution, Use: string(n.OriginUse)}
 }

@@ -16,9 +16,11 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 // runPage is what the design document's API lists at /workflows.
@@ -29,7 +31,7 @@ type runPage struct {
 
 // workflowListAnswer is a list of workflows, or of executions.
 type workflowListAnswer struct {
-	workflowPage
+	contract.WorkflowPage
 	runs *runPage
 }
 
@@ -38,25 +40,25 @@ func (a workflowListAnswer) MarshalJSON() ([]byte, error) {
 	if a.runs != nil {
 		return json.Marshal(a.runs)
 	}
-	return json.Marshal(a.workflowPage)
+	return json.Marshal(a.WorkflowPage)
 }
 
 // workflowQuery chooses workflows, or with project_id, offset or a state of executions
 // these.
 type workflowQuery struct {
-	Page    string `query:"page" doc:"Cursor from next_page of the page before, or the number of a page from 1" maxLength:"400"`
+	Page    string `query:"page" doc:"Cursor from next_page of the previous page, or the number of a page from 1" maxLength:"400"`
 	Limit   int    `query:"limit" doc:"Rows of a page; 50 workflows or 20 executions when absent" minimum:"0" maximum:"200"`
 	Team    string `query:"team" doc:"Owner team" maxLength:"200"`
 	Status  string `query:"status" enum:"ACTIVE,ARCHIVED,REGISTERED,PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED" doc:"Of workflows ACTIVE (also called REGISTERED) or ARCHIVED, both when absent; a state of executions lists those"`
 	Tag     string `query:"tag" maxLength:"100"`
 	Text    string `query:"q" doc:"Text in name or description" maxLength:"200"`
 	Project string `query:"project_id" doc:"ID or name of a project: its executions are listed, the latest first" maxLength:"200"`
-	Offset  int    `query:"offset" doc:"Executions to leave out at the beginning" minimum:"0" maximum:"1000000"`
+	Offset  int    `query:"offset" doc:"Number of executions to skip" minimum:"0" maximum:"1000000"`
 }
 
 // listsRuns reports whether a query is for executions.
 func (q *workflowQuery) listsRuns() bool {
-	_, err := execution.ParseState(q.Status)
+	_, err := query.ParseState(q.Status)
 	return q.Project != "" || q.Offset > 0 || q.Status != "" && err == nil
 }
 
@@ -83,11 +85,11 @@ func (h *API) apiWorkflows(ctx context.Context, in *workflowQuery) (*body[workfl
 	if err != nil {
 		return nil, err
 	}
-	out := workflowPage{Workflows: make([]workflowBody, 0, len(page.Items)), NextPage: page.Next, Total: page.Total}
+	out := contract.WorkflowPage{Workflows: make([]contract.WorkflowBody, 0, len(page.Items)), NextPage: page.Next, Total: page.Total}
 	for _, s := range page.Items {
 		out.Workflows = append(out.Workflows, toWorkflowBody(s))
 	}
-	return reply(workflowListAnswer{workflowPage: out}), nil
+	return reply(workflowListAnswer{WorkflowPage: out}), nil
 }
 
 // runsOfPage is how many executions are listed unless the request says otherwise.
@@ -98,7 +100,7 @@ func (h *API) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error)
 	if err != nil {
 		return nil, err
 	}
-	filter := execution.Filter{Query: in.Text, Offset: in.Offset, Limit: in.Limit, Counted: true}
+	filter := query.Filter{Query: in.Text, Offset: in.Offset, Limit: in.Limit, Counted: true}
 	if filter.Limit == 0 {
 		filter.Limit = runsOfPage
 	}
@@ -107,55 +109,75 @@ func (h *API) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error)
 	} else {
 		filter.After = in.Page
 	}
-	switch state, err := execution.ParseState(in.Status); {
+	switch state, err := query.ParseState(in.Status); {
 	case in.Status == "":
 	case err != nil:
 		message := apperr.MessageOf(err)
 		return nil, apperr.InvalidFields(message, []apperr.Field{{Path: "status", Message: message}})
 	default:
-		filter.Status = []execution.State{state}
+		filter.Status = []query.State{state}
 	}
 	page, err := h.Executions.List(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
+	ids := make([]uuid.UUID, len(page.Executions))
+	for i, e := range page.Executions {
+		ids[i] = e.VersionID
+	}
+	versions, err := h.Workflows.VersionsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	out := &runPage{Workflows: make([]*dagRun, 0, len(page.Executions)), Total: page.Total}
 	for _, e := range page.Executions {
-		v, err := h.Workflows.VersionByID(ctx, e.VersionID)
-		if err != nil {
-			return nil, err
-		}
-		run := h.toDagRun(e, v)
+		run := h.toDagRun(e, versions[e.VersionID])
 		run.DagSpec, run.Parameters = nil, nil // as the document has it: these are details
 		out.Workflows = append(out.Workflows, run)
 	}
 	return out, nil
 }
 
-// runByID answers for an execution where a workflow is requested.
-func (h *API) runByID(ctx context.Context, ref string) (*dagRun, error) {
+// executionOf returns the execution with the ID ref, where a workflow is requested, and its
+// version.
+func (h *API) executionOf(ctx context.Context, ref string) (query.Execution, workflow.Version, error) {
 	id, err := request.ParseID(ref, "workflow")
 	if err != nil {
-		return nil, err
+		return query.Execution{}, workflow.Version{}, err
 	}
 	e, err := h.Executions.Get(ctx, id)
 	if err != nil {
-		return nil, err
+		return query.Execution{}, workflow.Version{}, err
 	}
 	v, err := h.Workflows.VersionByID(ctx, e.VersionID)
+	return e, v, err
+}
+
+// runByID answers for an execution where a workflow is requested.
+func (h *API) runByID(ctx context.Context, ref string) (*dagRun, error) {
+	e, v, err := h.executionOf(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	run := h.toDagRun(e, v)
-	run.Tasks, run.TasksNext, err = h.dagTasks(ctx, e.ID, execution.NodeFilter{Limit: 100})
+	run.Tasks, run.TasksNext, err = h.dagTasks(ctx, e.ID, v, query.NodeFilter{Limit: 100})
 	return run, err
 }
 
 // taskID is the id of a task wherever the API has one; the ids of its attempts begin with it.
 func taskID(id uuid.UUID, node int) string { return id.String() + "." + strconv.Itoa(node) }
 
-func (h *API) dagTasks(ctx context.Context, id uuid.UUID, f execution.NodeFilter) ([]dagTask, string, error) {
+// dagTasks reads a page of nodes, and their attempts, by one query each.
+func (h *API) dagTasks(ctx context.Context, id uuid.UUID, v workflow.Version, f query.NodeFilter) ([]dagTask, string, error) {
 	nodes, next, err := h.Executions.Nodes(ctx, id, f)
+	if err != nil || len(nodes) == 0 {
+		return []dagTask{}, next, err
+	}
+	indexes := make([]int, len(nodes))
+	for i, n := range nodes {
+		indexes[i] = n.Index
+	}
+	attempts, err := h.Executions.Attempts(ctx, id, indexes)
 	if err != nil {
 		return nil, "", err
 	}
@@ -165,13 +187,11 @@ func (h *API) dagTasks(ctx context.Context, id uuid.UUID, f execution.NodeFilter
 			ID: taskID(id, n.Index), WorkflowID: id, Name: n.Name, Status: string(n.State), Retries: n.Retries,
 			StartedAt: n.StartedAt, FinishedAt: n.FinishedAt, Outputs: taskOutputs(n.Outputs),
 		}
-		d, err := h.Executions.Node(ctx, id, n.Name)
-		if err != nil {
-			return nil, "", err
+		if op, ok := query.OperatorOf(v, n); ok {
+			tasks[i].Image = op.Code.Image
 		}
-		tasks[i].Image = d.Operator.Code.Image
-		if k := len(d.Attempts); k > 0 {
-			last := d.Attempts[k-1]
+		if of := attempts[n.Index]; len(of) > 0 {
+			last := of[len(of)-1]
 			tasks[i].ExitCode, tasks[i].Pod, tasks[i].Machine = last.ExitCode, last.Pod, cmp.Or(last.Machine, last.Host)
 		}
 	}
@@ -198,11 +218,11 @@ func (h *API) apiDagTasks(ctx context.Context, in *struct {
 	WorkflowPath
 	PageQuery
 }) (*dagTaskList, error) {
-	id, err := request.ParseID(in.ID, "workflow")
+	e, v, err := h.executionOf(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	tasks, next, err := h.dagTasks(ctx, id, execution.NodeFilter{After: in.Page, Limit: in.Limit})
+	tasks, next, err := h.dagTasks(ctx, e.ID, v, query.NodeFilter{After: in.Page, Limit: in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -228,33 +248,21 @@ type dagLogEntry struct {
 	Level     string         `json:"level"`
 	Message   string         `json:"message"`
 	Extra     map[string]any `json:"extra,omitempty"`
+	Pod       string         `json:"pod_name,omitempty"`
+	Machine   string         `json:"node_name,omitempty"`
 }
 
-// dagLog turns lines of one execution into entries; it remembers the ids of tasks.
-type dagLog struct {
-	h   *API
-	id  uuid.UUID
-	ids map[string]string // by the name of the node
-}
-
-func (l *dagLog) entries(ctx context.Context, lines []telemetry.LogLine) ([]dagLogEntry, error) {
+func dagLogEntries(lines []telemetry.LogLine) []dagLogEntry {
 	out := make([]dagLogEntry, 0, len(lines))
 	for _, line := range lines {
-		if _, known := l.ids[line.Node]; !known {
-			d, err := l.h.Executions.Node(ctx, l.id, line.Node)
-			if err != nil {
-				return nil, err
-			}
-			l.ids[line.Node] = taskID(l.id, d.Index)
-		}
 		extra := map[string]any{}
 		if len(line.Fields) > 0 && json.Unmarshal(line.Fields, &extra) != nil {
 			extra = map[string]any{"fields": string(line.Fields)}
 		}
 		extra["task"], extra["attempt"], extra["stream"] = line.Node, line.Attempt, line.Stream
-		out = append(out, dagLogEntry{Timestamp: line.Time, TaskID: l.ids[line.Node], Level: line.Level, Message: line.Message, Extra: extra})
+		out = append(out, dagLogEntry{line.Time, taskID(line.ExecutionID, line.NodeIndex), line.Level, line.Message, extra, line.Pod, line.Machine})
 	}
-	return out, nil
+	return out
 }
 
 // selectTask narrows q to the task of task_id, which is an id of a task or of one of its
@@ -291,7 +299,7 @@ func (h *API) apiDagLogs(w http.ResponseWriter, r *http.Request) error {
 	if _, err := h.Executions.Get(ctx, id); err != nil {
 		return err
 	}
-	v, log := r.URL.Query(), &dagLog{h: h, id: id, ids: map[string]string{}}
+	v := r.URL.Query()
 	q := telemetry.LogQuery{ExecutionID: id}
 	LogSelection{Node: v.Get("task"), Level: v.Get("level"), Text: v.Get("q")}.apply(&q)
 	if err := h.selectTask(ctx, id, v.Get("task_id"), &q); err != nil {
@@ -307,11 +315,7 @@ func (h *API) apiDagLogs(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		return h.Content.FollowLog(ctx, id, q, from, func(lines []telemetry.LogLine) error {
-			entries, err := log.entries(ctx, lines)
-			if err != nil {
-				return err
-			}
-			data, err := json.Marshal(entries)
+			data, err := json.Marshal(dagLogEntries(lines))
 			if err != nil {
 				return err
 			}
@@ -325,13 +329,9 @@ func (h *API) apiDagLogs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	entries, err := log.entries(ctx, page.Lines)
-	if err != nil {
-		return err
-	}
 	if page.Next != "" { // an array has no place for it
 		w.Header().Set("X-Next-Page", string(page.Next))
 	}
-	web.WriteJSON(w, http.StatusOK, "application/json", entries)
+	web.WriteJSON(w, http.StatusOK, "application/json", dagLogEntries(page.Lines))
 	return nil
 }

@@ -8,7 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 // newSchemas returns the schemas of the API's types. An alias describes a type of
@@ -16,8 +19,43 @@ import (
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	schemas.RegisterTypeAlias(reflect.TypeFor[uuid.UUID](), reflect.TypeFor[uuidSchema]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[contract.QuotaAmounts](), reflect.TypeFor[amountsSchema]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[numberSchema]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[typeregistry.Column](), reflect.TypeFor[columnSchema]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[catalogue.Feature](), reflect.TypeFor[featureSchema]())
 	return schemas
+}
+
+type featureSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (featureSchema) Schema(r huma.Registry) *huma.Schema {
+	s := columnSchema{}.Schema(r)
+	s.Required = append(s.Required, "feature_set")
+	s.Properties["feature_set"] = &huma.Schema{Type: huma.TypeString, Description: "Its feature set, as name@version"}
+	s.PrecomputeMessages()
+	return s
+}
+
+type columnSchema struct{}
+
+// Schema implements huma.SchemaProvider. A column has more fields than those described.
+func (columnSchema) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{
+		Type: huma.TypeObject, Description: "A column, a feature or a tensor; other fields are kept", AdditionalProperties: true, Required: []string{"name", "dtype"},
+		Properties: map[string]*huma.Schema{
+			"name":          {Type: huma.TypeString},
+			"dtype":         {Type: huma.TypeString, Description: "Data type, such as Integer"},
+			"dimensions":    {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeInteger}, Description: "Sizes of a tensor; -1 for a size that is not fixed"},
+			"description":   {Type: huma.TypeString},
+			"default_value": {Description: "Value of a feature without one"},
+			"statistics":    {Type: huma.TypeObject, AdditionalProperties: true},
+			"nullable":      {Type: huma.TypeBoolean},
+			"attributes":    {Type: huma.TypeObject, AdditionalProperties: true, Description: "Further fields, in the form of earlier versions"},
+		},
+	}
+	s.PrecomputeMessages()
+	return s
 }
 
 type uuidSchema struct{}
@@ -70,12 +108,14 @@ type stateNames string
 
 // Schema implements huma.SchemaProvider.
 func (stateNames) Schema(huma.Registry) *huma.Schema {
-	states := []execution.State{execution.Pending, execution.Running, execution.Paused, execution.Succeeded, execution.Failed, execution.Cancelled}
+	states := []query.State{query.Pending, query.Running, query.Paused, query.Succeeded, query.Failed, query.Cancelled}
 	return described(map[string]any{"pattern": listOf(states)})
 }
 
+type amountsSchema struct{}
+
 // Schema implements huma.SchemaProvider.
-func (quotaAmounts) Schema(huma.Registry) *huma.Schema {
+func (amountsSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type:                 huma.TypeObject,
 		AdditionalProperties: &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Maximum: new(float64(maxAmount))},
@@ -85,15 +125,15 @@ func (quotaAmounts) Schema(huma.Registry) *huma.Schema {
 
 // Schema implements huma.SchemaProvider.
 func (workflowAnswer) Schema(r huma.Registry) *huma.Schema {
-	return anyOf(r, reflect.TypeFor[workflowBody](), reflect.TypeFor[dagRun]())
+	return anyOf(r, reflect.TypeFor[contract.WorkflowBody](), reflect.TypeFor[dagRun]())
 }
 
 // Schema implements huma.SchemaProvider.
 func (registerAnswer) Schema(r huma.Registry) *huma.Schema {
-	return anyOf(r, reflect.TypeFor[registered](), reflect.TypeFor[dagRun]())
+	return anyOf(r, reflect.TypeFor[contract.Registered](), reflect.TypeFor[dagRun]())
 }
 
 // Schema implements huma.SchemaProvider.
 func (workflowListAnswer) Schema(r huma.Registry) *huma.Schema {
-	return anyOf(r, reflect.TypeFor[workflowPage](), reflect.TypeFor[runPage]())
+	return anyOf(r, reflect.TypeFor[contract.WorkflowPage](), reflect.TypeFor[runPage]())
 }

@@ -23,7 +23,7 @@ type secretBody struct {
 
 type secretUseBody struct {
 	Workflow    string    `json:"workflow"`
-	ExecutionID string    `json:"execution_id" doc:"The latest execution that was given it"`
+	ExecutionID string    `json:"execution_id" doc:"Latest execution that received the secret"`
 	UsedAt      time.Time `json:"used_at"`
 }
 
@@ -32,7 +32,7 @@ type secretList struct {
 }
 
 type secretInput struct {
-	Value       string `json:"value" doc:"Text of 4 characters to 64 KiB. Never answered again" writeOnly:"true" minLength:"4" maxLength:"65536"`
+	Value       string `json:"value" doc:"Text of 4 characters to 64 KiB. Never returned" writeOnly:"true" minLength:"4" maxLength:"65536"`
 	Description string `json:"description,omitempty" maxLength:"300"`
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
-
 	"github.com/flowforge/flowforge/handlers/request"
 )
 
@@ -22,7 +21,7 @@ type scopeBody struct {
 	Description string     `json:"description"`
 	ParentID    *uuid.UUID `json:"parent_id,omitempty" doc:"Absent for tenants"`
 	TenantID    uuid.UUID  `json:"tenant_id"`
-	Namespace   string     `json:"namespace,omitempty" doc:"Of Kubernetes; projects alone"`
+	Namespace   string     `json:"namespace,omitempty" doc:"Kubernetes namespace; only for projects"`
 	Path        []pathStep `json:"path,omitempty" doc:"Path from the tenant; only in responses about one object"`
 	CreatedAt   time.Time  `json:"created_at"`
 	ArchivedAt  *time.Time `json:"archived_at,omitempty"`
@@ -47,7 +46,7 @@ type ScopePath struct {
 
 // NewTenant creates a tenant.
 type NewTenant struct {
-	Key  string `header:"Idempotency-Key" doc:"Repeating a request with the same key creates nothing more" maxLength:"200"`
+	Key  string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
 	Body struct {
 		Name        string `json:"name" doc:"Unique among tenants" minLength:"1" maxLength:"100"`
 		Description string `json:"description,omitempty" maxLength:"2000"`
@@ -56,7 +55,7 @@ type NewTenant struct {
 
 // NewScope creates a department, a team or a project.
 type NewScope struct {
-	Key  string `header:"Idempotency-Key" doc:"Repeating a request with the same key creates nothing more" maxLength:"200"`
+	Key  string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
 	Body struct {
 		ParentID    uuid.UUID `json:"parent_id" doc:"ID of the tenant, department or team that contains it"`
 		Name        string    `json:"name" doc:"Unique within its parent" minLength:"1" maxLength:"100"`
@@ -94,7 +93,7 @@ type ScopeQuery struct {
 	PageQuery
 	Text     string `query:"q" doc:"Part of the name" maxLength:"200"`
 	Below    string `query:"below" doc:"ID of an ancestor, at any depth" format:"uuid"`
-	Archived bool   `query:"archived" doc:"Archived ones too"`
+	Archived bool   `query:"archived" doc:"Include archived ones"`
 }
 
 const tenancyTag = "Tenancy"

@@ -20,9 +20,9 @@ type typeList struct {
 type typeBody struct {
 	TypeName   string         `json:"type_name"`
 	Extends    any            `json:"extends,omitempty" doc:"Type that a custom type extends"`
-	Schema     map[string]any `json:"schema,omitempty" doc:"As it was registered"`
+	Schema     map[string]any `json:"schema,omitempty" doc:"Definition of the type, as it was registered"`
 	UIRenderer string         `json:"ui_renderer,omitempty"`
-	Rules      []any          `json:"validation_rules,omitempty" doc:"As they were registered"`
+	Rules      []any          `json:"validation_rules,omitempty" doc:"Definitions, as they were registered"`
 
 	typeregistry.Entry
 

@@ -13,7 +13,6 @@ import (
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
-
 	"github.com/flowforge/flowforge/handlers/request"
 
 	"github.com/flowforge/flowforge/handlers/content"
@@ -38,7 +37,7 @@ type serviceAccountList struct {
 // NewServiceAccount makes a service account.
 type NewServiceAccount struct {
 	ScopePath
-	Key  string `header:"Idempotency-Key" doc:"Repeating a request with the same key creates nothing more" maxLength:"200"`
+	Key  string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
 	Body struct {
 		Name string   `json:"name" minLength:"1" maxLength:"400"`
 		Role roleName `json:"role" doc:"Role of its keys in the project"`
@@ -101,7 +100,7 @@ type userBody struct {
 	CreatedAt  time.Time      `json:"created_at"`
 	SeenAt     *time.Time     `json:"seen_at,omitempty"`
 	DisabledAt *time.Time     `json:"disabled_at,omitempty"`
-	Roles      []userRoleBody `json:"roles,omitempty" doc:"In answers about one person"`
+	Roles      []userRoleBody `json:"roles,omitempty" doc:"Only in responses about one user"`
 }
 
 type userRoleBody struct {
@@ -118,7 +117,7 @@ type userPage struct {
 
 // UserPath names a person.
 type UserPath struct {
-	ID uuid.UUID `path:"user_id" doc:"ID of the person"`
+	ID uuid.UUID `path:"user_id" doc:"ID of the user"`
 }
 
 // UserQuery narrows the list of people.
@@ -202,8 +201,8 @@ type AuditQuery struct {
 	Object  string    `query:"object" doc:"Its id, or part of its name" maxLength:"200"`
 	Tenant  string    `query:"tenant" format:"uuid" doc:"ID of a tenant"`
 	Project string    `query:"in_project" format:"uuid" doc:"ID of a project"`
-	From    time.Time `query:"from" doc:"Not before this moment"`
-	To      time.Time `query:"to" doc:"Before this moment"`
+	From    time.Time `query:"from" doc:"At or after this time"`
+	To      time.Time `query:"to" doc:"Before this time"`
 }
 
 type auditList struct {
@@ -258,7 +257,7 @@ func (h *API) auditExportRoute(r chi.Router) {
 			}
 			t, err := time.Parse(time.RFC3339, q.Get(name))
 			if err != nil {
-				return apperr.InvalidFields("The request has values that need a change.", []apperr.Field{{Path: name, Message: "Enter a moment as 2026-11-21T08:00:00Z."}})
+				return apperr.InvalidFields("The request has invalid values.", []apperr.Field{{Path: name, Message: "Enter a time such as 2026-11-21T08:00:00Z."}})
 			}
 			*to = t
 		}

@@ -13,43 +13,8 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/web/contract"
 )
-
-type registered struct {
-	WorkflowID uuid.UUID `json:"workflow_id"`
-	VersionID  uuid.UUID `json:"version_id"`
-	Name       string    `json:"name"`
-	Version    string    `json:"version"`
-	Status     string    `json:"status" enum:"REGISTERED,UNCHANGED" doc:"UNCHANGED when this version with this content was registered before"`
-	LaunchURL  string    `json:"ui_launch_url"`
-	Notices    []string  `json:"notices,omitempty" doc:"Notices about a valid definition, such as a schedule that is not supported yet"`
-}
-
-type workflowBody struct {
-	WorkflowID    uuid.UUID     `json:"workflow_id"`
-	Name          string        `json:"name"`
-	Description   string        `json:"description"`
-	OwnerTeam     string        `json:"owner_team"`
-	Tags          []string      `json:"tags"`
-	Status        string        `json:"status" enum:"ACTIVE,ARCHIVED"`
-	LatestVersion string        `json:"latest_version"`
-	CreatedAt     time.Time     `json:"created_at"`
-	UpdatedAt     time.Time     `json:"updated_at"`
-	Versions      []versionLine `json:"versions,omitempty"`
-}
-
-type versionLine struct {
-	VersionID uuid.UUID `json:"version_id"`
-	Version   string    `json:"version"`
-	Nodes     int       `json:"nodes"`
-	CreatedAt time.Time `json:"created_at"`
-}
-
-type workflowPage struct {
-	Workflows []workflowBody `json:"workflows"`
-	Total     int            `json:"total" doc:"Of all pages"`
-	NextPage  string         `json:"next_page,omitempty"`
-}
 
 type versionBody struct {
 	WorkflowID uuid.UUID       `json:"workflow_id"`
@@ -84,7 +49,7 @@ func (h *API) workflowAPI(api huma.API) {
 	register.DefaultStatus = http.StatusCreated
 	register.SkipValidateBody = true // it may be YAML
 	register.MaxBodyBytes = workflow.MaxDocumentBytes
-	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A definition in the native form or in Argo's; see their documentation. Or {project_id, name, dag_spec, parameters, priority, labels}: it is registered and launched in one, and the answer is the execution.", AdditionalProperties: true}}
+	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A native definition or an Argo manifest. A body {project_id, name, dag_spec, parameters, priority, labels} registers and launches a workflow in one request, and returns the execution.", AdditionalProperties: true}}
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": definition, "application/yaml": definition}}
 	operation(h, api, register, h.apiRegister)
 	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or a state of executions, executions", "Workflows"), h.apiWorkflows)
@@ -97,7 +62,7 @@ func (h *API) workflowAPI(api huma.API) {
 }
 
 func (h *API) apiRegister(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: repeating a request with the same key launches nothing more" maxLength:"200"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: a repeated request with the same key launches nothing" maxLength:"200"`
 	RawBody        []byte
 }) (*body[registerAnswer], error) {
 	doc := bytes.Clone(in.RawBody) // huma uses the buffer again
@@ -113,7 +78,7 @@ func (h *API) apiRegister(ctx context.Context, in *struct {
 	if !created {
 		status = "UNCHANGED"
 	}
-	return reply(registerAnswer{registered: registered{
+	return reply(registerAnswer{Registered: contract.Registered{
 		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, Status: status,
 		LaunchURL: "/workflows/" + v.Name + "/launch", Notices: v.Definition.Notices,
 	}}), nil
@@ -129,14 +94,14 @@ func (h *API) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflow
 	if err != nil {
 		return nil, err
 	}
-	out := workflowBody{
+	out := contract.WorkflowBody{
 		WorkflowID: w.ID, Name: w.Name, Description: w.Description, OwnerTeam: w.OwnerTeam, Tags: w.Tags,
 		Status: string(w.Status), LatestVersion: w.Latest, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
 	}
 	for _, v := range w.Versions {
-		out.Versions = append(out.Versions, versionLine{VersionID: v.ID, Version: v.Version, Nodes: v.Nodes, CreatedAt: v.CreatedAt})
+		out.Versions = append(out.Versions, contract.VersionLine{VersionID: v.ID, Version: v.Version, Nodes: v.Nodes, CreatedAt: v.CreatedAt})
 	}
-	return reply(workflowAnswer{workflowBody: out}), nil
+	return reply(workflowAnswer{WorkflowBody: out}), nil
 }
 
 func (h *API) apiVersion(ctx context.Context, in *versionPath) (*body[versionBody], error) {
@@ -181,8 +146,8 @@ func (h *API) apiSetArchived(ctx context.Context, ref string, set func(context.C
 	return h.apiWorkflow(ctx, &WorkflowPath{ID: ref})
 }
 
-func toWorkflowBody(s workflow.Summary) workflowBody {
-	return workflowBody{
+func toWorkflowBody(s workflow.Summary) contract.WorkflowBody {
+	return contract.WorkflowBody{
 		WorkflowID: s.ID, Name: s.Name, Description: s.Description, OwnerTeam: s.OwnerTeam, Tags: s.Tags,
 		Status: string(s.Status), LatestVersion: s.Latest, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}

@@ -14,10 +14,11 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
@@ -58,7 +59,7 @@ func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
 	for _, a := range page.Artifacts {
 		m.Rows = append(m.Rows, Row(clock, a))
 	}
-	m.Pager.Text = ui.Plural(len(m.Rows), "artifact", "artifacts")
+	m.Pager.Text = units.Plural(len(m.Rows), "artifact", "artifacts")
 	if page.Next != "" {
 		m.Pager.Older = label.ListURL(views.ArtifactsURL(), q, "after", page.Next)
 	}
@@ -114,7 +115,7 @@ func kindOptions(chosen string) []ui.Option {
 func Row(clock ui.Clock, a artifact.Artifact) views.ArtifactRow {
 	id := a.ID.String()
 	row := views.ArtifactRow{
-		ID: id, Name: a.Name, URL: views.ArtifactURL(id), Type: typeName(a), Icon: views.KindIcon(a.Kind), Size: ui.Bytes(a.Size),
+		ID: id, Name: a.Name, URL: views.ArtifactURL(id), Type: typeName(a), Icon: views.KindIcon(a.Kind), Size: units.Bytes(a.Size),
 		Node: a.Node, Workflow: a.WorkflowName, Created: clock.Moment(a.CreatedAt),
 		DownloadURL: views.ArtifactDownloadURL(id), Filename: a.Filename, MediaType: a.MediaType, FullHash: a.SHA256,
 	}
@@ -148,7 +149,7 @@ func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
 		{Name: "Produced by", Value: a.Node, URL: m.Row.NodeURL, Note: fmt.Sprintf("attempt %d", a.Attempt)},
 		{Name: "Execution", Value: a.WorkflowName + " " + m.Row.Execution, URL: m.Row.ExecutionURL},
 		{Name: "Created", Moment: &created},
-		{Name: "Size", Value: ui.Bytes(a.Size)},
+		{Name: "Size", Value: units.Bytes(a.Size)},
 		{Name: "Media type", Value: cmp.Or(a.MediaType, "unknown"), Mono: true},
 		{Name: "File name", Value: cmp.Or(a.Filename, "none")},
 	}
@@ -203,7 +204,7 @@ func (h *Pages) lineage(ctx context.Context, clock ui.Clock, a artifact.Artifact
 }
 
 // inputSteps are the input data of the execution.
-func inputSteps(e execution.Execution) []views.LineageStep {
+func inputSteps(e query.Execution) []views.LineageStep {
 	var steps []views.LineageStep
 	for name, v := range e.Inputs {
 		ref, ok := v.(map[string]any)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -29,7 +30,7 @@ func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact) views.Previe
 	switch p.Kind {
 	case artifact.PreviewTable:
 		v.Table = previewTable(p.Table)
-		v.Truncated = ui.Plural(len(v.Table.Rows), "row", "rows")
+		v.Truncated = units.Plural(len(v.Table.Rows), "row", "rows")
 		if p.Truncated {
 			v.Truncated = "the first " + v.Truncated
 		}
@@ -49,7 +50,7 @@ func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact) views.Previe
 	case artifact.PreviewDirectory:
 		if p.Directory != nil {
 			for _, f := range p.Directory.Entries {
-				v.Files = append(v.Files, ui.Fact{Name: f.Path, Value: ui.Bytes(f.Size)})
+				v.Files = append(v.Files, ui.Fact{Name: f.Path, Value: units.Bytes(f.Size)})
 			}
 		}
 	case artifact.PreviewText, artifact.PreviewJSON, artifact.PreviewMarkdown, artifact.PreviewBinary:

@@ -9,6 +9,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
@@ -16,8 +17,8 @@ import (
 
 // overview fills the first tab of a workflow: the plan and the schemas.
 func (h *Pages) overview(m *views.Workflow, v workflow.Version) {
-	operators := ui.Plural(len(v.Plan.Nodes), "operator", "operators")
-	levels := ui.Plural(len(v.Plan.Levels), "level", "levels")
+	operators := units.Plural(len(v.Plan.Nodes), "operator", "operators")
+	levels := units.Plural(len(v.Plan.Levels), "level", "levels")
 	m.Plan = h.planPicture(v, "", "plan", fmt.Sprintf("Plan of %s: %s in %s", v.Name, operators, levels))
 	m.PlanText = operators + ", " + levels + limitText(v.Definition.Parallelism)
 	m.Graphs = h.planGraphs(v)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
@@ -41,7 +42,7 @@ func planState(o *workflow.Operator) dagview.NodeState {
 			s.Note = "each runs the graph " + o.Graph
 		}
 		if n := o.Foreach.Parallelism; n > 0 {
-			s.Note += ", " + ui.Number(int64(n)) + " at once"
+			s.Note += ", " + units.Number(int64(n)) + " at once"
 		}
 		return s
 	case o.Graph != "", o.Workflow != "":
@@ -73,7 +74,7 @@ func controlText(o *workflow.Operator) string {
 	if f := o.Foreach; f != nil {
 		text := planview.GistOfGroup(o, false)
 		if f.Parallelism > 0 {
-			text += ", " + ui.Number(int64(f.Parallelism)) + " at once"
+			text += ", " + units.Number(int64(f.Parallelism)) + " at once"
 		}
 		if f.Partial {
 			text += ", failed items allowed (null)"
@@ -94,7 +95,7 @@ func limitText(parallelism int) string {
 	if parallelism == 0 {
 		return ""
 	}
-	return ", at most " + ui.Plural(parallelism, "node", "nodes") + " at once"
+	return ", at most " + units.Plural(parallelism, "node", "nodes") + " at once"
 }
 
 // planGraphs are the graphs that operators of a version run, each with its picture.
@@ -105,7 +106,7 @@ func (h *Pages) planGraphs(v workflow.Version) []views.PlanGraph {
 		if plan, _ := planview.GraphOf(v, g.Name); plan == nil {
 			continue
 		}
-		operators := ui.Plural(len(g.Operators), "operator", "operators")
+		operators := units.Plural(len(g.Operators), "operator", "operators")
 		graph := views.PlanGraph{
 			Name: g.Name, Description: g.Description, Text: operators + limitText(g.Parallelism),
 			Picture: h.planPicture(v, g.Name, views.PlanGraphID(g.Name)+"-plan", "Graph "+g.Name+": "+operators), Operators: operatorRows(v, g.Name),

@@ -42,8 +42,12 @@ func (h *Pages) register(w http.ResponseWriter, r *http.Request) error {
 	if len(documents) == 0 {
 		return h.renderRegister(w, r, http.StatusUnprocessableEntity, views.Register{Failed: "The document contains no definition."})
 	}
+	documents = h.Workflows.Gather(documents)
 	var last workflow.Version
 	for _, i := range h.Workflows.InOrder(documents) {
+		if documents[i] == nil {
+			continue
+		}
 		if last, _, err = h.Workflows.Register(r.Context(), documents[i]); err != nil {
 			return h.refuseRegister(w, r, text, err)
 		}

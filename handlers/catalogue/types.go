@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
@@ -27,13 +28,13 @@ func (h *Pages) types(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := views.Types{
-		Page: h.Page.Base(r, "Types", views.SectionTypes), Count: ui.Plural(len(registry.Entries()), "type", "types"),
+		Page: h.Page.Base(r, "Types", views.SectionTypes), Count: units.Plural(len(registry.Entries()), "type", "types"),
 		Groups: typeGroups(registry),
 	}
 	for g := range m.Groups {
 		for t := range m.Groups[g].Types {
 			card := &m.Groups[g].Types[t]
-			if _, card.Widget, err = h.tryWidget(r, registry, card.Example, card.Name); err != nil {
+			if _, card.Widget, err = h.previewWidget(r, registry, card.Example, card.Name); err != nil {
 				return err
 			}
 		}
@@ -72,16 +73,16 @@ func typeGroups(registry *typeregistry.Registry) []views.TypeGroup {
 	return groups
 }
 
-// tryWidget is the widget that the launch form draws for expression, with the choices of
+// previewWidget is the widget that the launch form draws for expression, with the choices of
 // the catalogue.
-func (h *Pages) tryWidget(r *http.Request, registry *typeregistry.Registry, expression, name string) (*typeregistry.Type, templ.Component, error) {
+func (h *Pages) previewWidget(r *http.Request, registry *typeregistry.Registry, expression, name string) (*typeregistry.Type, templ.Component, error) {
 	t, err := registry.Parse(expression)
 	if err != nil {
 		return nil, nil, fmt.Errorf("example of type %s: %w", name, err)
 	}
 	field := typeregistry.Field{Name: "try_" + strings.ToLower(name), Type: t, Required: true, Hints: typeregistry.Hints{Label: "Value"}}
 	config := forms.Config{Schema: typeregistry.Schema{Fields: []typeregistry.Field{field}}, Today: h.Forms.Today(r), Typeahead: views.TypeaheadURL(), Upload: views.UploadsURL()}
-	offers, err := h.Forms.Offers(r.Context(), forms.New(config).References())
+	offers, err := h.Forms.Offers(r.Context(), h.Page.Clock(r), forms.New(config).References())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +104,7 @@ func (h *Pages) typePage(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return apperr.New(apperr.NotFound, "There is no type %q.", request.PathValue(r, "name"))
 	}
-	t, widget, err := h.tryWidget(r, registry, entry.Example, entry.Name)
+	t, widget, err := h.previewWidget(r, registry, entry.Example, entry.Name)
 	if err != nil {
 		return err
 	}

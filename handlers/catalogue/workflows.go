@@ -13,11 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -61,7 +62,7 @@ func (h *Pages) workflows(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Teams = teamOptions(append(teams, filter.Team), filter.Team)
 	if len(m.Rows) > 0 {
-		m.Pager.Text = ui.Plural(page.Total, "workflow", "workflows")
+		m.Pager.Text = units.Plural(page.Total, "workflow", "workflows")
 	}
 	if page.Next != "" {
 		q.Set("after", page.Next)
@@ -97,24 +98,24 @@ func teamOptions(teams []string, chosen string) []ui.Option {
 }
 
 // trendOf draws executions, given newest first, as bars with the oldest first.
-func trendOf(now time.Time, list []execution.Execution) ([]chart.TrendBar, string) {
+func trendOf(now time.Time, list []query.Execution) ([]chart.TrendBar, string) {
 	var past []chart.Past
-	counts := map[execution.State]int{}
+	counts := map[query.State]int{}
 	for _, e := range slices.Backward(list[:min(len(list), executions.TrendLength)]) {
 		took := label.TookSoFar(now, e)
 		counts[e.Status]++
 		past = append(past, chart.Past{
 			State: string(e.Status), URL: views.ExecutionURL(e.ID.String()), Seconds: took.Seconds(),
-			Title: fmt.Sprintf("%s: %s, %s", label.ShortID(e.ID), ui.Word(string(e.Status)), ui.Duration(took)),
+			Title: fmt.Sprintf("%s: %s, %s", label.ShortID(e.ID), ui.Word(string(e.Status)), units.Duration(took)),
 		})
 	}
 	var words []string
-	for _, s := range []execution.State{execution.Succeeded, execution.Failed, execution.Running, execution.Pending, execution.Cancelled} {
+	for _, s := range []query.State{query.Succeeded, query.Failed, query.Running, query.Pending, query.Cancelled} {
 		if counts[s] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", counts[s], strings.ToLower(ui.Word(string(s)))))
 		}
 	}
-	return chart.Trend(past), fmt.Sprintf("Last %s, oldest first: %s", ui.Plural(len(past), "execution", "executions"), strings.Join(words, ", "))
+	return chart.Trend(past), fmt.Sprintf("Last %s, oldest first: %s", units.Plural(len(past), "execution", "executions"), strings.Join(words, ", "))
 }
 
 // workflow shows the latest version of a workflow.
@@ -184,7 +185,7 @@ func workflowTabs(flow workflow.Workflow, ref, shown, asked, current string) []u
 	}
 	var tabs []ui.Tab
 	for _, t := range []struct{ key, name, count string }{
-		{"", "Overview", ""}, {"executions", "Executions", ""}, {"versions", "Versions", ui.Number(int64(len(flow.Versions)))}, {"source", "Source", ""},
+		{"", "Overview", ""}, {"executions", "Executions", ""}, {"versions", "Versions", units.Number(int64(len(flow.Versions)))}, {"source", "Source", ""},
 	} {
 		u := base
 		if t.key != "" {
@@ -201,21 +202,21 @@ func versionRows(clock ui.Clock, flow workflow.Workflow, ref, current string) []
 		rows = append(rows, views.VersionRow{
 			Version: v.Version, URL: views.VersionURL(ref, v.Version), LaunchURL: views.LaunchVersionURL(ref, v.Version),
 			Latest: v.Version == flow.Latest, Current: v.Version == current, By: orSystem(v.CreatedByName),
-			Created: clock.Moment(v.CreatedAt), Nodes: ui.Number(int64(v.Nodes)),
+			Created: clock.Moment(v.CreatedAt), Nodes: units.Number(int64(v.Nodes)),
 		})
 	}
 	return rows
 }
 
 // historyFacts summarizes the durations and the success rate of executions.
-func historyFacts(now time.Time, list []execution.Execution) []ui.Fact {
+func historyFacts(now time.Time, list []query.Execution) []ui.Fact {
 	var took []time.Duration
 	ended, succeeded := 0, 0
 	for _, e := range list {
-		if e.Status.Ended() && e.Status != execution.Cancelled {
+		if e.Status.Ended() && e.Status != query.Cancelled {
 			ended++
 		}
-		if e.Status == execution.Succeeded {
+		if e.Status == query.Succeeded {
 			succeeded++
 			took = append(took, label.TookSoFar(now, e))
 		}
@@ -223,9 +224,9 @@ func historyFacts(now time.Time, list []execution.Execution) []ui.Fact {
 	var facts []ui.Fact
 	if len(took) > 0 {
 		slices.Sort(took)
-		f := ui.Fact{Name: "Usually takes", Value: ui.Duration(took[len(took)/2])}
+		f := ui.Fact{Name: "Usually takes", Value: units.Duration(took[len(took)/2])}
 		if len(took) > 2 {
-			f.Note = "(" + ui.Duration(took[0]) + " to " + ui.Duration(took[len(took)-1]) + ")"
+			f.Note = "(" + units.Duration(took[0]) + " to " + units.Duration(took[len(took)-1]) + ")"
 		}
 		facts = append(facts, f)
 	}

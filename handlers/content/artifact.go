@@ -10,7 +10,6 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
-
 	"github.com/flowforge/flowforge/handlers/request"
 )
 

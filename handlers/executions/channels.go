@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
-	"github.com/flowforge/flowforge/views/ui"
 )
 
-// carriedInputs are the inputs of a node, each with its transport and the reason for it.
-func (x *executionView) carriedInputs(ctx context.Context, d execution.NodeDetail) []views.Value {
-	values := x.names.tell(ctx, operatorInputs(d))
+// transportedInputs are the inputs of a node, each with its transport and the reason for it.
+func (x *executionView) inputsWithTransport(ctx context.Context, d query.NodeDetail) []views.Value {
+	values := x.names.resolve(ctx, operatorInputs(d))
 	edges, err := x.h.Executions.Edges(ctx, x.ID, d.Name)
 	if err != nil {
 		x.h.Log.Warn("the transport of inputs is unknown", "execution", x.ID, "node", d.Name, "error", err)
@@ -30,9 +31,9 @@ func (x *executionView) carriedInputs(ctx context.Context, d execution.NodeDetai
 		if !ok {
 			continue
 		}
-		values[i].Via = e.Text(ui.Bytes)
+		values[i].Via = e.Text(units.Bytes)
 		if n := more[e.Input]; n > 0 {
-			values[i].Via += fmt.Sprintf("; and %s more", ui.Plural(n, "file", "files"))
+			values[i].Via += fmt.Sprintf("; and %s more", units.Plural(n, "file", "files"))
 		}
 		if e.Artifact != "" {
 			values[i].Note = "" // its size

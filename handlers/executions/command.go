@@ -12,9 +12,11 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
@@ -68,8 +70,8 @@ func commandTexts() map[string]commandText {
 type nodeCommand struct {
 	name   string
 	text   commandText
-	e      execution.Execution
-	node   execution.NodeDetail
+	e      query.Execution
+	node   query.NodeDetail
 	values url.Values
 	failed string
 	found  []forms.Problem
@@ -135,7 +137,7 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 		return h.renderCommand(w, r, http.StatusOK, c)
 	}
 	asked := execution.NodeCommand{Command: execution.Command(sent.Get("$command")), Reason: strings.TrimSpace(sent.Get("$reason"))}
-	if !c.offers(asked.Command) {
+	if !c.isPossible(asked.Command) {
 		return apperr.New(apperr.Invalid, "Unknown command. Choose a button of this page.")
 	}
 	if asked.Command == execution.CommandApprove || asked.Command == execution.CommandSucceed {
@@ -157,12 +159,12 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if c.failed == "" {
-		c.failed = ui.Plural(len(c.found), "value needs a change", "values need a change") + "."
+		c.failed = units.Plural(len(c.found), "value needs attention", "values need attention") + "."
 	}
 	return h.renderCommand(w, r, http.StatusUnprocessableEntity, c)
 }
 
-func (c *nodeCommand) offers(command execution.Command) bool {
+func (c *nodeCommand) isPossible(command execution.Command) bool {
 	for _, a := range c.text.answers {
 		if a.Value == string(command) {
 			return true
@@ -192,7 +194,7 @@ func (h *Pages) renderCommand(w http.ResponseWriter, r *http.Request, status int
 }
 
 // commandsOf are the commands that apply to the current state of a node.
-func commandsOf(e execution.Execution, d execution.NodeDetail) []ui.Action {
+func commandsOf(e query.Execution, d query.NodeDetail) []ui.Action {
 	if e.Status.Ended() {
 		return []ui.Action{{Name: "Retry from here…", URL: views.ResumeURL(e.ID.String(), d.Name), Icon: "redo"}}
 	}

@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/sentence"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -36,7 +37,7 @@ func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 		State: string(e.Status), Back: views.ExecutionURL(id), Action: here, Node: strings.TrimSpace(q.Get("node")), Kinds: eventKindOptions(q.Get("kind")),
 	}
 	m.Title = "Events: " + title
-	f := execution.EventFilter{Node: m.Node, Kinds: eventKinds(q.Get("kind")), Limit: eventPageSize + 1}
+	f := query.EventFilter{Node: m.Node, Kinds: eventKinds(q.Get("kind")), Limit: eventPageSize + 1}
 	if before := q.Get("after"); before != "" {
 		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil {
 			return apperr.New(apperr.Invalid, "The page token is not valid.")
@@ -54,14 +55,14 @@ func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 		list = list[:eventPageSize]
 		m.Pager.Older = label.ListURL(here, q, "after", strconv.FormatInt(list[eventPageSize-1].Seq, 10))
 	}
-	m.Pager.Text = ui.Plural(len(list), "event", "events")
+	m.Pager.Text = units.Plural(len(list), "event", "events")
 	m.Rows = eventLines(h.Page.Clock(r), id, list)
 	return web.Render(w, r, http.StatusOK, views.EventsOwnPage(m))
 }
 
 // events are the last events, the newest first.
 func (x *executionView) events(ctx context.Context) (views.Events, error) {
-	list, err := x.h.Executions.LatestEvents(ctx, x.ID, execution.EventFilter{Limit: eventsLooked})
+	list, err := x.h.Executions.LatestEvents(ctx, x.ID, query.EventFilter{Limit: eventsLooked})
 	if err != nil {
 		return views.Events{}, err
 	}
@@ -71,7 +72,7 @@ func (x *executionView) events(ctx context.Context) (views.Events, error) {
 
 // eventLines formats events, the newest first. It merges the events of one kind of the items
 // of one fan-out into one line, at the position of the latest.
-func eventLines(clock ui.Clock, id string, list []execution.Event) []views.EventRow {
+func eventLines(clock ui.Clock, id string, list []query.Event) []views.EventRow {
 	var rows []views.EventRow
 	lines := map[[2]string]int{} // row by fan-out and kind
 	counts := map[int]int{}
@@ -92,7 +93,7 @@ func eventLines(clock ui.Clock, id string, list []execution.Event) []views.Event
 			rows = append(rows, row)
 		}
 		if counts[at]++; counts[at] > 1 {
-			rows[at].Text = parent + ": " + ui.Plural(counts[at], "item", "items") + " " + itemsWords(ev.Kind, counts[at])
+			rows[at].Text = parent + ": " + units.Plural(counts[at], "item", "items") + " " + itemsWords(ev.Kind, counts[at])
 			rows[at].URL = views.NodeURL(id, parent)
 		}
 	}
@@ -125,19 +126,19 @@ func itemsWords(kind string, n int) string {
 // eventKind is a choice of the filter.
 type eventKind struct {
 	key, name string
-	kinds     []string
+	kinds     []query.EventKind
 }
 
 func eventKindList() []eventKind {
 	return []eventKind{
-		{"failures", "Failures and retries", []string{"node.failed", "node.retrying", "node.halted", "execution.halted", "execution.failed", "breaker.opened", "metric.failed"}},
-		{"waits", "Waiting and preemption", []string{"execution.waiting", "node.waiting", "node.pod_waiting", "node.held", "node.released", "node.preempting", "node.preempted"}},
-		{"people", "Commands and approvals", []string{"execution.launched", "execution.cancel_requested", "execution.cancelled", "execution.paused", "execution.unpaused", "node.approved", "node.rejected", "node.held", "node.released", "node.ordered", "node.reopened"}},
-		{"ends", "Starts and ends", []string{"execution.started", "execution.succeeded", "execution.failed", "execution.cancelled", "node.started", "node.succeeded", "node.failed", "node.skipped", "node.cancelled"}},
+		{"failures", "Failures and retries", []query.EventKind{query.EventNodeFailed, query.EventNodeRetrying, query.EventNodeHalted, query.EventExecutionHalted, query.EventExecutionFailed, query.EventBreakerOpened, query.EventMetricFailed}},
+		{"waits", "Waiting and preemption", []query.EventKind{query.EventExecutionWaiting, query.EventNodeWaiting, query.EventNodePodWaiting, query.EventNodeHeld, query.EventNodeReleased, query.EventNodePreempting, query.EventNodePreempted}},
+		{"people", "Commands and approvals", []query.EventKind{query.EventExecutionLaunched, query.EventExecutionCancelRequested, query.EventExecutionCancelled, query.EventExecutionPaused, query.EventExecutionUnpaused, query.EventNodeApproved, query.EventNodeRejected, query.EventNodeHeld, query.EventNodeReleased, query.EventNodeOrdered, query.EventNodeReopened}},
+		{"ends", "Starts and ends", []query.EventKind{query.EventExecutionStarted, query.EventExecutionSucceeded, query.EventExecutionFailed, query.EventExecutionCancelled, query.EventNodeStarted, query.EventNodeSucceeded, query.EventNodeFailed, query.EventNodeSkipped, query.EventNodeCancelled}},
 	}
 }
 
-func eventKinds(key string) []string {
+func eventKinds(key string) []query.EventKind {
 	list := eventKindList()
 	if i := slices.IndexFunc(list, func(k eventKind) bool { return k.key == key }); i >= 0 {
 		return list[i].kinds

@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -65,7 +66,7 @@ func (x *executionView) title() string {
 }
 
 func (x *executionView) graphLabel() string {
-	return fmt.Sprintf("Graph of %s: %s", x.title(), ui.Plural(len(x.version.Plan.Nodes), "node", "nodes"))
+	return fmt.Sprintf("Graph of %s: %s", x.title(), units.Plural(len(x.version.Plan.Nodes), "node", "nodes"))
 }
 
 func (x *executionView) viewChoices() []ui.Choice {
@@ -82,12 +83,12 @@ func (x *executionView) viewChoices() []ui.Choice {
 // awaiting approval, so is the execution.
 func (x *executionView) wholeHead(ctx context.Context) (views.ExecutionHead, error) {
 	head := x.head()
-	asking, err := x.h.Executions.Asking(ctx, []execution.Execution{x.Execution})
+	asking, err := x.h.Executions.AwaitingApproval(ctx, []query.Execution{x.Execution})
 	if err != nil {
 		return head, err
 	}
 	if asking[x.ID] {
-		head.State = ui.Asking
+		head.State = ui.AwaitingApproval
 	}
 	head.Wait, err = x.waitOfAll(ctx)
 	return head, err
@@ -100,11 +101,11 @@ func (x *executionView) head() views.ExecutionHead {
 		ID: id, Title: label.ExecutionTitle(x.Execution), Short: label.ShortID(x.ID), State: string(x.Status),
 		RelaunchURL: views.RelaunchURL(x.workflow, id), Workflow: x.WorkflowName + " " + x.Version,
 		WorkflowURL: views.VersionURL(x.workflow, x.Version), By: x.SubmittedBy.Name, Started: x.clock.Moment(x.CreatedAt),
-		Took: ui.Duration(label.TookSoFar(x.clock.Now, x.Execution)), Bar: executionBar(x.Execution, id),
-		Levels: fmt.Sprintf("%d of %s", x.LevelsDone, ui.Plural(x.Levels, "level", "levels")),
+		Took: units.Duration(label.TookSoFar(x.clock.Now, x.Execution)), Bar: executionBar(x.Execution, id),
+		Levels: fmt.Sprintf("%d of %s", x.LevelsDone, units.Plural(x.Levels, "level", "levels")),
 	}
 	head.GPUHours = gpuHours(x.hours)
-	if p := x.Priority; p != execution.Normal {
+	if p := x.Priority; p != query.Normal {
 		head.Priority = strings.ToLower(p.String())
 	}
 	if x.RelaunchOf != nil {
@@ -113,7 +114,7 @@ func (x *executionView) head() views.ExecutionHead {
 	if x.ResumeOf != nil {
 		head.ResumeOf, head.ResumeLink, head.ResumeFrom = label.ShortID(*x.ResumeOf), views.ExecutionURL(x.ResumeOf.String()), x.ResumeFrom
 	}
-	head.Keeping = keeping(x.clock, x.Execution, x.mayKeep)
+	head.Keeping = retentionOf(x.clock, x.Execution, x.mayKeep)
 	if x.Status.Ended() {
 		head.Failure, head.ResumeURL = x.failure(), views.ResumeURL(id, "")
 		return head
@@ -123,11 +124,14 @@ func (x *executionView) head() views.ExecutionHead {
 	}
 	if x.CancelRequestedAt == nil {
 		head.CancelURL, head.CancelText = views.CancelURL(id), cancelText(x.Counts)
-		if head.PauseURL = views.PauseURL(id); x.Status == execution.Paused {
+		if head.PauseURL = views.PauseURL(id); x.Status == query.Paused {
 			head.PauseURL, head.UnpauseURL, head.Left = "", views.UnpauseURL(id), "paused"
 		}
 	} else {
 		head.Left = "stopping"
+		if x.version.Definition.HasExitHandlers() {
+			head.CancelURL, head.CancelText = views.CancelURL(id), "Exit handlers that are running are stopped."
+		}
 	}
 	if x.EstimatedCompletion != nil && head.Left == "" {
 		head.Left = timeLeft(x.EstimatedCompletion.Sub(x.clock.Now))
@@ -144,17 +148,17 @@ func timeLeft(left time.Duration) string {
 	if left > 2*time.Minute {
 		unit = time.Minute
 	}
-	return "about " + ui.Duration(left.Round(unit)) + " left"
+	return "about " + units.Duration(left.Round(unit)) + " left"
 }
 
 // cancelText states the consequences with numbers.
-func cancelText(c execution.Counts) string {
+func cancelText(c query.Counts) string {
 	var parts []string
 	if n := c.Running + c.Queued; n > 0 {
-		parts = append(parts, ui.Plural(n, "running node is stopped", "running nodes are stopped"))
+		parts = append(parts, units.Plural(n, "running node is stopped", "running nodes are stopped"))
 	}
 	if n := c.Pending + c.Ready + c.Retrying; n > 0 {
-		parts = append(parts, ui.Plural(n, "waiting node does not start", "waiting nodes do not start"))
+		parts = append(parts, units.Plural(n, "waiting node does not start", "waiting nodes do not start"))
 	}
 	const kept = "Results of succeeded nodes are kept."
 	if len(parts) == 0 {
@@ -164,7 +168,7 @@ func cancelText(c execution.Counts) string {
 }
 
 func (x *executionView) failure() *views.FailureNotice {
-	if x.Status != execution.Failed || x.Error == nil {
+	if x.Status != query.Failed || x.Error == nil {
 		return nil
 	}
 	id := x.ID.String()
@@ -183,7 +187,7 @@ func (x *executionView) inputs(ctx context.Context) []views.Value {
 			values = append(values, valueOf(f.Name, f.Type, v))
 		}
 	}
-	return x.names.tell(ctx, values)
+	return x.names.resolve(ctx, values)
 }
 
 // outputs are the results, or the operators that will produce them.
@@ -200,7 +204,7 @@ func (x *executionView) outputs(ctx context.Context) views.Outputs {
 		}
 		o.Values = append(o.Values, views.Value{Name: out.Name, Type: out.Type.Name(), Missing: missing})
 	}
-	x.names.tell(ctx, o.Values)
+	x.names.resolve(ctx, o.Values)
 	return o
 }
 

@@ -11,10 +11,9 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
-	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
-	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -28,9 +27,9 @@ const (
 )
 
 // groupPage shows a node that expands into other nodes.
-func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d execution.NodeDetail, page views.Page) error {
+func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d query.NodeDetail, page views.Page) error {
 	ctx, id, op := r.Context(), x.ID.String(), d.Operator
-	if err := x.count(ctx, []execution.Node{d.Node}); err != nil {
+	if err := x.count(ctx, []query.Node{d.Node}); err != nil {
 		return err
 	}
 	m := views.Group{Page: page, Head: x.groupHead(d), Fan: fanFacts(op, d.Node)}
@@ -51,7 +50,7 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d exec
 				return err
 			}
 			picture := x.inGraph(d.Node, graph, children)
-			m.Graph, m.GraphText = &picture, graph+": "+ui.Plural(len(children), "node", "nodes")
+			m.Graph, m.GraphText = &picture, graph+": "+units.Plural(len(children), "node", "nodes")
 		}
 	} else if op.Type.Runs() {
 		m.Command, m.CommandKind = x.sourceText(ctx, op)
@@ -60,7 +59,7 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d exec
 	}
 	still := x.frozenRow(ctx, d)
 	m.Facts, m.Outputs = still.Facts, still.Outputs
-	m.Inputs = x.names.tell(ctx, x.groupInputs(d))
+	m.Inputs = x.names.resolve(ctx, x.groupInputs(d))
 	if !x.groupAtRest(d) {
 		q := x.streamQuery("")
 		for _, k := range []string{"q", "failure"} {
@@ -74,13 +73,13 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d exec
 }
 
 // groupAtRest reports whether the page no longer changes.
-func (x *executionView) groupAtRest(d execution.NodeDetail) bool {
+func (x *executionView) groupAtRest(d query.NodeDetail) bool {
 	c := x.children[d.Index]
 	return d.State.Ended() && c.Total() == c.Ended()
 }
 
 // innerGraph is the graph that a node runs, "" for a fan-out.
-func (x *executionView) innerGraph(n execution.Node) string {
+func (x *executionView) innerGraph(n query.Node) string {
 	op := x.operator(n)
 	if op == nil || n.FansOut(op) {
 		return ""
@@ -89,8 +88,8 @@ func (x *executionView) innerGraph(n execution.Node) string {
 }
 
 // childrenOf are all children of n.
-func (x *executionView) childrenOf(ctx context.Context, n execution.Node) ([]execution.Node, error) {
-	children, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Parent: n.Name})
+func (x *executionView) childrenOf(ctx context.Context, n query.Node) ([]query.Node, error) {
+	children, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Parent: n.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +97,7 @@ func (x *executionView) childrenOf(ctx context.Context, n execution.Node) ([]exe
 }
 
 // groupHead is the head of the page.
-func (x *executionView) groupHead(d execution.NodeDetail) views.GroupHead {
+func (x *executionView) groupHead(d query.NodeDetail) views.GroupHead {
 	id := x.ID.String()
 	head := views.GroupHead{NodeHead: x.nodeHead(d)}
 	if !d.Expanded {
@@ -110,14 +109,14 @@ func (x *executionView) groupHead(d execution.NodeDetail) views.GroupHead {
 	c := x.children[d.Index]
 	bar := ui.NewBar(childNoun(d, 2), stateCounts(c, func(state string) string { return views.ChildrenURL(id, d.Name, state, "") }))
 	head.Bar, head.Percent = &bar, bar.Percent
-	head.Progress = fmt.Sprintf("%s of %s ended", ui.Number(int64(c.Ended())), ui.Number(int64(d.Children))+" "+childNoun(d, d.Children))
+	head.Progress = fmt.Sprintf("%s of %s ended", units.Number(int64(c.Ended())), units.Number(int64(d.Children))+" "+childNoun(d, d.Children))
 	switch d.State {
 	case dag.Running:
 		head.Summary = ""
 	case dag.Succeeded:
 		if c[dag.Failed] > 0 {
-			head.Summary = fmt.Sprintf("Succeeded after %s. %s failed.", ui.Duration(nodeTook(x.clock.Now, d.Node)),
-				ui.Plural(c[dag.Failed], childNoun(d, 1), childNoun(d, 2)))
+			head.Summary = fmt.Sprintf("Succeeded after %s. %s failed.", units.Duration(nodeTook(x.clock.Now, d.Node)),
+				units.Plural(c[dag.Failed], childNoun(d, 1), childNoun(d, 2)))
 		}
 	case dag.Pending, dag.Ready, dag.Queued, dag.Retrying, dag.Failed, dag.Skipped, dag.Cancelled:
 	}
@@ -125,7 +124,7 @@ func (x *executionView) groupHead(d execution.NodeDetail) views.GroupHead {
 }
 
 // childNoun is the name of a node's children: items or nodes.
-func childNoun(d execution.NodeDetail, n int) string {
+func childNoun(d query.NodeDetail, n int) string {
 	noun := "node"
 	if d.FansOut(d.Operator) {
 		noun = "item"
@@ -136,16 +135,16 @@ func childNoun(d execution.NodeDetail, n int) string {
 	return noun
 }
 
-// becameText is the number of a node's children, "" before it has expanded.
-func becameText(d execution.NodeDetail) string {
+// childCountText is the number of a node's children, "" before it has expanded.
+func childCountText(d query.NodeDetail) string {
 	if !d.Expanded {
 		return ""
 	}
-	return ui.Plural(d.Children, childNoun(d, 1), childNoun(d, 2))
+	return units.Plural(d.Children, childNoun(d, 1), childNoun(d, 2))
 }
 
 // failures are the kinds of failures among the children of a node.
-func (x *executionView) failures(ctx context.Context, d execution.NodeDetail) (views.Failures, error) {
+func (x *executionView) failures(ctx context.Context, d query.NodeDetail) (views.Failures, error) {
 	var f views.Failures
 	n := d.Node
 	if x.children[n.Index][dag.Failed] == 0 {
@@ -163,7 +162,7 @@ func (x *executionView) failures(ctx context.Context, d execution.NodeDetail) (v
 			return f, err
 		}
 		f.Rows = append(f.Rows, views.FailureRow{
-			Message: ui.Short(k.Message, 300), Code: k.Code, Count: ui.Plural(k.Count, childNoun(d, 1), childNoun(d, 2)),
+			Message: ui.Short(k.Message, 300), Code: k.Code, Count: units.Plural(k.Count, childNoun(d, 1), childNoun(d, 2)),
 			URL:       views.NodeURL(id, n.Name) + "?" + url.Values{"failure": {k.Key}}.Encode() + "#children",
 			FirstName: shortName(name), FirstURL: views.NodeURL(id, name), LogURL: views.NodeLogsURL(id, name, 0),
 		})
@@ -172,26 +171,30 @@ func (x *executionView) failures(ctx context.Context, d execution.NodeDetail) (v
 }
 
 // childFilter reads the filter of the table from the address.
-func (x *executionView) childFilter(n execution.Node) execution.NodeFilter {
+func (x *executionView) childFilter(n query.Node) query.NodeFilter {
 	q := x.query
-	f := execution.NodeFilter{Parent: n.Name, Query: strings.TrimSpace(q.Get("q")), Everywhere: true, Failure: q.Get("failure"), After: q.Get("after"), Limit: childPageSize}
+	f := query.NodeFilter{Parent: n.Name, Query: strings.TrimSpace(q.Get("q")), Everywhere: true, Failure: q.Get("failure"), After: q.Get("after"), Limit: childPageSize}
 	if s := q.Get("state"); s != "" {
 		f.States = []dag.State{dag.State(s)}
 	}
 	return f
 }
 
-// childTable is the page of the table that the address selects.
-func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) (views.Children, error) {
-	f, q := x.childFilter(d.Node), x.query
-	here := views.NodeURL(x.ID.String(), d.Name)
-	t := views.Children{
-		Noun: childNoun(d, 2), Action: here, Query: f.Query, States: nodeStateOptions(q.Get("state")), Items: d.FansOut(d.Operator),
-		Attempts: d.Operator.Type.Runs(),
-	}
+// childLayout are the columns of the table of the children of d.
+func childLayout(d query.NodeDetail) views.Children {
+	t := views.Children{Items: d.FansOut(d.Operator), Attempts: d.Operator.Type.Runs()}
 	for _, out := range d.Operator.Outputs[:min(len(d.Operator.Outputs), outputColumns)] {
 		t.Outputs = append(t.Outputs, out.Name)
 	}
+	return t
+}
+
+// childTable is the page of the table that the address selects.
+func (x *executionView) childTable(ctx context.Context, d query.NodeDetail) (views.Children, error) {
+	f, q := x.childFilter(d.Node), x.query
+	here := views.NodeURL(x.ID.String(), d.Name)
+	t := childLayout(d)
+	t.Noun, t.Action, t.Query, t.States = childNoun(d, 2), here, f.Query, nodeStateOptions(q.Get("state"))
 	if f.Failure != "" {
 		t.Chip, t.Hidden = "One kind of failure", [][2]string{{"failure", f.Failure}}
 	}
@@ -207,11 +210,7 @@ func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) 
 		return t, err
 	}
 	for _, n := range nodes {
-		row := x.childRow(n)
-		for _, name := range t.Outputs {
-			row.Outputs = append(row.Outputs, outputCell(n.Outputs[name]))
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, x.childRow(n, t))
 	}
 	switch {
 	case len(nodes) > 0:
@@ -228,7 +227,7 @@ func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) 
 
 // childPager links the pages of the table. Without a filter the pages are known, because the
 // indexes of children are consecutive.
-func (x *executionView) childPager(here string, n execution.Node, nodes []execution.Node, next string, filtered bool) ui.Pager {
+func (x *executionView) childPager(here string, n query.Node, nodes []query.Node, next string, filtered bool) ui.Pager {
 	p := ui.Pager{InOrder: true}
 	if len(nodes) == 0 {
 		return p
@@ -239,7 +238,7 @@ func (x *executionView) childPager(here string, n execution.Node, nodes []execut
 	}
 	first := nodes[0].Index - n.FirstChild
 	if !filtered {
-		p.Text = fmt.Sprintf("%s to %s of %s", ui.Number(int64(first+1)), ui.Number(int64(first+len(nodes))), ui.Number(int64(n.Children)))
+		p.Text = fmt.Sprintf("%s to %s of %s", units.Number(int64(first+1)), units.Number(int64(first+len(nodes))), units.Number(int64(n.Children)))
 		if first > childPageSize {
 			p.Newer = to(strconv.Itoa(nodes[0].Index - childPageSize - 1))
 		} else if first > 0 {
@@ -247,7 +246,7 @@ func (x *executionView) childPager(here string, n execution.Node, nodes []execut
 		}
 		return p
 	}
-	p.Text = ui.Number(int64(len(nodes))) + " shown"
+	p.Text = units.Number(int64(len(nodes))) + " shown"
 	if x.query.Get("after") != "" {
 		p.Newer, p.Text = to(""), p.Text+", not from the first"
 	}
@@ -255,10 +254,13 @@ func (x *executionView) childPager(here string, n execution.Node, nodes []execut
 }
 
 // childRow is one row of the table.
-func (x *executionView) childRow(n execution.Node) views.ChildRow {
+func (x *executionView) childRow(n query.Node, layout views.Children) views.ChildRow {
 	id := x.ID.String()
 	row := views.ChildRow{
 		Index: n.Index, Label: shortName(n.Name), Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), LogURL: views.NodeLogsURL(id, n.Name, 0),
+	}
+	for _, name := range layout.Outputs {
+		row.Outputs = append(row.Outputs, outputCell(n.Outputs[name]))
 	}
 	if n.ItemIndex != nil {
 		row.Item = ui.Short(oneLine(n.Item), itemValueShown)
@@ -273,7 +275,7 @@ func (x *executionView) childRow(n execution.Node) views.ChildRow {
 		row.Attempt = x.attemptOf(n)
 	}
 	if n.StartedAt != nil {
-		row.Took = ui.Duration(nodeTook(x.clock.Now, n))
+		row.Took = units.Duration(nodeTook(x.clock.Now, n))
 		if n.FinishedAt == nil && n.State == dag.Running {
 			row.Since = n.StartedAt.Format(time.RFC3339)
 		}
@@ -290,14 +292,14 @@ func oneLine(v any) string {
 }
 
 // nodePlace describes the position of a node in the execution.
-func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.NodePath, error) {
+func (x *executionView) nodePlace(ctx context.Context, n query.Node) (views.NodePath, error) {
 	var p views.NodePath
 	id, op := x.ID.String(), x.operator(n)
 	plan, node := x.planned(n)
 	if plan == nil || op == nil {
 		return p, nil
 	}
-	beside := x.beside(n)
+	beside := x.siblingPrefix(n)
 	p.Exit, p.Condition, p.Rule = op.Final, op.When, op.Depends
 	if p.Rule == "" && node.Depends != "" && strings.Contains(strings.Join(op.DependsOn, " "), ".") {
 		p.Rule = node.Depends
@@ -306,7 +308,7 @@ func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.
 	if n.Parent < 0 {
 		return p, nil
 	}
-	parents, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Indexes: []int{n.Parent}})
+	parents, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: []int{n.Parent}})
 	if err != nil {
 		return p, err
 	}
@@ -319,7 +321,7 @@ func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.
 		return p, nil
 	}
 	k := *n.ItemIndex
-	p.Item = fmt.Sprintf("index %s of %s", ui.Number(int64(k)), ui.Plural(parent.Children, "item", "items"))
+	p.Item = fmt.Sprintf("index %s of %s", units.Number(int64(k)), units.Plural(parent.Children, "item", "items"))
 	p.Value = ui.Short(label.Indented(n.Item), 2000)
 	sibling := func(k int) *views.Tag {
 		if k < 0 || k >= parent.Children {
@@ -343,13 +345,13 @@ func (x *executionView) neighbours(plan *dag.Plan, beside string, places []int) 
 		links = append(links, views.Tag{Name: name, URL: views.NodeURL(id, beside+name)})
 	}
 	if more := len(places) - neighboursShown; more > 0 {
-		links = append(links, views.Tag{Name: ui.Number(int64(more)) + " more", URL: views.NodesURL(id, "")})
+		links = append(links, views.Tag{Name: units.Number(int64(more)) + " more", URL: views.NodesURL(id, "")})
 	}
 	return links
 }
 
 // groupInputs are the inputs of a graph, or the sources of the inputs of items.
-func (x *executionView) groupInputs(d execution.NodeDetail) []views.Value {
+func (x *executionView) groupInputs(d query.NodeDetail) []views.Value {
 	values := operatorInputs(d)
 	g, ok := x.version.Definition.Graph(x.innerGraph(d.Node))
 	if !ok || g.Name == "" {
@@ -370,31 +372,4 @@ func (x *executionView) groupInputs(d execution.NodeDetail) []views.Value {
 		values = append(values, value)
 	}
 	return values
-}
-
-// fanFacts describe the expansion of an operator.
-func fanFacts(op *workflow.Operator, n execution.Node) []ui.Fact {
-	if !n.FansOut(op) {
-		if op.Workflow != "" {
-			return []ui.Fact{{Name: "Workflow", Value: op.Workflow, Mono: true}}
-		}
-		return []ui.Fact{{Name: "Graph", Value: op.Graph, Mono: true}}
-	}
-	f := op.Foreach
-	facts := []ui.Fact{
-		{Name: "For each of", Value: ui.Short(planview.SourceGist(f.Items), 120), Mono: true},
-		{Name: "Parallelism", Value: "unlimited"},
-		{Name: "Failed items", Value: "not allowed"},
-		{Name: "Limit", Value: ui.Number(int64(f.Limit))},
-	}
-	if f.Parallelism > 0 {
-		facts[1].Value = ui.Plural(f.Parallelism, "item", "items")
-	}
-	if f.Partial {
-		facts[2].Value = "allowed (null)"
-	}
-	if op.Graph != "" {
-		facts = append(facts, ui.Fact{Name: "Each runs", Value: op.Graph, Mono: true})
-	}
-	return facts
 }

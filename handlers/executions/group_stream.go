@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
@@ -15,7 +15,7 @@ import (
 
 // groupStream is the only stream of the page of a node with children. Of 10,000 children it
 // reads the number in each state and the rows that the page shows.
-func (x *executionView) groupStream(w http.ResponseWriter, r *http.Request, d execution.NodeDetail) error {
+func (x *executionView) groupStream(w http.ResponseWriter, r *http.Request, d query.NodeDetail) error {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	changes, err := x.h.Executions.Watch(ctx, x.ID)
@@ -52,7 +52,7 @@ func (p *groupPush) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := x.count(ctx, []execution.Node{d.Node}); err != nil {
+	if err := x.count(ctx, []query.Node{d.Node}); err != nil {
 		return err
 	}
 	u, err := p.pieces(ctx, d)
@@ -73,7 +73,7 @@ func (p *groupPush) send(ctx context.Context) error {
 	return page.ErrStreamDone
 }
 
-func (p *groupPush) pieces(ctx context.Context, d execution.NodeDetail) (views.GroupUpdate, error) {
+func (p *groupPush) pieces(ctx context.Context, d query.NodeDetail) (views.GroupUpdate, error) {
 	var u views.GroupUpdate
 	x := p.x
 	head := x.groupHead(d)
@@ -113,7 +113,7 @@ func (p *groupPush) pieces(ctx context.Context, d execution.NodeDetail) (views.G
 
 // rows adds the changed rows, or the table if there was none. A row that no longer matches
 // the filter stays: rows move only when the reader reloads.
-func (p *groupPush) rows(ctx context.Context, d execution.NodeDetail, u *views.GroupUpdate) error {
+func (p *groupPush) rows(ctx context.Context, d query.NodeDetail, u *views.GroupUpdate) error {
 	x := p.x
 	if len(p.shown) == 0 {
 		t, err := x.childTable(ctx, d)
@@ -130,16 +130,16 @@ func (p *groupPush) rows(ctx context.Context, d execution.NodeDetail, u *views.G
 		}
 		return nil
 	}
-	nodes, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Indexes: p.shown})
+	nodes, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: p.shown})
 	if err != nil {
 		return err
 	}
 	if err := x.count(ctx, nodes); err != nil {
 		return err
 	}
-	u.Layout = views.Children{Items: d.FansOut(d.Operator), Attempts: d.Operator.Type.Runs()}
+	u.Layout = childLayout(d)
 	for _, n := range nodes {
-		row := x.childRow(n)
+		row := x.childRow(n, u.Layout)
 		if p.sent.Changed(views.NodeRowID(row.Index), stillChild(row)) {
 			u.Rows = append(u.Rows, row)
 		}

@@ -7,21 +7,21 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
 func (h *Pages) keep(w http.ResponseWriter, r *http.Request) error {
-	return h.keepBy(w, r, h.Retention.Keep)
+	return h.changeRetention(w, r, h.Retention.Keep)
 }
 
 func (h *Pages) release(w http.ResponseWriter, r *http.Request) error {
-	return h.keepBy(w, r, h.Retention.Release)
+	return h.changeRetention(w, r, h.Retention.Release)
 }
 
-func (h *Pages) keepBy(w http.ResponseWriter, r *http.Request, do func(context.Context, uuid.UUID) error) error {
+func (h *Pages) changeRetention(w http.ResponseWriter, r *http.Request, do func(context.Context, uuid.UUID) error) error {
 	id, err := request.ExecutionID(r)
 	if err != nil {
 		return err
@@ -33,8 +33,8 @@ func (h *Pages) keepBy(w http.ResponseWriter, r *http.Request, do func(context.C
 	return nil
 }
 
-// keeping is the retention of an execution for its page.
-func keeping(clock ui.Clock, e execution.Execution, may bool) views.Keeping {
+// retentionOf is the retention of an execution for its page.
+func retentionOf(clock ui.Clock, e query.Execution, may bool) views.Keeping {
 	k := views.Keeping{By: e.KeptBy}
 	if e.ExpiresAt != nil {
 		k.Expires, k.Passed = new(clock.Moment(*e.ExpiresAt)), e.ExpiresAt.Before(clock.Now)

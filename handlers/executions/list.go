@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
 const (
-	executionPageSize = 50
-	liveState         = "live"     // a state filter: all executions that have not ended
-	waitingState      = "waiting"  // has waiting nodes, or cannot start yet
-	askingState       = "approval" // is awaiting approval
+	executionPageSize  = 50
+	liveState          = "live"     // a state filter: all executions that have not ended
+	waitingState       = "waiting"  // has waiting nodes, or cannot start yet
+	stateWhileAwaiting = "approval" // is awaiting approval
 )
 
 // executions lists executions; its filters are all in the URL.
@@ -52,7 +53,7 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 	if m.Rows, err = h.Rows.Of(r.Context(), clock, page.Executions); err != nil {
 		return err
 	}
-	m.Pager = ui.Pager{Text: ui.Plural(len(m.Rows), "execution", "executions")}
+	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
 	if page.Next != "" {
 		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", page.Next)
 	}
@@ -66,9 +67,9 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 }
 
 // executionFilter reads the filters of the URL.
-func (h *Pages) executionFilter(r *http.Request) (execution.Filter, error) {
+func (h *Pages) executionFilter(r *http.Request) (query.Filter, error) {
 	q := r.URL.Query()
-	f := execution.Filter{Workflow: q.Get("workflow"), Query: q.Get("q"), User: q.Get("user"), After: q.Get("after"), Limit: executionPageSize}
+	f := query.Filter{Workflow: q.Get("workflow"), Query: q.Get("q"), User: q.Get("user"), After: q.Get("after"), Limit: executionPageSize}
 	if f.User == "me" {
 		subject, _ := auth.SubjectOf(r.Context())
 		f.User = subject.ID.String()
@@ -79,14 +80,14 @@ func (h *Pages) executionFilter(r *http.Request) (execution.Filter, error) {
 		f.Status = label.LiveStates()
 	case waitingState:
 		f.Status, f.Waiting = label.LiveStates(), true
-	case askingState:
-		f.Status, f.Asking = label.LiveStates(), true
+	case stateWhileAwaiting:
+		f.Status, f.AwaitingApproval = label.LiveStates(), true
 	default:
-		s, err := execution.ParseState(state)
+		s, err := query.ParseState(state)
 		if err != nil {
 			return f, err
 		}
-		f.Status = []execution.State{s}
+		f.Status = []query.State{s}
 	}
 	if d := period(q.Get("period")); d > 0 {
 		f.From = h.Now().Add(-d)
@@ -123,11 +124,11 @@ func periodOptions(chosen string) []ui.Option {
 
 func stateOptions(chosen string) []ui.Option {
 	options := []ui.Option{{Name: "Any state", Selected: chosen == ""}, {Value: liveState, Name: "Live", Selected: chosen == liveState}}
-	for _, s := range []execution.State{execution.Pending, execution.Running, execution.Paused, execution.Succeeded, execution.Failed, execution.Cancelled} {
-		if s == execution.Succeeded { // between live and final states
+	for _, s := range []query.State{query.Pending, query.Running, query.Paused, query.Succeeded, query.Failed, query.Cancelled} {
+		if s == query.Succeeded { // between live and final states
 			options = append(options,
 				ui.Option{Value: waitingState, Name: "Waiting", Selected: chosen == waitingState},
-				ui.Option{Value: askingState, Name: ui.Word(ui.Asking), Selected: chosen == askingState})
+				ui.Option{Value: stateWhileAwaiting, Name: ui.Word(ui.AwaitingApproval), Selected: chosen == stateWhileAwaiting})
 		}
 		options = append(options, ui.Option{Value: string(s), Name: ui.Word(string(s)), Selected: strings.EqualFold(chosen, string(s))})
 	}
@@ -163,7 +164,7 @@ func executionChips(q url.Values) []views.Chip {
 }
 
 // executionBar is the states of the nodes; with an id its figures link to the node table.
-func executionBar(e execution.Execution, id string) ui.Bar {
+func executionBar(e query.Execution, id string) ui.Bar {
 	c := e.Counts
 	counts := []ui.Count{
 		{State: "SUCCEEDED", N: c.Succeeded}, {State: "RUNNING", N: c.Running}, {State: "RETRYING", N: c.Retrying}, {State: "FAILED", N: c.Failed},
@@ -201,7 +202,7 @@ func (h *Pages) executionsStream(w http.ResponseWriter, r *http.Request) error {
 		}
 		clock.Now = h.Now()
 		var rows []views.ExecutionRow
-		news := views.ExecutionsNews{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
+		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
 		all, err := h.Rows.Of(ctx, clock, page.Executions)
 		if err != nil {
 			return err

@@ -11,10 +11,11 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -40,7 +41,7 @@ func logFilterOf(q url.Values) logFilter {
 	return logFilter{text: q.Get("q"), level: q.Get("level"), node: q.Get("node"), attempt: attempt}
 }
 
-func (f logFilter) query(e execution.Execution) telemetry.LogQuery {
+func (f logFilter) query(e query.Execution) telemetry.LogQuery {
 	q := telemetry.LogQuery{ExecutionID: e.ID, Text: f.text}
 	if f.node != "" {
 		q.Nodes = []string{f.node}
@@ -79,7 +80,7 @@ func (x *executionView) logs(ctx context.Context) views.Logs {
 }
 
 // logsOf is the log viewer: the lines before the cursor before, or the last ones.
-func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e execution.Execution, v workflow.Version, f logFilter, before telemetry.Cursor, limit int) views.Logs {
+func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e query.Execution, v workflow.Version, f logFilter, before telemetry.Cursor, limit int) views.Logs {
 	id := e.ID.String()
 	l := views.Logs{
 		ExecutionID: id, Action: views.ExecutionURL(id) + "/logs", Query: f.text, Follow: !e.Status.Ended() && before == "",
@@ -107,7 +108,7 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e execution.Executio
 		l.Cursor = string(page.Lines[n-1].Cursor())
 	}
 	if f.text != "" {
-		l.Hits = ui.Plural(len(l.Lines), "line", "lines")
+		l.Hits = units.Plural(len(l.Lines), "line", "lines")
 		l.Empty = fmt.Sprintf("No line contains %q.", f.text)
 	}
 	if page.Partial {
@@ -133,7 +134,7 @@ func levelOptions(chosen string, counts map[string]int) []ui.Option {
 		if n == 0 {
 			return label
 		}
-		return label + " " + ui.Number(int64(n))
+		return label + " " + units.Number(int64(n))
 	}
 	return []ui.Option{
 		{Name: "All levels", Selected: chosen == ""},
@@ -255,14 +256,14 @@ func (h *Pages) logText(w http.ResponseWriter, r *http.Request) error {
 	return h.Content.SendLog(w, r, logFilterOf(r.URL.Query()).query(e), e.WorkflowName+"-"+e.ID.String()[30:]+".log")
 }
 
-func (h *Pages) executionAndVersion(r *http.Request) (execution.Execution, workflow.Version, error) {
+func (h *Pages) executionAndVersion(r *http.Request) (query.Execution, workflow.Version, error) {
 	id, err := request.ExecutionID(r)
 	if err != nil {
-		return execution.Execution{}, workflow.Version{}, err
+		return query.Execution{}, workflow.Version{}, err
 	}
 	e, err := h.Executions.Get(r.Context(), id)
 	if err != nil {
-		return execution.Execution{}, workflow.Version{}, err
+		return query.Execution{}, workflow.Version{}, err
 	}
 	v, err := h.Workflows.VersionByID(r.Context(), e.VersionID)
 	return e, v, err

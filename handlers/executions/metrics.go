@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -119,17 +120,17 @@ func metricChart(name string, series []telemetry.Series, items map[string]string
 		for _, p := range points {
 			low, high = min(low, p.Y), max(high, p.Y)
 		}
-		key := views.ChartKey{Index: len(curves), Name: names[i], Last: ui.Float(last), Best: ui.Float(low) + " to " + ui.Float(high), Count: ui.Number(int64(len(points)))}
+		key := views.ChartKey{Index: len(curves), Name: names[i], Last: ui.Float(last), Best: ui.Float(low) + " to " + ui.Float(high), Count: units.Number(int64(len(points)))}
 		c.Table = append(c.Table, key)
 		c.Last = key.Last
 	}
 	c.Keys = c.Table
 	if more := series[0].Of - len(series); more > 0 {
-		c.Name = fmt.Sprintf("%s (best %d of %s)", name, len(series), ui.Number(int64(series[0].Of)))
+		c.Name = fmt.Sprintf("%s (best %d of %s)", name, len(series), units.Number(int64(series[0].Of)))
 	}
 	unit := "step"
 	c.Lines = chart.NewLines(curves, chart.LineOptions{Log: o.log, Time: o.time, Zero: o.zero, Zone: o.zone, XUnit: unit, Smooth: float64(o.smooth) / 100, Format: ui.Float})
-	c.Label = fmt.Sprintf("%s: %s, last %s", name, ui.Plural(len(curves), "curve", "curves"), c.Last)
+	c.Label = fmt.Sprintf("%s: %s, last %s", name, units.Plural(len(curves), "curve", "curves"), c.Last)
 	c.Data = chartData(curves, o)
 	return c
 }

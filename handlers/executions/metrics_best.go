@@ -16,7 +16,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -100,7 +100,7 @@ func (h *Pages) itemLabels(ctx context.Context, id uuid.UUID, series []telemetry
 	if len(indexes) == 0 {
 		return nil
 	}
-	nodes, _, err := h.Executions.Nodes(ctx, id, execution.NodeFilter{Indexes: indexes})
+	nodes, _, err := h.Executions.Nodes(ctx, id, query.NodeFilter{Indexes: indexes})
 	if err != nil { // the names of the nodes are sufficient
 		h.Log.Warn("items cannot be read for a legend", "execution", id, "error", err)
 		return nil

@@ -13,11 +13,13 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -66,7 +68,7 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Pods, err = x.pods(ctx, d); err != nil {
 		return err
 	}
-	if m.Pods.Waits() || saidByAttempt(m.Attempts, m.Head.Summary) { // another card shows the reason
+	if m.Pods.Waits() || repeatsAttempt(m.Attempts, m.Head.Summary) { // another card shows the reason
 		m.Head.Summary = ""
 	}
 	still := x.frozenRow(ctx, d)
@@ -80,14 +82,14 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.NodePage(m))
 }
 
-// saidByAttempt reports whether the last attempt already contains summary.
-func saidByAttempt(attempts []views.AttemptLine, summary string) bool {
+// repeatsAttempt reports whether the last attempt already contains summary.
+func repeatsAttempt(attempts []views.AttemptLine, summary string) bool {
 	return len(attempts) > 0 && attempts[len(attempts)-1].Sentence == summary
 }
 
 // frozenRow contains the parts of the page that change only with the state of the node. It
 // omits facts that another card of the page shows.
-func (x *executionView) frozenRow(ctx context.Context, d execution.NodeDetail) views.NodeStill {
+func (x *executionView) frozenRow(ctx context.Context, d query.NodeDetail) views.NodeStill {
 	said := []string{"Requests", "CPU used", "Memory, peak", "Failed with", "Why"}
 	facts := slices.DeleteFunc(x.nodeFacts(d), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
 	if plan, _ := x.planned(d.Node); plan != nil && d.Graph == "" {
@@ -95,29 +97,29 @@ func (x *executionView) frozenRow(ctx context.Context, d execution.NodeDetail) v
 	}
 	return views.NodeStill{
 		Facts:  facts,
-		Inputs: x.carriedInputs(ctx, d), Outputs: x.names.tell(ctx, operatorOutputs(d)),
+		Inputs: x.inputsWithTransport(ctx, d), Outputs: x.names.resolve(ctx, operatorOutputs(d)),
 	}
 }
 
 // nodeMetrics draws the metrics that the node's task reports.
-func (x *executionView) nodeMetrics(ctx context.Context, d execution.NodeDetail) views.Metrics {
+func (x *executionView) nodeMetrics(ctx context.Context, d query.NodeDetail) views.Metrics {
 	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromTask},
 		x.query, views.NodeURL(x.ID.String(), d.Name), !d.State.Ended())
 }
 
 // nodeHead is the head of the page.
-func (x *executionView) nodeHead(d execution.NodeDetail) views.NodeHead {
+func (x *executionView) nodeHead(d query.NodeDetail) views.NodeHead {
 	head := views.NodeHead{Name: d.Name, State: shownState(d.Node), GraphURL: views.ExecutionNodeURL(x.ID.String(), d.Name), Summary: x.nodeSummary(d), Commands: commandsOf(x.Execution, d)}
 	head.Origin, head.Cache = originLine(d), cacheLine(d)
 	if d.State == dag.Ready && d.ReadyAt != nil {
-		head.Since, head.Waits = d.ReadyAt.Format(time.RFC3339), ui.Duration(x.clock.Now.Sub(*d.ReadyAt))
+		head.Since, head.Waits = d.ReadyAt.Format(time.RFC3339), units.Duration(x.clock.Now.Sub(*d.ReadyAt))
 	}
 	return head
 }
 
 // nodeSummary describes the state of a node in a sentence.
-func (x *executionView) nodeSummary(d execution.NodeDetail) string {
-	took := ui.Duration(nodeTook(x.clock.Now, d.Node))
+func (x *executionView) nodeSummary(d query.NodeDetail) string {
+	took := units.Duration(nodeTook(x.clock.Now, d.Node))
 	why := ""
 	if d.Reason != nil {
 		why = label.ReasonText(d.Reason)
@@ -131,7 +133,7 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 		case after == 0:
 			return "Not started."
 		}
-		return "Not started: it depends on " + ui.Plural(after, "node", "nodes") + "."
+		return "Not started: it depends on " + units.Plural(after, "node", "nodes") + "."
 	case dag.Ready, dag.Queued:
 		return cmp.Or(why, "Ready to start.")
 	case dag.Running:
@@ -139,7 +141,7 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	case dag.Retrying:
 		return cmp.Or(why, "Retrying shortly.")
 	case dag.Succeeded:
-		if d.OriginUse == execution.OriginTaken || d.OriginUse == execution.OriginCached {
+		if d.OriginUse == query.OriginReused || d.OriginUse == query.OriginCached {
 			return "Reused: it did not run here."
 		}
 		if d.Reason != nil && (d.Reason.Code == execution.ReasonApproval || d.Reason.Code == execution.ReasonByHand) {
@@ -188,7 +190,7 @@ func resourceFacts(r workflow.Resources) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Memory", Value: ui.Memory(r.MemoryMiB)})
 	}
 	if r.GPUs > 0 {
-		facts = append(facts, ui.Fact{Name: "GPU", Value: fmt.Sprint(r.GPUs), Note: r.GPUType})
+		facts = append(facts, ui.Fact{Name: "GPUs", Value: fmt.Sprint(r.GPUs), Note: r.GPUType})
 	}
 	if r.StorageMiB > 0 {
 		facts = append(facts, ui.Fact{Name: "Storage", Value: ui.Memory(r.StorageMiB)})
@@ -203,7 +205,7 @@ func policyFacts(op *workflow.Operator) []ui.Fact {
 	facts := []ui.Fact{{Name: "Timeout", Value: planview.TimeoutText(op)}}
 	retry := ui.Fact{Name: "Retries", Value: planview.RetriesText(op)}
 	if r := op.Retry; r.Limit > 0 {
-		retry.Note = fmt.Sprintf("after %s, then × %g, at most %s", ui.Duration(r.InitialDelay), r.Factor, ui.Duration(r.MaxDelay))
+		retry.Note = fmt.Sprintf("after %s, then × %g, at most %s", units.Duration(r.InitialDelay), r.Factor, units.Duration(r.MaxDelay))
 	}
 	facts = append(facts, retry)
 	facts = append(facts, protectionFacts(op)...)
@@ -230,8 +232,8 @@ func protectionFacts(op *workflow.Operator) []ui.Fact {
 	}
 	if b := op.Breaker; b.On() {
 		facts = append(facts, ui.Fact{
-			Name: "Breaker opens after", Value: ui.Plural(b.Failures, "failure", "failures") + " within " + ui.Duration(b.Window), URL: views.BreakersURL(),
-			Note: "for " + ui.Duration(b.OpenFor),
+			Name: "Breaker opens after", Value: units.Plural(b.Failures, "failure", "failures") + " within " + units.Duration(b.Window), URL: views.BreakersURL(),
+			Note: "for " + units.Duration(b.OpenFor),
 		})
 	}
 	return facts

@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views"
@@ -80,7 +80,7 @@ func (p *nodePush) send(ctx context.Context) error {
 	return p.endWhen(d.State.Ended(), len(u.Lines))
 }
 
-func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.NodeUpdate, error) {
+func (p *nodePush) pieces(ctx context.Context, d query.NodeDetail) (views.NodeUpdate, error) {
 	var u views.NodeUpdate
 	wait, err := p.x.wait(ctx, d)
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 		return u, err
 	}
 	attempts := p.x.attempts(d)
-	if pods.Waits() || saidByAttempt(attempts, head.Summary) {
+	if pods.Waits() || repeatsAttempt(attempts, head.Summary) {
 		head.Summary = ""
 	}
 	same := head

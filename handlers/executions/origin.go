@@ -3,40 +3,40 @@ package executions
 import (
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/views"
 )
 
 // originLine describes the origin of the result, or of the checkpoint, of a node.
-func originLine(d execution.NodeDetail) *views.NodeOrigin {
+func originLine(d query.NodeDetail) *views.NodeOrigin {
 	if d.Origin == nil {
 		return nil
 	}
 	line := &views.NodeOrigin{URL: originURL(d.Origin.Execution, d.Origin.Node), Name: originName(d.Origin.Execution, d.Origin.Node)}
 	switch d.Origin.Use {
-	case execution.OriginTaken:
+	case query.OriginReused:
 		line.Text = "Reused from"
-	case execution.OriginCached:
+	case query.OriginCached:
 		line.Text = "Its result comes from"
-	case execution.OriginBefore:
+	case query.OriginBefore:
 		line.Text = "Continued from the checkpoint of"
 	}
 	return line
 }
 
 // cacheLine describes the cache lookup of a node and its reason.
-func cacheLine(d execution.NodeDetail) *views.NodeCache {
+func cacheLine(d query.NodeDetail) *views.NodeCache {
 	if d.Cache == nil {
 		return nil
 	}
 	line := &views.NodeCache{Why: d.Cache.Why}
 	switch d.Cache.Found {
-	case execution.CacheHit:
+	case query.CacheHit:
 		line.Found = "Cache hit."
-	case execution.CacheMiss:
+	case query.CacheMiss:
 		line.Found = "Cache miss."
-	case execution.CacheIgnored:
+	case query.CacheIgnored:
 		line.Found = "Cache not used."
 	}
 	if d.Cache.Execution != nil && d.Origin == nil {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
@@ -35,7 +36,7 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 	p := views.NodePanel{
 		Name: d.Name, State: shownState(d.Node), URL: views.NodeURL(id, d.Name), CloseURL: views.ExecutionURL(id) + "#graph",
 		LogURL: views.NodeLogsURL(id, d.Name, 0), Facts: x.nodeFacts(d), Attempts: x.attempts(d),
-		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
+		Inputs: x.names.resolve(ctx, operatorInputs(d)), Outputs: x.names.resolve(ctx, operatorOutputs(d)),
 	}
 	if p.Wait, err = x.wait(ctx, d); err != nil {
 		return views.NodePanel{}, err
@@ -49,7 +50,7 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 }
 
 // nodeFacts are the key facts of a node.
-func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
+func (x *executionView) nodeFacts(d query.NodeDetail) []ui.Fact {
 	var facts []ui.Fact
 	add := func(name, value, note string) {
 		if value != "" {
@@ -57,21 +58,21 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 		}
 	}
 	if x.becomes(d.Node) {
-		add("Fan-out", becameText(d), "")
+		add("Fan-out", childCountText(d), "")
 	} else if d.Attempt > 0 {
 		add("Attempt", x.attemptOf(d.Node), "")
 	}
 	waited := ""
 	if d.ReadyAt != nil && d.StartedAt != nil {
 		if w := d.StartedAt.Sub(*d.ReadyAt); w > 0 {
-			waited = "(waited " + ui.Duration(w) + ")"
+			waited = "(waited " + units.Duration(w) + ")"
 		}
 	}
 	switch {
 	case d.StartedAt != nil && d.FinishedAt == nil && d.State == dag.Running:
-		facts = append(facts, ui.Fact{Name: "Running for", Value: ui.Duration(nodeTook(x.clock.Now, d.Node)), Since: d.StartedAt.Format(time.RFC3339), Note: waited})
+		facts = append(facts, ui.Fact{Name: "Running for", Value: units.Duration(nodeTook(x.clock.Now, d.Node)), Since: d.StartedAt.Format(time.RFC3339), Note: waited})
 	case d.StartedAt != nil && d.FinishedAt != nil:
-		add("Took", ui.Duration(nodeTook(x.clock.Now, d.Node)), waited)
+		add("Took", units.Duration(nodeTook(x.clock.Now, d.Node)), waited)
 	}
 	if d.Reason != nil && d.State != dag.Ready { // a waiting node has its own panel
 		add("Why", label.ReasonText(d.Reason), "")
@@ -88,17 +89,17 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 	}
 	if a := lastAttempt(d); a != nil {
 		if a.CPUSeconds != nil && a.StartedAt != nil {
-			add("CPU used", ui.Duration(time.Duration(*a.CPUSeconds*float64(time.Second))), "")
+			add("CPU used", units.Duration(time.Duration(*a.CPUSeconds*float64(time.Second))), "")
 		}
 		if a.PeakRSSBytes != nil && *a.PeakRSSBytes > 0 {
-			add("Memory, peak", ui.Bytes(*a.PeakRSSBytes), "")
+			add("Memory, peak", units.Bytes(*a.PeakRSSBytes), "")
 		}
 	}
 	return facts
 }
 
-func lastAttempt(d execution.NodeDetail) *execution.Attempt {
-	var last *execution.Attempt
+func lastAttempt(d query.NodeDetail) *query.Attempt {
+	var last *query.Attempt
 	for i := range d.Attempts {
 		if last == nil || d.Attempts[i].Number > last.Number {
 			last = &d.Attempts[i]
@@ -108,9 +109,9 @@ func lastAttempt(d execution.NodeDetail) *execution.Attempt {
 }
 
 // attempts describes each attempt in a sentence, in order.
-func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
+func (x *executionView) attempts(d query.NodeDetail) []views.AttemptLine {
 	list := slices.Clone(d.Attempts)
-	slices.SortFunc(list, func(a, b execution.Attempt) int { return a.Number - b.Number })
+	slices.SortFunc(list, func(a, b query.Attempt) int { return a.Number - b.Number })
 	var lines []views.AttemptLine
 	for _, a := range list {
 		line := views.AttemptLine{
@@ -125,9 +126,9 @@ func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
 		if a.StartedAt != nil {
 			line.Started = x.clock.Exactly(*a.StartedAt)
 			if a.FinishedAt != nil {
-				line.Took = ui.Duration(a.FinishedAt.Sub(*a.StartedAt))
+				line.Took = units.Duration(a.FinishedAt.Sub(*a.StartedAt))
 			} else {
-				line.Took, line.Since = ui.Duration(x.clock.Now.Sub(*a.StartedAt)), a.StartedAt.Format(time.RFC3339)
+				line.Took, line.Since = units.Duration(x.clock.Now.Sub(*a.StartedAt)), a.StartedAt.Format(time.RFC3339)
 			}
 		}
 		line.Facts = attemptFacts(a)
@@ -136,7 +137,7 @@ func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
 	return lines
 }
 
-func attemptFacts(a execution.Attempt) []ui.Fact {
+func attemptFacts(a query.Attempt) []ui.Fact {
 	var facts []ui.Fact
 	if a.Host != "" {
 		facts = append(facts, ui.Fact{Name: "On", Value: a.Host})
@@ -148,10 +149,10 @@ func attemptFacts(a execution.Attempt) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Exit code", Value: strconv.Itoa(*a.ExitCode), Mono: true})
 	}
 	if a.CPUSeconds != nil && a.StartedAt != nil {
-		facts = append(facts, ui.Fact{Name: "CPU used", Value: ui.Duration(time.Duration(*a.CPUSeconds * float64(time.Second)))})
+		facts = append(facts, ui.Fact{Name: "CPU used", Value: units.Duration(time.Duration(*a.CPUSeconds * float64(time.Second)))})
 	}
 	if a.PeakRSSBytes != nil && *a.PeakRSSBytes > 0 {
-		facts = append(facts, ui.Fact{Name: "Memory, peak", Value: ui.Bytes(*a.PeakRSSBytes)})
+		facts = append(facts, ui.Fact{Name: "Memory, peak", Value: units.Bytes(*a.PeakRSSBytes)})
 	}
 	if a.Pod != "" && a.MemoryMiB > 0 {
 		facts = append(facts, ui.Fact{Name: "Memory limit", Value: ui.Memory(a.MemoryMiB)})
@@ -160,7 +161,7 @@ func attemptFacts(a execution.Attempt) []ui.Fact {
 }
 
 // attemptState is the displayed state of an attempt.
-func attemptState(a execution.Attempt, d execution.NodeDetail) string {
+func attemptState(a query.Attempt, d query.NodeDetail) string {
 	if a.Outcome != "" {
 		if s := outcomeState(a.Outcome); s != "" {
 			return s
@@ -177,7 +178,7 @@ func attemptState(a execution.Attempt, d execution.NodeDetail) string {
 }
 
 // attemptSentence describes the result of an attempt.
-func attemptSentence(a execution.Attempt, d execution.NodeDetail) string {
+func attemptSentence(a query.Attempt, d query.NodeDetail) string {
 	switch {
 	case a.Message != "":
 		return a.Message
@@ -197,7 +198,7 @@ func attemptSentence(a execution.Attempt, d execution.NodeDetail) string {
 }
 
 // operatorInputs are the inputs of a node with the types that its operator declares.
-func operatorInputs(d execution.NodeDetail) []views.Value {
+func operatorInputs(d query.NodeDetail) []views.Value {
 	if d.Operator == nil {
 		return nil
 	}
@@ -229,7 +230,7 @@ func sourceText(in workflow.Input) string {
 	return "none"
 }
 
-func operatorOutputs(d execution.NodeDetail) []views.Value {
+func operatorOutputs(d query.NodeDetail) []views.Value {
 	if d.Operator == nil {
 		return nil
 	}

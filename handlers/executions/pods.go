@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -22,8 +23,8 @@ const (
 
 // pods are the pods of the attempts of a node, the latest first. Attempts that are local
 // processes have none.
-func (x *executionView) pods(ctx context.Context, d execution.NodeDetail) (views.AttemptPods, error) {
-	var list []execution.Attempt
+func (x *executionView) pods(ctx context.Context, d query.NodeDetail) (views.AttemptPods, error) {
+	var list []query.Attempt
 	for _, a := range d.Attempts {
 		if a.Pod != "" || a.Class == "refused" || a.Class == "namespace" { // those attempts never had a pod
 			list = append(list, a)
@@ -32,10 +33,10 @@ func (x *executionView) pods(ctx context.Context, d execution.NodeDetail) (views
 	if len(list) == 0 {
 		return views.AttemptPods{}, nil
 	}
-	slices.SortFunc(list, func(a, b execution.Attempt) int { return b.Number - a.Number })
+	slices.SortFunc(list, func(a, b query.Attempt) int { return b.Number - a.Number })
 	var m views.AttemptPods
 	if more := len(list) - podsShown; more > 0 {
-		list, m.More = list[:podsShown], ui.Plural(more, "earlier pod is not shown", "earlier pods are not shown")
+		list, m.More = list[:podsShown], units.Plural(more, "earlier pod is not shown", "earlier pods are not shown")
 	}
 	events, err := x.h.Executions.PodEvents(ctx, x.ID, d.Name, 0)
 	if err != nil {
@@ -48,7 +49,7 @@ func (x *executionView) pods(ctx context.Context, d execution.NodeDetail) (views
 }
 
 // pod is the pod of one attempt, or the pods of a gang.
-func (x *executionView) pod(a execution.Attempt, d execution.NodeDetail, events []execution.PodEvent) views.AttemptPod {
+func (x *executionView) pod(a query.Attempt, d query.NodeDetail, events []query.PodEvent) views.AttemptPod {
 	p := views.AttemptPod{Attempt: strconv.Itoa(a.Number), State: attemptState(a, d), Class: podClass(a, d), Facts: podFacts(a, d)}
 	if a.Number == d.Attempt && d.State == dag.Queued && a.StartedAt == nil && d.Reason != nil {
 		p.Waiting = label.ReasonText(d.Reason)
@@ -61,7 +62,7 @@ func (x *executionView) pod(a execution.Attempt, d execution.NodeDetail, events 
 	return p
 }
 
-func podFacts(a execution.Attempt, d execution.NodeDetail) []ui.Fact {
+func podFacts(a query.Attempt, d query.NodeDetail) []ui.Fact {
 	var facts []ui.Fact
 	add := func(f ui.Fact) {
 		if f.Value != "" {
@@ -95,7 +96,7 @@ func podFacts(a execution.Attempt, d execution.NodeDetail) []ui.Fact {
 }
 
 // memoryHint is the advice for an attempt that ran out of memory.
-func memoryHint(a execution.Attempt, d execution.NodeDetail) string {
+func memoryHint(a query.Attempt, d query.NodeDetail) string {
 	for _, next := range d.Attempts {
 		if next.Number == a.Number+1 && next.MemoryMiB > a.MemoryMiB {
 			return "The next attempt got " + ui.Memory(next.MemoryMiB) + "."
@@ -107,7 +108,7 @@ func memoryHint(a execution.Attempt, d execution.NodeDetail) string {
 	return "Request more memory, or set retry.memory to give the next attempt more memory automatically."
 }
 
-func podsOf(d execution.NodeDetail) int {
+func podsOf(d query.NodeDetail) int {
 	if d.Operator == nil {
 		return 1
 	}
@@ -116,10 +117,10 @@ func podsOf(d execution.NodeDetail) int {
 
 // podEvents are the events of an attempt, with equal ones merged. Until the attempt has
 // started, warnings come first; then the latest events.
-func (x *executionView) podEvents(attempt execution.Attempt, all []execution.PodEvent) (events []views.PodEvent, more string) {
+func (x *executionView) podEvents(attempt query.Attempt, all []query.PodEvent) (events []views.PodEvent, more string) {
 	own := sameEvents(attempt.Number, all)
 	began := attempt.StartedAt != nil && attempt.Class == ""
-	slices.SortStableFunc(own, func(a, b execution.PodEvent) int {
+	slices.SortStableFunc(own, func(a, b query.PodEvent) int {
 		if a.Warning != b.Warning && !began {
 			if a.Warning {
 				return -1
@@ -129,12 +130,12 @@ func (x *executionView) podEvents(attempt execution.Attempt, all []execution.Pod
 		return b.At.Compare(a.At)
 	})
 	if rest := len(own) - podEventsShown; rest > 0 {
-		own, more = own[:podEventsShown], fmt.Sprintf("%s not shown.", ui.Plural(rest, "more event is", "more events are"))
+		own, more = own[:podEventsShown], fmt.Sprintf("%s not shown.", units.Plural(rest, "more event is", "more events are"))
 	}
 	for _, e := range own {
 		line := views.PodEvent{Warning: e.Warning, Reason: e.Reason, Message: e.Message, At: x.clock.Exactly(e.At)}
 		if e.Count > 1 {
-			line.Count = "× " + ui.Number(int64(e.Count))
+			line.Count = "× " + units.Number(int64(e.Count))
 		}
 		events = append(events, line)
 	}
@@ -143,10 +144,10 @@ func (x *executionView) podEvents(attempt execution.Attempt, all []execution.Pod
 
 // sameEvents are the events of an attempt. It merges equal events of its containers and of
 // the pods of a gang into one, with their number and the latest time.
-func sameEvents(attempt int, all []execution.PodEvent) []execution.PodEvent {
+func sameEvents(attempt int, all []query.PodEvent) []query.PodEvent {
 	type said struct{ reason, message string }
 	at := map[said]int{}
-	var own []execution.PodEvent
+	var own []query.PodEvent
 	for _, e := range all {
 		if e.Attempt != attempt {
 			continue
@@ -167,14 +168,14 @@ func sameEvents(attempt int, all []execution.PodEvent) []execution.PodEvent {
 
 // podClass describes the class of an attempt's end, or is nil if the outcome is sufficient.
 // The codes are those of package launcher.
-func podClass(a execution.Attempt, d execution.NodeDetail) *views.PodClass {
+func podClass(a query.Attempt, d query.NodeDetail) *views.PodClass {
 	class := func(word, hint string) *views.PodClass {
 		return &views.PodClass{Code: a.Class, Word: word, Hint: hint}
 	}
 	again := func(word, hint string) *views.PodClass {
 		c := class(word, hint)
 		if c.Outside = a.Number < d.Attempt || !d.State.Ended(); c.Outside {
-			c.Hint += " The attempt is retried and does not count as a retry."
+			c.Hint += " FlowForge retries the attempt, and the retry limit does not apply."
 		}
 		return c
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/views/ui"
@@ -19,35 +19,35 @@ import (
 func TestEventsOfPodsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	events := []execution.PodEvent{
+	events := []query.PodEvent{
 		{Attempt: 1, At: at, Warning: true, Reason: "FailedScheduling", Message: "no room", Count: 2},
 		{Attempt: 1, At: at.Add(time.Second), Reason: "Started", Message: "Container started", Count: 1},
 		{Attempt: 1, At: at.Add(2 * time.Second), Reason: "Started", Message: "Container started"},
 		{Attempt: 2, At: at, Reason: "Started", Message: "Container started"},
 	}
 	x := &executionView{clock: ui.Clock{Now: at.Add(time.Minute)}}
-	waits, _ := x.podEvents(execution.Attempt{Number: 1}, events)
+	waits, _ := x.podEvents(query.Attempt{Number: 1}, events)
 	require.Len(t, waits, 2)
 	require.Equal(t, "FailedScheduling", waits[0].Reason)
 	require.Equal(t, "× 2", waits[0].Count)
 	require.Equal(t, "× 2", waits[1].Count)
 	require.Equal(t, "12:00:02", waits[1].At.Text)
 
-	runs, _ := x.podEvents(execution.Attempt{Number: 1, StartedAt: &at}, events)
+	runs, _ := x.podEvents(query.Attempt{Number: 1, StartedAt: &at}, events)
 	require.Equal(t, "Started", runs[0].Reason)
 }
 
 // Hints announce a next attempt only if there is one.
 func TestWhatFollowsAnEndIsSo(t *testing.T) {
 	t.Parallel()
-	lost := execution.Attempt{Number: 3, Class: "node_lost"}
-	d := execution.NodeDetail{Node: execution.Node{State: dag.Failed, Attempt: 3}}
+	lost := query.Attempt{Number: 3, Class: "node_lost"}
+	d := query.NodeDetail{Node: query.Node{State: dag.Failed, Attempt: 3}}
 	require.NotContains(t, podClass(lost, d).Hint, "is retried")
 	d.State = dag.Retrying
-	require.Contains(t, podClass(lost, d).Hint, "The attempt is retried and does not count as a retry.")
+	require.Contains(t, podClass(lost, d).Hint, "FlowForge retries the attempt, and the retry limit does not apply.")
 
-	hungry := execution.Attempt{Number: 1, Class: "out_of_memory", MemoryMiB: 64}
-	d = execution.NodeDetail{Node: execution.Node{State: dag.Running, Attempt: 2}, Attempts: []execution.Attempt{hungry, {Number: 2, MemoryMiB: 256}}, Operator: &workflow.Operator{}}
+	hungry := query.Attempt{Number: 1, Class: "out_of_memory", MemoryMiB: 64}
+	d = query.NodeDetail{Node: query.Node{State: dag.Running, Attempt: 2}, Attempts: []query.Attempt{hungry, {Number: 2, MemoryMiB: 256}}, Operator: &workflow.Operator{}}
 	require.Equal(t, "The next attempt got 256 MiB.", podClass(hungry, d).Hint)
 	d.Attempts[1].MemoryMiB = 64
 	require.Contains(t, podClass(hungry, d).Hint, "Request more memory")
@@ -76,6 +76,6 @@ func TestUseIsDrawnInAUnitThatFits(t *testing.T) {
 // An unreachable cluster has its own text. Other messages are unchanged.
 func TestReasonsAreForPeople(t *testing.T) {
 	t.Parallel()
-	require.NotContains(t, label.ReasonText(&execution.Reason{Code: "CLUSTER_AWAY", Message: `Post "https://10.0.0.1/api": EOF`}), "https")
-	require.Equal(t, "4 Insufficient nvidia.com/gpu", label.ReasonText(&execution.Reason{Code: "UNSCHEDULABLE", Message: "4 Insufficient nvidia.com/gpu"}))
+	require.NotContains(t, label.ReasonText(&query.Reason{Code: "CLUSTER_AWAY", Message: `Post "https://10.0.0.1/api": EOF`}), "https")
+	require.Equal(t, "4 Insufficient nvidia.com/gpu", label.ReasonText(&query.Reason{Code: "UNSCHEDULABLE", Message: "4 Insufficient nvidia.com/gpu"}))
 }

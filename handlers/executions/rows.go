@@ -10,9 +10,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -33,8 +35,8 @@ type Rows struct {
 
 // Of are the rows of a list. Each has its result, and the inputs in which it differs from
 // other executions of its workflow on the page.
-func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []execution.Execution) ([]views.ExecutionRow, error) {
-	asking, err := h.Executions.Asking(ctx, list)
+func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) ([]views.ExecutionRow, error) {
+	asking, err := h.Executions.AwaitingApproval(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []execution.Executio
 	for i, e := range list {
 		rows[i] = h.executionRow(clock, e, request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID))
 		if asking[e.ID] {
-			rows[i].State = ui.Asking
+			rows[i].State = ui.AwaitingApproval
 		}
 		rows[i].Inputs = figures(e.Inputs, differing[e.WorkflowID], inputsShown)
 		rows[i].Results = figures(e.Outputs, sortedNames(e.Outputs), resultsShown)
@@ -53,7 +55,7 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []execution.Executio
 
 // OfWorkflow are the latest executions of a workflow.
 func (h *Rows) OfWorkflow(ctx context.Context, clock ui.Clock, id uuid.UUID) ([]views.ExecutionRow, error) {
-	page, err := h.Executions.List(ctx, execution.Filter{Workflow: id.String(), Limit: executionsOfWorkflow})
+	page, err := h.Executions.List(ctx, query.Filter{Workflow: id.String(), Limit: executionsOfWorkflow})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func (h *Rows) OfWorkflow(ctx context.Context, clock ui.Clock, id uuid.UUID) ([]
 
 // differingInputs names, by workflow, the inputs whose values differ among executions.
 // A workflow with a single execution has all of its inputs.
-func differingInputs(list []execution.Execution) map[uuid.UUID][]string {
+func differingInputs(list []query.Execution) map[uuid.UUID][]string {
 	values := map[uuid.UUID]map[string]map[string]bool{} // by workflow and input
 	runs := map[uuid.UUID]int{}
 	for _, e := range list {
@@ -134,11 +136,11 @@ func rowFigure(v any) string {
 }
 
 // executionRow is an execution as lists show it; links name its workflow by ref.
-func (h *Rows) executionRow(clock ui.Clock, e execution.Execution, ref string) views.ExecutionRow {
+func (h *Rows) executionRow(clock ui.Clock, e query.Execution, ref string) views.ExecutionRow {
 	id := e.ID.String()
 	row := views.ExecutionRow{
 		ID: id, Short: label.ShortID(e.ID), URL: views.ExecutionURL(id), State: string(e.Status), Title: label.ExecutionTitle(e), Version: e.Version,
-		Flow: e.Version, Sub: label.ExecutionGist(e), By: e.SubmittedBy.Name, Started: clock.Moment(e.CreatedAt), Took: ui.Duration(label.TookSoFar(h.Now(), e)),
+		Flow: e.Version, Sub: label.ExecutionGist(e), By: e.SubmittedBy.Name, Started: clock.Moment(e.CreatedAt), Took: units.Duration(label.TookSoFar(h.Now(), e)),
 		Bar: executionBar(e, ""), RelaunchURL: views.RelaunchURL(ref, id), WorkflowURL: views.WorkflowURL(ref),
 	}
 	if e.Name != "" {
@@ -165,7 +167,7 @@ func outputCell(v any) string {
 const TrendLength = 24
 
 // Recent returns the last executions of each workflow, newest first.
-func (h *Rows) Recent(ctx context.Context, items []workflow.Summary) (map[uuid.UUID][]execution.Execution, error) {
+func (h *Rows) Recent(ctx context.Context, items []workflow.Summary) (map[uuid.UUID][]query.Execution, error) {
 	ids := make([]uuid.UUID, 0, len(items))
 	for _, item := range items {
 		ids = append(ids, item.ID)

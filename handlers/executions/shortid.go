@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
@@ -54,7 +54,7 @@ func executionSegment(path string) (at int, text string) {
 	if len(parts) <= at || parts[at-1] != "executions" {
 		return -1, ""
 	}
-	if _, ok := execution.ShortID(parts[at]); !ok {
+	if _, ok := query.ShortID(parts[at]); !ok {
 		return -1, ""
 	}
 	return at, parts[at]
@@ -81,7 +81,7 @@ func (h *Pages) chooseExecution(w http.ResponseWriter, r *http.Request, text str
 		Page: h.Page.Base(r, "Choose an execution", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),
 		Text: "#" + strings.TrimPrefix(text, "#"),
 	}
-	var list []execution.Execution
+	var list []query.Execution
 	for _, id := range ids {
 		e, err := h.Executions.Get(r.Context(), id)
 		if err != nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -32,20 +33,20 @@ func (x *executionView) timeline() views.ExecutionTimeline {
 	rows := x.timelineNodes(end)
 	t := views.ExecutionTimeline{}
 	if len(rows) > timelineRows {
-		t.Note = fmt.Sprintf("the first %d of %s", timelineRows, ui.Plural(len(rows), "row", "rows"))
+		t.Note = fmt.Sprintf("the first %d of %s", timelineRows, units.Plural(len(rows), "row", "rows"))
 		rows = rows[:timelineRows]
 	}
-	o.Label = fmt.Sprintf("Timeline of %s: %s", x.title(), ui.Plural(len(rows), "row", "rows"))
+	o.Label = fmt.Sprintf("Timeline of %s: %s", x.title(), units.Plural(len(rows), "row", "rows"))
 	t.Chart = chart.NewTimeline(rows, o)
 	return t
 }
 
 func (x *executionView) timelineNodes(end time.Time) []chart.Row {
-	nodes := make([]execution.Node, 0, len(x.nodes))
+	nodes := make([]query.Node, 0, len(x.nodes))
 	for _, n := range x.nodes {
 		nodes = append(nodes, n)
 	}
-	slices.SortFunc(nodes, func(a, b execution.Node) int {
+	slices.SortFunc(nodes, func(a, b query.Node) int {
 		if (a.StartedAt == nil) != (b.StartedAt == nil) {
 			if a.StartedAt != nil {
 				return -1
@@ -74,7 +75,7 @@ func (x *executionView) timelineNodes(end time.Time) []chart.Row {
 }
 
 // timelineRow is one node: its waiting times, its attempts and the current state.
-func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
+func (x *executionView) timelineRow(n query.Node, end time.Time) chart.Row {
 	row := chart.Row{Name: n.Name, URL: views.ExecutionNodeURL(x.ID.String(), n.Name)}
 	until := func(t *time.Time) time.Time {
 		if t != nil {
@@ -89,7 +90,7 @@ func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
 			continue
 		}
 		if at != nil && a.StartedAt.Sub(*at) > 0 {
-			row.Spans = append(row.Spans, chart.Span{From: *at, To: *a.StartedAt, Title: n.Name + " waited " + ui.Duration(a.StartedAt.Sub(*at))})
+			row.Spans = append(row.Spans, chart.Span{From: *at, To: *a.StartedAt, Title: n.Name + " waited " + units.Duration(a.StartedAt.Sub(*at))})
 		}
 		state := string(dag.Running)
 		if a.FinishedAt != nil {
@@ -98,7 +99,7 @@ func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
 		took := until(a.FinishedAt).Sub(*a.StartedAt)
 		row.Spans = append(row.Spans, chart.Span{
 			State: state, From: *a.StartedAt, To: until(a.FinishedAt),
-			Title: fmt.Sprintf("%s, attempt %d: %s, %s", n.Name, a.Number, ui.Word(state), ui.Duration(took)),
+			Title: fmt.Sprintf("%s, attempt %d: %s, %s", n.Name, a.Number, ui.Word(state), units.Duration(took)),
 		})
 		at = a.FinishedAt
 	}
@@ -106,7 +107,7 @@ func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
 	case len(tries) == 0 && resultOf(n) != "":
 		row.Note = resultOf(n)
 	case len(tries) == 0 && n.StartedAt != nil:
-		row.Spans = append(row.Spans, chart.Span{State: string(n.State), From: *n.StartedAt, To: until(n.FinishedAt), Title: n.Name + ": " + ui.Duration(nodeTook(x.clock.Now, n))})
+		row.Spans = append(row.Spans, chart.Span{State: string(n.State), From: *n.StartedAt, To: until(n.FinishedAt), Title: n.Name + ": " + units.Duration(nodeTook(x.clock.Now, n))})
 	case (n.State == dag.Ready || n.State == dag.Queued) && n.ReadyAt != nil && len(row.Spans) == 0:
 		row.Spans = append(row.Spans, chart.Span{From: *n.ReadyAt, To: end, Title: n.Name + " waits"})
 	case len(row.Spans) == 0:

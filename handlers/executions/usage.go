@@ -9,14 +9,15 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
 // usage draws the resource usage of the attempts of a node: CPU, memory and each GPU. Samples
 // are periodic, so the axis is time.
-func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views.Usage {
+func (x *executionView) usage(ctx context.Context, d query.NodeDetail) views.Usage {
 	u := views.Usage{Explains: usageExplains(d)}
 	series, err := x.h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromMachine, MaxPoints: chartPoints})
 	if err != nil {
@@ -33,7 +34,7 @@ func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views
 	return u
 }
 
-func usageExplains(d execution.NodeDetail) string {
+func usageExplains(d query.NodeDetail) string {
 	if d.State.Ended() && d.Attempt == 0 {
 		return "Did not run."
 	}
@@ -134,7 +135,7 @@ func gpuHours(hours float64) string {
 		return ""
 	}
 	if hours < 1 {
-		return ui.Plural(max(int(hours*60+0.5), 1), "GPU-minute", "GPU-minutes")
+		return units.Plural(max(int(hours*60+0.5), 1), "GPU-minute", "GPU-minutes")
 	}
 	return ui.Float(float64(int(hours*10+0.5))/10) + " GPU-hours"
 }

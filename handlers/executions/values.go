@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
@@ -40,7 +41,7 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 		if n := len(value.Code); n > codeShown {
 			cut := strings.LastIndexByte(value.Code[:codeShown], '\n')
 			value.Code = value.Code[:cut] + "\n…"
-			value.Note = "the first " + ui.Bytes(codeShown) + " of " + ui.Bytes(int64(n)) + "; the API returns the full value"
+			value.Note = "the first " + units.Bytes(codeShown) + " of " + units.Bytes(int64(n)) + "; the API returns the full value"
 		}
 	case string:
 		if strings.Contains(v, "\n") || len(v) > 300 {
@@ -68,9 +69,9 @@ func (h *Pages) artifactNames() *artifactNames {
 	return &artifactNames{h: h, known: map[string]views.Value{}}
 }
 
-// tell sets the name and size of the artifact of every reference in values. A reference to a
+// resolve sets the name and size of the artifact of every reference in values. A reference to a
 // removed or unreadable artifact is unchanged.
-func (n *artifactNames) tell(ctx context.Context, values []views.Value) []views.Value {
+func (n *artifactNames) resolve(ctx context.Context, values []views.Value) []views.Value {
 	for i := range values {
 		id := values[i].Artifact
 		if id == "" {
@@ -81,7 +82,7 @@ func (n *artifactNames) tell(ctx context.Context, values []views.Value) []views.
 			known = values[i]
 			if key, err := uuid.Parse(id); err == nil {
 				if a, err := n.h.Artifacts.Get(ctx, key); err == nil {
-					known.Text, known.Note = a.Node+"."+a.Name, ui.Bytes(a.Size)
+					known.Text, known.Note = a.Node+"."+a.Name, units.Bytes(a.Size)
 				}
 			}
 			n.known[id] = known

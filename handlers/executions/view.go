@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
@@ -30,16 +31,16 @@ type executionView struct {
 	query    url.Values
 	workflow string // name or id of the workflow in links
 
-	execution.Execution
+	query.Execution
 	version workflow.Version
 	mayKeep bool // the reader may exempt it from cleanup
 	names   *artifactNames
 	drawing *dagview.Drawing
-	states  []dag.State            // of every node of the plan
-	nodes   map[int]execution.Node // nodes of the plan that are drawn individually
-	tries   map[int][]execution.Attempt
+	states  []dag.State        // of every node of the plan
+	nodes   map[int]query.Node // nodes of the plan that are drawn individually
+	tries   map[int][]query.Attempt
 	// children counts, by state, the children of each individually drawn node.
-	children map[int]execution.ChildCounts
+	children map[int]query.ChildCounts
 	mark     int64   // position up to which changes of nodes have been read
 	hours    float64 // GPU-hours until hoursAt
 	hoursAt  time.Time
@@ -135,11 +136,11 @@ func (x *executionView) loadNodes(ctx context.Context) error {
 	if i := x.selected(); i >= 0 && !slices.Contains(single, i) {
 		single = append(single, i)
 	}
-	x.nodes, x.tries = make(map[int]execution.Node, len(single)), map[int][]execution.Attempt{}
+	x.nodes, x.tries = make(map[int]query.Node, len(single)), map[int][]query.Attempt{}
 	if len(single) == 0 {
 		return nil
 	}
-	nodes, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Indexes: single})
+	nodes, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: single})
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (x *executionView) painter() dagview.Painter {
 }
 
 // nodeState is the state of a node in the graph, with its most useful fact.
-func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
+func (x *executionView) nodeState(n query.Node) dagview.NodeState {
 	if op := x.operator(n); op != nil && n.Group(op) {
 		return x.groupState(n, op)
 	}
@@ -218,15 +219,15 @@ func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
 }
 
 // nodeSummaryLine is the most useful fact about a node, in a few words.
-func (x *executionView) nodeSummaryLine(n execution.Node) string {
+func (x *executionView) nodeSummaryLine(n query.Node) string {
 	switch n.State {
 	case dag.Succeeded:
-		return cmp.Or(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
+		return cmp.Or(resultOf(n), units.Duration(nodeTook(x.clock.Now, n)))
 	case dag.Running:
 		if n.Progress != nil && n.Progress.Message != "" {
 			return n.Progress.Message
 		}
-		return ui.Duration(nodeTook(x.clock.Now, n))
+		return units.Duration(nodeTook(x.clock.Now, n))
 	case dag.Failed:
 		if n.Error != nil {
 			return n.Error.Message
@@ -237,26 +238,26 @@ func (x *executionView) nodeSummaryLine(n execution.Node) string {
 		}
 	case dag.Pending:
 		if after := x.dependencies(n); after > 0 {
-			return "after " + ui.Plural(after, "node", "nodes")
+			return "after " + units.Plural(after, "node", "nodes")
 		}
 	}
 	return ""
 }
 
 // resultOf is the origin of the result of a node that did not run itself, "" for others.
-func resultOf(n execution.Node) string {
+func resultOf(n query.Node) string {
 	switch n.OriginUse {
-	case execution.OriginTaken:
+	case query.OriginReused:
 		return "reused"
-	case execution.OriginCached:
+	case query.OriginCached:
 		return "cached"
-	case execution.OriginBefore:
+	case query.OriginBefore:
 	}
 	return ""
 }
 
 // nodeTook is the duration of a node until its end or until now.
-func nodeTook(now time.Time, n execution.Node) time.Duration {
+func nodeTook(now time.Time, n query.Node) time.Duration {
 	if n.StartedAt == nil {
 		return 0
 	}
@@ -271,7 +272,7 @@ const nodePageSize = 100
 // nodeTable is the list view: all nodes, or those of a group of the graph.
 func (x *executionView) nodeTable(ctx context.Context) (views.NodeTable, error) {
 	q, id := x.query, x.ID.String()
-	filter := execution.NodeFilter{Query: q.Get("nodes"), After: q.Get("after"), Limit: nodePageSize, Top: q.Get("all") == ""}
+	filter := query.NodeFilter{Query: q.Get("nodes"), After: q.Get("after"), Limit: nodePageSize, Top: q.Get("all") == ""}
 	if s := q.Get("state"); s != "" {
 		filter.States = []dag.State{dag.State(s)}
 	}
@@ -303,7 +304,7 @@ func (x *executionView) nodeTable(ctx context.Context) (views.NodeTable, error) 
 	for _, n := range nodes {
 		t.Rows = append(t.Rows, x.nodeRow(n))
 	}
-	t.Pager.Text = ui.Plural(len(t.Rows), "node", "nodes")
+	t.Pager.Text = units.Plural(len(t.Rows), "node", "nodes")
 	if next != "" {
 		t.Pager.Older = label.ListURL(views.ExecutionURL(id), q, "after", next) + "#graph"
 	}
@@ -318,7 +319,7 @@ func nodeStateOptions(chosen string) []ui.Option {
 	return options
 }
 
-func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
+func (x *executionView) nodeRow(n query.Node) views.NodeRow {
 	id := x.ID.String()
 	row := views.NodeRow{
 		Index: n.Index, Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), Level: strconv.Itoa(n.Level + 1),
@@ -334,7 +335,7 @@ func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
 		}
 	}
 	if n.StartedAt != nil && resultOf(n) == "" {
-		row.Took = ui.Duration(nodeTook(x.clock.Now, n))
+		row.Took = units.Duration(nodeTook(x.clock.Now, n))
 		if n.FinishedAt == nil && n.State == dag.Running {
 			row.Since = n.StartedAt.Format(time.RFC3339)
 		}

@@ -10,16 +10,18 @@ import (
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/sentence"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
 // waitPanel explains why w waits; own is its execution.
-func waitPanel(clock ui.Clock, w execution.Waiting, own uuid.UUID) views.WaitPanel {
+func waitPanel(clock ui.Clock, w query.Waiting, own uuid.UUID) views.WaitPanel {
 	r := w.Reason
 	if r.Code == "" {
 		return views.WaitPanel{}
@@ -50,7 +52,7 @@ func waitPanel(clock ui.Clock, w execution.Waiting, own uuid.UUID) views.WaitPan
 }
 
 // wait explains why a node of the page waits; the zero panel when it does not.
-func (x *executionView) wait(ctx context.Context, d execution.NodeDetail) (views.WaitPanel, error) {
+func (x *executionView) wait(ctx context.Context, d query.NodeDetail) (views.WaitPanel, error) {
 	if d.State != dag.Ready {
 		return views.WaitPanel{}, nil
 	}
@@ -64,13 +66,13 @@ func (x *executionView) wait(ctx context.Context, d execution.NodeDetail) (views
 // waitOfAll explains why the execution makes no progress. It returns the zero panel if a node
 // runs.
 func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) {
-	if panel, err := x.questions(ctx); err != nil || panel.Shown() {
+	if panel, err := x.pendingApprovals(ctx); err != nil || panel.Shown() {
 		return panel, err
 	}
 	if !x.Status.Ended() && x.Counts.Running == 0 && x.Counts.Queued > 0 {
 		return x.waitOfPod(), nil
 	}
-	if x.Status.Ended() || x.Counts.Running+x.Counts.Queued > 0 || (x.Status != execution.Pending && x.Counts.Ready == 0) {
+	if x.Status.Ended() || x.Counts.Running+x.Counts.Queued > 0 || (x.Status != query.Pending && x.Counts.Ready == 0) {
 		return views.WaitPanel{}, nil
 	}
 	w, err := x.h.Executions.Why(ctx, x.ID, "")
@@ -97,7 +99,7 @@ func clusterHolds(code string) bool {
 // waitOfPod shows the cluster's message about the first pod that waits, while none has
 // started. It returns the zero panel while a pod is only starting.
 func (x *executionView) waitOfPod() views.WaitPanel {
-	first := execution.Node{Index: -1}
+	first := query.Node{Index: -1}
 	for _, n := range x.nodes {
 		if n.State == dag.Queued && n.Reason != nil && clusterHolds(n.Reason.Code) && (first.Index < 0 || n.Index < first.Index) {
 			first = n
@@ -117,17 +119,17 @@ func basisText(attempts int) string {
 	if attempts == 0 {
 		return ""
 	}
-	return "Estimated from " + ui.Plural(attempts, "earlier attempt", "earlier attempts") + "."
+	return "Estimated from " + units.Plural(attempts, "earlier attempt", "earlier attempts") + "."
 }
 
 // waitStats are the numbers of a panel.
-func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
+func waitStats(clock ui.Clock, w query.Waiting) []views.WaitStat {
 	r := w.Reason
 	var stats []views.WaitStat
 	if r.Position > 0 {
-		s := views.WaitStat{Name: "Position in the queue", Value: ui.Number(int64(r.Position))}
+		s := views.WaitStat{Name: "Position in the queue", Value: units.Number(int64(r.Position))}
 		if r.Ahead > 0 && r.Resource != "" {
-			s.Note = fmt.Sprintf("%s ahead for %s", ui.Number(int64(r.Ahead)), r.Resource.Title())
+			s.Note = fmt.Sprintf("%s ahead for %s", units.Number(int64(r.Ahead)), r.Resource.Title())
 		}
 		stats = append(stats, s)
 	}
@@ -158,13 +160,13 @@ func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
 		stats = append(stats, views.WaitStat{Name: "Missing", Value: r.Resource.Format(r.Missing)})
 	}
 	if !w.Since.IsZero() {
-		stats = append(stats, views.WaitStat{Name: "Waiting for", Value: ui.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339)})
+		stats = append(stats, views.WaitStat{Name: "Waiting for", Value: units.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339)})
 	}
 	return stats
 }
 
 // waitAdvice describes what the reader can do about a reason.
-func waitAdvice(r execution.Reason) (string, []ui.Action) {
+func waitAdvice(r query.Reason) (string, []ui.Action) {
 	limits := ui.Action{Name: "See team limits", URL: views.MyTeamURL(), Icon: "team"}
 	at := "your team"
 	if r.Level != nil {
@@ -192,7 +194,7 @@ func waitAdvice(r execution.Reason) (string, []ui.Action) {
 }
 
 // waitHolder is a node or team that uses some of the missing resource.
-func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHolder {
+func waitHolder(clock ui.Clock, r query.Reason, h quota.Holder) views.WaitHolder {
 	out := views.WaitHolder{Title: "another team", Owner: "another team", How: "guaranteed"}
 	if h.Owner.Name != "" {
 		out.Owner = h.Owner.String()
@@ -205,7 +207,7 @@ func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHo
 		out.Title, out.URL = label.NameOf(key, h.Name), label.QueuedURL(key, h.Name)
 		out.Sub = strings.TrimSpace(h.Name.Workflow + " " + h.Name.Execution)
 		if h.Nodes > 1 {
-			out.Sub += fmt.Sprintf(", %s", ui.Plural(h.Nodes, "node", "nodes"))
+			out.Sub += fmt.Sprintf(", %s", units.Plural(h.Nodes, "node", "nodes"))
 		}
 	}
 	if h.Borrowed {
@@ -222,7 +224,7 @@ func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHo
 }
 
 // waitPlace is one position in the order of admission.
-func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) views.WaitPosition {
+func waitPlace(r query.Reason, q quota.Queued, own uuid.UUID, node int) views.WaitPosition {
 	p := views.WaitPosition{Position: label.PositionText(q.Position), Title: "another team", Sub: q.Amount.String(), Note: shareNote(q.Reason)}
 	if q.Hidden() {
 		return p
@@ -239,7 +241,7 @@ func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) view
 }
 
 // shareNote is the number that mostly determines the position.
-func shareNote(r execution.Reason) string {
+func shareNote(r query.Reason) string {
 	s := r.Score
 	if s == nil {
 		return ""
@@ -257,7 +259,7 @@ func scoreFacts(s *fair.Score) []ui.Fact {
 	}
 	facts := []ui.Fact{{Name: "Within the guarantee", Value: "yes"}}
 	if s.Distance > 0 {
-		facts[0].Value, facts[0].Note = "no", fmt.Sprintf("borrows over %s", ui.Plural(s.Distance, "level", "levels"))
+		facts[0].Value, facts[0].Note = "no", fmt.Sprintf("borrows over %s", units.Plural(s.Distance, "level", "levels"))
 	}
 	for _, l := range s.Levels {
 		facts = append(facts, ui.Fact{

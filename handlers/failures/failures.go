@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
@@ -18,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -76,16 +76,16 @@ func countText(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return ui.Number(int64(n))
+	return units.Number(int64(n))
 }
 
 func deadLettersSummary(letters, deliveries int) string {
 	lead := "This project has no dead letters."
 	if letters > 0 {
-		lead = ui.Plural(letters, "task failed after its", "tasks failed after their") + " last retry."
+		lead = units.Plural(letters, "task failed after its", "tasks failed after their") + " last retry."
 	}
 	if deliveries > 0 {
-		lead += " " + ui.Plural(deliveries, "event was", "events were") + " not delivered."
+		lead += " " + units.Plural(deliveries, "event was", "events were") + " not delivered."
 	}
 	return lead
 }
@@ -102,7 +102,7 @@ func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.
 	id := l.Execution.String()
 	line := views.DeadLetterLine{
 		ID: l.ID.String(), Node: l.Node, URL: views.NodeURL(id, l.Node), Sub: l.Workflow + " " + l.Version + " · " + label.ShortID(l.Execution),
-		SubURL: views.ExecutionURL(id), Class: l.Class.Words(), Attempts: ui.Plural(l.Attempt, "attempt", "attempts"), Message: l.Failure.Message,
+		SubURL: views.ExecutionURL(id), Class: l.Class.Words(), Attempts: units.Plural(l.Attempt, "attempt", "attempts"), Message: l.Failure.Message,
 		When: clock.Moment(l.At),
 	}
 	if !settles {
@@ -121,7 +121,7 @@ func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.
 
 func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.DeliveryLine {
 	line := views.DeliveryLine{
-		What: "Completion of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + ui.Plural(d.Attempts, "attempt", "attempts"),
+		What: "Completion of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + units.Plural(d.Attempts, "attempt", "attempts"),
 		Message: d.Error, When: clock.Moment(d.At),
 	}
 	if settles {
@@ -133,7 +133,7 @@ func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.
 // failureNotice confirms the previous action.
 func failureNotice(done string) *views.AdminNotice {
 	texts := map[string]views.AdminNotice{
-		"put-away":  {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
+		"dismissed": {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
 		"delivery":  {Kind: "ok", Strong: "Delivery restarted.", Text: "If it fails again, the event is listed here again."},
 		"reset":     {Kind: "ok", Strong: "The breaker is closed.", Text: "The nodes that waited for it start now."},
 		"saved":     {Kind: "ok", Strong: "Saved.", Text: "The budget is in effect. Waiting retries are checked again."},
@@ -168,7 +168,7 @@ func (h *Pages) dismissDeadLetter(w http.ResponseWriter, r *http.Request) error 
 	if err := h.Executions.Dismiss(r.Context(), id, r.FormValue("reason")); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=put-away", http.StatusSeeOther)
+	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=dismissed", http.StatusSeeOther)
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (h *Pages) breakers(w http.ResponseWriter, r *http.Request) error {
 	m.Lead = "No circuit breaker of this project is open."
 	if open > 0 {
 		m.Lead = fmt.Sprintf("%s open. %s.",
-			ui.Plural(open, "circuit breaker is", "circuit breakers are"), label.SentenceCase(ui.Plural(waiting, "node waits", "nodes wait")))
+			units.Plural(open, "circuit breaker is", "circuit breakers are"), label.SentenceCase(units.Plural(waiting, "node waits", "nodes wait")))
 	}
 	return web.Render(w, r, http.StatusOK, views.BreakersPage(m))
 }
@@ -211,14 +211,14 @@ func (h *Pages) breakers(w http.ResponseWriter, r *http.Request) error {
 func breakerLine(ctx context.Context, clock ui.Clock, b execution.Breaker, resets bool) views.BreakerLine {
 	line := views.BreakerLine{
 		Operator: b.Operator, Workflow: b.Workflow + " " + b.Version, URL: views.WorkflowURL(request.WorkflowRef(ctx, b.Workflow, b.WorkflowID)),
-		Rule:     ui.Plural(b.Rule.Failures, "failure", "failures") + " within " + ui.Duration(b.Rule.Window),
-		Failures: ui.Plural(len(b.Failures), "failure", "failures") + " since the last success", Last: cmp.Or(b.LastError, "none"), When: clock.Moment(b.ChangedAt),
+		Rule:     units.Plural(b.Rule.Failures, "failure", "failures") + " within " + units.Duration(b.Rule.Window),
+		Failures: units.Plural(len(b.Failures), "failure", "failures") + " since the last success", Last: cmp.Or(b.LastError, "none"), When: clock.Moment(b.ChangedAt),
 	}
 	if b.LastExecution != nil {
 		line.LastURL = views.NodeURL(b.LastExecution.String(), b.LastNode)
 	}
 	if b.Waiting > 0 {
-		line.Waiting = ui.Plural(b.Waiting, "node waits", "nodes wait")
+		line.Waiting = units.Plural(b.Waiting, "node waits", "nodes wait")
 	}
 	switch b.State {
 	case protect.Open:
@@ -263,9 +263,9 @@ func (h *Pages) renderBudgets(w http.ResponseWriter, r *http.Request, status int
 	m := views.RetryBudgets{Page: h.Page.Base(r, "Retry budgets", views.SectionFailures), Notice: failureNotice(r.URL.Query().Get("done"))}
 	if tenant.Rule.On() {
 		m.Tenant = []ui.Fact{
-			{Name: "Retries", Value: fmt.Sprintf("%s in each %s", ui.Number(int64(tenant.Rule.Retries)), ui.Duration(tenant.Rule.Per)), Note: "at once " + ui.Number(int64(tenant.Rule.Burst))},
-			{Name: "Left now", Value: ui.Number(int64(tenant.Left))},
-			{Name: "Delayed so far", Value: ui.Number(tenant.Delayed)},
+			{Name: "Retries", Value: fmt.Sprintf("%s in each %s", units.Number(int64(tenant.Rule.Retries)), units.Duration(tenant.Rule.Per)), Note: "at once " + units.Number(int64(tenant.Rule.Burst))},
+			{Name: "Left now", Value: units.Number(int64(tenant.Left))},
+			{Name: "Delayed so far", Value: units.Number(tenant.Delayed)},
 			{Name: "Set by", Value: tenant.ChangedBy, Note: h.Page.Clock(r).Moment(tenant.ChangedAt).Text},
 		}
 	}
@@ -279,7 +279,7 @@ func (h *Pages) renderBudgets(w http.ResponseWriter, r *http.Request, status int
 	for _, b := range workflows {
 		line := views.WorkflowBudgetLine{
 			Workflow: b.Workflow, URL: views.WorkflowURL(request.WorkflowRef(r.Context(), b.Workflow, b.WorkflowID)),
-			Rule: ui.Plural(b.Rule.Retries, "retry", "retries") + " in " + ui.Duration(b.Rule.Window), Left: ui.Number(int64(b.Left)), Delayed: ui.Number(b.Delayed),
+			Rule: units.Plural(b.Rule.Retries, "retry", "retries") + " in " + units.Duration(b.Rule.Window), Left: units.Number(int64(b.Left)), Delayed: units.Number(b.Delayed),
 		}
 		if b.Left == 0 {
 			line.Next = h.Page.Clock(r).Exactly(b.NextAt)
@@ -295,7 +295,7 @@ type typedBudget struct{ retries, per, burst, reason, version string }
 func budgetTyped(b execution.TenantBudget) typedBudget {
 	t := typedBudget{version: strconv.FormatInt(b.Version, 10)}
 	if b.Rule.On() {
-		t.retries, t.per, t.burst = strconv.Itoa(b.Rule.Retries), spanText(b.Rule.Per), strconv.Itoa(b.Rule.Burst)
+		t.retries, t.per, t.burst = strconv.Itoa(b.Rule.Retries), units.Compact(b.Rule.Per), strconv.Itoa(b.Rule.Burst)
 	}
 	return t
 }
@@ -337,7 +337,7 @@ func (h *Pages) saveRetryBudget(w http.ResponseWriter, r *http.Request) error {
 		done = "saved"
 		// An unreadable value becomes one that the service rejects at its field.
 		rule.Retries, rule.Burst = typedNumber(t.retries), typedNumber(t.burst)
-		if rule.Per, err = time.ParseDuration(strings.TrimSpace(t.per)); err != nil {
+		if rule.Per, err = units.ParseDuration(t.per); err != nil {
 			rule.Per = -1
 		}
 	}
@@ -358,9 +358,4 @@ func typedNumber(text string) int {
 		return -1
 	}
 	return n
-}
-
-// spanText formats a duration as users type it: 1h rather than 1h0m0s.
-func spanText(d time.Duration) string {
-	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
 }

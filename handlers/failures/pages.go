@@ -24,7 +24,7 @@ func New(c Config) *Pages { return &Pages{c} }
 func (h *Pages) Mount(r chi.Router) {
 	r.Get("/dead-letters", h.Page.Serve(h.deadLetters))
 	r.Post("/dead-letters/{id}/requeue", h.Page.Serve(h.requeueDeadLetter))
-	r.Post("/dead-letters/{id}/put-away", h.Page.Serve(h.dismissDeadLetter))
+	r.Post("/dead-letters/{id}/dismiss", h.Page.Serve(h.dismissDeadLetter))
 	r.Post("/dead-deliveries/{id}/requeue", h.Page.Serve(h.redeliver))
 	r.Get("/breakers", h.Page.Serve(h.breakers))
 	r.Post("/breakers/{id}/reset", h.Page.Serve(h.resetBreaker))

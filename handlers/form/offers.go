@@ -2,12 +2,18 @@ package form
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
@@ -15,10 +21,14 @@ import (
 )
 
 // choices are the entries that match a type, best first.
-func (h *Forms) choices(ctx context.Context, t *typeregistry.Type, query string, limit int) ([]forms.Choice, error) {
+func (h *Forms) choices(ctx context.Context, clock ui.Clock, t *typeregistry.Type, query string, limit int) ([]forms.Choice, error) {
 	entries, err := h.Catalogue.Search(ctx, catalogue.Filter{
 		Kind: t.Kind, Query: query, Format: t.Params.Format, Framework: t.Params.Framework, Limit: limit,
 	})
+	if err != nil {
+		return nil, err
+	}
+	results, err := h.results(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -26,24 +36,57 @@ func (h *Forms) choices(ctx context.Context, t *typeregistry.Type, query string,
 	for _, e := range entries {
 		choice := forms.Choice{Value: e.Ref(), Title: e.Ref(), Source: "catalogue", Note: strings.Join(entryFacts(e), " · ")}
 		if e.ArtifactID != nil {
-			choice.Title, choice.Source = e.Name, "earlier output"
+			choice.Title, choice.Source = e.Name+" "+label.ShortID(e.ExecutionID), "earlier output"
+			choice.Note = strings.Join(outputFacts(clock, e, results[e.ExecutionID]), " · ")
 		}
 		out = append(out, choice)
 	}
 	return out, nil
 }
 
+// results are the outputs of the executions that produced entries.
+func (h *Forms) results(ctx context.Context, entries []catalogue.Entry) (map[uuid.UUID]map[string]any, error) {
+	var ids []uuid.UUID
+	for _, e := range entries {
+		if e.ArtifactID != nil && !slices.Contains(ids, e.ExecutionID) {
+			ids = append(ids, e.ExecutionID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return h.Executions.Outputs(ctx, ids)
+}
+
+// outputFacts distinguish an earlier output from those of other executions: the result, the
+// time and the size.
+func outputFacts(clock ui.Clock, e catalogue.Entry, results map[string]any) []string {
+	var facts []string
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		number, ok := results[name].(json.Number)
+		if f, err := number.Float64(); ok && err == nil {
+			facts = append(facts, name+" "+ui.Float(f))
+			break
+		}
+	}
+	facts = append(facts, clock.Moment(e.CreatedAt).Text)
+	if e.Blob != nil && e.Blob.Size > 0 {
+		facts = append(facts, units.Bytes(e.Blob.Size))
+	}
+	return facts
+}
+
 // entryFacts help users to choose an entry.
 func entryFacts(e catalogue.Entry) []string {
 	var facts []string
 	if e.Facts.Rows != nil {
-		facts = append(facts, ui.Number(*e.Facts.Rows)+" rows")
+		facts = append(facts, units.Number(*e.Facts.Rows)+" rows")
 	}
 	if n := len(e.Facts.Columns); n > 0 {
-		facts = append(facts, ui.Plural(n, "column", "columns"))
+		facts = append(facts, units.Plural(n, "column", "columns"))
 	}
 	if n := len(e.Facts.Features); n > 0 {
-		facts = append(facts, ui.Plural(n, "feature", "features"))
+		facts = append(facts, units.Plural(n, "feature", "features"))
 	}
 	for _, text := range []string{e.Framework, e.Facts.Architecture, e.Format} {
 		if text != "" {
@@ -51,7 +94,7 @@ func entryFacts(e catalogue.Entry) []string {
 		}
 	}
 	if e.Blob != nil && e.Blob.Size > 0 {
-		facts = append(facts, ui.Bytes(e.Blob.Size))
+		facts = append(facts, units.Bytes(e.Blob.Size))
 	}
 	return append(facts, e.CreatedAt.Format("2 January 2006"))
 }
@@ -110,7 +153,7 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 		p.Fits, p.Bad = "schema ok", wrong > 0
 	}
 	if wrong > 0 {
-		p.Fits = ui.Plural(wrong, "column does not match", "columns do not match")
+		p.Fits = units.Plural(wrong, "column does not match", "columns do not match")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -25,7 +26,7 @@ func (h *Forms) typeahead(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
-	choices, err := h.choices(r.Context(), t, query, typeaheadChoices)
+	choices, err := h.choices(r.Context(), h.Page.Clock(r), t, query, typeaheadChoices)
 	if err != nil {
 		return err
 	}
@@ -71,12 +72,12 @@ func (h *Forms) typeOf(r *http.Request) (*typeregistry.Type, error) {
 
 // Offers fetches the choices for the widgets of a form, once per type, and a preview of each
 // reference in the form.
-func (h *Forms) Offers(ctx context.Context, references []forms.Reference) (forms.Offers, error) {
+func (h *Forms) Offers(ctx context.Context, clock ui.Clock, references []forms.Reference) (forms.Offers, error) {
 	out := forms.Offers{Choices: map[string][]forms.Choice{}, Previews: map[string]forms.Preview{}}
 	for _, ref := range references {
 		expression := ref.Type.String()
 		if _, done := out.Choices[expression]; !done {
-			choices, err := h.choices(ctx, ref.Type, "", datalistChoices)
+			choices, err := h.choices(ctx, clock, ref.Type, "", datalistChoices)
 			if err != nil {
 				return out, err
 			}

@@ -18,9 +18,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
-	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -184,7 +184,7 @@ func (in *intake) file(ctx context.Context, part *multipart.Part, name string) e
 		return err
 	}
 	if limit > 0 && blob.Size > limit {
-		return tooLarge(limit, "%s is larger than %s. Choose a smaller file.", path.Base(name), ui.Bytes(limit))
+		return tooLarge(limit, "%s is larger than %s. Choose a smaller file.", path.Base(name), units.Bytes(limit))
 	}
 	if len(in.files[control]) >= maxFolder {
 		return apperr.New(apperr.Invalid, "The folder has more than %d files. Pack it into one file.", maxFolder)

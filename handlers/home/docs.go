@@ -1,14 +1,150 @@
 package home
 
 import (
+	"bytes"
+	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
+	"sync"
 
-	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/go-chi/chi/v5"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/docs"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
 
+// sections are the documents in the order in which the page lists them, by their file names.
+func sections() []views.DocSection {
+	doc := func(name, gist string) views.DocLink {
+		return views.DocLink{Name: name, Gist: gist, URL: views.DocURL(name)}
+	}
+	return []views.DocSection{
+		{Title: "Workflows", Docs: []views.DocLink{
+			doc("python", "Write, run and deploy workflows as Python functions."),
+			doc("control-flow", "Conditions, fan-outs, graphs, approvals and their limits."),
+			doc("retries", "Retry policies, circuit breakers, budgets and dead letters."),
+			doc("resume", "Resume an execution and reuse earlier results."),
+			doc("data-channels", "How files of one node reach the next."),
+			doc("argo", "Run the manifests of Argo Workflows."),
+			doc("metaflow", "Record the runs of Metaflow's own client."),
+			doc("states", "The states of executions, nodes and attempts."),
+		}},
+		{Title: "Operation", Docs: []views.DocLink{
+			doc("settings", "All environment variables of the server."),
+			doc("administration", "Sign-in, roles, limits, backup and where to install FlowForge."),
+			doc("scheduling", "Quotas, borrowing, fair shares and priorities."),
+			doc("events", "The events of tasks, executions and limits."),
+			doc("retention", "How long executions and files are kept."),
+			doc("metrics", "Metrics of the server and of workflows for Prometheus."),
+			doc("kubernetes", "Run attempts as pods on a cluster."),
+			doc("pods", "Images, volumes, GPUs and other settings of pods."),
+			doc("security", "Security requirements and the tests that enforce them."),
+		}},
+		{Title: "Development", Docs: []views.DocLink{
+			doc("api-compatibility", "Where the API accepts the names of its source documents."),
+			doc("design", "The architecture and its rules."),
+			doc("folders", "The folders of the repository."),
+			doc("fresh", "Test the first commands in a minimal Debian."),
+		}},
+	}
+}
+
+// library is every document with its title and its HTML. Documents never change while the
+// server runs, so they are rendered once.
+type library struct {
+	once     sync.Once
+	sections []views.DocSection
+	pages    map[string]string // HTML by name
+	err      error
+}
+
+func (l *library) open() error {
+	l.once.Do(func() { l.err = l.load() })
+	return l.err
+}
+
+func (l *library) load() error {
+	l.sections, l.pages = sections(), map[string]string{}
+	for _, section := range l.sections {
+		for i, d := range section.Docs {
+			source, err := docs.Files.ReadFile(d.Name + ".md")
+			if err != nil {
+				return fmt.Errorf("read the document %s: %w", d.Name, err)
+			}
+			title, rest, _ := strings.Cut(strings.TrimPrefix(string(source), "# "), "\n")
+			if l.pages[d.Name], err = renderDoc(rest); err != nil {
+				return fmt.Errorf("render the document %s: %w", d.Name, err)
+			}
+			section.Docs[i].Title = strings.TrimSpace(title)
+		}
+	}
+	return nil
+}
+
+var docCode = regexp.MustCompile(`<code>docs/([a-z-]+)\.md</code>`)
+
+// renderDoc renders a document of ours. Names of documents lead to their pages, and wide tables and code scroll with the keyboard too.
+func renderDoc(markdown string) (string, error) {
+	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	var out bytes.Buffer
+	if err := md.Convert([]byte(markdown), &out); err != nil {
+		return "", fmt.Errorf("convert Markdown: %w", err)
+	}
+	html := docCode.ReplaceAllString(out.String(), `<a href="/docs/$1"><code>docs/$1.md</code></a>`)
+	for n := 1; strings.Contains(html, "<table>"); n++ {
+		html = strings.Replace(html, "<table>", fmt.Sprintf(`<div class="table-wrap" tabindex="0" role="region" aria-label="Table %d, scrollable"><table class="table">`, n), 1)
+	}
+	return strings.NewReplacer(
+		"</table>", "</table></div>",
+		"<pre>", `<pre class="code" tabindex="0">`, "<th>", `<th scope="col">`, ` style="text-align:right"`, ` class="num"`, ` style="text-align:left"`, "", ` style="text-align:center"`, "",
+	).Replace(html), nil
+}
+
+// docsPage lists the documents and the parts of the API.
 func (h *Pages) docsPage(w http.ResponseWriter, r *http.Request) error {
-	page := h.Page.Base(r, "API", views.SectionNone)
-	return web.Render(w, r, http.StatusOK, views.DocsPage(page, request.APIPrefix+"/openapi.json"))
+	m, err := h.docsBase(r, "Documentation")
+	if err != nil {
+		return err
+	}
+	return web.Render(w, r, http.StatusOK, views.DocsPage(m))
+}
+
+// docPage shows one document.
+func (h *Pages) docPage(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "doc")
+	m, err := h.docsBase(r, name, views.Crumb{Name: "Documentation", URL: views.DocsURL()})
+	if err != nil {
+		return err
+	}
+	html, ok := h.library.pages[name]
+	if !ok {
+		return apperr.New(apperr.NotFound, "There is no document %q.", name)
+	}
+	for _, section := range m.Sections {
+		for _, d := range section.Docs {
+			if d.Name == name {
+				m.Doc, m.Title = d, d.Title
+				m.Crumbs[len(m.Crumbs)-1].Name = d.Title
+			}
+		}
+	}
+	m.HTML, m.Current = html, name
+	return web.Render(w, r, http.StatusOK, views.DocPage(m))
+}
+
+func (h *Pages) docsBase(r *http.Request, title string, crumbs ...views.Crumb) (views.Docs, error) {
+	if err := h.library.open(); err != nil {
+		return views.Docs{}, err
+	}
+	parts, err := h.reference.parts()
+	if err != nil {
+		return views.Docs{}, err
+	}
+	return views.Docs{Page: h.Page.Base(r, title, views.SectionDocs, crumbs...), Sections: h.library.sections, Parts: parts}, nil
 }

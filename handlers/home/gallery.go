@@ -1,3 +1,5 @@
+//go:build !nogallery
+
 package home
 
 import (
@@ -10,6 +12,13 @@ import (
 	"github.com/flowforge/flowforge/views/gallery"
 	"github.com/flowforge/flowforge/web"
 )
+
+// galleryRoutes registers the gallery. Production builds have the tag nogallery, which
+// leaves its fixtures out.
+func (h *Pages) galleryRoutes(r chi.Router) {
+	r.Get("/dev/gallery", h.Page.Serve(h.gallery))
+	r.Get("/dev/gallery/{view}", h.Page.Serve(h.gallery))
+}
 
 // gallery shows a page drawn from its fixture, or the list of them. ?theme=
 // overrides the reader's choice.

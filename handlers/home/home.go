@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -21,12 +22,12 @@ import (
 )
 
 const (
-	homeAsked     = 3
-	homeRunning   = 6
-	homeWaiting   = 6
-	homeMine      = 6
-	homeWorkflows = 6
-	homeCounted   = 500 // executions of the last day that are counted
+	homeOpen       = 3
+	homeRunning    = 6
+	homeWaiting    = 6
+	homeExecutions = 6
+	homeWorkflows  = 6
+	homeCounted    = 500 // executions of the last day that are counted
 )
 
 // home is the first page: running and waiting nodes, the reader's own executions, and
@@ -42,8 +43,8 @@ func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	subject, _ := auth.SubjectOf(ctx)
-	mine, err := h.Executions.List(ctx, execution.Filter{
-		User: subject.ID.String(), Limit: homeMine, Status: []execution.State{execution.Succeeded, execution.Failed, execution.Cancelled},
+	mine, err := h.Executions.List(ctx, query.Filter{
+		User: subject.ID.String(), Limit: homeExecutions, Status: []query.State{query.Succeeded, query.Failed, query.Cancelled},
 	})
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, e := range mine.Executions {
-		m.Mine = append(m.Mine, homeRecent(clock, e))
+		m.Recent = append(m.Recent, homeRecent(clock, e))
 	}
 	if len(mine.Executions) > 0 {
 		last := mine.Executions[0]
@@ -66,7 +67,7 @@ func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
 		if m.First, err = h.nothingLaunched(ctx); err != nil {
 			return err
 		}
-		m.Example = exampleTile(m.Workflows)
+		m.Example = exampleTile(flows.Items)
 	}
 	return web.Render(w, r, http.StatusOK, views.HomePage(m))
 }
@@ -90,7 +91,7 @@ func greeting(clock ui.Clock, name string) string {
 
 // homeLive is the part of the page that changes.
 func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, error) {
-	running, err := h.Executions.List(ctx, execution.Filter{Status: label.LiveStates(), Limit: homeRunning})
+	running, err := h.Executions.List(ctx, query.Filter{Status: label.LiveStates(), Limit: homeRunning})
 	if err != nil {
 		return views.HomeLive{}, err
 	}
@@ -102,7 +103,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 	if live.Running, err = h.Rows.Of(ctx, clock, running.Executions); err != nil {
 		return live, err
 	}
-	if live.Asks, err = h.homeAsks(ctx, clock); err != nil {
+	if live.Approvals, err = h.homeApprovals(ctx, clock); err != nil {
 		return live, err
 	}
 	if running.Next != "" {
@@ -119,7 +120,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 			Reason: n.Reason.Message, Since: clock.Ago(n.Since),
 		}
 		if n.Others > 0 {
-			row.Reason += fmt.Sprintf(" %s.", ui.Plural(n.Others, "other node of this execution waits", "other nodes of this execution wait"))
+			row.Reason += fmt.Sprintf(" %s.", units.Plural(n.Others, "other node of this execution waits", "other nodes of this execution wait"))
 		}
 		live.Waiting = append(live.Waiting, row)
 	}
@@ -127,22 +128,22 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 	return live, err
 }
 
-// homeAsks are the first open questions and their total number.
-func (h *Pages) homeAsks(ctx context.Context, clock ui.Clock) (views.HomeAsks, error) {
-	open, err := h.Executions.OpenQuestions(ctx, executions.MaxQuestions)
+// homeApprovals are the first pending approvals and their total number.
+func (h *Pages) homeApprovals(ctx context.Context, clock ui.Clock) (views.HomeApprovals, error) {
+	open, err := h.Executions.ListPendingApprovals(ctx, executions.MaxApprovals)
 	if err != nil {
-		return views.HomeAsks{}, err
+		return views.HomeApprovals{}, err
 	}
-	asks := views.HomeAsks{Total: len(open)}
-	for _, q := range open[:min(len(open), homeAsked)] {
-		asks.Questions = append(asks.Questions, executions.QuestionOf(clock, q))
+	asks := views.HomeApprovals{Total: len(open)}
+	for _, q := range open[:min(len(open), homeOpen)] {
+		asks.Pending = append(asks.Pending, executions.ApprovalOf(clock, q))
 	}
 	return asks, nil
 }
 
 // lastDay counts how executions of the last 24 hours ended.
 func (h *Pages) lastDay(ctx context.Context, clock ui.Clock) ([]ui.Fact, error) {
-	page, err := h.Executions.List(ctx, execution.Filter{From: clock.Now.Add(-24 * time.Hour), Limit: homeCounted})
+	page, err := h.Executions.List(ctx, query.Filter{From: clock.Now.Add(-24 * time.Hour), Limit: homeCounted})
 	if err != nil || len(page.Executions) == 0 {
 		return nil, err
 	}
@@ -150,11 +151,11 @@ func (h *Pages) lastDay(ctx context.Context, clock ui.Clock) ([]ui.Fact, error) 
 	for _, e := range page.Executions {
 		nodes += e.Counts.Ended()
 		switch e.Status {
-		case execution.Succeeded:
+		case query.Succeeded:
 			succeeded++
-		case execution.Failed:
+		case query.Failed:
 			failed++
-		case execution.Pending, execution.Running, execution.Paused, execution.Cancelled:
+		case query.Pending, query.Running, query.Paused, query.Cancelled:
 		}
 	}
 	note := ""
@@ -162,13 +163,13 @@ func (h *Pages) lastDay(ctx context.Context, clock ui.Clock) ([]ui.Fact, error) 
 		note = fmt.Sprintf("of the last %d", homeCounted)
 	}
 	return []ui.Fact{
-		{Name: "Succeeded", Value: ui.Number(int64(succeeded)), Note: note}, {Name: "Failed", Value: ui.Number(int64(failed))}, {Name: "Nodes ended", Value: ui.Number(int64(nodes))},
+		{Name: "Succeeded", Value: units.Number(int64(succeeded)), Note: note}, {Name: "Failed", Value: units.Number(int64(failed))}, {Name: "Nodes ended", Value: units.Number(int64(nodes))},
 	}, nil
 }
 
-func homeRecent(clock ui.Clock, e execution.Execution) views.HomeRecent {
+func homeRecent(clock ui.Clock, e query.Execution) views.HomeRecent {
 	recent := views.HomeRecent{
-		State: string(e.Status), Title: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: ui.Duration(label.TookSoFar(clock.Now, e)),
+		State: string(e.Status), Title: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: units.Duration(label.TookSoFar(clock.Now, e)),
 	}
 	if e.Error != nil {
 		recent.Note = ui.Short(label.ExecutionGist(e), 70)
@@ -205,7 +206,7 @@ func (h *Pages) homeTiles(ctx context.Context, flows []workflow.Summary) ([]view
 		}
 		var took []float64
 		for _, e := range slices.Backward(recent[f.ID]) {
-			if e.Status == execution.Succeeded {
+			if e.Status == query.Succeeded {
 				took = append(took, label.TookSoFar(h.Now(), e).Seconds())
 			}
 		}
@@ -219,21 +220,22 @@ func (h *Pages) homeTiles(ctx context.Context, flows []workflow.Summary) ([]view
 
 // nothingLaunched reports whether the project has no executions.
 func (h *Pages) nothingLaunched(ctx context.Context) (bool, error) {
-	page, err := h.Executions.List(ctx, execution.Filter{Limit: 1})
+	page, err := h.Executions.List(ctx, query.Filter{Limit: 1})
 	return err == nil && len(page.Executions) == 0, err
 }
 
-// exampleTile is the workflow that the page recommends to new users.
-func exampleTile(tiles []views.WorkflowTile) views.WorkflowTile {
-	for _, t := range tiles {
-		if strings.Contains(t.Name, "digits") {
-			return t
-		}
+// firstExample is the example that runs at once: it needs no packages, images or GPUs.
+const firstExample = "digits.train"
+
+// exampleTile is the workflow that the page recommends to new users: the example that runs at
+// once, or the first workflow of a project without it.
+func exampleTile(flows []workflow.Summary) views.WorkflowTile {
+	if len(flows) == 0 {
+		return views.WorkflowTile{}
 	}
-	if len(tiles) > 0 {
-		return tiles[0]
-	}
-	return views.WorkflowTile{}
+	at := max(slices.IndexFunc(flows, func(f workflow.Summary) bool { return f.Name == firstExample }), 0)
+	f := flows[at]
+	return views.WorkflowTile{Name: f.Name, URL: views.WorkflowURL(f.Name), LaunchURL: views.LaunchURL(f.Name), Version: f.Latest, Sub: f.Description}
 }
 
 // homeStream sends the live part of the home page whenever it changed.

@@ -1,5 +1,5 @@
-// Package home contains pages that cover several areas: the home page, the search, the API's
-// documentation and the gallery of views.
+// Package home contains pages that cover several areas: the home page, the search, the page
+// about Python, the documentation and the gallery of views.
 package home
 
 import (
@@ -21,21 +21,29 @@ type Config struct {
 	Executions *execution.Service
 	Artifacts  *artifact.Service
 	Rows       *executions.Rows
+	PublicURL  string // public address of this server; "": taken from the request
 	Page       *page.Shell
 }
 
 // Pages are the pages that cover several areas. They are safe for concurrent use.
-type Pages struct{ Config }
+type Pages struct {
+	Config
+	library   library
+	reference reference
+}
 
 // New returns the pages.
-func New(c Config) *Pages { return &Pages{c} }
+func New(c Config) *Pages { return &Pages{Config: c} }
 
 // Mount adds the pages to r.
 func (h *Pages) Mount(r chi.Router) {
 	r.Get("/", h.Page.Serve(h.home))
 	r.Get("/home/stream", h.Page.Serve(h.homeStream))
 	r.Get("/search", h.Page.Serve(h.search))
+	r.Get("/python", h.Page.Serve(h.python))
 	r.Get("/docs", h.Page.Serve(h.docsPage))
-	r.Get("/dev/gallery", h.Page.Serve(h.gallery))
-	r.Get("/dev/gallery/{view}", h.Page.Serve(h.gallery))
+	r.Get("/docs/api", h.Page.Serve(h.apiPage))
+	r.Get("/docs/api/{part}", h.Page.Serve(h.apiPage))
+	r.Get("/docs/{doc}", h.Page.Serve(h.docPage))
+	h.galleryRoutes(r)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/data/artifact"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/views"
@@ -24,6 +24,9 @@ func (h *Pages) search(w http.ResponseWriter, r *http.Request) error {
 		groups, err := h.find(r, m.Query)
 		if err != nil {
 			return err
+		}
+		if hits := m.Page.PaletteHits(m.Query); len(hits) > 0 && !web.IsHTMX(r) { // the palette has these itself
+			groups = append(groups, views.SearchGroup{Name: "Pages", Hits: hits})
 		}
 		m.Groups = groups
 	}
@@ -56,7 +59,7 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 		hits = append(hits, views.SearchHit{Icon: "flow", Name: f.Name, URL: views.WorkflowURL(f.Name), Note: "v" + f.Latest})
 	}
 	add("Workflows", hits)
-	executions, err := h.Executions.List(ctx, execution.Filter{Query: text, Limit: hitsPerGroup})
+	executions, err := h.Executions.List(ctx, query.Filter{Query: text, Limit: hitsPerGroup})
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +80,6 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 	return groups, nil
 }
 
-func executionHit(e execution.Execution, when string) views.SearchHit {
+func executionHit(e query.Execution, when string) views.SearchHit {
 	return views.SearchHit{State: string(e.Status), Name: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: when}
 }

@@ -7,18 +7,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
 // LiveStates are the states of executions that have not ended.
-func LiveStates() []execution.State {
-	return []execution.State{execution.Pending, execution.Running, execution.Paused}
+func LiveStates() []query.State {
+	return []query.State{query.Pending, query.Running, query.Paused}
 }
 
 // ExecutionTitle is the execution's own name, else its workflow.
-func ExecutionTitle(e execution.Execution) string {
+func ExecutionTitle(e query.Execution) string {
 	if e.Name != "" {
 		return e.Name
 	}
@@ -26,7 +27,7 @@ func ExecutionTitle(e execution.Execution) string {
 }
 
 // ExecutionGist is the most important fact about an execution on one line.
-func ExecutionGist(e execution.Execution) string {
+func ExecutionGist(e query.Execution) string {
 	c := e.Counts
 	prefix := ""
 	if e.Name != "" {
@@ -41,15 +42,15 @@ func ExecutionGist(e execution.Execution) string {
 	case len(e.CurrentNodes) > 0:
 		return ui.Short(prefix+strings.Join(e.CurrentNodes, ", "), 120)
 	case e.Status.Ended():
-		return prefix + ui.Plural(c.Total, "node", "nodes")
+		return prefix + units.Plural(c.Total, "node", "nodes")
 	case c.Running+c.Retrying+c.Queued == 0 && c.Ready > 0:
-		return prefix + ui.Plural(c.Ready, "node waits", "nodes wait")
+		return prefix + units.Plural(c.Ready, "node waits", "nodes wait")
 	}
-	return fmt.Sprintf("%s%s of %s", prefix, ui.Number(int64(c.Ended())), ui.Plural(c.Total, "node", "nodes"))
+	return fmt.Sprintf("%s%s of %s", prefix, units.Number(int64(c.Ended())), units.Plural(c.Total, "node", "nodes"))
 }
 
 // TookSoFar is how long an execution ran, or has run until now.
-func TookSoFar(now time.Time, e execution.Execution) time.Duration {
+func TookSoFar(now time.Time, e query.Execution) time.Duration {
 	begin := e.CreatedAt
 	if e.StartedAt != nil {
 		begin = *e.StartedAt

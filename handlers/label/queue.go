@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
@@ -33,7 +34,7 @@ func QueuedURL(key fair.Key, name quota.Name) string {
 
 // ReasonText is a reason for pages. The error text of a failed connection is only in the
 // API and in the log of the server.
-func ReasonText(r *execution.Reason) string {
+func ReasonText(r *query.Reason) string {
 	if r.Code == execution.WaitCluster {
 		return "The cluster's API server is not responding. The pod is created when it responds again."
 	}

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/sentence"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -32,9 +34,9 @@ func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCh
 		check.Verdicts = append(check.Verdicts, verdict)
 		return
 	}
-	priority, err := execution.ParsePriority(d.priority)
+	priority, err := d.wantedPriority()
 	if err != nil {
-		priority = execution.Normal
+		priority = query.Normal
 	}
 	f, err := h.Executions.Forecast(ctx, d.version.ID, priority)
 	if err != nil {
@@ -59,8 +61,8 @@ func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
 	if tasks == 0 {
 		return ui.Fact{}, false
 	}
-	note := "project default for tasks that request none"
-	return ui.Fact{Name: "Requests", Value: fmt.Sprintf("%dm CPU, %d MiB of memory", cpu, memory), Note: note}, true
+	note := "for tasks that request none"
+	return ui.Fact{Name: "Default requests", Value: fmt.Sprintf("%dm CPU, %d MiB of memory", cpu, memory), Note: note}, true
 }
 
 // logForecast logs why the form has no forecast.
@@ -113,13 +115,13 @@ func forecastSummary(f execution.Forecast) string {
 	case f.Verdict == fair.FitsNow:
 		return "Fits now"
 	case f.Wait > 0:
-		return "Would wait about " + ui.Duration(coarsely(f.Wait))
+		return "Would wait about " + units.Duration(roundEstimate(f.Wait))
 	}
 	return "Would wait"
 }
 
-// coarsely rounds an estimate to its likely precision.
-func coarsely(d time.Duration) time.Duration {
+// roundEstimate rounds an estimate to its likely precision.
+func roundEstimate(d time.Duration) time.Duration {
 	if d < time.Minute {
 		return max(d.Round(time.Second), time.Second)
 	}
@@ -143,7 +145,7 @@ func forecastFacts(clock ui.Clock, f execution.Forecast) []ui.Fact {
 		starts = starts.Add(f.Wait)
 	}
 	if f.Duration > 0 {
-		facts = append(facts, ui.Fact{Name: "Ends", Value: "≈ " + clock.Moment(starts.Add(f.Duration)).Text, Note: "runs for about " + ui.Duration(coarsely(f.Duration))})
+		facts = append(facts, ui.Fact{Name: "Ends", Value: "≈ " + clock.Moment(starts.Add(f.Duration)).Text, Note: "runs for about " + units.Duration(roundEstimate(f.Duration))})
 	}
 	return append(facts, usageFacts(f)...)
 }
@@ -154,7 +156,7 @@ func usageFacts(f execution.Forecast) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Uses", Value: fmt.Sprintf("about %.2g GPU-hours", f.GPUHours)})
 	}
 	if f.Basis > 0 {
-		facts = append(facts, ui.Fact{Name: "Based on", Value: ui.Plural(f.Basis, "earlier attempt", "earlier attempts")})
+		facts = append(facts, ui.Fact{Name: "Based on", Value: units.Plural(f.Basis, "earlier attempt", "earlier attempts")})
 	}
 	return facts
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
-	"github.com/flowforge/flowforge/views/ui"
 )
 
 // draft is the state of one launch form: its values, its view and its errors.
@@ -112,7 +112,7 @@ func (d *draft) checked(env typeregistry.Env) int {
 func (d *draft) fail(problems []forms.Problem) {
 	d.problems = problems
 	if n := len(problems) + len(d.options.faults); n > 0 {
-		d.failed = fmt.Sprintf("Nothing was launched: %s a change", ui.Plural(n, "value needs", "values need"))
+		d.failed = fmt.Sprintf("Nothing was launched: %s attention", units.Plural(n, "value needs", "values need"))
 	}
 }
 
@@ -125,7 +125,7 @@ func (d *draft) show(next string) int {
 		values, problems := d.toForm()
 		if len(problems) > 0 {
 			d.problems = problems
-			d.failed = fmt.Sprintf("The form cannot show this: %s a change", ui.Plural(len(problems), "value needs", "values need"))
+			d.failed = fmt.Sprintf("The form cannot show this: %s attention", units.Plural(len(problems), "value needs", "values need"))
 			return http.StatusUnprocessableEntity
 		}
 		d.values = values

@@ -11,12 +11,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
-	"github.com/flowforge/flowforge/views/ui"
 )
 
 // recentOffered is the number of earlier executions whose values the form offers.
@@ -44,10 +44,10 @@ func (h *Pages) newDraft(r *http.Request, version string) (*draft, error) {
 
 // prefill copies the inputs of an earlier execution, then those of the link.
 func (h *Pages) prefill(r *http.Request, d *draft) error {
-	query := r.URL.Query()
+	link := r.URL.Query()
 	inputs := map[string]any{}
-	var source *execution.Execution
-	if from := query.Get("from"); from != "" {
+	var source *query.Execution
+	if from := link.Get("from"); from != "" {
 		e, err := h.earlier(r.Context(), from)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (h *Pages) prefill(r *http.Request, d *draft) error {
 		source, d.from = &e, &e.ID
 		maps.Copy(inputs, e.Inputs)
 	}
-	linked, unknown := forms.FromLink(d.schema, query)
+	linked, unknown := forms.FromLink(d.schema, link)
 	maps.Copy(inputs, linked)
 	for _, name := range undeclared(d.schema, inputs) {
 		delete(inputs, name)
@@ -69,10 +69,10 @@ func (h *Pages) prefill(r *http.Request, d *draft) error {
 	return nil
 }
 
-func (h *Pages) earlier(ctx context.Context, text string) (execution.Execution, error) {
+func (h *Pages) earlier(ctx context.Context, text string) (query.Execution, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return execution.Execution{}, apperr.New(apperr.NotFound, "There is no execution %q to copy values from.", text)
+		return query.Execution{}, apperr.New(apperr.NotFound, "There is no execution %q to copy values from.", text)
 	}
 	return h.Executions.Get(ctx, id)
 }
@@ -88,7 +88,7 @@ func undeclared(schema typeregistry.Schema, inputs map[string]any) []string {
 }
 
 // provenance describes the source of the values and lists those that the version lacks.
-func provenance(d *draft, source *execution.Execution, linked bool, unknown []string) *views.Provenance {
+func provenance(d *draft, source *query.Execution, linked bool, unknown []string) *views.Provenance {
 	if source == nil && !linked && len(unknown) == 0 {
 		return nil
 	}
@@ -105,13 +105,13 @@ func provenance(d *draft, source *execution.Execution, linked bool, unknown []st
 	}
 	if len(unknown) > 0 {
 		p.Kind = "warn"
-		p.Text += ui.Plural(len(unknown), "value does", "values do") + " not exist in version " + d.version.Version + ": " + strings.Join(unknown, ", ") + ". "
+		p.Text += units.Plural(len(unknown), "value does", "values do") + " not exist in version " + d.version.Version + ": " + strings.Join(unknown, ", ") + ". "
 	}
 	return p
 }
 
 // executionLabel names an execution in a sentence.
-func executionLabel(e execution.Execution) string {
+func executionLabel(e query.Execution) string {
 	if e.Name != "" {
 		return "“" + e.Name + "”"
 	}
@@ -121,7 +121,7 @@ func executionLabel(e execution.Execution) string {
 
 // recentInputs lists earlier executions of the workflow with their distinctive values.
 func (h *Pages) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs, error) {
-	page, err := h.Executions.List(r.Context(), execution.Filter{Workflow: d.workflow.ID.String(), Limit: recentOffered})
+	page, err := h.Executions.List(r.Context(), query.Filter{Workflow: d.workflow.ID.String(), Limit: recentOffered})
 	if err != nil {
 		return nil, err
 	}

@@ -73,6 +73,9 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case sent.Has("$version"):
 		return h.renderDraft(w, r, http.StatusOK, d)
+	case sent.Has("$restored"):
+		d.came = &views.Provenance{From: "Your values from this tab were restored.", Text: "Nothing was launched yet.", Reset: views.LaunchVersionURL(d.ref, d.version.Version)}
+		return h.renderDraft(w, r, http.StatusOK, d)
 	case sent.Has("$view"):
 		return h.renderDraft(w, r, d.show(sent.Get("$view")), d)
 	case sent.Has("$check"):
@@ -96,7 +99,7 @@ func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) er
 		d.fail(problems)
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
-	priority, err := execution.ParsePriority(d.priority)
+	priority, err := d.wantedPriority()
 	if err != nil {
 		return err
 	}

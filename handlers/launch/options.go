@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
@@ -95,7 +96,7 @@ func optionControl(path string) (id, label string) {
 		if operator == execution.EveryOperator {
 			name = "all operators"
 		}
-		return views.RoomID(operator), "Resources of " + name
+		return views.ResourceOverrideID(operator), "Resources of " + name
 	}
 	if operator, ok := strings.CutPrefix(path, "cache.nodes."); ok {
 		return views.CacheID(operator), "Cached results of " + operator
@@ -106,12 +107,12 @@ func optionControl(path string) (id, label string) {
 	return "execution-ttl", "Keep for"
 }
 
-// troubles are the lines of the error summary.
-func (o *launchOptions) troubles() []forms.Trouble {
-	var out []forms.Trouble
+// errorLines are the lines of the error summary.
+func (o *launchOptions) errorLines() []forms.ErrorLine {
+	var out []forms.ErrorLine
 	for _, path := range slices.Sorted(maps.Keys(o.faults)) {
 		id, label := optionControl(path)
-		out = append(out, forms.Trouble{Target: id, Label: label, Text: o.faults[path]})
+		out = append(out, forms.ErrorLine{Target: id, Label: label, Text: o.faults[path]})
 	}
 	return out
 }
@@ -191,13 +192,13 @@ func (h *Pages) keepsWithout(v workflow.Version) string {
 	failure, forFailure := ttl.After(false)
 	switch {
 	case forSuccess && forFailure && success == failure:
-		return text + " " + ui.Duration(success) + "."
+		return text + " " + units.Duration(success) + "."
 	case forSuccess && forFailure:
-		return text + " " + ui.Duration(success) + " after a success, " + ui.Duration(failure) + " after a failure."
+		return text + " " + units.Duration(success) + " after a success, " + units.Duration(failure) + " after a failure."
 	case forSuccess:
-		return text + " " + ui.Duration(success) + " after a success."
+		return text + " " + units.Duration(success) + " after a success."
 	}
-	return text + " " + ui.Duration(failure) + " after a failure."
+	return text + " " + units.Duration(failure) + " after a failure."
 }
 
 // optionsOf are the launch options of an earlier execution.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
@@ -30,7 +32,7 @@ func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, 
 		Page: h.Page.Base(r, "Launch", views.SectionWorkflows,
 			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
 		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, JSON: d.json,
-		Name: d.name, Priorities: priorities(d.priority), Came: d.came, Failed: d.failed, Troubles: append(form.Troubles(), d.options.troubles()...), Recent: recent,
+		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: append(form.ErrorLines(), d.options.errorLines()...), Recent: recent,
 		Options: d.options.view(d.version, h.keepsWithout(d.version)),
 	}
 	page.Title = title
@@ -38,7 +40,7 @@ func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, 
 		page.From = d.from.String()
 	}
 	if d.came != nil && d.came.Reset != "" {
-		page.Came = differing(*d.came, form)
+		page.Came = differingFields(*d.came, form)
 	}
 	env := h.Forms.Env(r)
 	inputs, problems := d.check(env)
@@ -58,7 +60,7 @@ func launchWorkflow(d *draft) views.LaunchWorkflow {
 	}
 	out := views.LaunchWorkflow{
 		ID: d.workflow.ID.String(), Ref: d.ref, Name: d.version.Name, Version: d.version.Version,
-		Lead: strings.TrimSpace(lead + " " + ui.Plural(len(definition.Operators), "node", "nodes") + "."),
+		Lead: strings.TrimSpace(lead + " " + units.Plural(len(definition.Operators), "node", "nodes") + "."),
 	}
 	for i, v := range d.workflow.Versions {
 		name := "v" + v.Version
@@ -70,6 +72,24 @@ func launchWorkflow(d *draft) views.LaunchWorkflow {
 	return out
 }
 
+// priorities are the one that the definition declares, if any, and those with a name.
+func (d *draft) priorities() []ui.Option {
+	declared := d.version.Definition.Priority
+	if declared == nil {
+		return priorities(d.priority)
+	}
+	own := ui.Option{Name: "Workflow default: " + strings.ToLower(query.Priority(*declared).String()), Selected: d.priority == ""}
+	return append([]ui.Option{own}, priorities(d.priority)...)
+}
+
+// wantedPriority is the chosen priority, or the declared one.
+func (d *draft) wantedPriority() (query.Priority, error) {
+	if d.priority == "" {
+		return query.Declared, nil
+	}
+	return query.ParsePriority(d.priority)
+}
+
 func priorities(chosen string) []ui.Option {
 	options := []ui.Option{{Value: "NORMAL", Name: "Normal"}, {Value: "LOW", Name: "Low: after others"}, {Value: "HIGH", Name: "High: before others"}}
 	for i := range options {
@@ -78,13 +98,13 @@ func priorities(chosen string) []ui.Option {
 	return options
 }
 
-// differing counts and lists the fields that differ from their defaults.
-func differing(p views.Provenance, form *forms.Form) *views.Provenance {
+// differingFields counts and lists the fields that differ from their defaults.
+func differingFields(p views.Provenance, form *forms.Form) *views.Provenance {
 	p.Differs = form.Changed()
 	if n := len(p.Differs); n > 0 {
-		p.Text += ui.Plural(n, "value differs", "values differ") + " from the defaults:"
+		p.Default = units.Plural(n, "value differs", "values differ") + " from the defaults:"
 	} else {
-		p.Text += "All values are the defaults."
+		p.Default = "All values are the defaults."
 		p.Reset = ""
 	}
 	return &p
@@ -97,8 +117,8 @@ func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, proble
 		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: counted(d.schema)})
 	} else {
 		form := forms.New(forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r)})
-		check.Summary = ui.Plural(len(problems), "value needs attention", "values need attention")
-		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: form.Troubles()})
+		check.Summary = units.Plural(len(problems), "value needs attention", "values need attention")
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: form.ErrorLines()})
 	}
 	h.forecastVerdict(r, d, &check)
 	if inputs != nil {
@@ -111,9 +131,9 @@ func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, proble
 
 func counted(schema typeregistry.Schema) string {
 	if len(schema.Fields) == 0 {
-		return "This version takes no inputs."
+		return "This version has no inputs."
 	}
-	return ui.Plural(len(schema.Fields), "input", "inputs") + " checked."
+	return units.Plural(len(schema.Fields), "input", "inputs") + " checked."
 }
 
 // origin is the address of this server in the reader's browser.

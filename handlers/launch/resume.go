@@ -13,8 +13,10 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
@@ -24,7 +26,7 @@ import (
 // resumeDraft is the state of a form that resumes an execution.
 type resumeDraft struct {
 	*draft
-	of       execution.Execution
+	of       query.Execution
 	fromNode string
 	typed    map[string]typedResources // resources, by the names of operators
 }
@@ -98,7 +100,7 @@ func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 	edited := d.edit()
 	changed := d.shown != "" && d.shown != shown
 	d.shown = shown
-	if sent.Has("$version") || sent.Has("$check") || edited || changed {
+	if sent.Has("$version") || sent.Has("$check") || sent.Has("$restored") || edited || changed {
 		return h.renderResume(w, r, http.StatusOK, d)
 	}
 	inputs, problems := d.check(h.Forms.Env(r))
@@ -126,7 +128,7 @@ func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 
 func (d *resumeDraft) failResume(problems []forms.Problem) {
 	d.fail(problems)
-	d.failed = fmt.Sprintf("Nothing was resumed: %s a change", ui.Plural(len(problems)+len(d.options.faults), "value needs", "values need"))
+	d.failed = fmt.Sprintf("Nothing was resumed: %s attention", units.Plural(len(problems)+len(d.options.faults), "value needs", "values need"))
 }
 
 // request is the request of the form. Errors outside the inputs are faults of the options. A
@@ -142,7 +144,7 @@ func (d *resumeDraft) request(inputs map[string]any) (execution.ResumeRequest, e
 	}
 	r.Cache, r.TTL = d.options.asked()
 	if d.priority != "" {
-		priority, err := execution.ParsePriority(d.priority)
+		priority, err := query.ParsePriority(d.priority)
 		if err != nil {
 			return r, err
 		}
@@ -185,12 +187,12 @@ func (h *Pages) renderResume(w http.ResponseWriter, r *http.Request, status int,
 		Page: h.Page.Base(r, "Resume", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()},
 			views.Crumb{Name: title + " " + label.ShortID(d.of.ID), URL: views.ExecutionURL(id)}),
 		Action: views.ResumeURL(id, ""), Title: title, Short: label.ShortID(d.of.ID), State: string(d.of.Status), Key: d.key, Shown: d.shown,
-		Form: form, Failed: d.failed, Troubles: append(form.Troubles(), d.options.troubles()...), From: d.fromNode, Name: d.name, Preview: preview,
+		Form: form, Failed: d.failed, ErrorLines: append(form.ErrorLines(), d.options.errorLines()...), From: d.fromNode, Name: d.name, Preview: preview,
 		Versions: launchWorkflow(d.draft).Versions, Priorities: d.priorities(),
 	}
-	page.Rooms, page.MoreRooms = d.resourceRows()
-	for _, r := range page.Rooms {
-		page.RoomsOpen = page.RoomsOpen || r.Typed()
+	page.ResourceOverrides, page.MoreOverrides = d.resourceRows()
+	for _, r := range page.ResourceOverrides {
+		page.OverridesOpen = page.OverridesOpen || r.Typed()
 	}
 	page.Options = d.options.view(d.version, d.keeps(h.keepsWithout(d.version)))
 	for _, n := range d.version.Plan.Nodes[:min(len(d.version.Plan.Nodes), maxOfferedNodes)] {
@@ -223,8 +225,8 @@ func (h *Pages) previewResume(r *http.Request, d *resumeDraft, inputs map[string
 		return views.ResumePreview{}, err
 	}
 	if n := len(problems) + len(d.options.faults); n > 0 {
-		text := ui.Plural(n, "value needs attention", "values need attention")
-		return views.ResumePreview{Refusal: text + ".", Summary: text, Faults: d.options.troubles()}, nil
+		text := units.Plural(n, "value needs attention", "values need attention")
+		return views.ResumePreview{Refusal: text + ".", Summary: text, Faults: d.options.errorLines()}, nil
 	}
 	plan, err := h.Executions.PlanResume(r.Context(), request)
 	if known, ok := errors.AsType[*apperr.Error](err); ok && known.Code != apperr.Forbidden {
@@ -232,7 +234,7 @@ func (h *Pages) previewResume(r *http.Request, d *resumeDraft, inputs map[string
 		for _, f := range apperr.FieldsOf(err) {
 			if isOption(f.Path) {
 				id, label := optionControl(f.Path)
-				p.Faults = append(p.Faults, forms.Trouble{Target: id, Label: label, Text: f.Message})
+				p.Faults = append(p.Faults, forms.ErrorLine{Target: id, Label: label, Text: f.Message})
 			}
 		}
 		return p, nil
@@ -240,7 +242,7 @@ func (h *Pages) previewResume(r *http.Request, d *resumeDraft, inputs map[string
 	if err != nil {
 		return views.ResumePreview{}, err
 	}
-	p := views.ResumePreview{Refusal: plan.Refusal, Summary: fmt.Sprintf("%d of %s run", plan.Runs, ui.Plural(plan.Runs+plan.Kept, "node", "nodes"))}
+	p := views.ResumePreview{Refusal: plan.Refusal, Summary: fmt.Sprintf("%d of %s run", plan.Runs, units.Plural(plan.Runs+plan.Kept, "node", "nodes"))}
 	if plan.Refusal != "" {
 		p.Summary = "No node would run"
 	}

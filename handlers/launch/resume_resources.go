@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/amount"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -24,19 +25,21 @@ const offeredOperators = 50
 
 // takeResources reads the submitted resources by the names of operators.
 func takeResources(sent url.Values) map[string]typedResources {
-	rooms := map[string]typedResources{}
+	overrides := map[string]typedResources{}
 	for name := range sent {
-		rest, ok := strings.CutPrefix(name, views.RoomPrefix)
+		rest, ok := strings.CutPrefix(name, views.ResourceOverridePrefix)
 		operator, _, known := cutLast(rest, ".")
 		if !ok || !known {
 			continue
 		}
-		read := func(what string) string { return strings.TrimSpace(sent.Get(views.RoomPrefix + operator + "." + what)) }
+		read := func(what string) string {
+			return strings.TrimSpace(sent.Get(views.ResourceOverridePrefix + operator + "." + what))
+		}
 		if t := (typedResources{read("cpu"), read("memory"), read("gpus")}); !t.empty() {
-			rooms[operator] = t
+			overrides[operator] = t
 		}
 	}
-	return rooms
+	return overrides
 }
 
 // cutLast cuts text at the last of several separators.
@@ -51,7 +54,7 @@ func cutLast(text, sep string) (before, after string, found bool) {
 func (d *resumeDraft) resources() map[string]execution.ResourceOverride {
 	out := map[string]execution.ResourceOverride{}
 	for operator, typed := range d.typed {
-		var room execution.ResourceOverride
+		var override execution.ResourceOverride
 		var faults []string
 		read := func(r fair.Resource, text string) *int {
 			if text == "" {
@@ -64,26 +67,26 @@ func (d *resumeDraft) resources() map[string]execution.ResourceOverride {
 			}
 			return new(int(n))
 		}
-		room.CPUMillis, room.MemoryMiB, room.GPUs = read(fair.CPU, typed.cpu), read(fair.Memory, typed.memory), read(fair.GPU, typed.gpus)
+		override.CPUMillis, override.MemoryMiB, override.GPUs = read(fair.CPU, typed.cpu), read(fair.Memory, typed.memory), read(fair.GPU, typed.gpus)
 		if len(faults) > 0 {
 			d.options.faults["resources."+operator] = strings.Join(faults, " ")
 		}
-		out[operator] = room
+		out[operator] = override
 	}
 	return out
 }
 
 // resourceRows are the rows of the page: one for all, then one for each operator that runs
 // tasks, up to the maximum. more counts the others.
-func (d *resumeDraft) resourceRows() (rows []views.Room, more int) {
-	row := func(operator, label string, r *workflow.Resources) views.Room {
+func (d *resumeDraft) resourceRows() (rows []views.ResourceOverride, more int) {
+	row := func(operator, label string, r *workflow.Resources) views.ResourceOverride {
 		typed := d.typed[operator]
-		out := views.Room{
+		out := views.ResourceOverride{
 			Operator: operator, Label: label, CPU: typed.cpu, Memory: typed.memory, GPUs: typed.gpus, Error: d.options.faults["resources."+operator],
 			DefinedCPU: "as defined", DefinedMemory: "as defined", DefinedGPUs: "as defined",
 		}
 		if r != nil {
-			out.DefinedCPU, out.DefinedMemory = ui.Number(int64(r.CPUMillis)/1000), ui.Memory(r.MemoryMiB)
+			out.DefinedCPU, out.DefinedMemory = units.Number(int64(r.CPUMillis)/1000), ui.Memory(r.MemoryMiB)
 			if r.CPUMillis%1000 != 0 {
 				out.DefinedCPU = fmt.Sprintf("%g", float64(r.CPUMillis)/1000)
 			}
@@ -112,11 +115,11 @@ func (d *resumeDraft) resourceRows() (rows []views.Room, more int) {
 
 // resourceChanges are the changed resources in the preview. runs reports which operators of the
 // plan run.
-func (d *resumeDraft) resourceChanges(rooms map[string]execution.ResourceOverride, runs map[string]bool) []views.ResumeChange {
+func (d *resumeDraft) resourceChanges(overrides map[string]execution.ResourceOverride, runs map[string]bool) []views.ResumeChange {
 	var changes []views.ResumeChange
 	rows, _ := d.resourceRows()
 	for _, row := range rows {
-		room, ok := rooms[row.Operator]
+		override, ok := overrides[row.Operator]
 		if !ok {
 			continue
 		}
@@ -126,12 +129,12 @@ func (d *resumeDraft) resourceChanges(rooms map[string]execution.ResourceOverrid
 		}
 		add := func(what, before string, n *int, text func(int) string) {
 			if n != nil {
-				changes = append(changes, views.ResumeChange{Name: label + " " + what, Target: views.RoomID(row.Operator), Before: before, After: text(*n)})
+				changes = append(changes, views.ResumeChange{Name: label + " " + what, Target: views.ResourceOverrideID(row.Operator), Before: before, After: text(*n)})
 			}
 		}
-		add("CPU", row.DefinedCPU, room.CPUMillis, func(n int) string { return fmt.Sprintf("%g", float64(n)/1000) })
-		add("memory", row.DefinedMemory, room.MemoryMiB, ui.Memory)
-		add("GPUs", row.DefinedGPUs, room.GPUs, func(n int) string { return fmt.Sprint(n) })
+		add("CPU", row.DefinedCPU, override.CPUMillis, func(n int) string { return fmt.Sprintf("%g", float64(n)/1000) })
+		add("memory", row.DefinedMemory, override.MemoryMiB, ui.Memory)
+		add("GPUs", row.DefinedGPUs, override.GPUs, func(n int) string { return fmt.Sprint(n) })
 	}
 	return changes
 }

@@ -28,8 +28,8 @@ func (h *Shell) Base(r *http.Request, title string, section views.Section, crumb
 		if waits, err := h.Executions.CountWaiting(r.Context()); err == nil {
 			page.Waits = waits
 		}
-		if asks, err := h.Executions.CountQuestions(r.Context()); err == nil {
-			page.Asks = asks
+		if approvals, err := h.Executions.CountPendingApprovals(r.Context()); err == nil {
+			page.PendingApprovals = approvals
 		}
 	}
 	return page

@@ -20,7 +20,7 @@ const (
 )
 
 // ErrStreamDone ends a stream whose subject never changes again.
-var ErrStreamDone = errors.New("nothing more will come")
+var ErrStreamDone = errors.New("the stream is complete")
 
 // OnHints calls send immediately and then after each hint, at most once per interval, until
 // the client disconnects or send returns ErrStreamDone. It merges hints that arrive in the
@@ -37,7 +37,7 @@ func (h *Shell) OnHints(r *http.Request, stream *web.Stream, hints <-chan struct
 
 // withFigures adds the numbers of the sidebar to the messages of send when they changed.
 func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error) func(context.Context) error {
-	known, live, asks, waits := false, 0, 0, 0
+	known, live, approvals, waits := false, 0, 0, 0
 	var looked time.Time
 	return func(ctx context.Context) error {
 		if err := send(ctx); err != nil || h.Now().Sub(looked) < figuresInterval {
@@ -48,15 +48,15 @@ func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error
 		if err != nil {
 			return nil //nolint:nilerr // only a number next to a link: the stream works without it
 		}
-		a, err := h.Executions.CountQuestions(ctx)
+		a, err := h.Executions.CountPendingApprovals(ctx)
 		if err != nil {
 			return nil //nolint:nilerr // as above
 		}
 		w, err := h.Executions.CountWaiting(ctx)
-		if err != nil || known && l == live && a == asks && w == waits {
+		if err != nil || known && l == live && a == approvals && w == waits {
 			return nil //nolint:nilerr // as above
 		}
-		known, live, asks, waits = true, l, a, w
+		known, live, approvals, waits = true, l, a, w
 		return stream.SendComponent(ctx, "", "", views.NavUpdate(l, a, w))
 	}
 }

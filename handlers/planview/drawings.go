@@ -98,7 +98,7 @@ func planLinks(plan *dag.Plan, n *dag.Node, op *workflow.Operator) []dagview.Lin
 	}
 	var links []dagview.Link
 	for _, d := range n.Dependencies {
-		asked := n.Asks(d)
+		asked := n.RuleStatuses(d)
 		if len(asked) == 0 || slices.Equal(asked, []dag.Status{dag.HasSucceeded}) {
 			continue
 		}

@@ -6,8 +6,10 @@ import (
 	"math"
 	"strings"
 
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
@@ -40,7 +42,7 @@ func SourceGist(s workflow.Source) string {
 		return s.Formula.String()
 	case workflow.SourceLiteral:
 		if list, ok := s.Value.([]any); ok {
-			return ui.Plural(len(list), "value", "values")
+			return units.Plural(len(list), "value", "values")
 		}
 		return ui.Short(fmt.Sprint(s.Value), 40)
 	}
@@ -53,7 +55,7 @@ func TimeoutText(op *workflow.Operator) string {
 	case op.Tags != nil && op.Tags.Timeout != "":
 		return op.Tags.Timeout
 	case op.Timeout > 0:
-		return ui.Duration(op.Timeout)
+		return units.Duration(op.Timeout)
 	}
 	return "none"
 }
@@ -66,7 +68,7 @@ func RetriesText(op *workflow.Operator) string {
 	case op.Retry.Limit == math.MaxInt32:
 		return "unlimited"
 	case op.Retry.Limit > 0:
-		return ui.Plural(op.Retry.Limit, "time", "times")
+		return units.Plural(op.Retry.Limit, "time", "times")
 	}
 	return "none"
 }
@@ -144,7 +146,7 @@ func ResourceText(r workflow.Resources) string {
 		parts = append(parts, ui.Memory(r.MemoryMiB))
 	}
 	if r.GPUs > 0 {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d GPU %s", r.GPUs, r.GPUType)))
+		parts = append(parts, fair.OfType(r.GPUType).Format(int64(r.GPUs)))
 	}
 	if r.StorageMiB > 0 {
 		parts = append(parts, ui.Memory(r.StorageMiB)+" storage")

@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/handlers/amount"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -110,7 +111,7 @@ func (p *quotaPage) answer(w http.ResponseWriter, r *http.Request, form *quotaFo
 
 // summary lists the errors that prevent saving, with links to the fields.
 func (f *quotaForm) summary() *views.QuotaProblems {
-	s := &views.QuotaProblems{Title: "Nothing was saved: " + ui.Plural(len(f.problems), "value needs a change", "values need a change")}
+	s := &views.QuotaProblems{Title: "Nothing was saved: " + units.Plural(len(f.problems), "value needs attention", "values need attention")}
 	for _, p := range f.problems {
 		s.Links = append(s.Links, ui.Action{Name: f.fieldName(p.Path) + p.Message, URL: "#" + f.fieldID(p.Path)})
 	}

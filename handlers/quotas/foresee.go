@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/handlers/amount"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -78,7 +79,7 @@ func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
 		lines = append(lines, queuedEffect("Starts immediately:", q))
 	}
 	if p.StillWait > 0 {
-		lines = append(lines, views.QuotaEffect{Text: ui.Plural(p.StillWait, "node keeps", "nodes keep") + " waiting."})
+		lines = append(lines, views.QuotaEffect{Text: units.Plural(p.StillWait, "node keeps", "nodes keep") + " waiting."})
 	}
 	if p.Stopped() == 0 {
 		lines = append(lines, views.QuotaEffect{Strong: "No running node is interrupted."})
@@ -93,9 +94,9 @@ func interruptions(strong, why string, stopped []quota.Running) []views.QuotaEff
 		if i == effectsNamed {
 			return append(lines, views.QuotaEffect{Strong: fmt.Sprintf("%d more are interrupted.", len(stopped)-i)})
 		}
-		line := views.QuotaEffect{Strong: strong + ":", Text: fmt.Sprintf("a node of another project with %s, because %s.", amount.Asked(r.Amount), why)}
+		line := views.QuotaEffect{Strong: strong + ":", Text: fmt.Sprintf("a node of another project with %s, because %s.", amount.FormatRequest(r.Amount), why)}
 		if !r.Hidden() {
-			line.Text, line.LinkText, line.LinkURL = amount.Asked(r.Amount)+", because "+why+".", label.NameOf(r.Key, r.Name), label.QueuedURL(r.Key, r.Name)
+			line.Text, line.LinkText, line.LinkURL = amount.FormatRequest(r.Amount)+", because "+why+".", label.NameOf(r.Key, r.Name), label.QueuedURL(r.Key, r.Name)
 		}
 		lines = append(lines, line)
 	}
@@ -103,9 +104,9 @@ func interruptions(strong, why string, stopped []quota.Running) []views.QuotaEff
 }
 
 func queuedEffect(strong string, q quota.Queued) views.QuotaEffect {
-	e := views.QuotaEffect{Strong: strong, Text: "a node of another project with " + amount.Asked(q.Amount)}
+	e := views.QuotaEffect{Strong: strong, Text: "a node of another project with " + amount.FormatRequest(q.Amount)}
 	if !q.Hidden() {
-		e.Text, e.LinkText, e.LinkURL = amount.Asked(q.Amount)+",", label.QueuedName(q), label.QueuedURL(q.Key, q.Name)
+		e.Text, e.LinkText, e.LinkURL = amount.FormatRequest(q.Amount)+",", label.QueuedName(q), label.QueuedURL(q.Key, q.Name)
 	}
 	return e
 }
@@ -126,13 +127,13 @@ func (f *quotaForm) shifts(p quota.Preview) []views.QuotaEffect {
 			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s used by %s become borrowed and can be reclaimed.", amount.Words(r, will.Borrowed-was.Borrowed), name)})
 		}
 		if most, bounded := after.Most[r]; bounded && most != before.Most[r] {
-			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s may use at most %s%s.", name, amount.Words(r, most), f.wasMost(before, r))})
+			lines = append(lines, views.QuotaEffect{Text: fmt.Sprintf("%s may use at most %s%s.", name, amount.Words(r, most), f.previousMaximum(before, r))})
 		}
 	}
 	return lines
 }
 
-func (f *quotaForm) wasMost(before quota.Node, r fair.Resource) string {
+func (f *quotaForm) previousMaximum(before quota.Node, r fair.Resource) string {
 	if most, ok := before.Most[r]; ok {
 		return ", was " + amount.Unit(r).Amount(most)
 	}

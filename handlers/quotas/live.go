@@ -17,8 +17,8 @@ import (
 	"github.com/flowforge/flowforge/handlers/amount"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
-	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -71,18 +71,18 @@ func (p *quotaPage) figures() []views.QuotaFigure {
 		waiting += n.Waiting
 		gpus += n.Resources[fair.GPU].Waiting
 	}
-	f := views.QuotaFigure{Name: "Waiting", Value: ui.Number(int64(waiting)), Note: "nodes"}
+	f := views.QuotaFigure{Name: "Waiting", Value: units.Number(int64(waiting)), Note: "nodes"}
 	if waiting == 1 {
 		f.Note = "node"
 	}
 	if gpus > 0 {
-		f.Note += ", " + ui.Plural(int(gpus), "GPU", "GPUs")
+		f.Note += ", " + units.Plural(int(gpus), "GPU", "GPUs")
 	}
 	figures = append(figures, f)
 	if l := p.overview.Longest; l != nil {
-		f := views.QuotaFigure{Name: "Longest wait", Value: ui.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Minute))}
+		f := views.QuotaFigure{Name: "Longest wait", Value: units.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Minute))}
 		if p.clock.Now.Sub(l.Since) < time.Minute {
-			f.Value = ui.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Second))
+			f.Value = units.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Second))
 		}
 		if !l.Hidden() {
 			f.Note, f.URL = label.QueuedName(*l), label.QueuedURL(l.Key, l.Name)

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/handlers/amount"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -139,7 +140,7 @@ func (p *quotaPage) tree(group quotaGroup) views.QuotaTree {
 		if t.More != "" {
 			t.More += "; "
 		}
-		t.More += ui.Plural(folded, "node is", "nodes are") + " collapsed"
+		t.More += units.Plural(folded, "node is", "nodes are") + " collapsed"
 	}
 	if from > 0 {
 		t.Before = p.selection.url(func(s *quotaSelection) { s.from = max(from-quotaRowsPerPage, 0) }) + "#tree"
@@ -170,7 +171,7 @@ func (p *quotaPage) row(n quotaShown, group quotaGroup, scales []int64) views.Qu
 	row := views.QuotaRow{
 		ID: short, Name: levelName(n.Ref()), Kind: n.Kind, Level: len(n.Path) - 1, Open: n.open, Context: n.context,
 		Weight: ui.Float(n.Limits.Weight), Notes: p.notes(n.ID), Editing: n.ID == p.selection.edit,
-		Waiting: views.QuotaWaiting{ID: "qw-" + short, Text: ui.Number(int64(n.Waiting))},
+		Waiting: views.QuotaWaiting{ID: "qw-" + short, Text: units.Number(int64(n.Waiting))},
 	}
 	switch n.Kind {
 	case "installation":
@@ -234,7 +235,7 @@ func (p *quotaPage) notes(id uuid.UUID) []views.QuotaNote {
 		if i.Level.ID != id {
 			continue
 		}
-		text := amount.Words(i.Resource, i.Amount) + " unused for " + ui.Duration(p.clock.Now.Sub(i.Since))
+		text := amount.Words(i.Resource, i.Amount) + " unused for " + units.Duration(p.clock.Now.Sub(i.Since))
 		if i.Lent > 0 {
 			text += ", " + amount.Unit(i.Resource).Amount(i.Lent) + " of them lent"
 		}

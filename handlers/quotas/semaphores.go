@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -46,7 +47,7 @@ func (h *Pages) renderSemaphores(w http.ResponseWriter, r *http.Request, status 
 }
 
 func semaphoreRow(clock ui.Clock, s execution.Semaphore) views.SemaphoreRow {
-	row := views.SemaphoreRow{Name: s.Name, Held: ui.Number(int64(s.Held)), Waiting: s.Waiting, Settable: s.Workflow == "", Source: "workflow definitions"}
+	row := views.SemaphoreRow{Name: s.Name, Held: units.Number(int64(s.Held)), Waiting: s.Waiting, Settable: s.Workflow == "", Source: "workflow definitions"}
 	switch {
 	case s.Workflow != "":
 		row.Name, row.URL, row.Source = "Executions of "+s.Workflow, views.WorkflowURL(s.Workflow), "max_running of the workflow"
@@ -59,7 +60,7 @@ func semaphoreRow(clock ui.Clock, s execution.Semaphore) views.SemaphoreRow {
 		row.Source = "the ConfigMap " + s.Limit
 	}
 	if n := s.Holds(); n > 0 {
-		row.Permits = ui.Number(int64(n))
+		row.Permits = units.Number(int64(n))
 		row.Value = strconv.Itoa(n)
 		if n == 1 && s.Workflow == "" && s.Permits == 0 {
 			row.Source = "a mutex"
@@ -82,7 +83,7 @@ func lockLines(clock ui.Clock, users []execution.LockUser, all int) (lines []vie
 		lines = append(lines, line)
 	}
 	if rest := all - len(users); rest > 0 {
-		more = fmt.Sprintf("and %s more", ui.Number(int64(rest)))
+		more = fmt.Sprintf("and %s more", units.Number(int64(rest)))
 	}
 	return lines, more
 }

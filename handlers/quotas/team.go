@@ -19,6 +19,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/amount"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -226,24 +227,24 @@ func boundName(t quota.Team, by fair.LevelRef) string {
 func teamQueue(clock ui.Clock, t quota.Team) views.TeamQueue {
 	q := views.TeamQueue{URL: views.WaitingURL(t.Node.ID.String(), "")}
 	if t.Waiting > 0 {
-		q.Count = ui.Number(int64(t.Waiting))
+		q.Count = units.Number(int64(t.Waiting))
 	}
 	for i, w := range t.Queue {
 		q.Rows = append(q.Rows, teamWaiting(clock, i+1, w))
 	}
 	if more := t.Waiting - len(t.Queue); more > 0 {
-		q.More = ui.Plural(more, "more node waits", "more nodes wait") + " behind these."
+		q.More = units.Plural(more, "more node waits", "more nodes wait") + " behind these."
 	}
 	return q
 }
 
 func teamWaiting(clock ui.Clock, place int, q quota.Queued) views.TeamWaiting {
 	row := views.TeamWaiting{
-		Position: strconv.Itoa(place), Asks: amount.Asked(q.Amount), Since: q.Since.UTC().Format(time.RFC3339),
-		Waits: ui.Duration(clock.Now.Sub(q.Since).Truncate(time.Second)), Starts: "unknown", Why: q.Reason.Message,
+		Position: strconv.Itoa(place), Requests: amount.FormatRequest(q.Amount), Since: q.Since.UTC().Format(time.RFC3339),
+		Waits: units.Duration(clock.Now.Sub(q.Since).Truncate(time.Second)), Starts: "unknown", Why: q.Reason.Message,
 	}
 	if q.Hidden() {
-		row.Node, row.Sub, row.Why = "A node of another project", "", "Waits for its turn."
+		row.Node, row.Sub, row.Why = "A node of another project", "", "Waiting for its turn."
 		return row
 	}
 	row.Node, row.URL, row.Sub = q.Name.Node, label.QueuedURL(q.Key, q.Name), strings.TrimSpace(label.ShortID(q.Execution)+" "+q.Name.Workflow)
@@ -314,14 +315,14 @@ func teamShare(t quota.Team) views.TeamShare {
 		s.Order = append(s.Order, views.TeamRank{Name: sibling.Name, Share: shareText(sibling.Score.Score), Own: sibling.Own})
 	}
 	if hidden > 0 {
-		s.Inputs = append(s.Inputs, ui.Fact{Name: "Not shown", Value: ui.Plural(hidden, "other", "others"), Note: "you cannot read them"})
+		s.Inputs = append(s.Inputs, ui.Fact{Name: "Not shown", Value: units.Plural(hidden, "other", "others"), Note: "you cannot read them"})
 	}
 	return s
 }
 
 // scoreText describes the score.
 func scoreText(t quota.Team) string {
-	place := slices.IndexFunc(t.Siblings, func(s quota.Standing) bool { return s.Own })
+	place := slices.IndexFunc(t.Siblings, func(s quota.ShareRank) bool { return s.Own })
 	score := t.Node.Standing.Score
 	words := "exactly the share of " + levelName(t.Node.Ref())
 	switch {
@@ -340,7 +341,7 @@ func scoreText(t quota.Team) string {
 	}
 	before := t.Siblings[place-1].Name
 	if before == "" {
-		before = ui.Plural(place, "other", "others")
+		before = units.Plural(place, "other", "others")
 	}
 	return fmt.Sprintf("%s, so it goes after %s.", words, before)
 }
@@ -354,4 +355,4 @@ func orWords(parent string) string {
 
 func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-func percentText(v float64) string { return ui.Number(int64(math.Round(v*100))) + " %" }
+func percentText(v float64) string { return units.Number(int64(math.Round(v*100))) + " %" }

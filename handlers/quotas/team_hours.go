@@ -11,8 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -35,10 +36,10 @@ func (h *Pages) teamHours(ctx context.Context, clock ui.Clock, t quota.Team) (vi
 	if err != nil {
 		return v, err
 	}
-	hours := func(u execution.Hours) float64 { return u.GPU }
+	hours := func(u query.Hours) float64 { return u.GPU }
 	noun := "GPU-hours"
 	if week.Total.GPU == 0 { // without GPUs, CPU hours are shown
-		hours, noun = func(u execution.Hours) float64 { return u.CPU }, "CPU-hours"
+		hours, noun = func(u query.Hours) float64 { return u.CPU }, "CPU-hours"
 	}
 	if hours(week.Total) == 0 {
 		v.Empty = "No node of the team has run this week."
@@ -72,7 +73,7 @@ func monday(clock ui.Clock) time.Time {
 
 // teamDays is the usage of each day of the week: the usage since its start minus the usage
 // since the start of the next day.
-func (h *Pages) teamDays(ctx context.Context, clock ui.Clock, place uuid.UUID, hours func(execution.Hours) float64) ([]views.TeamDay, error) {
+func (h *Pages) teamDays(ctx context.Context, clock ui.Clock, place uuid.UUID, hours func(query.Hours) float64) ([]views.TeamDay, error) {
 	begin := monday(clock)
 	since := make([]float64, 8)
 	for i := range since[:7] {
@@ -91,7 +92,7 @@ func (h *Pages) teamDays(ctx context.Context, clock ui.Clock, place uuid.UUID, h
 		values[i] = max(since[i]-since[i+1], 0)
 	}
 	days := make([]views.TeamDay, 7)
-	for i, c := range chart.Columns(values, 300, 70, 8) {
+	for i, c := range chart.Columns(values, 70, 8) {
 		day := begin.AddDate(0, 0, i)
 		days[i] = views.TeamDay{X: c.X, Y: c.Y, W: c.W, H: c.H, LabelX: c.MidX, Label: day.Format("Mon"), Title: day.Format("Monday 2 January") + ": " + hoursText(values[i]) + " h"}
 	}
@@ -99,11 +100,11 @@ func (h *Pages) teamDays(ctx context.Context, clock ui.Clock, place uuid.UUID, h
 }
 
 // usageLines are the largest users, with bars relative to the first, and one line for the rest.
-func usageLines(lines []execution.UsageLine, hours func(execution.Hours) float64, url func(string) string) []views.TeamUse {
+func usageLines(lines []query.UsageLine, hours func(query.Hours) float64, url func(string) string) []views.TeamUse {
 	if len(lines) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(lines, func(a, b execution.UsageLine) int { return cmp.Compare(hours(b.Hours), hours(a.Hours)) })
+	slices.SortStableFunc(lines, func(a, b query.UsageLine) int { return cmp.Compare(hours(b.Hours), hours(a.Hours)) })
 	most := max(hours(lines[0].Hours), 1e-9)
 	var uses []views.TeamUse
 	rest := 0.0
@@ -123,7 +124,7 @@ func usageLines(lines []execution.UsageLine, hours func(execution.Hours) float64
 		uses = append(uses, use)
 	}
 	if rest > 0 {
-		uses = append(uses, views.TeamUse{Name: ui.Plural(len(lines)-usersShown, "other", "others"), Hours: hoursText(rest) + " h", Width: chart.Fixed(min(rest/most, 1)*100, 1) + "%"})
+		uses = append(uses, views.TeamUse{Name: units.Plural(len(lines)-usersShown, "other", "others"), Hours: hoursText(rest) + " h", Width: chart.Fixed(min(rest/most, 1)*100, 1) + "%"})
 	}
 	return uses
 }
@@ -132,9 +133,11 @@ func usageLines(lines []execution.UsageLine, hours func(execution.Hours) float64
 func hoursText(h float64) string {
 	switch {
 	case h >= 10:
-		return ui.Number(int64(h + 0.5))
+		return units.Number(int64(h + 0.5))
 	case h >= 0.095:
 		return strconv.FormatFloat(h, 'f', 1, 64)
+	case h > 0 && h < 0.0005:
+		return "< 0.001"
 	default:
 		return strconv.FormatFloat(h, 'f', 3, 64)
 	}

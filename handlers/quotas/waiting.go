@@ -10,11 +10,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -91,7 +92,7 @@ func (h *Pages) waitingStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	clock, sent := h.Page.Clock(r), page.SentPieces{}
-	hints := orEvery(r.Context(), h.Executions.WatchAll(r.Context()), waitingLook)
+	hints := withInterval(r.Context(), h.Executions.WatchAll(r.Context()), waitingLook)
 	h.Page.OnHints(r, stream, hints, page.ListInterval, func(ctx context.Context) error {
 		clock.Now = h.Now()
 		list, err := h.waitingList(ctx, clock, scope)
@@ -140,9 +141,9 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 		}
 	}
 	if n := len(list.Rows); n > 0 {
-		list.Lead = fmt.Sprintf("%s waiting. The longest has waited for %s.", ui.Plural(n, "node", "nodes"), ui.Duration(clock.Now.Sub(oldest).Truncate(time.Minute)))
+		list.Lead = fmt.Sprintf("%s waiting. The longest has waited for %s.", units.Plural(n, "node", "nodes"), units.Duration(clock.Now.Sub(oldest).Truncate(time.Minute)))
 		if clock.Now.Sub(oldest) < time.Minute {
-			list.Lead = ui.Plural(n, "node", "nodes") + " waiting."
+			list.Lead = units.Plural(n, "node", "nodes") + " waiting."
 		}
 	}
 	if page.Next != "" {
@@ -168,9 +169,9 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 const holdersInList = 2
 
 // waitingLine is one entry of the queue.
-func waitingLine(clock ui.Clock, e execution.QueueEntry) views.WaitingLine {
+func waitingLine(clock ui.Clock, e query.QueueEntry) views.WaitingLine {
 	line := views.WaitingLine{
-		Position: label.PositionText(e.Position), Asks: e.Amount.String(), Waits: ui.Duration(clock.Now.Sub(e.Since)), Since: e.Since.Format(time.RFC3339),
+		Position: label.PositionText(e.Position), Requests: e.Amount.String(), Waits: units.Duration(clock.Now.Sub(e.Since)), Since: e.Since.Format(time.RFC3339),
 		Starts: "unknown", Why: e.Reason.Message, Code: e.Reason.Code,
 	}
 	if e.Hidden() {
@@ -182,11 +183,11 @@ func waitingLine(clock ui.Clock, e execution.QueueEntry) views.WaitingLine {
 	if e.Name.Execution != "" {
 		line.Sub += " · " + e.Name.Execution
 	}
-	if e.Priority != execution.Normal {
+	if e.Priority != query.Normal {
 		line.Sub += " · priority " + e.Priority.String()
 	}
 	if e.Node == fair.ExecutionItself {
-		line.Sub, line.Asks = "the execution itself", "to start"
+		line.Sub, line.Requests = "the execution itself", "to start"
 	}
 	if e.Offered {
 		line.Why, line.Starts = "Capacity is reserved for it.", "about to start"
@@ -202,7 +203,7 @@ func waitingLine(clock ui.Clock, e execution.QueueEntry) views.WaitingLine {
 }
 
 // shortHolder names a holder only by its execution.
-func shortHolder(r execution.Reason, h fair.Holder) views.WaitHolder {
+func shortHolder(r query.Reason, h fair.Holder) views.WaitHolder {
 	out := views.WaitHolder{Title: "another team"}
 	if h.Owner.Name != "" {
 		out.Title = h.Owner.String()

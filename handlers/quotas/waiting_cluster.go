@@ -7,8 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -31,7 +32,7 @@ func (h *Pages) clusterWaits(ctx context.Context, clock ui.Clock, place uuid.UUI
 		block.Rows = append(block.Rows, clusterWaitLine(clock, w))
 	}
 	if waits.More > 0 {
-		block.More = ui.Plural(waits.More, "more node waits", "more nodes wait") + " in the cluster, for a shorter time."
+		block.More = units.Plural(waits.More, "more node waits", "more nodes wait") + " in the cluster, for a shorter time."
 	}
 	return block, nil
 }
@@ -50,29 +51,29 @@ func (h *Pages) otherWaits(ctx context.Context, clock ui.Clock) (views.ClusterWa
 		}
 		block.Rows = append(block.Rows, views.ClusterWaitLine{
 			Title: n.Node, URL: views.NodeURL(n.ExecutionID.String(), n.Node), Sub: cmp.Or(n.Execution, n.WorkflowName) + " " + label.ShortID(n.ExecutionID),
-			Waits: ui.Duration(clock.Now.Sub(n.Since)), Since: n.Since.Format(time.RFC3339), Why: label.ReasonText(&n.Reason), Code: n.Reason.Code,
+			Waits: units.Duration(clock.Now.Sub(n.Since)), Since: n.Since.Format(time.RFC3339), Why: label.ReasonText(&n.Reason), Code: n.Reason.Code,
 		})
 	}
 	return block, nil
 }
 
-func clusterWaitLine(clock ui.Clock, w execution.ClusterWait) views.ClusterWaitLine {
+func clusterWaitLine(clock ui.Clock, w query.ClusterWait) views.ClusterWaitLine {
 	line := views.ClusterWaitLine{
-		Title: label.NameOf(w.Key, w.Name), URL: label.QueuedURL(w.Key, w.Name), Sub: w.Name.Workflow, Asks: w.Asked.String(),
-		Waits: ui.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339), Why: label.ReasonText(&w.Reason), Code: w.Reason.Code,
+		Title: label.NameOf(w.Key, w.Name), URL: label.QueuedURL(w.Key, w.Name), Sub: w.Name.Workflow, Requests: w.Asked.String(),
+		Waits: units.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339), Why: label.ReasonText(&w.Reason), Code: w.Reason.Code,
 	}
 	if w.Name.Execution != "" {
 		line.Sub += " · " + w.Name.Execution
 	}
 	line.Sub += " · " + w.Project.String()
-	if w.Priority != execution.Normal {
+	if w.Priority != query.Normal {
 		line.Sub += " · priority " + w.Priority.String()
 	}
 	return line
 }
 
-// orEvery forwards hints, and adds one after each interval without a hint, until ctx ends.
-func orEvery(ctx context.Context, hints <-chan struct{}, quiet time.Duration) <-chan struct{} {
+// withInterval forwards hints, and adds one after each interval without a hint, until ctx ends.
+func withInterval(ctx context.Context, hints <-chan struct{}, quiet time.Duration) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	go func() {
 		timer := time.NewTicker(quiet)

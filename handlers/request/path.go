@@ -30,3 +30,11 @@ func PathValue(r *http.Request, name string) string {
 
 // ExecutionID reads the execution that the path of r names.
 func ExecutionID(r *http.Request) (uuid.UUID, error) { return ParseID(PathValue(r, "id"), "execution") }
+
+// PublicURL is the address of this server for r: the configured one, or the host of the request.
+func PublicURL(r *http.Request, configured string) string {
+	if configured != "" {
+		return configured
+	}
+	return "http://" + r.Host
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/leader"
 	"github.com/flowforge/flowforge/handlers/request"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -69,7 +70,7 @@ func (s *API) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1
 	resources := m.GetResources()
 	order := execution.NodeOrder{CPUMillis: int(resources.GetCpu()), MemoryMiB: int(resources.GetMemory()), GPUs: int(resources.GetGpu())}
 	if m.Priority != nil {
-		order.Priority = new(execution.Priority(m.GetPriority()))
+		order.Priority = new(query.Priority(m.GetPriority()))
 	}
 	scheduled, err := s.Executions.ScheduleNode(ctx, task, order)
 	return connect.NewResponse(&flowforgev1.ScheduleTaskResponse{Queued: scheduled.Queued, Reason: scheduled.Reason}), err

@@ -6,68 +6,68 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // eventWord is the text of an event kind, and the state whose icon it shows.
 type eventWord struct{ state, words string }
 
-func eventWords() map[string]eventWord {
-	return map[string]eventWord{
-		"execution.launched":         {"PENDING", "launched"},
-		"execution.started":          {"RUNNING", "started"},
-		"execution.waiting":          {"READY", "is waiting"},
-		"execution.cancel_requested": {"CANCELLED", "is being cancelled"},
-		"execution.halted":           {"FAILED", "is stopping"},
-		"execution.succeeded":        {"SUCCEEDED", "succeeded"},
-		"execution.failed":           {"FAILED", "failed"},
-		"execution.cancelled":        {"CANCELLED", "was cancelled"},
-		"execution.paused":           {"PAUSED", "was paused"},
-		"execution.unpaused":         {"RUNNING", "continued"},
-		"node.expanded":              {"RUNNING", "started"},
-		"node.halted":                {"FAILED", "is stopping"},
-		"node.held":                  {"PAUSED", "is held"},
-		"node.released":              {"READY", "was released"},
-		"node.reopened":              {"PENDING", "runs again"},
-		"node.approved":              {"SUCCEEDED", "was answered"},
-		"node.rejected":              {"FAILED", "was rejected"},
-		"node.ready":                 {"READY", "is ready"},
-		"node.waiting":               {"READY", "is waiting"},
-		"node.queued":                {"QUEUED", "was queued"},
-		"node.pod_waiting":           {"QUEUED", "is waiting for its pod"},
-		"node.started":               {"RUNNING", "started"},
-		"node.ordered":               {"READY", "changed its request"},
-		"node.preempting":            {"RETRYING", "is being preempted"},
-		"node.preempted":             {"RETRYING", "was preempted"},
-		"breaker.opened":             {"FAILED", "opened a circuit breaker"},
-		"breaker.trial":              {"RETRYING", "is a trial of a circuit breaker"},
-		"breaker.closed":             {"SUCCEEDED", "closed a circuit breaker"},
-		"metric.failed":              {"FAILED", "could not report a metric"},
-		"node.retrying":              {"RETRYING", "is retrying"},
-		"node.recalled":              {"PENDING", "is waiting for its source to restart"},
-		"node.serving":               {"RUNNING", "is serving"},
-		"node.stopping":              {"CANCELLED", "is stopping"},
-		"node.succeeded":             {"SUCCEEDED", "succeeded"},
-		"node.failed":                {"FAILED", "failed"},
-		"node.skipped":               {"SKIPPED", "was skipped"},
-		"node.cancelled":             {"CANCELLED", "was cancelled"},
+func eventWords() map[query.EventKind]eventWord {
+	return map[query.EventKind]eventWord{
+		query.EventExecutionLaunched:        {"PENDING", "launched"},
+		query.EventExecutionStarted:         {"RUNNING", "started"},
+		query.EventExecutionWaiting:         {"READY", "is waiting"},
+		query.EventExecutionCancelRequested: {"CANCELLED", "is being cancelled"},
+		query.EventExecutionHalted:          {"FAILED", "is stopping"},
+		query.EventExecutionSucceeded:       {"SUCCEEDED", "succeeded"},
+		query.EventExecutionFailed:          {"FAILED", "failed"},
+		query.EventExecutionCancelled:       {"CANCELLED", "was cancelled"},
+		query.EventExecutionPaused:          {"PAUSED", "was paused"},
+		query.EventExecutionUnpaused:        {"RUNNING", "continued"},
+		query.EventNodeExpanded:             {"RUNNING", "started"},
+		query.EventNodeHalted:               {"FAILED", "is stopping"},
+		query.EventNodeHeld:                 {"PAUSED", "is held"},
+		query.EventNodeReleased:             {"READY", "was released"},
+		query.EventNodeReopened:             {"PENDING", "runs again"},
+		query.EventNodeApproved:             {"SUCCEEDED", "was answered"},
+		query.EventNodeRejected:             {"FAILED", "was rejected"},
+		query.EventNodeReady:                {"READY", "is ready"},
+		query.EventNodeWaiting:              {"READY", "is waiting"},
+		query.EventNodeQueued:               {"QUEUED", "was queued"},
+		query.EventNodePodWaiting:           {"QUEUED", "is waiting for its pod"},
+		query.EventNodeStarted:              {"RUNNING", "started"},
+		query.EventNodeOrdered:              {"READY", "changed its request"},
+		query.EventNodePreempting:           {"RETRYING", "is being preempted"},
+		query.EventNodePreempted:            {"RETRYING", "was preempted"},
+		query.EventBreakerOpened:            {"FAILED", "opened a circuit breaker"},
+		query.EventBreakerTrial:             {"RETRYING", "is a trial of a circuit breaker"},
+		query.EventBreakerClosed:            {"SUCCEEDED", "closed a circuit breaker"},
+		query.EventMetricFailed:             {"FAILED", "could not report a metric"},
+		query.EventNodeRetrying:             {"RETRYING", "is retrying"},
+		query.EventNodeRecalled:             {"PENDING", "is waiting for its source to restart"},
+		query.EventNodeServing:              {"RUNNING", "is serving"},
+		query.EventNodeStopping:             {"CANCELLED", "is stopping"},
+		query.EventNodeSucceeded:            {"SUCCEEDED", "succeeded"},
+		query.EventNodeFailed:               {"FAILED", "failed"},
+		query.EventNodeSkipped:              {"SKIPPED", "was skipped"},
+		query.EventNodeCancelled:            {"CANCELLED", "was cancelled"},
 	}
 }
 
 // Words is the text of an event kind without its subject: "was queued".
-func Words(kind string) string { return eventWords()[kind].words }
+func Words(kind string) string { return eventWords()[query.EventKind(kind)].words }
 
 // State is the state whose icon represents an event of this kind.
 func State(kind string) string {
-	if w, ok := eventWords()[kind]; ok {
+	if w, ok := eventWords()[query.EventKind(kind)]; ok {
 		return w.state
 	}
 	return "PENDING"
 }
 
 // Event describes an event in a sentence: "train started, attempt 2".
-func Event(e execution.Event) string {
-	if e.Kind == "execution.launched" && e.Message != "" {
+func Event(e query.Event) string {
+	if e.Kind == string(query.EventExecutionLaunched) && e.Message != "" {
 		return e.Message
 	}
 	who := e.Node
@@ -75,13 +75,13 @@ func Event(e execution.Event) string {
 		who = "The execution"
 	}
 	text := who + " " + strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(e.Kind, "node."), "execution."), "_", " ")
-	if w, ok := eventWords()[e.Kind]; ok {
+	if w, ok := eventWords()[query.EventKind(e.Kind)]; ok {
 		text = who + " " + w.words
 	}
-	if e.Kind == "node.waiting" && strings.HasPrefix(e.Message, "Waits ") {
+	if e.Kind == string(query.EventNodeWaiting) && strings.HasPrefix(e.Message, "Waits ") {
 		return Waits(who, e.Message)
 	}
-	if retry, ok := strings.CutPrefix(e.Message, "Retrying "); ok && e.Kind == "node.retrying" {
+	if retry, ok := strings.CutPrefix(e.Message, "Retrying "); ok && e.Kind == string(query.EventNodeRetrying) {
 		return "Retrying " + who + " " + retry
 	}
 	if e.Attempt > 1 {

@@ -38,7 +38,9 @@ func (t *API) store(ctx context.Context, batch []attemptTelemetry) error {
 		}
 		maskTelemetry(masker, b.telemetry)
 		for _, entry := range b.telemetry.GetLogs() {
-			lines = append(lines, t.logLine(b.scope, of, entry))
+			line := t.logLine(b.scope, of, entry)
+			line.Pod, line.Machine = shortName(b.telemetry.GetPodName()), shortName(b.telemetry.GetNodeName())
+			lines = append(lines, line)
 		}
 		for _, point := range b.telemetry.GetMetrics() {
 			points = append(points, t.point(b.scope, of, point))
@@ -54,6 +56,12 @@ func (t *API) store(ctx context.Context, batch []attemptTelemetry) error {
 	}
 	return nil
 }
+
+// maxPlaceName is the maximum length of the name of a pod or a machine, in bytes.
+const maxPlaceName = 253
+
+// shortName bounds a name that a task sends.
+func shortName(name string) string { return name[:min(len(name), maxPlaceName)] }
 
 // spoolFullError means that telemetry was not stored because the spool or its disk is full.
 type spoolFullError struct{ error }

@@ -30,6 +30,19 @@ func (t *API) GetSecrets(ctx context.Context, req *connect.Request[flowforgev1.G
 	return connect.NewResponse(&flowforgev1.GetSecretsResponse{Values: values}), nil
 }
 
+// SignBucketRequests signs requests for the buckets of an attempt.
+func (t *API) SignBucketRequests(ctx context.Context, req *connect.Request[flowforgev1.SignBucketRequestsRequest]) (*connect.Response[flowforgev1.SignBucketRequestsResponse], error) {
+	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, "")
+	if err != nil {
+		return nil, err
+	}
+	signed, err := t.Executions.SignBucketRequests(ctx, req.Msg)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(signed), nil
+}
+
 const (
 	// maskAge is the maximum age of the cached values of an execution. Another server can replace a
 	// secret while it runs.

@@ -21,6 +21,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 	"github.com/flowforge/flowforge/web"
@@ -106,7 +107,7 @@ func (t *API) masked(ctx context.Context, header http.Header, taskID, executionI
 }
 
 func taskIDOf(scope auth.TaskScope) string {
-	return execution.TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt)
+	return query.TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt)
 }
 
 // UpdateStatus stores the status that a task reports.
@@ -119,7 +120,7 @@ func (t *API) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1
 	if req.Msg.Progress != nil {
 		percent = int(max(0, req.Msg.GetProgress()))
 	}
-	err = t.Executions.UpdateStatus(ctx, execution.Progress{Percent: percent, Message: masker.Text(req.Msg.Message), Status: masker.Text(req.Msg.Status)})
+	err = t.Executions.UpdateStatus(ctx, query.Progress{Percent: percent, Message: masker.Text(req.Msg.Message), Status: masker.Text(req.Msg.Status)})
 	return connect.NewResponse(&flowforgev1.UpdateStatusResponse{Success: true}), err
 }
 
@@ -161,7 +162,9 @@ func (t *API) Send(ctx context.Context, req *connect.Request[flowforgev1.SendReq
 	if err != nil {
 		return nil, err
 	}
-	err = t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: req.Msg.Logs, Metrics: req.Msg.Metrics}}})
+	err = t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{
+		Logs: req.Msg.Logs, Metrics: req.Msg.Metrics, PodName: req.Msg.PodName, NodeName: req.Msg.NodeName,
+	}}})
 	resp := &flowforgev1.SendResponse{Logs: int32(len(req.Msg.Logs)), Metrics: int32(len(req.Msg.Metrics))} //nolint:gosec // bounded by maxTaskMessage
 	return connect.NewResponse(resp), err
 }

@@ -36,7 +36,7 @@ func (p *Postgres) Run(ctx context.Context, lead Lead) error {
 		err := p.session(ctx, lead)
 		if err != nil && ctx.Err() == nil {
 			if !failing {
-				p.config.Logger.Warn("a lease cannot be held; trying again", "lease", p.config.Name, "error", err)
+				p.config.Logger.Warn("cannot hold a lease; retrying", "lease", p.config.Name, "error", err)
 			}
 			pause(ctx, retryPause)
 		}
@@ -167,7 +167,7 @@ func (p *Postgres) hold(ctx context.Context, conn *pgx.Conn, began time.Time, ro
 	if err != nil || context.Cause(leading) == errLost { //nolint:errorlint // it is never wrapped
 		return errLost
 	}
-	return p.giveBack(ctx, conn, term)
+	return p.releaseLease(ctx, conn, term)
 }
 
 // lifetime is how long a holder leads without a renewal.
@@ -215,13 +215,13 @@ func (p *Postgres) renew(ctx context.Context, conn *pgx.Conn, term Term, watchdo
 	}
 }
 
-// giveBack releases the lease, so that the next candidate can start at once.
-func (p *Postgres) giveBack(ctx context.Context, conn *pgx.Conn, term Term) error {
+// releaseLease releases the lease, so that the next candidate can start at once.
+func (p *Postgres) releaseLease(ctx context.Context, conn *pgx.Conn, term Term) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryLimit)
 	defer cancel()
-	if err := db.New(conn).GiveLeaseBack(ctx, term.Name, term.Holder, term.Number); err != nil {
+	if err := db.New(conn).ReleaseLeadership(ctx, term.Name, term.Holder, term.Number); err != nil {
 		return fmt.Errorf("give back: %w", err)
 	}
-	p.config.Logger.Info("gave a lease back", "lease", term.Name, "term", term.Number)
+	p.config.Logger.Info("released a lease", "lease", term.Name, "term", term.Number)
 	return nil
 }

@@ -176,5 +176,6 @@ func TestHolderFitsTheNameOfAnApplication(t *testing.T) {
 	t.Parallel()
 	long := election.NewHolder("a-pod-with-a-name-that-is-as-long-as-kubernetes-permits-it-to-be")
 	require.LessOrEqual(t, len(election.ApplicationName(long)), 63)
-	require.NotEqual(t, election.NewHolder("a"), election.NewHolder("a"))
+	first, second := election.NewHolder("a"), election.NewHolder("a")
+	require.NotEqual(t, first, second)
 }

@@ -94,7 +94,7 @@ type complaints struct {
 func (c *complaints) Handle(err error) {
 	now := time.Now().UnixNano()
 	if last := c.last.Load(); now-last > int64(complainOnce) && c.last.CompareAndSwap(last, now) {
-		c.log.Warn("traces are not taken by their collector", "error", err)
+		c.log.Warn("the collector does not accept traces", "error", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package oidc
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
@@ -10,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
-	"github.com/oauth2-proxy/mockoidc"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/access/auth/oidc/oidctest"
 	"github.com/flowforge/flowforge/apperr"
 )
 
@@ -21,26 +19,16 @@ const site = "http://127.0.0.1:8080"
 
 // testBundle is an OpenID provider and a client of it with a manual clock.
 type testBundle struct {
-	server   *mockoidc.MockOIDC
+	server   *oidctest.Provider
 	provider *Provider
 	now      time.Time
-	claims   jwt.MapClaims  // replace those of the next ID token, when set
-	info     map[string]any // replaces UserInfo, when set
 }
 
 func setup(t *testing.T, change func(*Config)) *testBundle {
 	t.Helper()
-	b := &testBundle{now: time.Now()}
-	var err error
-	b.server, err = mockoidc.NewServer(nil)
-	require.NoError(t, err)
-	require.NoError(t, b.server.AddMiddleware(b.forge))
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, b.server.Start(listener, nil))
-	t.Cleanup(func() { _ = b.server.Shutdown() })
+	b := &testBundle{now: time.Now(), server: oidctest.New(t)}
 	c := Config{
-		ID: "sso", Name: "Meridian SSO", Issuer: b.server.Issuer(), ClientID: b.server.Config().ClientID, ClientSecret: b.server.Config().ClientSecret,
+		ID: "sso", Name: "Meridian SSO", Issuer: b.server.Issuer, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret,
 		AdminGroups: []string{"ml-admins"}, Audience: []string{"flowforge-api"},
 	}
 	if change != nil {
@@ -57,34 +45,10 @@ func (b *testBundle) open(t *testing.T, c Config) *Provider {
 	return New(configs[0], site, slog.New(slog.DiscardHandler), func() time.Time { return b.now })
 }
 
-// forge answers the token endpoint with an ID token of b.claims, and UserInfo with
-// b.info.
-func (b *testBundle) forge(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		switch {
-		case b.claims != nil && r.URL.Path == mockoidc.TokenEndpoint:
-			_ = json.NewEncoder(w).Encode(map[string]string{"access_token": "x", "token_type": "bearer", "id_token": b.sign(b.claims)})
-		case b.info != nil && r.URL.Path == mockoidc.UserinfoEndpoint:
-			_ = json.NewEncoder(w).Encode(b.info)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
-}
-
-func (b *testBundle) sign(claims jwt.MapClaims) string {
-	token, err := b.server.Keypair.SignJWT(claims)
-	if err != nil {
-		panic(err)
-	}
-	return token
-}
-
 // goodClaims returns the claims of a valid token.
-func (b *testBundle) goodClaims() jwt.MapClaims {
-	return jwt.MapClaims{
-		"iss": b.server.Issuer(), "sub": "ada", "aud": []string{b.server.Config().ClientID}, "iat": b.now.Unix(), "exp": b.now.Add(time.Minute).Unix(),
+func (b *testBundle) goodClaims() map[string]any {
+	return map[string]any{
+		"iss": b.server.Issuer, "sub": "ada", "aud": []string{oidctest.ClientID}, "iat": b.now.Unix(), "exp": b.now.Add(time.Minute).Unix(),
 		"name": "Ada Lovelace", "groups": []string{"ml-admins"},
 	}
 }
@@ -116,7 +80,7 @@ func (b *testBundle) begin(t *testing.T) (Attempt, url.Values) {
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	b.server.QueueUser(&mockoidc.MockUser{Subject: "grace", Email: "grace@example.test", EmailVerified: true, PreferredUsername: "Grace Hopper", Groups: []string{"b", "a", "b"}})
+	b.server.SignIn(oidctest.Person{Subject: "grace", Email: "grace@example.test", Name: "Grace Hopper", Groups: []string{"b", "a", "b"}})
 	address, a, err := b.provider.Begin(t.Context(), "/executions")
 	require.NoError(t, err)
 	u, err := url.Parse(address)
@@ -130,13 +94,13 @@ func TestSignIn(t *testing.T) {
 	require.NotEmpty(t, got.IDToken)
 	got.IDToken = ""
 	require.Equal(t, Identity{
-		Provider: "sso", Issuer: b.server.Issuer(), Subject: "grace", Name: "Grace Hopper", Email: "grace@example.test", Groups: []string{"a", "b"}, Mapped: true,
+		Provider: "sso", Issuer: b.server.Issuer, Subject: "grace", Name: "Grace Hopper", Email: "grace@example.test", Groups: []string{"a", "b"}, Mapped: true,
 	}, got)
 
 	_, err = b.provider.Finish(t.Context(), a, query)
 	require.True(t, apperr.Is(err, apperr.Unauthenticated), "a code works once: %v", err)
 
-	b.server.QueueUser(&mockoidc.MockUser{Subject: "ada", PreferredUsername: "ada", Groups: []string{"ml-admins"}})
+	b.server.SignIn(oidctest.Person{Subject: "ada", Name: "ada", Groups: []string{"ml-admins"}})
 	a, query = b.begin(t)
 	got, err = b.provider.Finish(t.Context(), a, query)
 	require.NoError(t, err)
@@ -176,20 +140,20 @@ func TestAnswersOfOthers(t *testing.T) {
 func TestIDTokens(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	for name, spoil := range map[string]func(c jwt.MapClaims){
-		"another audience": func(c jwt.MapClaims) { c["aud"] = "another" },
-		"another issuer":   func(c jwt.MapClaims) { c["iss"] = "https://evil.example" },
-		"expired":          func(c jwt.MapClaims) { c["exp"] = b.now.Add(-time.Second).Unix() },
-		"no nonce":         func(c jwt.MapClaims) { delete(c, "nonce") },
-		"no audience":      func(c jwt.MapClaims) { delete(c, "aud") },
-		"good":             func(jwt.MapClaims) {},
+	for name, spoil := range map[string]func(c map[string]any){
+		"another audience": func(c map[string]any) { c["aud"] = "another" },
+		"another issuer":   func(c map[string]any) { c["iss"] = "https://evil.example" },
+		"expired":          func(c map[string]any) { c["exp"] = b.now.Add(-time.Second).Unix() },
+		"no nonce":         func(c map[string]any) { delete(c, "nonce") },
+		"no audience":      func(c map[string]any) { delete(c, "aud") },
+		"good":             func(map[string]any) {},
 	} {
-		b.claims = nil
+		b.server.Claims = nil
 		a, query := b.begin(t)
 		claims := b.goodClaims()
 		claims["nonce"] = a.Nonce
 		spoil(claims)
-		b.claims = claims
+		b.server.Claims = claims
 		got, err := b.provider.Finish(t.Context(), a, query)
 		if name == "good" {
 			require.NoError(t, err)
@@ -204,27 +168,27 @@ func TestIDTokens(t *testing.T) {
 func TestBearerTokens(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	client := b.server.Config().ClientID
+	client := oidctest.ClientID
 	for name, tt := range map[string]struct {
-		spoil func(c jwt.MapClaims)
+		spoil func(c map[string]any)
 		ok    bool
 	}{
-		"ID token":           {func(jwt.MapClaims) {}, true},
-		"access token":       {func(c jwt.MapClaims) { c["aud"] = []string{"flowforge-api", "more"}; c["azp"] = "a-script" }, true},
-		"another audience":   {func(c jwt.MapClaims) { c["aud"] = "another" }, false},
-		"no audience":        {func(c jwt.MapClaims) { delete(c, "aud") }, false},
-		"another's ID token": {func(c jwt.MapClaims) { c["aud"] = []string{client, "x"}; c["azp"] = "x" }, false},
-		"logout token":       {func(c jwt.MapClaims) { c["events"] = map[string]any{"logout": map[string]any{}} }, false},
-		"another issuer":     {func(c jwt.MapClaims) { c["iss"] = "https://evil.example" }, false},
-		"expired":            {func(c jwt.MapClaims) { c["exp"] = b.now.Add(-time.Second).Unix() }, false},
-		"not good yet":       {func(c jwt.MapClaims) { c["nbf"] = b.now.Add(time.Hour).Unix() }, false},
+		"ID token":           {func(map[string]any) {}, true},
+		"access token":       {func(c map[string]any) { c["aud"] = []string{"flowforge-api", "more"}; c["azp"] = "a-script" }, true},
+		"another audience":   {func(c map[string]any) { c["aud"] = "another" }, false},
+		"no audience":        {func(c map[string]any) { delete(c, "aud") }, false},
+		"another's ID token": {func(c map[string]any) { c["aud"] = []string{client, "x"}; c["azp"] = "x" }, false},
+		"logout token":       {func(c map[string]any) { c["events"] = map[string]any{"logout": map[string]any{}} }, false},
+		"another issuer":     {func(c map[string]any) { c["iss"] = "https://evil.example" }, false},
+		"expired":            {func(c map[string]any) { c["exp"] = b.now.Add(-time.Second).Unix() }, false},
+		"not good yet":       {func(c map[string]any) { c["nbf"] = b.now.Add(time.Hour).Unix() }, false},
 	} {
 		claims := b.goodClaims()
 		tt.spoil(claims)
-		_, err := b.provider.verify(t.Context(), b.sign(claims))
+		_, err := b.provider.verify(t.Context(), b.server.Sign(claims))
 		require.Equal(t, tt.ok, err == nil, "%s: %v", name, err)
 	}
-	token := b.sign(b.goodClaims())
+	token := b.server.Sign(b.goodClaims())
 	parts := strings.Split(token, ".")
 	none := "eyJhbGciOiJub25lIn0." + parts[1] + "."
 	for _, bad := range []string{token[:len(token)-4] + "AAAA", parts[0] + "." + parts[1] + ".", none} {
@@ -233,7 +197,7 @@ func TestBearerTokens(t *testing.T) {
 	}
 	issuer, ok := issuerOf(token)
 	require.True(t, ok)
-	require.Equal(t, b.server.Issuer(), issuer)
+	require.Equal(t, b.server.Issuer, issuer)
 	for _, other := range []string{"", "a.b", "a.b.c", "ffk_x_y", "e30.e30.e30"} {
 		_, ok := issuerOf(other)
 		require.False(t, ok, other)
@@ -244,17 +208,17 @@ func TestBearerTokens(t *testing.T) {
 func TestGroupsFromUserInfo(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.GroupsClaim = "roles" })
-	b.info = map[string]any{"sub": "ada", "roles": "ml-admins", "name": "Ada"}
+	b.server.Info = map[string]any{"sub": "ada", "roles": "ml-admins", "name": "Ada"}
 	for _, tt := range []struct {
 		sub string
 		ok  bool
 	}{{"ada", true}, {"another", false}} {
-		b.info["sub"] = tt.sub
-		b.claims = nil
+		b.server.Info["sub"] = tt.sub
+		b.server.Claims = nil
 		a, query := b.begin(t)
-		b.claims = b.goodClaims()
-		b.claims["nonce"] = a.Nonce
-		delete(b.claims, "groups")
+		b.server.Claims = b.goodClaims()
+		b.server.Claims["nonce"] = a.Nonce
+		delete(b.server.Claims, "groups")
 		got, err := b.provider.Finish(t.Context(), a, query)
 		require.Equal(t, tt.ok, err == nil, "%v", err)
 		if tt.ok {
@@ -268,7 +232,7 @@ func TestGroupsFromUserInfo(t *testing.T) {
 func TestWordsOfAProvider(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Ada Lovelace", clean(" Ada\x00 Love\u0007lace\n", maxName))
-	require.Equal(t, maxName, len([]rune(clean(strings.Repeat("é", 5000), maxName))))
+	require.Len(t, []rune(clean(strings.Repeat("é", 5000), maxName)), maxName)
 	require.Equal(t, "sub-1", claims{Name: "\x00", Username: " "}.label("sub-1"))
 	groups, told := groupsOf(map[string]any{"groups": []any{"b", "a\x00", 7, "", "b", strings.Repeat("x", 300), "a"}}, "groups")
 	require.True(t, told)
@@ -293,7 +257,7 @@ func TestProviderAway(t *testing.T) {
 	require.Contains(t, apperr.MessageOf(err), "Meridian SSO does not answer")
 	require.True(t, away.Unreachable())
 
-	require.ErrorIs(t, b.provider.Run(t.Context()), nil)
+	require.NoError(t, b.provider.Run(t.Context()))
 	require.False(t, b.provider.Unreachable())
 	_, ok := b.provider.SignOutURL("hint", site+"/login")
 	require.False(t, ok, "this provider does not offer it")

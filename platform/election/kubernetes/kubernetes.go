@@ -11,7 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -27,20 +27,20 @@ const (
 // Elector is an election.Elector on the Lease flowforge-<name> of a namespace.
 type Elector struct {
 	config    election.Config
-	client    kubernetes.Interface
+	leases    coordinationv1.LeasesGetter
 	namespace string
 }
 
 // New returns an Elector; call Run to start it.
-func New(c election.Config, client kubernetes.Interface, namespace string) *Elector {
-	return &Elector{config: c.WithDefaults(), client: client, namespace: namespace}
+func New(c election.Config, leases coordinationv1.LeasesGetter, namespace string) *Elector {
+	return &Elector{config: c.WithDefaults(), leases: leases, namespace: namespace}
 }
 
 // Run implements election.Elector.
 func (e *Elector) Run(ctx context.Context, lead election.Lead) error {
 	for ctx.Err() == nil {
 		if err := e.once(ctx, lead); err != nil && ctx.Err() == nil {
-			e.config.Logger.Warn("a lease cannot be held; trying again", "lease", e.config.Name, "error", err)
+			e.config.Logger.Warn("cannot hold a lease; retrying", "lease", e.config.Name, "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(retryPause):
@@ -77,7 +77,7 @@ func (e *Elector) once(ctx context.Context, lead election.Lead) error {
 	leading := make(chan struct{})
 	lock := &lock{Interface: &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "flowforge-" + e.config.Name},
-		Client:    e.client.CoordinationV1(),
+		Client:    e.leases,
 		// Tools show identities without slashes.
 		LockConfig: resourcelock.ResourceLockConfig{Identity: strings.ReplaceAll(e.config.Holder, "/", "_")},
 	}}

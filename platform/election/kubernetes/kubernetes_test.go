@@ -56,7 +56,7 @@ func TestLeaseOfTheCluster(t *testing.T) {
 	elector := func(instance string) election.Elector {
 		return kubernetes.New(election.Config{
 			Pool: pool, Name: "test", Holder: election.NewHolder(instance), Address: "http://" + instance, Timing: election.Timing{TTL: 2 * time.Second},
-		}, client, "ours")
+		}, client.CoordinationV1(), "ours")
 	}
 	first, stopFirst := candidacy(elector("a"))
 	require.Equal(t, int64(1), next(t, first).Number)
@@ -97,7 +97,7 @@ func TestLeaseIsNotGivenBackWhileItsHolderWorks(t *testing.T) {
 	})
 	elector := kubernetes.New(election.Config{
 		Pool: pool, Name: "test", Holder: election.NewHolder("a"), Address: "http://a", Timing: election.Timing{TTL: time.Second},
-	}, client, "ours")
+	}, client.CoordinationV1(), "ours")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	leads, lost, end := make(chan struct{}, 4), make(chan struct{}, 4), make(chan struct{})

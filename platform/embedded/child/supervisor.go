@@ -78,7 +78,7 @@ func (s *Supervisor) run(ctx context.Context) {
 			return
 		case <-p.Done():
 		}
-		s.logger.Error(s.name+" ended on its own and is started again", "pid", p.PID(), "err", p.Err())
+		s.logger.Error(s.name+" ended unexpectedly and is restarted", "pid", p.PID(), "err", p.Err())
 		if time.Since(began) > steady {
 			wait = firstPause
 		}

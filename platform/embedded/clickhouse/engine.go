@@ -66,7 +66,7 @@ func serve(ctx context.Context, listener net.Listener, server *facade.Server) er
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
-	// What does not end in time is cut off: its context ends, its query is killed.
+	// Requests that do not end in time are aborted: their context ends, their query is killed.
 	if shutdown := httpServer.Shutdown(stop); shutdown != nil {
 		err = errors.Join(err, httpServer.Close())
 	}

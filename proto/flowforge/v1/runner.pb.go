@@ -23,6 +23,56 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Archive is how a file is packed in transit.
+type Archive int32
+
+const (
+	Archive_ARCHIVE_UNSPECIFIED Archive = 0 // not packed
+	Archive_ARCHIVE_TAR         Archive = 1 // tar.gz; an input that is no tar.gz file stays as it is
+	Archive_ARCHIVE_ZIP         Archive = 2
+)
+
+// Enum value maps for Archive.
+var (
+	Archive_name = map[int32]string{
+		0: "ARCHIVE_UNSPECIFIED",
+		1: "ARCHIVE_TAR",
+		2: "ARCHIVE_ZIP",
+	}
+	Archive_value = map[string]int32{
+		"ARCHIVE_UNSPECIFIED": 0,
+		"ARCHIVE_TAR":         1,
+		"ARCHIVE_ZIP":         2,
+	}
+)
+
+func (x Archive) Enum() *Archive {
+	p := new(Archive)
+	*p = x
+	return p
+}
+
+func (x Archive) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Archive) Descriptor() protoreflect.EnumDescriptor {
+	return file_flowforge_v1_runner_proto_enumTypes[0].Descriptor()
+}
+
+func (Archive) Type() protoreflect.EnumType {
+	return &file_flowforge_v1_runner_proto_enumTypes[0]
+}
+
+func (x Archive) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Archive.Descriptor instead.
+func (Archive) EnumDescriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{0}
+}
+
 type HelloRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1249,6 +1299,8 @@ type InputFile struct {
 	SubPath       string            `protobuf:"bytes,16,opt,name=sub_path,json=subPath,proto3" json:"sub_path,omitempty"`                                                            // path within the folder; empty: the whole folder
 	Recurse       bool              `protobuf:"varint,17,opt,name=recurse,proto3" json:"recurse,omitempty"`                                                                          // apply mode to all files in the folder
 	Stream        *StreamSource     `protobuf:"bytes,14,opt,name=stream,proto3" json:"stream,omitempty"`                                                                             // instead of sha256: an output that another attempt is writing
+	Bucket        *BucketSource     `protobuf:"bytes,18,opt,name=bucket,proto3" json:"bucket,omitempty"`                                                                             // instead of sha256: an object or a folder in a bucket
+	Archive       Archive           `protobuf:"varint,19,opt,name=archive,proto3,enum=flowforge.v1.Archive" json:"archive,omitempty"`                                                // archives from url or bucket that are unpacked
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1402,6 +1454,120 @@ func (x *InputFile) GetStream() *StreamSource {
 	return nil
 }
 
+func (x *InputFile) GetBucket() *BucketSource {
+	if x != nil {
+		return x.Bucket
+	}
+	return nil
+}
+
+func (x *InputFile) GetArchive() Archive {
+	if x != nil {
+		return x.Archive
+	}
+	return Archive_ARCHIVE_UNSPECIFIED
+}
+
+// BucketSource is an object, or a folder of objects, in a bucket outside of the store. The runner
+// requests the signed requests for it (SignBucketRequests).
+type BucketSource struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Folder        bool                   `protobuf:"varint,1,opt,name=folder,proto3" json:"folder,omitempty"` // all objects below the key; else the object, or a folder if there is no object
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BucketSource) Reset() {
+	*x = BucketSource{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BucketSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BucketSource) ProtoMessage() {}
+
+func (x *BucketSource) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BucketSource.ProtoReflect.Descriptor instead.
+func (*BucketSource) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *BucketSource) GetFolder() bool {
+	if x != nil {
+		return x.Folder
+	}
+	return false
+}
+
+// BucketTarget is where an output is uploaded in addition to the store. The runner requests the
+// signed requests for it (SignBucketRequests).
+type BucketTarget struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Archive       Archive                `protobuf:"varint,1,opt,name=archive,proto3,enum=flowforge.v1.Archive" json:"archive,omitempty"` // not packed: a folder becomes one object for each file
+	Level         *int32                 `protobuf:"varint,2,opt,name=level,proto3,oneof" json:"level,omitempty"`                         // of gzip, -1 to 9; absent: -1
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BucketTarget) Reset() {
+	*x = BucketTarget{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BucketTarget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BucketTarget) ProtoMessage() {}
+
+func (x *BucketTarget) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BucketTarget.ProtoReflect.Descriptor instead.
+func (*BucketTarget) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *BucketTarget) GetArchive() Archive {
+	if x != nil {
+		return x.Archive
+	}
+	return Archive_ARCHIVE_UNSPECIFIED
+}
+
+func (x *BucketTarget) GetLevel() int32 {
+	if x != nil && x.Level != nil {
+		return *x.Level
+	}
+	return 0
+}
+
 // StreamSource is an output that an attempt is writing.
 type StreamSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1413,7 +1579,7 @@ type StreamSource struct {
 
 func (x *StreamSource) Reset() {
 	*x = StreamSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1425,7 +1591,7 @@ func (x *StreamSource) String() string {
 func (*StreamSource) ProtoMessage() {}
 
 func (x *StreamSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1438,7 +1604,7 @@ func (x *StreamSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSource.ProtoReflect.Descriptor instead.
 func (*StreamSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StreamSource) GetTaskId() string {
@@ -1472,7 +1638,7 @@ type GitSource struct {
 
 func (x *GitSource) Reset() {
 	*x = GitSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1650,7 @@ func (x *GitSource) String() string {
 func (*GitSource) ProtoMessage() {}
 
 func (x *GitSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1663,7 @@ func (x *GitSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
 func (*GitSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GitSource) GetRepository() string {
@@ -1565,13 +1731,14 @@ type OutputSpec struct {
 	Path          string                 `protobuf:"bytes,5,opt,name=path,proto3" json:"path,omitempty"`       // absolute path of its file; empty: the file with its name in the outputs folder
 	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"`  // the standard output of the command
 	Storage       string                 `protobuf:"bytes,7,opt,name=storage,proto3" json:"storage,omitempty"` // the hint of the definition: memory, disk or distributed; empty: disk; streaming: other attempts read it during the write
+	Bucket        *BucketTarget          `protobuf:"bytes,8,opt,name=bucket,proto3" json:"bucket,omitempty"`   // also upload it to a bucket outside of the store; absent: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1750,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1763,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1648,6 +1815,13 @@ func (x *OutputSpec) GetStorage() string {
 	return ""
 }
 
+func (x *OutputSpec) GetBucket() *BucketTarget {
+	if x != nil {
+		return x.Bucket
+	}
+	return nil
+}
+
 // SpooledResult is the result of an attempt that the server has not accepted yet. A runner
 // writes it to disk, and the next runner delivers it.
 type SpooledResult struct {
@@ -1660,7 +1834,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1846,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1859,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1713,7 +1887,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1899,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1912,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -1776,7 +1950,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +1962,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +1975,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -1938,7 +2112,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa1\x05\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -1958,10 +2132,18 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\aheaders\x18\x0f \x03(\v2$.flowforge.v1.InputFile.HeadersEntryR\aheaders\x12\x19\n" +
 	"\bsub_path\x18\x10 \x01(\tR\asubPath\x12\x18\n" +
 	"\arecurse\x18\x11 \x01(\bR\arecurse\x122\n" +
-	"\x06stream\x18\x0e \x01(\v2\x1a.flowforge.v1.StreamSourceR\x06stream\x1a:\n" +
+	"\x06stream\x18\x0e \x01(\v2\x1a.flowforge.v1.StreamSourceR\x06stream\x122\n" +
+	"\x06bucket\x18\x12 \x01(\v2\x1a.flowforge.v1.BucketSourceR\x06bucket\x12/\n" +
+	"\aarchive\x18\x13 \x01(\x0e2\x15.flowforge.v1.ArchiveR\aarchive\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"&\n" +
+	"\fBucketSource\x12\x16\n" +
+	"\x06folder\x18\x01 \x01(\bR\x06folder\"d\n" +
+	"\fBucketTarget\x12/\n" +
+	"\aarchive\x18\x01 \x01(\x0e2\x15.flowforge.v1.ArchiveR\aarchive\x12\x19\n" +
+	"\x05level\x18\x02 \x01(\x05H\x00R\x05level\x88\x01\x01B\b\n" +
+	"\x06_level\"?\n" +
 	"\fStreamSource\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\tR\x06output\"\xf1\x01\n" +
@@ -1975,7 +2157,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsingle_branch\x18\x05 \x01(\bR\fsingleBranch\x12\x14\n" +
 	"\x05fetch\x18\x06 \x03(\tR\x05fetch\x12#\n" +
 	"\rno_submodules\x18\a \x01(\bR\fnoSubmodules\x12\x1a\n" +
-	"\binsecure\x18\b \x01(\bR\binsecure\"\xae\x01\n" +
+	"\binsecure\x18\b \x01(\bR\binsecure\"\xe2\x01\n" +
 	"\n" +
 	"OutputSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -1984,7 +2166,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\brequired\x18\x04 \x01(\bR\brequired\x12\x12\n" +
 	"\x04path\x18\x05 \x01(\tR\x04path\x12\x16\n" +
 	"\x06stdout\x18\x06 \x01(\bR\x06stdout\x12\x18\n" +
-	"\astorage\x18\a \x01(\tR\astorage\"u\n" +
+	"\astorage\x18\a \x01(\tR\astorage\x122\n" +
+	"\x06bucket\x18\b \x01(\v2\x1a.flowforge.v1.BucketTargetR\x06bucket\"u\n" +
 	"\rSpooledResult\x123\n" +
 	"\x06report\x18\x01 \x01(\v2\x1b.flowforge.v1.AttemptReportR\x06report\x12/\n" +
 	"\x05blobs\x18\x02 \x03(\v2\x19.flowforge.v1.SpooledBlobR\x05blobs\"M\n" +
@@ -1997,7 +2180,11 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12*\n" +
-	"\x04head\x18\x04 \x03(\v2\x16.flowforge.v1.LogEntryR\x04head2\xdc\x02\n" +
+	"\x04head\x18\x04 \x03(\v2\x16.flowforge.v1.LogEntryR\x04head*D\n" +
+	"\aArchive\x12\x17\n" +
+	"\x13ARCHIVE_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vARCHIVE_TAR\x10\x01\x12\x0f\n" +
+	"\vARCHIVE_ZIP\x10\x022\xdc\x02\n" +
 	"\rRunnerService\x12@\n" +
 	"\x05Hello\x12\x1a.flowforge.v1.HelloRequest\x1a\x1b.flowforge.v1.HelloResponse\x12@\n" +
 	"\x05Start\x12\x1a.flowforge.v1.StartRequest\x1a\x1b.flowforge.v1.StartResponse\x12=\n" +
@@ -2017,73 +2204,81 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_flowforge_v1_runner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_flowforge_v1_runner_proto_goTypes = []any{
-	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
-	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
-	(*StartRequest)(nil),     // 2: flowforge.v1.StartRequest
-	(*StartResponse)(nil),    // 3: flowforge.v1.StartResponse
-	(*StopRequest)(nil),      // 4: flowforge.v1.StopRequest
-	(*StopResponse)(nil),     // 5: flowforge.v1.StopResponse
-	(*ListRequest)(nil),      // 6: flowforge.v1.ListRequest
-	(*ListResponse)(nil),     // 7: flowforge.v1.ListResponse
-	(*AttemptStatus)(nil),    // 8: flowforge.v1.AttemptStatus
-	(*ShutdownRequest)(nil),  // 9: flowforge.v1.ShutdownRequest
-	(*ShutdownResponse)(nil), // 10: flowforge.v1.ShutdownResponse
-	(*AttemptSpec)(nil),      // 11: flowforge.v1.AttemptSpec
-	(*Scratch)(nil),          // 12: flowforge.v1.Scratch
-	(*InputSecret)(nil),      // 13: flowforge.v1.InputSecret
-	(*Resources)(nil),        // 14: flowforge.v1.Resources
-	(*Process)(nil),          // 15: flowforge.v1.Process
-	(*Http)(nil),             // 16: flowforge.v1.Http
-	(*InputFile)(nil),        // 17: flowforge.v1.InputFile
-	(*StreamSource)(nil),     // 18: flowforge.v1.StreamSource
-	(*GitSource)(nil),        // 19: flowforge.v1.GitSource
-	(*OutputSpec)(nil),       // 20: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 21: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 22: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 23: flowforge.v1.SpooledLog
-	nil,                      // 24: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 25: flowforge.v1.Http.HeadersEntry
-	nil,                      // 26: flowforge.v1.InputFile.HeadersEntry
-	(*SecretGrant)(nil),      // 27: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 28: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 29: flowforge.v1.LogEntry
+	(Archive)(0),             // 0: flowforge.v1.Archive
+	(*HelloRequest)(nil),     // 1: flowforge.v1.HelloRequest
+	(*HelloResponse)(nil),    // 2: flowforge.v1.HelloResponse
+	(*StartRequest)(nil),     // 3: flowforge.v1.StartRequest
+	(*StartResponse)(nil),    // 4: flowforge.v1.StartResponse
+	(*StopRequest)(nil),      // 5: flowforge.v1.StopRequest
+	(*StopResponse)(nil),     // 6: flowforge.v1.StopResponse
+	(*ListRequest)(nil),      // 7: flowforge.v1.ListRequest
+	(*ListResponse)(nil),     // 8: flowforge.v1.ListResponse
+	(*AttemptStatus)(nil),    // 9: flowforge.v1.AttemptStatus
+	(*ShutdownRequest)(nil),  // 10: flowforge.v1.ShutdownRequest
+	(*ShutdownResponse)(nil), // 11: flowforge.v1.ShutdownResponse
+	(*AttemptSpec)(nil),      // 12: flowforge.v1.AttemptSpec
+	(*Scratch)(nil),          // 13: flowforge.v1.Scratch
+	(*InputSecret)(nil),      // 14: flowforge.v1.InputSecret
+	(*Resources)(nil),        // 15: flowforge.v1.Resources
+	(*Process)(nil),          // 16: flowforge.v1.Process
+	(*Http)(nil),             // 17: flowforge.v1.Http
+	(*InputFile)(nil),        // 18: flowforge.v1.InputFile
+	(*BucketSource)(nil),     // 19: flowforge.v1.BucketSource
+	(*BucketTarget)(nil),     // 20: flowforge.v1.BucketTarget
+	(*StreamSource)(nil),     // 21: flowforge.v1.StreamSource
+	(*GitSource)(nil),        // 22: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 23: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 24: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 25: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 26: flowforge.v1.SpooledLog
+	nil,                      // 27: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 28: flowforge.v1.Http.HeadersEntry
+	nil,                      // 29: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 30: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 31: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 32: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
-	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
-	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
-	15, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
-	16, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	24, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	17, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	20, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	14, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
-	13, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	12, // 9: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
-	27, // 10: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	25, // 11: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	19, // 12: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	26, // 13: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
-	18, // 14: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	28, // 15: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	22, // 16: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	29, // 17: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	0,  // 18: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 19: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 20: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 21: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 22: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 23: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 24: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 25: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 26: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 27: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	12, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
+	9,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
+	16, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
+	17, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
+	27, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	18, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	23, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	15, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
+	14, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	13, // 9: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
+	30, // 10: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	28, // 11: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	22, // 12: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	29, // 13: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	21, // 14: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	19, // 15: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
+	0,  // 16: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
+	0,  // 17: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
+	20, // 18: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
+	31, // 19: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	25, // 20: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	32, // 21: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	1,  // 22: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	3,  // 23: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	5,  // 24: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	7,  // 25: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	10, // 26: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	2,  // 27: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	4,  // 28: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	6,  // 29: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	8,  // 30: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	11, // 31: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	27, // [27:32] is the sub-list for method output_type
+	22, // [22:27] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -2096,18 +2291,20 @@ func file_flowforge_v1_runner_proto_init() {
 		(*AttemptSpec_Process)(nil),
 		(*AttemptSpec_Http)(nil),
 	}
+	file_flowforge_v1_runner_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   27,
+			NumEnums:      1,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_flowforge_v1_runner_proto_goTypes,
 		DependencyIndexes: file_flowforge_v1_runner_proto_depIdxs,
+		EnumInfos:         file_flowforge_v1_runner_proto_enumTypes,
 		MessageInfos:      file_flowforge_v1_runner_proto_msgTypes,
 	}.Build()
 	File_flowforge_v1_runner_proto = out.File

@@ -808,6 +808,221 @@ func (x *GetSecretsResponse) GetValues() []string {
 	return nil
 }
 
+type SignBucketRequestsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TaskId string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Input  string                 `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`   // download this input
+	Output string                 `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"` // upload this output
+	// Paths of objects below the key; an empty name is the object of the key itself. Without names, the
+	// request lists the objects of the input.
+	Names         []string `protobuf:"bytes,4,rep,name=names,proto3" json:"names,omitempty"`
+	Marker        string   `protobuf:"bytes,5,opt,name=marker,proto3" json:"marker,omitempty"` // of the previous page of the list; empty: the first page
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignBucketRequestsRequest) Reset() {
+	*x = SignBucketRequestsRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignBucketRequestsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignBucketRequestsRequest) ProtoMessage() {}
+
+func (x *SignBucketRequestsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignBucketRequestsRequest.ProtoReflect.Descriptor instead.
+func (*SignBucketRequestsRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SignBucketRequestsRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *SignBucketRequestsRequest) GetInput() string {
+	if x != nil {
+		return x.Input
+	}
+	return ""
+}
+
+func (x *SignBucketRequestsRequest) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+func (x *SignBucketRequestsRequest) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *SignBucketRequestsRequest) GetMarker() string {
+	if x != nil {
+		return x.Marker
+	}
+	return ""
+}
+
+// Requests are in the order of the names.
+type SignBucketRequestsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Requests      []*SignedRequest       `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	ListFormat    string                 `protobuf:"bytes,2,opt,name=list_format,json=listFormat,proto3" json:"list_format,omitempty"` // format of the list: s3 or azure
+	Prefix        string                 `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`                           // of the keys in the list
+	MaxBytes      int64                  `protobuf:"varint,4,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`      // maximum size of an object that one request can upload
+	Location      string                 `protobuf:"bytes,5,opt,name=location,proto3" json:"location,omitempty"`                       // for messages
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignBucketRequestsResponse) Reset() {
+	*x = SignBucketRequestsResponse{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignBucketRequestsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignBucketRequestsResponse) ProtoMessage() {}
+
+func (x *SignBucketRequestsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignBucketRequestsResponse.ProtoReflect.Descriptor instead.
+func (*SignBucketRequestsResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SignBucketRequestsResponse) GetRequests() []*SignedRequest {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *SignBucketRequestsResponse) GetListFormat() string {
+	if x != nil {
+		return x.ListFormat
+	}
+	return ""
+}
+
+func (x *SignBucketRequestsResponse) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *SignBucketRequestsResponse) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *SignBucketRequestsResponse) GetLocation() string {
+	if x != nil {
+		return x.Location
+	}
+	return ""
+}
+
+type SignedRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Method        string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	Url           string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	Headers       map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignedRequest) Reset() {
+	*x = SignedRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignedRequest) ProtoMessage() {}
+
+func (x *SignedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignedRequest.ProtoReflect.Descriptor instead.
+func (*SignedRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SignedRequest) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *SignedRequest) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *SignedRequest) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
 type LogEntry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -825,7 +1040,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[11]
+	mi := &file_flowforge_v1_task_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +1052,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[11]
+	mi := &file_flowforge_v1_task_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +1065,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{11}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LogEntry) GetTaskId() string {
@@ -926,7 +1141,7 @@ type StreamLogsResponse struct {
 
 func (x *StreamLogsResponse) Reset() {
 	*x = StreamLogsResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[12]
+	mi := &file_flowforge_v1_task_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1153,7 @@ func (x *StreamLogsResponse) String() string {
 func (*StreamLogsResponse) ProtoMessage() {}
 
 func (x *StreamLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[12]
+	mi := &file_flowforge_v1_task_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1166,7 @@ func (x *StreamLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLogsResponse.ProtoReflect.Descriptor instead.
 func (*StreamLogsResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{12}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StreamLogsResponse) GetReceived() int32 {
@@ -984,7 +1199,7 @@ type MetricPoint struct {
 
 func (x *MetricPoint) Reset() {
 	*x = MetricPoint{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[13]
+	mi := &file_flowforge_v1_task_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1211,7 @@ func (x *MetricPoint) String() string {
 func (*MetricPoint) ProtoMessage() {}
 
 func (x *MetricPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[13]
+	mi := &file_flowforge_v1_task_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1224,7 @@ func (x *MetricPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricPoint.ProtoReflect.Descriptor instead.
 func (*MetricPoint) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MetricPoint) GetTaskId() string {
@@ -1073,13 +1288,15 @@ type SendRequest struct {
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
 	Logs          []*LogEntry            `protobuf:"bytes,2,rep,name=logs,proto3" json:"logs,omitempty"`
 	Metrics       []*MetricPoint         `protobuf:"bytes,3,rep,name=metrics,proto3" json:"metrics,omitempty"`
+	PodName       string                 `protobuf:"bytes,4,opt,name=pod_name,json=podName,proto3" json:"pod_name,omitempty"`    // pod of the task; empty without one
+	NodeName      string                 `protobuf:"bytes,5,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"` // machine of the task
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendRequest) Reset() {
 	*x = SendRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[14]
+	mi := &file_flowforge_v1_task_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1308,7 @@ func (x *SendRequest) String() string {
 func (*SendRequest) ProtoMessage() {}
 
 func (x *SendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[14]
+	mi := &file_flowforge_v1_task_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1321,7 @@ func (x *SendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendRequest.ProtoReflect.Descriptor instead.
 func (*SendRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{14}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SendRequest) GetTaskId() string {
@@ -1128,6 +1345,20 @@ func (x *SendRequest) GetMetrics() []*MetricPoint {
 	return nil
 }
 
+func (x *SendRequest) GetPodName() string {
+	if x != nil {
+		return x.PodName
+	}
+	return ""
+}
+
+func (x *SendRequest) GetNodeName() string {
+	if x != nil {
+		return x.NodeName
+	}
+	return ""
+}
+
 type SendResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Logs          int32                  `protobuf:"varint,1,opt,name=logs,proto3" json:"logs,omitempty"`
@@ -1138,7 +1369,7 @@ type SendResponse struct {
 
 func (x *SendResponse) Reset() {
 	*x = SendResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[15]
+	mi := &file_flowforge_v1_task_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +1381,7 @@ func (x *SendResponse) String() string {
 func (*SendResponse) ProtoMessage() {}
 
 func (x *SendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[15]
+	mi := &file_flowforge_v1_task_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +1394,7 @@ func (x *SendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResponse.ProtoReflect.Descriptor instead.
 func (*SendResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{15}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SendResponse) GetLogs() int32 {
@@ -1189,7 +1420,7 @@ type DeliverRequest struct {
 
 func (x *DeliverRequest) Reset() {
 	*x = DeliverRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[16]
+	mi := &file_flowforge_v1_task_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1432,7 @@ func (x *DeliverRequest) String() string {
 func (*DeliverRequest) ProtoMessage() {}
 
 func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[16]
+	mi := &file_flowforge_v1_task_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1445,7 @@ func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverRequest.ProtoReflect.Descriptor instead.
 func (*DeliverRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{16}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeliverRequest) GetReports() []*AttemptReport {
@@ -1234,7 +1465,7 @@ type DeliverResponse struct {
 
 func (x *DeliverResponse) Reset() {
 	*x = DeliverResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[17]
+	mi := &file_flowforge_v1_task_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1246,7 +1477,7 @@ func (x *DeliverResponse) String() string {
 func (*DeliverResponse) ProtoMessage() {}
 
 func (x *DeliverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[17]
+	mi := &file_flowforge_v1_task_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1259,7 +1490,7 @@ func (x *DeliverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverResponse.ProtoReflect.Descriptor instead.
 func (*DeliverResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeliverResponse) GetResults() []*ReportResult {
@@ -1282,7 +1513,7 @@ type ReportResult struct {
 
 func (x *ReportResult) Reset() {
 	*x = ReportResult{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[18]
+	mi := &file_flowforge_v1_task_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1525,7 @@ func (x *ReportResult) String() string {
 func (*ReportResult) ProtoMessage() {}
 
 func (x *ReportResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[18]
+	mi := &file_flowforge_v1_task_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1538,7 @@ func (x *ReportResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportResult.ProtoReflect.Descriptor instead.
 func (*ReportResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReportResult) GetAccepted() bool {
@@ -1362,7 +1593,7 @@ type AttemptReport struct {
 
 func (x *AttemptReport) Reset() {
 	*x = AttemptReport{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[19]
+	mi := &file_flowforge_v1_task_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1605,7 @@ func (x *AttemptReport) String() string {
 func (*AttemptReport) ProtoMessage() {}
 
 func (x *AttemptReport) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[19]
+	mi := &file_flowforge_v1_task_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1618,7 @@ func (x *AttemptReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptReport.ProtoReflect.Descriptor instead.
 func (*AttemptReport) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AttemptReport) GetTaskId() string {
@@ -1488,7 +1719,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[20]
+	mi := &file_flowforge_v1_task_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1731,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[20]
+	mi := &file_flowforge_v1_task_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1744,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Started) GetTimestamp() int64 {
@@ -1569,7 +1800,7 @@ type PlacedInput struct {
 
 func (x *PlacedInput) Reset() {
 	*x = PlacedInput{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	mi := &file_flowforge_v1_task_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1812,7 @@ func (x *PlacedInput) String() string {
 func (*PlacedInput) ProtoMessage() {}
 
 func (x *PlacedInput) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	mi := &file_flowforge_v1_task_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1825,7 @@ func (x *PlacedInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlacedInput.ProtoReflect.Descriptor instead.
 func (*PlacedInput) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PlacedInput) GetInput() string {
@@ -1671,7 +1902,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[22]
+	mi := &file_flowforge_v1_task_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +1914,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[22]
+	mi := &file_flowforge_v1_task_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +1927,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Heartbeat) GetTimestamp() int64 {
@@ -1724,14 +1955,16 @@ type Telemetry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Logs          []*LogEntry            `protobuf:"bytes,1,rep,name=logs,proto3" json:"logs,omitempty"`
 	Metrics       []*MetricPoint         `protobuf:"bytes,2,rep,name=metrics,proto3" json:"metrics,omitempty"`
-	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"` // end of a log that log_follows announced
+	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`                        // end of a log that log_follows announced
+	PodName       string                 `protobuf:"bytes,4,opt,name=pod_name,json=podName,proto3" json:"pod_name,omitempty"`    // pod of the attempt; empty without one
+	NodeName      string                 `protobuf:"bytes,5,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"` // machine of the attempt
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[23]
+	mi := &file_flowforge_v1_task_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +1976,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[23]
+	mi := &file_flowforge_v1_task_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +1989,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{23}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Telemetry) GetLogs() []*LogEntry {
@@ -1780,6 +2013,20 @@ func (x *Telemetry) GetLast() bool {
 	return false
 }
 
+func (x *Telemetry) GetPodName() string {
+	if x != nil {
+		return x.PodName
+	}
+	return ""
+}
+
+func (x *Telemetry) GetNodeName() string {
+	if x != nil {
+		return x.NodeName
+	}
+	return ""
+}
+
 type Finished struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	StartedAt     int64                  `protobuf:"varint,1,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"` // unix milliseconds
@@ -1799,7 +2046,7 @@ type Finished struct {
 
 func (x *Finished) Reset() {
 	*x = Finished{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[24]
+	mi := &file_flowforge_v1_task_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +2058,7 @@ func (x *Finished) String() string {
 func (*Finished) ProtoMessage() {}
 
 func (x *Finished) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[24]
+	mi := &file_flowforge_v1_task_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +2071,7 @@ func (x *Finished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finished.ProtoReflect.Descriptor instead.
 func (*Finished) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{24}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Finished) GetStartedAt() int64 {
@@ -1914,14 +2161,15 @@ type Output struct {
 	//	*Output_Blob
 	Content       isOutput_Content `protobuf_oneof:"content"`
 	Filename      string           `protobuf:"bytes,4,opt,name=filename,proto3" json:"filename,omitempty"`
-	Metadata      string           `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"` // JSON object from the task, displayed with the artifact; empty: none
+	Metadata      string           `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`    // JSON object from the task, displayed with the artifact; empty: none
+	Truncated     bool             `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"` // the value is only the beginning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[25]
+	mi := &file_flowforge_v1_task_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1933,7 +2181,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[25]
+	mi := &file_flowforge_v1_task_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1946,7 +2194,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{25}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Output) GetName() string {
@@ -1995,6 +2243,13 @@ func (x *Output) GetMetadata() string {
 	return ""
 }
 
+func (x *Output) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
 type isOutput_Content interface {
 	isOutput_Content()
 }
@@ -2022,7 +2277,7 @@ type Blob struct {
 
 func (x *Blob) Reset() {
 	*x = Blob{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[26]
+	mi := &file_flowforge_v1_task_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +2289,7 @@ func (x *Blob) String() string {
 func (*Blob) ProtoMessage() {}
 
 func (x *Blob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[26]
+	mi := &file_flowforge_v1_task_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +2302,7 @@ func (x *Blob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blob.ProtoReflect.Descriptor instead.
 func (*Blob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{26}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Blob) GetSha256() string {
@@ -2082,7 +2337,7 @@ type SaveFolderRequest struct {
 
 func (x *SaveFolderRequest) Reset() {
 	*x = SaveFolderRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[27]
+	mi := &file_flowforge_v1_task_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2349,7 @@ func (x *SaveFolderRequest) String() string {
 func (*SaveFolderRequest) ProtoMessage() {}
 
 func (x *SaveFolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[27]
+	mi := &file_flowforge_v1_task_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2362,7 @@ func (x *SaveFolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveFolderRequest.ProtoReflect.Descriptor instead.
 func (*SaveFolderRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{27}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SaveFolderRequest) GetTaskId() string {
@@ -2139,7 +2394,7 @@ type SaveFolderResponse struct {
 
 func (x *SaveFolderResponse) Reset() {
 	*x = SaveFolderResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[28]
+	mi := &file_flowforge_v1_task_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2406,7 @@ func (x *SaveFolderResponse) String() string {
 func (*SaveFolderResponse) ProtoMessage() {}
 
 func (x *SaveFolderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[28]
+	mi := &file_flowforge_v1_task_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2419,7 @@ func (x *SaveFolderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveFolderResponse.ProtoReflect.Descriptor instead.
 func (*SaveFolderResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{28}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{31}
 }
 
 // MeetRequest contains the state of one rank of a gang.
@@ -2186,7 +2441,7 @@ type MeetRequest struct {
 
 func (x *MeetRequest) Reset() {
 	*x = MeetRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[29]
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2198,7 +2453,7 @@ func (x *MeetRequest) String() string {
 func (*MeetRequest) ProtoMessage() {}
 
 func (x *MeetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[29]
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2211,7 +2466,7 @@ func (x *MeetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MeetRequest.ProtoReflect.Descriptor instead.
 func (*MeetRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{29}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MeetRequest) GetTaskId() string {
@@ -2295,7 +2550,7 @@ type MeetResponse struct {
 
 func (x *MeetResponse) Reset() {
 	*x = MeetResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[30]
+	mi := &file_flowforge_v1_task_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2562,7 @@ func (x *MeetResponse) String() string {
 func (*MeetResponse) ProtoMessage() {}
 
 func (x *MeetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[30]
+	mi := &file_flowforge_v1_task_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2575,7 @@ func (x *MeetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MeetResponse.ProtoReflect.Descriptor instead.
 func (*MeetResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{30}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MeetResponse) GetVersion() int64 {
@@ -2351,7 +2606,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[31]
+	mi := &file_flowforge_v1_task_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2618,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[31]
+	mi := &file_flowforge_v1_task_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2631,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{31}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Member) GetRank() int32 {
@@ -2434,7 +2689,7 @@ type AppendStreamRequest struct {
 
 func (x *AppendStreamRequest) Reset() {
 	*x = AppendStreamRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	mi := &file_flowforge_v1_task_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2701,7 @@ func (x *AppendStreamRequest) String() string {
 func (*AppendStreamRequest) ProtoMessage() {}
 
 func (x *AppendStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	mi := &file_flowforge_v1_task_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2459,7 +2714,7 @@ func (x *AppendStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendStreamRequest.ProtoReflect.Descriptor instead.
 func (*AppendStreamRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{32}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AppendStreamRequest) GetTaskId() string {
@@ -2505,7 +2760,7 @@ type AppendStreamResponse struct {
 
 func (x *AppendStreamResponse) Reset() {
 	*x = AppendStreamResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[33]
+	mi := &file_flowforge_v1_task_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2517,7 +2772,7 @@ func (x *AppendStreamResponse) String() string {
 func (*AppendStreamResponse) ProtoMessage() {}
 
 func (x *AppendStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[33]
+	mi := &file_flowforge_v1_task_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2530,7 +2785,7 @@ func (x *AppendStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendStreamResponse.ProtoReflect.Descriptor instead.
 func (*AppendStreamResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{33}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{36}
 }
 
 type FollowStreamRequest struct {
@@ -2546,7 +2801,7 @@ type FollowStreamRequest struct {
 
 func (x *FollowStreamRequest) Reset() {
 	*x = FollowStreamRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[34]
+	mi := &file_flowforge_v1_task_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2813,7 @@ func (x *FollowStreamRequest) String() string {
 func (*FollowStreamRequest) ProtoMessage() {}
 
 func (x *FollowStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[34]
+	mi := &file_flowforge_v1_task_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2826,7 @@ func (x *FollowStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowStreamRequest.ProtoReflect.Descriptor instead.
 func (*FollowStreamRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{34}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *FollowStreamRequest) GetTaskId() string {
@@ -2621,7 +2876,7 @@ type FollowStreamResponse struct {
 
 func (x *FollowStreamResponse) Reset() {
 	*x = FollowStreamResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[35]
+	mi := &file_flowforge_v1_task_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2633,7 +2888,7 @@ func (x *FollowStreamResponse) String() string {
 func (*FollowStreamResponse) ProtoMessage() {}
 
 func (x *FollowStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[35]
+	mi := &file_flowforge_v1_task_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2646,7 +2901,7 @@ func (x *FollowStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowStreamResponse.ProtoReflect.Descriptor instead.
 func (*FollowStreamResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{35}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FollowStreamResponse) GetState() StreamState {
@@ -2688,7 +2943,7 @@ type TakeWorkRequest struct {
 
 func (x *TakeWorkRequest) Reset() {
 	*x = TakeWorkRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[36]
+	mi := &file_flowforge_v1_task_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2700,7 +2955,7 @@ func (x *TakeWorkRequest) String() string {
 func (*TakeWorkRequest) ProtoMessage() {}
 
 func (x *TakeWorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[36]
+	mi := &file_flowforge_v1_task_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2713,7 +2968,7 @@ func (x *TakeWorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeWorkRequest.ProtoReflect.Descriptor instead.
 func (*TakeWorkRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{36}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *TakeWorkRequest) GetWorker() string {
@@ -2748,7 +3003,7 @@ type TakeWorkResponse struct {
 
 func (x *TakeWorkResponse) Reset() {
 	*x = TakeWorkResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[37]
+	mi := &file_flowforge_v1_task_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +3015,7 @@ func (x *TakeWorkResponse) String() string {
 func (*TakeWorkResponse) ProtoMessage() {}
 
 func (x *TakeWorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[37]
+	mi := &file_flowforge_v1_task_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +3028,7 @@ func (x *TakeWorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeWorkResponse.ProtoReflect.Descriptor instead.
 func (*TakeWorkResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{37}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *TakeWorkResponse) GetSpec() []byte {
@@ -2844,7 +3099,27 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x121\n" +
 	"\x06grants\x18\x02 \x03(\v2\x19.flowforge.v1.SecretGrantR\x06grants\",\n" +
 	"\x12GetSecretsResponse\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\tR\x06values\"\xf9\x01\n" +
+	"\x06values\x18\x01 \x03(\tR\x06values\"\x90\x01\n" +
+	"\x19SignBucketRequestsRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
+	"\x05input\x18\x02 \x01(\tR\x05input\x12\x16\n" +
+	"\x06output\x18\x03 \x01(\tR\x06output\x12\x14\n" +
+	"\x05names\x18\x04 \x03(\tR\x05names\x12\x16\n" +
+	"\x06marker\x18\x05 \x01(\tR\x06marker\"\xc7\x01\n" +
+	"\x1aSignBucketRequestsResponse\x127\n" +
+	"\brequests\x18\x01 \x03(\v2\x1b.flowforge.v1.SignedRequestR\brequests\x12\x1f\n" +
+	"\vlist_format\x18\x02 \x01(\tR\n" +
+	"listFormat\x12\x16\n" +
+	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12\x1b\n" +
+	"\tmax_bytes\x18\x04 \x01(\x03R\bmaxBytes\x12\x1a\n" +
+	"\blocation\x18\x05 \x01(\tR\blocation\"\xb9\x01\n" +
+	"\rSignedRequest\x12\x16\n" +
+	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
+	"\x03url\x18\x02 \x01(\tR\x03url\x12B\n" +
+	"\aheaders\x18\x03 \x03(\v2(.flowforge.v1.SignedRequest.HeadersEntryR\aheaders\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf9\x01\n" +
 	"\bLogEntry\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x1f\n" +
 	"\vworkflow_id\x18\x02 \x01(\tR\n" +
@@ -2871,11 +3146,13 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
-	"\x05_step\"\x87\x01\n" +
+	"\x05_step\"\xbf\x01\n" +
 	"\vSendRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12*\n" +
 	"\x04logs\x18\x02 \x03(\v2\x16.flowforge.v1.LogEntryR\x04logs\x123\n" +
-	"\ametrics\x18\x03 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\"<\n" +
+	"\ametrics\x18\x03 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\x12\x19\n" +
+	"\bpod_name\x18\x04 \x01(\tR\apodName\x12\x1b\n" +
+	"\tnode_name\x18\x05 \x01(\tR\bnodeName\"<\n" +
 	"\fSendResponse\x12\x12\n" +
 	"\x04logs\x18\x01 \x01(\x05R\x04logs\x12\x18\n" +
 	"\ametrics\x18\x02 \x01(\x05R\ametrics\"G\n" +
@@ -2917,11 +3194,13 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x1f\n" +
 	"\vcpu_seconds\x18\x02 \x01(\x01R\n" +
 	"cpuSeconds\x12\x1b\n" +
-	"\trss_bytes\x18\x03 \x01(\x03R\brssBytes\"\x80\x01\n" +
+	"\trss_bytes\x18\x03 \x01(\x03R\brssBytes\"\xb8\x01\n" +
 	"\tTelemetry\x12*\n" +
 	"\x04logs\x18\x01 \x03(\v2\x16.flowforge.v1.LogEntryR\x04logs\x123\n" +
 	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\bR\x04last\"\x93\x03\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last\x12\x19\n" +
+	"\bpod_name\x18\x04 \x01(\tR\apodName\x12\x1b\n" +
+	"\tnode_name\x18\x05 \x01(\tR\bnodeName\"\x93\x03\n" +
 	"\bFinished\x12\x1d\n" +
 	"\n" +
 	"started_at\x18\x01 \x01(\x03R\tstartedAt\x12\x1f\n" +
@@ -2938,13 +3217,14 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x06inputs\x18\n" +
 	" \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\x12\x1f\n" +
 	"\vlog_follows\x18\v \x01(\bR\n" +
-	"logFollows\"\xa1\x01\n" +
+	"logFollows\"\xbf\x01\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\tH\x00R\x05value\x12(\n" +
 	"\x04blob\x18\x03 \x01(\v2\x12.flowforge.v1.BlobH\x00R\x04blob\x12\x1a\n" +
 	"\bfilename\x18\x04 \x01(\tR\bfilename\x12\x1a\n" +
-	"\bmetadata\x18\x05 \x01(\tR\bmetadataB\t\n" +
+	"\bmetadata\x18\x05 \x01(\tR\bmetadata\x12\x1c\n" +
+	"\ttruncated\x18\x06 \x01(\bR\ttruncatedB\t\n" +
 	"\acontent\"Q\n" +
 	"\x04Blob\x12\x16\n" +
 	"\x06sha256\x18\x01 \x01(\tR\x06sha256\x12\x12\n" +
@@ -3023,14 +3303,15 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x18STREAM_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STREAM_STATE_WRITING\x10\x01\x12\x16\n" +
 	"\x12STREAM_STATE_ENDED\x10\x02\x12\x15\n" +
-	"\x11STREAM_STATE_GONE\x10\x032\x94\b\n" +
+	"\x11STREAM_STATE_GONE\x10\x032\xfd\b\n" +
 	"\vTaskService\x12U\n" +
 	"\fUpdateStatus\x12!.flowforge.v1.UpdateStatusRequest\x1a\".flowforge.v1.UpdateStatusResponse\x12L\n" +
 	"\tSetOutput\x12\x1e.flowforge.v1.SetOutputRequest\x1a\x1f.flowforge.v1.SetOutputResponse\x12[\n" +
 	"\x0eSaveCheckpoint\x12#.flowforge.v1.SaveCheckpointRequest\x1a$.flowforge.v1.SaveCheckpointResponse\x12X\n" +
 	"\rGetCheckpoint\x12\".flowforge.v1.GetCheckpointRequest\x1a#.flowforge.v1.GetCheckpointResponse\x12O\n" +
 	"\n" +
-	"GetSecrets\x12\x1f.flowforge.v1.GetSecretsRequest\x1a .flowforge.v1.GetSecretsResponse\x12H\n" +
+	"GetSecrets\x12\x1f.flowforge.v1.GetSecretsRequest\x1a .flowforge.v1.GetSecretsResponse\x12g\n" +
+	"\x12SignBucketRequests\x12'.flowforge.v1.SignBucketRequestsRequest\x1a(.flowforge.v1.SignBucketRequestsResponse\x12H\n" +
 	"\n" +
 	"StreamLogs\x12\x16.flowforge.v1.LogEntry\x1a .flowforge.v1.StreamLogsResponse(\x01\x12=\n" +
 	"\x04Send\x12\x19.flowforge.v1.SendRequest\x1a\x1a.flowforge.v1.SendResponse\x12F\n" +
@@ -3055,106 +3336,114 @@ func file_flowforge_v1_task_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_flowforge_v1_task_proto_goTypes = []any{
-	(Outcome)(0),                   // 0: flowforge.v1.Outcome
-	(MemberState)(0),               // 1: flowforge.v1.MemberState
-	(StreamState)(0),               // 2: flowforge.v1.StreamState
-	(*UpdateStatusRequest)(nil),    // 3: flowforge.v1.UpdateStatusRequest
-	(*UpdateStatusResponse)(nil),   // 4: flowforge.v1.UpdateStatusResponse
-	(*SetOutputRequest)(nil),       // 5: flowforge.v1.SetOutputRequest
-	(*SetOutputResponse)(nil),      // 6: flowforge.v1.SetOutputResponse
-	(*SaveCheckpointRequest)(nil),  // 7: flowforge.v1.SaveCheckpointRequest
-	(*SaveCheckpointResponse)(nil), // 8: flowforge.v1.SaveCheckpointResponse
-	(*GetCheckpointRequest)(nil),   // 9: flowforge.v1.GetCheckpointRequest
-	(*GetCheckpointResponse)(nil),  // 10: flowforge.v1.GetCheckpointResponse
-	(*SecretGrant)(nil),            // 11: flowforge.v1.SecretGrant
-	(*GetSecretsRequest)(nil),      // 12: flowforge.v1.GetSecretsRequest
-	(*GetSecretsResponse)(nil),     // 13: flowforge.v1.GetSecretsResponse
-	(*LogEntry)(nil),               // 14: flowforge.v1.LogEntry
-	(*StreamLogsResponse)(nil),     // 15: flowforge.v1.StreamLogsResponse
-	(*MetricPoint)(nil),            // 16: flowforge.v1.MetricPoint
-	(*SendRequest)(nil),            // 17: flowforge.v1.SendRequest
-	(*SendResponse)(nil),           // 18: flowforge.v1.SendResponse
-	(*DeliverRequest)(nil),         // 19: flowforge.v1.DeliverRequest
-	(*DeliverResponse)(nil),        // 20: flowforge.v1.DeliverResponse
-	(*ReportResult)(nil),           // 21: flowforge.v1.ReportResult
-	(*AttemptReport)(nil),          // 22: flowforge.v1.AttemptReport
-	(*Started)(nil),                // 23: flowforge.v1.Started
-	(*PlacedInput)(nil),            // 24: flowforge.v1.PlacedInput
-	(*Heartbeat)(nil),              // 25: flowforge.v1.Heartbeat
-	(*Telemetry)(nil),              // 26: flowforge.v1.Telemetry
-	(*Finished)(nil),               // 27: flowforge.v1.Finished
-	(*Output)(nil),                 // 28: flowforge.v1.Output
-	(*Blob)(nil),                   // 29: flowforge.v1.Blob
-	(*SaveFolderRequest)(nil),      // 30: flowforge.v1.SaveFolderRequest
-	(*SaveFolderResponse)(nil),     // 31: flowforge.v1.SaveFolderResponse
-	(*MeetRequest)(nil),            // 32: flowforge.v1.MeetRequest
-	(*MeetResponse)(nil),           // 33: flowforge.v1.MeetResponse
-	(*Member)(nil),                 // 34: flowforge.v1.Member
-	(*AppendStreamRequest)(nil),    // 35: flowforge.v1.AppendStreamRequest
-	(*AppendStreamResponse)(nil),   // 36: flowforge.v1.AppendStreamResponse
-	(*FollowStreamRequest)(nil),    // 37: flowforge.v1.FollowStreamRequest
-	(*FollowStreamResponse)(nil),   // 38: flowforge.v1.FollowStreamResponse
-	(*TakeWorkRequest)(nil),        // 39: flowforge.v1.TakeWorkRequest
-	(*TakeWorkResponse)(nil),       // 40: flowforge.v1.TakeWorkResponse
-	nil,                            // 41: flowforge.v1.MetricPoint.TagsEntry
+	(Outcome)(0),                       // 0: flowforge.v1.Outcome
+	(MemberState)(0),                   // 1: flowforge.v1.MemberState
+	(StreamState)(0),                   // 2: flowforge.v1.StreamState
+	(*UpdateStatusRequest)(nil),        // 3: flowforge.v1.UpdateStatusRequest
+	(*UpdateStatusResponse)(nil),       // 4: flowforge.v1.UpdateStatusResponse
+	(*SetOutputRequest)(nil),           // 5: flowforge.v1.SetOutputRequest
+	(*SetOutputResponse)(nil),          // 6: flowforge.v1.SetOutputResponse
+	(*SaveCheckpointRequest)(nil),      // 7: flowforge.v1.SaveCheckpointRequest
+	(*SaveCheckpointResponse)(nil),     // 8: flowforge.v1.SaveCheckpointResponse
+	(*GetCheckpointRequest)(nil),       // 9: flowforge.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),      // 10: flowforge.v1.GetCheckpointResponse
+	(*SecretGrant)(nil),                // 11: flowforge.v1.SecretGrant
+	(*GetSecretsRequest)(nil),          // 12: flowforge.v1.GetSecretsRequest
+	(*GetSecretsResponse)(nil),         // 13: flowforge.v1.GetSecretsResponse
+	(*SignBucketRequestsRequest)(nil),  // 14: flowforge.v1.SignBucketRequestsRequest
+	(*SignBucketRequestsResponse)(nil), // 15: flowforge.v1.SignBucketRequestsResponse
+	(*SignedRequest)(nil),              // 16: flowforge.v1.SignedRequest
+	(*LogEntry)(nil),                   // 17: flowforge.v1.LogEntry
+	(*StreamLogsResponse)(nil),         // 18: flowforge.v1.StreamLogsResponse
+	(*MetricPoint)(nil),                // 19: flowforge.v1.MetricPoint
+	(*SendRequest)(nil),                // 20: flowforge.v1.SendRequest
+	(*SendResponse)(nil),               // 21: flowforge.v1.SendResponse
+	(*DeliverRequest)(nil),             // 22: flowforge.v1.DeliverRequest
+	(*DeliverResponse)(nil),            // 23: flowforge.v1.DeliverResponse
+	(*ReportResult)(nil),               // 24: flowforge.v1.ReportResult
+	(*AttemptReport)(nil),              // 25: flowforge.v1.AttemptReport
+	(*Started)(nil),                    // 26: flowforge.v1.Started
+	(*PlacedInput)(nil),                // 27: flowforge.v1.PlacedInput
+	(*Heartbeat)(nil),                  // 28: flowforge.v1.Heartbeat
+	(*Telemetry)(nil),                  // 29: flowforge.v1.Telemetry
+	(*Finished)(nil),                   // 30: flowforge.v1.Finished
+	(*Output)(nil),                     // 31: flowforge.v1.Output
+	(*Blob)(nil),                       // 32: flowforge.v1.Blob
+	(*SaveFolderRequest)(nil),          // 33: flowforge.v1.SaveFolderRequest
+	(*SaveFolderResponse)(nil),         // 34: flowforge.v1.SaveFolderResponse
+	(*MeetRequest)(nil),                // 35: flowforge.v1.MeetRequest
+	(*MeetResponse)(nil),               // 36: flowforge.v1.MeetResponse
+	(*Member)(nil),                     // 37: flowforge.v1.Member
+	(*AppendStreamRequest)(nil),        // 38: flowforge.v1.AppendStreamRequest
+	(*AppendStreamResponse)(nil),       // 39: flowforge.v1.AppendStreamResponse
+	(*FollowStreamRequest)(nil),        // 40: flowforge.v1.FollowStreamRequest
+	(*FollowStreamResponse)(nil),       // 41: flowforge.v1.FollowStreamResponse
+	(*TakeWorkRequest)(nil),            // 42: flowforge.v1.TakeWorkRequest
+	(*TakeWorkResponse)(nil),           // 43: flowforge.v1.TakeWorkResponse
+	nil,                                // 44: flowforge.v1.SignedRequest.HeadersEntry
+	nil,                                // 45: flowforge.v1.MetricPoint.TagsEntry
 }
 var file_flowforge_v1_task_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.GetSecretsRequest.grants:type_name -> flowforge.v1.SecretGrant
-	41, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
-	14, // 2: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
-	16, // 3: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
-	22, // 4: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
-	21, // 5: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
-	23, // 6: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
-	25, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
-	27, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
-	26, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
-	24, // 10: flowforge.v1.Started.inputs:type_name -> flowforge.v1.PlacedInput
-	14, // 11: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
-	16, // 12: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
-	0,  // 13: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
-	28, // 14: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
-	24, // 15: flowforge.v1.Finished.inputs:type_name -> flowforge.v1.PlacedInput
-	29, // 16: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
-	1,  // 17: flowforge.v1.MeetRequest.state:type_name -> flowforge.v1.MemberState
-	34, // 18: flowforge.v1.MeetResponse.members:type_name -> flowforge.v1.Member
-	1,  // 19: flowforge.v1.Member.state:type_name -> flowforge.v1.MemberState
-	2,  // 20: flowforge.v1.FollowStreamResponse.state:type_name -> flowforge.v1.StreamState
-	29, // 21: flowforge.v1.FollowStreamResponse.pieces:type_name -> flowforge.v1.Blob
-	29, // 22: flowforge.v1.FollowStreamResponse.whole:type_name -> flowforge.v1.Blob
-	3,  // 23: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
-	5,  // 24: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
-	7,  // 25: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
-	9,  // 26: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
-	12, // 27: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
-	14, // 28: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
-	17, // 29: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
-	19, // 30: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
-	30, // 31: flowforge.v1.TaskService.SaveFolder:input_type -> flowforge.v1.SaveFolderRequest
-	32, // 32: flowforge.v1.TaskService.Meet:input_type -> flowforge.v1.MeetRequest
-	35, // 33: flowforge.v1.TaskService.AppendStream:input_type -> flowforge.v1.AppendStreamRequest
-	37, // 34: flowforge.v1.TaskService.FollowStream:input_type -> flowforge.v1.FollowStreamRequest
-	39, // 35: flowforge.v1.TaskService.TakeWork:input_type -> flowforge.v1.TakeWorkRequest
-	4,  // 36: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
-	6,  // 37: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
-	8,  // 38: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
-	10, // 39: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
-	13, // 40: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
-	15, // 41: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
-	18, // 42: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
-	20, // 43: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
-	31, // 44: flowforge.v1.TaskService.SaveFolder:output_type -> flowforge.v1.SaveFolderResponse
-	33, // 45: flowforge.v1.TaskService.Meet:output_type -> flowforge.v1.MeetResponse
-	36, // 46: flowforge.v1.TaskService.AppendStream:output_type -> flowforge.v1.AppendStreamResponse
-	38, // 47: flowforge.v1.TaskService.FollowStream:output_type -> flowforge.v1.FollowStreamResponse
-	40, // 48: flowforge.v1.TaskService.TakeWork:output_type -> flowforge.v1.TakeWorkResponse
-	36, // [36:49] is the sub-list for method output_type
-	23, // [23:36] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	16, // 1: flowforge.v1.SignBucketRequestsResponse.requests:type_name -> flowforge.v1.SignedRequest
+	44, // 2: flowforge.v1.SignedRequest.headers:type_name -> flowforge.v1.SignedRequest.HeadersEntry
+	45, // 3: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
+	17, // 4: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
+	19, // 5: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
+	25, // 6: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
+	24, // 7: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
+	26, // 8: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
+	28, // 9: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
+	30, // 10: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
+	29, // 11: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
+	27, // 12: flowforge.v1.Started.inputs:type_name -> flowforge.v1.PlacedInput
+	17, // 13: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
+	19, // 14: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
+	0,  // 15: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
+	31, // 16: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
+	27, // 17: flowforge.v1.Finished.inputs:type_name -> flowforge.v1.PlacedInput
+	32, // 18: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
+	1,  // 19: flowforge.v1.MeetRequest.state:type_name -> flowforge.v1.MemberState
+	37, // 20: flowforge.v1.MeetResponse.members:type_name -> flowforge.v1.Member
+	1,  // 21: flowforge.v1.Member.state:type_name -> flowforge.v1.MemberState
+	2,  // 22: flowforge.v1.FollowStreamResponse.state:type_name -> flowforge.v1.StreamState
+	32, // 23: flowforge.v1.FollowStreamResponse.pieces:type_name -> flowforge.v1.Blob
+	32, // 24: flowforge.v1.FollowStreamResponse.whole:type_name -> flowforge.v1.Blob
+	3,  // 25: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
+	5,  // 26: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
+	7,  // 27: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
+	9,  // 28: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
+	12, // 29: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
+	14, // 30: flowforge.v1.TaskService.SignBucketRequests:input_type -> flowforge.v1.SignBucketRequestsRequest
+	17, // 31: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
+	20, // 32: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
+	22, // 33: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
+	33, // 34: flowforge.v1.TaskService.SaveFolder:input_type -> flowforge.v1.SaveFolderRequest
+	35, // 35: flowforge.v1.TaskService.Meet:input_type -> flowforge.v1.MeetRequest
+	38, // 36: flowforge.v1.TaskService.AppendStream:input_type -> flowforge.v1.AppendStreamRequest
+	40, // 37: flowforge.v1.TaskService.FollowStream:input_type -> flowforge.v1.FollowStreamRequest
+	42, // 38: flowforge.v1.TaskService.TakeWork:input_type -> flowforge.v1.TakeWorkRequest
+	4,  // 39: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
+	6,  // 40: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
+	8,  // 41: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
+	10, // 42: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
+	13, // 43: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
+	15, // 44: flowforge.v1.TaskService.SignBucketRequests:output_type -> flowforge.v1.SignBucketRequestsResponse
+	18, // 45: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
+	21, // 46: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
+	23, // 47: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
+	34, // 48: flowforge.v1.TaskService.SaveFolder:output_type -> flowforge.v1.SaveFolderResponse
+	36, // 49: flowforge.v1.TaskService.Meet:output_type -> flowforge.v1.MeetResponse
+	39, // 50: flowforge.v1.TaskService.AppendStream:output_type -> flowforge.v1.AppendStreamResponse
+	41, // 51: flowforge.v1.TaskService.FollowStream:output_type -> flowforge.v1.FollowStreamResponse
+	43, // 52: flowforge.v1.TaskService.TakeWork:output_type -> flowforge.v1.TakeWorkResponse
+	39, // [39:53] is the sub-list for method output_type
+	25, // [25:39] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_task_proto_init() }
@@ -3163,14 +3452,14 @@ func file_flowforge_v1_task_proto_init() {
 		return
 	}
 	file_flowforge_v1_task_proto_msgTypes[0].OneofWrappers = []any{}
-	file_flowforge_v1_task_proto_msgTypes[13].OneofWrappers = []any{}
-	file_flowforge_v1_task_proto_msgTypes[19].OneofWrappers = []any{
+	file_flowforge_v1_task_proto_msgTypes[16].OneofWrappers = []any{}
+	file_flowforge_v1_task_proto_msgTypes[22].OneofWrappers = []any{
 		(*AttemptReport_Started)(nil),
 		(*AttemptReport_Heartbeat)(nil),
 		(*AttemptReport_Finished)(nil),
 		(*AttemptReport_Telemetry)(nil),
 	}
-	file_flowforge_v1_task_proto_msgTypes[25].OneofWrappers = []any{
+	file_flowforge_v1_task_proto_msgTypes[28].OneofWrappers = []any{
 		(*Output_Value)(nil),
 		(*Output_Blob)(nil),
 	}
@@ -3180,7 +3469,7 @@ func file_flowforge_v1_task_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_task_proto_rawDesc), len(file_flowforge_v1_task_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   39,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -61,7 +61,7 @@ func (s *Server) readIdentity() error {
 	var ok bool
 	s.version, s.timezone, ok = strings.Cut(strings.TrimSpace(string(result.Bytes())), "\t")
 	if !ok {
-		return errors.New("the engine does not tell its version")
+		return errors.New("the engine did not report its version")
 	}
 	return nil
 }

@@ -47,6 +47,9 @@ const (
 	TaskServiceGetCheckpointProcedure = "/flowforge.v1.TaskService/GetCheckpoint"
 	// TaskServiceGetSecretsProcedure is the fully-qualified name of the TaskService's GetSecrets RPC.
 	TaskServiceGetSecretsProcedure = "/flowforge.v1.TaskService/GetSecrets"
+	// TaskServiceSignBucketRequestsProcedure is the fully-qualified name of the TaskService's
+	// SignBucketRequests RPC.
+	TaskServiceSignBucketRequestsProcedure = "/flowforge.v1.TaskService/SignBucketRequests"
 	// TaskServiceStreamLogsProcedure is the fully-qualified name of the TaskService's StreamLogs RPC.
 	TaskServiceStreamLogsProcedure = "/flowforge.v1.TaskService/StreamLogs"
 	// TaskServiceSendProcedure is the fully-qualified name of the TaskService's Send RPC.
@@ -75,6 +78,9 @@ type TaskServiceClient interface {
 	GetCheckpoint(context.Context, *connect.Request[v1.GetCheckpointRequest]) (*connect.Response[v1.GetCheckpointResponse], error)
 	// GetSecrets returns the secrets granted to an attempt while the attempt is active.
 	GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error)
+	// SignBucketRequests signs requests for the bucket of an input or an output, so that the attempt
+	// does not receive the credentials.
+	SignBucketRequests(context.Context, *connect.Request[v1.SignBucketRequestsRequest]) (*connect.Response[v1.SignBucketRequestsResponse], error)
 	StreamLogs(context.Context) *connect.ClientStreamForClient[v1.LogEntry, v1.StreamLogsResponse]
 	// Send accepts log lines and metric points in one batch from the SDK. They are durable when
 	// the call returns; a repeated batch is stored once.
@@ -139,6 +145,12 @@ func NewTaskServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(taskServiceMethods.ByName("GetSecrets")),
 			connect.WithClientOptions(opts...),
 		),
+		signBucketRequests: connect.NewClient[v1.SignBucketRequestsRequest, v1.SignBucketRequestsResponse](
+			httpClient,
+			baseURL+TaskServiceSignBucketRequestsProcedure,
+			connect.WithSchema(taskServiceMethods.ByName("SignBucketRequests")),
+			connect.WithClientOptions(opts...),
+		),
 		streamLogs: connect.NewClient[v1.LogEntry, v1.StreamLogsResponse](
 			httpClient,
 			baseURL+TaskServiceStreamLogsProcedure,
@@ -192,19 +204,20 @@ func NewTaskServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // taskServiceClient implements TaskServiceClient.
 type taskServiceClient struct {
-	updateStatus   *connect.Client[v1.UpdateStatusRequest, v1.UpdateStatusResponse]
-	setOutput      *connect.Client[v1.SetOutputRequest, v1.SetOutputResponse]
-	saveCheckpoint *connect.Client[v1.SaveCheckpointRequest, v1.SaveCheckpointResponse]
-	getCheckpoint  *connect.Client[v1.GetCheckpointRequest, v1.GetCheckpointResponse]
-	getSecrets     *connect.Client[v1.GetSecretsRequest, v1.GetSecretsResponse]
-	streamLogs     *connect.Client[v1.LogEntry, v1.StreamLogsResponse]
-	send           *connect.Client[v1.SendRequest, v1.SendResponse]
-	deliver        *connect.Client[v1.DeliverRequest, v1.DeliverResponse]
-	saveFolder     *connect.Client[v1.SaveFolderRequest, v1.SaveFolderResponse]
-	meet           *connect.Client[v1.MeetRequest, v1.MeetResponse]
-	appendStream   *connect.Client[v1.AppendStreamRequest, v1.AppendStreamResponse]
-	followStream   *connect.Client[v1.FollowStreamRequest, v1.FollowStreamResponse]
-	takeWork       *connect.Client[v1.TakeWorkRequest, v1.TakeWorkResponse]
+	updateStatus       *connect.Client[v1.UpdateStatusRequest, v1.UpdateStatusResponse]
+	setOutput          *connect.Client[v1.SetOutputRequest, v1.SetOutputResponse]
+	saveCheckpoint     *connect.Client[v1.SaveCheckpointRequest, v1.SaveCheckpointResponse]
+	getCheckpoint      *connect.Client[v1.GetCheckpointRequest, v1.GetCheckpointResponse]
+	getSecrets         *connect.Client[v1.GetSecretsRequest, v1.GetSecretsResponse]
+	signBucketRequests *connect.Client[v1.SignBucketRequestsRequest, v1.SignBucketRequestsResponse]
+	streamLogs         *connect.Client[v1.LogEntry, v1.StreamLogsResponse]
+	send               *connect.Client[v1.SendRequest, v1.SendResponse]
+	deliver            *connect.Client[v1.DeliverRequest, v1.DeliverResponse]
+	saveFolder         *connect.Client[v1.SaveFolderRequest, v1.SaveFolderResponse]
+	meet               *connect.Client[v1.MeetRequest, v1.MeetResponse]
+	appendStream       *connect.Client[v1.AppendStreamRequest, v1.AppendStreamResponse]
+	followStream       *connect.Client[v1.FollowStreamRequest, v1.FollowStreamResponse]
+	takeWork           *connect.Client[v1.TakeWorkRequest, v1.TakeWorkResponse]
 }
 
 // UpdateStatus calls flowforge.v1.TaskService.UpdateStatus.
@@ -230,6 +243,11 @@ func (c *taskServiceClient) GetCheckpoint(ctx context.Context, req *connect.Requ
 // GetSecrets calls flowforge.v1.TaskService.GetSecrets.
 func (c *taskServiceClient) GetSecrets(ctx context.Context, req *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error) {
 	return c.getSecrets.CallUnary(ctx, req)
+}
+
+// SignBucketRequests calls flowforge.v1.TaskService.SignBucketRequests.
+func (c *taskServiceClient) SignBucketRequests(ctx context.Context, req *connect.Request[v1.SignBucketRequestsRequest]) (*connect.Response[v1.SignBucketRequestsResponse], error) {
+	return c.signBucketRequests.CallUnary(ctx, req)
 }
 
 // StreamLogs calls flowforge.v1.TaskService.StreamLogs.
@@ -280,6 +298,9 @@ type TaskServiceHandler interface {
 	GetCheckpoint(context.Context, *connect.Request[v1.GetCheckpointRequest]) (*connect.Response[v1.GetCheckpointResponse], error)
 	// GetSecrets returns the secrets granted to an attempt while the attempt is active.
 	GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error)
+	// SignBucketRequests signs requests for the bucket of an input or an output, so that the attempt
+	// does not receive the credentials.
+	SignBucketRequests(context.Context, *connect.Request[v1.SignBucketRequestsRequest]) (*connect.Response[v1.SignBucketRequestsResponse], error)
 	StreamLogs(context.Context, *connect.ClientStream[v1.LogEntry]) (*connect.Response[v1.StreamLogsResponse], error)
 	// Send accepts log lines and metric points in one batch from the SDK. They are durable when
 	// the call returns; a repeated batch is stored once.
@@ -338,6 +359,12 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 		TaskServiceGetSecretsProcedure,
 		svc.GetSecrets,
 		connect.WithSchema(taskServiceMethods.ByName("GetSecrets")),
+		connect.WithHandlerOptions(opts...),
+	)
+	taskServiceSignBucketRequestsHandler := connect.NewUnaryHandler(
+		TaskServiceSignBucketRequestsProcedure,
+		svc.SignBucketRequests,
+		connect.WithSchema(taskServiceMethods.ByName("SignBucketRequests")),
 		connect.WithHandlerOptions(opts...),
 	)
 	taskServiceStreamLogsHandler := connect.NewClientStreamHandler(
@@ -400,6 +427,8 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 			taskServiceGetCheckpointHandler.ServeHTTP(w, r)
 		case TaskServiceGetSecretsProcedure:
 			taskServiceGetSecretsHandler.ServeHTTP(w, r)
+		case TaskServiceSignBucketRequestsProcedure:
+			taskServiceSignBucketRequestsHandler.ServeHTTP(w, r)
 		case TaskServiceStreamLogsProcedure:
 			taskServiceStreamLogsHandler.ServeHTTP(w, r)
 		case TaskServiceSendProcedure:
@@ -443,6 +472,10 @@ func (UnimplementedTaskServiceHandler) GetCheckpoint(context.Context, *connect.R
 
 func (UnimplementedTaskServiceHandler) GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.GetSecrets is not implemented"))
+}
+
+func (UnimplementedTaskServiceHandler) SignBucketRequests(context.Context, *connect.Request[v1.SignBucketRequestsRequest]) (*connect.Response[v1.SignBucketRequestsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.SignBucketRequests is not implemented"))
 }
 
 func (UnimplementedTaskServiceHandler) StreamLogs(context.Context, *connect.ClientStream[v1.LogEntry]) (*connect.Response[v1.StreamLogsResponse], error) {

@@ -1,0 +1,184 @@
+// Package settings reads the environment variables of FlowForge into typed structs, whose
+// tags also generate docs/settings.md.
+//
+// A field has the name of its variable in `env` and its default in `envDefault`. `min` is
+// the least allowed number, `oneof` lists the allowed values. For the document, `doc` is the
+// meaning, and `shown` describes a default that is no constant; “…” is shown as code.
+package settings
+
+import "time"
+
+// Settings are all settings of a server.
+type Settings struct {
+	Server        Server        `title:"Server"`
+	Databases     Databases     `title:"Databases"`
+	Tasks         Tasks         `title:"Tasks"`
+	Artifacts     Artifacts     `title:"Artifacts"`
+	Retention     Retention     `title:"Retention"`
+	Servers       Servers       `title:"Several servers"`
+	Certificates  Certificates  `title:"Certificates"`
+	SignIn        SignIn        `title:"Sign-in"`
+	RateLimits    RateLimits    `title:"Rate limits"`
+	Observability Observability `title:"Metrics and traces"`
+	Pods          Pods          `title:"Pods"`
+}
+
+// Server is where and how the server serves.
+type Server struct {
+	Addr           string   `env:"FLOWFORGE_ADDR" envDefault:"127.0.0.1:8080" doc:"address to serve on; without sign-in, only loopback addresses are allowed"`
+	DataDir        string   `env:"FLOWFORGE_DATA_DIR" envDefault:".flowforge" doc:"folder for all data of the server"`
+	PublicURL      string   `env:"FLOWFORGE_PUBLIC_URL" shown:"http://FLOWFORGE_ADDR" doc:"public address of the server; with https, cookies are “Secure”"`
+	TrustedProxies Networks `env:"FLOWFORGE_TRUSTED_PROXIES" doc:"proxies whose “X-Forwarded-For” is trusted: addresses or networks"`
+	LogLevel       Level    `env:"FLOWFORGE_LOG_LEVEL" envDefault:"INFO" doc:"level of the server's log: “DEBUG”, “INFO”, “WARN” or “ERROR”"`
+	Examples       Switch   `env:"FLOWFORGE_EXAMPLES" envDefault:"on" doc:"“off” does not register the examples at the first start"`
+	DrainSeconds   int      `env:"FLOWFORGE_DRAIN_SECONDS" envDefault:"0" doc:"seconds between the first failing “/readyz” and the shutdown, so that load balancers can react"`
+}
+
+// Databases are the engines that store data.
+type Databases struct {
+	DatabaseURL      string `env:"FLOWFORGE_DATABASE_URL" shown:"an embedded PostgreSQL" doc:"postgres://…"`
+	ClickHouseURL    string `env:"FLOWFORGE_CLICKHOUSE_URL" shown:"the embedded engine" doc:"http://…, https://… or clickhouse://…"`
+	PostgresDir      string `env:"FLOWFORGE_POSTGRES_DIR" shown:"detected" doc:"folder with “initdb” and “postgres”"`
+	ChdbLibrary      string `env:"FLOWFORGE_CHDB_LIB" shown:"detected" doc:"path of “libchdb.so”"`
+	SpoolMaxMiB      int    `env:"FLOWFORGE_SPOOL_MAX_MIB" envDefault:"1024" min:"1" doc:"disk space for logs and metrics while ClickHouse is unavailable"`
+	LogRetentionDays int    `env:"FLOWFORGE_LOG_RETENTION_DAYS" envDefault:"90" min:"1" doc:"age at which log lines and metrics are removed"`
+}
+
+// Tasks is where tasks run and what they can use.
+type Tasks struct {
+	Launcher         string `env:"FLOWFORGE_LAUNCHER" envDefault:"local" oneof:"local,kube" doc:"“local” runs attempts as processes of this machine, “kube” as pods"`
+	CPUMillis        int    `env:"FLOWFORGE_CPU_MILLIS" envDefault:"0" shown:"the machine's" doc:"CPU for all local tasks together, in millicores"`
+	MemoryMiB        int    `env:"FLOWFORGE_MEMORY_MIB" envDefault:"0" shown:"the machine's" doc:"memory for all local tasks together"`
+	Slots            int    `env:"FLOWFORGE_SLOTS" envDefault:"0" shown:"from the cores" doc:"number of local tasks that run at the same time"`
+	DefaultCPUMillis int    `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"default request of a task that names no CPU; “0” requests nothing"`
+	DefaultMemoryMiB int    `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"default request of a task that names no memory; “0” requests nothing"`
+	GPUs             string `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
+	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host”: commands that name an image, such as those of Argo manifests, run on this machine without the image; otherwise local processes refuse them"`
+	Python           string `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
+	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a second address that serves only the API of tasks"`
+	TaskURL          string `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the API of tasks"`
+}
+
+// Artifacts is where the files of tasks are stored.
+type Artifacts struct {
+	Location       string `env:"FLOWFORGE_ARTIFACTS" shown:"a folder in the data directory" doc:"storage for files of tasks: a folder, or s3://bucket/prefix with credentials from the usual AWS_… variables"`
+	Endpoint       string `env:"FLOWFORGE_S3_ENDPOINT" shown:"AWS" doc:"address of a store other than AWS"`
+	PublicEndpoint string `env:"FLOWFORGE_S3_PUBLIC_ENDPOINT" shown:"FLOWFORGE_S3_ENDPOINT" doc:"address of that store for browsers"`
+	PathStyle      bool   `env:"FLOWFORGE_S3_PATH_STYLE" envDefault:"false" doc:"“true” for path-style URLs"`
+	Direct         string `env:"FLOWFORGE_S3_DIRECT" envDefault:"tasks" oneof:"tasks,all,off" doc:"who accesses the store directly: “tasks”, “all” (also browsers) or “off”"`
+}
+
+// Retention is how long executions and files are kept.
+type Retention struct {
+	Completion Lifetime `env:"FLOWFORGE_RETENTION" shown:"“off”" doc:"how long ended executions are kept whose definition sets no retention, such as “30d” (docs/retention.md)"`
+	Success    Lifetime `env:"FLOWFORGE_RETENTION_SUCCESS" shown:"“off”" doc:"the same for executions that succeeded"`
+	Failure    Lifetime `env:"FLOWFORGE_RETENTION_FAILURE" shown:"“off”" doc:"the same for executions that failed or were cancelled"`
+	Grace      Lifetime `env:"FLOWFORGE_RETENTION_GRACE" envDefault:"24h" doc:"how long unreferenced files are kept; at least “1h”"`
+	Sweep      Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
+}
+
+// Servers are the settings for several servers on one database.
+type Servers struct {
+	Roles          string `env:"FLOWFORGE_ROLES" envDefault:"web,worker,scheduler,launcher" doc:"roles of this server if several share FLOWFORGE_DATABASE_URL: pages, API and reports of tasks; jobs; driving executions (one leader); watching the cluster (one leader)"`
+	Instance       string `env:"FLOWFORGE_INSTANCE" shown:"stored in the data directory" doc:"unique name of this server"`
+	SecretsDir     string `env:"FLOWFORGE_SECRETS_DIR" shown:"“$FLOWFORGE_DATA_DIR/secrets”" doc:"folder with the keys that servers share; it can be read-only; “flowforge secrets init <folder>” creates the keys"`
+	AdvertiseAddr  string `env:"FLOWFORGE_ADVERTISE_ADDR" shown:"from FLOWFORGE_ADDR" doc:"“host:port” at which other servers reach this one"`
+	Leases         string `env:"FLOWFORGE_LEASES" envDefault:"postgres" oneof:"postgres,kubernetes" doc:"storage of the leases for leader election"`
+	LeaseNamespace string `env:"FLOWFORGE_LEASE_NAMESPACE" shown:"the pod's namespace" doc:"namespace of leases in Kubernetes"`
+	InternalAddr   string `env:"FLOWFORGE_INTERNAL_ADDR" doc:"an address for other servers only, with mutual TLS; FLOWFORGE_ADVERTISE_ADDR refers to it"`
+}
+
+// Certificates are PEM files.
+type Certificates struct {
+	TaskCert     string `env:"FLOWFORGE_TASK_TLS_CERT" doc:"certificate of FLOWFORGE_TASK_ADDR"`
+	TaskKey      string `env:"FLOWFORGE_TASK_TLS_KEY" doc:"key of that certificate"`
+	TaskClientCA string `env:"FLOWFORGE_TASK_TLS_CLIENT_CA" doc:"CA of the client certificates that tasks must have"`
+	PodCA        string `env:"FLOWFORGE_TASK_TLS_CA" shown:"the system's" doc:"for pods: the CA that verifies FLOWFORGE_TASK_ADDR"`
+	PodCert      string `env:"FLOWFORGE_TASK_TLS_CLIENT_CERT" doc:"for pods: their client certificate"`
+	PodKey       string `env:"FLOWFORGE_TASK_TLS_CLIENT_KEY" doc:"for pods: the key of their client certificate"`
+	InternalCert string `env:"FLOWFORGE_INTERNAL_TLS_CERT" doc:"certificate for connections between servers"`
+	InternalKey  string `env:"FLOWFORGE_INTERNAL_TLS_KEY" doc:"key of that certificate"`
+	InternalCA   string `env:"FLOWFORGE_INTERNAL_TLS_CA" doc:"CA of the certificates of all servers"`
+	InternalName string `env:"FLOWFORGE_INTERNAL_TLS_SERVER_NAME" shown:"“flowforge-internal”" doc:"server name in the certificates of all servers"`
+}
+
+// SignIn are the sign-in providers and sessions.
+type SignIn struct {
+	Issuer           string `env:"FLOWFORGE_OIDC_ISSUER" doc:"address of the sign-in provider; without a provider, users sign in with a link"`
+	ClientID         string `env:"FLOWFORGE_OIDC_CLIENT_ID" doc:"client ID at the provider"`
+	ClientSecret     string `env:"FLOWFORGE_OIDC_CLIENT_SECRET" doc:"client secret at the provider"`
+	ClientSecretFile string `env:"FLOWFORGE_OIDC_CLIENT_SECRET_FILE" doc:"file with the client secret"`
+	Name             string `env:"FLOWFORGE_OIDC_NAME" shown:"“single sign-on”" doc:"name on the sign-in button"`
+	Scopes           Names  `env:"FLOWFORGE_OIDC_SCOPES" shown:"“profile email groups”" doc:"requested scopes, in addition to “openid”"`
+	GroupsClaim      string `env:"FLOWFORGE_OIDC_GROUPS_CLAIM" shown:"“groups”" doc:"claim that contains the groups of a user"`
+	AdminGroups      Names  `env:"FLOWFORGE_OIDC_ADMIN_GROUPS" doc:"groups whose members administer the installation"`
+	Audience         Names  `env:"FLOWFORGE_OIDC_AUDIENCE" doc:"accepted audiences of access tokens"`
+	ProvidersFile    string `env:"FLOWFORGE_OIDC_FILE" doc:"several providers: a YAML file with a list “providers”; each has the same fields and an “id”"`
+	IdleHours        int    `env:"FLOWFORGE_SESSION_IDLE_HOURS" envDefault:"12" min:"1" doc:"idle time after which a session ends"`
+	SessionDays      int    `env:"FLOWFORGE_SESSION_DAYS" envDefault:"30" min:"1" doc:"maximum duration of a session"`
+}
+
+// RateLimits bound requests per minute; nil: not set, 0: unlimited.
+type RateLimits struct {
+	Caller  *int `env:"FLOWFORGE_RATE_LIMIT" shown:"“3000”; unlimited without sign-in" doc:"requests per minute of one key or user"`
+	Tenant  *int `env:"FLOWFORGE_RATE_LIMIT_TENANT" shown:"“30000”; unlimited without sign-in" doc:"requests per minute of one tenant"`
+	Address *int `env:"FLOWFORGE_RATE_LIMIT_ADDRESS" shown:"“600”; unlimited without sign-in" doc:"unauthenticated requests per minute of one address"`
+	Login   int  `env:"FLOWFORGE_RATE_LIMIT_LOGIN" envDefault:"30" doc:"failed sign-ins per minute of one address"`
+}
+
+// Observability is how the server is monitored.
+type Observability struct {
+	MetricsAddr     string `env:"FLOWFORGE_METRICS_ADDR" doc:"address of “/metrics”, without authentication (docs/metrics.md)"`
+	MetricsTenants  int    `env:"FLOWFORGE_METRICS_TENANTS" envDefault:"20" doc:"number of tenants with their own label in metrics"`
+	Collector       string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"collector of traces (OTLP over HTTP); the other variables of OpenTelemetry apply too"`
+	TracesCollector string `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" shown:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"the same for traces alone"`
+	TracesExporter  string `env:"OTEL_TRACES_EXPORTER" shown:"“otlp”" doc:"“none” turns traces off"`
+	Disabled        string `env:"OTEL_SDK_DISABLED" shown:"“false”" doc:"“true” turns traces off"`
+}
+
+// Traces reports whether traces are sent: the variables of OpenTelemetry name a collector.
+func (o Observability) Traces() bool {
+	named := o.Collector != "" || o.TracesCollector != ""
+	return named && !isTrue(o.Disabled) && o.TracesExporter != "none"
+}
+
+// Pods are the settings for tasks in pods of a Kubernetes cluster.
+type Pods struct {
+	Kubeconfig         string        `env:"FLOWFORGE_KUBE_CONFIG" shown:"the pod's account" doc:"kubeconfig, outside a cluster"`
+	Context            string        `env:"FLOWFORGE_KUBE_CONTEXT" shown:"the current one" doc:"context of the kubeconfig"`
+	Cluster            string        `env:"FLOWFORGE_KUBE_CLUSTER" doc:"display name of the cluster"`
+	NamespacePrefix    Prefix        `env:"FLOWFORGE_KUBE_NAMESPACE_PREFIX" shown:"“ff-”" doc:"prefix of the projects' namespaces"`
+	Image              string        `env:"FLOWFORGE_KUBE_IMAGE" shown:"required for pods" doc:"FlowForge's image, which copies the program and the Python SDK into every pod"`
+	TaskImage          string        `env:"FLOWFORGE_KUBE_TASK_IMAGE" shown:"FLOWFORGE_KUBE_IMAGE" doc:"default image of operators; pods with FlowForge's image need no init container and start in a third of the time"`
+	QPS                int           `env:"FLOWFORGE_KUBE_QPS" envDefault:"200" min:"1" doc:"requests to the cluster's API per second"`
+	Burst              int           `env:"FLOWFORGE_KUBE_BURST" shown:"twice the QPS" min:"1" doc:"requests to the cluster's API in a burst"`
+	Concurrency        int           `env:"FLOWFORGE_KUBE_CONCURRENCY" envDefault:"32" min:"1" doc:"concurrent requests to the cluster's API"`
+	GPUResource        string        `env:"FLOWFORGE_KUBE_GPU_RESOURCE" envDefault:"nvidia.com/gpu" doc:"resource name of GPUs"`
+	GPULabel           string        `env:"FLOWFORGE_KUBE_GPU_LABEL" envDefault:"nvidia.com/gpu.product" doc:"label of machines with the type of their GPUs"`
+	GPUTypes           GPUTypes      `env:"FLOWFORGE_KUBE_GPU_TYPES" shown:"the label's values" doc:"names of GPU types: “A100=NVIDIA-A100-SXM4-80GB”"`
+	ImageTimeout       time.Duration `env:"FLOWFORGE_KUBE_IMAGE_TIMEOUT" envDefault:"5m" doc:"time after which an unavailable image fails the attempt"`
+	RegistryConfig     string        `env:"FLOWFORGE_KUBE_REGISTRY_CONFIG" doc:"path of a Docker “config.json” with registry credentials for looking up default commands of images (“auths” only; credential helpers are not run). Each lookup reads the file again"`
+	InsecureRegistries Hosts         `env:"FLOWFORGE_KUBE_INSECURE_REGISTRIES" doc:"hosts with ports that the server may access over plain HTTP, including its own machine: “10.0.0.5:5000,registry.local”. Private addresses always allow plain HTTP; other addresses and names need HTTPS"`
+	ImageCommands      string        `env:"FLOWFORGE_KUBE_IMAGE_COMMANDS" doc:"path of a YAML file with default commands of images in unreachable registries: “busybox:1.37: {entrypoint: [], cmd: [sh]}”"`
+	StartTimeout       time.Duration `env:"FLOWFORGE_KUBE_START_TIMEOUT" envDefault:"5m" doc:"time for a scheduled pod to start"`
+	PendingTimeout     time.Duration `env:"FLOWFORGE_KUBE_PENDING_TIMEOUT" envDefault:"0s" doc:"time for a pod to be scheduled; “0s” means forever"`
+	LostAfter          time.Duration `env:"FLOWFORGE_KUBE_LOST_AFTER" envDefault:"5s" doc:"time until the pods of an unresponsive machine are lost. A machine is also lost if it does not renew its lease in time; with the kubelet setting “nodeLeaseDurationSeconds: 8” (default 40), FlowForge detects this within 10 s"`
+	ResidentMax        int           `env:"FLOWFORGE_KUBE_RESIDENT_MAX" envDefault:"0" doc:"maximum number of warm pods per project for “resident” operators"`
+	ResidentIdle       time.Duration `env:"FLOWFORGE_KUBE_RESIDENT_IDLE" envDefault:"2m" doc:"idle time after which a warm pod ends"`
+	KeepFailed         time.Duration `env:"FLOWFORGE_KUBE_KEEP_FAILED" envDefault:"0s" doc:"how long pods of failed attempts are kept for inspection"`
+	TokenAudience      string        `env:"FLOWFORGE_KUBE_TOKEN_AUDIENCE" doc:"audience of tokens of the cluster's service accounts that may call the API"`
+	TokenAccounts      TokenAccounts `env:"FLOWFORGE_KUBE_TOKEN_ACCOUNTS" doc:"these accounts, with their projects and roles: “ci/deployer=vision/digits:ProjectDev”"`
+	PodSecurity        string        `env:"FLOWFORGE_KUBE_POD_SECURITY" envDefault:"restricted" oneof:"restricted,baseline,privileged" doc:"pod security standard of the projects' namespaces"`
+	PodDefaults        PodFields     `env:"FLOWFORGE_KUBE_DEFAULTS" doc:"pod fields for every task, as JSON"`
+	NetworkPolicy      string        `env:"FLOWFORGE_KUBE_NETWORK_POLICY" envDefault:"on" oneof:"on,off" doc:"whether namespaces get network policies"`
+	Egress             Blocks        `env:"FLOWFORGE_KUBE_EGRESS" doc:"CIDR blocks that tasks can reach"`
+	ServerNamespace    string        `env:"FLOWFORGE_KUBE_SERVER_NAMESPACE" shown:"any" doc:"namespace of the server's pods, for network policies"`
+	ServerLabels       Labels        `env:"FLOWFORGE_KUBE_SERVER_LABELS" shown:"“app.kubernetes.io/name=flowforge”" doc:"labels of the server's pods, for network policies"`
+}
+
+// Client are the settings of the command line.
+type Client struct {
+	URL     string `env:"FLOWFORGE_SERVER" envDefault:"http://127.0.0.1:8080" doc:"server of the command line"`
+	Token   string `env:"FLOWFORGE_TOKEN" shown:"“admin.token” of the data directory" doc:"API key of the command line"`
+	Project string `env:"FLOWFORGE_PROJECT" shown:"the selected project" doc:"project of the command line"`
+}

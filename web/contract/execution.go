@@ -1,0 +1,183 @@
+// Package contract has the requests and answers of the JSON API that programs written in Go
+// share with the server: package handlers/api fills them, and the command line reads them.
+// docs/openapi.json describes them, so their names and their tags are public.
+package contract
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution/query"
+)
+
+// LaunchBody says what to launch.
+type LaunchBody struct {
+	WorkflowID     string          `json:"workflow_id,omitempty" doc:"ID or name of the workflow" maxLength:"200"`
+	Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, instead of workflow_id" maxLength:"200"`
+	Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
+	Name           string          `json:"name,omitempty" doc:"Name of this execution" maxLength:"200"`
+	Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
+	Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"Alternative to the Idempotency-Key header" maxLength:"200"`
+	Cache          *CacheInput     `json:"cache,omitempty" doc:"Use of cached results"`
+	TTL            any             `json:"ttl,omitempty" doc:"How long the execution is kept after its end: a time span such as 30d, or an object with after_completion, after_success, after_failure; the definition applies to fields that it does not set"`
+}
+
+// Launched is the execution that a launch or a resume started.
+type Launched struct {
+	ExecutionID         uuid.UUID  `json:"execution_id"`
+	DagID               uuid.UUID  `json:"dag_id" doc:"ID of the version whose plan runs"`
+	Status              string     `json:"status"`
+	Created             bool       `json:"created" doc:"False when the idempotency key was used before"`
+	EstimatedCompletion *time.Time `json:"estimated_completion,omitempty" doc:"When history allows an estimate"`
+	URL                 string     `json:"ui_url"`
+}
+
+// CacheInput selects how a launch uses the cache.
+type CacheInput struct {
+	Mode  string            `json:"mode,omitempty" enum:"on,off,refresh" doc:"on reuses results and stores new ones, off does neither, refresh only stores new ones"`
+	Nodes map[string]string `json:"nodes,omitempty" doc:"The same for single operators, by name"`
+}
+
+// ExecutionBody is an execution. A list leaves out its nodes.
+type ExecutionBody struct {
+	ExecutionID         uuid.UUID      `json:"execution_id"`
+	WorkflowID          uuid.UUID      `json:"workflow_id"`
+	WorkflowName        string         `json:"workflow_name"`
+	Version             string         `json:"version"`
+	Name                string         `json:"name,omitempty"`
+	Status              string         `json:"status" enum:"PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED"`
+	Priority            int            `json:"priority"`
+	SubmittedBy         string         `json:"submitted_by"`
+	CreatedAt           time.Time      `json:"created_at"`
+	StartedAt           *time.Time     `json:"started_at,omitempty"`
+	FinishedAt          *time.Time     `json:"finished_at,omitempty"`
+	EstimatedCompletion *time.Time     `json:"estimated_completion,omitempty"`
+	TraceID             string         `json:"trace_id,omitempty" doc:"OpenTelemetry trace of the launch"`
+	RelaunchOf          *uuid.UUID     `json:"relaunch_of,omitempty"`
+	ResumeOf            *uuid.UUID     `json:"resume_of,omitempty" doc:"Execution that this one resumes"`
+	ResumeFrom          string         `json:"resume_from,omitempty" doc:"Node that the resume started from; empty for the first failures"`
+	TTL                 any            `json:"ttl,omitempty" doc:"Retention after the end, as set by the launch"`
+	ExpiresAt           *time.Time     `json:"expires_at,omitempty" doc:"Time of removal, unless a user keeps the execution"`
+	KeptBy              string         `json:"kept_by,omitempty" doc:"User who keeps the execution beyond expires_at"`
+	Progress            ProgressBody   `json:"progress"`
+	Reason              *query.Reason  `json:"reason,omitempty" doc:"Reason for PENDING, if a limit delays the execution"`
+	Error               *query.Failure `json:"error,omitempty"`
+	Inputs              map[string]any `json:"inputs,omitempty"`
+	Outputs             map[string]any `json:"outputs,omitempty"`
+	Nodes               []NodeBody     `json:"nodes,omitempty"`
+	NodesNextPage       string         `json:"nodes_next_page,omitempty" doc:"Cursor of the next nodes, for /executions/{id}/nodes?page="`
+}
+
+// ProgressBody counts the nodes of an execution by state, and its levels.
+type ProgressBody struct {
+	Total        int      `json:"total_operators"`
+	Completed    int      `json:"completed"`
+	Running      int      `json:"running"`
+	Pending      int      `json:"pending"`
+	Waiting      int      `json:"waiting"`
+	Failed       int      `json:"failed"`
+	Skipped      int      `json:"skipped"`
+	Cancelled    int      `json:"cancelled"`
+	Levels       int      `json:"levels"`
+	LevelsDone   int      `json:"levels_completed"`
+	Percent      int      `json:"percent" doc:"Percentage of nodes that have ended"`
+	LayerPercent int      `json:"layer_percent" doc:"Percentage of completed levels: 40 if 2 of 5 are complete"`
+	Layer        string   `json:"layer,omitempty" doc:"Progress by layer, such as: Layer 2/5 - Executing: detect_objects"`
+	CurrentNodes []string `json:"current_nodes,omitempty"`
+}
+
+// NodeBody is a node of an execution.
+type NodeBody struct {
+	NodeID     int              `json:"node_id" doc:"Position in the plan"`
+	Operator   string           `json:"operator"`
+	Status     string           `json:"status"`
+	Level      int              `json:"level"`
+	Attempt    int              `json:"attempt"`
+	Reason     *query.Reason    `json:"reason,omitempty" doc:"Reason for waiting"`
+	Error      *query.Failure   `json:"error,omitempty"`
+	Progress   *query.Progress  `json:"progress,omitempty"`
+	StartedAt  *time.Time       `json:"started_at,omitempty"`
+	FinishedAt *time.Time       `json:"finished_at,omitempty"`
+	RetryAt    *time.Time       `json:"retry_at,omitempty"`
+	Outputs    map[string]any   `json:"outputs,omitempty"`
+	ParentID   *int             `json:"parent_id,omitempty" doc:"node_id of the node that was expanded into this one; absent for nodes of the plan"`
+	ItemIndex  *int             `json:"item_index,omitempty" doc:"Index of the item in a fan-out, from 0"`
+	Item       any              `json:"item,omitempty" doc:"Item of the fan-out"`
+	Origin     *OriginBody      `json:"origin,omitempty" doc:"Node of an earlier execution that this one continues"`
+	Cache      *query.CacheNote `json:"cache,omitempty" doc:"Result of the cache lookup"`
+	Children   *ChildrenBody    `json:"children,omitempty" doc:"Nodes that this one was expanded into; list them with parent="`
+}
+
+// OriginBody is the node of an earlier execution that a node continues.
+type OriginBody struct {
+	ExecutionID uuid.UUID `json:"execution_id"`
+	Use         string    `json:"use" enum:"TAKEN,CACHED,BEFORE" doc:"TAKEN and CACHED: the result was reused. BEFORE: the node ran again from a saved checkpoint"`
+}
+
+// ChildrenBody counts the nodes that a node was expanded into.
+type ChildrenBody struct {
+	Total  int            `json:"total"`
+	States map[string]int `json:"states" doc:"Number of nodes in each state"`
+}
+
+// ExecutionPage is one page of executions, newest first.
+type ExecutionPage struct {
+	Executions []ExecutionBody `json:"executions"`
+	NextPage   string          `json:"next_page,omitempty"`
+}
+
+// NodePage is one page of nodes.
+type NodePage struct {
+	Nodes    []NodeBody `json:"nodes"`
+	NextPage string     `json:"next_page,omitempty"`
+}
+
+// CancelInput is the reason for a command to an execution.
+type CancelInput struct {
+	Reason string `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
+}
+
+// DryRun says what a launch would do.
+type DryRun struct {
+	DryRun   bool           `json:"dry_run"`
+	Valid    bool           `json:"valid" doc:"True if the values of the request are valid"`
+	Errors   []apperr.Field `json:"errors,omitempty"`
+	Version  string         `json:"version" doc:"Version that would run"`
+	Forecast ForecastBody   `json:"forecast"`
+}
+
+// ForecastBody says when an execution would start.
+type ForecastBody struct {
+	Verdict      string        `json:"verdict" enum:"now,waits,never"`
+	Message      string        `json:"message"`
+	Node         string        `json:"node,omitempty" doc:"Node that waits longest or can never start"`
+	Resource     string        `json:"resource,omitempty"`
+	JobsAhead    int           `json:"jobs_ahead,omitempty"`
+	WaitSeconds  *float64      `json:"wait_seconds,omitempty" doc:"Absent if there is no estimate"`
+	StartsFrom   *time.Time    `json:"starts_from,omitempty"`
+	StartsTo     *time.Time    `json:"starts_to,omitempty"`
+	Reason       *query.Reason `json:"reason,omitempty"`
+	Choices      []ChoiceBody  `json:"choices,omitempty" doc:"Other types of GPU"`
+	RunsSeconds  float64       `json:"runs_seconds,omitempty" doc:"Estimated run time once the execution has started"`
+	GPUHours     float64       `json:"gpu_hours,omitempty"`
+	FromAttempts int           `json:"from_attempts,omitempty" doc:"Number of earlier attempts that the estimates are based on"`
+}
+
+// ChoiceBody is the forecast for another type of GPU.
+type ChoiceBody struct {
+	GPUType string `json:"gpu_type"`
+	Verdict string `json:"verdict" enum:"now,waits,never"`
+	Message string `json:"message"`
+}
+
+// CommandInputBody is a command for one node of a live execution.
+type CommandInputBody struct {
+	Node    string          `json:"node" doc:"Name of the node" minLength:"1" maxLength:"2000"`
+	Command string          `json:"command" enum:"hold,release,skip,succeed,retry,approve,reject" doc:"Command for the node"`
+	Values  json.RawMessage `json:"values,omitempty" doc:"The outputs for succeed, the filled-in form for approve"`
+	Reason  string          `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
+}

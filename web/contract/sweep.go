@@ -1,0 +1,23 @@
+package contract
+
+import "time"
+
+// SweepBody is one sweep, running or ended.
+type SweepBody struct {
+	BeganAt      time.Time  `json:"began_at"`
+	EndedAt      *time.Time `json:"ended_at,omitempty"`
+	DryRun       bool       `json:"dry_run" doc:"True if the sweep only counted and removed nothing"`
+	Executions   int64      `json:"executions" doc:"Number of expired executions"`
+	Artifacts    int64      `json:"artifacts" doc:"Artifacts that went with them; a dry run does not count them"`
+	ProjectBlobs int64      `json:"project_blobs" doc:"Blobs of projects that nothing references"`
+	ProjectBytes int64      `json:"project_bytes"`
+	Blobs        int64      `json:"blobs" doc:"Blobs removed from the store"`
+	Bytes        int64      `json:"bytes"`
+	Partitions   int64      `json:"partitions" doc:"Tables of empty months"`
+	Error        string     `json:"error,omitempty" doc:"Error of the sweep; the next sweep retries"`
+}
+
+// SweepInputBody requests a sweep.
+type SweepInputBody struct {
+	DryRun bool `json:"dry_run" doc:"Count without removing"`
+}
