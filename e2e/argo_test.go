@@ -32,12 +32,12 @@ type argoStory struct {
 }
 
 func argoStories() []argoStory {
-	return slices.Concat(argoFileStories(), argoKeyStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
+	return slices.Concat(argoFileStories(), argoKeyStories(), argoBucketStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
 }
 
 func argoFileStories() []argoStory {
 	return []argoStory{
-		{group: "M2", feature: "artifacts: a file goes from step to step, raw text and mode", spec: `
+		{group: "M2", feature: "artifacts: files between steps, raw text and mode", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -53,7 +53,7 @@ templates:
   inputs: {artifacts: [{name: got, path: $DIR/got}]}
   container: {image: $IMAGE, command: [cat, $DIR/got]}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/got}}]}`, outputs: map[string]any{"all": "made here"}},
-		{group: "M2", feature: "artifacts and parameters of a task that failed, for what continues after it", spec: `
+		{group: "M2", feature: "artifacts and parameters of a task that failed, for the nodes after it", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -84,7 +84,7 @@ templates:
   inputs: {parameters: [{name: who}], artifacts: [{name: got, path: "$DIR/got-{{inputs.parameters.who}}", s3: {key: "{{workflow.name}}/{{inputs.parameters.who}}.txt"}}]}
   container: {image: $IMAGE, command: [cat, "$DIR/got-{{inputs.parameters.who}}"]}
   outputs: {parameters: [{name: all, valueFrom: {path: "$DIR/got-{{inputs.parameters.who}}"}}]}`, outputs: map[string]any{"all": "by key Error"}},
-		{group: "M2", feature: "artifacts: subPath, also behind from; recurseMode", spec: `
+		{group: "M2", feature: "artifacts: subPath, also within from; recurseMode", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -118,7 +118,7 @@ templates:
   inputs: {artifacts: [{name: f, path: $DIR/f, http: {url: "$URL/f", headers: [{name: Authorization, value: "Bearer of {{workflow.parameters.who}}"}]}}]}
   container: {image: $IMAGE, command: [cat, $DIR/f]}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/f}}]}`, outputs: map[string]any{"all": "for Bearer of good news"}},
-		{group: "M4", feature: "http: a request as a template, its answer as the result, successCondition", spec: `
+		{group: "M4", feature: "http: a request as a template, its response as the result, successCondition", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -131,6 +131,18 @@ templates:
   http: {url: "$URL/x", method: POST, body: "from {{inputs.parameters.who}}", headers: [{name: Authorization, value: "{{inputs.parameters.who}}"}], successCondition: response.statusCode == 200}
 - name: refused
   http: {url: "$URL/x", successCondition: response.statusCode == 204}`, outputs: map[string]any{"all": "for me from me; Failed"}},
+		{group: "M4", feature: "http: successCondition reads the body and the headers of the answer", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.good.status}} {{steps.good.outputs.result}}; {{steps.bad.status}}"}}]}
+  steps:
+  - - {name: good, template: good}
+    - {name: bad, template: bad, continueOn: {failed: true}}
+- name: good
+  http: {url: "$URL/x", headers: [{name: Authorization, value: me}], successCondition: 'response.statusCode == 200 && response.body contains "for me" && response.headers["Content-Type"][0] startsWith "text/"'}
+- name: bad
+  http: {url: "$URL/x", headers: [{name: Authorization, value: me}], successCondition: 'response.body contains "for you"'}`, outputs: map[string]any{"all": "Succeeded for me; Failed"}},
 		{group: "M2", feature: "artifacts: git with branch, singleBranch, depth, revision and fetch", local: true, spec: `
 entrypoint: main
 templates:
@@ -165,7 +177,7 @@ templates:
 
 func argoDaemonStories() []argoStory {
 	return []argoStory{
-		{group: "M5", feature: "daemon: a web server that the next steps ask by its ip, once its readinessProbe is content", spec: `
+		{group: "M5", feature: "daemon: a web server that later steps call by its ip, once its readinessProbe succeeds", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -192,7 +204,7 @@ templates:
 
 func argoPodStories() []argoStory {
 	return []argoStory{
-		{group: "M5", feature: "containerSet: containers after others, the result of main, retries inside, and what a failure skips", spec: `
+		{group: "M5", feature: "containerSet: dependencies between containers, the result of main, retries, and containers skipped after a failure", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -230,7 +242,7 @@ templates:
     - {name: a, image: $IMAGE, command: [sh, -c, "echo made by a > /workspace/out"]}
     - {name: main, image: $IMAGE, command: ["true"], dependencies: [a]}
   outputs: {parameters: [{name: all, valueFrom: {path: /workspace/out}}], artifacts: [{name: out, path: /workspace/out}]}`, outputs: map[string]any{"all": "made by a"}},
-		{group: "M5", feature: "volumeClaimTemplates: claims are made for an execution and removed at its end; podDisruptionBudget", pods: true, spec: `
+		{group: "M5", feature: "volumeClaimTemplates: claims are created for an execution and removed at its end; podDisruptionBudget", pods: true, spec: `
 entrypoint: main
 podDisruptionBudget: {minAvailable: 9999}
 volumeClaimGC: {strategy: OnWorkflowCompletion}
@@ -320,6 +332,7 @@ func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequenti
 	s := ownServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
 	url := news(t, "127.0.0.1")
 	bucket := bucketOf(t, s, map[string]string{"data/one.txt": "first, ", "data/two.txt": "second"})
+	container := containerOf(t, s)
 	for i, story := range argoStories() {
 		if story.pods {
 			continue
@@ -328,7 +341,7 @@ func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequenti
 			dir, err := os.MkdirTemp("", "argo")
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url, "$PORT", port(t), "$TRIES", "20", "$S3", bucket)
+			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url, "$PORT", port(t), "$TRIES", "20", "$S3", bucket, "$AZURE", container)
 			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 			for name, want := range story.outputs {
 				require.Equal(t, want, e.Outputs[name], name)

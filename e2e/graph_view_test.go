@@ -45,7 +45,7 @@ func TestALargeGraphIsExplored(t *testing.T) {
 	require.NoError(t, expect().Locator(page.Locator("#node")).ToBeHidden())
 
 	click(t, button(page, "Fit"))
-	inside, err := frame.Evaluate(`f => f.scrollWidth <= f.clientWidth && f.scrollHeight <= f.clientHeight`, nil)
+	inside, err := frame.Evaluate(`f => f.scrollWidth <= f.clientWidth && f.scrollHeight <= f.clientHeight && f.clientHeight <= 0.8 * innerHeight`, nil)
 	require.NoError(t, err)
 	require.Equal(t, true, inside, "the whole graph is in view")
 	fitted, err := scale.TextContent()

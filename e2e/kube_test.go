@@ -129,7 +129,7 @@ func TestGPUsOfPods(t *testing.T) {
 
 	third := s.launch(t, workflow, nil)
 	visit(t, page, "/executions/"+third)
-	holds(t, page.Locator("main"), "GPU "+kubetest.GPUType)
+	holds(t, page.Locator("main"), kubetest.GPUType+" GPUs")
 	s.api(t, http.MethodPost, "/executions/"+ids[0]+"/cancel", map[string]any{"reason": "room for others"}, nil)
 	s.wait(t, third, func(e executionView) bool { return first(e, "RUNNING") })
 	for _, id := range []string{ids[1], third} { // the devices are free for the next test
@@ -171,7 +171,7 @@ func TestMemoryGrowsAfterOutOfMemory(t *testing.T) {
 	page := openOn(t, s, options{})
 	visit(t, page, "/executions/"+id+"?node=work")
 	holds(t, page.Locator("#node .attempt-list"), "memory")
-	holds(t, page.Locator("#events"), "256 MiB after out of memory")
+	holds(t, page.Locator("#events"), "256 MiB after the previous attempt ran out of memory")
 	withoutPods(t, c, id)
 }
 

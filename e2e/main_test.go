@@ -46,10 +46,22 @@ func setting(name, fallback string) string {
 	return path
 }
 
+// browserParts are the programs and files of the browser, with the part that is missing as error.
+func browserParts() (axe []byte, driver, chromium string, err error) {
+	driver, chromium = setting("FLOWFORGE_TEST_PLAYWRIGHT", ".cache/playwright"), setting("FLOWFORGE_TEST_CHROMIUM", "/usr/bin/chromium")
+	axe, err = os.ReadFile(setting("FLOWFORGE_TEST_AXE", ".cache/axe/axe.min.js"))
+	for _, path := range []string{driver, chromium} {
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+	}
+	return axe, driver, chromium, err
+}
+
 func run(m *testing.M) int {
-	axe, err := os.ReadFile(setting("FLOWFORGE_TEST_AXE", ".cache/axe/axe.min.js"))
+	axe, driver, chromium, err := browserParts()
 	if err != nil {
-		fail(err)
+		fail(fmt.Errorf("there is no browser for tests: run `scripts/setup browser`, and the tests by scripts/environment (%w)", err))
 	}
 	shared.axe = string(axe)
 	dir, err := os.MkdirTemp("", "flowforge-e2e-")
@@ -63,14 +75,14 @@ func run(m *testing.M) int {
 	}
 	defer shared.server.stop()
 	pw, err := playwright.Run(&playwright.RunOptions{
-		DriverDirectory: setting("FLOWFORGE_TEST_PLAYWRIGHT", ".cache/playwright"), SkipInstallBrowsers: true, Verbose: false,
+		DriverDirectory: driver, SkipInstallBrowsers: true, Verbose: false,
 	})
 	if err != nil {
 		fail(err)
 	}
 	defer func() { _ = pw.Stop() }()
 	shared.browser, err = pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
-		ExecutablePath: new(setting("FLOWFORGE_TEST_CHROMIUM", "/usr/bin/chromium")), Headless: new(true),
+		ExecutablePath: &chromium, Headless: new(true),
 		Args: []string{"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"},
 	})
 	if err != nil {

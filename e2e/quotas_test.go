@@ -66,7 +66,7 @@ func TestLimitsAreChangedWithConfidence(t *testing.T) {
 	fill(t, limitField(page), "a few")
 	holds(t, page.Locator("#quota-preview"), "is not a whole number")
 	click(t, button(page, "Save for local"))
-	holds(t, page.Locator(".error-summary"), "Nothing was saved: 1 value needs a change")
+	holds(t, page.Locator(".error-summary"), "Nothing was saved: 1 value needs attention")
 	hasValue(t, limitField(page), "a few")
 	forEverybody(t, page)
 

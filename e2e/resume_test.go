@@ -23,7 +23,7 @@ const resumeDocument = `{
 			"code": {"script": "from flowforge import client\nclient.output_path('data').write_text('rows')"}},
 		{"name": "train", "type": "python", "resources": {"cpu": 0.5, "memory": "128Mi"}, "retry": {"fail_fast": false}, "inputs": [{"name": "rate", "from": "inputs.rate"}, {"name": "data", "from": "load.data"}],
 			"outputs": [{"name": "score", "type": "Float"}],
-			"code": {"script": "from flowforge import client\nassert client.inputs['rate'] < 1, 'the rate has to be below 1'\nclient.output('score', client.inputs['rate'])"}},
+			"code": {"script": "from flowforge import client\nassert client.inputs['rate'] < 1, 'the rate must be below 1'\nclient.output('score', client.inputs['rate'])"}},
 		{"name": "other", "type": "noop"},
 		{"name": "report", "type": "shell", "depends_on": ["train", "other"], "code": {"script": "echo done"}}
 	]
@@ -66,7 +66,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	page := open(t, options{tolerates: []string{"status of 422", "status of 409"}})
 
 	visit(t, page, "/executions/"+id)
-	holds(t, page.Locator("main"), "the rate has to be below 1")
+	holds(t, page.Locator("main"), "the rate must be below 1")
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Resume…"}))
 	preview := page.Locator("#launch-check")
 	holds(t, preview, "2 of 4 nodes run")
@@ -87,7 +87,22 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	holds(t, line("load"), "reused")
 	holds(t, preview, "2 → 0.5")
 
-	click(t, page.Locator("#s-rooms summary"))
+	form := page.URL()
+	visit(t, page, "/executions/"+id)
+	visit(t, page, form)
+	hasValue(t, input(page, "rate"), "0.5")
+	holds(t, preview, "2 → 0.5")
+	var list struct {
+		Executions []struct {
+			ResumeOf string `json:"resume_of"`
+		} `json:"executions"`
+	}
+	s.api(t, http.MethodGet, "/executions?workflow=story.resume", nil, &list)
+	for _, e := range list.Executions {
+		require.NotEqual(t, id, e.ResumeOf, "opening the form again resumes nothing")
+	}
+
+	click(t, page.Locator("#resources summary"))
 	cores := page.GetByLabel("CPU cores of train")
 	fill(t, cores, "4000")
 	holds(t, preview, "Cannot run here")
@@ -97,7 +112,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	fill(t, page.Locator("#execution-ttl"), "soon")
 	holds(t, preview, "a time span such as")
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Resume", Exact: new(true)}))
-	holds(t, page.Locator(".error-summary"), "Nothing was resumed: 1 value needs a change")
+	holds(t, page.Locator(".error-summary"), "Nothing was resumed: 1 value needs attention")
 	hasValue(t, cores, "0.25")
 	audit(t, page)
 	fill(t, page.Locator("#execution-ttl"), "12h")

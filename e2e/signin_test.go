@@ -200,7 +200,7 @@ func TestAPIKeys(t *testing.T) {
 	fill(t, page.GetByLabel("Name", playwright.PageGetByLabelOptions{Exact: new(true)}), "stories")
 	click(t, page.GetByText("Reads everything that its owner may read."))
 	click(t, button(page, "Create key"))
-	key, err := page.Locator("#fresh-key").TextContent()
+	key, err := page.Locator("#created-key").TextContent()
 	require.NoError(t, err)
 	audit(t, page)
 	call := func() int {

@@ -27,7 +27,7 @@ func TestWhyTheSecondLaunchWaits(t *testing.T) {
 	visible(t, page.Locator("#wait a[href*='"+first+"']").First())
 	holds(t, page.Locator("#wait"), "Executions using")
 	holds(t, page.Locator("#wait-aside"), "PODS_UNAVAILABLE")
-	visible(t, page.Locator("#nav-waits"))
+	visible(t, page.Locator("#nav-waiting"))
 
 	visit(t, page, "/workflows/tour.fanout/launch")
 	holds(t, page.Locator("#launch-status"), "Would wait")

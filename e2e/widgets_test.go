@@ -18,7 +18,7 @@ func TestWidgetsOfTheTour(t *testing.T) {
 	fill(t, input(page, "starts"), "2026-03-01T08:30")
 	fill(t, input(page, "starts.$zone"), "Europe/Helsinki")
 	fill(t, input(page, "patience"), "2 h 5 min")
-	holds(t, page.Locator("[data-echo]"), "= 7,500 s")
+	holds(t, page.Locator("[data-readable]"), "= 7,500 s")
 	require.NoError(t, input(page, "window.$set").Check())
 	fill(t, input(page, "window.from"), "2026-01-01")
 	fill(t, input(page, "window.to"), "2026-01-31")

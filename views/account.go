@@ -87,8 +87,8 @@ type AccountKeys struct {
 	Page  Page
 	Keys  []AccountKey
 	Form  KeyForm
-	Fresh *FreshKey // the key that was just created
-	Done  string    // result of another action, such as a revocation
+	Fresh *CreatedKey // the key that was just created
+	Done  string      // result of another action, such as a revocation
 }
 
 // AccountKey is an API key.
@@ -107,8 +107,8 @@ type AccountKey struct {
 	RevokeURL string
 }
 
-// FreshKey is a new key; the page shows it only once.
-type FreshKey struct{ Name, Token, Command string }
+// CreatedKey is a new key; the page shows it only once.
+type CreatedKey struct{ Name, Token, Command string }
 
 // KeyForm is the form for a new key, with the entered values and their errors.
 type KeyForm struct {

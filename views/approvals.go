@@ -5,11 +5,11 @@ import "github.com/flowforge/flowforge/views/ui"
 // Approvals lists the nodes that await approval.
 type Approvals struct {
 	Page
-	Questions []Question
+	Pending []PendingApproval
 }
 
-// Question is a node that awaits approval.
-type Question struct {
+// PendingApproval is a node that awaits approval.
+type PendingApproval struct {
 	Message, Node, NodeURL  string
 	Execution, ExecutionURL string
 	By, AnswerURL           string

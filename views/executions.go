@@ -28,8 +28,8 @@ type ChooseExecution struct {
 // Chip is an active filter, with the URL that removes it.
 type Chip struct{ Name, Value, RemoveURL string }
 
-// ExecutionsNews is the number of executions started since the page was rendered.
-type ExecutionsNews struct {
+// NewExecutions is the number of executions started since the page was rendered.
+type NewExecutions struct {
 	Count int
 	URL   string
 }

@@ -28,7 +28,7 @@ func DeadLetterRequeueURL(id string) string {
 
 // DeadLetterDismissURL dismisses a dead letter by POST.
 func DeadLetterDismissURL(id string) string {
-	return "/dead-letters/" + url.PathEscape(id) + "/put-away"
+	return "/dead-letters/" + url.PathEscape(id) + "/dismiss"
 }
 
 // DeliveryRequeueURL retries a delivery by POST.
@@ -46,9 +46,9 @@ func BreakerResetURL(id string) string { return BreakersURL() + "/" + url.PathEs
 func RetryBudgetsURL() string { return "/retry-budgets" }
 
 // failureTabs are the three pages of failures.
-func failureTabs(current string, letters string) []ui.Tab {
+func failureTabs(current, open string) []ui.Tab {
 	return []ui.Tab{
-		{Name: "Dead letters", URL: DeadLettersURL("", ""), Count: letters, Current: current == "letters"},
+		{Name: "Dead letters", URL: DeadLettersURL("", ""), Count: open, Current: current == "dead-letters"},
 		{Name: "Circuit breakers", URL: BreakersURL(), Current: current == "breakers"},
 		{Name: "Retry budgets", URL: RetryBudgetsURL(), Current: current == "budgets"},
 	}

@@ -44,7 +44,7 @@ func DeadLettersPage(m DeadLetters) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = failuresHead("letters", m.Open, m.Lead).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = failuresHead("dead-letters", m.Open, m.Lead).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -70,7 +70,7 @@ func DeadLettersPage(m DeadLetters) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section class=\"card card-flush\" aria-labelledby=\"h-letters\"><div class=\"card-head\"><h2 id=\"h-letters\">Tasks</h2></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section class=\"card card-flush\" aria-labelledby=\"h-dead-letters\"><div class=\"card-head\"><h2 id=\"h-dead-letters\">Tasks</h2></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -118,3 +118,11 @@ const (
 // InnerGraphID is the element id of the graph on the page of a node, and the prefix
 // of the ids of its boxes.
 func InnerGraphID() string { return "inner" }
+
+// outputCell is the role of an output's cell on narrow pages, where empty cells are hidden.
+func outputCell(value string) string {
+	if value == "" {
+		return "hide"
+	}
+	return "output"
+}

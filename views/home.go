@@ -8,7 +8,7 @@ type Home struct {
 	Greeting  string
 	Again     ui.Action // relaunch the latest execution; Name "" hides it
 	Live      HomeLive
-	Mine      []HomeRecent
+	Recent    []HomeRecent
 	Workflows []WorkflowTile
 	Total     int    // workflows in all
 	StreamURL string // "" without live updates
@@ -18,17 +18,17 @@ type Home struct {
 
 // HomeLive is the live part of the home page.
 type HomeLive struct {
-	Asks    HomeAsks
-	Running []ExecutionRow
-	More    int // live executions that are not shown
-	Waiting []WaitingRow
-	Figures []ui.Fact // today: succeeded, failed, in use
+	Approvals HomeApprovals
+	Running   []ExecutionRow
+	More      int // live executions that are not shown
+	Waiting   []WaitingRow
+	Figures   []ui.Fact // today: succeeded, failed, in use
 }
 
-// HomeAsks are the open approvals.
-type HomeAsks struct {
-	Questions []Question // the first ones
-	Total     int
+// HomeApprovals are the open approvals.
+type HomeApprovals struct {
+	Pending []PendingApproval // the first ones
+	Total   int
 }
 
 // HomeLiveID is the element id of the live part.

@@ -37,11 +37,11 @@ type LaunchPage struct {
 	Priorities []ui.Option
 	Options    LaunchOptions
 
-	Came     *Provenance     // origin of the values, nil for defaults
-	Failed   string          // heading of the error summary, "" without errors
-	Troubles []forms.Trouble // lines of the error summary
-	Check    LaunchCheck
-	Recent   []RecentInputs
+	Came       *Provenance       // origin of the values, nil for defaults
+	Failed     string            // heading of the error summary, "" without errors
+	ErrorLines []forms.ErrorLine // lines of the error summary
+	Check      LaunchCheck
+	Recent     []RecentInputs
 }
 
 // LaunchWorkflow is the head of the page.
@@ -60,8 +60,9 @@ type Provenance struct {
 	From    string // "From execution 0192…", "From a link"
 	URL     string // of that execution, or ""
 	Text    string
-	Differs []forms.Trouble // fields with non-default values
-	Reset   string          // URL of the form with the defaults
+	Default string            // whether values differ from the defaults; true until one changes
+	Differs []forms.ErrorLine // fields with non-default values
+	Reset   string            // URL of the form with the defaults
 }
 
 // LaunchCheck is the content of the panel beside the form.
@@ -79,7 +80,7 @@ type LaunchCheck struct {
 // Verdict is one statement of the check. Tone is "ok", "wait" or "no".
 type Verdict struct {
 	Tone, Strong, Text string
-	Links              []forms.Trouble
+	Links              []forms.ErrorLine
 }
 
 // RecentInputs is an earlier execution whose inputs can be reused.

@@ -121,7 +121,7 @@ func NodePage(m Node) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Runs {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<section class=\"card\" aria-labelledby=\"h-asks\"><div class=\"card-head\"><h2 id=\"h-asks\">Requests</h2></div><div class=\"card-body stack\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<section class=\"card\" aria-labelledby=\"h-requests\"><div class=\"card-head\"><h2 id=\"h-requests\">Requests</h2></div><div class=\"card-body stack\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

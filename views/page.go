@@ -30,6 +30,8 @@ const (
 	SectionSecrets    Section = "secrets"
 	SectionFailures   Section = "failures"
 	SectionApprovals  Section = "approvals"
+	SectionDocs       Section = "docs"
+	SectionPython     Section = "python"
 	SectionNone       Section = ""
 )
 
@@ -38,17 +40,17 @@ type Crumb = ui.Crumb
 
 // Page is the data of the layout. Every page model embeds it.
 type Page struct {
-	Title   string  // document title; begins with the state if the page has one
-	Section Section // current entry of the sidebar
-	Crumbs  []Crumb
-	User    string // signed-in user
-	Theme   string // "light", "dark" or "" for the system theme
-	Path    string // path and query of this page, to return to after a POST
-	Live    int    // number of live executions, shown in the sidebar
-	Asks    int    // number of open approvals, likewise
-	Waits   int    // number of nodes and executions waiting for capacity, likewise
-	KeysOff bool   // single-key shortcuts are turned off (WCAG 2.1.4)
-	Nav     Nav
+	Title            string  // document title; begins with the state if the page has one
+	Section          Section // current entry of the sidebar
+	Crumbs           []Crumb
+	User             string // signed-in user
+	Theme            string // "light", "dark" or "" for the system theme
+	Path             string // path and query of this page, to return to after a POST
+	Live             int    // number of live executions, shown in the sidebar
+	PendingApprovals int    // number of open approvals, likewise
+	Waits            int    // number of nodes and executions waiting for capacity, likewise
+	KeysOff          bool   // single-key shortcuts are turned off (WCAG 2.1.4)
+	Nav              Nav
 
 	Projects Projects // the switcher
 }
@@ -79,6 +81,14 @@ func navEntries() []navEntry {
 		{SectionTypes, "Types", "type", TypesURL()},
 		{SectionSecrets, "Secrets", "key", SecretsURL()},
 		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},
+	}
+}
+
+// buildEntries help to write workflows; every user sees them.
+func buildEntries() []navEntry {
+	return []navEntry{
+		{SectionPython, "Python", "edit", PythonURL()},
+		{SectionDocs, "Documentation", "api", DocsURL()},
 	}
 }
 
@@ -124,6 +134,14 @@ func (p Page) keys() string {
 		return "off"
 	}
 	return "on"
+}
+
+// otherKeys is the setting that the button of the shortcuts chooses.
+func (p Page) otherKeys() string {
+	if p.KeysOff {
+		return "on"
+	}
+	return "off"
 }
 
 func documentTitle(title string) string {

@@ -153,7 +153,7 @@ type QuotaEdit struct {
 type QuotaSet struct {
 	Resource string
 	Legend   string
-	Handed   string // "Research has 22 to hand out, 18 are handed out."
+	Handed   string // "Research has 22 to distribute, 18 are allocated."
 	Fields   []QuotaField
 }
 

@@ -20,30 +20,30 @@ func ResumeURL(execution, from string) string {
 // ResumePage is the page that resumes an execution that has ended.
 type ResumePage struct {
 	Page
-	Action   string // target of the form
-	Title    string // of the execution
-	Short    string // its id
-	State    string
-	Key      string // idempotency key of this form: submitting it twice resumes once
-	Shown    string // version for which the form was rendered
-	Form     *forms.Form
-	Failed   string          // heading of the error summary, "" without errors
-	Troubles []forms.Trouble // lines of the error summary
-	From     string
-	Nodes    []string // nodes to choose from
-	Versions []ui.Option
-	Name     string
-	Preview  ResumePreview
+	Action     string // target of the form
+	Title      string // of the execution
+	Short      string // its id
+	State      string
+	Key        string // idempotency key of this form: submitting it twice resumes once
+	Shown      string // version for which the form was rendered
+	Form       *forms.Form
+	Failed     string            // heading of the error summary, "" without errors
+	ErrorLines []forms.ErrorLine // lines of the error summary
+	From       string
+	Nodes      []string // nodes to choose from
+	Versions   []ui.Option
+	Name       string
+	Preview    ResumePreview
 
-	Priorities []ui.Option
-	Options    LaunchOptions
-	Rooms      []Room // resources per operator, the first row for all; none without tasks
-	MoreRooms  int    // operators omitted here
-	RoomsOpen  bool
+	Priorities        []ui.Option
+	Options           LaunchOptions
+	ResourceOverrides []ResourceOverride // resources per operator, the first row for all; none without tasks
+	MoreOverrides     int                // operators omitted here
+	OverridesOpen     bool
 }
 
-// Room is the resource override of an operator as entered, with the values of the definition.
-type Room struct {
+// ResourceOverride is the resource override of an operator as entered, with the values of the definition.
+type ResourceOverride struct {
 	Operator, Label                        string
 	CPU, Memory, GPUs                      string
 	DefinedCPU, DefinedMemory, DefinedGPUs string
@@ -51,19 +51,19 @@ type Room struct {
 }
 
 // Typed reports whether the user entered a value.
-func (r Room) Typed() bool { return r.CPU != "" || r.Memory != "" || r.GPUs != "" }
+func (r ResourceOverride) Typed() bool { return r.CPU != "" || r.Memory != "" || r.GPUs != "" }
 
-// RoomPrefix is the prefix of the names of the resource controls.
-const RoomPrefix = "room."
+// ResourceOverridePrefix is the prefix of the names of the resource controls.
+const ResourceOverridePrefix = "resource."
 
-// RoomID is the id of the first resource control of an operator.
-func RoomID(operator string) string { return "room-" + operator + "-cpu" }
+// ResourceOverrideID is the id of the first resource control of an operator.
+func ResourceOverrideID(operator string) string { return "resource-" + operator + "-cpu" }
 
 // ResumePreview shows the effect of a resume.
 type ResumePreview struct {
-	Refusal string          // why the execution cannot be resumed, or ""
-	Summary string          // "2 of 5 nodes run"
-	Faults  []forms.Trouble // errors outside the inputs
+	Refusal string            // why the execution cannot be resumed, or ""
+	Summary string            // "2 of 5 nodes run"
+	Faults  []forms.ErrorLine // errors outside the inputs
 	Changes []ResumeChange
 	Nodes   []ResumeNode
 }

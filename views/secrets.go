@@ -3,6 +3,7 @@ package views
 import (
 	"net/url"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
@@ -79,7 +80,7 @@ func (r SecretRow) added() string {
 // more is the number of further workflows that use the secret.
 func (r SecretRow) more() string {
 	if n := len(r.Uses) - 1; n > 0 {
-		return "and " + ui.Plural(n, "other workflow", "other workflows")
+		return "and " + units.Plural(n, "other workflow", "other workflows")
 	}
 	return ""
 }

@@ -475,7 +475,7 @@ func semaphoreForm(m Semaphores) templ.Component {
 			templ_7745c5c3_Var20 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<section class=\"card\" aria-labelledby=\"h-set\"><div class=\"card-head\"><h2 id=\"h-set\">Set permits</h2></div><form class=\"card-body form-grid form-grid-2\" method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<section class=\"card\" aria-labelledby=\"h-set-permits\"><div class=\"card-head\"><h2 id=\"h-set-permits\">Set permits</h2></div><form class=\"card-body form-grid form-grid-2\" method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

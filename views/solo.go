@@ -20,7 +20,7 @@ func (f Failure) heading() string {
 	case 409:
 		return "Conflict with the current state"
 	case 422:
-		return "A value needs a change"
+		return "A value needs attention"
 	case 429:
 		return "Limit reached"
 	case 503:

@@ -57,7 +57,7 @@ type TeamWaiting struct {
 	Position   string
 	Node, URL  string
 	Sub        string // "#7k2f00 street-scenes"
-	Asks       string
+	Requests   string
 	Waits      string
 	Since      string // RFC 3339: Waits is the time since then
 	Starts     string // "≈ 14:38", "14:38 to 14:55", "unknown"

@@ -172,8 +172,17 @@ func ThemeURL() string { return "/preferences/theme" }
 // KeysURL turns the single-key shortcuts on or off by POST.
 func KeysURL() string { return "/preferences/keys" }
 
-// DocsURL is the documentation of the API.
+// DocsURL lists the documents of the product.
 func DocsURL() string { return "/docs" }
+
+// APIDocsURL is the reference of the JSON API.
+func APIDocsURL() string { return DocsURL() + "/api" }
+
+// APIPartURL is the reference of one part of the API.
+func APIPartURL(slug string) string { return APIDocsURL() + "/" + url.PathEscape(slug) }
+
+// DocURL is one document of the product.
+func DocURL(name string) string { return DocsURL() + "/" + url.PathEscape(name) }
 
 // LoginURL is the sign-in page.
 func LoginURL() string { return "/login" }

@@ -42,7 +42,7 @@ type WaitPanel struct {
 	Stats     []WaitStat
 	Advice    string // what the user can do
 	Actions   []ui.Action
-	Resource  string // the scarce resource, "GPU A100"; "" if it is not one resource
+	Resource  string // the scarce resource, "A100 GPUs"; "" if it is not one resource
 	Holders   []WaitHolder
 	HeldBy    []WaitHolder   // the same in short, where a table does not fit
 	Order     []WaitPosition // places in the queue around this one
@@ -164,7 +164,7 @@ func (c ClusterWaits) Shown() bool { return len(c.Rows) > 0 }
 type ClusterWaitLine struct {
 	Title, URL   string
 	Sub          string // workflow, execution and project
-	Asks         string
+	Requests     string
 	Waits, Since string
 	Why, Code    string
 }
@@ -174,7 +174,7 @@ type WaitingLine struct {
 	Position     string
 	Title, URL   string
 	Sub          string // "digits.train #7k2f00 · street-scenes"
-	Asks         string
+	Requests     string
 	Waits, Since string
 	Starts       string
 	StartsNote   string

@@ -21,7 +21,7 @@ const budget = 12 * time.Minute
 func TestAPIIsAsDescribed(t *testing.T) {
 	program := os.Getenv("FLOWFORGE_TEST_SCHEMATHESIS")
 	if _, err := os.Stat(program); err != nil {
-		t.Fatal("schemathesis is not installed: run scripts/setup schemathesis, and the test by scripts/environment")
+		t.Fatal("there is no schemathesis for tests: run `scripts/setup schemathesis`, and the test by scripts/environment")
 	}
 	s, err := startServer(t.TempDir())
 	require.NoError(t, err)

@@ -22,8 +22,8 @@ type tasks struct {
 
 	mu    sync.Mutex
 	known map[string]*task
-	runs  map[string]int // number of runs of each attempt
-	open  bool           // held attempts may end
+	ran   map[string]bool // by attempt, also after its end: like the runner, it starts no attempt twice
+	open  bool            // held attempts may end
 	ended chan struct{}
 	all   sync.WaitGroup
 }
@@ -38,7 +38,7 @@ type task struct {
 // serveTasks starts the runner of an installation on a socket.
 func serveTasks(t *testing.T, socket string, servers func() []string) *tasks {
 	t.Helper()
-	ts := &tasks{servers: servers, known: map[string]*task{}, runs: map[string]int{}, ended: make(chan struct{})}
+	ts := &tasks{servers: servers, known: map[string]*task{}, ran: map[string]bool{}, ended: make(chan struct{})}
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -55,17 +55,17 @@ func serveTasks(t *testing.T, socket string, servers func() []string) *tasks {
 	return ts
 }
 
-// Start starts attempts that are not known.
+// Start starts attempts that it has not started before.
 func (ts *tasks) Start(_ context.Context, r *connect.Request[flowforgev1.StartRequest]) (*connect.Response[flowforgev1.StartResponse], error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, spec := range r.Msg.GetAttempts() {
-		if ts.known[spec.GetTaskId()] != nil {
+		if ts.ran[spec.GetTaskId()] {
 			continue
 		}
 		k := &task{spec: spec, release: make(chan struct{})}
 		ts.known[spec.GetTaskId()] = k
-		ts.runs[spec.GetTaskId()]++
+		ts.ran[spec.GetTaskId()] = true
 		if ts.open || spec.GetNode() != "hold" {
 			close(k.release)
 		}

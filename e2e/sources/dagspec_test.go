@@ -47,7 +47,7 @@ func Test002DagSpec(t *testing.T) {
 	p := decode[object](t, shared.send(t, http.MethodPost, "/api/v1/workflows", submission("etl", spec33)), http.StatusUnprocessableEntity)
 	fault := p["errors"].([]any)[0].(object)
 	require.Equal(t, "dag_spec.onExit", fault["path"])
-	require.Equal(t, `There is no template "cleanup". Add it to templates, or leave onExit out; the templates are main, python-task.`, fault["message"])
+	require.Equal(t, `There is no template "cleanup". Add it to templates, or omit onExit; the templates are main, python-task.`, fault["message"])
 
 	whole := strings.Replace(scripts(t, spec33), `"python-task": {`, `"cleanup": {"container": {"image": "busybox", "command": ["echo"], "args": ["clean"]}}, "python-task": {`, 1)
 	made := decode[object](t, shared.send(t, http.MethodPost, "/api/v1/workflows", submission("etl", whole)), http.StatusCreated)

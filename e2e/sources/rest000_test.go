@@ -86,6 +86,12 @@ func Test000REST(t *testing.T) { //nolint:tparallel // the requests are about on
 		require.Len(t, list, 1)
 		a := decode[object](t, shared.get(t, "/api/v1/artifacts/"+list[0].(object)["artifact_id"].(string)), http.StatusOK)
 		require.Equal(t, "Model", a["type"])
+		for kind, n := range map[string]int{"Model": 1, "Dataset": 0} {
+			require.Len(t, decode[object](t, shared.get(t, "/api/v1/executions/"+execution+"/artifacts?type="+kind), http.StatusOK)["artifacts"], n)
+			require.Len(t, decode[object](t, shared.get(t, "/api/v1/artifacts?workflow=recommendation_training&type="+kind), http.StatusOK)["artifacts"], n)
+		}
+		download := shared.get(t, "/api/v1/artifacts/"+list[0].(object)["artifact_id"].(string)+"/download")
+		require.Equal(t, answer{http.StatusOK, download.header, `"weights"`}, download)
 		require.Equal(t, "pytorch", a["framework"])
 		require.Equal(t, json.Number("0.923"), a["metadata"].(object)["accuracy"])
 		require.Equal(t, execution, a["metadata"].(object)["created_from_execution"])
@@ -95,6 +101,21 @@ func Test000REST(t *testing.T) { //nolint:tparallel // the requests are about on
 		for _, from := range []string{node, `"` + node + `"`, `"` + execution + "." + node + `"`, `"Train"`} {
 			plan := decode[object](t, shared.send(t, http.MethodPost, "/api/v1/executions/"+execution+"/resume?dry_run=true", `{"from_node": `+from+`}`), http.StatusOK)
 			require.Equal(t, json.Number("1"), plan["runs"], "%s: %v", from, plan)
+		}
+		made := decode[object](t, shared.send(t, http.MethodPost, "/api/v1/executions/"+execution+"/resume",
+			`{"from_node": "Train", "override_inputs": {"hyperparams": {"learning_rate": 0.01, "batch_size": 256}}}`), http.StatusCreated)
+		again := shared.execution(t, made["execution_id"].(string), succeeded)
+		require.Equal(t, object{"learning_rate": json.Number("0.01"), "batch_size": json.Number("256")}, again["inputs"].(object)["hyperparams"])
+	})
+	t.Run("the form of the workflow: Auto UI Schema Generation", func(t *testing.T) {
+		form := decode[object](t, shared.get(t, "/api/v1/workflows/"+id+"/versions/1.0.0/ui-schema"), http.StatusOK)
+		require.Equal(t, []any{"/api/v1/executions", "POST", "/executions/{execution_id}"}, []any{form["submit_url"], form["method"], form["success_redirect"]})
+		for i, want := range []object{
+			{"name": "training_date", "component": "DatePicker", "required": true},
+			{"name": "feature_set", "component": "FeatureSetSelector", "required": true, "autocomplete_source": "/api/v1/feature-store/feature-sets"},
+			{"name": "hyperparams", "component": "HyperparameterEditor", "required": false},
+		} {
+			contains(t, want, form["fields"].([]any)[i], want["name"].(string))
 		}
 	})
 }

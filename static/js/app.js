@@ -13,6 +13,7 @@ setUpKeys();
 setUpCopy();
 setUpLive();
 rememberZone();
+document.addEventListener("submit", (event) => event.target.id === "sign-out" && sessionStorage.clear());
 
 const parts = [
   ["[data-log]", "./logs.js"],

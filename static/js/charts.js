@@ -96,9 +96,9 @@ function readout(figure, plot, step) {
   const under = figure.querySelector("[data-step]");
   if (under) under.textContent = at == null ? "" : stepText(figure, plot.data[0][at]);
   [...figure.querySelectorAll("[data-readout]")].forEach((out, i) => {
-    out.dataset.rest ??= out.textContent;
+    out.dataset.latest ??= out.textContent;
     const value = at == null ? null : plot.data[(i + 1) * step]?.[at];
-    out.textContent = at == null ? out.dataset.rest : value == null ? "–" : String(Number(value.toPrecision(4)));
+    out.textContent = at == null ? out.dataset.latest : value == null ? "–" : String(Number(value.toPrecision(4)));
   });
 }
 

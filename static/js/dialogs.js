@@ -26,9 +26,9 @@ export function openDialog(dialog) {
   if (!dialog.open) dialog.showModal();
 }
 
-// The palette filters its pages while the user types. The arrow keys move through the
-// results and Enter opens the first one. While the search is still running, Enter opens
-// the search page instead.
+// The palette filters its pages and commands while the user types. The arrow keys move
+// through the results and Enter opens the first one. While the search is still running, Enter
+// opens a page or command that matches, or else the search page.
 function setUpPalette(palette) {
   if (!palette) return;
   const input = palette.querySelector("input");
@@ -37,14 +37,19 @@ function setUpPalette(palette) {
   palette.addEventListener("htmx:after:swap", () => (searching = false));
   input.addEventListener("input", () => {
     searching = input.value.trim() !== "";
-    const wanted = input.value.trim().toLowerCase();
-    for (const link of palette.querySelectorAll("#palette-pages .menu-item")) {
-      link.hidden = wanted !== "" && !link.textContent.toLowerCase().includes(wanted);
+    const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const item of palette.querySelectorAll("[data-keywords]")) {
+      const known = item.dataset.keywords.split(" ");
+      item.hidden = !wanted.every((word) => known.some((k) => k.startsWith(word)));
     }
+  });
+  palette.addEventListener("click", (event) => {
+    if (event.target.closest("[data-command]")) palette.close();
   });
   palette.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target === input) {
-      const first = input.value.trim() !== "" && !searching && links().find((link) => link.href);
+      const [first] = links().filter((item) => item.dataset.keywords || !searching);
+      if (input.value.trim() === "") return;
       if (!first) return;
       event.preventDefault();
       first.click();

@@ -1,11 +1,14 @@
-// Renders the API reference with the vendored Swagger UI; calls use the session cookie.
-const root = document.getElementById("api-reference");
-globalThis.SwaggerUIBundle({
-  domNode: root,
-  url: root.dataset.openapi,
-  deepLinking: true,
-  docExpansion: "list",
-  defaultModelsExpandDepth: 0,
-  validatorUrl: null,
-  syntaxHighlight: { activated: false },
-});
+// Opens the operation that the address names. The script is before the operations and opens
+// theirs while the browser still reads the page, so that nothing moves afterwards.
+{
+  const openNamed = () => {
+    const named = document.getElementById(location.hash.slice(1));
+    if (!(named instanceof HTMLDetailsElement)) return null;
+    named.open = true;
+    return named;
+  };
+  const reader = new MutationObserver(() => { if (openNamed()) reader.disconnect(); });
+  reader.observe(document, { childList: true, subtree: true });
+  addEventListener("DOMContentLoaded", () => reader.disconnect());
+  addEventListener("hashchange", () => openNamed()?.scrollIntoView());
+}

@@ -151,9 +151,9 @@ function setUpSearch({ view, svg, frame }) {
     const text = input.value.trim().toLowerCase();
     hits = text ? [...svg.querySelectorAll(".node")].filter((node) => name(node).includes(text)) : [];
     at = -1;
-    for (const node of svg.querySelectorAll("[data-hit]")) node.removeAttribute("data-hit");
-    for (const node of hits) node.setAttribute("data-hit", "");
-    svg.toggleAttribute("data-finding", hits.length > 0);
+    for (const node of svg.querySelectorAll("[data-match]")) node.removeAttribute("data-match");
+    for (const node of hits) node.setAttribute("data-match", "");
+    svg.toggleAttribute("data-searching", hits.length > 0);
     found.textContent = !text ? "" : hits.length ? `${hits.length} found` : "No matches";
     if (hits.length) show(0, false);
     if (!list) return;

@@ -8,7 +8,7 @@ export function setUpTheme() {
     const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
     const theme = (root.dataset.theme ?? system) === "dark" ? "light" : "dark";
     root.dataset.theme = theme;
-    form.querySelector("button").value = theme === "dark" ? "light" : "dark";
+    form.elements.theme.value = theme === "dark" ? "light" : "dark";
     document.cookie = `theme=${theme};path=/;max-age=31536000;samesite=lax`;
     document.dispatchEvent(new CustomEvent("theme"));
   });

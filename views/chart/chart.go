@@ -8,6 +8,14 @@ import (
 	"strings"
 )
 
+// Across is the width of curves in their own units. Charts stretch in width alone, so that their
+// texts keep one size: positions across are shares of the plot's width, positions down are
+// pixels. Curves have a nested drawing that the browser stretches.
+const Across = 1000.0
+
+// percent is a position across, in units of Across.
+func percent(units float64) string { return Fixed(units/Across*100, 2) + "%" }
+
 // Fixed formats v with at most digits decimals and no trailing zeros.
 func Fixed(v float64, digits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {

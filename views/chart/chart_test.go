@@ -87,7 +87,7 @@ func TestTimeline(t *testing.T) {
 		{Name: "train", Spans: []Span{{State: "FAILED", From: at(20), To: at(60)}}},
 		{Name: "report", Note: "pending"},
 	}, TimelineOptions{From: at(0), To: at(100), Now: at(60), Zone: time.UTC})
-	if !tl.Rows[0].Bars[0].Wait || tl.Rows[0].Bars[1].W != "2" {
+	if !tl.Rows[0].Bars[0].Wait || tl.Rows[0].Bars[1].W != "0.25%" {
 		t.Errorf("a span without a duration is drawn as %+v", tl.Rows[0].Bars)
 	}
 	if !tl.Rows[1].Bars[0].Cut {

@@ -22,8 +22,8 @@ type HistoryOptions struct {
 	Format   func(float64) string
 }
 
-// History is usage and limit over time, in a box of 720 × 220: guaranteed usage, borrowed
-// usage above it, and waiting requests on top.
+// History is usage and limit over time, 220 pixels high: guaranteed usage, borrowed usage
+// above it, and waiting requests on top.
 type History struct {
 	Empty       bool
 	GridY       []Tick
@@ -38,11 +38,8 @@ type History struct {
 	AnyLimit    bool
 }
 
-// The plot box of History.
-const (
-	historyLeft, historyRight = 52.0, 712.0
-	historyTop, historyBottom = 10.0, 190.0
-)
+// Top and bottom of the plot of History.
+const historyTop, historyBottom = 10.0, 190.0
 
 // NewHistory lays out samples, sorted by time.
 func NewHistory(samples []Sample, o HistoryOptions) History {
@@ -56,7 +53,7 @@ func NewHistory(samples []Sample, o HistoryOptions) History {
 	ticks := valueTicks(0, high, false)
 	from, to := float64(o.From.UnixMilli()), float64(o.To.UnixMilli())
 	place := plot{
-		x: scale(from, to, historyLeft, historyRight, false),
+		x: scale(from, to, 0, Across, false),
 		y: scale(0, ticks[len(ticks)-1], historyBottom, historyTop, false),
 	}
 	h := History{}
@@ -64,7 +61,7 @@ func NewHistory(samples []Sample, o HistoryOptions) History {
 		h.GridY = append(h.GridY, Tick{At: Fixed(place.y(t), 1), LabelAt: Fixed(place.y(t)+4, 1), Text: o.Format(t)})
 	}
 	for _, t := range timeTicks(o.From, o.To, 6, o.Zone) {
-		h.GridX = append(h.GridX, Tick{At: Fixed(place.x(float64(t.At.UnixMilli())), 1), Text: t.Text})
+		h.GridX = append(h.GridX, Tick{At: percent(place.x(float64(t.At.UnixMilli()))), Text: t.Text})
 	}
 	for _, part := range stretches(samples, o.Gap) {
 		h.add(part, place)
@@ -130,7 +127,7 @@ func (p plot) corners(part []Sample, value func(Sample) float64) []string {
 		last = y
 	}
 	if len(part) == 1 { // one sample gets a visible width
-		out = append(out, point(p.x(float64(part[0].At.UnixMilli()))+2, last))
+		out = append(out, point(p.x(float64(part[0].At.UnixMilli()))+Across/250, last))
 	}
 	return out
 }

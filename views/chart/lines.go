@@ -26,7 +26,7 @@ type LineOptions struct {
 	Format func(float64) string
 }
 
-// Lines is a line chart, in a box of 400 × 180.
+// Lines is a line chart, 180 pixels high.
 type Lines struct {
 	Empty  bool
 	GridY  []Tick
@@ -40,22 +40,17 @@ type Tick struct{ At, LabelAt, Text string }
 
 // Curve is one series as SVG points.
 type Curve struct {
-	Index        int // 1 to 6: colour, dash and marker
-	Points       string
-	Ghost        string // the raw curve, "" without smoothing
-	EndX, EndY   string // the last value
-	LabelX       string
-	LabelY       string
-	Name         string
-	EndText      string
-	MarkX, MarkY string // corner of the square marker
+	Index      int // 1 to 6: colour, dash and marker
+	Points     string
+	Ghost      string // the raw curve, "" without smoothing
+	EndX, EndY string // the last value
+	LabelY     string
+	Name       string
+	EndText    string
 }
 
-// Plot box of Lines.
-const (
-	plotLeft, plotRight = 44.0, 342.0
-	plotTop, plotBottom = 8.0, 154.0
-)
+// Top and bottom of the plot of Lines.
+const plotTop, plotBottom = 8.0, 154.0
 
 // singleSpan is the number of seconds drawn on each side of a single point in time.
 const singleSpan = 10
@@ -79,7 +74,7 @@ func NewLines(series []Series, o LineOptions) Lines {
 			left, right = left-singleSpan, right+singleSpan-1
 		}
 	}
-	x := scale(left, right, plotLeft, plotRight, false)
+	x := scale(left, right, 0, Across, false)
 	c := Lines{XUnit: o.XUnit}
 	if o.Time {
 		c.XUnit = ""
@@ -101,9 +96,8 @@ func NewLines(series []Series, o LineOptions) Lines {
 		}
 		curve.Points = path(smooth, x, y)
 		last := smooth[len(smooth)-1]
-		curve.EndX, curve.EndY = Fixed(x(last.X), 1), Fixed(y(last.Y), 1)
-		curve.MarkX, curve.MarkY = Fixed(x(last.X)-4, 1), Fixed(y(last.Y)-4, 1)
-		curve.LabelX, curve.LabelY = Fixed(x(last.X)+8, 1), Fixed(y(last.Y)+4, 1)
+		curve.EndX, curve.EndY = percent(x(last.X)), Fixed(y(last.Y), 1)
+		curve.LabelY = Fixed(y(last.Y)+4, 1)
 		curve.EndText = o.Format(points[len(points)-1].Y)
 		c.Curves = append(c.Curves, curve)
 	}
@@ -192,14 +186,14 @@ func horizontal(left, right float64, x func(float64) float64, o LineOptions) []T
 	var ticks []Tick
 	if o.Time {
 		for _, t := range timeTicks(unix(left), unix(right), 4, o.Zone) {
-			at := Fixed(x(float64(t.At.UnixMilli())/1000), 1)
+			at := percent(x(float64(t.At.UnixMilli()) / 1000))
 			ticks = append(ticks, Tick{At: at, Text: t.Text})
 		}
 		return ticks
 	}
 	stride := math.Max(1, roundStride((right-left)/4))
 	for v := math.Ceil(left/stride) * stride; v <= right; v += stride {
-		ticks = append(ticks, Tick{At: Fixed(x(v), 1), Text: Fixed(v, 2)})
+		ticks = append(ticks, Tick{At: percent(x(v)), Text: Fixed(v, 2)})
 	}
 	return ticks
 }

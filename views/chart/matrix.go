@@ -8,9 +8,9 @@ import (
 
 // Matrix is a confusion matrix ready for a template.
 type Matrix struct {
-	ViewBox, Size, Label, Caption string
-	Cells                         []MatrixCell
-	Labels                        []MatrixLabel
+	Width, Height, Size, Label, Caption string // sizes in pixels
+	Cells                               []MatrixCell
+	Labels                              []MatrixLabel
 }
 
 // MatrixCell is one cell; Dark cells have light text.
@@ -25,10 +25,10 @@ type MatrixLabel struct{ X, Y, Text string }
 // NewMatrix lays out counts: rows are actual classes, columns predicted classes. The shade
 // is the share within the row, so that rare classes stay visible.
 func NewMatrix(labels []string, counts [][]float64) Matrix {
-	const field, gap, head = 19.0, 1.0, 34.0
+	const field, gap, head = 27.0, 1.0, 34.0
 	n := len(counts)
-	side := head + float64(n)*(field+gap) + 16
-	m := Matrix{ViewBox: "0 0 " + Fixed(side, 0) + " " + Fixed(side-head+20, 0), Size: Fixed(field, 0)}
+	side := float64(n) * (field + gap)
+	m := Matrix{Width: Fixed(head+side, 0), Height: Fixed(side+20, 0), Size: Fixed(field, 0)}
 	name := func(i int) string {
 		if i < len(labels) {
 			return labels[i]
@@ -42,7 +42,7 @@ func NewMatrix(labels []string, counts [][]float64) Matrix {
 			sum += v
 		}
 		y := float64(r) * (field + gap)
-		m.Labels = append(m.Labels, MatrixLabel{X: Fixed(head/2, 1), Y: Fixed(y+13, 1), Text: shorten(name(r))})
+		m.Labels = append(m.Labels, MatrixLabel{X: Fixed(head/2, 1), Y: Fixed(y+field/2+4, 1), Text: shorten(name(r))})
 		for c, v := range row {
 			x := head + float64(c)*(field+gap)
 			share := 0.0
@@ -56,7 +56,7 @@ func NewMatrix(labels []string, counts [][]float64) Matrix {
 				worst, worstAt = v, fmt.Sprintf("%s predicted as %s", name(r), name(c))
 			}
 			cell := MatrixCell{
-				X: Fixed(x, 1), Y: Fixed(y, 1), TextX: Fixed(x+field/2, 1), TextY: Fixed(y+13, 1),
+				X: Fixed(x, 1), Y: Fixed(y, 1), TextX: Fixed(x+field/2, 1), TextY: Fixed(y+field/2+4, 1),
 				Opacity: Fixed(0.03+0.97*math.Sqrt(share), 2), Dark: share > 0.3,
 				Title: fmt.Sprintf("%s, predicted %s: %s", name(r), name(c), Fixed(v, 2)),
 			}
@@ -67,7 +67,7 @@ func NewMatrix(labels []string, counts [][]float64) Matrix {
 		}
 	}
 	for c := range n {
-		m.Labels = append(m.Labels, MatrixLabel{X: Fixed(head+float64(c)*(field+gap)+field/2, 1), Y: Fixed(float64(n)*(field+gap)+12, 1), Text: shorten(name(c))})
+		m.Labels = append(m.Labels, MatrixLabel{X: Fixed(head+float64(c)*(field+gap)+field/2, 1), Y: Fixed(side+14, 1), Text: shorten(name(c))})
 	}
 	if total > 0 {
 		m.Caption = fmt.Sprintf("%s of %s correct.", Fixed(right, 1), Fixed(total, 1))

@@ -26,17 +26,14 @@ type TimelineOptions struct {
 	Label    string
 }
 
-// Timeline is the geometry of a timeline, 960 wide.
+// Timeline is the geometry of a timeline. Names are left of its plot.
 type Timeline struct {
-	Label, ViewBox string
-	Bottom         string
-	Ticks          []TimelineTick
-	Rows           []TimelineRow
-	NowX           string // "" draws no line
+	Label  string
+	Bottom string // the height in pixels
+	Ticks  []Tick
+	Rows   []TimelineRow
+	NowX   string // "" draws no line
 }
-
-// TimelineTick is a grid line with its clock time.
-type TimelineTick struct{ X, Text, Anchor string }
 
 // TimelineRow is one row as geometry.
 type TimelineRow struct {
@@ -54,15 +51,12 @@ type TimelineBar struct {
 }
 
 const (
-	timelineWidth         = 960.0
-	timelineLeft          = 190.0
-	timelineRight         = 950.0
-	rowHeight             = 25.0
-	timelineHead          = 26.0
-	minBar                = 2.0
-	minWait               = 4.0 // shorter waits are not drawn
-	labelRunes            = 26
-	cutRoom       float64 = 14
+	rowHeight    = 25.0
+	timelineHead = 26.0
+	minBar       = Across / 400 // about 2 pixels
+	minWait      = Across / 200 // shorter waits are not drawn
+	cutRoom      = Across / 50  // shorter failures have no ×
+	labelRunes   = 26
 )
 
 // NewTimeline lays out rows in the order given.
@@ -72,23 +66,18 @@ func NewTimeline(rows []Row, o TimelineOptions) Timeline {
 	}
 	x := func(t time.Time) float64 {
 		share := float64(t.Sub(o.From)) / float64(o.To.Sub(o.From))
-		return timelineLeft + min(max(share, 0), 1)*(timelineRight-timelineLeft)
+		return min(max(share, 0), 1) * Across
 	}
 	height := timelineHead + rowHeight*float64(len(rows))
-	tl := Timeline{Label: o.Label, ViewBox: "0 0 " + Fixed(timelineWidth, 0) + " " + Fixed(height, 0), Bottom: Fixed(height, 0)}
+	tl := Timeline{Label: o.Label, Bottom: Fixed(height, 0)}
 	for _, t := range timeTicks(o.From, o.To, 6, o.Zone) {
-		at := x(t.At)
-		anchor := "middle"
-		if at > timelineRight-24 {
-			anchor = "end"
-		}
-		tl.Ticks = append(tl.Ticks, TimelineTick{X: Fixed(at, 1), Text: t.Text, Anchor: anchor})
+		tl.Ticks = append(tl.Ticks, Tick{At: percent(x(t.At)), Text: t.Text})
 	}
 	for i, r := range rows {
 		y := timelineHead + rowHeight*float64(i)
-		row := TimelineRow{Name: cut(r.Name), FullName: r.Name, URL: r.URL, TextY: Fixed(y+12, 0), Note: r.Note, NoteX: Fixed(timelineLeft, 0)}
+		row := TimelineRow{Name: cut(r.Name), FullName: r.Name, URL: r.URL, TextY: Fixed(y+12, 0), Note: r.Note, NoteX: percent(0)}
 		if !o.Now.IsZero() {
-			row.NoteX = Fixed(min(x(o.Now)+8, timelineRight-44), 1)
+			row.NoteX = percent(min(x(o.Now), 0.92*Across))
 		}
 		for _, s := range r.Spans {
 			if s.State == "" && x(s.To)-x(s.From) < minWait {
@@ -99,7 +88,7 @@ func NewTimeline(rows []Row, o TimelineOptions) Timeline {
 		tl.Rows = append(tl.Rows, row)
 	}
 	if !o.Now.IsZero() {
-		tl.NowX = Fixed(x(o.Now), 1)
+		tl.NowX = percent(x(o.Now))
 	}
 	return tl
 }
@@ -107,12 +96,12 @@ func NewTimeline(rows []Row, o TimelineOptions) Timeline {
 func bar(s Span, x func(time.Time) float64, y float64) TimelineBar {
 	from, to := x(s.From), x(s.To)
 	w := max(to-from, minBar)
-	b := TimelineBar{State: s.State, X: Fixed(from, 1), Y: Fixed(y, 0), W: Fixed(w, 1), H: "16", Title: s.Title}
+	b := TimelineBar{State: s.State, X: percent(from), Y: Fixed(y, 0), W: percent(w), H: "16", Title: s.Title}
 	if s.State == "" {
 		b.Wait, b.Y, b.H = true, Fixed(y+4, 0), "8"
 	}
 	if s.State == "FAILED" && w > cutRoom {
-		b.Cut, b.CutX, b.CutY = true, Fixed(from+w/2, 1), Fixed(y+8, 0)
+		b.Cut, b.CutX, b.CutY = true, percent(from+w/2), Fixed(y+8, 0)
 	}
 	return b
 }

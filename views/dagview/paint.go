@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -187,14 +188,14 @@ func CountTexts(counts []ui.Count) []string {
 	var texts []string
 	for _, c := range counts {
 		if c.N > 0 {
-			texts = append(texts, ui.Number(int64(c.N))+" "+groupWord(c.State))
+			texts = append(texts, units.Number(int64(c.N))+" "+groupWord(c.State))
 		}
 	}
 	return texts
 }
 
 func (p Painter) paintGroup(s *Shape, box Box) {
-	s.FullTitle = box.Title + " × " + ui.Number(int64(len(box.Members)))
+	s.FullTitle = box.Title + " × " + units.Number(int64(len(box.Members)))
 	s.Title = fit(s.FullTitle, float64(box.W-nameInset-10), nameSize)
 	if p.Links.Group != nil {
 		s.URL = p.Links.Group(box)

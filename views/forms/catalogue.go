@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/views/ui"
 )
 
 // Preview describes the catalogue entry that a control refers to.
@@ -91,7 +91,7 @@ func ReadUpload(text string) (Uploaded, bool) {
 func (u Uploaded) Facts() string {
 	parts := []string{}
 	if u.Size > 0 {
-		parts = append(parts, ui.Bytes(u.Size))
+		parts = append(parts, units.Bytes(u.Size))
 	}
 	if u.MediaType != "" {
 		parts = append(parts, u.MediaType)

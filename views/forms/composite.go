@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -271,20 +272,21 @@ func (c Control) compact() Control {
 	return c
 }
 
-// HyperSummary counts the parameters that differ from their defaults.
-func (c Control) HyperSummary() string {
+// HyperSize is the number of parameters.
+func (c Control) HyperSize() string {
+	return units.Plural(len(c.Type.Fields), "parameter", "parameters")
+}
+
+// HyperChanged is how many parameters differ from their defaults.
+func (c Control) HyperChanged() string {
 	changed := 0
 	for _, m := range c.Members() {
 		if m.differs() {
 			changed++
 		}
 	}
-	total := fmt.Sprintf("%d parameters", len(c.Type.Fields))
-	switch changed {
-	case 0:
-		return total + ", all default"
-	case 1:
-		return total + ", 1 changed"
+	if changed == 0 {
+		return "all default"
 	}
-	return fmt.Sprintf("%s, %d changed", total, changed)
+	return fmt.Sprintf("%d changed", changed)
 }

@@ -3,6 +3,7 @@ package forms
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -88,8 +89,15 @@ func (c Control) Value() string { return c.form.cfg.Values.Get(c.Name) }
 // at is the text of the control with a sub-name ("$zone", "from").
 func (c Control) at(sub string) string { return c.form.cfg.Values.Get(c.Name + "." + sub) }
 
-// Errors are the messages for this value, not for its parts.
-func (c Control) Errors() []string { return c.form.problems[c.Path] }
+// Errors are the messages for this value, not for its parts. The days of a date range have no
+// field of their own, so their messages belong to the range.
+func (c Control) Errors() []string {
+	errs := c.form.problems[c.Path]
+	if c.Type.Kind == typeregistry.KindDateRange {
+		errs = slices.Concat(errs, c.form.problems[c.Path+".from"], c.form.problems[c.Path+".to"])
+	}
+	return errs
+}
 
 // Invalid reports whether this value has an error.
 func (c Control) Invalid() bool { return len(c.Errors()) > 0 }

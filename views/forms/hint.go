@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/views/ui"
 )
 
 // hint describes the limits of the type, for the help above the control.
@@ -116,7 +116,7 @@ func (c Control) FileHint() string {
 	p := c.Type.Params
 	var parts []string
 	if p.MaxBytes != nil {
-		parts = append(parts, "Up to "+ui.Bytes(*p.MaxBytes)+".")
+		parts = append(parts, "Up to "+units.Bytes(*p.MaxBytes)+".")
 	}
 	if p.Format != "" {
 		parts = append(parts, "Format "+p.Format+".")

@@ -18,7 +18,7 @@ func TestNonsenseIsKept(t *testing.T) {
 	schema := schemaOf(t,
 		field("epochs", "Integer(min=1, max=200)"), field("day", "Date"), field("at", "DateTime"), field("wait", "Duration"),
 		field("kind", "Enum(a, b, c, d, e)"), field("rate", "Float(min=0.001, max=1, log=true)"), field("any", "JSON"),
-		field("layers", "List<Struct{width: Integer}>"), field("opt", "Union<Adam: Struct{beta: Float} | Plain: Integer>"), field("w", "Map<String, Float>"),
+		field("layers", "List<Struct{width: Integer}>"), field("opt", "Union<Adam: Struct{beta: Float} | Plain: Integer>"), field("w", "Map<String, Float>"), field("span", "DateRange"),
 	)
 	typed := url.Values{
 		"inputs.epochs": {"many"}, "inputs.day": {"someday"}, "inputs.at": {"noonish"}, "inputs.at.$zone": {"Mars/Base"}, "inputs.wait": {"a while"},
@@ -26,6 +26,7 @@ func TestNonsenseIsKept(t *testing.T) {
 		"inputs.layers.0.width": {"8"}, "inputs.layers.1.width": {"wide"},
 		"inputs.opt.$type": {"Adam"}, "inputs.opt.Adam.beta": {"gamma"}, "inputs.opt.Plain": {"7"},
 		"inputs.w.0.$key": {"x"}, "inputs.w.0.$value": {"heavy"}, "inputs.w.1.$key": {"x"}, "inputs.w.1.$value": {"2"},
+		"inputs.span.from": {"2026-03-01"}, "inputs.span.to": {"2026-01-31"},
 	}
 	got, problems := schema.DecodeForm(typeregistry.Form{Values: typed}, forms.Prefix)
 	_, more := schema.CheckAll(got, typeregistry.Env{})
@@ -37,16 +38,18 @@ func TestNonsenseIsKept(t *testing.T) {
 	for name := range typed {
 		require.Equal(t, typed.Get(name), sent.Get(name), name)
 	}
-	troubles := map[string]bool{}
-	for _, trouble := range form.Troubles() {
-		require.NotEmpty(t, trouble.Target, trouble.Text)
-		require.NotNil(t, formtest.ByID(doc, trouble.Target), "no element %s for %s", trouble.Target, trouble.Label)
-		require.Contains(t, formtest.Text(doc), trouble.Text)
-		troubles[trouble.Label] = true
+	labels := map[string]bool{}
+	for _, line := range form.ErrorLines() {
+		require.NotEmpty(t, line.Target, line.Text)
+		require.NotNil(t, formtest.ByID(doc, line.Target), "no element %s for %s", line.Target, line.Label)
+		require.Contains(t, formtest.Text(doc), line.Text)
+		labels[line.Label] = true
 	}
-	for _, label := range []string{"Epochs", "Day", "At", "Wait", "Kind", "Rate", "Any", "Layers, entry 2, Width", "Opt, Beta"} {
-		require.True(t, troubles[label], "%s is not in %v", label, troubles)
+	for _, label := range []string{"Epochs", "Day", "At", "Wait", "Kind", "Rate", "Any", "Layers, entry 2, Width", "Opt, Beta", "Span"} {
+		require.True(t, labels[label], "%s is not in %v", label, labels)
 	}
+	require.Contains(t, formtest.Text(formtest.ByID(doc, "f-span-error")), "2026-01-31 is before the first day")
+	require.Contains(t, formtest.Text(doc), "“heavy” is not a number", "the duplicate key hides the error of a value")
 	for _, name := range []string{"inputs.epochs", "inputs.layers.1.width", "inputs.opt.Adam.beta"} {
 		require.Equal(t, "true", formtest.Attr(formtest.ByName(doc, name)[0], "aria-invalid"), name)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/views/ui"
 )
 
 // Limits for radio buttons and selects; more options need a search.
@@ -235,14 +235,14 @@ func zones() []string {
 
 // Echo is a duration in seconds, or "" if it is invalid.
 func (c Control) Echo() string {
-	d, err := typeregistry.ParseDuration(c.Value())
+	d, err := units.ParseDuration(c.Value())
 	if c.Value() == "" || err != nil {
 		return ""
 	}
 	seconds := strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 	whole, fraction, _ := strings.Cut(seconds, ".")
 	if n, err := strconv.ParseInt(whole, 10, 64); err == nil {
-		whole = ui.Number(n)
+		whole = units.Number(n)
 	}
 	if fraction != "" {
 		whole += "." + fraction

@@ -7,22 +7,22 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Trouble is one line of the error summary: the message at the field and a link to its
+// ErrorLine is one line of the error summary: the message at the field and a link to its
 // control.
-type Trouble struct {
+type ErrorLine struct {
 	Target string // id of the control, "" without one
 	Label  string // "Augmentations, entry 2, probability"
 	Text   string
 }
 
-// Troubles lists the problems in order, each with its control or the nearest enclosing
+// ErrorLines lists the problems in order, each with its control or the nearest enclosing
 // one.
-func (f *Form) Troubles() []Trouble {
-	places := map[string]Trouble{}
+func (f *Form) ErrorLines() []ErrorLine {
+	places := map[string]ErrorLine{}
 	for _, c := range f.Controls() {
 		c.collect(places, c.Label)
 	}
-	out := make([]Trouble, 0, len(f.cfg.Problems))
+	out := make([]ErrorLine, 0, len(f.cfg.Problems))
 	for _, p := range f.cfg.Problems {
 		place := nearest(places, p.Path)
 		place.Text = p.Message
@@ -31,21 +31,21 @@ func (f *Form) Troubles() []Trouble {
 	return out
 }
 
-func nearest(places map[string]Trouble, path string) Trouble {
+func nearest(places map[string]ErrorLine, path string) ErrorLine {
 	for path != "" {
 		if place, ok := places[path]; ok {
 			return place
 		}
 		path = path[:max(0, strings.LastIndexByte(path, '.'))]
 	}
-	return Trouble{}
+	return ErrorLine{}
 }
 
 // collect records the control and its descendants by path. The first control of a path
 // wins, except for duplicate keys, where the second entry wins.
-func (c Control) collect(places map[string]Trouble, label string) {
+func (c Control) collect(places map[string]ErrorLine, label string) {
 	if _, taken := places[c.Path]; !taken || strings.HasSuffix(c.Name, ".$value") {
-		places[c.Path] = Trouble{Target: c.target(), Label: label}
+		places[c.Path] = ErrorLine{Target: c.target(), Label: label}
 	}
 	switch c.Type.Kind {
 	case typeregistry.KindStruct, typeregistry.KindHyperparam:
@@ -84,11 +84,11 @@ func (c Control) target() string {
 func (f *Form) Invalid() int { return len(f.cfg.Problems) }
 
 // Changed lists the fields whose values differ from the defaults, for the notice about the origin of the values.
-func (f *Form) Changed() []Trouble {
-	var out []Trouble
+func (f *Form) Changed() []ErrorLine {
+	var out []ErrorLine
 	for _, c := range f.Controls() {
 		if c.differs() {
-			out = append(out, Trouble{Target: c.target(), Label: c.Label})
+			out = append(out, ErrorLine{Target: c.target(), Label: c.Label})
 		}
 	}
 	return out

@@ -36,10 +36,10 @@ func accountEntries() []Entry {
 		{"account-keys", "API keys", func(f views.Page) templ.Component { return views.AccountKeysPage(accountKeys(f)) }},
 		{"account-keys-made", "API keys: a new key", func(f views.Page) templ.Component {
 			m := accountKeys(f)
-			m.Fresh = &views.FreshKey{Name: "nightly CI", Token: "ffk_k3jx7q2mzt9a_NQ7W2LHBVXK5DSTFA3R6YMOUEIJCP4GZNQ7W2LHBVXK5DSTFA3R6", Command: "flowforge login --server https://forge.example.com --token"} //nolint:gosec // a fictitious key
+			m.Fresh = &views.CreatedKey{Name: "nightly CI", Token: "ffk_k3jx7q2mzt9a_NQ7W2LHBVXK5DSTFA3R6YMOUEIJCP4GZNQ7W2LHBVXK5DSTFA3R6", Command: "flowforge login --server https://forge.example.com --token"} //nolint:gosec // a fictitious key
 			return views.AccountKeysPage(m)
 		}},
-		{"account-keys-failed", "API keys: a value needs a change", func(f views.Page) templ.Component {
+		{"account-keys-failed", "API keys: a value needs attention", func(f views.Page) templ.Component {
 			m := accountKeys(f)
 			m.Keys, m.Form.Name, m.Form.Failed = nil, "", "The key cannot be created."
 			m.Form.Problems = []views.KeyProblem{{Field: "name", Message: "Enter a name of at most 100 characters, such as what uses the key."}}

@@ -12,7 +12,7 @@ import (
 func adminEntries() []Entry {
 	return []Entry{
 		{"admin", "Teams and people", func(f views.Page) templ.Component { return views.AdminTreePage(adminTree(f)) }},
-		{"admin-new", "Teams and people: a name that is taken", func(f views.Page) templ.Component { return views.AdminTreePage(adminTaken(f)) }},
+		{"admin-new", "Teams and people: a name that is taken", func(f views.Page) templ.Component { return views.AdminTreePage(adminNameInUse(f)) }},
 		{"admin-archive", "Teams and people: archive", func(f views.Page) templ.Component { return views.AdminTreePage(adminArchive(f)) }},
 		{"admin-none", "Teams and people: no role yet", func(f views.Page) templ.Component { return views.AdminTreePage(adminNone(f)) }},
 		{"admin-team", "Members of a team", func(f views.Page) templ.Component { return views.AdminNodePage(adminTeam(f)) }},
@@ -68,7 +68,7 @@ func adminTree(f views.Page) views.AdminTree {
 	return m
 }
 
-func adminTaken(f views.Page) views.AdminTree {
+func adminNameInUse(f views.Page) views.AdminTree {
 	m := adminTree(f)
 	m.Problems = &views.AdminProblems{Title: "The name segmentation is already in use here.", Links: []ui.Crumb{{Name: "This name is already in use here. Choose another name.", URL: "#new-name"}}}
 	m.Rows[5].Form = &views.AdminForm{

@@ -42,7 +42,7 @@ func cluster() views.Cluster {
 	return views.Cluster{
 		Lead: "Frankfurt, Kubernetes v1.36.3", Pooled: true,
 		Figures: []views.QuotaFigure{
-			{Name: "Schedulable machines", Value: "4", Note: "of 6"}, {Name: "GPUs A100 allocated", Value: "14", Note: "of 16"}, {Name: "GPUs H100 allocated", Value: "3", Note: "of 8"},
+			{Name: "Schedulable machines", Value: "4", Note: "of 6"}, {Name: "A100 GPUs allocated", Value: "14", Note: "of 16"}, {Name: "H100 GPUs allocated", Value: "3", Note: "of 8"},
 			{Name: "CPU allocated", Value: "148", Note: "of 256 cores"}, {Name: "Memory allocated", Value: "1.2", Note: "of 2.0 TiB"},
 		},
 		Pods: ui.NewBar("pods", []ui.Count{{State: "RUNNING", N: 41}, {State: "READY", N: 3}, {State: "SUCCEEDED", N: 12}}),
@@ -74,7 +74,7 @@ func clusterAway() views.Cluster {
 func clusterLocal() views.Cluster {
 	return views.Cluster{
 		Notice:  &views.AdminNotice{Strong: "Tasks run as processes on the server's machine.", Text: "To run them as pods of a cluster, set FLOWFORGE_LAUNCHER=kube."},
-		Figures: []views.QuotaFigure{{Name: "CPU for tasks", Value: "16", Note: "cores"}, {Name: "Memory for tasks", Value: "60", Note: "GiB"}, {Name: "Concurrent tasks", Value: "6", Note: "of 32"}, {Name: "GPUs A100", Value: "2"}},
+		Figures: []views.QuotaFigure{{Name: "CPU for tasks", Value: "16", Note: "cores"}, {Name: "Memory for tasks", Value: "60", Note: "GiB"}, {Name: "Concurrent tasks", Value: "6", Note: "of 32"}, {Name: "A100 GPUs", Value: "2"}},
 		Machines: []views.ClusterMachine{
 			{Name: "workstation", State: "Ready", Mark: "SUCCEEDED", CPU: fullness("", 6, 16, "cores"), Memory: fullness("", 12, 60, "GiB"), GPUs: []views.Meter{fullness("A100", 1, 2, "")}},
 		},
@@ -139,7 +139,7 @@ func nodeGang(f views.Page) views.Node {
 	facts[0] = ui.Fact{Name: "Pods", Value: "4", Note: "ff-01975a2e-5-2-0 to ff-01975a2e-5-2-3"}
 	m.Pods = views.AttemptPods{More: "2 earlier pods are not shown", Pods: []views.AttemptPod{{
 		Attempt: "3", State: "FAILED", Facts: facts, NoEvent: "The cluster reported no events of these pods.",
-		Class: &views.PodClass{Code: "node_lost", Word: "Machine lost", Hint: "The attempt is retried on another machine and does not count as a retry.", Outside: true},
+		Class: &views.PodClass{Code: "node_lost", Word: "Machine lost", Hint: "FlowForge retries the attempt on another machine, and the retry limit does not apply.", Outside: true},
 	}}}
 	return m
 }

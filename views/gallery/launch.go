@@ -16,7 +16,7 @@ import (
 func launchEntries() []Entry {
 	return []Entry{
 		{"launch", "Launch", func(f views.Page) templ.Component { return views.LaunchView(launch(f)) }},
-		{"launch-errors", "Launch: values need a change", func(f views.Page) templ.Component { return views.LaunchView(launchErrors(f)) }},
+		{"launch-errors", "Launch: values need attention", func(f views.Page) templ.Component { return views.LaunchView(launchErrors(f)) }},
 		{"launch-json", "Launch: as JSON", func(f views.Page) templ.Component { return views.LaunchView(launchJSON(f)) }},
 		{"launch-command", "Launch: from a shell", func(f views.Page) templ.Component { return views.LaunchView(launchCommand(f)) }},
 		{"widgets", "Widgets: plain values", func(f views.Page) templ.Component { return widgets(f, "Widgets: plain values", forms.PlainExamples()) }},
@@ -101,20 +101,20 @@ func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
 			Name: "digits.train", Lead: "Trains a small network and evaluates it per writer. 9 nodes.", Version: "2.4.0",
 			Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}, {Value: "2.3.1", Name: "v2.3.1"}},
 		},
-		View: views.LaunchForm, Key: "k", Form: form, Troubles: form.Troubles(),
+		View: views.LaunchForm, Key: "k", Form: form, ErrorLines: form.ErrorLines(),
 		Priorities: []ui.Option{{Value: "NORMAL", Name: "Normal", Selected: true}, {Value: "LOW", Name: "Low: after others"}},
 		Came: &views.Provenance{
-			From: "Filled in from a link.", Text: "1 value differs from the defaults:", Differs: []forms.Trouble{{Target: "f-data", Label: "Training data"}},
+			From: "Filled in from a link.", Default: "1 value differs from the defaults:", Differs: []forms.ErrorLine{{Target: "f-data", Label: "Training data"}},
 			Reset: views.LaunchURL("digits.train"),
 		},
 		Check: views.LaunchCheck{
 			Ready: true, Waits: true, Summary: "Would wait about 12 min", Link: "http://127.0.0.1:8080/workflows/digits.train/launch?input.workers=8",
 			Verdicts: []views.Verdict{
 				{Tone: "ok", Strong: "All values are valid.", Text: "9 inputs checked."},
-				{Tone: "wait", Strong: "Would wait about 12 min behind 3 jobs (GPU A100).", Text: "train: needs 8 GPUs A100, and team Vision has 4 left of 12."},
+				{Tone: "wait", Strong: "Would wait about 12 min behind 3 jobs (A100 GPUs).", Text: "train: requests 8 A100 GPUs; team Vision has 4 left of 12."},
 			},
 			Choices: []views.Verdict{
-				{Tone: "ok", Strong: "H100:", Text: "Starts now."}, {Tone: "no", Strong: "L4:", Text: "Cannot run here: needs 8 GPUs L4, the limit of team Vision is 4."},
+				{Tone: "ok", Strong: "H100:", Text: "Starts now."}, {Tone: "no", Strong: "L4:", Text: "Cannot run here: requests 8 L4 GPUs; the limit of team Vision is 4."},
 			},
 			Facts: []ui.Fact{
 				{Name: "Starts", Value: "≈ 14:24", Note: "14:18 to 14:40"}, {Name: "Ends", Value: "≈ 15:05"}, {Name: "Uses", Value: "5.4 GPU-hours"},
@@ -135,9 +135,9 @@ func launchErrors(f views.Page) views.LaunchPage {
 		{Path: "labels", Message: "This file has no column row_id. Choose another one."},
 	})
 	page.Came = nil
-	page.Failed = "Nothing was launched: 3 values need a change"
+	page.Failed = "Nothing was launched: 3 values need attention"
 	page.Check.Ready, page.Check.Summary = false, "3 values need attention"
-	page.Check.Verdicts = []views.Verdict{{Tone: "wait", Strong: "3 values need attention.", Links: page.Troubles}}
+	page.Check.Verdicts = []views.Verdict{{Tone: "wait", Strong: "3 values need attention.", Links: page.ErrorLines}}
 	return page
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -32,7 +33,7 @@ const someID = "01939f2a-7c1e-7a44-9d3b-0f6a5e7k2f00"
 func row(id, state, title, version, sub, by string, started, took time.Duration, bar ui.Bar) views.ExecutionRow {
 	r := views.ExecutionRow{
 		ID: id, Short: "#" + id, URL: views.ExecutionURL(id), State: state, Title: title, Version: version, Sub: sub, By: by,
-		Started: clock().Moment(ago(started)), Took: ui.Duration(took), Bar: bar, RelaunchURL: views.RelaunchURL(title, id), WorkflowURL: views.WorkflowURL(title),
+		Started: clock().Moment(ago(started)), Took: units.Duration(took), Bar: bar, RelaunchURL: views.RelaunchURL(title, id), WorkflowURL: views.WorkflowURL(title),
 	}
 	return r
 }
@@ -61,7 +62,7 @@ func home(f views.Page) views.Home {
 			},
 			Figures: []ui.Fact{{Name: "Succeeded", Value: "168"}, {Name: "Failed", Value: "4", Note: "2.3 %"}, {Name: "Nodes", Value: "12,480"}},
 		},
-		Mine: []views.HomeRecent{
+		Recent: []views.HomeRecent{
 			{State: "SUCCEEDED", Title: "digits.train", Short: "#6b0d77", URL: "#", Note: "accuracy 0.9712 · 41 s", Ended: clock().Moment(ago(2 * time.Hour))},
 			{State: "FAILED", Title: "sklearn.digits", Short: "#6a9001", URL: "#", Note: "train failed: exit code 1", Ended: clock().Moment(ago(5 * time.Hour))},
 		},

@@ -158,7 +158,7 @@ func quotasEdit(f views.Page) views.QuotasPage {
 func quotasProblems(f views.Page) views.QuotasPage {
 	m := quotasEdit(f)
 	m.Title = "Error: Quotas"
-	m.Problems = &views.QuotaProblems{Title: "Nothing was saved: 2 values need a change", Links: []ui.Action{
+	m.Problems = &views.QuotaProblems{Title: "Nothing was saved: 2 values need attention", Links: []ui.Action{
 		{Name: "Guaranteed A100: Research can distribute 22; 30 is more.", URL: "#limit-a100"}, {Name: "Confirm that 1 node is interrupted.", URL: "#q-confirm"},
 	}}
 	m.Edit.Sets[0].Fields[0].Value, m.Edit.Sets[0].Fields[0].Error = "30", "Research can distribute 22; 30 is more."

@@ -38,11 +38,11 @@ func resume(f views.Page) views.ResumePage {
 			Keep: "soon", KeepError: "Enter a duration such as 12h or 30d.", More: true,
 			CacheOf: []views.OperatorCache{{Operator: "load", Choices: []ui.Option{{Name: "Same as for all", Selected: true}, {Value: "off", Name: "Do not use the cache"}}}},
 		},
-		Rooms: []views.Room{
+		ResourceOverrides: []views.ResourceOverride{
 			{Operator: "*", Label: "All that run", DefinedCPU: "as defined", DefinedMemory: "as defined", DefinedGPUs: "as defined"},
-			{Operator: "train", Label: "train", CPU: "4000", DefinedCPU: "2", DefinedMemory: "4 GiB", DefinedGPUs: "1", Error: "Cannot run here: needs 4000 cores, the size of the cluster is 64 cores."},
+			{Operator: "train", Label: "train", CPU: "4000", DefinedCPU: "2", DefinedMemory: "4 GiB", DefinedGPUs: "1", Error: "Cannot run here: requests 4000 cores; the cluster has 64 cores."},
 		},
-		MoreRooms: 3, RoomsOpen: true,
+		MoreOverrides: 3, OverridesOpen: true,
 		Preview: views.ResumePreview{
 			Summary: "2 of 3 nodes run", Changes: []views.ResumeChange{{Name: "workers", Target: "f-workers", Before: "4", After: "8"}},
 			Nodes: []views.ResumeNode{
@@ -57,7 +57,7 @@ func resume(f views.Page) views.ResumePage {
 func resumeRefused(f views.Page) views.ResumePage {
 	m := resume(f)
 	m.State, m.Failed = "SUCCEEDED", "Nothing was resumed: the execution succeeded. Choose the node to rerun from."
-	m.Options, m.Rooms, m.MoreRooms = views.LaunchOptions{KeepHelp: m.Options.KeepHelp}, nil, 0
+	m.Options, m.ResourceOverrides, m.MoreOverrides = views.LaunchOptions{KeepHelp: m.Options.KeepHelp}, nil, 0
 	m.Preview = views.ResumePreview{Refusal: "The execution succeeded. Choose the node to rerun from.", Summary: "No node would run"}
 	return m
 }

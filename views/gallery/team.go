@@ -40,8 +40,8 @@ func teamLimits() []views.TeamLimit {
 }
 
 func team(f views.Page) views.TeamPage {
-	waits := func(place int, node, sub, asks, waits, starts, why string) views.TeamWaiting {
-		return views.TeamWaiting{Position: fmt.Sprint(place), Node: node, URL: "#", Sub: sub, Asks: asks, Waits: waits, Starts: starts, Why: why}
+	waits := func(position int, node, sub, requests, waits, starts, why string) views.TeamWaiting {
+		return views.TeamWaiting{Position: fmt.Sprint(position), Node: node, URL: "#", Sub: sub, Requests: requests, Waits: waits, Starts: starts, Why: why}
 	}
 	m := views.TeamPage{
 		Page: frame(f, "Vision", views.SectionTeam, views.Crumb{Name: "Meridian", URL: "#"}, views.Crumb{Name: "Research", URL: "#"}),
@@ -68,7 +68,7 @@ func team(f views.Page) views.TeamPage {
 func teamHours() views.TeamHours {
 	h := views.TeamHours{Title: "GPU-hours", Period: "since Monday 16 November", Total: "559", Note: "A100 412 · H100 147", DaysLabel: "GPU-hours per day this week, from 74 to 168, 559 in all"}
 	values := []float64{120, 168, 74, 96, 101, 0, 0}
-	for i, b := range chart.Columns(values, 300, 70, 8) {
+	for i, b := range chart.Columns(values, 70, 8) {
 		h.Days = append(h.Days, views.TeamDay{X: b.X, Y: b.Y, W: b.W, H: b.H, LabelX: b.MidX, Label: time.Weekday((i + 1) % 7).String()[:3], Title: ui.Float(values[i]) + " h"})
 	}
 	for i, name := range []string{"Mei Tanaka", "Amara Okafor", "Jonas Lindqvist", "nightly (service account)"} {

@@ -1,11 +1,12 @@
 package ui
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Clock formats times relative to now in the time zone of the user.
@@ -56,7 +57,7 @@ func (c Clock) Ago(t time.Time) Moment {
 	}
 	text := "just now"
 	if since >= 5*time.Second {
-		text = Duration(since.Truncate(coarse(since))) + " ago"
+		text = units.Duration(since.Truncate(coarse(since))) + " ago"
 	}
 	return c.moment(t.In(c.zone()), text)
 }
@@ -86,80 +87,13 @@ func coarse(d time.Duration) time.Duration {
 	}
 }
 
-// Duration shows d with at most two units: "840 ms", "41 s", "2 min 04 s", "3 h 10 min".
-func Duration(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0 s"
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(d.Seconds()*10)/10), ".0") + " s"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return units(int(d.Minutes()), "min", int(d.Seconds())%60, "s")
-	case d < 24*time.Hour:
-		return units(int(d.Hours()), "h", int(d.Minutes())%60, "min")
-	default:
-		return units(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
-	}
-}
-
-func units(big int, bigUnit string, small int, smallUnit string) string {
-	if small == 0 {
-		return fmt.Sprintf("%d %s", big, bigUnit)
-	}
-	return fmt.Sprintf("%d %s %02d %s", big, bigUnit, small, smallUnit)
-}
-
-// Number groups digits by thousands: 10,009.
-func Number(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "−", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
-
-// Plural returns "1 node" or "3 nodes".
-func Plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Number(int64(n)) + " " + many
-}
-
-// Bytes shows a size in binary units: 412 MiB.
-func Bytes(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return Number(n) + " B"
-	}
-	value, suffix := float64(n), ""
-	for _, s := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
-		value, suffix = value/unit, s
-		if value < unit {
-			break
-		}
-	}
-	if value < 10 {
-		return fmt.Sprintf("%.1f %s", value, suffix)
-	}
-	return fmt.Sprintf("%.0f %s", value, suffix)
-}
-
 // CPU shows millicores: 500 → "0.5 CPU".
 func CPU(millis int) string {
 	return strconv.FormatFloat(float64(millis)/1000, 'f', -1, 64) + " CPU"
 }
 
 // Memory shows MiB: 1536 → "1.5 GiB".
-func Memory(mib int) string { return Bytes(int64(mib) << 20) }
+func Memory(mib int) string { return units.Bytes(int64(mib) << 20) }
 
 // Float shows a measured value with four significant digits: 0.9934, 3.2e-05.
 func Float(v float64) string {
@@ -171,7 +105,7 @@ func Float(v float64) string {
 	case math.IsInf(v, -1):
 		return "−∞"
 	case v == math.Trunc(v) && math.Abs(v) < 1e9:
-		return Number(int64(v))
+		return units.Number(int64(v))
 	case math.Abs(v) >= 1e6 || math.Abs(v) < 1e-3:
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	case math.Abs(v) >= 1000:

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Unit is the unit of a resource, with its words.
@@ -23,7 +25,7 @@ func (u Unit) Amount(v int64) string {
 	x := float64(v) / d
 	switch {
 	case x == math.Trunc(x):
-		return Number(int64(x))
+		return units.Number(int64(x))
 	case x > 0 && x < 0.005:
 		return "< 0.01"
 	}
@@ -33,7 +35,7 @@ func (u Unit) Amount(v int64) string {
 	if err != nil || fraction == "" {
 		return whole
 	}
-	return Number(n) + "." + fraction
+	return units.Number(n) + "." + fraction
 }
 
 // Figure formats a stored amount with its short unit, if it has one: "0.2 GiB", "12".
@@ -50,7 +52,7 @@ func (u Unit) Quantity(v int64) string {
 	return amount + " " + u.Word
 }
 
-// QuotaFigures is the usage of one resource by a tenancy node, in stored units.
+// QuotaFigures is the usage of one resource by a tenancy node, in stored
 type QuotaFigures struct {
 	Who      string // "Vision"
 	Resource string // "A100"

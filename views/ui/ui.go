@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views/chart"
 )
 
@@ -73,13 +74,13 @@ func stateWords() []struct{ state, word string } {
 	}
 }
 
-// Asking is the displayed state of nodes and executions that await approval; in the
+// AwaitingApproval is the displayed state of nodes and executions that await approval; in the
 // engine they are running.
-const Asking = "APPROVAL"
+const AwaitingApproval = "APPROVAL"
 
 // Word returns the displayed name of a state: READY is "Waiting".
 func Word(state string) string {
-	if state == Asking {
+	if state == AwaitingApproval {
 		return "Awaiting approval"
 	}
 	for _, s := range stateWords() {
@@ -129,7 +130,7 @@ func NewBar(noun string, counts []Count) Bar {
 	if total == 0 {
 		return Bar{Label: "No " + noun, Percent: "0 %"}
 	}
-	bar := Bar{Percent: Number(int64(done*100/total)) + " %"}
+	bar := Bar{Percent: units.Number(int64(done*100/total)) + " %"}
 	var words []string
 	x := 0.0
 	for _, s := range stateWords() {
@@ -137,21 +138,21 @@ func NewBar(noun string, counts []Count) Bar {
 		if c.N == 0 {
 			continue
 		}
-		text := Number(int64(c.N)) + " " + s.word
+		text := units.Number(int64(c.N)) + " " + s.word
 		words = append(words, text)
 		bar.Legend = append(bar.Legend, Legend{State: s.state, Text: text, URL: c.URL})
 		width := max(float64(c.N)*100/float64(total), 0.5)
 		bar.Segments = append(bar.Segments, Segment{State: s.state, X: percent(x), Width: percent(min(width, 100-x))})
 		x = min(x+width, 100)
 	}
-	bar.Label = Number(int64(total)) + " " + noun + ": " + strings.Join(words, ", ")
+	bar.Label = units.Number(int64(total)) + " " + noun + ": " + strings.Join(words, ", ")
 	return bar
 }
 
 // ProgressBar is a bar of one state that is percent full.
 func ProgressBar(state string, done int, label string) Bar {
 	done = min(max(done, 0), 100)
-	return Bar{Label: label, Percent: Number(int64(done)) + " %", Segments: []Segment{{State: state, X: "0%", Width: percent(float64(done))}}}
+	return Bar{Label: label, Percent: units.Number(int64(done)) + " %", Segments: []Segment{{State: state, X: "0%", Width: percent(float64(done))}}}
 }
 
 func percent(v float64) string { return chart.Fixed(v, 2) + "%" }

@@ -2,6 +2,7 @@
 package viewtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // Check asserts that a page complies with the content security policy and is accessible:
-// no inline style or script, unique ids, and references to existing elements.
+// no inline style or script, unique ids, references to existing elements, and texts of charts
+// that keep their size.
 func Check(t testing.TB, page string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -26,6 +28,9 @@ func Check(t testing.TB, page string) {
 		}
 		if n.Data == "script" && n.FirstChild != nil {
 			t.Error("an inline script")
+		}
+		if n.Data == "text" && scales(n) {
+			t.Errorf("the text %q scales with the width of its chart", n.FirstChild.Data)
 		}
 		for _, a := range n.Attr {
 			switch {
@@ -57,4 +62,20 @@ func Check(t testing.TB, page string) {
 			t.Errorf("%s refers to #%s, which does not exist", from, id)
 		}
 	}
+}
+
+// scales tells whether a text is in a drawing that the browser fits into its box. Graphs scale on
+// purpose: they have a zoom.
+func scales(text *html.Node) bool {
+	for n := range text.Ancestors() {
+		for _, a := range n.Attr {
+			if a.Key == "class" && slices.Contains(strings.Fields(a.Val), "dag") {
+				return false
+			}
+			if a.Key == "viewBox" {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -8,7 +8,9 @@ export function setUpCheck() {
   let running = null;
   const later = (event) => {
     const form = event.target.closest?.("[data-launch]");
-    if (!form || event.target.type === "file") return;
+    if (!form) return;
+    if (event.target !== form) forgetDefaults(event.target);
+    if (event.target.type === "file") return;
     clearTimeout(timer);
     timer = setTimeout(() => {
       running?.abort();
@@ -18,6 +20,14 @@ export function setUpCheck() {
   };
   document.addEventListener("input", later);
   document.addEventListener("change", later);
+}
+
+// forgetDefaults removes statements about the defaults that the change of a control may make
+// untrue.
+function forgetDefaults(control) {
+  if (!control.name?.startsWith("inputs.")) return;
+  for (const text of document.querySelectorAll("[data-defaults-note]")) text.remove();
+  for (const text of control.closest(".hp")?.querySelectorAll("[data-hp-changed]") ?? []) text.remove();
 }
 
 async function check(form, signal) {

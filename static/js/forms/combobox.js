@@ -18,27 +18,41 @@ export function makeCombobox(input, { offer, take, delay = 0 }) {
   let at = -1;
   let timer = 0;
   let asked = 0;
+  let loading = false; // the list does not show the options of the input's text yet
+  let waiting = []; // what the keys pressed while loading do
   const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
 
+  const deactivate = () => {
+    at = -1;
+    input.removeAttribute("aria-activedescendant");
+  };
   const close = () => {
     clearTimeout(timer);
     asked++;
-    at = -1;
+    loading = false;
+    waiting = [];
+    deactivate();
     input.setAttribute("aria-expanded", "false");
-    input.removeAttribute("aria-activedescendant");
+  };
+  const load = async () => {
+    const mine = ++asked;
+    const found = await offer(input.value.trim());
+    if (mine !== asked) return;
+    const keys = waiting;
+    loading = false;
+    waiting = [];
+    if (!found) return;
+    list.replaceChildren(...found);
+    [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
+    input.setAttribute("aria-expanded", String(document.activeElement === input));
+    keys.forEach((key) => key());
   };
   const show = () => {
     clearTimeout(timer);
-    timer = setTimeout(async () => {
-      const mine = ++asked;
-      const found = await offer(input.value.trim());
-      if (mine !== asked || !found) return;
-      list.replaceChildren(...found);
-      [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
-      at = -1;
-      input.removeAttribute("aria-activedescendant");
-      input.setAttribute("aria-expanded", String(document.activeElement === input));
-    }, delay);
+    loading = true;
+    waiting = [];
+    deactivate();
+    timer = setTimeout(load, delay);
   };
   const move = (by) => {
     const all = options();
@@ -55,11 +69,16 @@ export function makeCombobox(input, { offer, take, delay = 0 }) {
     const open = input.getAttribute("aria-expanded") === "true";
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      if (open) move(event.key === "ArrowDown" ? 1 : -1);
+      const by = event.key === "ArrowDown" ? 1 : -1;
+      if (loading) waiting.push(() => move(by));
+      else if (open) move(by);
       else show();
-    } else if (event.key === "Escape" && open) {
+    } else if (event.key === "Escape" && (open || loading)) {
       event.preventDefault();
       close();
+    } else if (event.key === "Enter" && waiting.length > 0) {
+      event.preventDefault();
+      waiting.push(() => { if (at >= 0) pick(options()[at]); });
     } else if (event.key === "Enter" && open && at >= 0) {
       event.preventDefault();
       pick(options()[at]);

@@ -22,7 +22,7 @@ function completeReference(box) {
       input.dispatchEvent(new Event("change", { bubbles: true }));
     },
   });
-  const preview = document.querySelector(`[data-preview][data-of="${CSS.escape(input.id)}"]`);
+  const preview = document.querySelector(`[data-preview][data-preview-of="${CSS.escape(input.id)}"]`);
   if (preview && preview.dataset.preview !== "") input.addEventListener("change", () => showPreview(input, preview));
 }
 

@@ -5,7 +5,7 @@ const seconds = { ms: 0.001, s: 1, sec: 1, second: 1, m: 60, min: 60, minute: 60
 export function setUpDurations() {
   document.addEventListener("input", (event) => {
     if (!event.target.matches?.("[data-duration]")) return;
-    const echo = event.target.parentElement.querySelector("[data-echo]");
+    const echo = event.target.parentElement.querySelector("[data-readable]");
     const total = parseDuration(event.target.value);
     echo.textContent = total === null ? "" : `= ${total.toLocaleString("en", { maximumFractionDigits: 3 })} s`;
   });

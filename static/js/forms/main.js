@@ -6,7 +6,8 @@ import { enhanceCombos } from "./combos.js";
 import { setUpUploads } from "./uploads.js";
 import { setUpNumbers } from "./numbers.js";
 import { setUpDurations } from "./durations.js";
-import { setUpServerButtons } from "./swap.js";
+import { setUpServerButtons, replaceForm } from "./swap.js";
+import { setUpDrafts } from "./drafts.js";
 import { setUpCheck } from "./check.js";
 
 let done = false;
@@ -21,6 +22,7 @@ export function setUp() {
   setUpDurations();
   setUpServerButtons(enhance);
   setUpCheck();
+  setUpDrafts((form, next) => replaceForm(form, next, enhance));
   document.addEventListener("click", putValue);
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-version]")) event.target.form.querySelector("[name='$version']").click();
@@ -36,9 +38,9 @@ function enhance(root) {
 
 // Buttons that set the value of a control: Yesterday, Today.
 function putValue(event) {
-  const button = event.target.closest?.("[data-put]");
+  const button = event.target.closest?.("[data-fill]");
   if (!button) return;
-  const input = document.getElementById(button.dataset.put);
+  const input = document.getElementById(button.dataset.fill);
   input.value = button.dataset.value;
   input.dispatchEvent(new Event("input", { bubbles: true }));
 }

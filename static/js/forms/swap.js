@@ -7,23 +7,29 @@ export function setUpServerButtons(enhance) {
     if (!event.target.matches("[data-launch]") || !button?.name.startsWith("$")) return;
     event.preventDefault();
     button.setAttribute("aria-busy", "true");
-    const next = await answer(event.target, button);
+    const next = await answer(event.target, new FormData(event.target, button));
     if (!next) {
       event.target.requestSubmit(plainCopy(event.target, button));
       return;
     }
-    const scroll = scrollY;
-    event.target.replaceWith(next);
-    enhance(next);
-    scrollTo({ top: scroll, behavior: "instant" });
-    next.querySelector("[autofocus]")?.focus({ preventScroll: false });
-    next.dispatchEvent(new Event("change", { bubbles: true }));
+    replaceForm(event.target, next, enhance);
   });
 }
 
-async function answer(form, button) {
+// replaceForm replaces a form in place.
+export function replaceForm(form, next, enhance) {
+  const scroll = scrollY;
+  form.replaceWith(next);
+  enhance(next);
+  scrollTo({ top: scroll, behavior: "instant" });
+  next.querySelector("[autofocus]")?.focus({ preventScroll: false });
+  next.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+// answer returns the form that the server draws for these values, or null.
+export async function answer(form, body) {
   try {
-    const response = await fetch(form.action, { method: "POST", body: new FormData(form, button), headers: { Accept: "text/html" } });
+    const response = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
     if (response.redirected || !(response.headers.get("Content-Type") ?? "").startsWith("text/html")) return null;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const next = page.getElementById(form.id);
