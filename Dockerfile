@@ -12,8 +12,9 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 # nochdb leaves the embedded engine out: only without it is the binary static, so
-# that it also starts inside task images of any kind.
-RUN CGO_ENABLED=0 go build -tags nochdb -trimpath -buildvcs=false -ldflags="-s -w" -o /out/flowforge ./cmd/flowforge
+# that it also starts inside task images of any kind. nogallery leaves the fixtures of
+# the gallery out.
+RUN CGO_ENABLED=0 go build -tags nochdb,nogallery -trimpath -buildvcs=false -ldflags="-s -w" -o /out/flowforge ./cmd/flowforge
 
 FROM ${PYTHON_IMAGE}
 RUN useradd --uid 10001 --user-group --create-home flowforge \

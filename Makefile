@@ -11,8 +11,8 @@ help: ## list the targets
 setup: ## fetch the engines that are missing (PostgreSQL, ClickHouse) into .cache
 	@scripts/setup engines
 
-build: ## build bin/flowforge
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/flowforge ./cmd/flowforge
+build: ## build bin/flowforge, without symbols and without the gallery of views
+	@CGO_ENABLED=0 $(GO) build -tags nogallery -trimpath -ldflags '-s -w' -o bin/flowforge ./cmd/flowforge
 
 run: setup build ## start FlowForge on http://127.0.0.1:8080
 	@exec scripts/environment bin/flowforge serve $(ARGS)

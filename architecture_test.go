@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -24,57 +25,67 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/catalogue engine/workflow engine/execution engine/execution/query compute/resident engine/retention"
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/catalogue data/metaflow engine/workflow engine/execution engine/execution/query compute/resident engine/retention"
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
-	site   = "platform/release web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services + " "
+	site   = "platform/release platform/units web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services + " "
 	shared = "handlers/amount handlers/content handlers/form handlers/label handlers/leader handlers/page handlers/planview handlers/request handlers/sentence"
 )
+
+// allGroups are the packages of client-go that use every group of the Kubernetes API. They
+// added 11 MB to the program, which calls six groups (kube.API).
+const allGroups = "k8s.io/client-go/kubernetes k8s.io/client-go/informers/..."
 
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
-		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/release engine/execution/stored"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testserver platform/release platform/units engine/execution/stored docs"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
-		{packages: "typeregistry engine/expression platform/embedded/...", may: "apperr"},
+		{packages: "typeregistry engine/expression platform/embedded/...", may: "apperr platform/units"},
 		// 2
 		{packages: "engine/dag", may: "typeregistry engine/expression apperr"},
 		{packages: "compute/launcher compute/launcher/local", may: "apperr proto/... sdk platform/unixsocket compute/launcher"},
-		{packages: "compute/launcher/kube/...", may: "apperr proto/... sdk compute/launcher"},
+		{packages: "compute/launcher/kube/kubetest"},
+		{packages: "compute/launcher/kube/...", may: "apperr platform/units proto/... sdk compute/launcher", not: allGroups},
 		{packages: "compute/runner/...", may: "proto/... sdk platform/unixsocket access/masking data/channel/..."},
 		{packages: "platform/observability/..."},
 		{packages: "platform/certificate platform/certificate/certtest"},
 		// 3
 		{packages: "access/auth/...", may: "db apperr access/auth"},
 		{packages: "access/audit", may: "db apperr access/auth"},
-		{packages: "platform/election/...", may: "db apperr"},
+		{packages: "platform/election/...", may: "db apperr", not: allGroups},
 		{packages: "access/identity", may: "db apperr access/auth/... access/audit"},
-		{packages: "engine/quota/fair", may: "apperr"},
-		{packages: "access/tenancy access/secret engine/quota data/artifact/...", may: "db apperr access/auth access/audit engine/quota/fair data/channel/mark platform/freeport"},
+		{packages: "engine/quota/fair", may: "apperr platform/units"},
+		{packages: "access/tenancy access/secret engine/quota data/artifact/... data/bucket/...", may: "db apperr access/auth access/audit engine/quota/fair data/channel/mark platform/freeport platform/testserver platform/units"},
 		{packages: "compute/resident", may: "db apperr access/auth proto/... compute/launcher"},
+		{packages: "data/metaflow", may: "db apperr access/auth"},
 		{packages: "data/telemetry/...", may: "migrations platform/unixsocket db apperr access/auth"},
 		{packages: "data/catalogue", may: "db typeregistry apperr access/auth access/audit"},
-		{packages: "engine/workflow", may: "engine/dag engine/protect typeregistry engine/expression access/auth access/audit db apperr"},
-		{packages: "engine/argo", may: "engine/workflow engine/dag engine/protect typeregistry engine/expression apperr"},
+		{packages: "engine/workflow", may: "engine/dag engine/protect typeregistry engine/expression access/auth access/audit db apperr platform/units"},
+		{packages: "engine/argo", may: "engine/workflow engine/dag engine/protect typeregistry engine/expression apperr platform/units"},
 		// 4
 		{packages: "engine/execution/query", may: "apperr db access/auth engine/dag engine/protect engine/quota engine/quota/fair engine/workflow compute/launcher engine/execution/stored"},
-		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/telemetry data/catalogue engine/workflow"},
-		{packages: "engine/retention", may: "db apperr access/auth access/audit data/artifact engine/workflow"},
+		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/bucket data/telemetry data/catalogue engine/workflow"},
+		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},
 		// 5
-		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
-		{packages: "web", may: "access/auth apperr views/... static"},
+		{packages: "views/...", may: "static typeregistry platform/units", not: "net/http database/sql"},
+		{packages: "web", may: "access/auth apperr views/... static platform/units"},
+		{packages: "web/contract", may: "apperr engine/execution/query engine/quota/fair"}, // what answers contain
 		// 6
 		{packages: shared, may: site + shared},
-		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions"}, // rows of lists
+		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions docs sdk"}, // rows of lists; the documents and the wheel that pages show
 		{packages: "handlers/account handlers/admin handlers/artifacts handlers/failures handlers/launch handlers/quotas", may: site + shared},
-		{packages: "handlers/api handlers/scheduler handlers/tasks", may: site + shared},
-		{packages: "handlers", may: site + "handlers/..."},
+		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
+		{packages: "handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
+		{packages: "handlers", may: site + "handlers/... sdk"}, // the wheel that it serves
 		{packages: "jobs", may: "apperr " + services},
 		// 7
-		{packages: "app cmd/... e2e/... bench/... deploy/...", may: "*"},
+		{packages: "cmd/flowforge/...", may: "*", not: module + "/handlers/..."}, // a client of the API
+		{packages: "app", may: "*", not: allGroups},
+		{packages: "cmd/... e2e/... bench/... deploy/...", may: "*"},
 	}
 }
 
@@ -173,6 +184,38 @@ func unmatched(packages []string) (patterns []string) {
 	return patterns
 }
 
+// TestReleaseHasNoGallery: builds for production leave the fixtures of the gallery out, and
+// each build command sets the tag that does so.
+func TestReleaseHasNoGallery(t *testing.T) {
+	t.Parallel()
+	const gallery = module + "/views/gallery"
+	for tags, want := range map[string]bool{"nogallery": false, "nochdb,nogallery": false, "": true} {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", tags, "./cmd/flowforge").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(strings.Fields(string(out)), gallery); got != want {
+			t.Errorf("-tags %q: the program contains the gallery: %v, want %v", tags, got, want)
+		}
+	}
+	for _, path := range []string{"Makefile", "Dockerfile"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, "./cmd/flowforge") || !strings.Contains(line, " build ") {
+				continue
+			}
+			for _, flag := range []string{"nogallery", "-trimpath", "-s -w"} {
+				if !strings.Contains(line, flag) {
+					t.Errorf("%s builds the program without %s: %s", path, flag, line)
+				}
+			}
+		}
+	}
+}
+
 // TestImportsBite checks that the table refuses forbidden imports.
 func TestImportsBite(t *testing.T) {
 	t.Parallel()
@@ -187,6 +230,9 @@ func TestImportsBite(t *testing.T) {
 		{"handlers/launch", module + "/handlers/executions", false},
 		{"handlers/home", module + "/handlers/executions", true},
 		{"handlers/label", module + "/handlers/launch", false},
+		{"handlers/api", module + "/web/contract", true},
+		{"handlers/executions", module + "/web/contract", false},
+		{"web/contract", module + "/engine/execution", false},
 		{"jobs", module + "/views", false},
 		{"jobs", module + "/engine/execution", true},
 		{"engine/execution", module + "/engine/execution/query", true},
@@ -201,7 +247,12 @@ func TestImportsBite(t *testing.T) {
 		{"compute/runner", module + "/apperr", false},
 		{"engine/workflow", module + "/engine/execution", false},
 		{"app", module + "/db", true},
+		{"cmd/flowforge", module + "/web/contract", true},
+		{"cmd/flowforge", module + "/handlers/api", false},
 		{"compute/launcher/kube", "k8s.io/api/core/v1", true},
+		{"compute/launcher/kube", "k8s.io/client-go/kubernetes/typed/core/v1", true},
+		{"compute/launcher/kube", "k8s.io/client-go/kubernetes", false},
+		{"app", "k8s.io/client-go/informers/core/v1", false},
 		{"engine/execution", "k8s.io/api/core/v1", false},
 		{"compute/launcher/local", module + "/compute/launcher/kube", false},
 		{"util", "strings", false},

@@ -22,6 +22,14 @@ func betterNames() map[string]string {
 		"courier": "reporter", "crew": "containers", "obey": "applyCommand", "unpark": "takeIdle",
 		"telling": "metricState", "Tidy": "Prune", "Culprit": "FailureSource", "NodePlace": "NodePath",
 		"parcel": "reportBatch", "tellGrace": "setGrace", "askWhy": "requestStopReason", "roomGrace": "preemptGrace",
+		"lineup": "admissionOrder", "giveBack": "release", "askAgain": "recheck", "askOnce": "repeatRequests",
+		"askWithheld": "requestWithheld", "askBreaker": "checkBreaker", "tellFreed": "wakeWaiters",
+		"tellAwaiting": "notifyWaiters", "tellForever": "sendHintsForever", "tellWaiting": "writeWaitReasons",
+		"madeRoom": "wasPreempted", "mayEnter": "hasExecutionLocks", "takeOwn": "acquireExecutionLocks",
+		"nudge": "wake", "Troubles": "ErrorLines", "Room": "ResourceOverride", "RoomID": "ResourceOverrideID",
+		"prospect": "hypotheticalLaunch", "triesAgain": "shouldRetry", "mayGive": "mayAssign", "mayTake": "mayUnassign",
+		"takeOut": "evict", "putBack": "requeue", "holdsUp": "preventsStart", "AtTheEnd": "Final",
+		"GiveLeaseBack": "ReleaseLeadership", "AnswersOwed": "ListPendingApprovals", "LivePulse": "ChangeCounters",
 	}
 }
 
@@ -39,6 +47,13 @@ func betterPhrases() map[string]string {
 		"in good order": "cleanly", "for ever": "forever, permanently", "anew": "again", "by way of": "through",
 		"comes to an end": "ends", "cannot be had": "is not available", "gives way": "yields", "gives back": "releases",
 		"without a word": "silently", "sign of life": "heartbeat", "needs a look": "needs attention",
+		"has to be": "must be", "have to be": "must be", "tried again": "retried", "trying again": "retrying",
+		"needs a change": "needs attention, is not valid", "need a change": "need attention, are not valid",
+		"say where": "set, name the field", "say under which": "set, name the field", "give either": "set either",
+		"give one of": "set one of", "none of argo's": "not an Argo tag", "in real time": "realtime",
+		"borrowing included": "including borrowing", "at the most": "at most", "worked out": "computed",
+		"that which": "name the subject", "handed out": "allocated", "to hand out": "to distribute",
+		"of its own accord": "automatically", "so far as": "if, as far as", "gives its place to": "yields to",
 	}
 }
 

@@ -162,7 +162,7 @@ func (e *engine) serveTasks(socket string) error {
 }
 
 func (e *engine) run(pool *pgxpool.Pool, log *slog.Logger) error {
-	client, err := jobs.NewClient(pool, e.executions, log)
+	client, err := jobs.NewClient(jobs.Config{Pool: pool, Executions: e.executions, Log: log})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // result is the median of several runs of a case.
@@ -61,7 +62,7 @@ func (e *engine) once(ctx context.Context, c benchCase, name string) (result, er
 		return result{}, err
 	}
 	begin := time.Now()
-	x, _, err := e.executions.Launch(e.ctx, execution.LaunchRequest{Workflow: name, Priority: execution.Normal})
+	x, _, err := e.executions.Launch(e.ctx, execution.LaunchRequest{Workflow: name, Priority: query.Normal})
 	if err != nil {
 		return result{}, err
 	}
@@ -89,7 +90,7 @@ func (e *engine) once(ctx context.Context, c benchCase, name string) (result, er
 		return r, err
 	}
 	r.wal = to - from
-	if x.Status != execution.Succeeded {
+	if x.Status != query.Succeeded {
 		return r, fmt.Errorf("execution %s is %s", x.ID, x.Status)
 	}
 	return r, nil

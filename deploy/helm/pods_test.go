@@ -1,13 +1,10 @@
 package helm_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -82,47 +79,26 @@ func checkPod(t *testing.T, name string, p *corev1.PodTemplateSpec) {
 	}
 }
 
-// settings are the string literals in the program's code that name its variables.
+// settings are the variables in docs/settings.md, which is generated from what the program
+// reads.
 func settings(t *testing.T) map[string]bool {
 	t.Helper()
-	root := filepath.Join("..", "..")
+	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "settings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	names := map[string]bool{}
-	for _, dir := range []string{"cmd/flowforge", "app", "secret", "observability"} {
-		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range files {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
-					if s, err := strconv.Unquote(l.Value); err == nil && s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" {
-						names[s] = true
-					}
-				}
-				return true
-			})
-		}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z0-9_]+)").FindAllStringSubmatch(string(document), -1) {
+		names[m[1]] = true
 	}
 	return names
 }
 
-// reads reports whether the program reads the variable: by its full name, as a member of a
-// family that users extend, or as a prefix and a suffix that are both in the code.
+// reads reports whether the program reads the variable: by its full name, or as a secret, whose
+// names users choose.
 func reads(names map[string]bool, variable string) bool {
-	if end, ok := strings.CutPrefix(variable, "FLOWFORGE_SECRET_"); ok {
-		return end != "" && names["FLOWFORGE_SECRET_"]
-	}
-	if end, ok := strings.CutPrefix(variable, "FLOWFORGE_KUBE_"); ok && names["FLOWFORGE_KUBE_"] {
-		return names[end] || names[variable]
-	}
-	return names[variable]
+	end, secret := strings.CutPrefix(variable, "FLOWFORGE_SECRET_")
+	return names[variable] || secret && end != ""
 }
 
 // TestVariablesExist checks that the server reads every variable that the chart sets.

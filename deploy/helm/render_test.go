@@ -29,7 +29,7 @@ func helm(t *testing.T, environ []string, args ...string) (stdout, stderr string
 		if testing.Short() {
 			t.Skip("FLOWFORGE_TEST_HELM is not set")
 		}
-		t.Fatal("FLOWFORGE_TEST_HELM is not set: run this by scripts/environment, after `scripts/setup helm`")
+		t.Fatal("there is no Helm for tests: run `scripts/setup helm`, and the test by scripts/environment")
 	}
 	command := exec.CommandContext(t.Context(), binary, args...)
 	home := t.TempDir() // nothing of the developer's own Helm

@@ -80,7 +80,7 @@ func (p *plugin) run(ctx context.Context, dir, resource string) error {
 			}
 			known = nil
 			if err := register(ctx, kubelet, resource); err != nil {
-				slog.Warn("fake GPUs: the kubelet does not register them; trying again", "error", err)
+				slog.Warn("fake GPUs: the kubelet does not register them; retrying", "error", err)
 			} else {
 				known = now
 			}

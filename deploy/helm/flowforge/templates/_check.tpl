@@ -31,6 +31,9 @@
 {{- if and $v.task.tls.clientSecret (not $v.task.tls.enabled) -}}
 {{- fail "task.tls.clientSecret requires task.tls.enabled" -}}
 {{- end -}}
+{{- if ne (empty $v.kube.tokenAudience) (empty $v.kube.tokenAccounts) -}}
+{{- fail "kube.tokenAudience and kube.tokenAccounts are set together" -}}
+{{- end -}}
 {{- if and $v.ingress.enabled (not $v.publicURL) (not $v.ingress.host) -}}
 {{- fail "ingress.host or publicURL is required with ingress.enabled" -}}
 {{- end -}}

@@ -34,6 +34,10 @@
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "clickhouse") }}, key: url}}
 {{ include "flowforge.env.people" .root }}
 {{ include "flowforge.env.tasks" .root }}
+{{- if include "flowforge.reviews" . }}
+- {name: FLOWFORGE_KUBE_TOKEN_AUDIENCE, value: {{ .root.Values.kube.tokenAudience | quote }}}
+- {name: FLOWFORGE_KUBE_TOKEN_ACCOUNTS, value: {{ join "," .root.Values.kube.tokenAccounts | quote }}}
+{{- end }}
 {{- include "flowforge.env.images" . }}
 {{- include "flowforge.env.tls" . }}
 {{- with $v.tracing.endpoint }}

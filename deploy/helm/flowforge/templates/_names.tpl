@@ -60,6 +60,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* Whether a server with these roles reviews tokens of the cluster: (dict "root" $ "roles" …). */}}
+{{- define "flowforge.reviews" -}}
+{{- if and .root.Values.kube.enabled .root.Values.kube.tokenAudience (contains "web" .roles) -}}yes{{- end -}}
+{{- end -}}
+
 {{/* Servers use mutual TLS. Without sign-in there is only one server. */}}
 {{- define "flowforge.internalTLS" -}}
 {{- if and .Values.internalTLS.existingSecret (include "flowforge.signIn" .) -}}yes{{- end -}}

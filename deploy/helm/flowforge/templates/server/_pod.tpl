@@ -26,7 +26,7 @@ spec:
   imagePullSecrets: {{- toYaml . | nindent 4 }}
   {{- end }}
   serviceAccountName: {{ if $starts }}{{ include "flowforge.engineAccount" .root }}{{ else }}{{ include "flowforge.serverAccount" .root }}{{ end }}
-  automountServiceAccountToken: {{ $starts }}
+  automountServiceAccountToken: {{ or $starts (not (empty (include "flowforge.reviews" .))) }}
   enableServiceLinks: false
   securityContext: {{- toYaml $v.podSecurityContext | nindent 4 }}
   terminationGracePeriodSeconds: {{ $v.terminationGracePeriodSeconds }}
