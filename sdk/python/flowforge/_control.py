@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import enum
 import inspect
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple, Type as Class, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Type as Class, TypeVar, Union, overload
 
 from . import _annotations, _future, _graph, _returned, _wire
-from ._future import Element, Future, Group
+from ._future import Future, Group
 from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
 from ._operator import add_node
 from ._place import error
@@ -52,15 +52,18 @@ def foreach(
 
     body takes the item, or the item and its index. With allow_partial, failed items are None,
     and the fan-out fails only if all items fail. parallelism limits the active items. limit is
-    the largest number of items (10,000 by default). Raises DefinitionError if body calls no
-    operator.
+    the largest number of items (10,000 by default). A body that calls no operator reads a field
+    of every item: foreach(fits, lambda fit: fit.accuracy).
     """
     tracer = _graph.tracer()
     if tracer is None:
         return _plain_foreach(items, body, allow_partial)
     options = {"parallelism": parallelism, "allow_partial": allow_partial or None, "limit": limit}
+    options = {k: v for k, v in options.items() if v is not None}
+    if isinstance(items, Group):
+        return _column(tracer, items, body, {**options, "name": name})
     source, item = _items(items)
-    return _Loop(tracer, body, source, item, {k: v for k, v in options.items() if v is not None}).trace(name)
+    return _Loop(tracer, body, source, item, options).trace(name)
 
 
 def _plain_foreach(items: Iterable[Any], body: Callable[..., Any], allow_partial: bool) -> List[Any]:
@@ -88,20 +91,13 @@ def _arity(body: Callable[..., Any]) -> int:
 
 def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
     """Return the source of the items and their type."""
-    whole = _wire._whole_list(items)
-    if whole is not None:
-        items = whole
     if isinstance(items, Future):
-        if items._ff.each is not None:
-            raise _graph.no_item(items._ff.label)
         t = items._ff.type
         if t.kind == "JSON":
             return items._ff, JSON
         if t.kind != "List" or t.elem is None:
             raise error(f"foreach needs a list; {items._ff.label} is a `{t.python or t.text()}`")
         return items._ff, t.elem
-    if isinstance(items, (Group, Element)):
-        raise error("foreach cannot iterate over results of several values; call both operators in the body of one foreach")
     if isinstance(items, range):
         return items, _INT
     found = list(items)
@@ -133,6 +129,47 @@ def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
     return items, JSON
 
 
+def _call(tracer: _graph.Tracer, scope: Scope, body: Callable[..., Any], item: Any) -> Any:
+    """Trace the body of a foreach."""
+    with tracer.inside(scope):
+        index = [Future(Value(scope, _INT, "index"))]
+        return body(item, *index[: _arity(body) - 1])
+
+
+def _column(tracer: _graph.Tracer, items: Group, body: Callable[..., Any], options: Mapping[str, Any]) -> Future:
+    """Return one of several results for every item, which the body reads."""
+    if not items._ff_listed:
+        raise error(f"foreach needs a list; {items!r} is a single result with several values")
+    scope = Scope("each", parent=tracer.scope)
+    values = {name: Future(Value(scope, future._ff.type.elem or JSON, "item", name)) for name, future in items._ff_values.items()}
+    returned = _call(tracer, scope, body, Group(f"one item of {items._ff_label}", items._ff_python, values))
+    if scope.nodes:
+        raise error(
+            f"foreach cannot call operators for the items of {items._ff_label}, because each has several values: {', '.join(values)}. Call all operators in the "
+            f"body of one foreach, or choose one value first: foreach(foreach({items._ff_label}, lambda item: item.{next(iter(values))}), …)"
+        )
+    name, _, rest = _path(scope, returned, options).partition(".")
+    return _fields_of(items._ff_values[name]._ff, rest, returned._ff.type) if rest else items._ff_values[name]
+
+
+def _path(scope: Scope, returned: Any, options: Mapping[str, Any]) -> str:
+    """Return the path of the field that a body without operators reads."""
+    if not isinstance(returned, Future) or returned._ff.kind != "item" or returned._ff.scope is not scope or not returned._ff.name:
+        raise error(
+            "the body of foreach calls no operator, so it must return a field of the item, such as foreach(fits, lambda fit: fit.accuracy); "
+            "compute other values in an operator"
+        )
+    useless = next((name for name, value in options.items() if value and name != "allow_partial"), "")
+    if useless:
+        raise error(f"the body of foreach calls no operator, so {useless} has no effect; remove it")
+    return returned._ff.name
+
+
+def _fields_of(items: Value, path: str, t: Type) -> Future:
+    """Return one field of every item of a list."""
+    return Future(expression(list_of(t), "map(", items, f", .{path})"))
+
+
 class _Loop:
     def __init__(self, tracer: _graph.Tracer, body: Callable[..., Any], items: Any, item: Type, options: Dict[str, Any]) -> None:
         self._tracer, self._body, self._items, self._item, self._options = tracer, body, items, item, options
@@ -142,12 +179,12 @@ class _Loop:
         scope = Scope(name or "each", parent=outer)
         scope.final = outer.final
         names = list(inspect.signature(getattr(self._body, "function", self._body)).parameters)
-        item = Value(scope, self._item, "item")
-        with self._tracer.inside(scope):
-            args = [Future(item), Future(Value(scope, _INT, "index"))]
-            returned = self._body(*args[: 2 if _arity(self._body) > 1 else 1])
+        returned = _call(self._tracer, scope, self._body, Future(Value(scope, self._item, "item")))
         if not scope.nodes:
-            raise error("the body of foreach calls no operator, so there is nothing to run for an item")
+            path = _path(scope, returned, {**self._options, "name": name})
+            if not isinstance(self._items, Value):
+                raise error("the body of foreach calls no operator, and its items are known now; use a list comprehension")
+            return _fields_of(self._items, path, returned._ff.type)
         loop = Foreach(self._items, self._item, scope, self._options)
         only = scope.nodes[0]
         if len(scope.nodes) == 1 and only.foreach is None and _is_result(returned, only):

@@ -6,10 +6,10 @@ that the server evaluates; what only Python can do with a real value is an error
 
 from __future__ import annotations
 
-from typing import Any, Iterator, List, NoReturn, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
 
 from . import _graph
-from ._graph import Each, Node, Value, constant_text, expression
+from ._graph import Node, Value, constant_text, expression
 from ._place import error
 from ._schema import JSON, Type, list_of
 
@@ -68,14 +68,11 @@ class Future:
 
     def __iter__(self) -> Iterator[Any]:
         value = self._ff
-        if value.each is not None and value.type.kind == "List":
-            raise _graph.no_item(value.label)
         if value.type.fields and value.type.fields[0].name == "item_1":
             return iter([Future(part(value, f.name, f.type)) for f in value.type.fields])
-        if value.type.kind == "List" and value.type.elem is not None:
-            elem = value.type.elem
-            return iter([Future(Value(value.scope, elem, value.kind, value.name, value.node, value.parts, each)) for each in Each.all()])
-        raise error(f"{value.label} is a `{value.type.python or value.type.text()}`; only a list can be iterated over: use foreach({value.label}, …)")
+        if value.type.kind in ("List", "JSON"):
+            raise no_iteration(value.label)
+        raise error(f"{value.label} is a `{value.type.python or value.type.text()}`, which cannot be iterated over while the workflow is defined")
 
     def __bool__(self) -> NoReturn:
         raise error(
@@ -182,34 +179,13 @@ def _no_text(label: str) -> Exception:
     return error(f"{label} has no text while the workflow is defined; make the text in an operator, or with + from texts. repr(…) describes the future itself")
 
 
-class _Opaque:
-    """What several results have in common: only operators can use them."""
-
-    def _ff_label(self) -> str:
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        raise _no_text(self._ff_label())
-
-    def __format__(self, spec: str) -> NoReturn:
-        raise _no_text(self._ff_label())
-
-    def __hash__(self) -> int:
-        raise error(f"{self._ff_label()} cannot be a key of a dict or an entry of a set while the workflow is defined; look it up in an operator")
-
-    def __bool__(self) -> NoReturn:
-        raise error(f"Python cannot test {self._ff_label()} while the workflow is defined, because the value does not exist yet; compare one of its values with when(…)")
-
-    def _ff_compare(self, other: Any) -> NoReturn:
-        raise error(f"{self._ff_label()} cannot be compared while the workflow is defined; compare one of its values, or compare in an operator")
-
-    def __eq__(self, other: object) -> Any:
-        self._ff_compare(other)
-
-    def __ne__(self, other: object) -> Any:
-        self._ff_compare(other)
-
-    __lt__ = __le__ = __gt__ = __ge__ = _ff_compare
+def no_iteration(label: str, field: str = "accuracy") -> Exception:
+    """Return the error for a loop over a list whose items exist when the workflow runs."""
+    return error(
+        f"Python cannot iterate over {label} while the workflow is defined, because its items do not exist yet. "
+        f"Use foreach({label}, lambda item: train(item)) to call operators for every item, foreach({label}, lambda item: item.{field}) to read a field of "
+        "every item, and an operator to sort, filter, slice or sum the items"
+    )
 
 
 def negation(value: Value) -> Value:
@@ -242,27 +218,25 @@ def _type_of(other: Any) -> Type:
 
 def part(value: Value, name: str, t: Type) -> Value:
     """Return a field of a value."""
-    if value.kind == "item" and not value.each:
+    if value.kind == "item":
         return Value(value.scope, t, "item", f"{value.name}.{name}" if value.name else name, node=value.node)
-    whole = Value(value.scope, value.type, value.kind, value.name, value.node, value.parts)
-    found = expression(t, whole, f".{name}")
-    return Value(found.scope, t, "expression", f"{value.label}.{name}", parts=found.parts, each=value.each)
+    found = expression(t, value, f".{name}")
+    return Value(found.scope, t, "expression", f"{value.label}.{name}", parts=found.parts)
 
 
-class Group(_Opaque):
-    """The outputs of a call that returns several values.
+class Group:
+    """Several results as one value: of a call, of a foreach over calls, or of when.
 
-    Its values are attributes, items by position, and can be unpacked.
+    Its values are attributes, items by position, and can be unpacked. Those of a foreach are
+    lists, which only foreach and operators read.
     """
 
-    def __init__(self, node: Node, python: str, listed: bool = False) -> None:
-        self._ff_node = node
+    def __init__(self, label: str, python: str, values: Dict[str, Future], listed: bool = False, node: Optional[Node] = None) -> None:
+        self._ff_label = label
         self._ff_python = python
-        self._ff_listed = listed  # of a foreach: each value is a list
-        self._ff_values = {o.name: Future(output_value(node, o.name)) for o in node.outputs}
-
-    def _ff_label(self) -> str:
-        return self._ff_node.name
+        self._ff_values = values
+        self._ff_listed = listed  # each value is a list
+        self._ff_node = node  # that makes all values
 
     def __getattr__(self, name: str) -> Any:
         values = self.__dict__.get("_ff_values", {})
@@ -270,61 +244,50 @@ class Group(_Opaque):
             return values[name]
         if name.startswith("__"):
             raise AttributeError(name)
-        what = self._ff_node.name
         if self._ff_listed:
-            raise error(f"{what} is a list of `{self._ff_python}`; write [f.{name} for f in …] to read {name} of every item")
-        raise error(f"{what} has no output {name!r}; its outputs are: {', '.join(values)}")
+            raise error(f"{self._ff_label} is a list of `{self._ff_python}`; write foreach({self._ff_label}, lambda item: item.{name}) to read {name} of every item")
+        raise error(f"{self._ff_label} has no output {name!r}; its outputs are: {', '.join(values)}")
 
     def __getitem__(self, index: Any) -> Any:
         if self._ff_listed or not isinstance(index, int):
-            raise error(f"the items of {self._ff_node.name} are not known while the workflow is defined; use foreach or an operator")
+            raise error(f"the items of {self._ff_label} are not known while the workflow is defined; use foreach or an operator")
         return list(self._ff_values.values())[index]
 
     def __iter__(self) -> Iterator[Any]:
         if self._ff_listed:
-            return iter([Element(self, each) for each in Each.all()])
+            raise no_iteration(self._ff_label, next(iter(self._ff_values)))
         return iter(self._ff_values.values())
 
     def __len__(self) -> int:
         if self._ff_listed:
-            raise error(f"the length of {self._ff_node.name} is not known while the workflow is defined")
+            raise error(f"the length of {self._ff_label} is not known while the workflow is defined")
         return len(self._ff_values)
 
     def __repr__(self) -> str:
-        return f"<{self._ff_node.name}: {self._ff_python}>"
+        return f"<{self._ff_label}: {self._ff_python}>"
 
+    def __str__(self) -> str:
+        raise _no_text(self._ff_label)
 
-class Element(_Opaque):
-    """One entry of a list of groups, in a comprehension such as [f.accuracy for f in fits]."""
+    def __format__(self, spec: str) -> NoReturn:
+        raise _no_text(self._ff_label)
 
-    def __init__(self, group: Group, each: Each) -> None:
-        self._ff_group = group
-        self._ff_each = each
+    def __hash__(self) -> int:
+        raise error(f"{self._ff_label} cannot be a key of a dict or an entry of a set while the workflow is defined; look it up in an operator")
 
-    def _ff_label(self) -> str:
-        return f"one item of {self._ff_group._ff_node.name}"
+    def __bool__(self) -> NoReturn:
+        raise error(f"Python cannot test {self._ff_label} while the workflow is defined, because the value does not exist yet; compare one of its values with when(…)")
 
-    def __repr__(self) -> str:
-        return f"<{self._ff_label()}: {self._ff_group._ff_python}>"
+    def _ff_compare(self, other: Any) -> NoReturn:
+        raise error(f"{self._ff_label} cannot be compared while the workflow is defined; compare one of its values, or compare in an operator")
 
-    def _one(self, future: Future) -> Future:
-        value = future._ff
-        assert value.type.elem is not None
-        return Future(Value(value.scope, value.type.elem, value.kind, value.name, value.node, value.parts, self._ff_each))
+    def __eq__(self, other: object) -> Any:
+        self._ff_compare(other)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        values = self._ff_group._ff_values
-        if name not in values:
-            raise error(f"{self._ff_group._ff_node.name} has no output {name!r}; its outputs are: {', '.join(values)}")
-        return self._one(values[name])
+    def __ne__(self, other: object) -> Any:
+        self._ff_compare(other)
 
-    def __getitem__(self, index: int) -> Any:
-        return self._one(list(self._ff_group._ff_values.values())[index])
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self._one(f) for f in self._ff_group._ff_values.values()])
+    __lt__ = __le__ = __gt__ = __ge__ = _ff_compare
 
 
 def output_value(node: Node, name: str) -> Value:
@@ -349,7 +312,8 @@ def result(node: Node, python: str, single: bool) -> Any:
         return Future(Value(node.scope, Type("None", python="None"), "node", node.name, node=node))
     if single:
         return Future(output_value(node, node.outputs[0].name))
-    return Group(node, python, listed=node.foreach is not None)
+    values = {o.name: Future(output_value(node, o.name)) for o in node.outputs}
+    return Group(node.name, python, values, listed=node.foreach is not None, node=node)
 
 
 def node_of(value: Any) -> Optional[Node]:

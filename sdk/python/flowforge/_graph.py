@@ -136,38 +136,6 @@ class Foreach:
     options: Dict[str, Any] = field(default_factory=dict)
 
 
-# The number of markers that an iteration over a list yields. Fewer of them are part of a
-# comprehension, such as a slice, so the number must be larger than the slices that authors write.
-MARKERS = 1009
-
-
-@dataclass(frozen=True)
-class Each:
-    """The place of one marker in an iteration over a list."""
-
-    number: int
-    run: object  # the same for all markers of one iteration
-
-    @staticmethod
-    def all() -> List[Each]:
-        run = object()
-        return [Each(number, run) for number in range(MARKERS)]
-
-
-def whole_run(markers: List[Optional[Each]]) -> bool:
-    """Whether the markers are those of one iteration, complete and in order."""
-    first = markers[0] if len(markers) == MARKERS else None
-    return first is not None and all(m is not None and m.run is first.run and m.number == i for i, m in enumerate(markers))
-
-
-def no_item(label: str) -> Exception:
-    """Return the error for a use of one entry of a list that exists when the workflow runs."""
-    return error(
-        f"one item of {label} cannot be used while the workflow is defined. Only a complete list such as [f.x for f in …] is a value; "
-        "use foreach to compute with every item, and an operator to sort, filter, slice or sum them"
-    )
-
-
 @dataclass(frozen=True)
 class Value:
     """A value that exists when the workflow runs.
@@ -182,7 +150,6 @@ class Value:
     name: str = ""
     node: Optional[Node] = None
     parts: Tuple[Union[str, "Value"], ...] = ()
-    each: Optional[Each] = None  # its place in an iteration over a list
 
     @property
     def label(self) -> str:
@@ -201,9 +168,6 @@ class Value:
 
 def expression(type: Type, *parts: Union[str, Value]) -> Value:
     """Return the value of an expression, in the innermost scope of its parts."""
-    for part in parts:
-        if isinstance(part, Value) and part.each is not None:
-            raise no_item(part.label)
     leaves = [leaf for part in parts if isinstance(part, Value) for leaf in part.leaves()]
     scope = leaves[0].scope if leaves else current_scope()
     for leaf in leaves:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _wire
-from ._future import Element, Future, Group
+from ._future import Future, Group
 from ._graph import Output, Scope, Value, constant_text, expression
 from ._place import error
 from ._schema import JSON, Field, Type, misfit
@@ -36,9 +36,8 @@ def read(scope: Scope, returned: Any, signature: Optional[Signature] = None) -> 
 
 def _assembled(t: Type, returned: Any) -> Any:
     """Return the future of a list or a dict that contains futures, if it contains any."""
-    whole = _wire._whole_list(returned)
-    if whole is not None or not _wire._holds_future(returned):
-        return whole or returned
+    if not _wire._holds_future(returned):
+        return returned
     inner = t.elem if t.optional and t.elem is not None else t
     parts: List[Union[str, Value]] = []
     entries = returned.items() if isinstance(returned, dict) else ((None, v) for v in returned)
@@ -67,9 +66,6 @@ def _declared(values: Dict[str, Value], signature: Signature) -> Dict[str, Value
 
 
 def _values(returned: Any) -> Tuple[Dict[str, Value], str, bool]:
-    whole = _wire._whole_list(returned)
-    if whole is not None:
-        returned = whole
     if returned is None or isinstance(returned, Future) and returned._ff.kind == "node":
         return {}, "None", True
     if isinstance(returned, Future):
@@ -90,9 +86,9 @@ def _values(returned: Any) -> Tuple[Dict[str, Value], str, bool]:
 
 
 def _value(returned: Any) -> Value:
-    if isinstance(returned, Future) and not returned._ff.each and returned._ff.kind != "node":
+    if isinstance(returned, Future) and returned._ff.kind != "node":
         return returned._ff
-    if isinstance(returned, (Future, Group, Element)):
+    if isinstance(returned, (Future, Group)):
         raise error(f"{returned!r} cannot be a result of its own; return its values")
     raise error(f"a workflow returns results of operators, not {returned!r}; compute the value in an operator")
 

@@ -8,10 +8,10 @@ import math
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 from . import _place
-from ._future import Element, Future, Group
-from ._graph import Each, Port, Value, no_item, whole_run
+from ._future import Future, Group
+from ._graph import Port, Value
 from ._place import error
-from ._schema import Type, list_of, misfit
+from ._schema import Type, misfit
 from ._signature import Parameter, Signature
 
 # How an argument is assembled of inputs: the name of one, a constant, or parts of these.
@@ -54,11 +54,6 @@ class _Wiring:
             return self._future(name, t, argument)
         if isinstance(argument, Group):
             return self._group(name, t, argument)
-        if isinstance(argument, Element):
-            raise self._error(f"it is one item of {argument._ff_group._ff_node.name}; call the operator for every item with foreach(…)")
-        whole = _whole_list(argument)
-        if whole is not None:
-            return self.argument(name, t, whole)
         if _holds_future(argument):
             return self._container(name, t, argument)
         return self._constant(name, t, argument)
@@ -80,8 +75,6 @@ class _Wiring:
         value = future._ff
         if value.kind == "node":
             raise self._error(f"{value.name} returns nothing; to run after it, use .options(after=…)")
-        if value.each:
-            raise self._error(f"it is one item of {value.label}; call the operator for every item with foreach(…)")
         why = misfit(value.type, t)
         if why:
             raise self._error(why + _suggestion(value, t))
@@ -142,37 +135,8 @@ def _identifier(key: Any) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(key))
 
 
-def _whole_list(argument: Any) -> Any:
-    """Return the list that a comprehension over a future means."""
-    if not isinstance(argument, list) or not any(_marker(a) for a in argument):
-        return None
-    first = argument[0]
-    if isinstance(first, (Element, Future)) and whole_run([_marker(a) for a in argument]):
-        if isinstance(first, Element) and all(isinstance(a, Element) and a._ff_group is first._ff_group for a in argument):
-            return first._ff_group
-        if isinstance(first, Future) and all(isinstance(a, Future) and _source(a._ff) == _source(first._ff) for a in argument):
-            v = first._ff
-            if v.kind != "expression":
-                return Future(Value(v.scope, list_of(v.type), v.kind, v.name, v.node, v.parts))
-    one = next(a for a in argument if _marker(a))
-    if isinstance(one, Element):
-        raise no_item(one._ff_group._ff_node.name)
-    raise no_item(one._ff.label)
-
-
-def _marker(argument: Any) -> Optional[Each]:
-    """Return the place of an argument in an iteration over a future."""
-    if isinstance(argument, Element):
-        return argument._ff_each
-    return argument._ff.each if isinstance(argument, Future) else None
-
-
-def _source(v: Value) -> Tuple[Any, ...]:
-    return (id(v.scope), v.kind, v.name, id(v.node), tuple(p if isinstance(p, str) else id(p) for p in v.parts))
-
-
 def _holds_future(argument: Any) -> bool:
-    if isinstance(argument, (Future, Group, Element)):
+    if isinstance(argument, (Future, Group)):
         return True
     if isinstance(argument, dict):
         return any(map(_holds_future, argument.values()))

@@ -112,10 +112,14 @@ def test_a_method_of_a_future() -> None:
 
 def test_a_loop_over_a_future() -> None:
     def flow(kinds: List[Literal["svc", "forest"]], data: Dataset) -> None:
-        for kind in kinds:
-            fit(data, kind=kind)  # here
+        for kind in kinds:  # here
+            fit(data, kind=kind)
 
-    assert refused(flow) == "fit: kind: it is one item of kinds; call the operator for every item with foreach(…)"
+    assert refused(flow) == (
+        "Python cannot iterate over kinds while the workflow is defined, because its items do not exist yet. "
+        "Use foreach(kinds, lambda item: train(item)) to call operators for every item, foreach(kinds, lambda item: item.accuracy) to read a field of "
+        "every item, and an operator to sort, filter, slice or sum the items"
+    )
 
 
 def test_items_of_the_wrong_type() -> None:
@@ -166,7 +170,10 @@ def test_a_body_without_operators() -> None:
     def flow(rates: List[float]) -> None:
         foreach(rates, lambda rate: rate)  # here
 
-    assert refused(flow) == "the body of foreach calls no operator, so there is nothing to run for an item"
+    assert refused(flow) == (
+        "the body of foreach calls no operator, so it must return a field of the item, such as foreach(fits, lambda fit: fit.accuracy); "
+        "compute other values in an operator"
+    )
 
 
 def test_a_sub_workflow_sees_only_its_parameters() -> None:

@@ -5,6 +5,11 @@ from typing import Dict, List, NamedTuple, Optional
 from flowforge import any_succeeded, completed, failed, foreach, length, operator, shell, skipped, status, when, workflow
 
 
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
 class Score(NamedTuple):
     name: str
     value: float
@@ -28,6 +33,11 @@ def score(name: str, value: float) -> Score:
 @operator(cpu=0.1, memory="64Mi")
 def total(values: List[float]) -> float:
     return sum(values)
+
+
+@operator(cpu=0.1, memory="64Mi")
+def points(n: int) -> List[Point]:
+    return [Point(float(i), 0.5) for i in range(1, n + 1)]
 
 
 @operator(cpu=0.1, memory="64Mi")
@@ -90,6 +100,7 @@ class Nested(NamedTuple):
     size: int
     left: int
     lists: Dict[str, List[float]]
+    across: float
 
 
 @workflow(name="sdk.nested", parallelism=4)
@@ -111,6 +122,7 @@ def nested(base: float = 1.0, rates: List[float] = [1.0, 2.0, 3.0]) -> Nested:
     tune.options(after=failed(scores), name="other", allow_failure=True)(base)
     note.options(after=any_succeeded(partial), name="some")(status(one))
     flat = total([total.options(name="inner")([base, base]), 2.5])
-    joined = join([t.value for t in tuned], flat)
+    joined = join(foreach(tuned, lambda t: t.value), flat)
+    across = total(foreach(points(2), lambda p: p.x))
     foreach(squares, lambda row: total.options(name="row_total")(row))
-    return Nested(total(sums), names(scores), joined, one.value, kept(partial), letters(12), after, only_if_bad, length(rates), countdown(2), pairs(4.0))
+    return Nested(total(sums), names(scores), joined, one.value, kept(partial), letters(12), after, only_if_bad, length(rates), countdown(2), pairs(4.0), across)
