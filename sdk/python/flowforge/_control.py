@@ -269,16 +269,31 @@ def _merged(condition: Value, first: Any, second: Any) -> Any:
         shown = [", ".join(v) if list(v) != [""] else "one value" for v in values if v is not None]
         raise error(f"the branches of when return different values: {shown[0]}, and {shown[1]}; let both return the same")
     names = list(values[0] or values[1] or {})
+    if {g._ff_listed for g in (first, second) if isinstance(g, Group)} == {True, False}:
+        raise error("one branch of when returns a list and the other a single result; let both return the same")
     merged = {n: _either(condition, (values[0] or {}).get(n), (values[1] or {}).get(n)) for n in names}
     if list(merged) == [""]:
         return merged[""]
-    return _Merged(merged)
+    return _group(first, second, merged)
+
+
+def _group(first: Any, second: Any, values: Dict[str, Any]) -> Group:
+    """Return several values of the branch that runs. A branch without a result is not a Group."""
+    groups = [g for g in (first, second) if isinstance(g, Group)]
+    listed = groups[0]._ff_listed
+    if listed and len(groups) == 1:
+        raise error(
+            f"only one branch of when returns a list of `{groups[0]._ff_python}`, so the list may be absent; let both branches return one, "
+            f"or return one value of every item: foreach({groups[0]._ff_label}, lambda item: item.{next(iter(values))})"
+        )
+    python = " or ".join(dict.fromkeys(g._ff_python for g in groups))
+    return Group("when(…)", python if len(groups) == 2 else f"Optional[{python}]", values, listed)
 
 
 def _fields(returned: Any) -> Optional[Dict[str, Any]]:
     if returned is None or isinstance(returned, Future) and returned._ff.kind == "node":
         return None
-    if isinstance(returned, (Group, _Merged)):
+    if isinstance(returned, Group):
         return dict(returned._ff_values)
     return {"": returned}
 
@@ -302,24 +317,6 @@ def _lenient(value: Any) -> List[Union[str, Value]]:
     if not isinstance(value, Future):
         return [_graph.constant_text(value)]
     return ["(", value._ff, " ?? nil)"] if value._ff.kind == "output" else [value._ff]
-
-
-class _Merged:
-    """The results of when, if its branches return several values."""
-
-    def __init__(self, values: Dict[str, Any]) -> None:
-        self._ff_values = values
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self.__dict__.get("_ff_values", {}):
-            return self._ff_values[name]
-        raise AttributeError(name)
-
-    def __iter__(self) -> Any:
-        return iter(self._ff_values.values())
-
-    def __getitem__(self, index: int) -> Any:
-        return list(self._ff_values.values())[index]
 
 
 @overload

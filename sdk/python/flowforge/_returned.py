@@ -72,8 +72,6 @@ def _values(returned: Any) -> Tuple[Dict[str, Value], str, bool]:
         return {"result": _value(returned)}, returned._ff.type.python, True
     if isinstance(returned, Group):
         return {n: _value(f) for n, f in returned._ff_values.items()}, returned._ff_python, False
-    if isinstance(getattr(returned, "_ff_values", None), dict):  # of when
-        return {n: _value(f) for n, f in returned._ff_values.items()}, "tuple", False
     if isinstance(returned, dict):
         return {str(n): _value(v) for n, v in returned.items()}, "dict", False
     if isinstance(returned, tuple):

@@ -352,6 +352,56 @@ def test_branches_of_different_structures(otherwise: Any, message: str) -> None:
     refused(lambda fits, rates, lr: when(lr > 1, lambda: train(lr), lambda: otherwise(lr)), message)
 
 
+@pytest.mark.parametrize(
+    ("use_of", "message"),
+    [
+        (lambda found, lr: note("a" if found else "b"), r"Python cannot test when\(…\) while the workflow is defined"),
+        (lambda found, lr: note(str(found)), r"when\(…\) has no text"),
+        (lambda found, lr: note(f"{found}"), r"when\(…\) has no text"),
+        (lambda found, lr: note("a" if found == (1, 2) else "b"), r"when\(…\) cannot be compared"),
+        (lambda found, lr: {found: 1}, r"when\(…\) cannot be a key"),
+        (lambda found, lr: found.loss, r"when\(…\) has no output 'loss'; its outputs are: model, acc"),
+        (lambda found, lr: note.options(after=found)("a"), r"<when\(…\): Fit> is not the result of an operator"),
+    ],
+)
+def test_the_result_of_when_is_opaque(use_of: Any, message: str) -> None:
+    refused(lambda fits, rates, lr: use_of(when(lr > 1, lambda: train(lr), lambda: train(lr + 1)), lr), message)
+
+
+@operator
+def judge(fit: Fit) -> float: ...  # type: ignore[empty-body]
+
+
+def test_several_values_of_when() -> None:
+    def flow(lr: float, rates: List[float]) -> Fit:
+        found = when(lr > 1, lambda: train(lr), lambda: train(lr + 1))
+        model, acc = found
+        loss(acc)
+        use(found.model)
+        judge(found)
+        best(when(lr > 2, lambda: foreach(rates, lambda r: train(r)), lambda: foreach([0.1], lambda r: train(r))))
+        return found
+
+    found = document(flow)
+    operators = {o["name"]: o for o in found["operators"]}
+    acc = "(inputs.lr > 1) ? (nodes.train.outputs.acc ?? nil) : (nodes.train_2.outputs.acc ?? nil)"
+    assert operators["loss"]["inputs"][0]["expression"] == acc
+    assert [i["name"] for i in operators["judge"]["inputs"]] == ["fit_model", "fit_acc"]
+    assert "'zip': {'model': 'fits_model', 'acc': 'fits_acc'}" in operators["best"]["code"]["script"]
+    assert [o["name"] for o in found["outputs"]] == ["model", "acc"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda fits, rates, lr: when(lr > 1, lambda: fits, lambda: train(lr)), "one branch of when returns a list and the other a single result"),
+        (lambda fits, rates, lr: when(lr > 1, lambda: fits), "only one branch of when returns a list of `Fit`, so the list may be absent"),
+    ],
+)
+def test_lists_of_several_values_in_one_branch(body: Any, message: str) -> None:
+    refused(body, message)
+
+
 @operator
 def join(x: List[float], x_1: float, y: Dict[str, float]) -> float: ...  # type: ignore[empty-body]
 
