@@ -27,15 +27,24 @@ else:
 R = TypeVar("R")
 
 
+_PROGRAMS = ("shell", "command")  # operator types with code, which can run in an image
+_USELESS = {
+    "image": "only programs run in an image",
+    "packages": "only Python operators install packages",
+    "requirements": "only Python operators install packages",
+    "pickle": "only Python operators pass values as pickles",
+}
+
+
 class Reference(Generic[P, R]):
     """A node that runs something that is not a Python function."""
 
     def __init__(self, function: Callable[P, R], section: Mapping[str, Any], options: Mapping[str, Any], names: Mapping[str, Any]) -> None:
-        _options.check(options, "operator")
         self.function = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._section, self._options = dict(section), dict(options)
+        self._section = dict(section)
+        self._options = self._checked(options)
         self.signature = _signature.read(function, names, False)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -44,6 +53,8 @@ class Reference(Generic[P, R]):
             return self._plain(_wire.bind(self.function, args, kwargs))
         given = _wire.bind(self.function, args, kwargs)
         section = {**self._section, **_options.operator_section(self._options)}
+        if self._options.get("image"):
+            section["code"] = {**section["code"], "image": self._options["image"]}
         description = self._options.get("description") or self.signature.description
         if description:
             section = {"type": section.pop("type", None), "description": description, **section}
@@ -59,17 +70,28 @@ class Reference(Generic[P, R]):
         """Return the same operator with other options."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        _options.check(options, "operator")
-        copy._options = {**self._options, **options}
+        copy._options = {**self._options, **self._checked(options)}
         return copy
 
+    @property
+    def _kind(self) -> str:
+        return str(self._section.get("type") or "template")
+
+    def _checked(self, options: Mapping[str, Any]) -> Dict[str, Any]:
+        """Return the options. Raises DefinitionError for those that this kind of operator cannot use."""
+        _options.check(options, "operator")
+        for name in options:
+            why = _USELESS.get(name)
+            if why and not (name == "image" and self._kind in _PROGRAMS):
+                raise error(f"{self.__name__}: an operator of type {self._kind} has no option {name!r}, because {why}; remove it")
+        return dict(options)
+
     def _plain(self, given: Dict[str, Any]) -> R:
-        if self._section.get("type") in ("shell", "command"):
+        if self._kind in _PROGRAMS:
             from . import _programs
 
             return cast(R, _programs.run(self._section, self._options, self.signature, given))
-        kind = self._section.get("type") or "template"
-        raise error(f"{self.__name__} ({kind}) runs only on the server; launch the workflow, or replace {self.__name__} in a test")
+        raise error(f"{self.__name__} ({self._kind}) runs only on the server; launch the workflow, or replace {self.__name__} in a test")
 
 
 def _decorator(section: Mapping[str, Any], options: Mapping[str, Any]) -> Callable[[Callable[P, R]], Reference[P, R]]:
@@ -89,10 +111,7 @@ def shell(script: str, **options: Unpack[OperatorOptions]) -> Callable[[Callable
 
 def command(*argv: str, **options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], Reference[P, R]]:
     """An operator that runs a program: @command("make", "report", image="…")."""
-    code: Dict[str, Any] = {"command": list(argv)} if argv else {}
-    if options.get("image"):
-        code["image"] = options["image"]
-    return _decorator({"type": "command", "code": code}, options)
+    return _decorator({"type": "command", "code": {"command": list(argv)} if argv else {}}, options)
 
 
 def http(

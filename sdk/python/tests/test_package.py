@@ -12,7 +12,7 @@ from typing import Any, Dict, List
 import pytest
 
 import flowforge
-from flowforge import Breaker, Cache, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, http, operator, template_ref, workflow, workflow_ref
+from flowforge import Breaker, Cache, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, command, http, operator, shell, template_ref, workflow, workflow_ref
 from flowforge import _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
 
 from .flows import search, values
@@ -105,6 +105,56 @@ def hook() -> None: ...
 def everything(n: int = 1) -> int:
     hook()
     return scale(prepare(heavy(n)))
+
+
+@shell("make report", image="alpine:3.22")
+def report(n: int) -> None: ...
+
+
+@command("make", "report", image="alpine:3.22")
+def made(n: int) -> None: ...
+
+
+@command(image="alpine:3.22")
+def default_program() -> None: ...
+
+
+def test_images_of_programs() -> None:
+    def flow(n: int) -> None:
+        report(n)
+        report.options(image="debian:12")(n)
+        made(n)
+        default_program()
+
+    code = [o["code"] for o in workflow(flow).definition().document()["operators"]]
+    assert code == [
+        {"script": "make report", "image": "alpine:3.22"},
+        {"script": "make report", "image": "debian:12"},
+        {"command": ["make", "report"], "image": "alpine:3.22"},
+        {"image": "alpine:3.22"},
+    ]
+
+
+@pytest.mark.parametrize("name", ["image", "packages", "requirements", "pickle"])
+@pytest.mark.parametrize("kind", ["shell", "command", "http", "template", "workflow"])
+def test_options_that_other_operators_cannot_use(kind: str, name: str) -> None:
+    options: Any = {name: True if name == "pickle" else "a"}
+    decorators: Dict[str, Any] = {
+        "shell": functools.partial(shell, "true"),
+        "command": functools.partial(command, "true"),
+        "http": functools.partial(http, "http://a"),
+        "template": functools.partial(template_ref, "a@1.0.0"),
+    }
+    plain: Dict[str, Any] = {"shell": report, "command": made, "http": hook, "template": scale, "workflow": prepare}
+    if name == "image" and kind in ("shell", "command"):
+        plain[kind].options(**options)
+        return
+    message = f"an operator of type {kind} has no option '{name}', because only "
+    with pytest.raises(DefinitionError, match=f"test_package.py:.*{message}"):
+        plain[kind].options(**options)
+    if kind in decorators:
+        with pytest.raises(DefinitionError, match=message):
+            decorators[kind](**options)(lambda: None)
 
 
 def test_every_option_is_in_the_document() -> None:
