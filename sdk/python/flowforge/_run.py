@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import time
+import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
@@ -12,6 +13,7 @@ from ._api import Server, quoted
 from ._signature import Signature
 from .exceptions import ExecutionError, FlowForgeError, InputError
 
+MAX_POINTS = 10_000  # of one series in an answer of the server
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
 
 
@@ -128,18 +130,31 @@ class Run:
     def metrics(self, name: str = "", node: str = "") -> Any:
         """Return metrics as a pandas DataFrame with node, attempt, name, step, timestamp, value.
 
-        Raises FlowForgeError if pandas is not installed; metric_points returns a list instead.
+        The server answers at most 10,000 points of a series and leaves out points of longer
+        ones; a warning names them. Raises FlowForgeError if pandas is not installed;
+        metric_points returns a list instead.
         """
-        return _frame(self.metric_points(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
+        return _frame(self._every_point(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
 
     def metric_points(self, name: str = "", node: str = "") -> List[Dict[str, Any]]:
-        """Return the points of metrics as a list of dictionaries."""
-        found = self._server.get(f"/executions/{quoted(self.id)}/metrics", name=name, node=node)
-        points = []
-        for series in found["series"] or ():
-            common = {"node": series["node"], "attempt": series["attempt"], "name": series["name"]}
-            points += [{**common, "step": p.get("step"), "timestamp": p["timestamp"], "value": p["value"]} for p in series["points"]]
-        return points
+        """Return the points of metrics as a list of dictionaries, with the limit of metrics()."""
+        return self._every_point(name, node)
+
+    def _every_point(self, name: str, node: str) -> List[Dict[str, Any]]:
+        series = self._series(name, node, MAX_POINTS)
+        full = sorted({f"{s['node']} {s['name']}" for s in series if len(s["points"]) >= MAX_POINTS})
+        if full:
+            warnings.warn(f"the server answers at most {MAX_POINTS:,} points of a series and may have left out points of: {', '.join(full)}", stacklevel=3)
+        return [
+            {"node": s["node"], "attempt": s["attempt"], "name": s["name"], "step": p.get("step"), "timestamp": p["timestamp"], "value": p["value"]}
+            for s in series
+            for p in s["points"]
+        ]
+
+    def _series(self, name: str, node: str, points: int) -> List[Dict[str, Any]]:
+        """Return metrics by series. The server reduces longer series to this number of points."""
+        found = self._server.get(f"/executions/{quoted(self.id)}/metrics", name=name, node=node, max_points=points)
+        return found["series"] or []
 
     def __repr__(self) -> str:
         return f"Run({self.id}, {self.state}, {self.url})"
@@ -149,7 +164,7 @@ class Run:
         progress = self.refresh().get("progress") or {}
         done = f"{progress.get('completed', 0)} of {progress.get('total_operators', 0)} nodes"
         head = f'<a href="{html.escape(self.url)}" target="_blank">{html.escape(self.id)}</a> <b>{html.escape(self.state)}</b> {done}'
-        return f"<div>{head}{''.join(_curves(self.metric_points()))}</div>"
+        return f"<div>{head}{''.join(_curves(self._series('', '', 160)))}</div>"
 
 
 class Artifacts(Mapping[str, Artifact]):
@@ -201,13 +216,13 @@ def _frame(rows: List[Dict[str, Any]], columns: List[str]) -> Any:
     return pandas.DataFrame(rows, columns=columns)
 
 
-def _curves(points: List[Dict[str, Any]]) -> Iterator[str]:
-    """Yield one small curve for each series."""
-    series: Dict[str, List[float]] = {}
-    for p in points:
-        if isinstance(p["value"], (int, float)):
-            series.setdefault(f"{p['node']} {p['name']}", []).append(float(p["value"]))
-    for name, values in sorted(series.items()):
+def _curves(series: List[Dict[str, Any]]) -> Iterator[str]:
+    """Yield one small curve for each metric of a node."""
+    found: Dict[str, List[float]] = {}
+    for s in series:
+        numbers = [float(p["value"]) for p in s["points"] if isinstance(p["value"], (int, float))]
+        found.setdefault(f"{s['node']} {s['name']}", []).extend(numbers)
+    for name, values in sorted(found.items()):
         if len(values) < 2:
             continue
         low, high = min(values), max(values)

@@ -275,6 +275,15 @@ def test_a_registered_workflow_as_operator(server: Server) -> None:
     assert run.outputs == {"result": 9}
 
 
+def test_points_that_the_server_leaves_out(server: Server) -> None:
+    run = trouble.metrics.launch(1500, 10_001).wait(120)
+    short = run.metric_points("short")
+    assert [p["step"] for p in short] == list(range(1500))
+    with pytest.warns(UserWarning, match="at most 10,000 points of a series and may have left out points of: report long$") as caught:
+        assert len(run.metric_points()) == 11_500
+    assert caught[0].filename == __file__
+
+
 def test_references_to_the_catalogue(server: Server, tmp_path: Path) -> None:
     file = server.upload(b"a\nb\nc\n", "rows.txt")
     server.post("/datasets", {"name": "rows", "version": "1", "file": file})

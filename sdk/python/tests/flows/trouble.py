@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, List, Literal, Optional
 
-from flowforge import File, Model, operator, workflow
+from flowforge import File, Model, client, operator, workflow
 
 Way = Literal["raise", "object", "none", "count", "exit", "unreadable"]
 
@@ -53,6 +53,18 @@ def wrapped(n: int) -> Model:
 @operator(cpu=0.1, memory="64Mi")
 def careful(model: Model) -> int:
     return int(model.load().n)
+
+
+@operator(cpu=0.1, memory="64Mi")
+def report(short: int, long: int) -> None:
+    for name, points in (("short", short), ("long", long)):
+        for step in range(points):
+            client.metric(name, step % 7, step=step)
+
+
+@workflow(name="sdk.metrics")
+def metrics(short: int, long: int) -> None:
+    report(short, long)
 
 
 @workflow(name="sdk.trouble")
