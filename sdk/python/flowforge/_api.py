@@ -151,24 +151,33 @@ def credentials_path() -> Path:
 
 
 def _stored() -> Dict[str, Any]:
+    path = credentials_path()
     try:
-        found: Dict[str, Any] = json.loads(credentials_path().read_text(encoding="utf-8"))
-        return found
-    except (OSError, ValueError):
-        return {}
+        found = json.loads(path.read_text(encoding="utf-8"))
+        servers = found.get("servers") if isinstance(found, dict) else []
+        servers = {} if servers is None else servers
+        if not isinstance(servers, dict) or not all(isinstance(one, dict) for one in servers.values()):
+            raise ValueError("it is not a list of servers with their keys")
+    except FileNotFoundError:
+        return {"servers": {}}
+    except (OSError, ValueError) as err:
+        raise ServerError(f"the API keys in {path} cannot be read: {err}. Correct the file, or remove it and run `flowforge login` again") from None
+    return {**found, "servers": servers}
 
 
 def stored_token(url: str) -> str:
-    """Return the key for a server, or ""."""
-    servers = _stored().get("servers") or {}
-    return str((servers.get(url.lower()) or {}).get("token", "")).strip()
+    """Return the key for a server, or "". Raises ServerError if the file of keys is damaged."""
+    return str(_stored()["servers"].get(url.lower(), {}).get("token", "")).strip()
 
 
 def store_token(url: str, token: str, user: str) -> Path:
-    """Store the key of a server in a file that only its owner can read."""
+    """Store the key of a server in a file that only its owner can read.
+
+    Raises ServerError if the file has other keys that cannot be read.
+    """
     path = credentials_path()
     found = _stored()
-    found.setdefault("servers", {})[url.lower()] = {"token": token, "user": user}
+    found["servers"][url.lower()] = {"token": token, "user": user}
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = path.with_name(f".credentials-{os.getpid()}")
     with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:

@@ -124,14 +124,9 @@ def collect(function: Callable[..., Any]) -> Code:
 
 
 def _files(base: Path) -> List[Path]:
-    listed = _git.files(base)
-    if listed is None:
-        listed = _git.untracked(base)
-    if listed is None:
-        listed = [os.path.relpath(os.path.join(folder, name), base) for folder, _, names in os.walk(base) for name in names]
     environments = {p.parent for p in base.glob("*/pyvenv.cfg")}
     found = []
-    for name in listed:
+    for name in _git.files(base):
         path = base / name
         if not _excluded(name) and path.is_file() and not environments.intersection(path.parents):
             found.append(path)

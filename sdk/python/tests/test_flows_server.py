@@ -30,7 +30,7 @@ from flowforge import (
     workflow,
     workflow_ref,
 )
-from flowforge import _cli, _launch
+from flowforge import _cli, _follow, _launch
 from flowforge._api import Server, store_token, stored_token
 
 from .flows import nested, search, trouble, typed, values
@@ -316,6 +316,11 @@ def test_login_stores_the_key(server: Server, monkeypatch: pytest.MonkeyPatch, c
     assert "Signed in to" in capsys.readouterr().out
     store_token(server.url, "other", "ada")
     assert stored_token(server.url) == "other"
+
+
+def test_a_log_that_the_server_refuses(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    _follow._logs(Run("01990000-0000-7000-8000-000000000000", server), server)
+    assert capsys.readouterr().err.startswith("no log lines: ")
 
 
 def test_a_result_without_types(server: Server) -> None:

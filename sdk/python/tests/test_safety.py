@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from flowforge import DefinitionError, InputError
-from flowforge import _download, _pack
-from flowforge._api import Server
+from flowforge import _download, _git, _pack
+from flowforge._api import Server, store_token
 from flowforge.exceptions import ServerError
 
 
@@ -28,6 +28,22 @@ def test_keys_are_stripped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     stored = {"servers": {"http://h": {"token": "def\n"}}}
     (tmp_path / "flowforge" / "credentials.json").write_text(json.dumps(stored))
     assert Server("http://h").token == "def"
+
+
+@pytest.mark.parametrize("text", ["{", "null", "[]", '{"servers": []}', '{"servers": {"http://h": "key"}}'])
+def test_a_damaged_file_of_keys_is_not_replaced(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("FLOWFORGE_TOKEN", raising=False)
+    (tmp_path / "flowforge").mkdir()
+    file = tmp_path / "flowforge" / "credentials.json"
+    file.write_text(text)
+    for use in (lambda: Server("http://h").token, lambda: store_token("http://h", "new", "ada")):
+        with pytest.raises(ServerError, match="the API keys in .*credentials.json cannot be read: .*Correct the file, or remove it"):
+            use()
+    assert file.read_text() == text
+    file.write_text('{"servers": null}')
+    store_token("http://h", "new", "ada")
+    assert Server("http://h").token == "new"
 
 
 @pytest.mark.parametrize("key", ["top\nsecret", "top secret", "top\x00secret", "töpsecret"])
@@ -97,11 +113,12 @@ def test_an_operator_outside_the_package(tmp_path: Path, monkeypatch: pytest.Mon
         flow.definition()
 
 
-def test_packages_hold_submodules_but_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def git(folder: Path, *args: str) -> None:
-        options = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
-        subprocess.run(["git", *options, "-C", str(folder), *args], check=True, capture_output=True)
+def git(folder: Path, *args: str) -> None:
+    options = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+    subprocess.run(["git", *options, "-C", str(folder), *args], check=True, capture_output=True)
 
+
+def test_packages_hold_submodules_but_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library, project = tmp_path / "library", tmp_path / "project"
     for folder in (library, project):
         folder.mkdir()
@@ -118,3 +135,36 @@ def test_packages_hold_submodules_but_no_keys(tmp_path: Path, monkeypatch: pytes
     monkeypatch.syspath_prepend(str(project))
     code = _pack.collect(importlib.import_module("packed_flow").f)
     assert code.files == ("lib/inner.py", "lib/new.py", "packed_flow.py")
+
+    (project / ".git" / "modules" / "lib" / "HEAD").write_text("damaged")
+    with pytest.raises(DefinitionError, match=rf"git cannot list the files of {project}/lib, which belong to the code package: fatal: "):
+        _git.files(project)
+    git(project, "submodule", "deinit", "-f", "lib")
+    with pytest.warns(UserWarning, match="no files of the submodule lib, because it is not checked out"):
+        assert "packed_flow.py" in _git.files(project)
+
+
+def test_a_repository_that_git_refuses(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    (tmp_path / "a.py").write_text("")
+    assert (_git.files(tmp_path), _git.state(tmp_path)) == (["a.py"], {})
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "First")
+    assert _git.state(tmp_path)["dirty"] is False
+    (tmp_path / ".git" / "index").write_text("damaged")
+    with pytest.raises(DefinitionError, match="git cannot list the files of .*: (error|fatal): "):
+        _git.files(tmp_path)
+    with pytest.warns(UserWarning, match="does not say whether its files differ from the commit, because git status failed"):
+        assert "dirty" not in _git.state(tmp_path)
+
+
+def test_files_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("")
+    assert _git.files(tmp_path) == ["src/a.py"]
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("data/\n")
+    for folder in (tmp_path, tmp_path / "src"):
+        with pytest.raises(DefinitionError, match=rf"git is not installed, so the code package cannot leave out what {tmp_path}/.gitignore lists"):
+            _git.files(folder)
