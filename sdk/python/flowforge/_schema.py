@@ -6,6 +6,7 @@ author needs at the line of the mistake.
 
 from __future__ import annotations
 
+import datetime
 import enum
 import json
 import math
@@ -140,19 +141,40 @@ class Columns:
     """Columns that a Dataset or Table must have: Annotated[Dataset, Columns(label="Integer")].
 
     Positional names are columns of any type. A value is a data type of the registry, such as
-    "Integer" or "Tensor[28, 28]", or a Python type.
+    "Integer" or "Tensor[28, 28]", or a Python type: bool, int, float, str, date, datetime,
+    timedelta or Any. Raises DefinitionError for another one.
     """
 
     def __init__(self, *names: str, **types: Any) -> None:
-        known = {int: "Integer", float: "Float", str: "String", bool: "Boolean"}
-        self.types: Dict[str, str] = {name: "Any" for name in names}
-        self.types.update({name: known.get(of, of if isinstance(of, str) else "Any") for name, of in types.items()})
+        self.types: Dict[str, str] = {**{name: "Any" for name in names}, **{name: _data_type(name, of) for name, of in types.items()}}
 
     def text(self) -> str:
         return "[" + ", ".join(f"{_column(name)}: {of}" for name, of in self.types.items()) + "]"
 
     def __repr__(self) -> str:
         return f"Columns({self.text()})"
+
+
+_DATA_TYPES: Dict[Any, str] = {
+    bool: "Boolean",
+    int: "Integer",
+    float: "Float",
+    str: "String",
+    datetime.date: "Date",
+    datetime.datetime: "DateTime",
+    datetime.timedelta: "Duration",
+    Any: "Any",
+}
+
+
+def _data_type(column: str, of: Any) -> str:
+    if isinstance(of, str):
+        return of
+    found = _DATA_TYPES.get(of) if isinstance(of, type) or of is Any else None
+    if found is None:
+        known = ", ".join(getattr(t, "__name__", "Any") for t in _DATA_TYPES)
+        raise error(f'Columns({column}={of!r}): this has no data type; use {known}, or the name of a data type, such as {column}="Integer"')
+    return found
 
 
 def _column(name: str) -> str:

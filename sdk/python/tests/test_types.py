@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from flowforge import Columns, CustomType, Dataset, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit
+from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit
 from flowforge._annotations import Unmapped, read
 from flowforge._schema import misfit
 from flowforge._times import duration, moment, span
@@ -94,6 +94,14 @@ class RankingModel(Model, registered="RankingModel"):
 )
 def test_annotation(annotation: Any, text: str) -> None:
     assert read(annotation).type.text() == text
+
+
+def test_columns() -> None:
+    found = Columns("id", day=datetime.date, at=datetime.datetime, span=datetime.timedelta, ok=bool, x=float, other=Any, image="Tensor[28, 28]")
+    assert found.text() == "[id: Any, day: Date, at: DateTime, span: Duration, ok: Boolean, x: Float, other: Any, image: Tensor[28, 28]]"
+    for wrong in (complex, List[int], 3, None):
+        with pytest.raises(DefinitionError, match=r'test_types.py:\d+: Columns\(z=.*\): this has no data type; use bool, int, .*, or the name of a data type, such as z="Integer"'):
+            Columns(z=wrong)
 
 
 def test_hints() -> None:
