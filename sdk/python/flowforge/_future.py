@@ -19,7 +19,26 @@ _FLOAT = Type("Float", python="float")
 _STR = Type("String", python="str")
 
 
-class Future:
+def _refuse(self: Any, *_: Any) -> NoReturn:
+    label = self._ff.label if isinstance(self, Future) else self._ff_label
+    raise error(
+        f"Python cannot use {label} here, because the value does not exist yet while the workflow is defined. "
+        "Move this code into an operator; only + - * / % **, comparisons, & | ~, length(…) and when(…) work with results of operators"
+    )
+
+
+class _Unknown:
+    """What Python does with values, and cannot do with one that does not exist yet."""
+
+    __slots__ = ()
+
+    __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = __abs__ = __pos__ = _refuse
+    __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __matmul__ = __rmatmul__ = __xor__ = __rxor__ = _refuse
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __call__ = __contains__ = __reversed__ = __setitem__ = __delitem__ = __fspath__ = _refuse
+
+
+class Future(_Unknown):
     """A value that exists when the workflow runs."""
 
     __slots__ = ("_ff",)
@@ -27,6 +46,8 @@ class Future:
 
     def __init__(self, value: Value) -> None:
         object.__setattr__(self, "_ff", value)
+
+    __setattr__ = __delattr__ = _refuse
 
     def __repr__(self) -> str:
         return f"<{self._ff.label}: {self._ff.type.python or self._ff.type.text()}>"
@@ -51,6 +72,8 @@ class Future:
 
     def __getitem__(self, key: Any) -> Any:
         t = self._ff.type
+        if isinstance(key, slice):
+            _refuse(self)
         if isinstance(key, Future):
             key = key._ff
         text: Tuple[Union[str, Value], ...] = ("[", key if isinstance(key, Value) else constant_text(key), "]")
@@ -165,8 +188,14 @@ class Future:
     def __mod__(self, other: Any) -> Any:
         return self._compute("%", other)
 
+    def __rmod__(self, other: Any) -> Any:
+        return self._compute("%", other, True)
+
     def __pow__(self, other: Any) -> Any:
         return self._compute("**", other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._compute("**", other, True)
 
     def __format__(self, spec: str) -> NoReturn:
         raise _no_text(self._ff.label)
@@ -224,7 +253,7 @@ def part(value: Value, name: str, t: Type) -> Value:
     return Value(found.scope, t, "expression", f"{value.label}.{name}", parts=found.parts)
 
 
-class Group:
+class Group(_Unknown):
     """Several results as one value: of a call, of a foreach over calls, or of when.
 
     Its values are attributes, items by position, and can be unpacked. Those of a foreach are
@@ -249,9 +278,9 @@ class Group:
         raise error(f"{self._ff_label} has no output {name!r}; its outputs are: {', '.join(values)}")
 
     def __getitem__(self, index: Any) -> Any:
-        if self._ff_listed or not isinstance(index, int):
+        if self._ff_listed or not isinstance(index, (int, slice)):
             raise error(f"the items of {self._ff_label} are not known while the workflow is defined; use foreach or an operator")
-        return list(self._ff_values.values())[index]
+        return tuple(self._ff_values.values())[index]
 
     def __iter__(self) -> Iterator[Any]:
         if self._ff_listed:
@@ -260,8 +289,11 @@ class Group:
 
     def __len__(self) -> int:
         if self._ff_listed:
-            raise error(f"the length of {self._ff_label} is not known while the workflow is defined")
+            raise error(f"the length of {self._ff_label} is not known while the workflow is defined; use length({self._ff_label})")
         return len(self._ff_values)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __invert__ = __and__ = __rand__ = __or__ = __ror__ = _refuse
 
     def __repr__(self) -> str:
         return f"<{self._ff_label}: {self._ff_python}>"

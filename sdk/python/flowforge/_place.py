@@ -10,14 +10,20 @@ from typing import Optional
 from .exceptions import DefinitionError
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 def caller() -> Optional[FrameType]:
-    """Return the innermost frame outside this package."""
+    """Return the innermost frame outside this package and the standard library."""
     frame: Optional[FrameType] = sys._getframe(1)
-    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(HERE):
+    while frame is not None and not _users(os.path.abspath(frame.f_code.co_filename)):
         frame = frame.f_back
     return frame
+
+
+def _users(path: str) -> bool:
+    library = path.startswith(_LIBRARY) and "site-packages" not in path and "dist-packages" not in path
+    return not library and not path.startswith(HERE)
 
 
 def here() -> str:

@@ -9,7 +9,7 @@ import contextvars
 from typing import Any, Callable, List, Optional
 
 from . import _future, _graph
-from ._future import Future
+from ._future import Future, Group
 from ._graph import Rule, expression
 from ._operator import node_value
 from ._place import error
@@ -21,6 +21,8 @@ _INT = Type("Integer", python="int")
 
 def length(values: Any) -> int:
     """Return the number of entries of a list; len() works only with real values."""
+    if isinstance(values, Group) and values._ff_listed:
+        values = next(iter(values._ff_values.values()))
     if isinstance(values, Future):
         found: Any = Future(expression(_INT, "len(", values._ff, ")"))
         return found  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import json
+import math
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, Callable, Dict, List, Literal, NamedTuple, TypedDict
 
 import pytest
 
-from flowforge import DefinitionError, Model, foreach, on_exit, operator, when, workflow
+from flowforge import DefinitionError, Model, foreach, length, on_exit, operator, when, workflow
 from flowforge import _yaml
 
 
@@ -81,7 +82,6 @@ def refused(body: Callable[[Any, Any, Any], Any], message: str) -> None:
         lambda fits, rates, lr: loss(sum(rates)),
         lambda fits, rates, lr: loss(max(f.acc for f in fits)),
         lambda fits, rates, lr: best([f for f, _ in zip(fits, "ab")]),
-        lambda fits, rates, lr: note("a" if lr in rates else "b"),
         lambda fits, rates, lr: note(*fits),
         lambda fits, rates, lr: foreach([f.acc for f in fits], lambda a: loss(a)),
     ],
@@ -350,6 +350,65 @@ def test_yaml_quotes_what_is_not_plain() -> None:
 )
 def test_branches_of_different_structures(otherwise: Any, message: str) -> None:
     refused(lambda fits, rates, lr: when(lr > 1, lambda: train(lr), lambda: otherwise(lr)), message)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda fits, rates, lr: foreach(range(lr), lambda n: loss(n)),
+        lambda fits, rates, lr: [0.1, 0.2][lr],
+        lambda fits, rates, lr: loss(int(lr)),
+        lambda fits, rates, lr: loss(float(lr)),
+        lambda fits, rates, lr: loss(round(lr, 2)),
+        lambda fits, rates, lr: loss(abs(lr)),
+        lambda fits, rates, lr: loss(math.sqrt(lr)),
+        lambda fits, rates, lr: loss(math.floor(lr)),
+        lambda fits, rates, lr: loss(lr // 2),
+        lambda fits, rates, lr: loss(7 // lr),
+        lambda fits, rates, lr: loss(divmod(lr, 2)[0]),
+        lambda fits, rates, lr: loss(lr ^ 1),
+        lambda fits, rates, lr: loss(lr << 1),
+        lambda fits, rates, lr: total(rates[1:]),
+        lambda fits, rates, lr: total(list(reversed(rates))),
+        lambda fits, rates, lr: note("a" if lr in rates else "b"),
+        lambda fits, rates, lr: note("a" if train(lr) in fits else "b"),
+        lambda fits, rates, lr: loss(lr()),
+        lambda fits, rates, lr: open(lr),
+        lambda fits, rates, lr: Path(lr),
+        lambda fits, rates, lr: rates.__setitem__(0, 1.0),
+        lambda fits, rates, lr: setattr(rates, "first", 1),
+        lambda fits, rates, lr: best(fits + fits),
+        lambda fits, rates, lr: best(fits * 2),
+        lambda fits, rates, lr: loss(-train(lr)),  # type: ignore[operator]
+        lambda fits, rates, lr: loss(int(train(lr))),  # type: ignore[call-overload]
+    ],
+)
+def test_what_only_python_does_with_values(body: Any) -> None:
+    refused(body, r"test_definition_errors.py:\d+: Python cannot use (train|train_2|lr|rates) here, because .* Move this code into an operator; only \+")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda fits, rates, lr: loss(*lr), "lr is a `float`, which cannot be iterated over while the workflow is defined"),
+        (lambda fits, rates, lr: fits[0], "the items of train are not known while the workflow is defined; use foreach or an operator"),
+        (lambda fits, rates, lr: len(fits), r"the length of train is not known while the workflow is defined; use length\(train\)"),
+        (lambda fits, rates, lr: when(lr > Path("a"), lambda: loss(lr)), r"a definition cannot contain PosixPath\('a'\), because it is not a JSON value"),
+        (lambda fits, rates, lr: when(lr > 1, lambda: (lr, lr), lambda: (lr, 2)), r"a definition cannot contain <lr: float>, because it is not a JSON value"),
+    ],
+)
+def test_other_uses_of_values(body: Any, message: str) -> None:
+    refused(body, message)
+
+
+def test_expressions() -> None:
+    def flow(rates: List[float], lr: float) -> None:
+        fits = foreach(rates, lambda rate: train(rate))
+        for value in (10 % lr, 2**lr, -lr / 2, length(fits) + length(rates), rates[0]):
+            loss(value)
+
+    expressions = [o["inputs"][0].get("expression") for o in document(flow)["operators"][1:]]
+    assert expressions == ["10 % inputs.lr", "2 ** inputs.lr", "(-inputs.lr) / 2", "len(nodes.train.outputs.model) + len(inputs.rates)", "inputs.rates[0]"]
 
 
 @pytest.mark.parametrize(
