@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Literal, NamedTuple, TypedDict
 
 import pytest
+import yaml
 
 from flowforge import DefinitionError, Model, foreach, length, on_exit, operator, when, workflow
 from flowforge import _yaml
@@ -327,7 +328,6 @@ TEXTS = (
 
 
 def test_yaml_holds_texts_unchanged() -> None:
-    yaml = pytest.importorskip("yaml")
     for text in TEXTS:
         value = {"a": text, "b": [text, {"c": text}], "d": {"e": {text: 1}}}
         assert yaml.safe_load(_yaml.dump(value)) == value, text

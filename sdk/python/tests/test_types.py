@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Dict, FrozenSet, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
 from uuid import UUID
 
+import annotated_types as kinds
+import numpy
+import pandas
+import pydantic
 import pytest
 
 from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit
@@ -110,10 +114,7 @@ def test_hints() -> None:
 
 
 def test_annotated_types_and_pydantic() -> None:
-    kinds = pytest.importorskip("annotated_types")
-    pydantic = pytest.importorskip("pydantic")
-
-    class Options(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+    class Options(pydantic.BaseModel):
         depth: int = pydantic.Field(3, ge=1, le=9, description="Levels of the tree.")
 
     Options.model_rebuild(_types_namespace={})
@@ -126,7 +127,6 @@ def test_annotated_types_and_pydantic() -> None:
 
 
 def test_frames_and_arrays() -> None:
-    pandas, numpy = pytest.importorskip("pandas"), pytest.importorskip("numpy")
     assert read(pandas.DataFrame).type.text() == "Table"
     assert read(numpy.ndarray).type.text() == 'File(format="npz")'
 

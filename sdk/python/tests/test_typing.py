@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import List, Set
 
-import pytest
-
 HERE = Path(__file__).parent / "flows"
 
 
@@ -25,9 +23,8 @@ def mypy(name: str) -> "subprocess.CompletedProcess[str]":
 
 
 def pyright(name: str, tmp_path: Path) -> List[str]:
-    program = shutil.which("pyright", path=str(Path(sys.executable).parent)) or shutil.which("pyright")
-    if program is None:
-        pytest.skip("pyright is not installed: pip install pyright")
+    program = shutil.which("pyright", path=os.pathsep.join([str(Path(sys.executable).parents[2] / "bin"), os.environ["PATH"]]))
+    assert program is not None, "pyright is not installed: run scripts/setup python"
     settings = tmp_path / "pyrightconfig.json"
     file = os.path.relpath(HERE / name, tmp_path)  # pyright ignores absolute paths
     settings.write_text(f'{{"include": ["{file}"], "extraPaths": ["{HERE.parents[1]}"], "typeCheckingMode": "strict"}}')

@@ -9,7 +9,7 @@ import pydantic
 from flowforge import Dataset, Model, Table, foreach, operator, workflow
 
 
-class Options(pydantic.BaseModel):  # type: ignore[misc, unused-ignore]
+class Options(pydantic.BaseModel):
     column: str = "b"
     factor: Annotated[int, pydantic.Field(ge=1, le=9)] = 2
 

@@ -2,7 +2,7 @@
 
 from typing import Dict, List, NamedTuple, Optional
 
-from flowforge import any_succeeded, completed, failed, foreach, length, operator, shell, skipped, status, when, workflow
+from flowforge import any_succeeded, command, completed, failed, foreach, length, operator, shell, skipped, status, when, workflow
 
 
 class Point(NamedTuple):
@@ -71,6 +71,15 @@ def note(text: str) -> str:
 def letters(n: int) -> str: ...  # type: ignore[empty-body]
 
 
+@command("awk", 'BEGIN { printf "%s", toupper(ENVIRON["FLOWFORGE_PARAM_TEXT"]) > (ENVIRON["FLOWFORGE_OUTPUTS"] "/result") }', cpu=0.1, memory="64Mi")
+def shout(text: str) -> str: ...  # type: ignore[empty-body]
+
+
+@operator(cpu=0.1, memory="64Mi")
+def describe(found: Score) -> str:
+    return f"{found.name}: {found.value:g}"
+
+
 @workflow
 def tune(start: float, factor: float = 3.0) -> Score:
     """Makes one score."""
@@ -101,6 +110,8 @@ class Nested(NamedTuple):
     left: int
     lists: Dict[str, List[float]]
     across: float
+    shouted: str
+    chosen: str
 
 
 @workflow(name="sdk.nested", parallelism=4)
@@ -124,5 +135,9 @@ def nested(base: float = 1.0, rates: List[float] = [1.0, 2.0, 3.0]) -> Nested:
     flat = total([total.options(name="inner")([base, base]), 2.5])
     joined = join(foreach(tuned, lambda t: t.value), flat)
     across = total(foreach(points(2), lambda p: p.x))
+    chosen = when(base > 100, lambda: tune(base), lambda: score("small", base))
     foreach(squares, lambda row: total.options(name="row_total")(row))
-    return Nested(total(sums), names(scores), joined, one.value, kept(partial), letters(12), after, only_if_bad, length(rates), countdown(2), pairs(4.0), across)
+    return Nested(
+        total(sums), names(scores), joined, one.value, kept(partial), letters(12), after, only_if_bad, length(rates), countdown(2), pairs(4.0), across,
+        shout("done"), describe(chosen),
+    )  # fmt: skip
