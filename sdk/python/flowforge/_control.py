@@ -213,7 +213,7 @@ class _Loop:
         scope.name = self._tracer.graph_name(name or "each_" + scope.nodes[0].name)
         self._tracer.graphs[scope.name] = scope
         with self._tracer.inside(outer):
-            node = add_node(self._tracer, name or scope.name, {"type": "graph", "graph": scope.name}, None, None)
+            node = add_node(self._tracer, name or scope.name, {"type": "graph", "graph": scope.name}, None)
         node.body, node.foreach = scope, loop
         node.outputs = [NodeOutput(o.name, o.type) for o in outputs]
         return _future.result(node, python, single)
@@ -345,6 +345,6 @@ def approval(message: str, form: Any = None, *, default: Any = None, timeout: An
         section["approval"]["form"] = [_returned.form_field(f) for f in t.fields]
         if default is not None:
             section["approval"]["default"] = t.encode(default)
-    node = add_node(tracer, name, section, after, None)
+    node = add_node(tracer, name, section, after)
     node.outputs = [NodeOutput(f.name, f.type) for f in t.fields] if t is not None else []
     return _future.result(node, t.python if t else "None", False)

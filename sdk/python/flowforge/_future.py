@@ -225,14 +225,8 @@ def negation(value: Value) -> Value:
 
 
 def _ordered(mine: Value, operator: str, other: Any, turned: bool) -> List[Union[str, Value]]:
-    theirs: Union[str, Value] = other._ff if isinstance(other, Future) else constant_text(_plain(other))
+    theirs: Union[str, Value] = other._ff if isinstance(other, Future) else constant_text(other)
     return [theirs, operator, mine] if turned else [mine, operator, theirs]
-
-
-def _plain(value: Any) -> Any:
-    import enum
-
-    return value.value if isinstance(value, enum.Enum) else value
 
 
 def _type_of(other: Any) -> Type:

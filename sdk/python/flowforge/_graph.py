@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from ._place import error
-from ._schema import Field, Type, literal
+from ._schema import Type, literal
 
 _RESERVED = {"inputs", "item", "index"}
 
@@ -51,9 +51,6 @@ class Scope:
             number += 1
             found = f"{name}_{number}"
         return found
-
-    def input(self, name: str) -> Optional["Input"]:
-        return next((i for i in self.inputs if i.name == name), None)
 
     def around(self, other: "Scope") -> bool:
         """Whether this scope is other or contains it."""
@@ -119,8 +116,6 @@ class Node:
     foreach: Optional["Foreach"] = None
     body: Optional[Scope] = None  # the graph that it runs
     final: bool = False  # it is an exit handler
-    place: str = ""
-    made_of: Any = None  # what the user called
 
     def output(self, name: str) -> NodeOutput:
         return next(o for o in self.outputs if o.name == name)
@@ -246,13 +241,6 @@ def tracing(root: Scope) -> Iterator[Tracer]:
         yield found
     finally:
         _TRACER.reset(token)
-
-
-def struct_fields(t: Type) -> Tuple[Field, ...]:
-    """Return the fields whose values a future of type t has as attributes."""
-    if t.optional and t.elem is not None:
-        return ()
-    return t.fields
 
 
 def constant_text(value: Any) -> str:

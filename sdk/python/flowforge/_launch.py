@@ -24,8 +24,6 @@ class Deployment(NamedTuple):
     name: str
     version: str
     url: str  # of its launch form
-    new: bool
-    reason: str
 
 
 class _Latest(NamedTuple):
@@ -63,14 +61,14 @@ def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Ser
     latest = _latest(server, d.name)
     if latest.version and latest.content == d.content() and wanted in ("", latest.version):
         announce(f"{d.name} {latest.version} has the same content; nothing to register.")
-        return Deployment(d.name, latest.version, _form(server, d.name), False, "unchanged")
+        return Deployment(d.name, latest.version, _form(server, d.name))
     change = _change(latest, d)
     chosen = wanted or (_versions.following(latest.version, change.level) if latest.version else "1.0.0")
     if not latest.version:
         announce(f"{d.name} {chosen}: {change.reason}.")
     else:
         announce(f"{d.name} {latest.version} → {chosen} ({change.level}): {change.reason}.")
-    return _register(server, d, chosen, change.reason)
+    return _register(server, d, chosen)
 
 
 def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
@@ -79,19 +77,19 @@ def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
     latest = _latest(server, d.name)
     content = d.content()
     if latest.version and latest.content == content:
-        return Deployment(d.name, latest.version, _form(server, d.name), False, "unchanged")
+        return Deployment(d.name, latest.version, _form(server, d.name))
     change = _change(latest, d)
     base = _versions.following(latest.version, change.level) if latest.version else "1.0.0"
     version = f"{base}-dev.h{content[:12]}"
     if server.find(f"/workflows/{quoted(d.name)}/versions/{quoted(version)}") is not None:
-        return Deployment(d.name, version, _form(server, d.name), False, change.reason)
-    return _register(server, d, version, change.reason)
+        return Deployment(d.name, version, _form(server, d.name))
+    return _register(server, d, version)
 
 
-def _register(server: Server, d: Definition, version: str, reason: str) -> Deployment:
+def _register(server: Server, d: Definition, version: str) -> Deployment:
     package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
     answer = server.post("/workflows", d.registered("sha256:" + package, version))
-    return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"], answer["status"] == "REGISTERED", reason)
+    return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"])
 
 
 def _form(server: Server, name: str) -> str:

@@ -35,7 +35,6 @@ class Operator(Generic[P, R]):
         _options.check(options, "operator")
         self.function = function
         self._options = dict(options)
-        self._after: Any = None
         self.signature = _signature.read(function, local_names, bool(options.get("pickle")))
         functools.update_wrapper(self, function)
 
@@ -88,7 +87,7 @@ class Operator(Generic[P, R]):
 
     def _trace(self, tracer: _graph.Tracer, args: Any, kwargs: Any) -> Any:
         given = _wire.bind(self.function, args, kwargs)
-        node = add_node(tracer, self.name, self.section(), self._options.get("after"), self)
+        node = add_node(tracer, self.name, self.section(), self._options.get("after"))
         node.ports, assemblies = _wire.wire(node.name, self.signature, given)
         node.outputs = [NodeOutput(r.name, r.type, r.storage, r.description) for r in self.signature.results]
         self._code(tracer, node, assemblies)
@@ -144,10 +143,10 @@ class _Module:
         self.__dict__ = names
 
 
-def add_node(tracer: _graph.Tracer, name: str, section: Mapping[str, Any], after: Any, made_of: Any) -> Node:
+def add_node(tracer: _graph.Tracer, name: str, section: Mapping[str, Any], after: Any) -> Node:
     """Add a node to the scope that is being traced."""
     scope = tracer.scope
-    node = Node(scope.unique(name), scope, dict(section), conditions=list(scope.conditions), place=_place.here(), made_of=made_of, final=scope.final)
+    node = Node(scope.unique(name), scope, dict(section), conditions=list(scope.conditions), final=scope.final)
     if after is not None:
         node.rules = rules(after)
         if scope.final:

@@ -58,7 +58,7 @@ class Reference(Generic[P, R]):
         description = self._options.get("description") or self.signature.description
         if description:
             section = {"type": section.pop("type", None), "description": description, **section}
-        node = add_node(tracer, str(self._options.get("name") or self.__name__), {k: v for k, v in section.items() if v is not None}, self._options.get("after"), self)
+        node = add_node(tracer, str(self._options.get("name") or self.__name__), {k: v for k, v in section.items() if v is not None}, self._options.get("after"))
         node.ports, assemblies = _wire.wire(node.name, self.signature, given)
         if assemblies:
             raise error(f"{self.__name__}: {next(iter(assemblies))} is assembled of several values, which only Python operators can read")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections.abc
 import dataclasses
 import inspect
 import typing
@@ -192,9 +191,3 @@ class _Reader:
             "Return one Directory, return the files as separate results, or make one file for each item with foreach",
             self._place,
         )
-
-
-def is_stream(annotation: Any) -> bool:
-    return typing.get_origin(annotation) in (collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator)
-
-

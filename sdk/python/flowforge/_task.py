@@ -192,13 +192,11 @@ def _copy(source: Path, folder: Path, name: str) -> None:
         shutil.copyfile(source, folder / (name + "".join(source.suffixes[-1:])))
 
 
-def pass_on(names: Mapping[str, bool], *_: Any) -> None:
+def pass_on(names: Mapping[str, bool]) -> None:
     """Write inputs of a generated operator as outputs of the same names.
 
     names says for each whether it is a file. A text is never read as the path of one.
     """
-    if isinstance(names, str):
-        raise FlowForgeError("this version was registered by an older flowforge, which did not say which results are files; register the workflow again")
     for name, is_file in names.items():
         value = client.inputs.get(name)
         if is_file and isinstance(value, str):

@@ -57,7 +57,7 @@ def _parameter(value: Any) -> Any:
 def _restored(s: Mapping[str, Any]) -> Type:
     return Type(
         s["kind"],
-        dict(s["params"] if "params" in s else s.get("limits", {})),
+        dict(s["params"]),
         elem=_restored(s["elem"]) if "elem" in s else None,
         fields=tuple(Field(f["name"], _restored(f["type"]), f.get("default"), f["optional"]) for f in s.get("fields", ())),
         options=tuple(s.get("options", ())),
@@ -100,8 +100,7 @@ def _type(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> List[Cha
     if old["text"] == new["text"]:
         return []
     a, b = _restored(old), _restored(new)
-    # Signatures without parameters are of older versions of this package, and do not tell limits.
-    if "params" not in old or not _accepts(b, a):
+    if not _accepts(b, a):
         return [Change("major", f"type of {name} changed from {old['text']} to {new['text']}")]
     if not _accepts(a, b):
         return [Change("minor", f"input {name} accepts more: {new['text']} instead of {old['text']}")]

@@ -155,7 +155,7 @@ class Workflow(Generic[P, R]):
         section: Dict[str, Any] = {"type": "graph", "graph": name}
         if self._call.get("allow_failure"):
             section["allow_failure"] = True
-        node = add_node(tracer, self._call.get("name") or self.function.__name__, section, self._call.get("after"), self)
+        node = add_node(tracer, self._call.get("name") or self.function.__name__, section, self._call.get("after"))
         ports, assemblies = _wire.wire(node.name, self.signature, given)
         if assemblies:
             raise error(f"{self.function.__name__}: {next(iter(assemblies))} is assembled of several values; make one value of them with an operator")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import re
 from typing import Any, List
@@ -38,7 +37,6 @@ def _item(pad: str, value: Any, indent: int) -> List[str]:
 
 
 def _entry(head: str, value: Any, indent: int) -> List[str]:
-    value = _plain(value)
     if isinstance(value, str) and "\n" in value and _fits_block(value):
         keep = "" if value.endswith("\n") and not value.endswith("\n\n") else "-" if not value.endswith("\n") else "+"
         body = [(" " * indent + line).rstrip() for line in value.split("\n")]
@@ -69,12 +67,7 @@ def _fits_block(text: str) -> bool:
     return not text.startswith((" ", "\t", "\n")) and all(line == line.rstrip() and line.replace("\t", "").isprintable() for line in lines)
 
 
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, enum.Enum) else value
-
-
 def _scalar(value: Any) -> str:
-    value = _plain(value)
     if isinstance(value, str) and _PLAIN.match(value) and value.lower() not in _WORDS and value == value.strip():
         return value
     if isinstance(value, str) and value.isprintable() and '"' in value:
