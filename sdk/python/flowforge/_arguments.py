@@ -23,7 +23,7 @@ def read(workflow: Workflow[Any, Any], argv: Sequence[str], program: str) -> Dic
 
 
 def _add(parser: argparse.ArgumentParser, p: Parameter) -> None:
-    t = p.type.elem if p.type.optional and p.type.elem is not None else p.type
+    t = p.type.inner
     kind = p.type.text() if len(p.type.text()) < 60 else t.kind
     text = " ".join(filter(None, [p.description, f"({kind})", "" if p.required or p.default is None else f"default: {p.default!r}"]))
     option: Dict[str, Any] = {"dest": p.name, "help": text.replace("%", "%%"), "default": None, "required": p.required}

@@ -96,7 +96,7 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
         if t.kind == "JSON":
             return items._ff, JSON
         if t.kind != "List" or t.elem is None:
-            raise error(f"foreach needs a list; {items._ff.label} is a `{t.python or t.text()}`")
+            raise error(f"foreach needs a list; {items._ff.label} is a `{t.shown}`")
         return items._ff, t.elem
     if isinstance(items, range):
         return items, _INT
@@ -302,7 +302,7 @@ def _either(condition: Value, first: Any, second: Any) -> Future:
     types = [_type(v) for v in (first, second) if v is not None]
     t = types[0] if len(types) == 1 or not misfit(types[1], types[0]) else types[1]
     if len(types) == 2 and misfit(types[0], t):
-        raise error(f"the branches of when return different types: `{types[0].python or types[0].text()}` and `{types[1].python or types[1].text()}`")
+        raise error(f"the branches of when return different types: `{types[0].shown}` and `{types[1].shown}`")
     if first is None or second is None:
         t = optional_of(t)
     return Future(expression(t, "(", condition, " ? ", *_lenient(first), " : ", *_lenient(second), ")"))

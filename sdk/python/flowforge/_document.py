@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Tuple
 
 from . import _future
-from ._graph import Foreach, Input, Node, NodeOutput, Output, Port, Rule, Scope, Tracer, Value
+from ._graph import Foreach, Input, Node, NodeOutput, Output, Port, Rule, Scope, Tracer, Value, numbered
 from ._place import error
 
 Document = Dict[str, Any]
@@ -42,7 +42,7 @@ class _Writer:
         others = [o for o in self._scope.outputs if o.value.kind != "output" or o.value.scope.home is not self._scope]
         if not others:
             return self._scope.outputs
-        names = {o.name: (o.type.elem if o.type.optional and o.type.elem else o.type).blob for o in others}
+        names = {o.name: o.type.inner.blob for o in others}
         script = f"from flowforge._task import pass_on\n\npass_on({names!r})\n"
         section = {"type": "python", "description": "Passes on the results of the workflow.", "code": {"script": script}}
         node = Node(self._scope.unique("results"), self._scope, section)
@@ -170,7 +170,7 @@ class _Writer:
         found = scope.captured.get(key)
         if found is None:
             name = value.name if value.kind == "input" else f"{value.node.name}_{value.name}" if value.node else value.kind
-            found = Input(_unused(scope, name.replace(".", "_").replace("-", "_")), value.type, value)
+            found = Input(numbered(name.replace(".", "_").replace("-", "_"), [i.name for i in scope.inputs]), value.type, value)
             scope.captured[key] = found
             scope.inputs.append(found)
         return Value(scope, found.type, "input", found.name)
@@ -187,15 +187,6 @@ def _of_input(scope: Scope, value: Value) -> Value:
     if value.kind == "item" and value.name:
         return Value(scope, value.type, "expression", parts=(whole, f".{value.name}"))
     return whole
-
-
-def _unused(scope: Scope, name: str) -> str:
-    taken = {i.name.lower() for i in scope.inputs}
-    found, number = name, 1
-    while found.lower() in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
 
 
 def _node_name(part: Any) -> str:

@@ -6,28 +6,25 @@ from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
 from . import _formats, _handles
+from ._formats import library
 from ._schema import Type
-
-
-def _library(cls: type) -> str:
-    return cls.__module__.partition(".")[0]
 
 
 def is_pydantic(cls: type) -> bool:
     """Whether cls is a model of pydantic 2."""
-    return any(_library(base) == "pydantic" and base.__name__ == "BaseModel" for base in cls.__mro__)
+    return any(library(base) == "pydantic" and base.__name__ == "BaseModel" for base in cls.__mro__)
 
 
 def data(cls: type) -> Optional[Type]:
     """Return the type of data frames, arrays and tensors."""
-    library = _library(cls)
-    if library == "pandas" and cls.__name__ == "DataFrame":
+    package = library(cls)
+    if package == "pandas" and cls.__name__ == "DataFrame":
         return Type("Table", python="DataFrame", decode=_frame)
-    if library == "pyarrow" and cls.__name__ == "Table":
+    if package == "pyarrow" and cls.__name__ == "Table":
         return Type("Table", python="Table", decode=_arrow)
-    if library == "numpy" and cls.__name__ == "ndarray":
+    if package == "numpy" and cls.__name__ == "ndarray":
         return Type("File", {"format": "npz"}, python="ndarray", decode=_load)
-    if any(_library(base) == "torch" for base in cls.__mro__):
+    if _formats.is_torch(cls):
         return Type("File", {"format": "torch"}, python=cls.__name__, decode=_load)
     return None
 
@@ -50,8 +47,8 @@ def _arrow(path: Any) -> Any:
 
 def params(word: Any) -> Tuple[Dict[str, Any], str, Dict[str, Any]]:
     """Return what a word of annotated_types or pydantic says: parameters, description, hints."""
-    library = _library(type(word))
-    if library not in ("annotated_types", "pydantic", "typing_extensions"):
+    package = library(type(word))
+    if package not in ("annotated_types", "pydantic", "typing_extensions"):
         return {}, "", {}
     found: Dict[str, Any] = {}
     for name, mine in (("ge", "min"), ("le", "max"), ("gt", "gt"), ("lt", "lt"), ("multiple_of", "step"), ("pattern", "pattern")):

@@ -37,7 +37,7 @@ def _read_json(path: Path) -> Any:
 def _table(value: Any) -> Any:
     import pyarrow
 
-    if _library(value) == "pandas":
+    if library(type(value)) == "pandas":
         return pyarrow.Table.from_pandas(value)
     return value
 
@@ -142,25 +142,31 @@ FORMATS: Dict[str, Format] = {
 _OTHER_NAMES = {".feather": "arrow", ".ipc": "arrow", ".pq": "parquet", ".pickle": "pickle", ".pth": "torch"}
 
 
-def _library(value: Any) -> str:
-    return type(value).__module__.partition(".")[0]
+def library(cls: type) -> str:
+    """Return the name of the package that defines a class."""
+    return cls.__module__.partition(".")[0]
+
+
+def is_torch(cls: type) -> bool:
+    """Whether cls is a class of torch or a subclass of one."""
+    return any(library(base) == "torch" for base in cls.__mro__)
 
 
 def format_for(value: Any) -> Optional[str]:
     """Return the name of a suitable format for a value, or None if there is none."""
-    library, kind = _library(value), type(value).__name__
-    if library == "pandas" and kind == "DataFrame":
+    package, kind = library(type(value)), type(value).__name__
+    if package == "pandas" and kind == "DataFrame":
         return "arrow" if int(value.memory_usage(index=True, deep=True).sum()) < ARROW_LIMIT else "parquet"
-    if library == "pyarrow" and kind == "Table":
+    if package == "pyarrow" and kind == "Table":
         return "arrow" if value.nbytes < ARROW_LIMIT else "parquet"
-    if library == "numpy" and kind == "ndarray":
+    if package == "numpy" and kind == "ndarray":
         return None if value.dtype.hasobject else "npz"
-    if library == "torch":
+    if package == "torch":
         return "torch"
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "raw"
     if isinstance(value, dict) and value:
-        inside = {_library(item) for item in value.values()}
+        inside = {library(type(item)) for item in value.values()}
         if inside == {"torch"}:
             return "torch"
         if inside == {"numpy"} and all(format_for(item) == "npz" and isinstance(name, str) for name, item in value.items()):

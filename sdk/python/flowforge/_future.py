@@ -50,7 +50,7 @@ class Future(_Unknown):
     __setattr__ = __delattr__ = _refuse
 
     def __repr__(self) -> str:
-        return f"<{self._ff.label}: {self._ff.type.python or self._ff.type.text()}>"
+        return f"<{self._ff.label}: {self._ff.type.shown}>"
 
     def __getattr__(self, name: str) -> Any:
         value = self._ff
@@ -61,7 +61,7 @@ class Future(_Unknown):
             return Future(part(value, name, found.type))
         if value.type.kind == "JSON" and value.type.python != "Any":
             return Future(part(value, name, JSON))
-        what = f"`{value.type.python or value.type.text()}`"
+        what = f"`{value.type.shown}`"
         fields = [f.name for f in value.type.fields]
         if fields:
             raise error(f"{value.label} is a {what}, which has no field {name!r}; its fields are: {', '.join(fields)}")
@@ -87,7 +87,7 @@ class Future(_Unknown):
             return Future(part(self._ff, one.name, one.type))
         if t.kind == "JSON":
             return Future(expression(JSON, self._ff, *text))
-        raise error(f"{self._ff.label} is a `{t.python or t.text()}`, which has no items")
+        raise error(f"{self._ff.label} is a `{t.shown}`, which has no items")
 
     def __iter__(self) -> Iterator[Any]:
         value = self._ff
@@ -95,7 +95,7 @@ class Future(_Unknown):
             return iter([Future(part(value, f.name, f.type)) for f in value.type.fields])
         if value.type.kind in ("List", "JSON"):
             raise no_iteration(value.label)
-        raise error(f"{value.label} is a `{value.type.python or value.type.text()}`, which cannot be iterated over while the workflow is defined")
+        raise error(f"{value.label} is a `{value.type.shown}`, which cannot be iterated over while the workflow is defined")
 
     def __bool__(self) -> NoReturn:
         raise error(

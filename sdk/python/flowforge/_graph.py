@@ -12,12 +12,26 @@ import contextvars
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from ._place import error
 from ._schema import Type, literal
 
 _RESERVED = {"inputs", "item", "index"}
+
+
+def _identifier(wanted: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", wanted).lstrip("_0123456789-")[:55]
+
+
+def numbered(name: str, taken: Iterable[str]) -> str:
+    """Return name, name_2, …: the first that differs from all others by more than case."""
+    others = {other.lower() for other in taken}
+    found, number = name, 1
+    while found.lower() in others:
+        number += 1
+        found = f"{name}_{number}"
+    return found
 
 
 class Scope:
@@ -42,15 +56,8 @@ class Scope:
 
     def unique(self, wanted: str) -> str:
         """Return a name for a node: wanted, or wanted_2, …"""
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted).lstrip("_0123456789-")[:55] or "node"
-        if name in _RESERVED:
-            name += "_"
-        taken = {n.name for n in self.nodes}
-        number, found = 1, name
-        while found in taken:
-            number += 1
-            found = f"{name}_{number}"
-        return found
+        name = _identifier(wanted) or "node"
+        return numbered(f"{name}_" if name in _RESERVED else name, [n.name for n in self.nodes])
 
     def around(self, other: "Scope") -> bool:
         """Whether this scope is other or contains it."""
@@ -209,12 +216,7 @@ class Tracer:
             self.scope = before
 
     def graph_name(self, wanted: str) -> str:
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", wanted).lstrip("_0123456789-")[:55] or "graph"
-        number, found = 1, name
-        while found in self.graphs:
-            number += 1
-            found = f"{name}_{number}"
-        return found
+        return numbered(_identifier(wanted) or "graph", self.graphs)
 
 
 _TRACER: contextvars.ContextVar[Optional[Tracer]] = contextvars.ContextVar("flowforge_tracer", default=None)

@@ -221,7 +221,7 @@ def read(path: Path, allow_pickle: bool) -> Any:
 def write(value: Any, folder: Path, name: str, format: Optional[str], pickle: bool) -> Path:
     """Write a value to a file called name in folder, in a format that suits it."""
     label = format or _formats.format_for(value)
-    if label is None and _is_torch(value):
+    if label is None and _formats.is_torch(type(value)):
         label = "torch"
     if label is not None:
         return _formats.write(value, folder, name, label)
@@ -232,10 +232,6 @@ def write(value: Any, folder: Path, name: str, format: Optional[str], pickle: bo
         f"output {name!r}: a {kind} has no file format. Write it to a file and return its path, "
         "or set pickle=True on the operator to use cloudpickle"
     )
-
-
-def _is_torch(value: Any) -> bool:
-    return any(base.__module__.partition(".")[0] == "torch" for base in type(value).__mro__)
 
 
 def _cloudpickle(value: Any, folder: Path, name: str) -> Path:

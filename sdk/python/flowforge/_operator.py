@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union, overload
 
 from . import _future, _graph, _handles, _options, _place, _signature, _streams, _wire
 from ._graph import Node, NodeOutput, Rule
 from ._place import error
 from ._schema import Type
+from ._signature import Signature
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, Unpack
@@ -58,10 +59,7 @@ class Operator(Generic[P, R]):
 
     def run(self, *args: Any, **kwargs: Any) -> R:
         """Call the function with the values that a task would pass to it."""
-        given = _wire.bind(self.function, args, kwargs)
-        given = {p.name: given.get(p.name, p.default) for p in self.signature.parameters if p.name in given or not p.required}
-        real = {name: real_value(self.signature.parameter(name).type, value) for name, value in given.items()}
-        returned: Any = self.function(**real)  # type: ignore[call-arg]
+        returned: Any = self.function(**real_arguments(self.function, self.signature, args, kwargs))  # type: ignore[call-arg]
         return self._returned(returned)
 
     def _returned(self, returned: Any) -> R:
@@ -175,6 +173,12 @@ def plain_rules(after: Any) -> List[Rule]:
 
 def node_value(node: Node) -> _graph.Value:
     return _graph.Value(node.scope, Type("None"), "node", node.name, node=node)
+
+
+def real_arguments(function: Callable[..., Any], signature: Signature, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the arguments of a call in plain Python as a task would receive them."""
+    given = _wire.bind(function, args, kwargs)
+    return {p.name: real_value(p.type, given.get(p.name, p.default)) for p in signature.parameters if p.name in given or not p.required}
 
 
 def real_value(t: Type, value: Any) -> Any:

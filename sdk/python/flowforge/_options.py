@@ -5,65 +5,63 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, TypedDict, Union
 
 from ._place import error
 from ._times import span
 
 Span = Union[str, int, float, timedelta]
 
-if TYPE_CHECKING:
-    from typing_extensions import TypedDict
 
-    class OperatorOptions(TypedDict, total=False):
-        """Options of an operator. docs/python.md describes them."""
+class OperatorOptions(TypedDict, total=False):
+    """Options of an operator. docs/python.md describes them."""
 
-        name: str
-        description: str
-        cpu: Union[float, str]
-        memory: str
-        gpu: int
-        gpu_type: str
-        storage: str
-        shm: str
-        network: str
-        pods: int
-        spread: bool
-        timeout: Span
-        retry: Union[int, "Retry"]
-        cache: Union[bool, "Cache"]
-        locks: Sequence[Union[str, "Lock"]]
-        packages: Sequence[str]
-        requirements: str
-        image: str
-        environment: Mapping[str, str]
-        allow_failure: bool
-        preemptible: bool
-        grace_period: Span
-        resident: bool
-        breaker: Union[bool, "Breaker"]
-        pod: Mapping[str, Any]
-        pickle: bool
-        after: Any
+    name: str
+    description: str
+    cpu: Union[float, str]
+    memory: str
+    gpu: int
+    gpu_type: str
+    storage: str
+    shm: str
+    network: str
+    pods: int
+    spread: bool
+    timeout: Span
+    retry: Union[int, "Retry"]
+    cache: Union[bool, "Cache"]
+    locks: Sequence[Union[str, "Lock"]]
+    packages: Sequence[str]
+    requirements: str
+    image: str
+    environment: Mapping[str, str]
+    allow_failure: bool
+    preemptible: bool
+    grace_period: Span
+    resident: bool
+    breaker: Union[bool, "Breaker"]
+    pod: Mapping[str, Any]
+    pickle: bool
+    after: Any
 
-    class WorkflowOptions(TypedDict, total=False):
-        """Options of a workflow. docs/python.md describes them."""
+class WorkflowOptions(TypedDict, total=False):
+    """Options of a workflow. docs/python.md describes them."""
 
-        name: str
-        version: str
-        description: str
-        owner_team: str
-        tags: Sequence[str]
-        metadata: Mapping[str, Any]
-        timeout: Span
-        parallelism: int
-        max_running: int
-        max_depth: int
-        locks: Sequence[Union[str, "Lock"]]
-        retry_budget: "RetryBudget"
-        ttl: Mapping[str, Any]
-        packages: Sequence[str]
-        requirements: str
+    name: str
+    version: str
+    description: str
+    owner_team: str
+    tags: Sequence[str]
+    metadata: Mapping[str, Any]
+    timeout: Span
+    parallelism: int
+    max_running: int
+    max_depth: int
+    locks: Sequence[Union[str, "Lock"]]
+    retry_budget: "RetryBudget"
+    ttl: Mapping[str, Any]
+    packages: Sequence[str]
+    requirements: str
 
 
 @dataclass(frozen=True)
@@ -136,20 +134,9 @@ class RetryBudget:
     window: Span = "1h"
 
 
-_OPERATOR = {
-    "name", "description", "cpu", "memory", "gpu", "gpu_type", "storage", "shm", "network", "pods", "spread", "timeout",
-    "retry", "cache", "locks", "packages", "requirements", "image", "environment", "allow_failure", "preemptible",
-    "grace_period", "resident", "breaker", "pod", "pickle", "after",
-}  # fmt: skip
-_WORKFLOW = {
-    "name", "version", "description", "owner_team", "tags", "metadata", "timeout", "parallelism", "max_running",
-    "max_depth", "locks", "retry_budget", "ttl", "packages", "requirements",
-}  # fmt: skip
-
-
 def check(options: Mapping[str, Any], what: str) -> None:
     """Refuse options that an operator or a workflow does not have."""
-    known = _OPERATOR if what == "operator" else _WORKFLOW
+    known = list((OperatorOptions if what == "operator" else WorkflowOptions).__annotations__)
     for name in options:
         if name not in known:
             import difflib

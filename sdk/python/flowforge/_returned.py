@@ -38,7 +38,7 @@ def _assembled(t: Type, returned: Any) -> Any:
     """Return the future of a list or a dict that contains futures, if it contains any."""
     if not _wire._holds_future(returned):
         return returned
-    inner = t.elem if t.optional and t.elem is not None else t
+    inner = t.inner
     parts: List[Union[str, Value]] = []
     entries = returned.items() if isinstance(returned, dict) else ((None, v) for v in returned)
     for key, value in entries:

@@ -110,7 +110,7 @@ class Run:
             found = self._server.get(f"/artifacts/{quoted(value['$artifact'])}")
             path = _download.artifact(self._server, found)
             if declared:
-                t = declared[0].elem if declared[0].optional and declared[0].elem is not None else declared[0]
+                t = declared[0].inner
                 return t.decode(str(path))
             kinds = {c.kind: c for c in (_handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report)}
             return kinds.get(found["kind"], _handles.File)(path)

@@ -74,6 +74,16 @@ class Type:
         return self.kind == "Optional"
 
     @property
+    def inner(self) -> "Type":
+        """The type of a value that is there: T of Optional<T>, otherwise this type."""
+        return self.elem if self.optional and self.elem is not None else self
+
+    @property
+    def shown(self) -> str:
+        """The type as the author wrote it."""
+        return self.python or self.text()
+
+    @property
     def name(self) -> str:
         return self.custom or self.kind
 
@@ -192,7 +202,7 @@ def list_of(elem: Type) -> Type:
     return Type(
         "List",
         elem=elem,
-        python=f"list[{elem.python or elem.text()}]",
+        python=f"list[{elem.shown}]",
         decode=lambda v: [elem.decode(e) for e in v],
         encode=lambda v: [elem.encode(e) for e in v],
     )
@@ -205,7 +215,7 @@ def optional_of(elem: Type) -> Type:
     return Type(
         "Optional",
         elem=elem,
-        python=f"Optional[{elem.python or elem.text()}]",
+        python=f"Optional[{elem.shown}]",
         decode=lambda v: None if v is None else elem.decode(v),
         encode=lambda v: None if v is None else elem.encode(v),
     )
@@ -219,7 +229,7 @@ def misfit(given: Type, wanted: Type) -> str:
         return f"{_shown(given)} is a file, not a value" if given.blob else ""
     if wanted.optional:
         assert wanted.elem is not None
-        return misfit(given.elem if given.optional and given.elem else given, wanted.elem)
+        return misfit(given.inner, wanted.elem)
     if given.optional:
         return f"the value may be absent ({_shown(given)}), but {_shown(wanted)} is required"
     if wanted.kind == "Union":
@@ -281,9 +291,9 @@ def _fields_misfit(given: Type, wanted: Type) -> str:
 
 
 def _shown(t: Type) -> str:
-    return f"`{t.python or t.text()}`"
+    return f"`{t.shown}`"
 
 
 def _article(t: Type) -> str:
-    name = t.python or t.text()
+    name = t.shown
     return f"{'an' if name[:1] in 'AEIOUaeio' else 'a'} `{name}`"

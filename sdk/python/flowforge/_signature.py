@@ -183,7 +183,7 @@ class _Reader:
         return Result(name, found.type, found.storage or ("streaming" if found.type.stream else ""), found.description)
 
     def _check(self, name: str, t: Type) -> None:
-        inner = t.elem if t.optional and t.elem is not None else t
+        inner = t.inner
         if inner.blob or not inner.holds_blob:
             return
         raise _place.error(

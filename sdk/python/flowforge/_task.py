@@ -57,7 +57,7 @@ def _find(target: str) -> Operator[Any, Any]:
 def _argument(t: Type, assembly: Any, pickle: bool) -> Any:
     if isinstance(assembly, str):
         return _decode(t, client.inputs[assembly], assembly, pickle)
-    inner = t.elem if t.optional and t.elem is not None else t
+    inner = t.inner
     kind, parts = next(iter(assembly.items()))
     if kind == "list":
         return [_argument(_elem(inner), part, pickle) for part in parts]
@@ -71,7 +71,7 @@ def _argument(t: Type, assembly: Any, pickle: bool) -> Any:
 
 def _zipped(t: Type, parts: Mapping[str, str], pickle: bool) -> Any:
     """Return a list of values whose fields come from lists."""
-    wanted = t.elem if t.optional and t.elem is not None else t
+    wanted = t.inner
     columns = {name: client.inputs[port] for name, port in parts.items()}
     rows: List[Any] = []
     for row in zip(*columns.values()):
@@ -111,7 +111,7 @@ def _decode(t: Type, value: Any, name: str, pickle: bool) -> Any:
     except FlowForgeError:
         raise
     except Exception as err:  # the author's classes run
-        raise InputError(f"input {name!r} cannot be read as `{t.python or t.text()}`: {type(err).__name__}: {err}") from err
+        raise InputError(f"input {name!r} cannot be read as `{t.shown}`: {type(err).__name__}: {err}") from err
     _allow(found, pickle)
     return found
 
@@ -134,7 +134,7 @@ def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
     if value is None and t.kind != "JSON":
         raise OutputError(
             f"operator {operator.name}, output {result.name!r}: the function returned None, but declares "
-            f"`{t.python or t.text()}`; declare Optional[…] if it may be absent"
+            f"`{t.shown}`; declare Optional[…] if it may be absent"
         )
     if not t.blob:
         _write_value(operator, result.name, t, value)
@@ -153,7 +153,7 @@ def _write_value(operator: Operator[Any, Any], name: str, t: Type, value: Any) -
     except OutputError as err:
         raise OutputError(f"operator {operator.name}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
     except Exception as err:  # the author's classes run
-        raise OutputError(f"{what}: {value!r} is not a `{t.python or t.text()}`: {err}") from err
+        raise OutputError(f"{what}: {value!r} is not a `{t.shown}`: {err}") from err
 
 
 def _plain_numbers(value: Any) -> Any:

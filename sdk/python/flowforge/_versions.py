@@ -120,7 +120,7 @@ def _accepts(wide: Type, narrow: Type) -> bool:
     if wide.custom or narrow.custom or misfit(narrow, wide):
         return wide.custom == narrow.custom and not misfit(narrow, wide)
     if wide.optional and wide.elem is not None:
-        return _accepts(wide.elem, narrow.elem if narrow.optional and narrow.elem is not None else narrow)
+        return _accepts(wide.elem, narrow.inner)
     if wide.kind == "Union" or narrow.kind == "Union":  # a value names its variant
         variants = dict(wide.variants)
         return wide.kind == narrow.kind and all(tag in variants and _accepts(variants[tag], t) for tag, t in narrow.variants)

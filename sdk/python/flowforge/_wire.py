@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, 
 
 from . import _place
 from ._future import Future, Group
-from ._graph import Port, Value
+from ._graph import Port, Value, numbered
 from ._place import error
 from ._schema import Type, misfit
 from ._signature import Parameter, Signature
@@ -39,7 +39,7 @@ def wire(name: str, signature: Signature, given: Mapping[str, Any]) -> Tuple[Lis
             argument = p.default
             if argument is None:
                 continue
-        made = _Wiring(name, p, ports, {q.name.lower() for q in signature.parameters}).argument(p.name, p.type, argument)
+        made = _Wiring(name, p, ports, {q.name for q in signature.parameters}).argument(p.name, p.type, argument)
         if made != p.name:
             assemblies[p.name] = made
     return ports, assemblies
@@ -63,11 +63,7 @@ class _Wiring:
 
     def _add(self, port: Port) -> str:
         if port.name != self._parameter.name:  # part of an argument
-            taken = self._parameters | {p.name.lower() for p in self._ports}
-            wanted, number = port.name, 1
-            while port.name.lower() in taken:
-                number += 1
-                port = dataclasses.replace(port, name=f"{wanted}_{number}")
+            port = dataclasses.replace(port, name=numbered(port.name, [*self._parameters, *(p.name for p in self._ports)]))
         self._ports.append(port)
         return port.name
 
@@ -84,11 +80,11 @@ class _Wiring:
         wanted, kind = t, "parts"
         if group._ff_listed and t.kind == "List" and t.elem is not None:
             wanted, kind = t.elem, "zip"
-        outer = wanted.elem if wanted.optional and wanted.elem else wanted
+        outer = wanted.inner
         values = list(group._ff_values.items())
         if group._ff_listed != (kind == "zip") or len(outer.fields) != len(values):
             given = f"list[{group._ff_python}]" if group._ff_listed else group._ff_python
-            raise self._error(f"`{given}` is not a `{t.python or t.text()}`" + _suggestion(group, t))
+            raise self._error(f"`{given}` is not a `{t.shown}`" + _suggestion(group, t))
         parts = {}
         for f, (_, future) in zip(outer.fields, values):
             port_type = future._ff.type if kind == "zip" else f.type
@@ -103,14 +99,14 @@ class _Wiring:
         return {kind: parts}
 
     def _container(self, name: str, t: Type, argument: Any) -> Assembly:
-        t = t.elem if t.optional and t.elem is not None else t
+        t = t.inner
         if isinstance(argument, dict):
             parts: Dict[str, Any] = {}
             for key, value in argument.items():
                 found = t.field_named(str(key))
                 of = found.type if found else t.elem
                 if of is None:
-                    raise self._error(f"a dict is not a `{t.python or t.text()}`")
+                    raise self._error(f"a dict is not a `{t.shown}`")
                 parts[str(key)] = self.argument(f"{name}_{_identifier(key)}", of, value)
             return {"map" if t.kind == "Map" else "parts": parts}
         values = list(argument)
@@ -118,13 +114,13 @@ class _Wiring:
             return {"list": [self.argument(f"{name}_{i}", t.elem, v) for i, v in enumerate(values, 1)]}
         if t.fields and len(t.fields) == len(values):
             return {"parts": {f.name: self.argument(f"{name}_{f.name}", f.type, v) for f, v in zip(t.fields, values)}}
-        raise self._error(f"a {type(argument).__name__} of {len(values)} values is not a `{t.python or t.text()}`")
+        raise self._error(f"a {type(argument).__name__} of {len(values)} values is not a `{t.shown}`")
 
     def _constant(self, name: str, t: Type, argument: Any) -> Assembly:
         try:
             constant = t.encode(argument)
         except Exception as err:  # encoders raise what their value raises
-            raise self._error(f"{argument!r} is not a `{t.python or t.text()}`: {err}") from None
+            raise self._error(f"{argument!r} is not a `{t.shown}`: {err}") from None
         why = constant_misfit(constant, t)
         if why:
             raise self._error(why)
@@ -154,7 +150,7 @@ def constant_misfit(value: Any, t: Type) -> str:
     }  # fmt: skip
     wanted = kinds.get(t.kind)
     if wanted and (not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted):
-        return f"{value!r} is not a `{t.python or t.text()}`"
+        return f"{value!r} is not a `{t.shown}`"
     if t.kind == "Enum" and value not in t.options:
         return f"{value!r} is not one of {', '.join(map(repr, t.options))}"
     if t.kind == "List" and t.elem is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optiona
 from . import _document, _future, _graph, _options, _place, _returned, _rules, _signature, _wire
 from ._future import Future
 from ._graph import Input, NodeOutput, Output, Scope, Value
-from ._operator import add_node, plain_rules, real_value
+from ._operator import add_node, plain_rules, real_arguments
 from ._place import error
 from ._signature import Parameter
 from .exceptions import DefinitionError
@@ -60,10 +60,7 @@ class Workflow(Generic[P, R]):
             return found
         if not all(rule.holds for rule in plain_rules(self._call.get("after"))):
             return None  # type: ignore[return-value]
-        given = _wire.bind(self.function, args, kwargs)
-        given = {p.name: given.get(p.name, p.default) for p in self.signature.parameters if p.name in given or not p.required}
-        real = {name: real_value(self.signature.parameter(name).type, value) for name, value in given.items()}
-        return self._run(real)
+        return self._run(real_arguments(self.function, self.signature, args, kwargs))
 
     def _run(self, arguments: Mapping[str, Any]) -> R:
         """Run the function here, and its exit handlers at the end."""
@@ -202,7 +199,7 @@ def _entry(p: Parameter) -> Dict[str, Any]:
         try:
             entry["default"] = p.type.encode(p.default)
         except Exception as err:  # encoders raise what their value raises
-            raise error(f"the default of {p.name}, {p.default!r}, is not a `{p.type.python or p.type.text()}`: {err}") from None
+            raise error(f"the default of {p.name}, {p.default!r}, is not a `{p.type.shown}`: {err}") from None
         why = _wire.constant_misfit(entry["default"], p.type)
         if why:
             raise error(f"the default of {p.name}: {why}")

@@ -48,7 +48,7 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
 
 def test_options_are_documented() -> None:
     text = (ROOT / "docs" / "python.md").read_text()
-    for name in _options._OPERATOR | _options._WORKFLOW:
+    for name in {**_options.OperatorOptions.__annotations__, **_options.WorkflowOptions.__annotations__}:
         assert f"`{name}`" in text, f"docs/python.md does not describe the option {name}"
 
 
