@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Sequence, Tuple, Union
 
 from . import _future
 from ._graph import Foreach, Input, Node, NodeOutput, Output, Port, Rule, Scope, Tracer, Value, numbered
@@ -70,7 +70,7 @@ class _Writer:
         if node.foreach is not None:
             entry["foreach"] = self._foreach(node.foreach)
         if node.conditions:
-            entry["when"] = " && ".join(_bare(self._text(c)) if len(node.conditions) == 1 else self._text(c) for c in node.conditions)
+            entry["when"] = self._whole(node.conditions[0]) if len(node.conditions) == 1 else " && ".join(map(self._text, node.conditions))
         entry.update(self._rules(node.rules))
         if ports:
             entry["inputs"] = [self._port(p, node) for p in ports]
@@ -132,13 +132,23 @@ class _Writer:
             return {"from": f"item.{found.name}" if found.name else "item"}
         if found.kind == "index":
             return {"from": "index"}
-        return {"expression": _bare(self._text(found))}
+        return {"expression": self._whole(found)}
+
+    def _whole(self, value: Value) -> str:
+        """Write a value as an expression of this scope, without parentheses around it."""
+        found = self._locate(value)
+        if found.kind == "expression" and found.parts[0] == "(" and found.parts[-1] == ")":  # they belong together
+            return self._joined(found.parts[1:-1])
+        return self._text(found)
+
+    def _joined(self, parts: Sequence[Union[str, Value]]) -> str:
+        return "".join(p if isinstance(p, str) else self._text(p) for p in parts)
 
     def _text(self, value: Value) -> str:
         """Write a value as part of an expression of this scope."""
         found = self._locate(value)
         if found.kind == "expression":
-            return "".join(p if isinstance(p, str) else self._text(p) for p in found.parts)
+            return self._joined(found.parts)
         if found.kind == "output" and found.node is not None:
             return f"{_path('nodes', found.node.name)}.outputs.{found.name}"
         if found.kind == "node" and found.node is not None:
@@ -196,23 +206,6 @@ def _node_name(part: Any) -> str:
 
 def _path(first: str, name: str) -> str:
     return f'{first}["{name}"]' if "-" in name else f"{first}.{name}"
-
-
-def _bare(text: str) -> str:
-    """Remove parentheses around a whole expression."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    quoted = False
-    for position, character in enumerate(text):
-        if character == '"' and text[position - 1] != "\\":
-            quoted = not quoted
-        if quoted:
-            continue
-        depth += (character == "(") - (character == ")")
-        if depth == 0 and position < len(text) - 1:
-            return text
-    return text[1:-1]
 
 
 def _input(i: Input) -> Document:

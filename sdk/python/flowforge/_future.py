@@ -159,7 +159,7 @@ class Future(_Unknown):
         return Future(negation(self._ff))
 
     def __neg__(self) -> Any:
-        return Future(expression(self._ff.type, "(-", self._ff, ")"))
+        return Future(expression(self._ff.type, "(", "-", self._ff, ")"))
 
     def __add__(self, other: Any) -> Any:
         return self._compute("+", other)
