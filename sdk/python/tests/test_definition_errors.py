@@ -401,16 +401,16 @@ def test_other_uses_of_values(body: Any, message: str) -> None:
     refused(body, message)
 
 
-@pytest.mark.parametrize("text", ["a", ")", '")', "(", "\\", '\\")', 'a"b'])
+@pytest.mark.parametrize("text", ["a", "))", '")', "(", "\\", '\\")', 'a"b'])
 def test_conditions_with_any_text(text: str) -> None:
     def flow(kind: str) -> None:
-        when((kind == text) | (kind != text), lambda: note("a"))
+        when((kind == "\\") | (kind == text), lambda: note("a"))
         when(kind == text, lambda: note("b"))
         when(-length(kind) < 0, lambda: note("c"))
 
     quoted = json.dumps(text)
     conditions = [o["when"] for o in document(flow)["operators"]]
-    assert conditions == [f"(inputs.kind == {quoted}) || (inputs.kind != {quoted})", f"inputs.kind == {quoted}", "(-len(inputs.kind)) < 0"]
+    assert conditions == [f'(inputs.kind == "\\\\") || (inputs.kind == {quoted})', f"inputs.kind == {quoted}", "(-len(inputs.kind)) < 0"]
 
 
 def test_expressions() -> None:
