@@ -14,15 +14,23 @@ import (
 type Retention struct {
 	Rule  workflow.TTL  // of executions whose definition has none; the zero rule keeps them
 	Grace time.Duration // how long unreferenced bytes are kept; 0: a day
-	Every time.Duration // interval between sweeps; 0: an hour
+	// Development is how long unused development versions are kept; 0: 14 days.
+	Development time.Duration
+	Every       time.Duration // interval between sweeps; 0: an hour
 }
 
-const leastSweep = time.Minute
+const (
+	leastSweep       = time.Minute
+	leastDevelopment = time.Hour
+)
 
 // check reports the first invalid setting.
 func (c Retention) check() error {
 	if c.Grace != 0 && c.Grace < retention.LeastGrace {
 		return fmt.Errorf("FLOWFORGE_RETENTION_GRACE must be 1h or more: newly uploaded bytes must be kept until they are referenced")
+	}
+	if c.Development != 0 && c.Development < leastDevelopment {
+		return fmt.Errorf("FLOWFORGE_RETENTION_DEVELOPMENT must be 1h or more: a person can launch the version that they saved last")
 	}
 	if c.Every != 0 && c.Every < leastSweep {
 		return fmt.Errorf("FLOWFORGE_RETENTION_SWEEP must be 1m or more")
@@ -34,7 +42,7 @@ func (c Retention) check() error {
 func (a *App) openRetention(p *parts) {
 	p.retention = retention.New(retention.Config{
 		Pool: p.pool, Store: p.store, Free: p.quotas.FreeStorage, Telemetry: p.telemetry.Remove,
-		Rule: a.cfg.Retention.Rule, Grace: a.cfg.Retention.Grace, Logger: a.cfg.Log, Now: time.Now,
+		Rule: a.cfg.Retention.Rule, Grace: a.cfg.Retention.Grace, Development: a.cfg.Retention.Development, Logger: a.cfg.Log, Now: time.Now,
 		Count: func(what string, n int64) { a.metrics.Count(observability.Swept, what, int(n)) },
 	})
 }

@@ -215,6 +215,13 @@ type DeadLetter struct {
 	RequeuedAs   *uuid.UUID
 }
 
+type DevelopmentVersion struct {
+	WorkflowID uuid.UUID
+	UserID     uuid.UUID
+	VersionID  uuid.UUID
+	SavedAt    time.Time
+}
+
 type Event struct {
 	ExecutionID uuid.UUID
 	Seq         int64
@@ -753,6 +760,7 @@ type Sweep struct {
 	Partitions   int64
 	StraysSeenAt *time.Time
 	Error        string
+	Versions     int64
 }
 
 type TenancyNode struct {
@@ -834,4 +842,5 @@ type WorkflowVersion struct {
 	NodeCount   int32
 	CreatedBy   uuid.UUID
 	CreatedAt   time.Time
+	Development bool
 }

@@ -373,7 +373,7 @@ func (q *Queries) LatestSweep(ctx context.Context) (time.Time, error) {
 }
 
 const listSweeps = `-- name: ListSweeps :many
-SELECT id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, strays_seen_at, error FROM sweeps ORDER BY id DESC LIMIT $1
+SELECT id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, strays_seen_at, error, versions FROM sweeps ORDER BY id DESC LIMIT $1
 `
 
 func (q *Queries) ListSweeps(ctx context.Context, rowLimit int32) ([]Sweep, error) {
@@ -399,6 +399,7 @@ func (q *Queries) ListSweeps(ctx context.Context, rowLimit int32) ([]Sweep, erro
 			&i.Partitions,
 			&i.StraysSeenAt,
 			&i.Error,
+			&i.Versions,
 		); err != nil {
 			return nil, err
 		}
@@ -767,11 +768,11 @@ func (q *Queries) RetainedExecution(ctx context.Context, id uuid.UUID) (Retained
 }
 
 const saveSweep = `-- name: SaveSweep :exec
-INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, strays_seen_at, error)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, versions, strays_seen_at, error)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 ON CONFLICT ON CONSTRAINT sweeps_pkey DO UPDATE SET ended_at = excluded.ended_at, executions = excluded.executions, artifacts = excluded.artifacts,
     project_blobs = excluded.project_blobs, project_bytes = excluded.project_bytes, blobs = excluded.blobs, bytes = excluded.bytes,
-    partitions = excluded.partitions, strays_seen_at = excluded.strays_seen_at, error = excluded.error
+    partitions = excluded.partitions, versions = excluded.versions, strays_seen_at = excluded.strays_seen_at, error = excluded.error
 `
 
 type SaveSweepParams struct {
@@ -786,6 +787,7 @@ type SaveSweepParams struct {
 	Blobs        int64
 	Bytes        int64
 	Partitions   int64
+	Versions     int64
 	StraysSeenAt *time.Time
 	Error        string
 }
@@ -803,6 +805,7 @@ func (q *Queries) SaveSweep(ctx context.Context, arg SaveSweepParams) error {
 		arg.Blobs,
 		arg.Bytes,
 		arg.Partitions,
+		arg.Versions,
 		arg.StraysSeenAt,
 		arg.Error,
 	)

@@ -14,33 +14,93 @@ import (
 )
 
 const countWorkflows = `-- name: CountWorkflows :one
-SELECT count(*)::int FROM workflows w
-WHERE w.project_id = $1
-  AND ($2::text = '' OR lower(w.name || ' ' || w.description || ' ' || w.owner_team || ' ' || array_to_string(w.tags, ' ')) LIKE $2)
-  AND ($3::text = '' OR w.tags @> ARRAY[$3::text])
-  AND ($4::text = '' OR w.owner_team = $4)
-  AND ($5::text = '' OR w.status = $5)
+SELECT count(*) FILTER (WHERE $1::boolean OR NOT coalesce(v.development, false))::int AS listed,
+    count(*) FILTER (WHERE coalesce(v.development, false))::int AS in_development
+FROM workflows w LEFT JOIN workflow_versions v ON v.id = w.latest_version_id
+WHERE w.project_id = $2
+  AND ($3::text = '' OR lower(w.name || ' ' || w.description || ' ' || w.owner_team || ' ' || array_to_string(w.tags, ' ')) LIKE $3)
+  AND ($4::text = '' OR w.tags @> ARRAY[$4::text])
+  AND ($5::text = '' OR w.owner_team = $5)
+  AND ($6::text = '' OR w.status = $6)
 `
 
 type CountWorkflowsParams struct {
-	ProjectID uuid.UUID
-	Pattern   string
-	Tag       string
-	Team      string
-	Status    string
+	Development bool
+	ProjectID   uuid.UUID
+	Pattern     string
+	Tag         string
+	Team        string
+	Status      string
 }
 
-func (q *Queries) CountWorkflows(ctx context.Context, arg CountWorkflowsParams) (int32, error) {
+type CountWorkflowsRow struct {
+	Listed        int32
+	InDevelopment int32
+}
+
+func (q *Queries) CountWorkflows(ctx context.Context, arg CountWorkflowsParams) (CountWorkflowsRow, error) {
 	row := q.db.QueryRow(ctx, countWorkflows,
+		arg.Development,
 		arg.ProjectID,
 		arg.Pattern,
 		arg.Tag,
 		arg.Team,
 		arg.Status,
 	)
-	var column_1 int32
-	err := row.Scan(&column_1)
-	return column_1, err
+	var i CountWorkflowsRow
+	err := row.Scan(&i.Listed, &i.InDevelopment)
+	return i, err
+}
+
+const deleteUnusedVersions = `-- name: DeleteUnusedVersions :execrows
+DELETE FROM workflow_versions v
+WHERE v.id = ANY ($1::uuid[])
+  AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.version_id = v.id AND d.saved_at >= $2)
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = v.workflow_id AND e.version_id = v.id)
+  AND NOT EXISTS (SELECT 1 FROM workflows w WHERE w.latest_version_id = v.id)
+`
+
+// Deletes locked versions that are still unused, except the latest of a workflow.
+func (q *Queries) DeleteUnusedVersions(ctx context.Context, ids []uuid.UUID, before time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteUnusedVersions, ids, before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const deleteUnusedWorkflows = `-- name: DeleteUnusedWorkflows :execrows
+DELETE FROM workflows w
+WHERE w.latest_version_id = ANY ($1::uuid[])
+  AND (SELECT count(*) FROM workflow_versions v WHERE v.workflow_id = w.id) = 1
+  AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.workflow_id = w.id AND d.saved_at >= $2)
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = w.id)
+`
+
+// Deletes workflows whose only version is one of the locked and unused versions.
+func (q *Queries) DeleteUnusedWorkflows(ctx context.Context, ids []uuid.UUID, before time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteUnusedWorkflows, ids, before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const developmentVersion = `-- name: DevelopmentVersion :one
+SELECT v.version, d.saved_at FROM development_versions d JOIN workflow_versions v ON v.id = d.version_id
+WHERE d.workflow_id = $1 AND d.user_id = $2
+`
+
+type DevelopmentVersionRow struct {
+	Version string
+	SavedAt time.Time
+}
+
+func (q *Queries) DevelopmentVersion(ctx context.Context, workflowID uuid.UUID, userID uuid.UUID) (DevelopmentVersionRow, error) {
+	row := q.db.QueryRow(ctx, developmentVersion, workflowID, userID)
+	var i DevelopmentVersionRow
+	err := row.Scan(&i.Version, &i.SavedAt)
+	return i, err
 }
 
 const ensureWorkflow = `-- name: EnsureWorkflow :one
@@ -82,6 +142,18 @@ func (q *Queries) EnsureWorkflow(ctx context.Context, arg EnsureWorkflowParams) 
 		&i.UpdatedAt,
 	)
 	return i, err
+}
+
+const holdWorkflowVersion = `-- name: HoldWorkflowVersion :one
+SELECT id FROM workflow_versions WHERE id = $1 FOR KEY SHARE
+`
+
+// Prevents the removal of a version until the transaction ends. Returns no row if it was removed.
+func (q *Queries) HoldWorkflowVersion(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, holdWorkflowVersion, id)
+	var id_2 uuid.UUID
+	err := row.Scan(&id_2)
+	return id_2, err
 }
 
 const insertWorkflowVersion = `-- name: InsertWorkflowVersion :exec
@@ -135,20 +207,22 @@ WHERE w.project_id = $1
   AND ($3::text = '' OR w.tags @> ARRAY[$3::text])
   AND ($4::text = '' OR w.owner_team = $4)
   AND ($5::text = '' OR w.status = $5)
-  AND w.name > $6
+  AND ($6::boolean OR NOT coalesce(v.development, false))
+  AND w.name > $7
 ORDER BY w.name
-LIMIT $8 OFFSET $7
+LIMIT $9 OFFSET $8
 `
 
 type ListWorkflowsParams struct {
-	ProjectID uuid.UUID
-	Pattern   string
-	Tag       string
-	Team      string
-	Status    string
-	AfterName string
-	Skipped   int32
-	MaxRows   int32
+	ProjectID   uuid.UUID
+	Pattern     string
+	Tag         string
+	Team        string
+	Status      string
+	Development bool
+	AfterName   string
+	Skipped     int32
+	MaxRows     int32
 }
 
 type ListWorkflowsRow struct {
@@ -168,7 +242,8 @@ type ListWorkflowsRow struct {
 }
 
 // Returns workflows by name; after_name is the last name of the previous page. The pattern is
-// a lower-case LIKE pattern for name, description, team and tags.
+// a lower-case LIKE pattern for name, description, team and tags. Workflows that have only
+// development versions are returned if development is true.
 func (q *Queries) ListWorkflows(ctx context.Context, arg ListWorkflowsParams) ([]ListWorkflowsRow, error) {
 	rows, err := q.db.Query(ctx, listWorkflows,
 		arg.ProjectID,
@@ -176,6 +251,7 @@ func (q *Queries) ListWorkflows(ctx context.Context, arg ListWorkflowsParams) ([
 		arg.Tag,
 		arg.Team,
 		arg.Status,
+		arg.Development,
 		arg.AfterName,
 		arg.Skipped,
 		arg.MaxRows,
@@ -210,6 +286,54 @@ func (q *Queries) ListWorkflows(ctx context.Context, arg ListWorkflowsParams) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const lockUnusedVersions = `-- name: LockUnusedVersions :many
+SELECT v.id FROM workflow_versions v
+WHERE v.development AND v.created_at < $1
+  AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.version_id = v.id AND d.saved_at >= $1)
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = v.workflow_id AND e.version_id = v.id)
+  AND v.id > $2
+ORDER BY v.id LIMIT $3
+FOR UPDATE SKIP LOCKED
+`
+
+// Locks development versions that were registered before a moment, that no execution uses, and
+// that were not saved as a person's version since then.
+func (q *Queries) LockUnusedVersions(ctx context.Context, before time.Time, after uuid.UUID, rowLimit int32) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, lockUnusedVersions, before, after, rowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const setDevelopmentVersion = `-- name: SetDevelopmentVersion :exec
+INSERT INTO development_versions (workflow_id, user_id, version_id, saved_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT ON CONSTRAINT development_versions_pkey DO UPDATE SET version_id = excluded.version_id, saved_at = excluded.saved_at
+`
+
+func (q *Queries) SetDevelopmentVersion(ctx context.Context, workflowID uuid.UUID, userID uuid.UUID, versionID uuid.UUID, savedAt time.Time) error {
+	_, err := q.db.Exec(ctx, setDevelopmentVersion,
+		workflowID,
+		userID,
+		versionID,
+		savedAt,
+	)
+	return err
 }
 
 const setLatestWorkflowVersion = `-- name: SetLatestWorkflowVersion :exec
@@ -411,7 +535,7 @@ func (q *Queries) WorkflowVersionNumber(ctx context.Context, id uuid.UUID) (stri
 }
 
 const workflowVersions = `-- name: WorkflowVersions :many
-SELECT v.id, v.version, v.content_hash, v.node_count, v.created_by, v.created_at, coalesce(u.name, '')::text AS created_by_name
+SELECT v.id, v.version, v.content_hash, v.node_count, v.created_by, v.created_at, v.development, coalesce(u.name, '')::text AS created_by_name
 FROM workflow_versions v LEFT JOIN users u ON u.id = v.created_by
 WHERE v.workflow_id = $1
 `
@@ -423,6 +547,7 @@ type WorkflowVersionsRow struct {
 	NodeCount     int32
 	CreatedBy     uuid.UUID
 	CreatedAt     time.Time
+	Development   bool
 	CreatedByName string
 }
 
@@ -442,6 +567,7 @@ func (q *Queries) WorkflowVersions(ctx context.Context, workflowID uuid.UUID) ([
 			&i.NodeCount,
 			&i.CreatedBy,
 			&i.CreatedAt,
+			&i.Development,
 			&i.CreatedByName,
 		); err != nil {
 			return nil, err

@@ -79,6 +79,9 @@ func workflowRows() []row {
 		page("/workflows/{name}", "/workflows/{flow id}", auth.WorkflowRead).object(),
 		page("/workflows/{name}/versions/{version}", "/workflows/{flow}/versions/1.0.0", auth.WorkflowRead).object(),
 		page("/workflows/{name}/launch", "/workflows/{flow}/launch", auth.WorkflowRead).object(),
+		page("/workflows/{name}/dev", "/workflows/{flow}/dev", auth.WorkflowRead).object().answers(http.StatusNotFound), // the caller develops no version
+		page("/workflows/{name}/dev/stream", "/workflows/{flow}/dev/stream", auth.WorkflowRead).object().answers(http.StatusNotFound),
+		read("/workflows/{workflow_id}/development", "/workflows/{flow}/development", auth.WorkflowRead).object().answers(http.StatusNotFound),
 		page("/launch/{id}", "/launch/{flow id}", auth.WorkflowRead).object().answers(http.StatusSeeOther),
 		read("/workflows/{workflow_id}", "/workflows/{flow}", auth.WorkflowRead).object(),
 		read("/workflows/{workflow_id}", "/workflows/{flow id}", auth.WorkflowRead).object(),
@@ -152,6 +155,7 @@ func changeRows() []row {
 			`{"name": "more", "version": "1", "entity_key": "id", "features": [{"name": "age", "dtype": "Integer"}]}`, auth.CatalogueWrite, created),
 		write("POST", "/login-links", "/login-links", "", auth.Administer, ok).at(installation),
 		form("/register", "/register", "document=%7B%22name%22%3A%22registered%22%2C%22version%22%3A%221.0.0%22%2C%22operators%22%3A%5B%7B%22name%22%3A%22a%22%2C%22type%22%3A%22noop%22%7D%5D%7D", auth.WorkflowWrite, moved),
+		write("PUT", "/workflows/{workflow_id}/development", "/workflows/{flow}/development", `{"version": "1.0.0"}`, auth.WorkflowWrite, ok).object(),
 		form("/workflows/{name}/launch", "/workflows/{flow}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
 		form("/workflows/{name}/launch", "/workflows/{flow id}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
 		write("POST", "/executions", "/executions", `{"workflow": "{flow}"}`, auth.ExecutionLaunch, created).object(),

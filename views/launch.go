@@ -37,11 +37,19 @@ type LaunchPage struct {
 	Priorities []ui.Option
 	Options    LaunchOptions
 
+	Develop    *Develop          // the version that the reader develops, nil on other forms
 	Came       *Provenance       // origin of the values, nil for defaults
 	Failed     string            // heading of the error summary, "" without errors
 	ErrorLines []forms.ErrorLine // lines of the error summary
 	Check      LaunchCheck
 	Recent     []RecentInputs
+}
+
+// Develop is the version that the reader develops. The form reloads when it changes.
+type Develop struct {
+	Version   string
+	Saved     ui.Moment
+	StreamURL string
 }
 
 // LaunchWorkflow is the head of the page.

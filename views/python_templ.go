@@ -60,7 +60,7 @@ func PythonPage(m Python) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pythonStep("run", "4. Run it", m.Run, "The first command runs the workflow in this process, for tests and for a debugger. The second launches it on this server and follows it. The third registers an immutable version and prints the link of its launch form.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pythonStep("run", "4. Run it", m.Run, "The first command runs the workflow in this process, for tests and for a debugger. The second launches it on this server and follows it. The third shows a launch form that reloads itself while you write. The last one registers an immutable version and prints the link of its launch form.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

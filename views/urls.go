@@ -38,6 +38,9 @@ func LaunchVersionURL(name, version string) string {
 	return LaunchURL(name) + "?version=" + url.QueryEscape(version)
 }
 
+// DevelopURL is the launch form of the version that the reader develops.
+func DevelopURL(name string) string { return WorkflowURL(name) + "/dev" }
+
 // RelaunchURL is the launch form filled with the inputs of an execution.
 func RelaunchURL(workflow, execution string) string {
 	return LaunchURL(workflow) + "?from=" + url.QueryEscape(execution)

@@ -13,6 +13,10 @@ type Workflows struct {
 	Team        string
 	Teams       []ui.Option
 	Archived    bool
+	Development bool // includes workflows that have only development versions
+
+	InDevelopment, InDevelopmentURL string // "2 workflows in development", or ""
+
 	Filtered    bool // a filter is active
 	MayRegister bool
 	Rows        []WorkflowRow
@@ -58,6 +62,7 @@ type Workflow struct {
 	Outputs    []SchemaRow
 	Operators  []OperatorRow
 	Versions   []VersionRow
+	Hidden     int // development versions that Versions leaves out
 	Executions []ExecutionRow
 	Pager      ui.Pager
 	Trend      []chart.TrendBar

@@ -19,6 +19,7 @@ import (
 func newPythonCommands() []*cobra.Command {
 	texts := [][2]string{
 		{"run", "Register the workflow of a Python file, launch it and follow it: run flow.py --lr 0.1"},
+		{"dev", "Register your own development version of a Python file at each save"},
 		{"deploy", "Register an immutable version of the workflow of a Python file"},
 		{"export", "Write the definition of the workflow of a Python file as YAML"},
 	}

@@ -193,11 +193,11 @@ ON CONFLICT ON CONSTRAINT blobs_pkey DO NOTHING;
 SELECT drop_empty_partitions(@moment::timestamptz)::integer AS dropped;
 
 -- name: SaveSweep :exec
-INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, strays_seen_at, error)
-VALUES (@id, @began_at, sqlc.narg('ended_at'), @dry_run, @executions, @artifacts, @project_blobs, @project_bytes, @blobs, @bytes, @partitions, sqlc.narg('strays_seen_at'), @error)
+INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, versions, strays_seen_at, error)
+VALUES (@id, @began_at, sqlc.narg('ended_at'), @dry_run, @executions, @artifacts, @project_blobs, @project_bytes, @blobs, @bytes, @partitions, @versions, sqlc.narg('strays_seen_at'), @error)
 ON CONFLICT ON CONSTRAINT sweeps_pkey DO UPDATE SET ended_at = excluded.ended_at, executions = excluded.executions, artifacts = excluded.artifacts,
     project_blobs = excluded.project_blobs, project_bytes = excluded.project_bytes, blobs = excluded.blobs, bytes = excluded.bytes,
-    partitions = excluded.partitions, strays_seen_at = excluded.strays_seen_at, error = excluded.error;
+    partitions = excluded.partitions, versions = excluded.versions, strays_seen_at = excluded.strays_seen_at, error = excluded.error;
 
 -- name: ForgetSweeps :exec
 DELETE FROM sweeps WHERE id NOT IN (SELECT s.id FROM sweeps s ORDER BY s.id DESC LIMIT 200) AND strays_seen_at IS NULL;

@@ -39,7 +39,7 @@ UPDATE workflows SET status = @status, updated_at = @at WHERE id = @id;
 SELECT version FROM workflow_versions WHERE id = @id;
 
 -- name: WorkflowVersions :many
-SELECT v.id, v.version, v.content_hash, v.node_count, v.created_by, v.created_at, coalesce(u.name, '')::text AS created_by_name
+SELECT v.id, v.version, v.content_hash, v.node_count, v.created_by, v.created_at, v.development, coalesce(u.name, '')::text AS created_by_name
 FROM workflow_versions v LEFT JOIN users u ON u.id = v.created_by
 WHERE v.workflow_id = @workflow_id;
 
@@ -58,7 +58,8 @@ WHERE v.id = ANY (@ids::uuid[]);
 
 -- name: ListWorkflows :many
 -- Returns workflows by name; after_name is the last name of the previous page. The pattern is
--- a lower-case LIKE pattern for name, description, team and tags.
+-- a lower-case LIKE pattern for name, description, team and tags. Workflows that have only
+-- development versions are returned if development is true.
 SELECT w.*, coalesce(v.version, '')::text AS latest_version, coalesce(v.node_count, 0)::int AS node_count,
     (SELECT count(*) FROM workflow_versions c WHERE c.workflow_id = w.id)::int AS version_count
 FROM workflows w LEFT JOIN workflow_versions v ON v.id = w.latest_version_id
@@ -67,12 +68,15 @@ WHERE w.project_id = @project_id
   AND (@tag::text = '' OR w.tags @> ARRAY[@tag::text])
   AND (@team::text = '' OR w.owner_team = @team)
   AND (@status::text = '' OR w.status = @status)
+  AND (@development::boolean OR NOT coalesce(v.development, false))
   AND w.name > @after_name
 ORDER BY w.name
 LIMIT @max_rows OFFSET @skipped;
 
 -- name: CountWorkflows :one
-SELECT count(*)::int FROM workflows w
+SELECT count(*) FILTER (WHERE @development::boolean OR NOT coalesce(v.development, false))::int AS listed,
+    count(*) FILTER (WHERE coalesce(v.development, false))::int AS in_development
+FROM workflows w LEFT JOIN workflow_versions v ON v.id = w.latest_version_id
 WHERE w.project_id = @project_id
   AND (@pattern::text = '' OR lower(w.name || ' ' || w.description || ' ' || w.owner_team || ' ' || array_to_string(w.tags, ' ')) LIKE @pattern)
   AND (@tag::text = '' OR w.tags @> ARRAY[@tag::text])
@@ -87,3 +91,43 @@ UNION ALL
 SELECT 'team', w.owner_team, count(*)::int
 FROM workflows w WHERE w.project_id = @project_id AND w.status = 'ACTIVE' AND w.owner_team <> '' GROUP BY w.owner_team
 ORDER BY facet, value;
+
+-- name: SetDevelopmentVersion :exec
+INSERT INTO development_versions (workflow_id, user_id, version_id, saved_at)
+VALUES (@workflow_id, @user_id, @version_id, @saved_at)
+ON CONFLICT ON CONSTRAINT development_versions_pkey DO UPDATE SET version_id = excluded.version_id, saved_at = excluded.saved_at;
+
+-- name: DevelopmentVersion :one
+SELECT v.version, d.saved_at FROM development_versions d JOIN workflow_versions v ON v.id = d.version_id
+WHERE d.workflow_id = @workflow_id AND d.user_id = @user_id;
+
+-- name: HoldWorkflowVersion :one
+-- Prevents the removal of a version until the transaction ends. Returns no row if it was removed.
+SELECT id FROM workflow_versions WHERE id = @id FOR KEY SHARE;
+
+-- name: LockUnusedVersions :many
+-- Locks development versions that were registered before a moment, that no execution uses, and
+-- that were not saved as a person's version since then.
+SELECT v.id FROM workflow_versions v
+WHERE v.development AND v.created_at < @before
+  AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.version_id = v.id AND d.saved_at >= @before)
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = v.workflow_id AND e.version_id = v.id)
+  AND v.id > @after
+ORDER BY v.id LIMIT @row_limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: DeleteUnusedVersions :execrows
+-- Deletes locked versions that are still unused, except the latest of a workflow.
+DELETE FROM workflow_versions v
+WHERE v.id = ANY (@ids::uuid[])
+  AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.version_id = v.id AND d.saved_at >= @before)
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = v.workflow_id AND e.version_id = v.id)
+  AND NOT EXISTS (SELECT 1 FROM workflows w WHERE w.latest_version_id = v.id);
+
+-- name: DeleteUnusedWorkflows :execrows
+-- Deletes workflows whose only version is one of the locked and unused versions.
+DELETE FROM workflows w
+WHERE w.latest_version_id = ANY (@ids::uuid[])
+  AND (SELECT count(*) FROM workflow_versions v WHERE v.workflow_id = w.id) = 1
+  AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.workflow_id = w.id AND d.saved_at >= @before)
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = w.id);

@@ -100,9 +100,9 @@ func TestHowLongExecutionsAreKept(t *testing.T) {
 		t.Errorf("the default values set a retention: %v", found)
 	}
 	want := map[string]string{
-		"FLOWFORGE_RETENTION": "90d", "FLOWFORGE_RETENTION_SUCCESS": "7d12h", "FLOWFORGE_RETENTION_FAILURE": "180d", "FLOWFORGE_RETENTION_GRACE": "48h", "FLOWFORGE_RETENTION_SWEEP": "30m",
+		"FLOWFORGE_RETENTION": "90d", "FLOWFORGE_RETENTION_SUCCESS": "7d12h", "FLOWFORGE_RETENTION_FAILURE": "180d", "FLOWFORGE_RETENTION_GRACE": "48h", "FLOWFORGE_RETENTION_DEVELOPMENT": "7d", "FLOWFORGE_RETENTION_SWEEP": "30m",
 	}
-	found := settings("--set", "retention.default=90d,retention.success=7d12h,retention.failure=180d,retention.grace=48h,retention.sweep=30m")
+	found := settings("--set", "retention.default=90d,retention.success=7d12h,retention.failure=180d,retention.grace=48h,retention.development=7d,retention.sweep=30m")
 	if !maps.Equal(found, want) {
 		t.Errorf("settings %v, want %v", found, want)
 	}

@@ -193,6 +193,9 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	if err := holdProject(ctx, q, l.subject.ProjectID); err != nil {
 		return err
 	}
+	if err := workflow.HoldVersion(ctx, q, l.version); err != nil {
+		return err
+	}
 	plan := l.version.Plan
 	total := int32(len(plan.Nodes)) //nolint:gosec // at most workflow.MaxOperators
 	rows := nodeRowsOf(l)

@@ -34,6 +34,8 @@ type Config struct {
 	// Grace is how long unreferenced bytes stay: a client that uploads bytes, or checks
 	// that they exist, must reference them within this time. Zero means a day.
 	Grace time.Duration
+	// Development is how long unused development versions stay. Zero means 14 days.
+	Development time.Duration
 	// Count, when set, receives the number of removed objects.
 	Count func(what string, n int64)
 	// Crash, when set, is called with the name of each point where a crash must be
@@ -50,6 +52,7 @@ const (
 	CountArtifacts  = "artifacts"
 	CountBlobs      = "blobs"
 	CountBytes      = "bytes"
+	CountVersions   = "versions"
 )
 
 // DefaultGrace is the default of Config.Grace.
@@ -69,6 +72,9 @@ type Service struct {
 func New(c Config) *Service {
 	if c.Grace == 0 {
 		c.Grace = DefaultGrace
+	}
+	if c.Development == 0 {
+		c.Development = DefaultDevelopment
 	}
 	if c.Count == nil {
 		c.Count = func(string, int64) {}

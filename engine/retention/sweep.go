@@ -29,6 +29,7 @@ type Report struct {
 	Partitions   int64      // tables of empty months
 	StraysSeenAt *time.Time // when this sweep listed the whole store
 	Error        string     // what failed; the next sweep retries it
+	Versions     int64      // unused development versions
 }
 
 // sweepLock is the advisory lock under which one sweep runs at a time.
@@ -98,6 +99,7 @@ func (s *Service) sweep(ctx context.Context, conn *pgxpool.Conn, r *Report) erro
 	steps := []func() error{
 		func() error { return s.executions(ctx, r) },
 		func() error { return s.orphans(ctx, r) },
+		func() error { return s.versions(ctx, r) },
 		func() error { return s.sweepProjects(ctx, conn, r) },
 		func() error { return s.sweepStore(ctx, r) },
 		func() error { return s.partitions(ctx, r) },
@@ -153,7 +155,7 @@ func (s *Service) partitions(ctx context.Context, r *Report) error {
 func (s *Service) save(ctx context.Context, r *Report) error {
 	err := s.queries.SaveSweep(ctx, db.SaveSweepParams{
 		ID: r.ID, BeganAt: r.BeganAt, EndedAt: r.EndedAt, DryRun: r.DryRun, Executions: r.Executions, Artifacts: r.Artifacts,
-		ProjectBlobs: r.ProjectBlobs, ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions,
+		ProjectBlobs: r.ProjectBlobs, ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions, Versions: r.Versions,
 		StraysSeenAt: r.StraysSeenAt, Error: r.Error,
 	})
 	if err != nil {

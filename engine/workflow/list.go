@@ -30,6 +30,9 @@ type Filter struct {
 	Tag    string
 	Team   string
 	Status Status
+	// Development includes workflows that have only development versions.
+	Development bool
+
 	After  string
 	Number int // of the page, from 1; 0 uses After
 	Limit  int
@@ -40,6 +43,9 @@ type Page[T any] struct {
 	Items []T
 	Next  string
 	Total int // of all pages
+	// InDevelopment is the number of workflows of all pages that have only development
+	// versions, whether the page includes them or not.
+	InDevelopment int
 }
 
 // Summary is a workflow in lists, with the fields of its latest version.
@@ -71,19 +77,19 @@ func (s *Service) List(ctx context.Context, f Filter) (Page[Summary], error) {
 	q := db.New(s.pool)
 	pattern := likePattern(f.Query)
 	rows, err := q.ListWorkflows(ctx, db.ListWorkflowsParams{
-		ProjectID: subject.ProjectID, Pattern: pattern, Tag: f.Tag, Team: f.Team, Status: string(f.Status),
+		ProjectID: subject.ProjectID, Pattern: pattern, Tag: f.Tag, Team: f.Team, Status: string(f.Status), Development: f.Development,
 		AfterName: strings.TrimPrefix(f.After, cursorMark), MaxRows: int32(limit + 1), Skipped: int32(max(f.Number-1, 0) * limit), //nolint:gosec // bounded by the caller
 	})
 	if err != nil {
 		return Page[Summary]{}, fmt.Errorf("list workflows: %w", err)
 	}
-	total, err := q.CountWorkflows(ctx, db.CountWorkflowsParams{
-		ProjectID: subject.ProjectID, Pattern: pattern, Tag: f.Tag, Team: f.Team, Status: string(f.Status),
+	count, err := q.CountWorkflows(ctx, db.CountWorkflowsParams{
+		ProjectID: subject.ProjectID, Pattern: pattern, Tag: f.Tag, Team: f.Team, Status: string(f.Status), Development: f.Development,
 	})
 	if err != nil {
 		return Page[Summary]{}, fmt.Errorf("count workflows: %w", err)
 	}
-	page := Page[Summary]{Total: int(total)}
+	page := Page[Summary]{Total: int(count.Listed), InDevelopment: int(count.InDevelopment)}
 	if len(rows) > limit {
 		rows = rows[:limit]
 		page.Next = cursorMark + rows[limit-1].Name // a name can be a number, as a page can

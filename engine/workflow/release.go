@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/Masterminds/semver/v3"
 )
@@ -34,8 +35,17 @@ func compareVersions(a, b string) int {
 	return va.Compare(vb)
 }
 
-// supersedes reports whether candidate replaces current as the latest version: any
-// release comes before every pre-release.
+// isDevelopment reports whether a version is a development version: a pre-release named
+// dev, such as 1.2.0-dev.h3f2a. The commands run and dev register them.
+func isDevelopment(version string) bool {
+	v, err := parseVersion(version)
+	return err == nil && (v.Prerelease() == "dev" || strings.HasPrefix(v.Prerelease(), "dev."))
+}
+
+// supersedes reports whether candidate, the version registered last, replaces current as
+// the latest version. Any release precedes every pre-release, and any other pre-release
+// precedes every development version. Names of development versions have no order: the
+// one registered last precedes the others.
 func supersedes(candidate, current string) bool {
 	c, errC := parseVersion(candidate)
 	now, errN := parseVersion(current)
@@ -44,6 +54,9 @@ func supersedes(candidate, current string) bool {
 	}
 	if (c.Prerelease() == "") != (now.Prerelease() == "") {
 		return c.Prerelease() == ""
+	}
+	if develops := isDevelopment(candidate); develops || isDevelopment(current) {
+		return isDevelopment(current)
 	}
 	return c.GreaterThan(now)
 }

@@ -27,6 +27,11 @@ func TestSupersedes(t *testing.T) {
 		{"2.0.0-rc.1", "1.0.0", false},
 		{"1.0.0", "2.0.0-rc.1", true},
 		{"2.0.0-rc.2", "2.0.0-rc.1", true},
+		{"2.0.0-dev.h1", "1.0.0", false},
+		{"2.0.0-dev.h1", "1.0.0-rc.1", false},
+		{"1.0.0-rc.1", "2.0.0-dev.h1", true},
+		{"1.0.0-dev.h1", "1.0.0-dev.h2", true}, // registered last
+		{"1.0.0-developer", "1.0.0-dev.h2", true},
 	} {
 		if got := supersedes(test.candidate, test.current); got != test.want {
 			t.Errorf("%s in the place of %s: %v", test.candidate, test.current, got)

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -77,6 +78,7 @@ type Workflow struct {
 type VersionHead struct {
 	ID            uuid.UUID
 	Version       string
+	Development   bool // registered by the command run or dev, not released
 	ContentHash   []byte
 	Nodes         int
 	CreatedBy     uuid.UUID
@@ -118,14 +120,19 @@ func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
 	}
 	for _, v := range rows {
 		w.Versions = append(w.Versions, VersionHead{
-			ID: v.ID, Version: v.Version, ContentHash: v.ContentHash, Nodes: int(v.NodeCount),
+			ID: v.ID, Version: v.Version, Development: v.Development, ContentHash: v.ContentHash, Nodes: int(v.NodeCount),
 			CreatedBy: v.CreatedBy, CreatedByName: v.CreatedByName, CreatedAt: v.CreatedAt.UTC(),
 		})
 		if row.LatestVersionID != nil && *row.LatestVersionID == v.ID {
 			w.Latest = v.Version
 		}
 	}
-	slices.SortFunc(w.Versions, func(a, b VersionHead) int { return compareVersions(b.Version, a.Version) })
+	slices.SortFunc(w.Versions, func(a, b VersionHead) int {
+		if a.Development && b.Development {
+			return bytes.Compare(b.ID[:], a.ID[:]) // their names have no order; IDs have that of registration
+		}
+		return compareVersions(b.Version, a.Version)
+	})
 	return w, nil
 }
 

@@ -45,7 +45,7 @@ func (h *API) apiRelease(ctx context.Context, in *ExecutionPath) (*struct{}, err
 func toSweepBody(r retention.Report) contract.SweepBody {
 	return contract.SweepBody{
 		BeganAt: r.BeganAt, EndedAt: r.EndedAt, DryRun: r.DryRun, Executions: r.Executions, Artifacts: r.Artifacts, ProjectBlobs: r.ProjectBlobs,
-		ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions, Error: r.Error,
+		ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions, Versions: r.Versions, Error: r.Error,
 	}
 }
 

@@ -53,6 +53,7 @@ type workflowQuery struct {
 	Tag     string `query:"tag" maxLength:"100"`
 	Text    string `query:"q" doc:"Text in name or description" maxLength:"200"`
 	Project string `query:"project_id" doc:"ID or name of a project: its executions are listed, the latest first" maxLength:"200"`
+	Develop bool   `query:"development" doc:"Include workflows that have only development versions"`
 	Offset  int    `query:"offset" doc:"Number of executions to skip" minimum:"0" maximum:"1000000"`
 }
 
@@ -77,7 +78,7 @@ func (h *API) apiWorkflows(ctx context.Context, in *workflowQuery) (*body[workfl
 	if status == "REGISTERED" {
 		status = string(workflow.Active)
 	}
-	filter := workflow.Filter{Query: in.Text, Tag: in.Tag, Team: in.Team, Status: workflow.Status(status), After: in.Page, Limit: in.Limit}
+	filter := workflow.Filter{Query: in.Text, Tag: in.Tag, Team: in.Team, Status: workflow.Status(status), Development: in.Develop, After: in.Page, Limit: in.Limit}
 	if n, ok := pageNumber(in.Page); ok {
 		filter.After, filter.Number = "", n
 	}

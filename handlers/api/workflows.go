@@ -56,6 +56,10 @@ func (h *API) workflowAPI(api huma.API) {
 	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
 	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
 	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
+	operation(h, api, get("get-development", "/workflows/{workflow_id}/development", "Get the version that the caller develops", "Workflows"), h.apiDeveloped)
+	develop := post("develop", "/workflows/{workflow_id}/development", "Make a version the one that the caller develops", "Workflows")
+	develop.Method = http.MethodPut
+	operation(h, api, develop, h.apiDevelop)
 	h.dagSpecAPI(api)
 	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, and it cannot be launched", "Workflows"), h.apiArchive)
 	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Restore an archived workflow", "Workflows"), h.apiUnarchive)
@@ -151,4 +155,36 @@ func toWorkflowBody(s workflow.Summary) contract.WorkflowBody {
 		WorkflowID: s.ID, Name: s.Name, Description: s.Description, OwnerTeam: s.OwnerTeam, Tags: s.Tags,
 		Status: string(s.Status), LatestVersion: s.Latest, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
+}
+
+// developmentBody is the version that a person develops.
+type developmentBody struct {
+	Name    string    `json:"name" doc:"Name of the workflow"`
+	Version string    `json:"version"`
+	SavedAt time.Time `json:"saved_at"`
+	URL     string    `json:"ui_url" doc:"Path of its launch form, which reloads when another version is saved"`
+}
+
+type developInput struct {
+	WorkflowPath
+	Body struct {
+		Version string `json:"version" doc:"A registered version" minLength:"1" maxLength:"100"`
+	}
+}
+
+func (h *API) apiDevelop(ctx context.Context, in *developInput) (*body[developmentBody], error) {
+	d, err := h.Workflows.Develop(ctx, in.ID, in.Body.Version)
+	return toDevelopment(d, err)
+}
+
+func (h *API) apiDeveloped(ctx context.Context, in *WorkflowPath) (*body[developmentBody], error) {
+	d, err := h.Workflows.Developed(ctx, in.ID)
+	return toDevelopment(d, err)
+}
+
+func toDevelopment(d workflow.Development, err error) (*body[developmentBody], error) {
+	if err != nil {
+		return nil, err
+	}
+	return reply(developmentBody{Name: d.Name, Version: d.Version, SavedAt: d.SavedAt, URL: "/workflows/" + d.Name + "/dev"}), nil
 }

@@ -49,7 +49,7 @@ func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	flows, err := h.Workflows.List(ctx, workflow.Filter{Limit: 200})
+	flows, err := h.Workflows.List(ctx, workflow.Filter{Development: true, Limit: 200})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,6 +37,7 @@ func (h *Pages) workflows(w http.ResponseWriter, r *http.Request) error {
 	if q.Get("archived") != "" {
 		filter.Status = ""
 	}
+	filter.Development = q.Get("development") != ""
 	page, err := h.Workflows.List(r.Context(), filter)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func (h *Pages) workflows(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := views.Workflows{
 		Page:  h.Page.Base(r, "Workflows", views.SectionWorkflows),
-		Query: filter.Query, Tag: filter.Tag, Team: filter.Team, Archived: filter.Status == "",
+		Query: filter.Query, Tag: filter.Tag, Team: filter.Team, Archived: filter.Status == "", Development: filter.Development,
 		Filtered: filter.Query != "" || filter.Tag != "" || filter.Team != "",
 	}
 	if subject, ok := auth.SubjectOf(r.Context()); ok {
@@ -63,6 +65,12 @@ func (h *Pages) workflows(w http.ResponseWriter, r *http.Request) error {
 	m.Teams = teamOptions(append(teams, filter.Team), filter.Team)
 	if len(m.Rows) > 0 {
 		m.Pager.Text = units.Plural(page.Total, "workflow", "workflows")
+	}
+	if page.InDevelopment > 0 && !filter.Development {
+		all := maps.Clone(q)
+		all.Del("after")
+		all.Set("development", "1")
+		m.InDevelopment, m.InDevelopmentURL = units.Plural(page.InDevelopment, "workflow", "workflows")+" in development", views.WorkflowsURL()+"?"+all.Encode()
 	}
 	if page.Next != "" {
 		q.Set("after", page.Next)
@@ -169,7 +177,8 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 			return err
 		}
 	case "versions":
-		m.Versions = versionRows(clock, flow, ref, version.Version)
+		all := r.URL.Query().Get("development") != ""
+		m.Versions, m.Hidden = versionRows(clock, flow, ref, version.Version, all)
 	case "source":
 		m.Source, m.Format = definitionText(version.Definition)
 	default:
@@ -185,7 +194,7 @@ func workflowTabs(flow workflow.Workflow, ref, shown, asked, current string) []u
 	}
 	var tabs []ui.Tab
 	for _, t := range []struct{ key, name, count string }{
-		{"", "Overview", ""}, {"executions", "Executions", ""}, {"versions", "Versions", units.Number(int64(len(flow.Versions)))}, {"source", "Source", ""},
+		{"", "Overview", ""}, {"executions", "Executions", ""}, {"versions", "Versions", units.Number(int64(releases(flow)))}, {"source", "Source", ""},
 	} {
 		u := base
 		if t.key != "" {
@@ -196,16 +205,32 @@ func workflowTabs(flow workflow.Workflow, ref, shown, asked, current string) []u
 	return tabs
 }
 
-func versionRows(clock ui.Clock, flow workflow.Workflow, ref, current string) []views.VersionRow {
-	var rows []views.VersionRow
+// releases is the number of versions that are not development versions.
+func releases(flow workflow.Workflow) int {
+	n := 0
 	for _, v := range flow.Versions {
+		if !v.Development {
+			n++
+		}
+	}
+	return n
+}
+
+// versionRows returns the versions of a workflow, and how many development versions it leaves
+// out unless all is true.
+func versionRows(clock ui.Clock, flow workflow.Workflow, ref, current string, all bool) (rows []views.VersionRow, hidden int) {
+	for _, v := range flow.Versions {
+		if v.Development && !all && v.Version != current {
+			hidden++
+			continue
+		}
 		rows = append(rows, views.VersionRow{
 			Version: v.Version, URL: views.VersionURL(ref, v.Version), LaunchURL: views.LaunchVersionURL(ref, v.Version),
 			Latest: v.Version == flow.Latest, Current: v.Version == current, By: orSystem(v.CreatedByName),
 			Created: clock.Moment(v.CreatedAt), Nodes: units.Number(int64(v.Nodes)),
 		})
 	}
-	return rows
+	return rows, hidden
 }
 
 // historyFacts summarizes the durations and the success rate of executions.

@@ -36,7 +36,7 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	flows, err := h.Workflows.List(r.Context(), workflow.Filter{Limit: 200})
+	flows, err := h.Workflows.List(r.Context(), workflow.Filter{Development: true, Limit: 200})
 	if err != nil {
 		return err
 	}

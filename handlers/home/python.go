@@ -17,6 +17,6 @@ func (h *Pages) python(w http.ResponseWriter, r *http.Request) error {
 		Page:    h.Page.Base(r, "Python", views.SectionPython),
 		Install: "pip install " + server + "/sdk/" + sdk.WheelName(release.Version),
 		Login:   "flowforge login " + server,
-		Run:     "python flow.py\nflowforge run flow.py --lr 0.1 --kinds fast --kinds exact\nflowforge deploy flow.py",
+		Run:     "python flow.py\nflowforge run flow.py --lr 0.1 --kinds fast --kinds exact\nflowforge dev flow.py\nflowforge deploy flow.py",
 	}))
 }

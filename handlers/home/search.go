@@ -50,7 +50,7 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 			return groups, nil
 		}
 	}
-	flows, err := h.Workflows.List(ctx, workflow.Filter{Query: text, Limit: hitsPerGroup})
+	flows, err := h.Workflows.List(ctx, workflow.Filter{Query: text, Development: true, Limit: hitsPerGroup})
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type draft struct {
 	key, name, priority string
 	options             launchOptions
 	shown               string     // version that the form was drawn for
+	develops            bool       // the form shows the version that the reader develops
 	from                *uuid.UUID // source of the values
 
 	secrets   []forms.NewSecret // typed into the form; no other place contains their values
@@ -60,6 +61,7 @@ func (d *draft) take(sent url.Values) {
 	d.options = takeOptions(sent)
 	d.shown = sent.Get("$shown")
 	d.from = parseFrom(sent)
+	d.develops = sent.Has("$dev")
 }
 
 func view(name string) string {

@@ -47,6 +47,8 @@ func (h *Pages) MountUploads(r chi.Router) {
 func (h *Pages) Mount(r chi.Router) {
 	forecasts := h.Leader.Prefers(r)
 	forecasts.Get("/workflows/{name}/launch", h.Page.Serve(h.launchForm))
+	forecasts.Get("/workflows/{name}/dev", h.Page.Serve(h.developForm))
 	forecasts.Get("/launch/{id}", h.Page.Serve(h.launchByID))
+	r.Get("/workflows/{name}/dev/stream", h.Page.Serve(h.developStream))
 	r.Get("/executions/{id}/resume", h.Page.Serve(h.resumeForm))
 }

@@ -39,6 +39,11 @@ func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, 
 	if d.from != nil {
 		page.From = d.from.String()
 	}
+	if d.develops {
+		if page.Develop, err = h.developed(r.Context(), h.Page.Clock(r), d.ref); err != nil {
+			return err
+		}
+	}
 	if d.came != nil && d.came.Reset != "" {
 		page.Came = differingFields(*d.came, form)
 	}
@@ -62,9 +67,12 @@ func launchWorkflow(d *draft) views.LaunchWorkflow {
 		ID: d.workflow.ID.String(), Ref: d.ref, Name: d.version.Name, Version: d.version.Version,
 		Lead: strings.TrimSpace(lead + " " + units.Plural(len(definition.Operators), "node", "nodes") + "."),
 	}
-	for i, v := range d.workflow.Versions {
+	for _, v := range d.workflow.Versions {
+		if v.Development && v.Version != d.version.Version {
+			continue
+		}
 		name := "v" + v.Version
-		if i == 0 {
+		if v.Version == d.workflow.Latest {
 			name += ", latest"
 		}
 		out.Versions = append(out.Versions, ui.Option{Value: v.Version, Name: name, Selected: v.Version == d.version.Version})

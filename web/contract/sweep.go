@@ -14,6 +14,7 @@ type SweepBody struct {
 	Blobs        int64      `json:"blobs" doc:"Blobs removed from the store"`
 	Bytes        int64      `json:"bytes"`
 	Partitions   int64      `json:"partitions" doc:"Tables of empty months"`
+	Versions     int64      `json:"versions" doc:"Development versions that were not used for a long time; a dry run does not count them"`
 	Error        string     `json:"error,omitempty" doc:"Error of the sweep; the next sweep retries"`
 }
 

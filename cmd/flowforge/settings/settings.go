@@ -70,11 +70,12 @@ type Artifacts struct {
 
 // Retention is how long executions and files are kept.
 type Retention struct {
-	Completion Lifetime `env:"FLOWFORGE_RETENTION" shown:"“off”" doc:"how long ended executions are kept whose definition sets no retention, such as “30d” (docs/retention.md)"`
-	Success    Lifetime `env:"FLOWFORGE_RETENTION_SUCCESS" shown:"“off”" doc:"the same for executions that succeeded"`
-	Failure    Lifetime `env:"FLOWFORGE_RETENTION_FAILURE" shown:"“off”" doc:"the same for executions that failed or were cancelled"`
-	Grace      Lifetime `env:"FLOWFORGE_RETENTION_GRACE" envDefault:"24h" doc:"how long unreferenced files are kept; at least “1h”"`
-	Sweep      Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
+	Completion  Lifetime `env:"FLOWFORGE_RETENTION" shown:"“off”" doc:"how long ended executions are kept whose definition sets no retention, such as “30d” (docs/retention.md)"`
+	Success     Lifetime `env:"FLOWFORGE_RETENTION_SUCCESS" shown:"“off”" doc:"the same for executions that succeeded"`
+	Failure     Lifetime `env:"FLOWFORGE_RETENTION_FAILURE" shown:"“off”" doc:"the same for executions that failed or were cancelled"`
+	Grace       Lifetime `env:"FLOWFORGE_RETENTION_GRACE" envDefault:"24h" doc:"how long unreferenced files are kept; at least “1h”"`
+	Development Lifetime `env:"FLOWFORGE_RETENTION_DEVELOPMENT" envDefault:"14d" doc:"how long development versions are kept that no execution uses; at least “1h”"`
+	Sweep       Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
 }
 
 // Servers are the settings for several servers on one database.

@@ -44,11 +44,18 @@ class Server:
 
     def post(self, path: str, body: Any) -> Any:
         """Send JSON and return the response."""
+        return self._send("POST", path, body)
+
+    def put(self, path: str, body: Any) -> Any:
+        """Replace what is at a path, and return the response."""
+        return self._send("PUT", path, body)
+
+    def _send(self, method: str, path: str, body: Any) -> Any:
         try:
             data = json.dumps(body, allow_nan=False).encode()
         except ValueError:
-            raise ServerError(f"POST {path}: the request contains NaN or an infinite number, which JSON cannot hold") from None
-        return self.call("POST", path, data, "application/json")
+            raise ServerError(f"{method} {path}: the request contains NaN or an infinite number, which JSON cannot hold") from None
+        return self.call(method, path, data, "application/json")
 
     def call(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None) -> Any:
         with self.open(method, path, body, media_type, query) as response:

@@ -1,4 +1,4 @@
-"""The command line: flowforge export, run, deploy and login."""
+"""The command line: flowforge export, run, dev, deploy and login."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence, TypeVar
 
-from . import _api, _arguments, _follow, _launch, _pack, _traceback
+from . import _api, _arguments, _dev, _follow, _launch, _pack, _traceback
 from ._workflow import Workflow
 from .exceptions import FlowForgeError, ServerError
+
+T = TypeVar("T")
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
@@ -58,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("-o", "--output", default="", help="the file to write (standard output)")
     run = add("run", _run, "Register the current files, launch the workflow and follow it.")
     run.add_argument("--detach", action="store_true", help="do not follow the execution")
+    dev = add("dev", _develop, "Register your own development version at each save; its launch form reloads itself.")
+    dev.add_argument("--once", action="store_true", help="register the current files and exit")
     deploy = add("deploy", _deploy, "Register an immutable version and print the link of its launch form.")
     deploy.add_argument("--version", default="", help="the version instead of the next one")
     login = add("login", _login, "Store an API key for a server.", file=False)
@@ -75,14 +79,19 @@ def load(path: str) -> Any:
     known = getattr(sys.modules.get(module), "__file__", None)
     if known and Path(known).resolve() != file:  # another file of the same name
         del sys.modules[module]
+    return _user_code(lambda: importlib.import_module(module), f"{path} cannot be imported")
+
+
+def _user_code(do: Callable[[], T], what: str) -> T:
+    """Run code of the user. Print the traceback of an exception, without the frames of this package, and raise FlowForgeError."""
     try:
-        return importlib.import_module(module)
+        return do()
     except FlowForgeError:
         raise
-    except Exception as err:  # the user's code runs
+    except Exception as err:
         _traceback.trim(err, set())
         traceback.print_exception(type(err), err, err.__traceback__)
-        raise FlowForgeError(f"{path} cannot be imported: {type(err).__name__}: {err}") from None
+        raise FlowForgeError(f"{what}: {type(err).__name__}: {err}") from None
 
 
 def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:
@@ -99,12 +108,19 @@ def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:
     return named[0] if name else next(iter(own.values()))
 
 
+def _workflow(args: argparse.Namespace, name: str = "") -> Workflow[Any, Any]:
+    """Return the workflow of the file, after its function ran once."""
+    found = choose(load(args.file), args.file, name or args.workflow)
+    _user_code(found.definition, f"the workflow {found.name} of {args.file} cannot be defined")
+    return found
+
+
 def _server(args: argparse.Namespace) -> _api.Server:
     return _api.Server(args.server, project=args.project)
 
 
 def _export(args: argparse.Namespace, rest: List[str]) -> int:
-    d = choose(load(args.file), args.file, args.name or args.workflow).definition()
+    d = _workflow(args, args.name).definition()
     if not args.output:
         sys.stdout.write(d.yaml())
         return 0
@@ -117,7 +133,7 @@ def _run(args: argparse.Namespace, rest: List[str]) -> int:
     if not args.file:
         print("usage: flowforge run FILE [--workflow NAME] [--server URL] [--project PROJECT] [--detach] [--] [--INPUT VALUE …]")
         return 0 if {"-h", "--help"} & set(rest) else 2
-    workflow = choose(load(args.file), args.file, args.workflow)
+    workflow = _workflow(args)
     inputs = _arguments.read(workflow, rest, f"flowforge run {args.file}")
     server = _server(args)
     run = _launch.launch(workflow, inputs, server)
@@ -125,8 +141,16 @@ def _run(args: argparse.Namespace, rest: List[str]) -> int:
     return 0 if args.detach else _follow.follow(run, server)
 
 
+def _develop(args: argparse.Namespace, rest: List[str]) -> int:
+    if args.once:
+        print(_dev.register(_workflow(args), _server(args)), flush=True)
+        return 0
+    given = {"--workflow": args.workflow, "--server": args.server, "--project": args.project}
+    return _dev.watch(args.file, [f"{name}={value}" for name, value in given.items() if value])
+
+
 def _deploy(args: argparse.Namespace, rest: List[str]) -> int:
-    workflow = choose(load(args.file), args.file, args.workflow)
+    workflow = _workflow(args)
     found = _launch.deploy(workflow, args.version, _server(args), announce=print)
     print(found.url)
     return 0

@@ -123,6 +123,13 @@ def collect(function: Callable[..., Any]) -> Code:
     return code
 
 
+def near(path: Path) -> List[Path]:
+    """Return the files of the package of a file, and the modules beside it."""
+    root, module = place_of(path)
+    base = root / module.split(".")[0] if "." in module else root
+    return sorted({path, *_files(base), *root.glob("*.py")})
+
+
 def _files(base: Path) -> List[Path]:
     environments = {p.parent for p in base.glob("*/pyvenv.cfg")}
     found = []

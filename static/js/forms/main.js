@@ -8,6 +8,7 @@ import { setUpNumbers } from "./numbers.js";
 import { setUpDurations } from "./durations.js";
 import { setUpServerButtons, replaceForm } from "./swap.js";
 import { setUpDrafts } from "./drafts.js";
+import { setUpDevelop } from "./develop.js";
 import { setUpCheck } from "./check.js";
 
 let done = false;
@@ -23,6 +24,7 @@ export function setUp() {
   setUpServerButtons(enhance);
   setUpCheck();
   setUpDrafts((form, next) => replaceForm(form, next, enhance));
+  setUpDevelop((form, next) => replaceForm(form, next, enhance));
   document.addEventListener("click", putValue);
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-version]")) event.target.form.querySelector("[name='$version']").click();

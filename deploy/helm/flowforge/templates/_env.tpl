@@ -22,7 +22,7 @@
 - {name: FLOWFORGE_LOG_LEVEL, value: {{ $v.logLevel | quote }}}
 - {name: FLOWFORGE_SPOOL_MAX_MIB, value: {{ $v.spool.maxMiB | quote }}}
 - {name: FLOWFORGE_LOG_RETENTION_DAYS, value: {{ $v.logRetentionDays | quote }}}
-{{- range $name, $key := dict "FLOWFORGE_RETENTION" "default" "FLOWFORGE_RETENTION_SUCCESS" "success" "FLOWFORGE_RETENTION_FAILURE" "failure" "FLOWFORGE_RETENTION_GRACE" "grace" "FLOWFORGE_RETENTION_SWEEP" "sweep" }}
+{{- range $name, $key := dict "FLOWFORGE_RETENTION" "default" "FLOWFORGE_RETENTION_SUCCESS" "success" "FLOWFORGE_RETENTION_FAILURE" "failure" "FLOWFORGE_RETENTION_GRACE" "grace" "FLOWFORGE_RETENTION_DEVELOPMENT" "development" "FLOWFORGE_RETENTION_SWEEP" "sweep" }}
 {{- with get $v.retention $key }}
 - {name: {{ $name }}, value: {{ . | quote }}}
 {{- end }}
