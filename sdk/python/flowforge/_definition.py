@@ -8,9 +8,9 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Mapping
 
-from . import _git, _pack, _versions, _yaml
+from . import _git, _pack, _sources, _versions, _yaml
 from ._place import error
 from ._schema import Type
 
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 class Definition:
     """The document of a workflow. Its code packages are the folder of the author's files."""
 
-    def __init__(self, workflow: Workflow[Any, Any], document: Dict[str, Any], types: Mapping[str, Type], metadata: Mapping[str, Any]) -> None:
+    def __init__(
+        self, workflow: Workflow[Any, Any], document: Dict[str, Any], types: Mapping[str, Type], metadata: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> None:
         self.workflow = workflow
+        self._functions = functions  # of operators
         self._types = dict(types)  # of inputs by name, of outputs by output:name
         self._document = _reduced(document)
         self._metadata = _reduced(dict(metadata))
@@ -48,12 +51,24 @@ class Definition:
             found["metadata"] = self._metadata
         return found
 
-    def registered(self, package: str, version: str) -> Dict[str, Any]:
-        """Return the document for registration, with the state of the author's files."""
+    def registered(self, package: str, version: str, change: Mapping[str, Any]) -> Dict[str, Any]:
+        """Return the document for registration, with the state of the author's files.
+
+        change tells how the signature differs from that of an earlier version.
+        """
         found = self.document(package, version)
-        root, module = _pack.root_of(self.workflow.function)
-        file = os.path.relpath(_pack.file_of(self.workflow.function), root)
-        python = {"content": self.content(), "signature": self.signature(), "file": file, "function": f"{module}:{self.workflow.function.__qualname__}"}
+        function = self.workflow.function
+        root, module = _pack.root_of(function)
+        name = f"{module}:{function.__qualname__}"
+        python = {
+            "content": self.content(),
+            "signature": self.signature(),
+            "file": os.path.relpath(_pack.file_of(function), root).replace(os.sep, "/"),
+            "function": name,
+            "functions": _sources.places({**self._functions, name: function}, root),
+            "written": _sources.written(function),
+            "change": dict(change),
+        }
         git = _git.state(root)
         found["metadata"] = {**self._metadata, "python": python, **({"git": git} if git else {})}
         return found

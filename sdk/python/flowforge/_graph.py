@@ -12,7 +12,7 @@ import contextvars
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from ._place import error
 from ._schema import Type, literal
@@ -206,6 +206,7 @@ class Tracer:
         self.requirements: List[str] = []
         self.package: Optional[Path] = None  # the folder of the files that tasks get
         self.documents: Dict[str, Dict[str, Any]] = {}  # written graphs, by name
+        self.functions: Dict[str, Callable[..., Any]] = {}  # of operators, by "module:name"
 
     @contextlib.contextmanager
     def inside(self, scope: Scope) -> Iterator[Scope]:

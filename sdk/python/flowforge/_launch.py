@@ -24,6 +24,7 @@ class Deployment(NamedTuple):
     name: str
     version: str
     url: str  # of its launch form
+    reason: str  # why the version has this number
 
 
 class _Latest(NamedTuple):
@@ -61,14 +62,14 @@ def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Ser
     latest = _latest(server, d.name)
     if latest.version and latest.content == d.content() and wanted in ("", latest.version):
         announce(f"{d.name} {latest.version} has the same content; nothing to register.")
-        return Deployment(d.name, latest.version, _form(server, d.name))
+        return Deployment(d.name, latest.version, _form(server, d.name), "unchanged")
     change = _change(latest, d)
     chosen = wanted or (_versions.following(latest.version, change.level) if latest.version else "1.0.0")
     if not latest.version:
         announce(f"{d.name} {chosen}: {change.reason}.")
     else:
         announce(f"{d.name} {latest.version} → {chosen} ({change.level}): {change.reason}.")
-    return _register(server, d, chosen)
+    return _register(server, d, chosen, change, latest.version)
 
 
 def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
@@ -77,19 +78,20 @@ def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
     latest = _latest(server, d.name)
     content = d.content()
     if latest.version and latest.content == content:
-        return Deployment(d.name, latest.version, _form(server, d.name))
+        return Deployment(d.name, latest.version, _form(server, d.name), "unchanged")
     change = _change(latest, d)
     base = _versions.following(latest.version, change.level) if latest.version else "1.0.0"
     version = f"{base}-dev.h{content[:12]}"
     if server.find(f"/workflows/{quoted(d.name)}/versions/{quoted(version)}") is not None:
-        return Deployment(d.name, version, _form(server, d.name))
-    return _register(server, d, version)
+        return Deployment(d.name, version, _form(server, d.name), change.reason)
+    return _register(server, d, version, change, latest.version)
 
 
-def _register(server: Server, d: Definition, version: str) -> Deployment:
+def _register(server: Server, d: Definition, version: str, change: _versions.Change, before: str) -> Deployment:
     package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
-    answer = server.post("/workflows", d.registered("sha256:" + package, version))
-    return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"])
+    told = {**change._asdict(), **({"from": before} if before else {})}
+    answer = server.post("/workflows", d.registered("sha256:" + package, version, told))
+    return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"], change.reason)
 
 
 def _form(server: Server, name: str) -> str:

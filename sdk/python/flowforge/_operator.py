@@ -102,7 +102,9 @@ class Operator(Generic[P, R]):
         if tracer.package is not None:
             _pack.check_inside(self.function, tracer.package)
         arguments = f", {assemblies!r}" if assemblies else ""
-        script = f"from flowforge._task import run\n\nrun({target(self.function)!r}{arguments})\n"
+        name = target(self.function)
+        tracer.functions[name] = self.function
+        script = f"from flowforge._task import run\n\nrun({name!r}{arguments})\n"
         code: Dict[str, Any] = {"package": ".", "script": script}
         file = self.function.__code__.co_filename
         wanted = _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), file)

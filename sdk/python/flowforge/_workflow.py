@@ -112,7 +112,7 @@ class Workflow(Generic[P, R]):
         if graphs:
             document["graphs"] = graphs
         types = {**{i.name: i.type for i in root.inputs}, **{f"output:{o.name}": o.type for o in root.outputs}}
-        return Definition(self, document, types, dict(self._options.get("metadata", {})))
+        return Definition(self, document, types, dict(self._options.get("metadata", {})), tracer.functions)
 
     def _package(self) -> Optional[Path]:
         from . import _pack
