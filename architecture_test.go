@@ -30,7 +30,7 @@ const services = "access/auth/... access/audit access/identity access/tenancy ac
 // site is what every part of the site works with, and shared what areas of it share.
 const (
 	site   = "platform/release platform/units web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services + " "
-	shared = "handlers/amount handlers/content handlers/form handlers/label handlers/leader handlers/page handlers/planview handlers/request handlers/sentence"
+	shared = "handlers/amount handlers/content handlers/form handlers/label handlers/leader handlers/page handlers/planview handlers/request handlers/sentence handlers/source"
 )
 
 // allGroups are the packages of client-go that use every group of the Kubernetes API. They

@@ -523,6 +523,40 @@ func (q *Queries) WorkflowVersionHead(ctx context.Context, workflowID uuid.UUID,
 	return i, err
 }
 
+const workflowVersionNotes = `-- name: WorkflowVersionNotes :many
+SELECT v.id, coalesce(v.definition #> '{metadata,python,change}', 'null')::jsonb AS change,
+    coalesce(v.definition #> '{metadata,git}', 'null')::jsonb AS git
+FROM workflow_versions v
+WHERE v.workflow_id = $1 AND v.id = ANY ($2::uuid[])
+`
+
+type WorkflowVersionNotesRow struct {
+	ID     uuid.UUID
+	Change json.RawMessage
+	Git    json.RawMessage
+}
+
+// Returns what the SDK recorded about the origin of these versions.
+func (q *Queries) WorkflowVersionNotes(ctx context.Context, workflowID uuid.UUID, ids []uuid.UUID) ([]WorkflowVersionNotesRow, error) {
+	rows, err := q.db.Query(ctx, workflowVersionNotes, workflowID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WorkflowVersionNotesRow
+	for rows.Next() {
+		var i WorkflowVersionNotesRow
+		if err := rows.Scan(&i.ID, &i.Change, &i.Git); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const workflowVersionNumber = `-- name: WorkflowVersionNumber :one
 SELECT version FROM workflow_versions WHERE id = $1
 `

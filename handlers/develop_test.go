@@ -55,8 +55,8 @@ func TestDevelopPage(t *testing.T) {
 	for _, part := range []string{`data-develop="1.0.0-dev.h2"`, `name="inputs.momentum"`, `name="$dev"`, `name="$shown" value="1.0.0-dev.h2"`} {
 		require.Contains(t, form.body, part)
 	}
-	// Another version replaces only that of its author, and the list of versions hides both.
+	// The list of versions has them apart from releases.
 	versions := b.member.get(t, "/workflows/tune?tab=versions").body
-	require.NotContains(t, versions, "/workflows/tune/versions/1.0.0-dev.h1")
-	require.Contains(t, versions, "Show 1 development version")
+	require.Contains(t, versions, "Development versions")
+	require.Contains(t, versions, "/workflows/tune/versions/1.0.0-dev.h1")
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/quotas"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/scheduler"
+	"github.com/flowforge/flowforge/handlers/source"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -105,6 +106,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions, Scope: scope})
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Secrets: d.Secrets, Page: shell})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
+	packages := source.Packages{Artifacts: d.Artifacts}
 	return areas{
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
@@ -125,11 +127,11 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		catalogue: cataloguepages.New(cataloguepages.Config{
 			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets,
-			Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
 		executions: executions.New(executions.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
-			Retention: d.Retention, Content: stored, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+			Retention: d.Retention, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,

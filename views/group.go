@@ -18,8 +18,7 @@ type Group struct {
 	Fan             []ui.Fact // source, parallelism and failure policy
 	Resources       []ui.Fact // of each item
 	Policy          []ui.Fact
-	Command         string // command of each item, "" for a graph
-	CommandKind     string
+	Code            NodeCode // of each item; zero for a graph
 	Inputs, Outputs []Value
 	Place           NodePath
 	StreamURL       string

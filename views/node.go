@@ -16,6 +16,14 @@ type NodeStill struct {
 	Inputs, Outputs []Value
 }
 
+// NodeCode is the code of a node's operator.
+type NodeCode struct {
+	Text   string // to copy, and to show without Source
+	Kind   string // "command", "script", "request", or the file
+	Source Source
+	URL    string // the file in its code package; "" without one
+}
+
 // Node is the page of one node of an execution.
 type Node struct {
 	Page
@@ -25,8 +33,7 @@ type Node struct {
 	Facts           []ui.Fact
 	Attempts        []AttemptLine
 	Pods            AttemptPods
-	Command         string // the command or the script
-	CommandKind     string // "command", "script", "request"
+	Code            NodeCode
 	Environment     []ui.Fact
 	Resources       []ui.Fact
 	Policy          []ui.Fact

@@ -30,6 +30,24 @@ func VersionURL(name, version string) string {
 	return WorkflowURL(name) + "/versions/" + url.PathEscape(version)
 }
 
+// SourceFileURL shows a file of the code package of a version.
+func SourceFileURL(name, version, file string) string {
+	return VersionURL(name, version) + "?tab=source&file=" + url.QueryEscape(file)
+}
+
+// DefinitionURL shows the definition of a version from Python as YAML.
+func DefinitionURL(name, version string) string {
+	return VersionURL(name, version) + "?tab=source&definition=1"
+}
+
+// PackageURL is the code package of a version from Python.
+func PackageURL(name, version string) string { return VersionURL(name, version) + "/package" }
+
+// PackageFileURL is the bytes of a file of a code package.
+func PackageFileURL(name, version, file string) string {
+	return PackageURL(name, version) + "?file=" + url.QueryEscape(file)
+}
+
 // LaunchURL is the launch form of a workflow.
 func LaunchURL(name string) string { return WorkflowURL(name) + "/launch" }
 

@@ -62,7 +62,6 @@ type Workflow struct {
 	Outputs    []SchemaRow
 	Operators  []OperatorRow
 	Versions   []VersionRow
-	Hidden     int // development versions that Versions leaves out
 	Executions []ExecutionRow
 	Pager      ui.Pager
 	Trend      []chart.TrendBar
@@ -70,13 +69,24 @@ type Workflow struct {
 	History    []ui.Fact
 	Source     string
 	Format     string // of Source: YAML
-	ArchiveURL string // POST; "" without permission
+
+	FromPython bool
+	Commit     Commit // of the version
+	PackageURL string // download of the code package
+	Python     PythonSource
+	Returns    string // the annotation of the result, as written
+
+	Development      []VersionRow // development versions, newest first
+	DevelopmentCount int          // of all
+	Noted            bool         // a version has a change or a commit
+	ArchiveURL       string       // POST; "" without permission
 }
 
 // SchemaRow is an input or output of a version.
 type SchemaRow struct {
 	Name, Type, TypeURL, Default, Description, From string
 	Required                                        bool
+	Annotation                                      string // of Python, as written
 }
 
 // OperatorRow is an operator of a version.
@@ -104,4 +114,31 @@ type VersionRow struct {
 	By                      string
 	Created                 ui.Moment
 	Nodes                   string
+	Level                   string // Major, Minor, Patch; "" if unknown
+	Change, From            string // what changed in the signature, and since which version
+	Commit                  Commit
+}
+
+// Commit is the state of the author's files when a version was registered.
+type Commit struct {
+	Hash, Full string // abbreviated and complete; "" outside a repository
+	Branch     string
+	Subject    string
+	Dirty      bool // files differed from the commit
+}
+
+// PythonSource is a file of the code package of a version.
+type PythonSource struct {
+	File, Size    string
+	Text          string // to copy
+	Source        Source
+	Problem       string // why the package cannot be read
+	DownloadURL   string // the file
+	DefinitionURL string
+	Function      string // the workflow, if File contains it
+	FunctionURL   string // its first line
+	FunctionLines string // lines 7 to 17
+	Files         []SourceFile
+	Total         string // 5 files, 31 KiB
+	Omitted       string // how many files are not listed
 }

@@ -43,6 +43,13 @@ SELECT v.id, v.version, v.content_hash, v.node_count, v.created_by, v.created_at
 FROM workflow_versions v LEFT JOIN users u ON u.id = v.created_by
 WHERE v.workflow_id = @workflow_id;
 
+-- name: WorkflowVersionNotes :many
+-- Returns what the SDK recorded about the origin of these versions.
+SELECT v.id, coalesce(v.definition #> '{metadata,python,change}', 'null')::jsonb AS change,
+    coalesce(v.definition #> '{metadata,git}', 'null')::jsonb AS git
+FROM workflow_versions v
+WHERE v.workflow_id = @workflow_id AND v.id = ANY (@ids::uuid[]);
+
 -- name: WorkflowVersion :one
 SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
     w.name, w.project_id, coalesce(u.name, '')::text AS created_by_name

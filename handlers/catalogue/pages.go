@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/form"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/handlers/source"
 )
 
 // Config contains the dependencies of the pages.
@@ -23,6 +24,7 @@ type Config struct {
 	Executions *execution.Service
 	Catalogue  *catalogue.Service
 	Secrets    *secret.Service
+	Packages   source.Packages
 	Drawings   *planview.Drawings // layouts of the versions in use
 	Forms      *form.Forms
 	Rows       *executions.Rows
@@ -46,6 +48,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/workflows", h.Page.Serve(h.workflows))
 	r.Get("/workflows/{name}", h.Page.Serve(h.workflow))
 	r.Get("/workflows/{name}/versions/{version}", h.Page.Serve(h.workflowVersion))
+	r.Get("/workflows/{name}/versions/{version}/package", h.Page.Serve(h.codePackage))
 	r.Post("/workflows/{name}/archive", h.Page.Serve(h.archiveWorkflow))
 	r.Get("/templates", h.Page.Serve(h.templates))
 	r.Get("/templates/{name}", h.Page.Serve(h.template))

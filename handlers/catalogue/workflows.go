@@ -164,6 +164,9 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 	if s, ok := auth.SubjectOf(ctx); ok && s.May(auth.WorkflowArchive, flow.ProjectID) {
 		m.ArchiveURL = views.ArchiveURL(flow.ID.String())
 	}
+	if python, found := version.Definition.Python(); found {
+		m.FromPython, m.Commit, m.PackageURL = true, gitText(python.Git), views.PackageURL(ref, version.Version)
+	}
 	m.Tabs = workflowTabs(flow, ref, version.Version, versionName, m.Tab)
 	executions := recent[flow.ID]
 	m.Trend, m.TrendLabel = trendOf(h.Now(), executions)
@@ -177,12 +180,18 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 			return err
 		}
 	case "versions":
-		all := r.URL.Query().Get("development") != ""
-		m.Versions, m.Hidden = versionRows(clock, flow, ref, version.Version, all)
+		err = h.versionHistory(ctx, &m, clock, flow, ref)
 	case "source":
-		m.Source, m.Format = definitionText(version.Definition)
+		err = h.sourceTab(r, &m, ref, version)
 	default:
 		h.overview(&m, version)
+		if python, found := version.Definition.Python(); found {
+			h.showFunction(ctx, &m, ref, version, python)
+			showSignature(&m, python.Written)
+		}
+	}
+	if err != nil {
+		return err
 	}
 	return web.Render(w, r, http.StatusOK, views.WorkflowPage(m))
 }
@@ -216,21 +225,16 @@ func releases(flow workflow.Workflow) int {
 	return n
 }
 
-// versionRows returns the versions of a workflow, and how many development versions it leaves
-// out unless all is true.
-func versionRows(clock ui.Clock, flow workflow.Workflow, ref, current string, all bool) (rows []views.VersionRow, hidden int) {
-	for _, v := range flow.Versions {
-		if v.Development && !all && v.Version != current {
-			hidden++
-			continue
-		}
+func versionRows(clock ui.Clock, flow workflow.Workflow, list []workflow.VersionHead, ref, current string) []views.VersionRow {
+	var rows []views.VersionRow
+	for _, v := range list {
 		rows = append(rows, views.VersionRow{
 			Version: v.Version, URL: views.VersionURL(ref, v.Version), LaunchURL: views.LaunchVersionURL(ref, v.Version),
 			Latest: v.Version == flow.Latest, Current: v.Version == current, By: orSystem(v.CreatedByName),
 			Created: clock.Moment(v.CreatedAt), Nodes: units.Number(int64(v.Nodes)),
 		})
 	}
-	return rows, hidden
+	return rows
 }
 
 // historyFacts summarizes the durations and the success rate of executions.

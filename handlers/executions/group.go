@@ -53,7 +53,7 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d quer
 			m.Graph, m.GraphText = &picture, graph+": "+units.Plural(len(children), "node", "nodes")
 		}
 	} else if op.Type.Runs() {
-		m.Command, m.CommandKind = x.sourceText(ctx, op)
+		m.Code = x.code(ctx, op)
 		m.Resources, m.Policy = resourceFacts(op.Resources), policyFacts(op)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}

@@ -50,7 +50,7 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 	m.Head, m.Attempts = x.nodeHead(d), x.attempts(d)
 	if op := d.Operator; op != nil {
 		m.Runs = op.Type.Runs()
-		m.Command, m.CommandKind = x.sourceText(ctx, op)
+		m.Code = x.code(ctx, op)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}

@@ -1,63 +1,70 @@
 package executions
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
-	"errors"
-	"io"
-	"path"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/views"
 )
 
-// sourceShown is the maximum size of source code on a page.
-const sourceShown = 64 << 10
-
-// errNoFile means that a package lacks the file of an operator, or that the file is not text.
-var errNoFile = errors.New("the package has no such text")
-
-// sourceText is the source code of an operator for pages; of a package, the text of its file.
-func (x *executionView) sourceText(ctx context.Context, op *workflow.Operator) (text, kind string) {
-	text, kind = codeText(op)
-	if op.HTTP != nil || op.Code.File == "" || op.Code.Script != "" || len(op.Code.Command) > 0 {
-		return text, kind
+// code is the source code of an operator for pages: the function of a Python operator, the file of
+// a package, a script, or the command.
+func (x *executionView) code(ctx context.Context, op *workflow.Operator) views.NodeCode {
+	if code, found := x.functionCode(ctx, op); found {
+		return code
 	}
-	source, err := x.packageFile(ctx, op.Code.Package, op.Code.File)
-	if err != nil { // its command is shown instead
-		return text, kind
+	text, kind := codeText(op)
+	code := views.NodeCode{Text: text, Kind: kind}
+	switch {
+	case op.HTTP != nil:
+	case op.Code.Script != "":
+		name := "script.py"
+		if op.Type == workflow.TypeShell {
+			name = "script.sh"
+		}
+		code.Source = views.Source{Name: "Code", ID: "code-", Lines: source.Lines(name, text, 1)}
+	case op.Code.File != "" && len(op.Code.Command) == 0:
+		text, err := x.h.Packages.Text(ctx, x.ProjectID, op.Code.Package, op.Code.File)
+		if err != nil { // its command is shown instead
+			return code
+		}
+		code = views.NodeCode{Text: text, Kind: op.Code.File, Source: views.Source{Name: "Code", ID: "code-", Lines: source.Lines(op.Code.File, text, 1)}}
 	}
-	return source, op.Code.File
+	return code
 }
 
-// packageFile reads the beginning of a file of a code package.
-func (x *executionView) packageFile(ctx context.Context, ref, file string) (string, error) {
-	blob, err := x.h.Artifacts.OpenBlob(ctx, x.ProjectID, strings.TrimPrefix(ref, "sha256:"))
-	if err != nil {
-		return "", err //nolint:wrapcheck // is not shown
+// functionCode is the function of a Python operator in its code package.
+func (x *executionView) functionCode(ctx context.Context, op *workflow.Operator) (views.NodeCode, bool) {
+	python, found := x.version.Definition.Python()
+	if !found || op.Code.Package != python.Package {
+		return views.NodeCode{}, false
 	}
-	defer func() { _ = blob.Close() }() // only read
-	unpacked, err := gzip.NewReader(io.LimitReader(blob, workflow.MaxPackageBytes))
-	if err != nil {
-		return "", errNoFile
+	place, recorded := python.Functions[op.PythonFunction()]
+	if !recorded {
+		return views.NodeCode{}, false
 	}
-	for files := tar.NewReader(unpacked); ; {
-		entry, err := files.Next()
-		if err != nil {
-			return "", errNoFile
-		}
-		if entry.Typeflag != tar.TypeReg || path.Clean(entry.Name) != path.Clean(file) {
-			continue
-		}
-		source, err := io.ReadAll(io.LimitReader(files, sourceShown))
-		if err != nil || !utf8.Valid(source) {
-			return "", errNoFile
-		}
-		if entry.Size > sourceShown {
-			return string(source) + "\n…", nil
-		}
-		return string(source), nil
+	lines, err := x.h.Packages.Function(ctx, x.ProjectID, python.Package, place)
+	if err != nil { // the generated script is shown instead
+		return views.NodeCode{}, false
 	}
+	ref := request.WorkflowRef(ctx, x.version.Name, x.version.WorkflowID)
+	return views.NodeCode{
+		Text: textOf(lines), Kind: place.File, Source: views.Source{Name: "Code", ID: "code-", Lines: lines},
+		URL: views.SourceFileURL(ref, x.version.Version, place.File) + "#L" + strconv.Itoa(place.First),
+	}, true
+}
+
+func textOf(lines []views.SourceLine) string {
+	var text strings.Builder
+	for _, l := range lines {
+		for _, p := range l.Parts {
+			text.WriteString(p.Text)
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
 }

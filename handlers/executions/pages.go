@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/form"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/handlers/source"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -30,6 +31,7 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Telemetry  *telemetry.Service
 	Retention  *retention.Service
+	Packages   source.Packages
 	Content    *content.Content
 	Drawings   *planview.Drawings // layouts of the versions in use
 	Forms      *form.Forms

@@ -27,7 +27,7 @@ func groupItems(f views.Page) views.Group {
 		},
 		Facts:     []ui.Fact{{Name: "Fan-out", Value: "1,000 items"}, {Name: "Running for", Value: "2 min 4 s"}},
 		Fan:       []ui.Fact{{Name: "For each of", Value: "list.tiles", Mono: true}, {Name: "Parallelism", Value: "8 items"}, {Name: "Failed items", Value: "allowed (null)"}, {Name: "Limit", Value: "10,000"}},
-		Resources: []ui.Fact{{Name: "CPU", Value: "1"}, {Name: "Memory", Value: "512 MiB"}}, Command: "python3 tile.py", CommandKind: "file of the package",
+		Resources: []ui.Fact{{Name: "CPU", Value: "1"}, {Name: "Memory", Value: "512 MiB"}}, Code: views.NodeCode{Text: "python3 tile.py", Kind: "file of the package"},
 		Inputs: []views.Value{{Name: "tile", Type: "Struct", Missing: "the value of each item"}}, Outputs: []views.Value{{Name: "mask", Type: "List", Missing: "when it succeeds"}},
 		Place: views.NodePath{Before: []views.Tag{{Name: "list", URL: "#"}}, After: []views.Tag{{Name: "merge", URL: "#"}}, Condition: "inputs.full", Rule: "list.Succeeded || cache.Succeeded"},
 	}
@@ -67,7 +67,7 @@ func groupGraph(f views.Page) views.Group {
 	m := groupItems(f)
 	bar := ui.NewBar("nodes", []ui.Count{{State: "SUCCEEDED", N: 1, URL: "#"}, {State: "RUNNING", N: 1, URL: "#"}, {State: "PENDING", N: 2, URL: "#"}, {State: "SKIPPED", N: 1, URL: "#"}})
 	m.Head.Name, m.Head.Bar, m.Head.Progress, m.Head.Percent = "region[1]", &bar, "2 of 5 nodes ended", bar.Percent
-	m.Graph, m.GraphText, m.Failures, m.Command, m.Resources = &picture, "row: 5 nodes", views.Failures{}, "", nil
+	m.Graph, m.GraphText, m.Failures, m.Code, m.Resources = &picture, "row: 5 nodes", views.Failures{}, views.NodeCode{}, nil
 	m.Fan = []ui.Fact{{Name: "Graph", Value: "row", Mono: true}}
 	m.Children.Items, m.Children.Attempts, m.Children.Noun = false, false, "nodes"
 	m.Children.Rows = m.Children.Rows[:3]
