@@ -142,7 +142,7 @@ func TestSourceOfPythonVersions(t *testing.T) {
 
 	versions := page("?tab=versions")
 	require.Contains(t, versions, "adds optional input rows")
-	require.Contains(t, versions, "the first version")
+	require.Contains(t, versions, "The first version")
 	require.Contains(t, versions, "First search")
 }
 

@@ -198,5 +198,8 @@ func changeText(c workflow.Change) (level, reason, from string) {
 	case "major", "minor", "patch":
 		level = strings.ToUpper(c.Level[:1]) + c.Level[1:]
 	}
+	if c.From == "" && c.Reason != "" {
+		c.Reason = strings.ToUpper(c.Reason[:1]) + c.Reason[1:]
+	}
 	return level, ui.Short(c.Reason, 400), ui.Short(c.From, 60)
 }
