@@ -1,17 +1,24 @@
 package e2e
 
 import (
+	"crypto/tls"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/data/artifact/s3test"
 	"github.com/flowforge/flowforge/data/bucket/azuretest"
+	"github.com/flowforge/flowforge/data/bucket/gcstest"
+	"github.com/flowforge/flowforge/platform/certificate/certtest"
 )
 
 // argoBucketStories are about artifacts in buckets outside of FlowForge's store.
@@ -93,6 +100,25 @@ templates:
     - {name: plain, path: $DIR/in/plain, azure: {endpoint: $AZURE, container: others, blob: runs/files, accountKeySecret: {name: azure, key: account}}}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
   container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/in && cat packed/a.txt plain/a.txt plain/deep/b.txt | tr '\\n' ' ' > $DIR/all"]}`, outputs: map[string]any{"all": "a a b "}},
+		{group: "M2", feature: "artifacts: outputs and inputs in a bucket of gcs", local: true, spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{tasks.read.outputs.parameters.all}}"}}]}
+  dag: {tasks: [{name: write, template: write}, {name: read, template: read, depends: write}]}
+- name: write
+  outputs:
+    artifacts:
+    - {name: packed, path: $DIR/folder, gcs: {bucket: others, key: runs/one.tgz, serviceAccountKeySecret: {name: google, key: account}}}
+    - {name: plain, path: $DIR/folder, archive: {none: {}}, gcs: {bucket: others, key: runs/files, serviceAccountKeySecret: {name: google, key: account}}}
+  container: {image: $IMAGE, command: [sh, -c], args: ["mkdir -p $DIR/folder/deep; echo a > $DIR/folder/a.txt; echo b > $DIR/folder/deep/b.txt"]}
+- name: read
+  inputs:
+    artifacts:
+    - {name: packed, path: $DIR/in/packed, gcs: {bucket: others, key: runs/one.tgz, serviceAccountKeySecret: {name: google, key: account}}}
+    - {name: plain, path: $DIR/in/plain, gcs: {bucket: others, key: runs/files, serviceAccountKeySecret: {name: google, key: account}}}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/in && cat packed/a.txt plain/a.txt plain/deep/b.txt | tr '\\n' ' ' > $DIR/all"]}`, outputs: map[string]any{"all": "a a b "}},
 	}
 }
 
@@ -121,6 +147,53 @@ func containerOf(t *testing.T, s *server) string {
 	t.Helper()
 	s.api(t, http.MethodPut, "/secrets/azure.account", map[string]any{"value": azuretest.Key}, nil)
 	return azuretest.Start(t, "others")
+}
+
+// googleServer is ownServer with another server in the place of Google Cloud Storage. Its bucket
+// "others" is empty, and a secret has the key of its service account.
+func googleServer(t *testing.T, environ ...string) *server {
+	t.Helper()
+	store, authority := gcstest.Start(t, "others"), certtest.New(t)
+	certificate, err := tls.LoadX509KeyPair(authority.Issue(t, t.TempDir(), gcstest.Host, time.Now().Add(time.Hour)))
+	require.NoError(t, err)
+	front := httptest.NewUnstartedServer(store)
+	front.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect || r.Host != gcstest.Host+":443" {
+			http.Error(w, "this proxy reaches "+gcstest.Host+" alone", http.StatusForbidden)
+			return
+		}
+		tunnel(w, front.Listener.Addr().String())
+	}))
+	t.Cleanup(proxy.Close)
+	s := ownServer(t, append(environ, "HTTPS_PROXY="+proxy.URL, "NO_PROXY=127.0.0.1", "SSL_CERT_FILE="+authority.File)...)
+	s.api(t, http.MethodPut, "/secrets/google.account", map[string]any{"value": store.Key}, nil)
+	return s
+}
+
+// tunnel connects the connection of a CONNECT request with an address.
+func tunnel(w http.ResponseWriter, address string) {
+	there, err := (&net.Dialer{}).Dial("tcp", address)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	here, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() {
+		defer there.Close()
+		_, _ = io.Copy(there, here)
+	}()
+	go func() {
+		defer here.Close()
+		_, _ = io.Copy(here, there)
+	}()
 }
 
 // bucketOf starts an S3 server whose bucket "others" has the objects, gives s the secrets to

@@ -329,7 +329,7 @@ func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...st
 // allows it.
 func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequential, on one server
 	t.Parallel()
-	s := ownServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
+	s := googleServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
 	url := news(t, "127.0.0.1")
 	bucket := bucketOf(t, s, map[string]string{"data/one.txt": "first, ", "data/two.txt": "second"})
 	container := containerOf(t, s)

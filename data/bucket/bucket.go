@@ -25,6 +25,8 @@ const (
 	OSS Store = "oss" // Alibaba Cloud OSS, through its S3-compatible API
 	// Azure is Azure Blob Storage. Bucket is a container, and AccessKey is the key of the account.
 	Azure Store = "azure"
+	// GCS is Google Cloud Storage, through its XML API. AccessKey is the JSON key of a service account.
+	GCS Store = "gcs"
 )
 
 // Location is one object, or all objects of a folder, in a bucket.
@@ -67,8 +69,12 @@ func (l Location) Prefix() string { return strings.TrimSuffix(l.Key, "/") + "/" 
 
 // MaxBytes is the maximum size of an object that one request can upload.
 func (l Location) MaxBytes() int64 {
-	if l.Store == Azure {
+	switch l.Store {
+	case Azure:
 		return 5000 << 20
+	case GCS:
+		return 5 << 40
+	case S3, OSS:
 	}
 	return 5 << 30
 }
@@ -132,8 +138,12 @@ func (l Location) sign(ctx context.Context, method, key string, query url.Values
 		base.Path += "/" + key
 	}
 	base.RawPath, base.RawQuery = httpbinding.EscapePath(base.Path, false), encode(query)
-	if l.Store == Azure {
+	switch l.Store {
+	case Azure:
 		return l.signAzure(method, base, account, key)
+	case GCS:
+		return l.signGCS(method, base)
+	case S3, OSS:
 	}
 	return l.signS3(ctx, method, base)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact/s3test"
 	"github.com/flowforge/flowforge/data/bucket"
 	"github.com/flowforge/flowforge/data/bucket/azuretest"
+	"github.com/flowforge/flowforge/data/bucket/gcstest"
 )
 
 // send sends a request as any client can, and returns the status and the body.
@@ -164,6 +165,51 @@ func TestAzure(t *testing.T) {
 	require.Equal(t, "https://account.blob.core.windows.net/c/k", get.URL)
 }
 
+// TestGCS: a server that checks Google's signatures accepts the requests.
+func TestGCS(t *testing.T) {
+	t.Parallel()
+	server := gcstest.Start(t, "others")
+	folder := bucket.Location{Store: bucket.GCS, Bucket: "others", Key: "a b", Endpoint: server.Endpoint, AccessKey: server.Key}
+	put, err := folder.Put(t.Context(), "+file=ü.txt")
+	code, body := send(t, http.DefaultClient, put, err, "into a bucket")
+	require.Equal(t, http.StatusOK, code, body)
+	get, err := folder.Get(t.Context(), "+file=ü.txt")
+	code, body = ask(t, get, err)
+	require.Equal(t, http.StatusOK, code, body)
+	require.Equal(t, "into a bucket", body)
+	get, err = folder.Get(t.Context(), "")
+	code, _ = ask(t, get, err)
+	require.Equal(t, http.StatusNotFound, code)
+	list, err := folder.List(t.Context(), "")
+	code, body = ask(t, list, err)
+	require.Equal(t, http.StatusOK, code, body)
+	require.Contains(t, body, "<Key>a b/+file=ü.txt</Key>")
+
+	// A signature is that of one method, one path and one key.
+	get, err = folder.Get(t.Context(), "+file=ü.txt")
+	for _, changed := range []bucket.Request{
+		{Method: http.MethodDelete, URL: get.URL},
+		{Method: http.MethodGet, URL: strings.Replace(get.URL, "/others/", "/other/", 1)},
+	} {
+		code, _ = ask(t, changed, err)
+		require.Equal(t, http.StatusForbidden, code)
+	}
+	folder.AccessKey, _ = gcstest.NewKey(t, gcstest.Account)
+	get, err = folder.Get(t.Context(), "+file=ü.txt")
+	code, body = ask(t, get, err)
+	require.Equal(t, http.StatusForbidden, code, body)
+
+	for key, want := range map[string]string{
+		"no key": "not the JSON key of a service account", `{"type": "authorized_user"}`: "not the JSON key of a service account",
+		`{"type": "service_account", "client_email": "a@b"}`: "no private_key",
+	} {
+		folder.AccessKey = key
+		_, err = folder.Get(t.Context(), "")
+		require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // TestAddresses: public buckets need no signature, and AWS has its own addresses.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
@@ -171,6 +217,7 @@ func TestAddresses(t *testing.T) {
 		"http://minio.example.com:9000/others/a%20b":    {Store: bucket.S3, Bucket: "others", Key: "a b", Endpoint: "minio.example.com:9000", Insecure: true},
 		"https://others.s3.us-west-2.amazonaws.com/k":   {Store: bucket.S3, Bucket: "others", Key: "k", Region: "us-west-2", Endpoint: "s3.amazonaws.com"},
 		"https://others.s3.us-east-1.amazonaws.com/k/l": {Store: bucket.S3, Bucket: "others", Key: "k/l"},
+		"https://storage.googleapis.com/others/k/l":     {Store: bucket.GCS, Bucket: "others", Key: "k/l"},
 	} {
 		get, err := l.Get(t.Context(), "")
 		require.NoError(t, err)

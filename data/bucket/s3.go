@@ -40,7 +40,7 @@ func ossRegion(endpoint string) string {
 }
 
 // base returns the address of the bucket. OSS accepts the bucket only in the host name;
-// endpoints other than AWS accept it in the path.
+// others than AWS accept it in the path.
 func (l Location) base(ctx context.Context) (*url.URL, error) {
 	endpoint, err := l.endpoint()
 	if err != nil {
@@ -51,6 +51,8 @@ func (l Location) base(ctx context.Context) (*url.URL, error) {
 		return nil, apperr.New(apperr.Invalid, "Set the endpoint of the bucket, such as oss-cn-hangzhou.aliyuncs.com.")
 	case l.Store == Azure && endpoint == nil:
 		return nil, apperr.New(apperr.Invalid, "Set the endpoint of the container, such as https://account.blob.core.windows.net.")
+	case l.Store == GCS && endpoint == nil:
+		return &url.URL{Scheme: "https", Host: gcsHost, Path: "/" + l.Bucket}, nil
 	case l.Store == OSS:
 		endpoint.Host = l.Bucket + "." + endpoint.Host
 		return endpoint, nil

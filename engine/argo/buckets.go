@@ -15,7 +15,7 @@ func (s *s3File) outside() bool {
 
 // inBucket reports whether an artifact is in a bucket outside of FlowForge's store.
 func (a artifact) inBucket() bool {
-	return a.S3 != nil && a.S3.outside() || a.OSS != nil || a.Azure != nil
+	return a.S3 != nil && a.S3.outside() || a.OSS != nil || a.Azure != nil || a.GCS != nil
 }
 
 // fetched reports whether an artifact has a source of its own, so that the launch does not
@@ -32,6 +32,8 @@ func (t *translator) bucketOf(a artifact, in scope, path string) map[string]any 
 		return t.oss(a.OSS, in, path+".oss")
 	case a.Azure != nil:
 		return t.azure(a.Azure, in, path+".azure")
+	case a.GCS != nil:
+		return t.gcs(a.GCS, in, path+".gcs")
 	}
 	return t.s3(a.S3, in, path+".s3")
 }
@@ -63,6 +65,14 @@ func (t *translator) azure(s *azureFile, in scope, path string) map[string]any {
 	t.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the account, such as https://account.blob.core.windows.net.")
 	out := t.location("azure", map[string]string{"bucket": s.Container, "key": s.Blob, "endpoint": s.Endpoint}, in, path)
 	t.credential(out, "accountKeySecret", s.AccountKeySecret, path)
+	return out
+}
+
+func (t *translator) gcs(s *gcsFile, in scope, path string) map[string]any {
+	t.refuse(s.Bucket == "", path+".bucket", "Name the bucket.")
+	t.refuse(s.Key == "", path+".key", "Name the object.")
+	out := t.location("gcs", map[string]string{"bucket": s.Bucket, "key": s.Key}, in, path)
+	t.credential(out, "serviceAccountKeySecret", s.ServiceAccountKey, path)
 	return out
 }
 
@@ -122,7 +132,7 @@ func (t *translator) archiveOf(a artifact, path string) workflow.Archive {
 func (t *translator) bucketOutput(o *workflow.OperatorOutput, a artifact, own scope, path string) {
 	o.Bucket, o.Archive = t.bucketOf(a, own, path), t.archiveOf(a, path)
 	private := false
-	for _, field := range []string{"accessKeySecret", "accountKeySecret"} {
+	for _, field := range []string{"accessKeySecret", "accountKeySecret", "serviceAccountKeySecret"} {
 		private = private || o.Bucket[field] != nil
 	}
 	t.refuse(!private, path, "Name the secrets with the credentials. FlowForge does not upload to public buckets.")

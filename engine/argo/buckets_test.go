@@ -20,6 +20,10 @@ func TestBucketRefusals(t *testing.T) {
 		"inputs: {artifacts: [{name: f, path: /f, oss: {endpoint: e, bucket: b, " + keys + "}}]}":                                                           {"inputs.artifacts[0].oss.key", "Name the object"},
 		"inputs: {artifacts: [{name: f, path: /f, s3: {key: k, bucket: b, accessKeySecret: {name: s, key: a}}}]}":                                           {"inputs.artifacts[0].s3", "Set both"},
 		"inputs: {artifacts: [{name: f, path: /f, s3: {key: k, bucket: b, accessKeySecret: {name: '{{x}}', key: a}, secretKeySecret: {name: s, key: a}}}]}": {"inputs.artifacts[0].s3.accessKeySecret", "cannot contain tags"},
+		"outputs: {artifacts: [{name: f, path: /f, gcs: {key: k, bucket: b}}]}":                                                                             {"outputs.artifacts[0]", "does not upload to public buckets"},
+		"inputs: {artifacts: [{name: f, path: /f, gcs: {key: k, serviceAccountKeySecret: {name: s, key: a}}}]}":                                             {"inputs.artifacts[0].gcs.bucket", "Name the bucket"},
+		"inputs: {artifacts: [{name: f, path: /f, gcs: {bucket: b, serviceAccountKeySecret: {name: s, key: a}}}]}":                                          {"inputs.artifacts[0].gcs.key", "Name the object"},
+		"inputs: {artifacts: [{name: f, path: /f, gcs: {key: k, bucket: b, serviceAccountKeySecret: {name: s}}}]}":                                          {"inputs.artifacts[0].gcs.serviceAccountKeySecret", "Set the name and the key"},
 	} {
 		found := refusedFields(t, "\nentrypoint: main\ntemplates:\n- {name: main, "+artifact+", container: {image: a, command: [b]}}")
 		require.Contains(t, found["spec.templates[0]."+want[0]], want[1], "%s\n%v", artifact, found)

@@ -87,7 +87,7 @@ func (t *translator) fileArgument(run *task, input artifact, in scope, path stri
 		if v, ok := t.ownFile(a, in, at); ok {
 			return v, true
 		}
-		t.refuse(!a.Optional, at, "Set the source of the file: from, fromExpression, raw, http, git, s3, oss or azure.")
+		t.refuse(!a.Optional, at, "Set the source of the file: from, fromExpression, raw, http, git, s3, oss, azure or gcs.")
 		return workflow.Tagged{}, false
 	}
 	return workflow.Tagged{}, false

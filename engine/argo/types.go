@@ -156,11 +156,11 @@ type artifact struct {
 	S3          *s3File     `json:"s3"`
 	OSS         *ossFile    `json:"oss"`
 	Azure       *azureFile  `json:"azure"`
+	GCS         *gcsFile    `json:"gcs"`
 	SubPath     string      `json:"subPath"`
 	RecurseMode bool        `json:"recurseMode"`
 	ArtifactGC  *artifactGC `json:"artifactGC"`
 
-	GCS         raw `json:"gcs" argo:"Write it as s3 with the endpoint storage.googleapis.com and an HMAC key of the service account."`
 	HDFS        raw `json:"hdfs" argo:"Fetch the file in a task."`
 	Artifactory raw `json:"artifactory" argo:"Fetch the file by http."`
 	Plugin      raw `json:"plugin" argo:"Fetch the file in a task."`
@@ -218,6 +218,13 @@ type azureFile struct {
 	AccountKeySecret *secretKey `json:"accountKeySecret"`
 
 	UseSDKCreds raw `json:"useSDKCreds" argo:"Use accountKeySecret."`
+}
+
+// gcsFile is an object of Google Cloud Storage.
+type gcsFile struct {
+	Key               string     `json:"key"`
+	Bucket            string     `json:"bucket"`
+	ServiceAccountKey *secretKey `json:"serviceAccountKeySecret"`
 }
 
 // archive is how a file is packed: one of none, tar (the default) and zip.

@@ -45,7 +45,7 @@ func (l *loop) bucketOfInput(i int, input workflow.Input, value any) map[string]
 
 // credentialFields are the fields of a place that name secrets.
 func credentialFields() []string {
-	return []string{"accessKeySecret", "accountKeySecret", "secretKeySecret", "sessionTokenSecret"}
+	return []string{"accessKeySecret", "accountKeySecret", "secretKeySecret", "serviceAccountKeySecret", "sessionTokenSecret"}
 }
 
 // checkBuckets checks before an attempt starts that the buckets of its inputs and outputs can
@@ -97,7 +97,10 @@ func (l *loop) location(ctx context.Context, place map[string]any) (bucket.Locat
 		Store: bucket.Store(text("store")), Bucket: text("bucket"), Key: text("key"), Endpoint: text("endpoint"), Region: text("region"),
 		Insecure: text("insecure") != "",
 	}
-	for field, into := range map[string]*string{"accessKeySecret": &at.AccessKey, "accountKeySecret": &at.AccessKey, "secretKeySecret": &at.SecretKey, "sessionTokenSecret": &at.SessionToken} {
+	for field, into := range map[string]*string{
+		"accessKeySecret": &at.AccessKey, "accountKeySecret": &at.AccessKey, "serviceAccountKeySecret": &at.AccessKey,
+		"secretKeySecret": &at.SecretKey, "sessionTokenSecret": &at.SessionToken,
+	} {
 		if name := text(field); name != "" {
 			secret, err := l.bucketSecret(ctx, name)
 			if err != nil {
