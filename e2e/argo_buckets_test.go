@@ -21,7 +21,7 @@ import (
 	"github.com/flowforge/flowforge/platform/certificate/certtest"
 )
 
-// argoBucketStories are about artifacts in buckets outside of FlowForge's store.
+// argoBucketStories are about artifacts in buckets of S3 outside of FlowForge's store.
 func argoBucketStories() []argoStory {
 	return []argoStory{
 		{group: "M2", feature: "artifacts: an object of a bucket of s3, with credentials from secrets", local: true, spec: `
@@ -36,6 +36,17 @@ templates:
     - {name: got, path: $DIR/got, s3: {endpoint: "http://$S3", bucket: others, key: "data/{{inputs.parameters.key}}.txt", accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
   container: {image: $IMAGE, command: [sh, -c], args: ["cat $DIR/whole $DIR/got > $DIR/all"]}`, outputs: map[string]any{"all": "first, second"}},
+		{group: "M2", feature: "artifacts: an optional input whose object or address does not exist is left out", local: true, spec: `
+entrypoint: main
+templates:
+- name: main
+  inputs:
+    artifacts:
+    - {name: none, path: $DIR/none, optional: true, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/none.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: one, path: $DIR/one, optional: true, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+    - {name: page, path: $DIR/page, optional: true, http: {url: "$URL/none"}}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR && { cat one; ls; } | tr '\\n' ' ' > all"]}`, outputs: map[string]any{"all": "first, all one "}},
 		{group: "M2", feature: "artifacts: an object of a bucket that a template of steps passes on", local: true, spec: `
 entrypoint: main
 arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
@@ -81,6 +92,12 @@ templates:
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
   container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/in && { cat packed/link packed/deep/b.txt zipped plain/a.txt plain/deep/b.txt deep/b.txt; ls plain; tar tzf raw | sort | head -n 1; } | tr '\\n' ' ' > $DIR/all"]}`,
 			outputs: map[string]any{"all": "a b one a b b a.txt deep folder/ "}},
+	}
+}
+
+// argoOtherBucketStories are about stores without the API of S3.
+func argoOtherBucketStories() []argoStory {
+	return []argoStory{
 		{group: "M2", feature: "artifacts: outputs and inputs in a container of azure", local: true, spec: `
 entrypoint: main
 templates:
@@ -147,6 +164,26 @@ func containerOf(t *testing.T, s *server) string {
 	t.Helper()
 	s.api(t, http.MethodPut, "/secrets/azure.account", map[string]any{"value": azuretest.Key}, nil)
 	return azuretest.Start(t, "others")
+}
+
+// news starts a server whose responses repeat the request; it has no page /none.
+func news(t *testing.T, host string) string {
+	t.Helper()
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/none" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		body := make([]byte, 100)
+		n, _ := r.Body.Read(body)
+		_, _ = w.Write([]byte(strings.TrimSpace("for " + r.Header.Get("Authorization") + " " + string(body[:n]))))
+	}))
+	listener, err := listenOn(host)
+	require.NoError(t, err)
+	_ = web.Listener.Close()
+	web.Listener = listener
+	web.Start()
+	t.Cleanup(web.Close)
+	return web.URL
 }
 
 // googleServer is ownServer with another server in the place of Google Cloud Storage. Its bucket

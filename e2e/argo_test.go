@@ -4,8 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -32,7 +30,7 @@ type argoStory struct {
 }
 
 func argoStories() []argoStory {
-	return slices.Concat(argoFileStories(), argoKeyStories(), argoBucketStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
+	return slices.Concat(argoFileStories(), argoKeyStories(), argoBucketStories(), argoOtherBucketStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
 }
 
 func argoFileStories() []argoStory {
@@ -287,23 +285,6 @@ templates:
   synchronization: {semaphores: [{configMapKeyRef: {name: settings, key: permits}}]}
   container: {image: $IMAGE, command: [echo, "{{inputs.parameters.who}}"]}`, outputs: map[string]any{"all": "good morning, cluster"}},
 	}
-}
-
-// news starts a server whose responses repeat the request.
-func news(t *testing.T, host string) string {
-	t.Helper()
-	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := make([]byte, 100)
-		n, _ := r.Body.Read(body)
-		_, _ = w.Write([]byte(strings.TrimSpace("for " + r.Header.Get("Authorization") + " " + string(body[:n]))))
-	}))
-	listener, err := listenOn(host)
-	require.NoError(t, err)
-	_ = web.Listener.Close()
-	web.Listener = listener
-	web.Start()
-	t.Cleanup(web.Close)
-	return web.URL
 }
 
 // port returns a free port of this machine.

@@ -50,30 +50,41 @@ func (a *attempt) sign(ctx context.Context, m *flowforgev1.SignBucketRequestsReq
 	return signed, err
 }
 
+// missingError is the error of a source of an input that has no file.
+type missingError struct{ message string }
+
+func (e *missingError) Error() string { return e.message }
+
 // fetchBucket creates to from the object of an input, or from all objects below its key.
 func (a *attempt) fetchBucket(ctx context.Context, file *flowforgev1.InputFile, to string) error {
-	if !file.Bucket.Folder {
-		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: file.Input, Names: []string{""}})
-		if err != nil {
-			return err
-		}
-		err = a.s.requester.fetchObject(ctx, signed.Requests[0], to)
-		if answer, ok := errors.AsType[*bucketError](err); !ok || answer.status != http.StatusNotFound {
-			return err
-		}
-	}
-	return a.fetchFolder(ctx, file.Input, to)
-}
-
-// fetchFolder creates the folder to with all objects below the key of an input.
-func (a *attempt) fetchFolder(ctx context.Context, input, to string) error {
-	names, location, err := a.listObjects(ctx, input)
+	signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: file.Input, Names: []string{""}})
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 {
-		return fmt.Errorf("there is no object %s, and none below it", location)
+	size, err := a.s.requester.fetchObject(ctx, signed.Requests[0], to)
+	answer, refused := errors.AsType[*bucketError](err)
+	absent := refused && answer.status == http.StatusNotFound
+	if !absent && (err != nil || size > 0 || !file.Bucket.Marker) {
+		return err
 	}
+	names, err := a.listObjects(ctx, file.Input)
+	switch {
+	case err != nil:
+		return err
+	case len(names) == 0 && absent:
+		return &missingError{fmt.Sprintf("there is no object %s, and none below it", signed.Location)}
+	case len(names) == 0:
+		return nil
+	case !absent:
+		if err := os.Remove(to); err != nil {
+			return err
+		}
+	}
+	return a.fetchFolder(ctx, file.Input, names, to)
+}
+
+// fetchFolder creates the folder to with the objects below the key of an input.
+func (a *attempt) fetchFolder(ctx context.Context, input string, names []string, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -94,7 +105,8 @@ func (a *attempt) fetchFolder(ctx context.Context, input, to string) error {
 			if err := root.MkdirAll(filepath.Dir(local), 0o755); err != nil {
 				return err
 			}
-			return a.s.requester.fetchObject(ctx, signed.Requests[i], filepath.Join(to, local))
+			_, err := a.s.requester.fetchObject(ctx, signed.Requests[i], filepath.Join(to, local))
+			return err
 		}); err != nil {
 			return err
 		}
@@ -103,20 +115,21 @@ func (a *attempt) fetchFolder(ctx context.Context, input, to string) error {
 }
 
 // listObjects returns the paths of all objects below the key of an input.
-func (a *attempt) listObjects(ctx context.Context, input string) (names []string, location string, err error) {
+func (a *attempt) listObjects(ctx context.Context, input string) ([]string, error) {
+	var names []string
 	for marker := ""; ; {
 		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: input, Marker: marker})
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		resp, err := a.s.requester.bucket(ctx, signed.Requests[0], "", 0)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		page, err := readPage(resp.Body, signed.ListFormat)
 		_ = resp.Body.Close()
 		if err != nil {
-			return nil, "", fmt.Errorf("the list of %s cannot be read: %w", signed.Location, err)
+			return nil, fmt.Errorf("the list of %s cannot be read: %w", signed.Location, err)
 		}
 		for _, key := range page.keys {
 			name := strings.TrimPrefix(key, signed.Prefix)
@@ -124,15 +137,15 @@ func (a *attempt) listObjects(ctx context.Context, input string) (names []string
 				continue // the empty object that stands for a folder
 			}
 			if !fs.ValidPath(name) {
-				return nil, "", fmt.Errorf("the object %q cannot become a file", key)
+				return nil, fmt.Errorf("the object %q cannot become a file", key)
 			}
 			names = append(names, name)
 		}
 		if len(names) > maxDirectoryEntries {
-			return nil, "", fmt.Errorf("%s has more than %d objects", signed.Location, maxDirectoryEntries)
+			return nil, fmt.Errorf("%s has more than %d objects", signed.Location, maxDirectoryEntries)
 		}
 		if marker = page.next; marker == "" {
-			return names, signed.Location, nil
+			return names, nil
 		}
 	}
 }
@@ -189,19 +202,19 @@ func azurePage(decoder *xml.Decoder) (objectPage, error) {
 	return page, nil
 }
 
-// fetchObject downloads an object to a new file.
-func (r *requester) fetchObject(ctx context.Context, request *flowforgev1.SignedRequest, to string) error {
+// fetchObject downloads an object to a new file and returns its size.
+func (r *requester) fetchObject(ctx context.Context, request *flowforgev1.SignedRequest, to string) (int64, error) {
 	resp, err := r.bucket(ctx, request, "", 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer resp.Body.Close()
 	file, err := os.Create(to)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = io.Copy(file, resp.Body)
-	return errors.Join(err, file.Close())
+	size, err := io.Copy(file, resp.Body)
+	return size, errors.Join(err, file.Close())
 }
 
 // bucketError is the answer of a store that refuses a request.

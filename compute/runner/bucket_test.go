@@ -17,6 +17,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/artifact/s3test"
 	"github.com/flowforge/flowforge/data/bucket"
+	"github.com/flowforge/flowforge/data/bucket/gcstest"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -96,6 +97,79 @@ func TestMissingObjects(t *testing.T) {
 	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_START_FAILED)
 	if !strings.Contains(f.Message, "there is no object s3://others/data, and none below it") || strings.Contains(f.Message, "Signature") {
 		t.Error(f.Message)
+	}
+}
+
+// TestOptionalInputs: an optional input without a file is null, and the log says so. A store that
+// cannot be read fails the attempt all the same.
+func TestOptionalInputs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, at := b.withBucket(t, "data")
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	spec := shell("a", `cat "$FLOWFORGE_INPUTS"`)
+	spec.InputsJson = `{"in":{"bucket":1},"page":{"url":1}}`
+	spec.Files = []*flowforgev1.InputFile{
+		{Input: "in", Pointer: "/in", Path: filepath.Join(t.TempDir(), "in"), Optional: true, Bucket: &flowforgev1.BucketSource{}},
+		{Input: "page", Pointer: "/page", Optional: true, Url: web.URL + "/none"},
+	}
+	wantOutcome(t, b.run(t, spec), succeeded)
+	if lines := b.server.lines("a", "stdout"); len(lines) != 1 || lines[0] != `{"in":null,"page":null}` {
+		t.Errorf("the inputs are %q", lines)
+	}
+	lines := strings.Join(b.server.lines("a", "system"), "\n")
+	for _, want := range []string{
+		"The optional input in is left out: there is no object s3://others/data, and none below it.",
+		"The optional input page is left out: " + web.URL + "/none answered 404 Not Found.",
+	} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("%q is not in %q", want, lines)
+		}
+	}
+	at.Bucket, spec.TaskId, spec.Name = "none", "b", "b"
+	f := b.run(t, spec)
+	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_START_FAILED)
+	if !strings.Contains(f.Message, "404 Not Found, NoSuchBucket") {
+		t.Error(f.Message)
+	}
+}
+
+// TestFolderKeys: a file under a key that ends with a slash is read back as a file. An empty one
+// stands for the folder of the objects below it, if there are any.
+func TestFolderKeys(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	store := gcstest.Start(t, "others")
+	at := &bucket.Location{Store: bucket.GCS, Bucket: "others", Key: "data/", Endpoint: store.Endpoint, AccessKey: store.Key}
+	b.server.buckets = map[string]*bucket.Location{"in": at, "out": at}
+	b.server.maxObject = 1 << 20
+	put := func(id, text string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "out")
+		wantOutcome(t, b.run(t, b.withOutput(id, "printf %s '"+text+"' > "+file, file)), succeeded)
+	}
+	read := func(id string) string {
+		t.Helper()
+		spec := shell(id, `cd "$(dirname "$(sed 's/.*:"//;s/".*//' "$FLOWFORGE_INPUTS")")" && find . -type f | while read -r f; do echo "$f:$(cat "$f")"; done`)
+		spec.InputsJson = `{"in":null}`
+		spec.Files = []*flowforgev1.InputFile{{Input: "in", Pointer: "/in", Bucket: &flowforgev1.BucketSource{Marker: at.Marker()}}}
+		wantOutcome(t, b.run(t, spec), succeeded)
+		return strings.Join(b.server.lines(id, "stdout"), " ")
+	}
+	put("file", "text")
+	if got := read("reads-file"); got != "./data:text" {
+		t.Errorf("read %q", got)
+	}
+	put("empty", "")
+	if got := read("reads-empty"); got != "./data:" {
+		t.Errorf("read %q", got)
+	}
+	at.Key = "data/deep/file"
+	put("below", "below")
+	at.Key = "data/"
+	if got := read("reads-folder"); got != "./data/deep/file:below" {
+		t.Errorf("read %q", got)
 	}
 }
 

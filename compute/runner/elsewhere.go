@@ -241,7 +241,11 @@ func (r *requester) download(ctx context.Context, address string, headers map[st
 		return fmt.Errorf("fetch %s: %w", req.URL.Redacted(), unwrapURL(err))
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound:
+		return &missingError{fmt.Sprintf("%s answered %s", req.URL.Redacted(), resp.Status)}
+	default:
 		return fmt.Errorf("%s answered %s", req.URL.Redacted(), resp.Status)
 	}
 	file, err := os.Create(to)

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,15 +36,23 @@ func (a *attempt) placeInputs() (string, error) {
 		path, there := placed[sameFile(file)]
 		if !there {
 			var err error
-			if path, err = a.placeInput(file, i); err != nil {
+			path, err = a.placeInput(file, i)
+			if missing, ok := errors.AsType[*missingError](err); ok && file.Optional {
+				path = ""
+				a.system("INFO", fmt.Sprintf("The optional input %s is left out: %s.", file.Input, missing.message))
+			} else if err != nil {
 				return "", fmt.Errorf("input %s: %w", file.Input, err)
 			}
 		}
 		if same := sameFile(file); same != "" {
 			placed[same] = path
 		}
+		var value any
+		if path != "" {
+			value = path
+		}
 		var err error
-		if document, err = setPointer(document, file.Pointer, path); err != nil {
+		if document, err = setPointer(document, file.Pointer, value); err != nil {
 			return "", fmt.Errorf("input %s: %w", file.Input, err)
 		}
 	}

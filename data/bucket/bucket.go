@@ -33,7 +33,7 @@ const (
 type Location struct {
 	Store    Store
 	Bucket   string
-	Key      string // a folder if it ends with a slash
+	Key      string
 	Endpoint string // such as minio.example.com:9000; "" is the public address of the store
 	Region   string // "" is the default of the store
 	Insecure bool   // an endpoint without a scheme is an http address
@@ -61,8 +61,9 @@ const (
 // validFor is how long a signature is valid. It must be valid when the request begins.
 const validFor = time.Hour
 
-// Folder reports whether the location is a folder.
-func (l Location) Folder() bool { return strings.HasSuffix(l.Key, "/") }
+// Marker reports whether an empty object at the location can stand for a folder. Its key ends
+// with a slash; Azure also keeps such objects for the folders of a hierarchical namespace.
+func (l Location) Marker() bool { return l.Store == Azure || strings.HasSuffix(l.Key, "/") }
 
 // Prefix is the prefix of the keys of all objects in the folder of the location.
 func (l Location) Prefix() string { return strings.TrimSuffix(l.Key, "/") + "/" }

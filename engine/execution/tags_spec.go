@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/data/bucket"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -134,7 +134,7 @@ func madeFile(value any, in workflow.Input, place map[string]any) (*flowforgev1.
 	if !ok || !blobType(in.Type) {
 		return nil, false
 	}
-	file := &flowforgev1.InputFile{Input: in.Name, Pointer: "/" + escapePointer(in.Name)}
+	file := &flowforgev1.InputFile{Input: in.Name, Pointer: "/" + escapePointer(in.Name), Optional: in.Type.Kind == typeregistry.KindOptional}
 	if text, ok := v[workflow.RawText].(string); ok {
 		file.Text = text
 		return file, true
@@ -145,7 +145,8 @@ func madeFile(value any, in workflow.Input, place map[string]any) (*flowforgev1.
 		return file, true
 	}
 	if place != nil {
-		file.Bucket = &flowforgev1.BucketSource{Folder: strings.HasSuffix(textOf(place["key"]), "/")}
+		at := bucket.Location{Store: bucket.Store(textOf(place["store"])), Key: textOf(place["key"])}
+		file.Bucket = &flowforgev1.BucketSource{Marker: at.Marker()}
 		return file, true
 	}
 	git, ok := v[workflow.RawGit].(map[string]any)

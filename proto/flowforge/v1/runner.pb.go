@@ -1301,6 +1301,7 @@ type InputFile struct {
 	Stream        *StreamSource     `protobuf:"bytes,14,opt,name=stream,proto3" json:"stream,omitempty"`                                                                             // instead of sha256: an output that another attempt is writing
 	Bucket        *BucketSource     `protobuf:"bytes,18,opt,name=bucket,proto3" json:"bucket,omitempty"`                                                                             // instead of sha256: an object or a folder in a bucket
 	Archive       Archive           `protobuf:"varint,19,opt,name=archive,proto3,enum=flowforge.v1.Archive" json:"archive,omitempty"`                                                // archives from url or bucket that are unpacked
+	Optional      bool              `protobuf:"varint,20,opt,name=optional,proto3" json:"optional,omitempty"`                                                                        // null if there is no file at url or in bucket
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1468,11 +1469,19 @@ func (x *InputFile) GetArchive() Archive {
 	return Archive_ARCHIVE_UNSPECIFIED
 }
 
-// BucketSource is an object, or a folder of objects, in a bucket outside of the store. The runner
-// requests the signed requests for it (SignBucketRequests).
+func (x *InputFile) GetOptional() bool {
+	if x != nil {
+		return x.Optional
+	}
+	return false
+}
+
+// BucketSource is an object in a bucket outside of the store, or the folder of all objects below its
+// key if there is no such object. The runner requests the signed requests for it
+// (SignBucketRequests).
 type BucketSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Folder        bool                   `protobuf:"varint,1,opt,name=folder,proto3" json:"folder,omitempty"` // all objects below the key; else the object, or a folder if there is no object
+	Marker        bool                   `protobuf:"varint,1,opt,name=marker,proto3" json:"marker,omitempty"` // an empty object also stands for the folder of the objects below it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1507,9 +1516,9 @@ func (*BucketSource) Descriptor() ([]byte, []int) {
 	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *BucketSource) GetFolder() bool {
+func (x *BucketSource) GetMarker() bool {
 	if x != nil {
-		return x.Folder
+		return x.Marker
 	}
 	return false
 }
@@ -2112,7 +2121,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa1\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbd\x05\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -2134,12 +2143,13 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\arecurse\x18\x11 \x01(\bR\arecurse\x122\n" +
 	"\x06stream\x18\x0e \x01(\v2\x1a.flowforge.v1.StreamSourceR\x06stream\x122\n" +
 	"\x06bucket\x18\x12 \x01(\v2\x1a.flowforge.v1.BucketSourceR\x06bucket\x12/\n" +
-	"\aarchive\x18\x13 \x01(\x0e2\x15.flowforge.v1.ArchiveR\aarchive\x1a:\n" +
+	"\aarchive\x18\x13 \x01(\x0e2\x15.flowforge.v1.ArchiveR\aarchive\x12\x1a\n" +
+	"\boptional\x18\x14 \x01(\bR\boptional\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"&\n" +
 	"\fBucketSource\x12\x16\n" +
-	"\x06folder\x18\x01 \x01(\bR\x06folder\"d\n" +
+	"\x06marker\x18\x01 \x01(\bR\x06marker\"d\n" +
 	"\fBucketTarget\x12/\n" +
 	"\aarchive\x18\x01 \x01(\x0e2\x15.flowforge.v1.ArchiveR\aarchive\x12\x19\n" +
 	"\x05level\x18\x02 \x01(\x05H\x00R\x05level\x88\x01\x01B\b\n" +
