@@ -5,17 +5,16 @@ import (
 	"fmt"
 
 	"github.com/flowforge/flowforge/engine/execution"
-	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 )
 
 // transportedInputs are the inputs of a node, each with its transport and the reason for it.
-func (x *executionView) inputsWithTransport(ctx context.Context, d query.NodeDetail) []views.Value {
-	values := x.names.resolve(ctx, operatorInputs(d))
-	edges, err := x.h.Executions.Edges(ctx, x.ID, d.Name)
+func (x *nodeView) inputsWithTransport(ctx context.Context) []views.Value {
+	values := x.names.resolve(ctx, operatorInputs(x.node))
+	edges, err := x.h.Executions.Edges(ctx, x.ID, x.node.Name)
 	if err != nil {
-		x.h.Log.Warn("the transport of inputs is unknown", "execution", x.ID, "node", d.Name, "error", err)
+		x.h.Log.Warn("the transport of inputs is unknown", "execution", x.ID, "node", x.node.Name, "error", err)
 		return values
 	}
 	first, more := map[string]execution.Edge{}, map[string]int{}

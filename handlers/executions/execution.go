@@ -60,11 +60,6 @@ func (h *Pages) execution(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.ExecutionPage(m))
 }
 
-// title names the execution in breadcrumbs and tabs.
-func (x *executionView) title() string {
-	return label.ExecutionTitle(x.Execution) + " " + label.ShortID(x.ID)
-}
-
 func (x *executionView) graphLabel() string {
 	return fmt.Sprintf("Graph of %s: %s", x.title(), units.Plural(len(x.version.Plan.Nodes), "node", "nodes"))
 }
@@ -216,7 +211,7 @@ func (h *Pages) cancelPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := x.ID.String()
 	if x.Status.Ended() {
-		http.Redirect(w, r, views.ExecutionURL(id), http.StatusSeeOther)
+		http.Redirect(w, r, views.ExecutionURL(id), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
 		return nil
 	}
 	head := x.head()

@@ -26,30 +26,33 @@ const (
 	outputColumns  = 4
 )
 
+// groupView is a node that expands into other nodes, with the data of its page.
+type groupView struct{ nodeView }
+
 // groupPage shows a node that expands into other nodes.
-func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d query.NodeDetail, page views.Page) error {
-	ctx, id, op := r.Context(), x.ID.String(), d.Operator
-	if err := x.count(ctx, []query.Node{d.Node}); err != nil {
+func (x *groupView) groupPage(w http.ResponseWriter, r *http.Request, page views.Page) error {
+	ctx, id, op := r.Context(), x.ID.String(), x.node.Operator
+	if err := x.count(ctx, []query.Node{x.node.Node}); err != nil {
 		return err
 	}
-	m := views.Group{Page: page, Head: x.groupHead(d), Fan: fanFacts(op, d.Node)}
+	m := views.Group{Page: page, Head: x.groupHead(), Fan: fanFacts(op, x.node.Node)}
 	var err error
-	if m.Place, err = x.nodePlace(ctx, d.Node); err != nil {
+	if m.Place, err = x.place(ctx); err != nil {
 		return err
 	}
-	if m.Failures, err = x.failures(ctx, d); err != nil {
+	if m.Failures, err = x.failures(ctx); err != nil {
 		return err
 	}
-	if m.Children, err = x.childTable(ctx, d); err != nil {
+	if m.Children, err = x.childTable(ctx); err != nil {
 		return err
 	}
-	if graph := x.innerGraph(d.Node); graph != "" {
-		if d.Expanded {
-			children, err := x.childrenOf(ctx, d.Node)
+	if graph := x.innerGraph(); graph != "" {
+		if x.node.Expanded {
+			children, err := x.childrenOf(ctx)
 			if err != nil {
 				return err
 			}
-			picture := x.inGraph(d.Node, graph, children)
+			picture := x.inGraph(graph, children)
 			m.Graph, m.GraphText = &picture, graph+": "+units.Plural(len(children), "node", "nodes")
 		}
 	} else if op.Type.Runs() {
@@ -57,39 +60,39 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d quer
 		m.Resources, m.Policy = resourceFacts(op.Resources), policyFacts(op)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
-	still := x.frozenRow(ctx, d)
+	still := x.frozenRow(ctx)
 	m.Facts, m.Outputs = still.Facts, still.Outputs
-	m.Inputs = x.names.resolve(ctx, x.groupInputs(d))
-	if !x.groupAtRest(d) {
+	m.Inputs = x.names.resolve(ctx, x.groupInputs())
+	if !x.groupAtRest() {
 		q := x.streamQuery("")
 		for _, k := range []string{"q", "failure"} {
 			if v := x.query.Get(k); v != "" {
 				q.Set(k, v)
 			}
 		}
-		m.StreamURL = views.NodeStreamURL(id, d.Name, q)
+		m.StreamURL = views.NodeStreamURL(id, x.node.Name, q)
 	}
 	return web.Render(w, r, http.StatusOK, views.GroupPage(m))
 }
 
 // groupAtRest reports whether the page no longer changes.
-func (x *executionView) groupAtRest(d query.NodeDetail) bool {
-	c := x.children[d.Index]
-	return d.State.Ended() && c.Total() == c.Ended()
+func (x *groupView) groupAtRest() bool {
+	c := x.children[x.node.Index]
+	return x.node.State.Ended() && c.Total() == c.Ended()
 }
 
 // innerGraph is the graph that a node runs, "" for a fan-out.
-func (x *executionView) innerGraph(n query.Node) string {
-	op := x.operator(n)
-	if op == nil || n.FansOut(op) {
+func (x *groupView) innerGraph() string {
+	op := x.operator(x.node.Node)
+	if op == nil || x.node.FansOut(op) {
 		return ""
 	}
 	return op.Graph
 }
 
 // childrenOf are all children of n.
-func (x *executionView) childrenOf(ctx context.Context, n query.Node) ([]query.Node, error) {
-	children, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Parent: n.Name})
+func (x *groupView) childrenOf(ctx context.Context) ([]query.Node, error) {
+	children, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Parent: x.node.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -97,26 +100,26 @@ func (x *executionView) childrenOf(ctx context.Context, n query.Node) ([]query.N
 }
 
 // groupHead is the head of the page.
-func (x *executionView) groupHead(d query.NodeDetail) views.GroupHead {
+func (x *groupView) groupHead() views.GroupHead {
 	id := x.ID.String()
-	head := views.GroupHead{NodeHead: x.nodeHead(d)}
-	if !d.Expanded {
-		if d.State == dag.Pending && head.Summary == "Not started." {
+	head := views.GroupHead{NodeHead: x.head()}
+	if !x.node.Expanded {
+		if x.node.State == dag.Pending && head.Summary == "Not started." {
 			head.Summary = "Not started."
 		}
 		return head
 	}
-	c := x.children[d.Index]
-	bar := ui.NewBar(childNoun(d, 2), stateCounts(c, func(state string) string { return views.ChildrenURL(id, d.Name, state, "") }))
+	c := x.children[x.node.Index]
+	bar := ui.NewBar(childNoun(x.node, 2), stateCounts(c, func(state string) string { return views.ChildrenURL(id, x.node.Name, state, "") }))
 	head.Bar, head.Percent = &bar, bar.Percent
-	head.Progress = fmt.Sprintf("%s of %s ended", units.Number(int64(c.Ended())), units.Number(int64(d.Children))+" "+childNoun(d, d.Children))
-	switch d.State {
+	head.Progress = fmt.Sprintf("%s of %s ended", units.Number(int64(c.Ended())), units.Number(int64(x.node.Children))+" "+childNoun(x.node, x.node.Children))
+	switch x.node.State {
 	case dag.Running:
 		head.Summary = ""
 	case dag.Succeeded:
 		if c[dag.Failed] > 0 {
-			head.Summary = fmt.Sprintf("Succeeded after %s. %s failed.", units.Duration(nodeTook(x.clock.Now, d.Node)),
-				units.Plural(c[dag.Failed], childNoun(d, 1), childNoun(d, 2)))
+			head.Summary = fmt.Sprintf("Succeeded after %s. %s failed.", units.Duration(nodeTook(x.clock.Now, x.node.Node)),
+				units.Plural(c[dag.Failed], childNoun(x.node, 1), childNoun(x.node, 2)))
 		}
 	case dag.Pending, dag.Ready, dag.Queued, dag.Retrying, dag.Failed, dag.Skipped, dag.Cancelled:
 	}
@@ -144,9 +147,9 @@ func childCountText(d query.NodeDetail) string {
 }
 
 // failures are the kinds of failures among the children of a node.
-func (x *executionView) failures(ctx context.Context, d query.NodeDetail) (views.Failures, error) {
+func (x *groupView) failures(ctx context.Context) (views.Failures, error) {
 	var f views.Failures
-	n := d.Node
+	n := x.node.Node
 	if x.children[n.Index][dag.Failed] == 0 {
 		return f, nil
 	}
@@ -162,7 +165,7 @@ func (x *executionView) failures(ctx context.Context, d query.NodeDetail) (views
 			return f, err
 		}
 		f.Rows = append(f.Rows, views.FailureRow{
-			Message: ui.Short(k.Message, 300), Code: k.Code, Count: units.Plural(k.Count, childNoun(d, 1), childNoun(d, 2)),
+			Message: ui.Short(k.Message, 300), Code: k.Code, Count: units.Plural(k.Count, childNoun(x.node, 1), childNoun(x.node, 2)),
 			URL:       views.NodeURL(id, n.Name) + "?" + url.Values{"failure": {k.Key}}.Encode() + "#children",
 			FirstName: shortName(name), FirstURL: views.NodeURL(id, name), LogURL: views.NodeLogsURL(id, name, 0),
 		})
@@ -171,9 +174,9 @@ func (x *executionView) failures(ctx context.Context, d query.NodeDetail) (views
 }
 
 // childFilter reads the filter of the table from the address.
-func (x *executionView) childFilter(n query.Node) query.NodeFilter {
+func (x *groupView) childFilter() query.NodeFilter {
 	q := x.query
-	f := query.NodeFilter{Parent: n.Name, Query: strings.TrimSpace(q.Get("q")), Everywhere: true, Failure: q.Get("failure"), After: q.Get("after"), Limit: childPageSize}
+	f := query.NodeFilter{Parent: x.node.Name, Query: strings.TrimSpace(q.Get("q")), Everywhere: true, Failure: q.Get("failure"), After: q.Get("after"), Limit: childPageSize}
 	if s := q.Get("state"); s != "" {
 		f.States = []dag.State{dag.State(s)}
 	}
@@ -190,11 +193,11 @@ func childLayout(d query.NodeDetail) views.Children {
 }
 
 // childTable is the page of the table that the address selects.
-func (x *executionView) childTable(ctx context.Context, d query.NodeDetail) (views.Children, error) {
-	f, q := x.childFilter(d.Node), x.query
-	here := views.NodeURL(x.ID.String(), d.Name)
-	t := childLayout(d)
-	t.Noun, t.Action, t.Query, t.States = childNoun(d, 2), here, f.Query, nodeStateOptions(q.Get("state"))
+func (x *groupView) childTable(ctx context.Context) (views.Children, error) {
+	f, q := x.childFilter(), x.query
+	here := views.NodeURL(x.ID.String(), x.node.Name)
+	t := childLayout(x.node)
+	t.Noun, t.Action, t.Query, t.States = childNoun(x.node, 2), here, f.Query, nodeStateOptions(q.Get("state"))
 	if f.Failure != "" {
 		t.Chip, t.Hidden = "One kind of failure", [][2]string{{"failure", f.Failure}}
 	}
@@ -214,20 +217,20 @@ func (x *executionView) childTable(ctx context.Context, d query.NodeDetail) (vie
 	}
 	switch {
 	case len(nodes) > 0:
-	case filtered && d.Expanded:
+	case filtered && x.node.Expanded:
 		t.Empty = "No " + t.Noun + " match the filter."
-	case d.Expanded:
+	case x.node.Expanded:
 		t.Empty = "No items: the list was empty."
 	default:
 		t.Empty = "Not started. The " + t.Noun + " are listed here when it starts."
 	}
-	t.Pager = x.childPager(here, d.Node, nodes, next, filtered)
+	t.Pager = x.childPager(here, nodes, next, filtered)
 	return t, nil
 }
 
 // childPager links the pages of the table. Without a filter the pages are known, because the
 // indexes of children are consecutive.
-func (x *executionView) childPager(here string, n query.Node, nodes []query.Node, next string, filtered bool) ui.Pager {
+func (x *groupView) childPager(here string, nodes []query.Node, next string, filtered bool) ui.Pager {
 	p := ui.Pager{InOrder: true}
 	if len(nodes) == 0 {
 		return p
@@ -236,9 +239,9 @@ func (x *executionView) childPager(here string, n query.Node, nodes []query.Node
 	if next != "" {
 		p.Older = to(next)
 	}
-	first := nodes[0].Index - n.FirstChild
+	first := nodes[0].Index - x.node.FirstChild
 	if !filtered {
-		p.Text = fmt.Sprintf("%s to %s of %s", units.Number(int64(first+1)), units.Number(int64(first+len(nodes))), units.Number(int64(n.Children)))
+		p.Text = fmt.Sprintf("%s to %s of %s", units.Number(int64(first+1)), units.Number(int64(first+len(nodes))), units.Number(int64(x.node.Children)))
 		if first > childPageSize {
 			p.Newer = to(strconv.Itoa(nodes[0].Index - childPageSize - 1))
 		} else if first > 0 {
@@ -254,7 +257,7 @@ func (x *executionView) childPager(here string, n query.Node, nodes []query.Node
 }
 
 // childRow is one row of the table.
-func (x *executionView) childRow(n query.Node, layout views.Children) views.ChildRow {
+func (x *groupView) childRow(n query.Node, layout views.Children) views.ChildRow {
 	id := x.ID.String()
 	row := views.ChildRow{
 		Index: n.Index, Label: shortName(n.Name), Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), LogURL: views.NodeLogsURL(id, n.Name, 0),
@@ -291,38 +294,38 @@ func oneLine(v any) string {
 	return strings.Join(strings.Fields(label.Indented(v)), " ")
 }
 
-// nodePlace describes the position of a node in the execution.
-func (x *executionView) nodePlace(ctx context.Context, n query.Node) (views.NodePath, error) {
+// place describes the position of a node in the execution.
+func (x *nodeView) place(ctx context.Context) (views.NodePath, error) {
 	var p views.NodePath
-	id, op := x.ID.String(), x.operator(n)
-	plan, node := x.planned(n)
+	id, op := x.ID.String(), x.operator(x.node.Node)
+	plan, node := x.planned(x.node.Node)
 	if plan == nil || op == nil {
 		return p, nil
 	}
-	beside := x.siblingPrefix(n)
+	beside := x.siblingPrefix(x.node.Node)
 	p.Exit, p.Condition, p.Rule = op.Final, op.When, op.Depends
 	if p.Rule == "" && node.Depends != "" && strings.Contains(strings.Join(op.DependsOn, " "), ".") {
 		p.Rule = node.Depends
 	}
 	p.Before, p.After = x.neighbours(plan, beside, node.Dependencies), x.neighbours(plan, beside, node.Dependents)
-	if n.Parent < 0 {
+	if x.node.Parent < 0 {
 		return p, nil
 	}
-	parents, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: []int{n.Parent}})
+	parents, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: []int{x.node.Parent}})
 	if err != nil {
 		return p, err
 	}
 	if len(parents) == 0 {
-		return p, apperr.New(apperr.NotFound, "The execution has no node %d.", n.Parent)
+		return p, apperr.New(apperr.NotFound, "The execution has no node %d.", x.node.Parent)
 	}
 	parent := parents[0]
 	p.Parent = &views.Tag{Name: parent.Name, URL: views.NodeURL(id, parent.Name)}
-	if n.ItemIndex == nil {
+	if x.node.ItemIndex == nil {
 		return p, nil
 	}
-	k := *n.ItemIndex
+	k := *x.node.ItemIndex
 	p.Item = fmt.Sprintf("index %s of %s", units.Number(int64(k)), units.Plural(parent.Children, "item", "items"))
-	p.Value = ui.Short(label.Indented(n.Item), 2000)
+	p.Value = ui.Short(label.Indented(x.node.Item), 2000)
 	sibling := func(k int) *views.Tag {
 		if k < 0 || k >= parent.Children {
 			return nil
@@ -337,7 +340,7 @@ func (x *executionView) nodePlace(ctx context.Context, n query.Node) (views.Node
 const neighboursShown = 20
 
 // neighbours links to nodes of a plan. Their names have the prefix beside.
-func (x *executionView) neighbours(plan *dag.Plan, beside string, places []int) []views.Tag {
+func (x *nodeView) neighbours(plan *dag.Plan, beside string, places []int) []views.Tag {
 	var links []views.Tag
 	id := x.ID.String()
 	for _, i := range places[:min(len(places), neighboursShown)] {
@@ -351,20 +354,20 @@ func (x *executionView) neighbours(plan *dag.Plan, beside string, places []int) 
 }
 
 // groupInputs are the inputs of a graph, or the sources of the inputs of items.
-func (x *executionView) groupInputs(d query.NodeDetail) []views.Value {
-	values := operatorInputs(d)
-	g, ok := x.version.Definition.Graph(x.innerGraph(d.Node))
+func (x *groupView) groupInputs() []views.Value {
+	values := operatorInputs(x.node)
+	g, ok := x.version.Definition.Graph(x.innerGraph())
 	if !ok || g.Name == "" {
 		return values
 	}
 	values = nil
 	for _, f := range g.Inputs.Fields {
-		if v, ok := d.Inputs[f.Name]; ok {
+		if v, ok := x.node.Inputs[f.Name]; ok {
 			values = append(values, valueOf(f.Name, f.Type, v))
 			continue
 		}
 		value := views.Value{Name: f.Name, Type: f.Type.Name(), Missing: "default, if any"}
-		for _, in := range d.Operator.Inputs {
+		for _, in := range x.node.Operator.Inputs {
 			if in.Name == f.Name {
 				value.Missing = sourceText(in)
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -25,55 +24,80 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
+// nodeView is a node of an execution with the data of its page.
+type nodeView struct {
+	*snapshot
+
+	node query.NodeDetail
+}
+
+// loadNode reads the node that r names.
+func (h *Pages) loadNode(r *http.Request) (*nodeView, error) {
+	s, err := h.loadSnapshot(r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Executions.Node(r.Context(), s.ID, request.PathValue(r, "node"))
+	return &nodeView{snapshot: s, node: d}, err
+}
+
+// refresh reads the execution and the node again.
+func (x *nodeView) refresh(ctx context.Context) error {
+	if err := x.snapshot.refresh(ctx); err != nil {
+		return err
+	}
+	d, err := x.h.Executions.Node(ctx, x.ID, x.node.Name)
+	if err != nil {
+		return err
+	}
+	x.node = d
+	return nil
+}
+
 // node shows everything about one node of an execution.
 func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
-	e, v, err := h.executionAndVersion(r)
+	x, err := h.loadNode(r)
 	if err != nil {
 		return err
 	}
-	name := request.PathValue(r, "node")
-	d, err := h.Executions.Node(r.Context(), e.ID, name)
-	if err != nil {
-		return err
-	}
-	ctx, id, clock := r.Context(), e.ID.String(), h.Page.Clock(r)
-	x := &executionView{h: h, clock: clock, query: r.URL.Query(), Execution: e, version: v, names: h.artifactNames()}
-	crumbs, err := x.crumbs(ctx, d.Node)
+	ctx, id, d := r.Context(), x.ID.String(), x.node
+	crumbs, err := x.crumbs(ctx)
 	if err != nil {
 		return err
 	}
 	m := views.Node{Page: h.Page.Base(r, shortName(d.Name), views.SectionExecutions, crumbs...)}
 	m.Title = ui.Word(shownState(d.Node)) + ": " + d.Name
 	if x.becomes(d.Node) {
-		return x.groupPage(w, r, d, m.Page)
+		group := groupView{*x}
+		return group.groupPage(w, r, m.Page)
 	}
-	m.Head, m.Attempts = x.nodeHead(d), x.attempts(d)
+	m.Head, m.Attempts = x.head(), x.attempts()
 	if op := d.Operator; op != nil {
 		m.Runs = op.Type.Runs()
 		m.Code = x.code(ctx, op)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
-	if m.Place, err = x.nodePlace(ctx, d.Node); err != nil {
+	if m.Place, err = x.place(ctx); err != nil {
 		return err
 	}
-	m.Metrics, m.Usage = x.nodeMetrics(ctx, d), x.usage(ctx, d)
+	m.Metrics, m.Usage = x.metrics(ctx), x.usage(ctx)
 	f := logFilter{node: d.Name}
-	if m.Wait, err = x.wait(ctx, d); err != nil {
+	if m.Wait, err = x.wait(ctx); err != nil {
 		return err
 	}
 	if m.Wait.Shown() {
 		m.Head.Summary = ""
 	}
-	if m.Pods, err = x.pods(ctx, d); err != nil {
+	if m.Pods, err = x.pods(ctx); err != nil {
 		return err
 	}
 	if m.Pods.Waits() || repeatsAttempt(m.Attempts, m.Head.Summary) { // another card shows the reason
 		m.Head.Summary = ""
 	}
-	still := x.frozenRow(ctx, d)
+	still := x.frozenRow(ctx)
 	m.Facts, m.Inputs, m.Outputs = still.Facts, still.Inputs, still.Outputs
-	m.Logs = h.logsOf(ctx, clock, e, v, f, "", logLinesInline)
+	m.Logs = h.logsOf(ctx, x.clock, x.Execution, x.version, f, "", logLinesInline)
 	m.Logs.Follow = !d.State.Ended()
 	m.Logs.PageURL = views.LogsURL(id, f.values())
 	if m.Logs.Follow {
@@ -89,46 +113,46 @@ func repeatsAttempt(attempts []views.AttemptLine, summary string) bool {
 
 // frozenRow contains the parts of the page that change only with the state of the node. It
 // omits facts that another card of the page shows.
-func (x *executionView) frozenRow(ctx context.Context, d query.NodeDetail) views.NodeStill {
+func (x *nodeView) frozenRow(ctx context.Context) views.NodeStill {
 	said := []string{"Requests", "CPU used", "Memory, peak", "Failed with", "Why"}
-	facts := slices.DeleteFunc(x.nodeFacts(d), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
-	if plan, _ := x.planned(d.Node); plan != nil && d.Graph == "" {
-		facts = append(facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(plan.Levels))})
+	facts := slices.DeleteFunc(x.facts(), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
+	if plan, _ := x.planned(x.node.Node); plan != nil && x.node.Graph == "" {
+		facts = append(facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", x.node.Level+1, len(plan.Levels))})
 	}
 	return views.NodeStill{
 		Facts:  facts,
-		Inputs: x.inputsWithTransport(ctx, d), Outputs: x.names.resolve(ctx, operatorOutputs(d)),
+		Inputs: x.inputsWithTransport(ctx), Outputs: x.names.resolve(ctx, operatorOutputs(x.node)),
 	}
 }
 
-// nodeMetrics draws the metrics that the node's task reports.
-func (x *executionView) nodeMetrics(ctx context.Context, d query.NodeDetail) views.Metrics {
-	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromTask},
-		x.query, views.NodeURL(x.ID.String(), d.Name), !d.State.Ended())
+// metrics draws the metrics that the node's task reports.
+func (x *nodeView) metrics(ctx context.Context) views.Metrics {
+	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.node.Name, Source: telemetry.FromTask},
+		x.query, views.NodeURL(x.ID.String(), x.node.Name), !x.node.State.Ended())
 }
 
-// nodeHead is the head of the page.
-func (x *executionView) nodeHead(d query.NodeDetail) views.NodeHead {
-	head := views.NodeHead{Name: d.Name, State: shownState(d.Node), GraphURL: views.ExecutionNodeURL(x.ID.String(), d.Name), Summary: x.nodeSummary(d), Commands: commandsOf(x.Execution, d)}
-	head.Origin, head.Cache = originLine(d), cacheLine(d)
-	if d.State == dag.Ready && d.ReadyAt != nil {
-		head.Since, head.Waits = d.ReadyAt.Format(time.RFC3339), units.Duration(x.clock.Now.Sub(*d.ReadyAt))
+// head is the head of the page.
+func (x *nodeView) head() views.NodeHead {
+	head := views.NodeHead{Name: x.node.Name, State: shownState(x.node.Node), GraphURL: views.ExecutionNodeURL(x.ID.String(), x.node.Name), Summary: x.summary(), Commands: commandsOf(x.Execution, x.node)}
+	head.Origin, head.Cache = originLine(x.node), cacheLine(x.node)
+	if x.node.State == dag.Ready && x.node.ReadyAt != nil {
+		head.Since, head.Waits = x.node.ReadyAt.Format(time.RFC3339), units.Duration(x.clock.Now.Sub(*x.node.ReadyAt))
 	}
 	return head
 }
 
-// nodeSummary describes the state of a node in a sentence.
-func (x *executionView) nodeSummary(d query.NodeDetail) string {
-	took := units.Duration(nodeTook(x.clock.Now, d.Node))
+// summary describes the state of a node in a sentence.
+func (x *nodeView) summary() string {
+	took := units.Duration(nodeTook(x.clock.Now, x.node.Node))
 	why := ""
-	if d.Reason != nil {
-		why = label.ReasonText(d.Reason)
+	if x.node.Reason != nil {
+		why = label.ReasonText(x.node.Reason)
 	}
-	switch d.State {
+	switch x.node.State {
 	case dag.Pending:
-		after := x.dependencies(d.Node)
+		after := x.dependencies(x.node.Node)
 		switch {
-		case d.Reason != nil && (d.Reason.Code == execution.ReasonParallelism || d.Reason.Code == execution.ReasonStream):
+		case x.node.Reason != nil && (x.node.Reason.Code == execution.ReasonParallelism || x.node.Reason.Code == execution.ReasonStream):
 			return "Not started: " + why
 		case after == 0:
 			return "Not started."
@@ -137,25 +161,48 @@ func (x *executionView) nodeSummary(d query.NodeDetail) string {
 	case dag.Ready, dag.Queued:
 		return cmp.Or(why, "Ready to start.")
 	case dag.Running:
-		return cmp.Or(why, "In attempt "+x.attemptOf(d.Node)+".")
+		return cmp.Or(why, "In attempt "+x.attemptOf(x.node.Node)+".")
 	case dag.Retrying:
 		return cmp.Or(why, "Retrying shortly.")
 	case dag.Succeeded:
-		if d.OriginUse == query.OriginReused || d.OriginUse == query.OriginCached {
+		if x.node.OriginUse == query.OriginReused || x.node.OriginUse == query.OriginCached {
 			return "Reused: it did not run here."
 		}
-		if d.Reason != nil && (d.Reason.Code == execution.ReasonApproval || d.Reason.Code == execution.ReasonByHand) {
+		if x.node.Reason != nil && (x.node.Reason.Code == execution.ReasonApproval || x.node.Reason.Code == execution.ReasonByHand) {
 			return why
 		}
 		return "Succeeded after " + took + "."
 	case dag.Failed:
-		if d.Error != nil {
-			return d.Error.Message
+		if x.node.Error != nil {
+			return x.node.Error.Message
 		}
 	case dag.Skipped, dag.Cancelled:
 		return why
 	}
 	return ""
+}
+
+// crumbs lead from the list of executions to a node.
+func (x *nodeView) crumbs(ctx context.Context) ([]views.Crumb, error) {
+	id := x.ID.String()
+	crumbs := []views.Crumb{{Name: "Executions", URL: views.ExecutionsURL()}, {Name: x.title(), URL: views.ExecutionURL(id)}}
+	if x.node.Parent < 0 {
+		return crumbs, nil
+	}
+	above, err := x.h.Executions.Ancestors(ctx, x.ID, x.node.Index)
+	if err != nil {
+		return nil, err
+	}
+	const shown = 4
+	if hidden := len(above) - shown; hidden > 0 {
+		crumbs = append(crumbs, views.Crumb{Name: shortName(above[0].Name), URL: views.NodeURL(id, above[0].Name)},
+			views.Crumb{Name: "…", URL: views.NodeURL(id, above[hidden].Name)})
+		above = above[hidden+1:]
+	}
+	for _, a := range above {
+		crumbs = append(crumbs, views.Crumb{Name: shortName(a.Name), URL: views.NodeURL(id, a.Name)})
+	}
+	return crumbs, nil
 }
 
 // codeText is the code or command of an operator for pages.
@@ -260,20 +307,4 @@ func looksSecret(name string) bool {
 		}
 	}
 	return false
-}
-
-// streamQuery contains the parameters with which the stream draws the same pieces as the
-// page.
-func (x *executionView) streamQuery(cursor string) url.Values {
-	q := url.Values{}
-	for _, k := range []string{"node", "view", "state", "nodes", "from", "to", "stem", "after", "x", "scale", "smooth"} {
-		if v := x.query.Get(k); v != "" {
-			q.Set(k, v)
-		}
-	}
-	q.Set("seen", x.clock.Now.UTC().Format(time.RFC3339Nano))
-	if cursor != "" {
-		q.Set("last-event-id", cursor)
-	}
-	return q
 }

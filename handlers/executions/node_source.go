@@ -13,7 +13,7 @@ import (
 
 // code is the source code of an operator for pages: the function of a Python operator, the file of
 // a package, a script, or the command.
-func (x *executionView) code(ctx context.Context, op *workflow.Operator) views.NodeCode {
+func (x *nodeView) code(ctx context.Context, op *workflow.Operator) views.NodeCode {
 	if code, found := x.functionCode(ctx, op); found {
 		return code
 	}
@@ -38,7 +38,7 @@ func (x *executionView) code(ctx context.Context, op *workflow.Operator) views.N
 }
 
 // functionCode is the function of a Python operator in its code package.
-func (x *executionView) functionCode(ctx context.Context, op *workflow.Operator) (views.NodeCode, bool) {
+func (x *nodeView) functionCode(ctx context.Context, op *workflow.Operator) (views.NodeCode, bool) {
 	python, found := x.version.Definition.Python()
 	if !found || op.Code.Package != python.Package {
 		return views.NodeCode{}, false

@@ -8,9 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/page"
-	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
@@ -19,27 +17,23 @@ import (
 // attempts, and the lines of the log. Its messages are numbered like those of
 // executionStream.
 func (h *Pages) nodeStream(w http.ResponseWriter, r *http.Request) error {
-	x, err := h.loadExecution(r)
+	x, err := h.loadNode(r)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	name := request.PathValue(r, "node")
-	d, err := h.Executions.Node(ctx, x.ID, name)
-	if err != nil {
-		return err
-	}
-	if x.becomes(d.Node) {
-		return x.groupStream(w, r, d)
+	if x.becomes(x.node.Node) {
+		group := groupView{*x}
+		return group.groupStream(w, r)
 	}
 	changes := h.Executions.WatchAll(ctx)
 	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
 	if err != nil {
 		return err
 	}
-	f := logFilterOf(url.Values{"node": {name}})
-	p := &nodePush{executionPush{x: x, stream: stream, sent: page.SentPieces{}, filter: f, attempts: map[string]int{}}, name}
+	f := logFilterOf(url.Values{"node": {x.node.Name}})
+	p := &nodePush{x: x, push: newPush(stream, f)}
 	lines := h.Content.Tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
 	h.Page.OnHints(r.WithContext(ctx), stream, p.merge(ctx, changes, lines), page.PageInterval, p.send)
 	return nil
@@ -48,53 +42,45 @@ func (h *Pages) nodeStream(w http.ResponseWriter, r *http.Request) error {
 // nodePush sends the changes of the page of a node. Any other node can change the reason for
 // waiting, so it checks at every hint.
 type nodePush struct {
-	executionPush
+	*push
 
-	name string
+	x *nodeView
 }
 
 func (p *nodePush) send(ctx context.Context) error {
-	x := p.x
-	x.clock.Now = x.h.Now()
-	e, err := x.h.Executions.Get(ctx, x.ID)
-	if err != nil {
+	if err := p.x.refresh(ctx); err != nil {
 		return err
 	}
-	x.Execution = e
-	d, err := x.h.Executions.Node(ctx, x.ID, p.name)
-	if err != nil {
-		return err
-	}
-	u, err := p.pieces(ctx, d)
+	u, err := p.pieces(ctx)
 	if err != nil {
 		return err
 	}
 	lines := views.ExecutionUpdate{}
-	cursor := p.takeLines(&lines)
+	cursor := p.takeLines(p.x.snapshot, &lines)
 	u.Lines = lines.Lines
 	if !u.Empty() {
 		if err := p.stream.SendComponent(ctx, "", cursor, views.NodeUpdateBlock(u)); err != nil {
 			return err
 		}
 	}
-	return p.endWhen(d.State.Ended(), len(u.Lines))
+	return p.endWhen(p.x.node.State.Ended(), len(u.Lines))
 }
 
-func (p *nodePush) pieces(ctx context.Context, d query.NodeDetail) (views.NodeUpdate, error) {
+func (p *nodePush) pieces(ctx context.Context) (views.NodeUpdate, error) {
 	var u views.NodeUpdate
-	wait, err := p.x.wait(ctx, d)
+	wait, err := p.x.wait(ctx)
 	if err != nil {
 		return u, err
 	}
-	head := p.x.nodeHead(d)
+	head := p.x.head()
 	if wait.Shown() {
 		head.Summary = ""
 	}
-	pods, err := p.x.pods(ctx, d)
+	pods, err := p.x.pods(ctx)
 	if err != nil {
 		return u, err
 	}
-	attempts := p.x.attempts(d)
+	attempts := p.x.attempts()
 	if pods.Waits() || repeatsAttempt(attempts, head.Summary) {
 		head.Summary = ""
 	}
@@ -112,18 +98,18 @@ func (p *nodePush) pieces(ctx context.Context, d query.NodeDetail) (views.NodeUp
 	if p.sent.Changed("pods", pods) {
 		u.Pods = &pods
 	}
-	still := p.x.frozenRow(ctx, d)
+	still := p.x.frozenRow(ctx)
 	if p.sent.Changed("still", stillFacts(still)) {
 		u.Still = &still
 	}
-	if p.x.clock.Now.Sub(p.slow) < slowInterval && !d.State.Ended() {
+	if p.x.clock.Now.Sub(p.slow) < slowInterval && !p.x.node.State.Ended() {
 		return u, nil
 	}
 	p.slow = p.x.clock.Now
-	if m := p.x.nodeMetrics(ctx, d); p.sent.Changed("metrics", m) {
+	if m := p.x.metrics(ctx); p.sent.Changed("metrics", m) {
 		u.Metrics = &m
 	}
-	if m := p.x.usage(ctx, d); p.sent.Changed("usage", m) {
+	if m := p.x.usage(ctx); p.sent.Changed("usage", m) {
 		u.Usage = &m
 	}
 	return u, nil

@@ -32,13 +32,13 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 	if err != nil {
 		return views.NodePanel{}, err
 	}
-	id := x.ID.String()
+	node, id := &nodeView{snapshot: x.snapshot, node: d}, x.ID.String()
 	p := views.NodePanel{
 		Name: d.Name, State: shownState(d.Node), URL: views.NodeURL(id, d.Name), CloseURL: views.ExecutionURL(id) + "#graph",
-		LogURL: views.NodeLogsURL(id, d.Name, 0), Facts: x.nodeFacts(d), Attempts: x.attempts(d),
+		LogURL: views.NodeLogsURL(id, d.Name, 0), Facts: node.facts(), Attempts: node.attempts(),
 		Inputs: x.names.resolve(ctx, operatorInputs(d)), Outputs: x.names.resolve(ctx, operatorOutputs(d)),
 	}
-	if p.Wait, err = x.wait(ctx, d); err != nil {
+	if p.Wait, err = node.wait(ctx); err != nil {
 		return views.NodePanel{}, err
 	}
 	p.Wait = p.Wait.Short()
@@ -49,45 +49,45 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 	return p, nil
 }
 
-// nodeFacts are the key facts of a node.
-func (x *executionView) nodeFacts(d query.NodeDetail) []ui.Fact {
+// facts are the key facts of a node.
+func (x *nodeView) facts() []ui.Fact {
 	var facts []ui.Fact
 	add := func(name, value, note string) {
 		if value != "" {
 			facts = append(facts, ui.Fact{Name: name, Value: value, Note: note})
 		}
 	}
-	if x.becomes(d.Node) {
-		add("Fan-out", childCountText(d), "")
-	} else if d.Attempt > 0 {
-		add("Attempt", x.attemptOf(d.Node), "")
+	if x.becomes(x.node.Node) {
+		add("Fan-out", childCountText(x.node), "")
+	} else if x.node.Attempt > 0 {
+		add("Attempt", x.attemptOf(x.node.Node), "")
 	}
 	waited := ""
-	if d.ReadyAt != nil && d.StartedAt != nil {
-		if w := d.StartedAt.Sub(*d.ReadyAt); w > 0 {
+	if x.node.ReadyAt != nil && x.node.StartedAt != nil {
+		if w := x.node.StartedAt.Sub(*x.node.ReadyAt); w > 0 {
 			waited = "(waited " + units.Duration(w) + ")"
 		}
 	}
 	switch {
-	case d.StartedAt != nil && d.FinishedAt == nil && d.State == dag.Running:
-		facts = append(facts, ui.Fact{Name: "Running for", Value: units.Duration(nodeTook(x.clock.Now, d.Node)), Since: d.StartedAt.Format(time.RFC3339), Note: waited})
-	case d.StartedAt != nil && d.FinishedAt != nil:
-		add("Took", units.Duration(nodeTook(x.clock.Now, d.Node)), waited)
+	case x.node.StartedAt != nil && x.node.FinishedAt == nil && x.node.State == dag.Running:
+		facts = append(facts, ui.Fact{Name: "Running for", Value: units.Duration(nodeTook(x.clock.Now, x.node.Node)), Since: x.node.StartedAt.Format(time.RFC3339), Note: waited})
+	case x.node.StartedAt != nil && x.node.FinishedAt != nil:
+		add("Took", units.Duration(nodeTook(x.clock.Now, x.node.Node)), waited)
 	}
-	if d.Reason != nil && d.State != dag.Ready { // a waiting node has its own panel
-		add("Why", label.ReasonText(d.Reason), "")
+	if x.node.Reason != nil && x.node.State != dag.Ready { // a waiting node has its own panel
+		add("Why", label.ReasonText(x.node.Reason), "")
 	}
-	if d.RetryAt != nil {
-		moment := x.clock.Exactly(*d.RetryAt)
+	if x.node.RetryAt != nil {
+		moment := x.clock.Exactly(*x.node.RetryAt)
 		facts = append(facts, ui.Fact{Name: "Next attempt", Moment: &moment})
 	}
-	if d.Error != nil {
-		add("Failed with", d.Error.Message, "")
+	if x.node.Error != nil {
+		add("Failed with", x.node.Error.Message, "")
 	}
-	if d.Operator != nil && !x.becomes(d.Node) {
-		add("Requests", planview.ResourceText(d.Operator.Resources), "")
+	if x.node.Operator != nil && !x.becomes(x.node.Node) {
+		add("Requests", planview.ResourceText(x.node.Operator.Resources), "")
 	}
-	if a := lastAttempt(d); a != nil {
+	if a := lastAttempt(x.node); a != nil {
 		if a.CPUSeconds != nil && a.StartedAt != nil {
 			add("CPU used", units.Duration(time.Duration(*a.CPUSeconds*float64(time.Second))), "")
 		}
@@ -109,16 +109,16 @@ func lastAttempt(d query.NodeDetail) *query.Attempt {
 }
 
 // attempts describes each attempt in a sentence, in order.
-func (x *executionView) attempts(d query.NodeDetail) []views.AttemptLine {
-	list := slices.Clone(d.Attempts)
+func (x *nodeView) attempts() []views.AttemptLine {
+	list := slices.Clone(x.node.Attempts)
 	slices.SortFunc(list, func(a, b query.Attempt) int { return a.Number - b.Number })
 	var lines []views.AttemptLine
 	for _, a := range list {
 		line := views.AttemptLine{
-			Number: strconv.Itoa(a.Number), State: attemptState(a, d), LogURL: views.NodeLogsURL(x.ID.String(), d.Name, a.Number),
-			Sentence: attemptSentence(a, d),
+			Number: strconv.Itoa(a.Number), State: attemptState(a, x.node), LogURL: views.NodeLogsURL(x.ID.String(), x.node.Name, a.Number),
+			Sentence: attemptSentence(a, x.node),
 		}
-		if c := podClass(a, d); c != nil {
+		if c := podClass(a, x.node); c != nil {
 			line.Class = c.Word
 		} else if a.ErrorClass != "" {
 			line.Class = label.SentenceCase(a.ErrorClass.Words())

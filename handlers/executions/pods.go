@@ -23,9 +23,9 @@ const (
 
 // pods are the pods of the attempts of a node, the latest first. Attempts that are local
 // processes have none.
-func (x *executionView) pods(ctx context.Context, d query.NodeDetail) (views.AttemptPods, error) {
+func (x *nodeView) pods(ctx context.Context) (views.AttemptPods, error) {
 	var list []query.Attempt
-	for _, a := range d.Attempts {
+	for _, a := range x.node.Attempts {
 		if a.Pod != "" || a.Class == "refused" || a.Class == "namespace" { // those attempts never had a pod
 			list = append(list, a)
 		}
@@ -38,23 +38,23 @@ func (x *executionView) pods(ctx context.Context, d query.NodeDetail) (views.Att
 	if more := len(list) - podsShown; more > 0 {
 		list, m.More = list[:podsShown], units.Plural(more, "earlier pod is not shown", "earlier pods are not shown")
 	}
-	events, err := x.h.Executions.PodEvents(ctx, x.ID, d.Name, 0)
+	events, err := x.h.Executions.PodEvents(ctx, x.ID, x.node.Name, 0)
 	if err != nil {
 		return views.AttemptPods{}, err
 	}
 	for _, a := range list {
-		m.Pods = append(m.Pods, x.pod(a, d, events))
+		m.Pods = append(m.Pods, x.pod(a, events))
 	}
 	return m, nil
 }
 
 // pod is the pod of one attempt, or the pods of a gang.
-func (x *executionView) pod(a query.Attempt, d query.NodeDetail, events []query.PodEvent) views.AttemptPod {
-	p := views.AttemptPod{Attempt: strconv.Itoa(a.Number), State: attemptState(a, d), Class: podClass(a, d), Facts: podFacts(a, d)}
-	if a.Number == d.Attempt && d.State == dag.Queued && a.StartedAt == nil && d.Reason != nil {
-		p.Waiting = label.ReasonText(d.Reason)
+func (x *nodeView) pod(a query.Attempt, events []query.PodEvent) views.AttemptPod {
+	p := views.AttemptPod{Attempt: strconv.Itoa(a.Number), State: attemptState(a, x.node), Class: podClass(a, x.node), Facts: podFacts(a, x.node)}
+	if a.Number == x.node.Attempt && x.node.State == dag.Queued && a.StartedAt == nil && x.node.Reason != nil {
+		p.Waiting = label.ReasonText(x.node.Reason)
 	}
-	p.Events, p.More = x.podEvents(a, events)
+	p.Events, p.More = podEventLines(x.clock, a, events)
 	p.NoEvent = "The cluster has not reported any events yet."
 	if a.FinishedAt != nil {
 		p.NoEvent = "The cluster reported no events of this pod, or they expired before FlowForge read them: the cluster keeps events for an hour."
@@ -115,9 +115,9 @@ func podsOf(d query.NodeDetail) int {
 	return max(d.Operator.Resources.Pods, 1)
 }
 
-// podEvents are the events of an attempt, with equal ones merged. Until the attempt has
+// podEventLines are the events of an attempt, with equal ones merged. Until the attempt has
 // started, warnings come first; then the latest events.
-func (x *executionView) podEvents(attempt query.Attempt, all []query.PodEvent) (events []views.PodEvent, more string) {
+func podEventLines(clock ui.Clock, attempt query.Attempt, all []query.PodEvent) (events []views.PodEvent, more string) {
 	own := sameEvents(attempt.Number, all)
 	began := attempt.StartedAt != nil && attempt.Class == ""
 	slices.SortStableFunc(own, func(a, b query.PodEvent) int {
@@ -133,7 +133,7 @@ func (x *executionView) podEvents(attempt query.Attempt, all []query.PodEvent) (
 		own, more = own[:podEventsShown], fmt.Sprintf("%s not shown.", units.Plural(rest, "more event is", "more events are"))
 	}
 	for _, e := range own {
-		line := views.PodEvent{Warning: e.Warning, Reason: e.Reason, Message: e.Message, At: x.clock.Exactly(e.At)}
+		line := views.PodEvent{Warning: e.Warning, Reason: e.Reason, Message: e.Message, At: clock.Exactly(e.At)}
 		if e.Count > 1 {
 			line.Count = "× " + units.Number(int64(e.Count))
 		}

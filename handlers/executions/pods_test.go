@@ -25,15 +25,15 @@ func TestEventsOfPodsAreToldOnce(t *testing.T) {
 		{Attempt: 1, At: at.Add(2 * time.Second), Reason: "Started", Message: "Container started"},
 		{Attempt: 2, At: at, Reason: "Started", Message: "Container started"},
 	}
-	x := &executionView{clock: ui.Clock{Now: at.Add(time.Minute)}}
-	waits, _ := x.podEvents(query.Attempt{Number: 1}, events)
+	clock := ui.Clock{Now: at.Add(time.Minute)}
+	waits, _ := podEventLines(clock, query.Attempt{Number: 1}, events)
 	require.Len(t, waits, 2)
 	require.Equal(t, "FailedScheduling", waits[0].Reason)
 	require.Equal(t, "× 2", waits[0].Count)
 	require.Equal(t, "× 2", waits[1].Count)
 	require.Equal(t, "12:00:02", waits[1].At.Text)
 
-	runs, _ := x.podEvents(query.Attempt{Number: 1, StartedAt: &at}, events)
+	runs, _ := podEventLines(clock, query.Attempt{Number: 1, StartedAt: &at}, events)
 	require.Equal(t, "Started", runs[0].Reason)
 }
 

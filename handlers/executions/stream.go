@@ -38,16 +38,22 @@ func (h *Pages) executionStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := logFilterOf(url.Values{"node": {x.query.Get("node")}})
-	p := &executionPush{x: x, stream: stream, sent: page.SentPieces{}, filter: f, attempts: map[string]int{}}
+	p := &executionPush{x: x, push: newPush(stream, f)}
 	lines := h.Content.Tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
 	hints := p.merge(ctx, changes, lines)
 	h.Page.OnHints(r.WithContext(ctx), stream, hints, page.PageInterval, p.send)
 	return nil
 }
 
-// executionPush sends the changes of one page.
+// executionPush sends the changes of the page of an execution.
 type executionPush struct {
-	x        *executionView
+	*push
+
+	x *executionView
+}
+
+// push is the stream of a page that has a log.
+type push struct {
 	stream   *web.Stream
 	sent     page.SentPieces
 	slow     time.Time // when the slow pieces were last checked
@@ -58,9 +64,13 @@ type executionPush struct {
 	quiet    int  // consecutive checks without a line after the end
 }
 
+func newPush(stream *web.Stream, f logFilter) *push {
+	return &push{stream: stream, sent: page.SentPieces{}, filter: f, attempts: map[string]int{}}
+}
+
 // merge merges hints into one channel: changes of the execution, new lines, and slow ticks for
 // pieces that depend on time.
-func (p *executionPush) merge(ctx context.Context, changes <-chan struct{}, lines <-chan []telemetry.LogLine) <-chan struct{} {
+func (p *push) merge(ctx context.Context, changes <-chan struct{}, lines <-chan []telemetry.LogLine) <-chan struct{} {
 	hints := make(chan struct{}, 1)
 	p.batches = make(chan []telemetry.LogLine, 64)
 	hint := func() {
@@ -108,7 +118,7 @@ func (p *executionPush) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cursor := p.takeLines(&u)
+	cursor := p.takeLines(x.snapshot, &u)
 	if !u.Empty() {
 		if err := p.stream.SendComponent(ctx, "", cursor, views.ExecutionUpdateBlock(u)); err != nil {
 			return err
@@ -119,7 +129,7 @@ func (p *executionPush) send(ctx context.Context) error {
 
 // endWhen ends the stream of an ended execution. The server stores the lines of a node before
 // its end, so after the history was sent, a few checks without lines are sufficient.
-func (p *executionPush) endWhen(ended bool, lines int) error {
+func (p *push) endWhen(ended bool, lines int) error {
 	if !ended {
 		return nil
 	}
@@ -225,7 +235,7 @@ func (p *executionPush) graphOrTable(ctx context.Context, u *views.ExecutionUpda
 }
 
 // takeLines adds new log lines and returns the position in the log.
-func (p *executionPush) takeLines(u *views.ExecutionUpdate) string {
+func (p *push) takeLines(x *snapshot, u *views.ExecutionUpdate) string {
 	const atMost = 2000
 	cursor := ""
 	for len(u.Lines) < atMost {
@@ -235,7 +245,7 @@ func (p *executionPush) takeLines(u *views.ExecutionUpdate) string {
 				p.caughtUp = true
 				continue
 			}
-			u.Lines = append(u.Lines, logLines(p.x.clock, p.x.ID.String(), batch, p.filter, p.attempts)...)
+			u.Lines = append(u.Lines, logLines(x.clock, x.ID.String(), batch, p.filter, p.attempts)...)
 			cursor = string(batch[len(batch)-1].Cursor())
 		default:
 			return cursor

@@ -17,9 +17,9 @@ import (
 
 // usage draws the resource usage of the attempts of a node: CPU, memory and each GPU. Samples
 // are periodic, so the axis is time.
-func (x *executionView) usage(ctx context.Context, d query.NodeDetail) views.Usage {
-	u := views.Usage{Explains: usageExplains(d)}
-	series, err := x.h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromMachine, MaxPoints: chartPoints})
+func (x *nodeView) usage(ctx context.Context) views.Usage {
+	u := views.Usage{Explains: usageExplains(x.node)}
+	series, err := x.h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.node.Name, Source: telemetry.FromMachine, MaxPoints: chartPoints})
 	if err != nil {
 		x.h.Log.Warn("resource usage cannot be read", "execution", x.ID, "error", err)
 		u.Problem = "The metric store is not answering. No data is lost: values are kept on disk and appear when it is back."

@@ -1,20 +1,17 @@
 package executions
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
-	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/units"
@@ -23,47 +20,32 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// executionView is an execution with the data of its page at one point in time. Page and
-// stream build their pieces from it.
+// executionView is an execution with the data of its page. Page and stream build their pieces
+// from it.
 type executionView struct {
-	h        *Pages
-	clock    ui.Clock
-	query    url.Values
-	workflow string // name or id of the workflow in links
+	*snapshot
 
-	query.Execution
-	version workflow.Version
-	mayKeep bool // the reader may exempt it from cleanup
-	names   *artifactNames
-	drawing *dagview.Drawing
-	states  []dag.State        // of every node of the plan
-	nodes   map[int]query.Node // nodes of the plan that are drawn individually
-	tries   map[int][]query.Attempt
-	// children counts, by state, the children of each individually drawn node.
-	children map[int]query.ChildCounts
+	workflow string // name or id of the workflow in links
+	mayKeep  bool   // the reader may exempt it from cleanup
+	drawing  *dagview.Drawing
+	states   []dag.State        // of every node of the plan
+	nodes    map[int]query.Node // nodes of the plan that are drawn individually
+	tries    map[int][]query.Attempt
 	mark     int64   // position up to which changes of nodes have been read
 	hours    float64 // GPU-hours until hoursAt
 	hoursAt  time.Time
 }
 
-// loadExecution reads the execution that r names.
+// loadExecution reads the execution that r names, with the data of its page.
 func (h *Pages) loadExecution(r *http.Request) (*executionView, error) {
-	id, err := request.ExecutionID(r)
+	s, err := h.loadSnapshot(r)
 	if err != nil {
 		return nil, err
 	}
 	ctx := r.Context()
-	e, err := h.Executions.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	version, err := h.Workflows.VersionByID(ctx, e.VersionID)
-	if err != nil {
-		return nil, err
-	}
 	x := &executionView{
-		h: h, clock: h.Page.Clock(r), workflow: request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.Drawings.Best(version, ""),
-		mayKeep: mayKeep(ctx, e.ProjectID),
+		snapshot: s, workflow: request.WorkflowRef(ctx, s.WorkflowName, s.WorkflowID),
+		drawing: h.Drawings.Best(s.version, ""), mayKeep: mayKeep(ctx, s.ProjectID),
 	}
 	if err := x.loadHours(ctx); err != nil {
 		return nil, err
@@ -86,12 +68,9 @@ const hoursInterval = 10 * time.Second
 
 // refresh reads the changes since the last call: of 10,000 nodes only those that changed.
 func (x *executionView) refresh(ctx context.Context) error {
-	e, err := x.h.Executions.Get(ctx, x.ID)
-	if err != nil {
+	if err := x.snapshot.refresh(ctx); err != nil {
 		return err
 	}
-	x.Execution = e
-	x.clock.Now = x.h.Now()
 	if err := x.loadHours(ctx); err != nil {
 		return err
 	}
@@ -201,47 +180,6 @@ func (x *executionView) painter() dagview.Painter {
 			Group: func(b dagview.Box) string { return views.GroupURL(id, b.FromLevel, b.ToLevel, b.Stem) },
 		},
 	}
-}
-
-// nodeState is the state of a node in the graph, with its most useful fact.
-func (x *executionView) nodeState(n query.Node) dagview.NodeState {
-	if op := x.operator(n); op != nil && n.Group(op) {
-		return x.groupState(n, op)
-	}
-	s := dagview.NodeState{State: shownState(n), Sub: x.nodeSummaryLine(n)}
-	if n.Progress != nil {
-		s.Progress = n.Progress.Percent
-	}
-	if n.State == dag.Running && n.StartedAt != nil && (n.Progress == nil || n.Progress.Message == "") {
-		s.Since = n.StartedAt.Format(time.RFC3339)
-	}
-	return s
-}
-
-// nodeSummaryLine is the most useful fact about a node, in a few words.
-func (x *executionView) nodeSummaryLine(n query.Node) string {
-	switch n.State {
-	case dag.Succeeded:
-		return cmp.Or(resultOf(n), units.Duration(nodeTook(x.clock.Now, n)))
-	case dag.Running:
-		if n.Progress != nil && n.Progress.Message != "" {
-			return n.Progress.Message
-		}
-		return units.Duration(nodeTook(x.clock.Now, n))
-	case dag.Failed:
-		if n.Error != nil {
-			return n.Error.Message
-		}
-	case dag.Ready, dag.Queued, dag.Skipped, dag.Cancelled, dag.Retrying:
-		if n.Reason != nil {
-			return n.Reason.Message
-		}
-	case dag.Pending:
-		if after := x.dependencies(n); after > 0 {
-			return "after " + units.Plural(after, "node", "nodes")
-		}
-	}
-	return ""
 }
 
 // resultOf is the origin of the result of a node that did not run itself, "" for others.

@@ -52,11 +52,11 @@ func waitPanel(clock ui.Clock, w query.Waiting, own uuid.UUID) views.WaitPanel {
 }
 
 // wait explains why a node of the page waits; the zero panel when it does not.
-func (x *executionView) wait(ctx context.Context, d query.NodeDetail) (views.WaitPanel, error) {
-	if d.State != dag.Ready {
+func (x *nodeView) wait(ctx context.Context) (views.WaitPanel, error) {
+	if x.node.State != dag.Ready {
 		return views.WaitPanel{}, nil
 	}
-	w, err := x.h.Executions.Why(ctx, x.ID, d.Name)
+	w, err := x.h.Executions.Why(ctx, x.ID, x.node.Name)
 	if err != nil {
 		return views.WaitPanel{}, err
 	}
