@@ -23,15 +23,25 @@ type child struct {
 // startChild starts c in dir. Each function receives one stream, from one goroutine,
 // until wait returns.
 func (f *forker) startChild(c command, env environ, dir string, buffers *sync.Pool, stdout, stderr func([]byte)) (*child, error) {
-	process, pipes, err := f.start(c, env, dir)
+	return f.startChildOn(nil, c, env, dir, buffers, stdout, stderr)
+}
+
+// startChildOn is startChild with a standard input.
+func (f *forker) startChildOn(stdin *os.File, c command, env environ, dir string, buffers *sync.Pool, stdout, stderr func([]byte)) (*child, error) {
+	process, pipes, err := f.start(stdin, c, env, dir)
 	if err != nil {
 		return nil, err
 	}
+	return newChild(process, pipes, buffers, stdout, stderr), nil
+}
+
+// newChild reads the output of a process.
+func newChild(process *process, pipes [2]*os.File, buffers *sync.Pool, stdout, stderr func([]byte)) *child {
 	ch := &child{process: process, pipes: pipes}
 	for i, take := range [2]func([]byte){stdout, stderr} {
 		ch.readers.Go(func() { readAll(ch.pipes[i], buffers, take) })
 	}
-	return ch, nil
+	return ch
 }
 
 func readAll(pipe *os.File, buffers *sync.Pool, take func([]byte)) {

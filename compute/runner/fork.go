@@ -32,6 +32,7 @@ type forkRequest struct {
 	argv  []string
 	env   []string
 	dir   string
+	stdin *os.File // nil: /dev/null
 	reply chan forkReply
 }
 
@@ -86,12 +87,16 @@ func (f *forker) fork(r forkRequest) (reply forkReply) {
 		}
 	}
 	defer closeFDs(ends[:])
+	stdin := f.stdin
+	if r.stdin != nil {
+		stdin = r.stdin
+	}
 	reply.pidfd = -1
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	reply.pid, reply.err = syscall.ForkExec(r.argv0, r.argv, &syscall.ProcAttr{
 		Dir: r.dir, Env: r.env,
-		Files: []uintptr{f.stdin.Fd(), uintptr(ends[0]), uintptr(ends[1])},
+		Files: []uintptr{stdin.Fd(), uintptr(ends[0]), uintptr(ends[1])},
 		Sys: &syscall.SysProcAttr{
 			Setpgid:   true,
 			Pdeathsig: syscall.SIGKILL,
@@ -132,9 +137,10 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// start forks and executes c in its own process group.
-func (f *forker) start(c command, env environ, dir string) (*process, [2]*os.File, error) {
-	r := forkRequest{argv0: c.path, argv: c.argv, env: env.list(), dir: dir, reply: make(chan forkReply, 1)}
+// start forks and executes c in its own process group. Without stdin, its standard input is
+// empty.
+func (f *forker) start(stdin *os.File, c command, env environ, dir string) (*process, [2]*os.File, error) {
+	r := forkRequest{argv0: c.path, argv: c.argv, env: env.list(), dir: dir, stdin: stdin, reply: make(chan forkReply, 1)}
 	select {
 	case <-f.quit:
 		return nil, [2]*os.File{}, errForkerClosed

@@ -46,6 +46,7 @@ func serveForTest(dir string) error {
 	return Serve(ctx, Config{
 		Dir: dir, Server: Endpoint{Socket: os.Getenv("RUNNER_TEST_SOCKET")}, Version: "test",
 		Environ: os.Environ(), Heartbeat: 200 * time.Millisecond,
+		Warm:   Warm{Parents: 4, MemoryMiB: 512},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 }

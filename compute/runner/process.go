@@ -16,6 +16,7 @@ type process struct {
 	forker *forker
 	pid    int
 	pidfd  *os.File // nil if the kernel does not support it
+	forked bool     // from another process than the runner
 
 	mu     sync.Mutex
 	reaped bool
@@ -84,7 +85,7 @@ func (p *process) wait() (exit, error) {
 		_ = p.pidfd.Close()
 	}
 	e := exitOf(status, usage)
-	if p.forker.inherited(e.peakRSS) {
+	if !p.forked && p.forker.inherited(e.peakRSS) {
 		e.peakRSS = 0
 	}
 	return e, nil

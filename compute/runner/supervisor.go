@@ -47,7 +47,10 @@ type Config struct {
 	// OwnProcess says that this process belongs to the runner alone: it adopts and reaps
 	// every process that escapes from its tasks.
 	OwnProcess bool
+	Warm       Warm // needs OwnProcess
 	Logger     *slog.Logger
+
+	warm *warmPool // of a pod that runs several attempts; nil: the supervisor's own, or none
 }
 
 // errClosing refuses attempts while the supervisor shuts down.
@@ -72,6 +75,7 @@ type Supervisor struct {
 	cgroup       cgroup
 	devices      *gpuWatch
 	processes    processTable
+	warm         *warmPool // nil: none
 
 	ctx    context.Context // cancelled when deliveries end
 	cancel context.CancelFunc
@@ -109,7 +113,7 @@ func New(config Config) (*Supervisor, error) {
 			return nil, fmt.Errorf("runner folder: %w", err)
 		}
 	}
-	forker, err := newForker()
+	forker, err := config.forker()
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +133,9 @@ func New(config Config) (*Supervisor, error) {
 	s.devices = newGPUWatch(s)
 	s.buffers.New = func() any { return new([readBuffer]byte) }
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if s.warm = config.warm; s.warm == nil && config.Pod == nil && config.OwnProcess && config.Warm.Parents > 0 {
+		s.warm = newWarmPool(forker, config.Warm, &s.buffers, s.logger)
+	}
 	s.reporter = newReporter(s.server.tasks, s.logger, s.persistAll)
 	cache := filepath.Join(dir, cacheFolder)
 	s.blobs = newBlobCache(filepath.Join(cache, "blobs"), s.server)
@@ -141,7 +148,7 @@ func New(config Config) (*Supervisor, error) {
 	python := config.SDK
 	if python == "" {
 		if python, err = UnpackSDK(filepath.Join(cache, "sdk")); err != nil {
-			s.forker.close()
+			s.closeProcesses()
 			return nil, err
 		}
 	}
@@ -362,8 +369,24 @@ func (s *Supervisor) Close() {
 	for _, a := range s.all() {
 		a.box.log.close()
 	}
-	s.forker.close()
+	s.closeProcesses()
 	s.memory.close()
 	s.server.http.CloseIdleConnections()
 	s.requester.client.CloseIdleConnections()
+}
+
+// forker returns the starter of processes.
+func (c *Config) forker() (*forker, error) {
+	if c.warm != nil {
+		return c.warm.forker, nil
+	}
+	return newForker()
+}
+
+// closeProcesses ends what only this supervisor uses.
+func (s *Supervisor) closeProcesses() {
+	if s.config.warm == nil {
+		s.warm.close()
+		s.forker.close()
+	}
 }

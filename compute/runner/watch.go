@@ -65,6 +65,7 @@ func (s *Supervisor) watch() {
 				used = now
 			}
 			s.sample(now, beating, measuring)
+			s.warm.tick(now)
 			if s.config.OwnProcess {
 				s.forker.sweepOrphans(s.processes.ownerOf, func(string) bool { return false })
 			}

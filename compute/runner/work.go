@@ -132,7 +132,7 @@ func (a *attempt) tee(take func([]byte)) func([]byte) {
 func (a *attempt) execute(c command, env environ) ending {
 	stdout, stderr := a.newStream("stdout"), a.newStream("stderr")
 	a.kills = a.s.cgroup.oomKills()
-	child, err := a.s.forker.startChild(c, env, a.workFolder(), &a.s.buffers, a.tee(stdout.take), stderr.take)
+	child, report, err := a.startCommand(c, env, a.tee(stdout.take), stderr.take)
 	if err != nil {
 		e := startFailed(startFailure(c, err))
 		e.code = exitNotExecutable
@@ -170,6 +170,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	})
 	stdout.close()
 	stderr.close()
+	a.s.tasks.Go(report)
 	well := err == nil && status.code == 0
 	liveUploads.finish(a.ctx, well)
 	if well {
@@ -179,6 +180,22 @@ func (a *attempt) execute(c command, env environ) ending {
 		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The command's exit status could not be read: " + err.Error() + ".", code: -1}
 	}
 	return a.judge(status, stderr.lastLine())
+}
+
+// startCommand starts the command: a Python script as a fork of a warm process if possible.
+// report is called after its end.
+func (a *attempt) startCommand(c command, env environ, stdout, stderr func([]byte)) (_ *child, report func(), err error) {
+	if program, ok := a.pythonProgram(c, env); ok {
+		forked, err := a.s.warm.start(a.ctx, &program)
+		if err == nil {
+			return newChild(forked.process, forked.outputs, &a.s.buffers, stdout, stderr), forked.report, nil
+		}
+		if !errors.Is(err, errFirstUse) && !errors.Is(err, errWarmFailed) && a.ctx.Err() == nil {
+			a.s.logger.Warn("An attempt starts an interpreter of its own.", "task", a.spec.TaskId, "reason", err)
+		}
+	}
+	child, err := a.s.forker.startChild(c, env, a.workFolder(), &a.s.buffers, stdout, stderr)
+	return child, func() {}, err
 }
 
 // judge derives the outcome of the attempt from the exit status.

@@ -612,6 +612,7 @@ type AttemptSpec struct {
 	Serves         bool       `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`   // other nodes use it when its pod is ready
 	Salvage        bool       `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // also collect the existing outputs of a failed command
 	Scratch        []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`  // empty folders of the attempt if it runs without a pod
+	Fresh          bool       `protobuf:"varint,37,opt,name=fresh,proto3" json:"fresh,omitempty"`     // a Python script starts its own interpreter instead of being a fork of a warm process
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -907,6 +908,13 @@ func (x *AttemptSpec) GetScratch() []*Scratch {
 		return x.Scratch
 	}
 	return nil
+}
+
+func (x *AttemptSpec) GetFresh() bool {
+	if x != nil {
+		return x.Fresh
+	}
+	return false
 }
 
 type isAttemptSpec_Work interface {
@@ -2042,7 +2050,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xbd\n" +
+	"\x10ShutdownResponse\"\xd3\n" +
 	"\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
@@ -2085,7 +2093,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x0fcheckpoint_from\x18! \x03(\tR\x0echeckpointFrom\x12\x16\n" +
 	"\x06serves\x18\" \x01(\bR\x06serves\x12\x18\n" +
 	"\asalvage\x18# \x01(\bR\asalvage\x12/\n" +
-	"\ascratch\x18$ \x03(\v2\x15.flowforge.v1.ScratchR\ascratch\x1a6\n" +
+	"\ascratch\x18$ \x03(\v2\x15.flowforge.v1.ScratchR\ascratch\x12\x14\n" +
+	"\x05fresh\x18% \x01(\bR\x05fresh\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +

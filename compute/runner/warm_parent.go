@@ -1,0 +1,411 @@
+package runner
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	warmStartLimit  = 30 * time.Second // from the start of a parent until it has loaded its modules
+	warmForkLimit   = 5 * time.Second
+	warmReportLimit = 100 * time.Millisecond // for the rest of a report after the end of a fork
+	warmMessage     = 4 << 20
+	maxTaskID       = 256
+	// warmSpace makes room for the marks of an attempt: the path of a folder and an ID.
+	warmSpace = "FLOWFORGE_WARM_SPACE"
+)
+
+// warmProgram is the program of a parent. The names of the modules of a plain interpreter are
+// taken before anything is imported.
+const warmProgram = "import sys; loaded = list(sys.modules); import flowforge._warm; flowforge._warm.main(loaded)"
+
+// warmParent is a Python process that waits for forks. sdk/python/flowforge/_warm.py is its
+// program.
+type warmParent struct {
+	pool        *warmPool
+	key         string
+	interpreter string
+	sdk         string
+	env         environ
+
+	ready   chan struct{} // closed when it waits for forks, or err is set
+	err     error
+	last    time.Time // when it was used; guarded by the pool
+	folders map[string]time.Time
+
+	mu      sync.Mutex // held during a fork
+	child   *child
+	control *net.UnixConn
+	retired bool
+}
+
+// warmOrder is the first message to a parent.
+type warmOrder struct {
+	Runner      int      `json:"runner"`
+	Environment environ  `json:"environment"`
+	Modules     []string `json:"modules"`
+}
+
+// warmAnswer is a message of a parent or of a fork.
+type warmAnswer struct {
+	Ready   bool     `json:"ready"`
+	Folders []string `json:"folders"`
+	Refused string   `json:"refused"`
+	Reason  string   `json:"reason"`
+	Error   string   `json:"error"`
+	Pid     int      `json:"pid"`
+	Started bool     `json:"started"`
+	Modules []string `json:"modules"`
+}
+
+// warmRequest is the message to a fork. It can contain secrets; no other process reads it.
+type warmRequest struct {
+	Interpreter string   `json:"interpreter"`
+	Script      string   `json:"script"`
+	Arguments   []string `json:"arguments"`
+	Folder      string   `json:"folder"`
+	Environment environ  `json:"environment"`
+}
+
+// open starts the process and waits until it has loaded the modules. A module that cannot
+// be shared is left out, and the process starts again.
+func (p *warmParent) open(modules []string) error {
+	for {
+		answer, err := p.launch(modules)
+		if err != nil {
+			p.retire()
+			return err
+		}
+		if answer.Ready {
+			p.folders = make(map[string]time.Time, len(answer.Folders))
+			for _, folder := range answer.Folders {
+				p.folders[folder] = modified(folder)
+			}
+			p.pool.logger.Info("A warm Python process is ready.", "interpreter", p.interpreter, "pid", p.child.pid,
+				"modules", len(modules), "memory_mib", p.memory()>>20)
+			return nil
+		}
+		_ = p.control.Close()
+		modules = p.pool.refuse(p, answer.Refused, answer.Reason)
+	}
+}
+
+// launch starts the process once.
+func (p *warmParent) launch(modules []string) (warmAnswer, error) {
+	control, theirs, err := socketPair()
+	if err != nil {
+		return warmAnswer{}, err
+	}
+	env := maps.Clone(p.env)
+	env[warmSpace] = strings.Repeat("-", unix.PathMax+len(taskIDVariable)+maxTaskID)
+	logged := &warmLog{pool: p.pool, interpreter: p.interpreter}
+	child, err := p.pool.forker.startChildOn(theirs, command{p.interpreter, []string{p.interpreter, "-c", warmProgram}}, env, p.sdk,
+		p.pool.buffers, logged.take, logged.take)
+	_ = theirs.Close() // the end of the process then ends the stream
+	if err != nil {
+		_ = control.Close()
+		return warmAnswer{}, err
+	}
+	p.mu.Lock()
+	p.child, p.control = child, control
+	retired := p.retired
+	p.mu.Unlock()
+	p.pool.ends.Go(func() { p.await(child, logged) })
+	if retired {
+		_ = control.Close()
+		return warmAnswer{}, errRetired
+	}
+	_ = control.SetDeadline(time.Now().Add(warmStartLimit))
+	if err := sendMessage(control, warmOrder{os.Getpid(), p.env, append([]string{}, modules...)}, nil); err != nil {
+		return warmAnswer{}, err
+	}
+	answer, err := readAnswer(control)
+	if err == nil && !answer.Ready && answer.Refused == "" {
+		err = errors.New(answer.Error)
+	}
+	if err != nil {
+		child.signal(syscall.SIGKILL)
+		return warmAnswer{}, fmt.Errorf("%w: %s", err, logged.last())
+	}
+	return answer, nil
+}
+
+// await waits for the end of the process.
+func (p *warmParent) await(child *child, logged *warmLog) {
+	status, err := child.wait(func() {})
+	p.mu.Lock()
+	expected := p.retired || p.child != child
+	p.mu.Unlock()
+	if expected {
+		return
+	}
+	select {
+	case <-p.ready:
+	default:
+		return // open reports it
+	}
+	p.pool.logger.Warn("A warm Python process ended by itself.", "interpreter", p.interpreter, "pid", child.pid,
+		"code", status.code, "error", err, "output", logged.last())
+	p.pool.mu.Lock()
+	defer p.pool.mu.Unlock()
+	if p.pool.parents[p.key] == p {
+		delete(p.pool.parents, p.key)
+	}
+}
+
+// retire ends the process; its forks continue.
+func (p *warmParent) retire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retired = true
+	if p.child != nil {
+		_ = p.control.Close()
+		p.child.signal(syscall.SIGKILL)
+	}
+}
+
+// outdated reports whether packages were installed or removed since the start.
+func (p *warmParent) outdated() bool {
+	select {
+	case <-p.ready:
+	default:
+		return false
+	}
+	for folder, at := range p.folders {
+		if !modified(folder).Equal(at) {
+			return true
+		}
+	}
+	return false
+}
+
+func modified(folder string) time.Time {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// memory returns the share of the process of the machine's memory in bytes.
+func (p *warmParent) memory() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.child == nil || !p.child.alive() {
+		return 0
+	}
+	stat, ok := readStat(p.child.pid)
+	if !ok {
+		return 0
+	}
+	return shareOf(stat)
+}
+
+// warmChild is a fork that runs a program.
+type warmChild struct {
+	*process
+	outputs [2]*os.File
+	parent  *warmParent
+	socket  *net.UnixConn
+}
+
+// fork runs a program in a fork of the process.
+func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
+	socket, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	_ = socket.SetDeadline(time.Now().Add(warmForkLimit))
+	c := &warmChild{parent: p, socket: socket}
+	c.process, err = p.split(socket, theirs)
+	if err != nil && !errors.Is(err, errRetired) {
+		p.pool.drop(p, "it does not fork")
+	}
+	if err == nil {
+		if err = c.hand(program); err != nil {
+			c.signal(syscall.SIGKILL)
+			_, waitErr := c.wait()
+			err = errors.Join(err, waitErr)
+		}
+	}
+	if err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// split makes the process fork. The second of two children becomes a child of this process,
+// which must not take it for an orphan of an attempt in the meantime.
+func (p *warmParent) split(socket *net.UnixConn, theirs *os.File) (*process, error) {
+	defer theirs.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.retired {
+		return nil, errRetired
+	}
+	f := p.pool.forker
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_ = p.control.SetDeadline(time.Now().Add(warmForkLimit))
+	if err := sendFiles(p.control, []byte{'f'}, theirs); err != nil {
+		return nil, fmt.Errorf("request a fork: %w", err)
+	}
+	_ = theirs.Close()
+	answer, err := readAnswer(p.control)
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("request a fork: %w", err)
+	}
+	if answer, err = readAnswer(socket); err != nil {
+		return nil, fmt.Errorf("a fork does not answer: %w", err)
+	}
+	if err := unix.Waitid(unix.P_PID, answer.Pid, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil {
+		return nil, fmt.Errorf("the fork %d is not a child of the runner: %w", answer.Pid, err)
+	}
+	pidfd, err := unix.PidfdOpen(answer.Pid, 0)
+	if err != nil {
+		pidfd = -1
+	}
+	f.pids[answer.Pid] = struct{}{}
+	made := newProcess(f, answer.Pid, pidfd)
+	made.forked = true
+	return made, nil
+}
+
+// hand sends the program to the fork and waits until it runs it.
+func (c *warmChild) hand(p *pythonProgram) error {
+	var ends [2]int
+	for i := range ends {
+		var err error
+		if c.outputs[i], ends[i], err = outputPipe(); err != nil {
+			closeFDs(ends[:i])
+			closeFiles(c.outputs[:i])
+			return err
+		}
+	}
+	files := []*os.File{c.parent.pool.forker.stdin, os.NewFile(uintptr(ends[0]), "stdout"), os.NewFile(uintptr(ends[1]), "stderr")}
+	defer closeFiles(files[1:])
+	request := warmRequest{p.interpreter, p.script, append([]string{}, p.arguments...), p.folder, p.env}
+	err := sendMessage(c.socket, request, files)
+	if err == nil {
+		var answer warmAnswer
+		answer, err = readAnswer(c.socket)
+		if err == nil && !answer.Started {
+			err = errors.New(answer.Error)
+		}
+	}
+	if err != nil {
+		closeFiles(c.outputs[:])
+		return fmt.Errorf("a fork refused the program: %w", err)
+	}
+	return nil
+}
+
+// report learns from the fork which modules it imported; it is called after its end.
+func (c *warmChild) report() {
+	defer c.socket.Close()
+	_ = c.socket.SetDeadline(time.Now().Add(warmReportLimit))
+	if answer, err := readAnswer(c.socket); err == nil && len(answer.Modules) > 0 {
+		c.parent.pool.learn(c.parent, answer.Modules)
+	}
+}
+
+func socketPair() (*net.UnixConn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socket pair: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "warm"), os.NewFile(uintptr(fds[1]), "warm")
+	defer ours.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		_ = theirs.Close()
+		return nil, nil, fmt.Errorf("socket pair: %w", err)
+	}
+	return conn.(*net.UnixConn), theirs, nil
+}
+
+// sendMessage sends a message with its length before it. Files travel with the first byte.
+func sendMessage(to *net.UnixConn, message any, files []*os.File) error {
+	text, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(text))) //nolint:gosec // a program and its environment
+	if err := sendFiles(to, head, files...); err != nil {
+		return err
+	}
+	_, err = to.Write(text)
+	return err
+}
+
+func sendFiles(to *net.UnixConn, head []byte, files ...*os.File) error {
+	fds := make([]int, len(files))
+	for i, file := range files {
+		fds[i] = int(file.Fd())
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	_, _, err := to.WriteMsgUnix(head, rights, nil)
+	return err
+}
+
+func readAnswer(from *net.UnixConn) (warmAnswer, error) {
+	var head [4]byte
+	var answer warmAnswer
+	if _, err := io.ReadFull(from, head[:]); err != nil {
+		return answer, err
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size > warmMessage {
+		return answer, fmt.Errorf("a message has %d bytes", size)
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(from, text); err != nil {
+		return answer, err
+	}
+	return answer, json.Unmarshal(text, &answer)
+}
+
+// warmLog passes what a parent writes to the log of the runner.
+type warmLog struct {
+	pool        *warmPool
+	interpreter string
+
+	mu   sync.Mutex
+	line string
+}
+
+func (l *warmLog) take(text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			l.line = line
+			l.pool.logger.Debug("A warm Python process wrote.", "interpreter", l.interpreter, "line", line)
+		}
+	}
+}
+
+func (l *warmLog) last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.line
+}

@@ -1,0 +1,612 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/flowforge/flowforge/platform/unixsocket"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+)
+
+// warmBundle is a supervisor in its own process, whose attempts are forks, and its log.
+type warmBundle struct {
+	*supervisorProcess
+	server *taskServer
+	log    *lockedBuffer
+}
+
+// lockedBuffer is what a process has written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func startWarm(t testing.TB) *warmBundle {
+	t.Helper()
+	b := &warmBundle{server: newTaskServer(t), log: &lockedBuffer{}}
+	cmd := exec.Command(os.Args[0])
+	p := &supervisorProcess{cmd: cmd, dir: shortTempDir(t)}
+	cmd.Env = append(os.Environ(), serveVariable+"="+p.dir, "RUNNER_TEST_SOCKET="+b.server.socket)
+	cmd.Stderr = b.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	p.RunnerServiceClient = flowforgev1connect.NewRunnerServiceClient(unixsocket.Client(SocketPath(p.dir)), "http://runner")
+	eventually(t, "the supervisor", func() bool {
+		_, err := p.Hello(t.Context(), connect.NewRequest(&flowforgev1.HelloRequest{}))
+		return err == nil
+	})
+	b.supervisorProcess = p
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(b.log.String())
+		}
+	})
+	return b
+}
+
+// script returns an attempt that runs a Python program.
+func script(id, text string) *flowforgev1.AttemptSpec {
+	spec := argv(id)
+	spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Interpreter: "python", Script: text}}
+	return spec
+}
+
+// run runs an attempt and returns its end and the lines that it wrote.
+func (b *warmBundle) run(t testing.TB, spec *flowforgev1.AttemptSpec) (*flowforgev1.Finished, []string) {
+	t.Helper()
+	b.start(t, spec)
+	f := b.server.awaitFinished(t, spec.TaskId)
+	b.server.awaitLog(t, spec.TaskId)
+	return f, b.server.lines(spec.TaskId, "stdout")
+}
+
+// output is run for an attempt that must succeed.
+func (b *warmBundle) output(t testing.TB, spec *flowforgev1.AttemptSpec) []string {
+	t.Helper()
+	f, lines := b.run(t, spec)
+	if f.Outcome != succeeded {
+		t.Fatalf("%s: %v, %s\n%s", spec.TaskId, f.Outcome, f.Message, strings.Join(b.server.lines(spec.TaskId, "stderr"), "\n"))
+	}
+	return lines
+}
+
+// parents returns the pids of the warm processes of the supervisor.
+func (b *warmBundle) parents() []int {
+	tasks, _ := readNames(fmt.Sprintf("/proc/%d/task", b.cmd.Process.Pid))
+	var warm []int
+	for _, task := range tasks {
+		for _, pid := range readPids(fmt.Sprintf("/proc/%d/task/%s/children", b.cmd.Process.Pid, task)) {
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			if bytes.Contains(text, []byte(warmSpace+"=")) {
+				warm = append(warm, pid)
+			}
+		}
+	}
+	return warm
+}
+
+// forkedHere is a program that says whether its process is a fork of a warm one.
+const forkedHere = "print('flowforge._warm' in open('/proc/self/cmdline').read())\n"
+
+func TestWarmProcessesHaveTheirOwnSurroundings(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	text := forkedHere + `
+import os, resource, signal, sys, __main__
+print(os.getpgid(0) == os.getpid(), os.getppid())
+print(os.getcwd() == os.path.dirname(os.path.abspath(sys.argv[0])) == sys.path[0], sys.argv[1:])
+print(__main__.__file__ == sys.argv[0], __name__, sys.stdin.read() == "")
+print(sorted(os.listdir("/proc/self/fd"))[:3], sorted(n for n in os.environ if "WARM" in n or n == "MARK"))
+print(os.umask(0), resource.getrlimit(resource.RLIMIT_NOFILE), signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGPIPE))
+print(os.environ["FLOWFORGE_NODE"], os.environ["PYTHONUNBUFFERED"], os.path.basename(os.environ["FLOWFORGE_OUTPUTS"]))
+from flowforge import client
+print(client.inputs, client._config.task_id)
+print("to stderr", file=sys.stderr)
+`
+	specs := map[bool]*flowforgev1.AttemptSpec{}
+	for _, fresh := range []bool{true, false} {
+		spec := script(fmt.Sprint("surroundings-", fresh), text)
+		spec.Fresh, spec.InputsJson = fresh, `{"n":3}`
+		spec.GetProcess().Command = []string{"one", "two words"}
+		specs[fresh] = spec
+	}
+	fresh, warm := b.output(t, specs[true]), b.output(t, specs[false])
+	if fresh[0] != "False" || warm[0] != "True" {
+		t.Fatalf("forks: %s and %s", fresh[0], warm[0])
+	}
+	if f, w := strings.ReplaceAll(strings.Join(fresh[1:], "\n"), "surroundings-true", ""), strings.ReplaceAll(strings.Join(warm[1:], "\n"), "surroundings-false", ""); f != w {
+		t.Errorf("a new process:\n%s\na fork:\n%s", f, w)
+	}
+	if lines := b.server.lines("surroundings-false", "stderr"); len(lines) != 1 || lines[0] != "to stderr" {
+		t.Errorf("standard error: %q", lines)
+	}
+	if want := fmt.Sprint("True ", b.cmd.Process.Pid); warm[1] != want {
+		t.Errorf("group and parent: %q, want %q", warm[1], want)
+	}
+}
+
+// changing is what differs between attempts: folders and addresses.
+var changing = regexp.MustCompile(`attempts/[0-9]+|0x[0-9a-f]+`)
+
+func TestWarmProcessesEndAsNewOnes(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	for name, text := range map[string]string{
+		"zero":      "import sys; sys.exit()",
+		"three":     "import sys; sys.exit(3)",
+		"large":     "import sys; sys.exit(258)",
+		"text":      "import sys; sys.exit('the reason')",
+		"error":     "def f(): raise ValueError('bad')\nf()",
+		"syntax":    "x = = 1",
+		"killed":    "import os; os.kill(os.getpid(), 9)",
+		"terminate": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+		"interrupt": "raise KeyboardInterrupt",
+		"quick":     "import os; os._exit(7)",
+		"hook":      "import sys\nsys.excepthook = lambda *e: print('own hook', e[1])\nraise ValueError('x')",
+		"order": "import atexit, sys, threading, time\natexit.register(print, 'exit')\nclass D:\n  def __del__(self): print('freed')\nd = D()\n" +
+			"t = threading.Thread(target=lambda: (time.sleep(0.05), print('thread')))\nt.start()\nsys.stdout.write('main\\n')",
+		"daemon":  "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint('end')",
+		"file":    "f = open('note', 'w'); f.write('kept')\nimport atexit, subprocess\natexit.register(lambda: None)",
+		"badexit": "import atexit\natexit.register(lambda: 1/0)\nprint('end')",
+		"closed":  "import os; os.close(1); print('x')",
+		"printf":  "import ctypes; ctypes.CDLL(None).printf(b'from C\\n')",
+		"mp":      "import multiprocessing as m\ndef f(x): return x * x\nif __name__ == '__main__':\n  with m.get_context('spawn').Pool(2) as p: print(p.map(f, [1, 2, 3]))",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			warm, fresh := script("warm-"+name, text), script("fresh-"+name, text)
+			fresh.Fresh = true
+			w, wrote := b.run(t, warm)
+			f, want := b.run(t, fresh)
+			if w.Outcome != f.Outcome || w.ExitCode != f.ExitCode || w.Message != f.Message {
+				t.Errorf("a fork: %v, %d, %q; a new process: %v, %d, %q", w.Outcome, w.ExitCode, w.Message, f.Outcome, f.ExitCode, f.Message)
+			}
+			if strings.Join(wrote, "\n") != strings.Join(want, "\n") {
+				t.Errorf("a fork wrote %q, a new process %q", wrote, want)
+			}
+			place := func(id string) string {
+				text := strings.Join(b.server.lines(id, "stderr"), "\n")
+				return changing.ReplaceAllString(text, "N")
+			}
+			if got, want := place("warm-"+name), place("fresh-"+name); got != want {
+				t.Errorf("standard error of a fork:\n%s\nof a new process:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestNothingLeaksIntoTheNextFork(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	b.output(t, script("first", forkedHere+`
+import os, sys, random, json, builtins, signal, flowforge, tempfile, logging
+sys.path.insert(0, "/leak"); sys.modules["leaked"] = sys
+os.environ["LEAK"] = "1"; os.putenv("LEAK2", "1"); os.chdir("/"); os.umask(0o077)
+builtins.leak = json.leak = flowforge.leak = 1
+random.seed(1); tempfile.tempdir = "/leak"; signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+logging.basicConfig(level="DEBUG")
+open("/proc/self/fd/1", "w").close()
+`))
+	lines := b.output(t, script("second", forkedHere+`
+import os, sys, random, json, builtins, signal, flowforge, tempfile, logging
+print("/leak" in sys.path, "leaked" in sys.modules, "LEAK" in os.environ, os.system("test -z \"$LEAK2\""))
+print(os.getcwd() == "/", os.umask(0) == 0o077, hasattr(builtins, "leak"), hasattr(json, "leak"), hasattr(flowforge, "leak"))
+print(tempfile.gettempdir() == "/leak", signal.getsignal(signal.SIGUSR1) == signal.SIG_IGN, logging.root.handlers)
+random.seed(1); expected = random.random()
+`))
+	want := []string{"True", "False False False 0", "False False False False False", "False False []"}
+	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the second attempt wrote %q, want %q", lines, want)
+	}
+	seeds := map[string]bool{}
+	for i := range 3 {
+		seeds[b.output(t, script(fmt.Sprint("seed", i), "import random, uuid, multiprocessing as m\nprint(random.random(), uuid.uuid4(), m.current_process().authkey)"))[0]] = true
+	}
+	if len(seeds) != 3 {
+		t.Errorf("random numbers of forks repeat: %v", seeds)
+	}
+}
+
+func TestSecretsStayInTheirFork(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	b.server.secrets = map[string]string{"token": "hunter2-hunter2"}
+	b.output(t, script("before", forkedHere))
+	parents := b.parents()
+	spec := script("secret", forkedHere+"import os\nprint(len(os.environ['API_KEY']), len(open('/proc/self/environ').read().replace('\\0', '')))\n"+
+		"assert 'hunter2' in os.environ['API_KEY'] and 'hunter2' not in open('/proc/self/environ').read()")
+	spec.Secrets = []*flowforgev1.InputSecret{{Grant: &flowforgev1.SecretGrant{Name: "token", Mac: []byte("good")}, Variable: "API_KEY"}}
+	if lines := b.output(t, spec); lines[0] != "True" {
+		t.Fatalf("the attempt with a secret is no fork: %q", lines)
+	}
+	if lines := b.output(t, script("after", forkedHere+"import os\nprint('API_KEY' in os.environ, os.environ['FLOWFORGE_AUTH_TOKEN'])")); lines[1] != "False token-after" {
+		t.Errorf("the next attempt sees %q", lines)
+	}
+	if now := b.parents(); len(now) != 1 || len(parents) != 1 || now[0] != parents[0] {
+		t.Fatalf("warm processes %v, then %v", parents, now)
+	}
+	if memoryHas(t, parents[0], "hunter2-hunter2") {
+		t.Error("the memory of the warm process contains the secret")
+	}
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", parents[0]))
+	if err != nil || bytes.Contains(environ, []byte("hunter2")) || bytes.Contains(environ, []byte("token-")) {
+		t.Errorf("the environment of the warm process: %q, %v", environ, err)
+	}
+}
+
+// memoryHas reports whether the writable memory of a process contains a text.
+func memoryHas(t *testing.T, pid int, text string) bool {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	read := 0
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		var mode string
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); err != nil || !strings.HasPrefix(mode, "rw") {
+			continue
+		}
+		page := make([]byte, to-from)
+		n, _ := memory.ReadAt(page, from)
+		read += n
+		if bytes.Contains(page[:n], []byte(text)) {
+			return true
+		}
+	}
+	if read == 0 {
+		t.Fatal("the memory of the warm process cannot be read")
+	}
+	return false
+}
+
+func TestForksAreStoppedLikeNewProcesses(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	text := forkedHere + `
+import os, subprocess, sys, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def spin():
+    while True: time.sleep(0.05)
+one = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(0.05)"])
+two = os.fork()
+if two == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open("escaped.new", "w").write(str(os.getpid())); os.rename("escaped.new", "escaped")
+        spin()
+    os._exit(0)
+while not os.path.exists("escaped"): time.sleep(0.01)
+print(os.getpid(), one.pid, open("escaped").read())
+spin()
+`
+	spec := script("timeout", text)
+	spec.TimeoutMs = 1500
+	b.start(t, spec)
+	stopped := script("stopped", text)
+	b.start(t, stopped)
+	b.server.await(t, "the processes", func() bool {
+		return len(b.server.logs["stopped"]) > 1
+	})
+	if _, err := b.Stop(t.Context(), connect.NewRequest(&flowforgev1.StopRequest{TaskIds: []string{"stopped"}, GraceMs: 50})); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]flowforgev1.Outcome{"timeout": timedOut, "stopped": cancelled} {
+		f := b.server.awaitFinished(t, id)
+		wantOutcome(t, f, want)
+		b.server.awaitLog(t, id)
+		lines := b.server.lines(id, "stdout")
+		if lines[0] != "True" || len(lines) != 2 {
+			t.Fatalf("%s wrote %q", id, lines)
+		}
+		var pids []int
+		for field := range strings.FieldsSeq(lines[1]) {
+			pid, _ := strconv.Atoi(field)
+			pids = append(pids, pid)
+		}
+		if len(pids) != 3 || alive(pids) {
+			t.Errorf("%s: of the processes %v, one is alive when the end is reported", id, pids)
+		}
+	}
+}
+
+func TestMemoryOfForks(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	spec := script("large", forkedHere+"import time\na = bytearray(b'x') * (200 << 20)\ntime.sleep(60)")
+	spec.MemoryLimitMib = 100
+	f, lines := b.run(t, spec)
+	if f.Outcome != failed || f.Class != classMemory || len(lines) == 0 || lines[0] != "True" {
+		t.Errorf("%v, %q, %q, %q", f.Outcome, f.Class, f.Message, lines)
+	}
+	spec = script("peak", forkedHere+"a = bytearray(b'x') * (80 << 20)")
+	spec.MemoryLimitMib = 200
+	f, _ = b.run(t, spec)
+	wantOutcome(t, f, succeeded)
+	if f.PeakRssBytes < 80<<20 || f.PeakRssBytes > 160<<20 || f.CpuSeconds <= 0 {
+		t.Errorf("peak %d MiB, CPU %v s", f.PeakRssBytes>>20, f.CpuSeconds)
+	}
+}
+
+func TestEightForksAtATime(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var specs []*flowforgev1.AttemptSpec
+	for i := range 8 {
+		specs = append(specs, script(fmt.Sprint("together", i), forkedHere+fmt.Sprintf("print(%d)\nopen(%q).read()", i, pipe)))
+	}
+	b.start(t, specs...)
+	b.server.await(t, "all eight", func() bool {
+		for i := range 8 {
+			if len(b.server.logs[fmt.Sprint("together", i)]) < 2 {
+				return false
+			}
+		}
+		return true
+	})
+	if n := len(b.parents()); n != 1 {
+		t.Errorf("%d warm processes", n)
+	}
+	open, err := os.OpenFile(pipe, os.O_RDWR, 0) // blocks no reader that is still to come
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = open.Close()
+	for i := range 8 {
+		id := fmt.Sprint("together", i)
+		wantOutcome(t, b.server.awaitFinished(t, id), succeeded)
+		if lines := b.server.lines(id, "stdout"); lines[0] != "True" || lines[1] != fmt.Sprint(i) {
+			t.Errorf("%s wrote %q", id, lines)
+		}
+	}
+}
+
+func TestForksOutliveTheirParent(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	pipe, open := pipeFile(t)
+	b.start(t, script("running", forkedHere+fmt.Sprintf("open(%q).read()\nprint('end')", pipe)))
+	b.server.await(t, "the attempt", func() bool { return len(b.server.logs["running"]) > 0 })
+	first := b.parents()
+	if len(first) != 1 {
+		t.Fatalf("warm processes %v", first)
+	}
+	if err := syscall.Kill(first[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the warm process", func() bool { return strings.Contains(b.log.String(), "ended by itself") })
+	if lines := b.output(t, script("next", forkedHere)); lines[0] != "True" {
+		t.Errorf("the next attempt wrote %q", lines)
+	}
+	if second := b.parents(); len(second) != 1 || second[0] == first[0] {
+		t.Errorf("warm processes %v, then %v", first, second)
+	}
+	open()
+	wantOutcome(t, b.server.awaitFinished(t, "running"), succeeded)
+	b.server.awaitLog(t, "running")
+	if lines := b.server.lines("running", "stdout"); strings.Join(lines, " ") != "True end" {
+		t.Errorf("the running attempt wrote %q", lines)
+	}
+}
+
+// A parent that is stopped does not answer, and an interpreter that cannot start has none.
+func TestAttemptsWithoutAParentStartAnInterpreter(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	b.output(t, script("warm", forkedHere))
+	shadow := script("shadow", forkedHere+"import tokenize\nprint(tokenize.__file__.endswith('work/tokenize.py'))")
+	shadow.PackageSha256 = b.server.put(tarball(t, tarEntry{name: "tokenize.py", content: "def open(*a): raise OSError\n"}))
+	lines := b.output(t, shadow)
+	if strings.Join(lines, " ") != "False True" || !strings.Contains(b.log.String(), "tokenize.py of the code has the name of a loaded module") {
+		t.Errorf("wrote %q; the log:\n%s", lines, b.log)
+	}
+	broken := script("broken", forkedHere)
+	broken.Env = map[string]string{"PYTHONPATH": filepath.Join(t.TempDir())}
+	b.output(t, broken) // its first attempt starts no parent
+	if err := os.WriteFile(filepath.Join(broken.Env["PYTHONPATH"], "sitecustomize.py"),
+		[]byte("import sys\nif 'flowforge._warm' in sys.argv or '-c' in sys.orig_argv: raise SystemExit(4)"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"broken2", "broken3"} {
+		again := script(id, forkedHere)
+		again.Env = broken.Env
+		if lines := b.output(t, again); lines[0] != "False" {
+			t.Errorf("%s wrote %q", id, lines)
+		}
+	}
+	if n := strings.Count(b.log.String(), "No warm Python process can be started"); n != 1 {
+		t.Errorf("the log has %d lines about the process that does not start:\n%s", n, b.log)
+	}
+}
+
+func TestEveryEnvironmentHasItsOwnParent(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	b.output(t, script("plain", forkedHere))
+	for i, want := range []string{"False 5", "True 5"} {
+		spec := script(fmt.Sprint("own", i), "import os\nprint('flowforge._warm' in open('/proc/self/cmdline').read(), os.environ['LIBRARY_SETTING'])")
+		spec.Env = map[string]string{"LIBRARY_SETTING": "5"}
+		if lines := b.output(t, spec); lines[0] != want {
+			t.Errorf("attempt %d wrote %q, want %q", i, lines, want)
+		}
+	}
+	if n := len(b.parents()); n != 2 {
+		t.Errorf("%d warm processes", n)
+	}
+	spec := script("fresh", forkedHere)
+	spec.Fresh = true
+	if lines := b.output(t, spec); lines[0] != "False" {
+		t.Errorf("an operator with fresh wrote %q", lines)
+	}
+}
+
+func TestForksEndWithTheRunner(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	file := filepath.Join(t.TempDir(), "pids")
+	b.start(t, script("forever", fmt.Sprintf(`
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() != 0: os._exit(0)
+    open(%[1]q + ".new", "a").write(str(os.getpid())); os.rename(%[1]q + ".new", %[1]q)
+else: print(os.getpid())
+while True: time.sleep(0.05)`, file)))
+	eventually(t, "the escaped process", func() bool { _, err := os.Stat(file); return err == nil })
+	b.server.await(t, "the attempt", func() bool { return len(b.server.logs["forever"]) > 0 })
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	escaped, _ := strconv.Atoi(string(text))
+	own, _ := strconv.Atoi(b.server.lines("forever", "stdout")[0])
+	parents := b.parents()
+	b.kill()
+	eventually(t, "the end of the forks", func() bool { return !alive(append(parents, own)) })
+	if len(parents) != 1 || !alive([]int{escaped}) {
+		t.Fatalf("warm processes %v, escaped process %d", parents, escaped)
+	}
+	startSupervisor(t, b.server, b.dir)
+	eventually(t, "the end of the escaped process", func() bool { return !alive([]int{escaped}) })
+}
+
+// warmed returns a pool with the given clock, and a function that makes it start the parent
+// of an environment.
+func warmed(t *testing.T, limit Warm) (*warmPool, func(shared environ) *warmParent) {
+	t.Helper()
+	b := setup(t)
+	pool := newWarmPool(b.forker, limit, &b.buffers, b.logger)
+	t.Cleanup(pool.close)
+	python, err := findPython(b.base, "/", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pool, func(shared environ) *warmParent {
+		t.Helper()
+		for name, value := range b.base {
+			shared[name] = value
+		}
+		shared["PYTHONPATH"] = b.slots.sdk
+		p := &pythonProgram{interpreter: python, shared: shared, sdk: b.slots.sdk, common: true}
+		key, err := p.key()
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent, err := pool.parent(t.Context(), key, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parent
+	}
+}
+
+func ended(t *testing.T, p *warmParent) {
+	t.Helper()
+	eventually(t, "the end of the warm process", func() bool { return !p.child.alive() })
+}
+
+func TestIdleParentsEnd(t *testing.T) {
+	t.Parallel()
+	pool, parent := warmed(t, Warm{Parents: 4, MemoryMiB: 1000})
+	now := time.Now()
+	pool.now = func() time.Time { return now }
+	p := parent(environ{})
+	pool.tick(now.Add(warmIdle - time.Second))
+	if !p.child.alive() || parent(environ{}) != p {
+		t.Fatal("the process ended before it was idle for a minute")
+	}
+	pool.tick(now.Add(warmIdle))
+	ended(t, p)
+	if parent(environ{}) == p {
+		t.Error("the process that ended is used again")
+	}
+}
+
+func TestParentsAreBounded(t *testing.T) {
+	t.Parallel()
+	pool, parent := warmed(t, Warm{Parents: 2, MemoryMiB: 1000})
+	now := time.Now()
+	pool.now = func() time.Time { now = now.Add(time.Second); return now }
+	one, two := parent(environ{"N": "1"}), parent(environ{"N": "2"})
+	if parent(environ{"N": "1"}) != one {
+		t.Fatal("the first process is not used again")
+	}
+	three := parent(environ{"N": "3"})
+	ended(t, two)
+	if !one.child.alive() || !three.child.alive() {
+		t.Error("not the least recently used process ended")
+	}
+	if used := one.memory(); used < 4<<20 || used > 100<<20 {
+		t.Errorf("a process uses %d MiB", used>>20)
+	}
+	pool.limit.MemoryMiB = one.memory()>>20 + 1
+	pool.tick(now.Add(warmMeasure))
+	ended(t, one)
+	if !three.child.alive() {
+		t.Error("the process that fits into the memory ended")
+	}
+	pool.limit.MemoryMiB = 1
+	pool.tick(now.Add(2 * warmMeasure))
+	ended(t, three)
+}
+
+func TestParentsLearnModules(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	text := forkedHere + "import sys\nprint('wave' in sys.modules)\nimport wave, this_is_mine\n"
+	spec := func(id string) *flowforgev1.AttemptSpec {
+		s := script(id, text)
+		s.PackageSha256 = b.server.put(tarball(t, tarEntry{name: "this_is_mine.py", content: "import sys\nassert 'this_is_mine' in sys.modules\n"}))
+		return s
+	}
+	if lines := b.output(t, spec("learn")); strings.Join(lines, " ") != "True False" {
+		t.Fatalf("the first attempt wrote %q", lines)
+	}
+	i := 0
+	eventually(t, "a process with the module", func() bool {
+		i++
+		lines := b.output(t, spec(fmt.Sprint("learned", i)))
+		return strings.Join(lines, " ") == "True True"
+	})
+	lines := b.output(t, script("other", "import sys\nprint('this_is_mine' in sys.modules)"))
+	if lines[0] != "False" {
+		t.Error("a module of the code was loaded in advance")
+	}
+}

@@ -1,0 +1,394 @@
+"""Starts Python programs of tasks as forks of a process that has loaded its modules before.
+
+The runner starts one such process for each environment and reaches it through a socket, which
+is its standard input. For each attempt the process forks twice. The second child becomes a
+child of the runner, reads its request from a socket of its own, and replaces everything that
+it shares with its parent. Requests contain secrets, so the parent never reads one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import importlib
+import importlib.machinery
+import importlib.util
+import json
+import os
+import signal
+import site
+import socket
+import struct
+import sys
+import sysconfig
+import threading
+import types
+from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Set, Tuple
+
+_PR_SET_PDEATHSIG = 1
+_MOST_MODULES = 2000  # in the report of one task
+_LIBC = ctypes.PyDLL(None)  # holds the interpreter's lock during calls
+
+
+class _Refused(Exception):
+    """A task cannot run in a copy of this process."""
+
+
+def main(startup: Iterable[str]) -> None:
+    """Serve the runner. startup names the modules that every interpreter loads."""
+    control = socket.socket(fileno=0)
+    order = _receive(control)
+    folder = os.getcwd()
+    os.chdir("/")
+    sys.path[:] = [entry for entry in sys.path if entry != ""]
+    os.environ.pop("FLOWFORGE_WARM_SPACE", None)
+    server = _Server(control, order, folder, set(startup))
+    server.load()
+    server.serve()
+
+
+class _Server:
+    def __init__(self, control: socket.socket, order: Mapping[str, Any], folder: str, startup: Set[str]) -> None:
+        self.control = control
+        self.runner = int(order["runner"])
+        self.wanted: List[str] = order["modules"]
+        self.startup = startup
+        self.given: Dict[str, str] = order["environment"]
+        self.added: Dict[str, str] = {}
+        self.folder = folder
+
+    def load(self) -> None:
+        """Import the modules that tasks use, and tell the runner."""
+        import flowforge
+
+        _environment_region()
+        for name in ("_task", "_sender", *flowforge._LATER):
+            importlib.import_module("flowforge." + name)
+        for name in self.wanted:
+            if name in sys.modules:
+                continue
+            problem = _preload(name)
+            if problem:
+                _send(self.control, {"refused": name, "reason": problem})
+                os._exit(0)
+        folders = [path for path in _library_folders() if os.path.isdir(path)]
+        # A wrapper of the interpreter, such as a shim of pyenv, and libraries set variables.
+        self.added = {name: value for name, value in os.environ.items() if self.given.get(name) != value}
+        gc.collect()
+        gc.freeze()
+        _send(self.control, {"ready": True, "folders": folders})
+
+    def serve(self) -> None:
+        """Fork for each file that the runner sends, until it closes the socket."""
+        while True:
+            mark, files, _, _ = socket.recv_fds(self.control, 1, 1)
+            if not mark:
+                os._exit(0)
+            os.set_inheritable(files[0], False)
+            try:
+                first = os.fork()
+            except OSError as err:
+                _send(self.control, {"error": f"fork: {err}"})
+                os.close(files[0])
+                continue
+            if first == 0:
+                self._orphan(files[0])
+            os.close(files[0])
+            _, status = os.waitpid(first, 0)
+            _send(self.control, {"error": "" if status == 0 else f"the first child ended with status {status}"})
+
+    def _orphan(self, file: int) -> NoReturn:
+        """Fork again and end, so that the runner becomes the parent of the second child."""
+        try:
+            if os.fork() != 0:
+                os._exit(0)
+        except OSError:
+            os._exit(1)
+        _Task(self, socket.socket(fileno=file)).run()
+
+
+class _Task:
+    """One task, in its own process."""
+
+    def __init__(self, server: _Server, runner: socket.socket) -> None:
+        self.server = server
+        self.socket = runner
+        self.pid = os.getpid()
+
+    def run(self) -> NoReturn:
+        try:
+            os.setpgid(0, 0)
+            _send(self.socket, {"pid": self.pid})
+            request, files = _receive_files(self.socket, 3)
+            self.prepare(request, files)
+        except BaseException as err:
+            try:
+                _send(self.socket, {"error": f"{type(err).__name__}: {err}"})
+            finally:
+                os._exit(1)
+        _send(self.socket, {"started": True})
+        self.loaded = set(sys.modules)
+        atexit.register(self.report)
+        _execute(request["script"], self.loaded)
+
+    def prepare(self, request: Mapping[str, Any], files: List[int]) -> None:
+        """Replace what a new process would not have of this one."""
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != self.server.runner:
+            raise _Refused("the runner is not the parent of this process")
+        self.server.control.detach()  # the standard input replaces it
+        for target, file in enumerate(files):
+            os.dup2(file, target)
+            os.close(file)
+        os.chdir(request["folder"])
+        self._environment(request)
+        script = request["script"]
+        self._refuse_shadows(os.path.dirname(script))
+        sys.argv = [script, *request["arguments"]]
+        sys.orig_argv = [request["interpreter"], *sys.argv]
+        if not getattr(sys.flags, "safe_path", False):
+            sys.path.insert(0, os.path.dirname(script))
+        _renew()
+
+    def _environment(self, request: Mapping[str, Any]) -> None:
+        new: Dict[str, str] = dict(request["environment"])
+        for name, value in self.server.added.items():
+            new[name] = request["folder"] if value == self.server.folder else value
+        os.environ.clear()
+        os.environb.update({name.encode(): value.encode("utf-8", "surrogateescape") for name, value in new.items()})
+        # The kernel shows the first environment of a process. The runner finds processes by it.
+        start, end = _environment_region()
+        marks = b"".join(f"{name}={new[name]}\0".encode() for name in ("FLOWFORGE_TASK_ID", "FLOWFORGE_OUTPUTS"))
+        if len(marks) > end - start:
+            raise _Refused(f"the paths of the attempt need {len(marks)} bytes; the environment has {end - start}")
+        ctypes.memmove(start, marks.ljust(end - start, b"\0"), end - start)
+
+    def _refuse_shadows(self, folder: str) -> None:
+        """Refuse code whose modules have names of modules that are loaded already."""
+        for entry in os.scandir(folder):
+            name = entry.name.partition(".")[0]
+            if name not in sys.modules or name in self.server.startup or name in sys.builtin_module_names:
+                continue
+            file = entry.name.endswith((".py", ".so", ".pyc"))
+            if file or os.path.exists(os.path.join(entry.path, "__init__.py")):
+                raise _Refused(f"{entry.name} of the code has the name of a loaded module")
+
+    def report(self) -> None:
+        """Tell the runner which modules of libraries the task has imported."""
+        if os.getpid() != self.pid:
+            return
+        folders = tuple(path + os.sep for path in _library_folders())
+        names = []
+        for name, module in list(sys.modules.items()):
+            origin = getattr(getattr(module, "__spec__", None), "origin", None)
+            if name not in self.loaded and isinstance(origin, str) and origin.startswith(folders):
+                names.append(name)
+        try:
+            self.socket.settimeout(1)
+            _send(self.socket, {"modules": names[:_MOST_MODULES]})
+        except OSError:
+            pass  # the task closed its files
+
+
+def _execute(script: str, loaded: Set[str]) -> NoReturn:
+    """Run a file as the main program and end the process as the interpreter would."""
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", script)
+    sys.modules["__main__"] = module
+    interrupted, code = False, 0
+    try:
+        with open(script, "rb") as file:
+            source = file.read()
+        exec(compile(source, script, "exec", dont_inherit=True), module.__dict__)
+    except SystemExit as err:
+        code = _exit_code(err.code)
+    except BaseException as err:
+        interrupted, code = isinstance(err, KeyboardInterrupt), 1
+        _show(err)
+    _finish(code, interrupted, loaded)
+
+
+def _show(err: BaseException) -> None:
+    trace = err.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    err.__traceback__ = trace
+    try:
+        sys.excepthook(type(err), err, trace)
+    except BaseException:
+        sys.__excepthook__(type(err), err, trace)
+
+
+def _exit_code(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    _flush()
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _finish(code: int, interrupted: bool, loaded: Set[str]) -> NoReturn:
+    """End the process.
+
+    The interpreter would also free what was loaded before the fork, which costs more than the
+    fork itself and has no effect that another process could notice.
+    """
+    shutdown: Any = getattr(threading, "_shutdown")
+    shutdown()  # waits for threads
+    try:
+        run_exit_functions: Any = getattr(atexit, "_run_exitfuncs")
+        run_exit_functions()
+    except BaseException:
+        pass  # its traceback is printed
+    well = _flush()
+    if interrupted:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    if _threads() > 1:
+        sys.exit(code)  # only the interpreter can stop other threads
+    _release(loaded)
+    if not (_flush() and well) and code == 0:
+        code = 120
+    _LIBC.exit(code)
+    os._exit(code)
+
+
+def _flush() -> bool:
+    well = True
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except (OSError, ValueError):
+            well = False
+    return well
+
+
+def _release(loaded: Set[str]) -> None:
+    """Free the values of the program's own modules, which closes their files."""
+    folders = tuple(path + os.sep for path in _library_folders())
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name == "__main__" or name not in loaded and isinstance(file, str) and not file.startswith(folders):
+            values = module.__dict__
+            for key in [key for key in values if key != "__builtins__"]:
+                values[key] = None
+    gc.collect()
+
+
+def _renew() -> None:
+    """Replace state that libraries made once for this process."""
+    import tempfile
+
+    import flowforge
+    from flowforge._config import Config
+
+    tempfile.tempdir = None
+    client: Any = flowforge.client
+    client.__init__(Config.from_env())
+    # random seeds itself after a fork.
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()
+    processes: Any = sys.modules.get("multiprocessing.process")
+    if processes is not None:
+        processes.current_process().authkey = os.urandom(32)
+
+
+def _preload(name: str) -> str:
+    """Import a module of a library; the result says why a copy of it could not be used."""
+    folders = tuple(path + os.sep for path in _library_folders())
+    before = _effects()
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and (spec.origin or "").startswith(folders):
+            importlib.import_module(name)
+    except BaseException:
+        pass  # the task that needs it sees the error
+    if _threads() > 1:
+        # A library that supports forks, such as OpenBLAS, ends its threads before one.
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+    if _threads() > 1:
+        return "it starts threads"
+    after = _effects()
+    after["the environment"] = {variable: after["the environment"].get(variable) for variable in before["the environment"]}
+    return next((f"it changes {what}" for what, value in after.items() if value != before[what]), "")
+
+
+def _effects() -> Dict[str, Any]:
+    """Return what a task of another program must not find changed."""
+    return {
+        "signal handlers": [signal.getsignal(number) for number in signal.valid_signals()],
+        "the environment": dict(os.environ),
+        "the working folder": os.getcwd(),
+        "the module path": list(sys.path),
+        "open files": sorted(os.listdir("/proc/self/fd")),
+        "hooks": (sys.excepthook, sys.displayhook, threading.excepthook, sys.unraisablehook),
+    }
+
+
+def _threads() -> int:
+    return max(threading.active_count(), len(os.listdir("/proc/self/task")))
+
+
+_folders: Optional[List[str]] = None
+
+
+def _library_folders() -> List[str]:
+    """Return the folders of the standard library and of installed packages."""
+    global _folders
+    if _folders is None:
+        paths = sysconfig.get_paths()
+        found = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+        _folders = list(dict.fromkeys([*found, *site.getsitepackages()]))
+    return _folders
+
+
+def _environment_region() -> Tuple[int, int]:
+    """Return where this process got its first environment (proc_pid_stat(5))."""
+    with open("/proc/self/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    start, end = int(fields[47]), int(fields[48])
+    if not 0 < start < end:
+        raise _Refused("the kernel does not say where the environment is")
+    return start, end
+
+
+def _send(to: socket.socket, message: Mapping[str, Any]) -> None:
+    text = json.dumps(message).encode()
+    to.sendall(struct.pack(">I", len(text)) + text)
+
+
+def _receive(source: socket.socket) -> Dict[str, Any]:
+    return _receive_files(source, 0)[0]
+
+
+def _receive_files(source: socket.socket, count: int) -> Tuple[Dict[str, Any], List[int]]:
+    """Receive a message, and the files that come with its first byte."""
+    files: List[int] = []
+    head = b""
+    if count:
+        head, files, _, _ = socket.recv_fds(source, 4, count)
+        if len(files) != count:
+            raise EOFError("the runner closed the socket")
+    head += _exactly(source, 4 - len(head))
+    text = _exactly(source, struct.unpack(">I", head)[0])
+    found: Dict[str, Any] = json.loads(text)
+    return found, files
+
+
+def _exactly(source: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = source.recv(size - len(parts))
+        if not part:
+            raise EOFError("the runner closed the socket")
+        parts += part
+    return bytes(parts)
