@@ -63,7 +63,7 @@ func runnerConfig(dir string) (runner.Config, error) {
 	tasks, _ := settings.Part[settings.Tasks](os.Environ())
 	return runner.Config{
 		Dir: dir, Host: host, PodName: os.Getenv("FLOWFORGE_POD"), Machine: cmp.Or(os.Getenv("FLOWFORGE_MACHINE"), host), Executable: executable,
-		Environ: os.Environ(), Python: tasks.Python,
+		Environ: os.Environ(), Python: tasks.Python, Warm: runner.Warm{Parents: tasks.WarmParents, MemoryMiB: int64(tasks.WarmMemoryMiB)},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -45,11 +46,17 @@ func Resident(ctx context.Context, config Config, pool Pool, clean func()) error
 		r.logger = slog.New(slog.DiscardHandler)
 	}
 	defer r.server.http.CloseIdleConnections()
+	end, err := r.warm()
+	if err != nil {
+		return err
+	}
+	defer end()
 	idle := time.Duration(pool.IdleSeconds) * time.Second
 	if idle <= 0 {
 		idle = defaultIdle
 	}
 	for n := 1; ctx.Err() == nil; n++ {
+		r.config.warm.tick(time.Now())
 		spec, leave, err := r.take(ctx, idle-time.Since(r.last))
 		switch {
 		case err != nil && ctx.Err() != nil, leave:
@@ -69,6 +76,27 @@ func Resident(ctx context.Context, config Config, pool Pool, clean func()) error
 		r.finished, r.last = spec.TaskId, time.Now()
 	}
 	return nil
+}
+
+// warm makes attempts forks of processes that outlive each of them, until end is called.
+func (r *resident) warm() (end func(), err error) {
+	limit := r.config.Warm
+	if limit.Parents == 0 {
+		return func() {}, nil
+	}
+	if all := readCgroup().limit(); all > 0 {
+		limit.MemoryMiB = min(limit.MemoryMiB, all/warmPodShare>>20)
+	}
+	forker, err := newForker()
+	if err != nil {
+		return nil, err
+	}
+	buffers := &sync.Pool{New: func() any { return new([readBuffer]byte) }}
+	r.config.warm = newWarmPool(forker, limit, buffers, r.logger)
+	return func() {
+		r.config.warm.close()
+		forker.close()
+	}, nil
 }
 
 // resident is a worker of a pool.

@@ -85,6 +85,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Pods:             int32(op.Resources.Pods), //nolint:gosec // at most a thousand
 		PodJson:          podJSON(op, config.Cluster),
 		Resident:         op.Resident,
+		Fresh:            op.StartsFresh(),
 		Serves:           op.Serves,
 		WorkflowId:       l.row.WorkflowID.String(),
 		Resources:        l.resources(i),

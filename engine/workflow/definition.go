@@ -103,6 +103,9 @@ type Operator struct {
 	// Resident runs attempts in warm pods of their project and image, one after
 	// another.
 	Resident bool
+	// Fresh makes every attempt of a Python script start its own interpreter instead of
+	// being a fork of a warm process; nil: if it has GPUs.
+	Fresh *bool
 	// Pod holds the fields of the operator's pods with their Kubernetes names, as
 	// canonical JSON; nil for none. Launchers without pods ignore it.
 	Pod json.RawMessage

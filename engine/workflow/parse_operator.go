@@ -91,6 +91,7 @@ func (p *parser) operator(v any, path string) Operator {
 		o.add(o.at("breaker"), "An operator of type %s starts no attempts, so it cannot have a breaker.", op.Type)
 	}
 	p.checkMemo(o, &op)
+	o.fresh(&op)
 	o.finish()
 	return op
 }

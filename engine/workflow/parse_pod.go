@@ -68,6 +68,27 @@ func withoutTags(v any) any {
 	return v
 }
 
+// fresh reads whether attempts start their own interpreter.
+func (o *object) fresh(op *Operator) {
+	v, path, _ := o.get("fresh")
+	if v == nil {
+		return
+	}
+	op.Fresh = new(o.boolean(false, "fresh"))
+	if op.Type != "" && op.Type != TypePython {
+		o.add(path, "Only Python operators can start an interpreter of their own; remove fresh from this operator of type %s.", op.Type)
+	}
+}
+
+// StartsFresh reports whether attempts must start their own interpreter: CUDA does not work
+// in a fork of a process that has used it.
+func (o *Operator) StartsFresh() bool {
+	if o.Fresh != nil {
+		return *o.Fresh
+	}
+	return o.Resources.GPUs > 0
+}
+
 // checkPods checks the pod settings of an operator for conflicts.
 func (o *object) checkPods(op *Operator) {
 	growth, memory := op.Retry.Memory, op.Resources.MemoryMiB

@@ -128,3 +128,44 @@ func TestDocumentedPods(t *testing.T) {
 		t.Errorf("%+v", train)
 	}
 }
+
+func TestFreshInterpreters(t *testing.T) {
+	t.Parallel()
+	d := mustParse(t, `
+name: interpreters
+version: 1.0.0
+operators:
+  - {name: plain, type: python, code: {script: "1"}}
+  - {name: own, type: python, fresh: true, code: {script: "1"}}
+  - {name: cuda, type: python, resources: {gpu: 1}, code: {script: "1"}}
+  - {name: shared, type: python, fresh: false, resources: {gpu: 1}, code: {script: "1"}}
+`)
+	canonical, err := d.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, problems := Parse(canonical, typeregistry.Builtin())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, definition := range []*Definition{d, again} {
+		for i, want := range []bool{false, true, true, false} {
+			if o := &definition.Operators[i]; o.StartsFresh() != want {
+				t.Errorf("%s: fresh %v, want %v", o.Name, o.StartsFresh(), want)
+			}
+		}
+	}
+	if d.Operators[0].Work() != d.Operators[1].Work() {
+		t.Error("an interpreter of its own changes the work")
+	}
+	_, problems = Parse([]byte(`
+name: interpreters
+version: 1.0.0
+operators:
+  - {name: a, type: shell, fresh: true, code: {script: "true"}}
+  - {name: b, type: python, fresh: maybe, code: {script: "1"}}
+`), typeregistry.Builtin())
+	if len(problems) != 2 || problems[0].Path != "operators[0].fresh" || problems[1].Path != "operators[1].fresh" {
+		t.Errorf("problems %v", problems)
+	}
+}

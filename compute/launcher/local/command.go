@@ -48,7 +48,7 @@ func supervisorEnvironment(environ []string) []string {
 	kept := []string{}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		own := strings.HasPrefix(name, "FLOWFORGE_") && name != "FLOWFORGE_PYTHON"
+		own := strings.HasPrefix(name, "FLOWFORGE_") && !strings.HasPrefix(name, "FLOWFORGE_PYTHON")
 		if !own && !strings.HasPrefix(name, "PG") {
 			kept = append(kept, entry)
 		}

@@ -39,6 +39,7 @@ class OperatorOptions(TypedDict, total=False):
     preemptible: bool
     grace_period: Span
     resident: bool
+    fresh: bool
     breaker: Union[bool, "Breaker"]
     pod: Mapping[str, Any]
     pickle: bool
@@ -178,6 +179,7 @@ def operator_section(o: Mapping[str, Any]) -> Dict[str, Any]:
         preemptible=o.get("preemptible"),
         grace_period=_span(o.get("grace_period")),
         resident=o.get("resident") or None,
+        fresh=o.get("fresh"),
         pod=dict(o.get("pod", {})) or None,
     )
 
