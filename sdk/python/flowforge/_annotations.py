@@ -264,7 +264,7 @@ def _map(annotation: Any, args: Tuple[Any, ...], pickle: bool) -> Type:
     if not args:
         return dataclasses.replace(JSON, python=spelled(annotation))
     if args[0] is not str:
-        raise Unmapped(f"`{spelled(annotation)}` has keys of type {spelled(args[0])}, but JSON has texts as keys: use dict[str, …]")
+        raise Unmapped(f"`{spelled(annotation)}` has keys of type {spelled(args[0])}, but JSON keys are strings: use dict[str, …]")
     if args[1] is Any or args[1] is object:
         return dataclasses.replace(JSON, python=spelled(annotation))
     elem = _plain(args[1], pickle)
@@ -317,7 +317,7 @@ def _reference(value: Any) -> Any:
         return value
     if isinstance(value, dict):
         return value
-    raise ValueError("a local file is no value of a definition; make it an input of the workflow and set it at the launch")
+    raise ValueError("a local file cannot be part of a definition; make it an input of the workflow, and set it at launch")
 
 
 def _fields(cls: Any, pickle: bool) -> Optional[Tuple[Field, ...]]:

@@ -1,4 +1,4 @@
-"""Words for Annotated that limit a value or describe its field in the launch form.
+"""Metadata for Annotated that limits a value or describes its field in the launch form.
 
     lr: Annotated[float, Range(1e-4, 1, log=True), Label("Learning rate")] = 0.05
 """
@@ -43,7 +43,7 @@ class Range(Constraint):
 
 @dataclass(frozen=True)
 class Length(Constraint):
-    """Limits of the length of a text or a list, both inclusive."""
+    """Limits of the length of a string or a list, both inclusive."""
 
     min: Optional[int] = None
     max: Optional[int] = None
@@ -54,7 +54,7 @@ class Length(Constraint):
 
 @dataclass(frozen=True)
 class Pattern(Constraint):
-    """A regular expression (RE2) that a text must match completely."""
+    """A regular expression (RE2) that a string must match completely."""
 
     regex: str
 
@@ -74,7 +74,7 @@ class Unit(Constraint):
 
 @dataclass(frozen=True)
 class Format(Constraint):
-    """The format of a text (email, uri, …) or of a file (csv, parquet, …)."""
+    """The format of a string (email, uri, …) or of a file (csv, parquet, …)."""
 
     name: str
 
@@ -84,7 +84,7 @@ class Format(Constraint):
 
 @dataclass(frozen=True)
 class Multiline(Constraint):
-    """The text may have line breaks."""
+    """The string may have line breaks."""
 
     def params(self) -> Dict[str, Any]:
         return {"multiline": True}

@@ -114,7 +114,7 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
 
 def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
     if not all(map(_wire._finite, items)):
-        raise error(f"{items!r} holds a number that JSON cannot hold (NaN or infinity)")
+        raise error(f"{items!r} contains a number that JSON does not have (NaN or infinity)")
     if len({type(i) for i in items}) == 1 and isinstance(items[0], enum.Enum):
         t = _annotations.read(type(items[0])).type
         return [t.encode(i) for i in items], t

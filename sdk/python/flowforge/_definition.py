@@ -94,7 +94,7 @@ def _reduced(document: Dict[str, Any]) -> Dict[str, Any]:
     try:
         found: Dict[str, Any] = json.loads(json.dumps(_plain(document), allow_nan=False))
     except ValueError:
-        raise error("the definition contains NaN or an infinite number, which JSON cannot hold; use None or a large number") from None
+        raise error("the definition contains NaN or an infinite number, which JSON does not have; use None or a large number") from None
     return found
 
 

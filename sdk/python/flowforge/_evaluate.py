@@ -1,4 +1,4 @@
-"""Evaluates annotations that are texts, as `from __future__ import annotations` leaves them."""
+"""Evaluates annotations that are strings, as `from __future__ import annotations` leaves them."""
 
 from __future__ import annotations
 

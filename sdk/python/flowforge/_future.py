@@ -205,7 +205,7 @@ class Future(_Unknown):
 
 
 def _no_text(label: str) -> Exception:
-    return error(f"{label} has no text while the workflow is defined; make the text in an operator, or with + from texts. repr(…) describes the future itself")
+    return error(f"{label} cannot be converted to a string while the workflow is defined; build the string in an operator, or join strings with +. repr(…) describes the future itself")
 
 
 def no_iteration(label: str, field: str = "accuracy") -> Exception:

@@ -143,7 +143,7 @@ class Value:
     """A value that exists when the workflow runs.
 
     kind is output (of node), input (of scope), item, index, execution, node (a name in rules
-    and expressions) or expression, whose parts are texts and other values.
+    and expressions) or expression, whose parts are strings and other values.
     """
 
     scope: Scope

@@ -56,7 +56,7 @@ def file_of(function: Callable[..., Any]) -> Path:
     path = Path(written(function).__code__.co_filename)
     if not path.is_file():
         raise error(
-            f"{function.__name__} is not in a file, so a task cannot import it. Write it to a file, in a notebook with %%writefile flow.py, and import it",
+            f"{function.__name__} is not in a file, so a task cannot import it. Write it to a file and import it; in a notebook, use %%writefile flow.py",
             of_code(function.__code__),
         )
     return path.resolve()
@@ -108,9 +108,9 @@ def check_inside(function: Callable[..., Any], root: Path) -> None:
 def collect(function: Callable[..., Any]) -> Code:
     """Return the files of the package that contains the function.
 
-    For a single file these are all files of its folder. Files that git ignores, names that
-    begin with a dot, keys such as *.pem, and environments are left out. Modules beside the package belong to it
-    if they have been imported. Raises DefinitionError above the size limit.
+    For a file outside a package, these are all files of its folder. Imported modules beside the
+    package belong to it. Files that git ignores, names that begin with a dot, keys such as
+    *.pem, and virtual environments do not. Raises DefinitionError above the size limit.
     """
     root, module = root_of(function)
     top = root / module.split(".")[0]
@@ -167,6 +167,6 @@ def _check_size(code: Code) -> None:
     total = sum(size for size, _ in sizes)
     if total > LIMIT:
         largest = ", ".join(f"{name} ({size / (1 << 20):.1f} MiB)" for size, name in reversed(sizes[-3:]))
-        raise error(f"the files of {code.root} have {total / (1 << 20):.0f} MiB; a code package may have {LIMIT >> 20} MiB. The largest are {largest}. List what tasks do not need in .gitignore, and pass data as inputs")
+        raise error(f"the files of {code.root} take up {total / (1 << 20):.0f} MiB; the limit of a code package is {LIMIT >> 20} MiB. The largest are {largest}. List files that tasks do not need in .gitignore, and pass data as inputs")
 
 

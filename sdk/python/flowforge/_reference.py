@@ -61,7 +61,7 @@ class Reference(Generic[P, R]):
         node = add_node(tracer, str(self._options.get("name") or self.__name__), {k: v for k, v in section.items() if v is not None}, self._options.get("after"))
         node.ports, assemblies = _wire.wire(node.name, self.signature, given)
         if assemblies:
-            raise error(f"{self.__name__}: {next(iter(assemblies))} is assembled of several values, which only Python operators can read")
+            raise error(f"{self.__name__}: {next(iter(assemblies))} is built from several values, which only Python operators can read; pass the values as separate parameters")
         node.outputs = [NodeOutput(r.name, r.type, r.storage, r.description) for r in self.signature.results]
         found: R = _future.result(node, self.signature.returns, self.signature.single)
         return found

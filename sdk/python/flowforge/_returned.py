@@ -87,7 +87,7 @@ def _value(returned: Any) -> Value:
     if isinstance(returned, Future) and returned._ff.kind != "node":
         return returned._ff
     if isinstance(returned, (Future, Group)):
-        raise error(f"{returned!r} cannot be a result of its own; return its values")
+        raise error(f"{returned!r} cannot be a single result; return its values")
     raise error(f"a workflow returns results of operators, not {returned!r}; compute the value in an operator")
 
 

@@ -143,11 +143,11 @@ def literal(value: Any) -> str:
     if isinstance(value, enum.Enum):
         return literal(value.value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise error(f"a definition cannot contain {value}, because JSON has no such number; use None or a large number")
+        raise error(f"{value} cannot be part of a definition, because JSON has no such number; use None or a large number")
     try:
         return json.dumps(value, ensure_ascii=False)
     except TypeError:
-        raise error(f"a definition cannot contain {value!r}, because it is not a JSON value; pass its parts as separate arguments, or make it in an operator") from None
+        raise error(f"{value!r} cannot be part of a definition, because it is not a JSON value; pass its parts as separate arguments, or create it in an operator") from None
 
 
 class Columns:

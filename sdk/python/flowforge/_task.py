@@ -195,7 +195,7 @@ def _copy(source: Path, folder: Path, name: str) -> None:
 def pass_on(names: Mapping[str, bool]) -> None:
     """Write inputs of a generated operator as outputs of the same names.
 
-    names says for each whether it is a file. A text is never read as the path of one.
+    names says for each whether it is a file. A string is never read as the path of one.
     """
     for name, is_file in names.items():
         value = client.inputs.get(name)

@@ -142,7 +142,7 @@ def _holds_future(argument: Any) -> bool:
 def constant_misfit(value: Any, t: Type) -> str:
     """Return why a JSON value is not of type t, or "" if it is or only the server can tell."""
     if not _finite(value):
-        return f"{value!r} holds a number that JSON cannot hold (NaN or infinity); use None or a large number"
+        return f"{value!r} contains a number that JSON does not have (NaN or infinity); use None or a large number"
     if t.optional:
         return "" if value is None or t.elem is None else constant_misfit(value, t.elem)
     kinds: Dict[str, Tuple[type, ...]] = {

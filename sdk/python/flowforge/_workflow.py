@@ -155,7 +155,7 @@ class Workflow(Generic[P, R]):
         node = add_node(tracer, self._call.get("name") or self.function.__name__, section, self._call.get("after"))
         ports, assemblies = _wire.wire(node.name, self.signature, given)
         if assemblies:
-            raise error(f"{self.function.__name__}: {next(iter(assemblies))} is assembled of several values; make one value of them with an operator")
+            raise error(f"{self.function.__name__}: {next(iter(assemblies))} is built from several values; combine them in an operator")
         node.ports = ports
         node.outputs = [NodeOutput(o.name, o.type) for o in scope.outputs]
         single = self.signature.single if self.signature.annotated else [o.name for o in scope.outputs] == ["result"]
@@ -222,7 +222,7 @@ def workflow(function: Optional[Callable[P, R]] = None, **options: Any) -> Union
     """Make a function a workflow: @workflow or @workflow(name="digits.search").
 
     Its parameters become the launch form: types from annotations, limits from Annotated,
-    defaults, and texts from the docstring.
+    defaults, and descriptions from the docstring.
     """
     frame = _place.caller()
     names = dict(frame.f_locals) if frame is not None else {}

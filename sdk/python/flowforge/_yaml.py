@@ -48,7 +48,7 @@ def _entry(head: str, value: Any, indent: int) -> List[str]:
 
 
 def _flat(value: Any) -> bool:
-    """Whether a value may be on one line: it has no text of several lines and little depth."""
+    """Whether a value may be on one line: it cannot be converted to a string of several lines and little depth."""
     inner = list(value.values()) if isinstance(value, dict) else value
     return all(not isinstance(v, str) or "\n" not in v for v in inner) and all(not isinstance(v, (dict, list)) or not v or _flat(v) for v in inner)
 

@@ -162,11 +162,11 @@ def test_bodies_without_operators(body: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (lambda fits, rates, lr: note("rate " + str(lr)), "lr has no text while the workflow is defined"),
-        (lambda fits, rates, lr: note(f"rate {lr:.2f}"), "lr has no text"),
-        (lambda fits, rates, lr: note("rate %s" % (lr,)), "lr has no text"),
-        (lambda fits, rates, lr: note(f"{fits}"), "train has no text"),
-        (lambda fits, rates, lr: note(str(train(lr))), "train_2 has no text"),
+        (lambda fits, rates, lr: note("rate " + str(lr)), "lr cannot be converted to a string while the workflow is defined"),
+        (lambda fits, rates, lr: note(f"rate {lr:.2f}"), "lr cannot be converted to a string"),
+        (lambda fits, rates, lr: note("rate %s" % (lr,)), "lr cannot be converted to a string"),
+        (lambda fits, rates, lr: note(f"{fits}"), "train cannot be converted to a string"),
+        (lambda fits, rates, lr: note(str(train(lr))), "train_2 cannot be converted to a string"),
         (lambda fits, rates, lr: note({0.1: "low"}[lr]), "lr cannot be a key of a dict"),
         (lambda fits, rates, lr: {lr: 1}, "lr cannot be a key of a dict"),
         (lambda fits, rates, lr: {train(lr)}, "train_2 cannot be a key"),
@@ -306,7 +306,7 @@ def test_a_default_that_json_cannot_hold() -> None:
     def flow(lr: float = float("inf")) -> None:
         loss(lr)
 
-    with pytest.raises(DefinitionError, match="the default of lr: inf holds a number that JSON cannot hold"):
+    with pytest.raises(DefinitionError, match="the default of lr: inf contains a number that JSON does not have"):
         document(flow)
 
 
@@ -393,8 +393,8 @@ def test_what_only_python_does_with_values(body: Any) -> None:
         (lambda fits, rates, lr: loss(*lr), "lr is a `float`, which cannot be iterated over while the workflow is defined"),
         (lambda fits, rates, lr: fits[0], "the items of train are not known while the workflow is defined; use foreach or an operator"),
         (lambda fits, rates, lr: len(fits), r"the length of train is not known while the workflow is defined; use length\(train\)"),
-        (lambda fits, rates, lr: when(lr > Path("a"), lambda: loss(lr)), r"a definition cannot contain PosixPath\('a'\), because it is not a JSON value"),
-        (lambda fits, rates, lr: when(lr > 1, lambda: (lr, lr), lambda: (lr, 2)), r"a definition cannot contain <lr: float>, because it is not a JSON value"),
+        (lambda fits, rates, lr: when(lr > Path("a"), lambda: loss(lr)), r"PosixPath\('a'\) cannot be part of a definition, because it is not a JSON value"),
+        (lambda fits, rates, lr: when(lr > 1, lambda: (lr, lr), lambda: (lr, 2)), r"<lr: float> cannot be part of a definition, because it is not a JSON value"),
     ],
 )
 def test_other_uses_of_values(body: Any, message: str) -> None:
@@ -427,8 +427,8 @@ def test_expressions() -> None:
     ("use_of", "message"),
     [
         (lambda found, lr: note("a" if found else "b"), r"Python cannot test when\(…\) while the workflow is defined"),
-        (lambda found, lr: note(str(found)), r"when\(…\) has no text"),
-        (lambda found, lr: note(f"{found}"), r"when\(…\) has no text"),
+        (lambda found, lr: note(str(found)), r"when\(…\) cannot be converted to a string"),
+        (lambda found, lr: note(f"{found}"), r"when\(…\) cannot be converted to a string"),
         (lambda found, lr: note("a" if found == (1, 2) else "b"), r"when\(…\) cannot be compared"),
         (lambda found, lr: {found: 1}, r"when\(…\) cannot be a key"),
         (lambda found, lr: found.loss, r"when\(…\) has no output 'loss'; its outputs are: model, acc"),

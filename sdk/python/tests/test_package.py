@@ -232,7 +232,7 @@ def test_package_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert code.digest() != before
 
     monkeypatch.setattr(_pack, "LIMIT", 10)
-    with pytest.raises(DefinitionError, match=r"a code package may have 0 MiB. The largest are vision/flow.py"):
+    with pytest.raises(DefinitionError, match=r"the limit of a code package is 0 MiB. The largest are vision/flow.py"):
         _pack.collect(module.f)
 
 
@@ -286,5 +286,5 @@ def test_code_of_a_notebook() -> None:
         found: int = names["f"](n)
         return found
 
-    with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file, in a notebook with %%writefile flow.py"):
+    with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file and import it; in a notebook, use %%writefile flow.py"):
         workflow(flow).definition()

@@ -167,7 +167,7 @@ def test_times() -> None:
 def test_what_has_no_type() -> None:
     for annotation, message in (
         (complex, "`complex` has no type"),
-        (Dict[int, str], "has keys of type int, but JSON has texts as keys"),
+        (Dict[int, str], "has keys of type int, but JSON keys are strings"),
         (tuple, "`tuple` needs the types of its values"),
     ):
         with pytest.raises(Unmapped, match=message):

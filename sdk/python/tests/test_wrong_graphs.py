@@ -240,7 +240,7 @@ def test_a_file_is_no_constant() -> None:
     def flow() -> None:
         fit(Dataset(Path("rows.csv")))  # here
 
-    assert "a local file is no value of a definition; make it an input of the workflow and set it at the launch" in refused(flow)
+    assert "a local file cannot be part of a definition; make it an input of the workflow, and set it at launch" in refused(flow)
 
 
 def test_a_handle_of_a_future() -> None:
