@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Set, Tuple
 
 from . import _launch, _pack
 from ._api import Server, quoted
@@ -26,8 +26,11 @@ def register(workflow: Workflow[Any, Any], server: Server) -> str:
     """Register the files, make the version the one that the caller develops, and describe it."""
     found = _launch.develop(workflow, server)
     answer = server.put(f"/workflows/{quoted(found.name)}/development", {"version": found.version})
-    now = datetime.datetime.now().strftime("%H:%M:%S")
-    return f"{now} {found.name} {found.version}: {found.reason}\n         {server.url}{answer['ui_url']}"
+    return f"{_now()} {found.name} {found.version}: {found.reason}\n         {server.url}{answer['ui_url']}"
+
+
+def _now() -> str:
+    return datetime.datetime.now().strftime("%H:%M:%S")
 
 
 def watch(path: str, options: List[str]) -> int:
@@ -46,13 +49,14 @@ def watch(path: str, options: List[str]) -> int:
             files = _pack.near(file)
             registered = _state(files)
             subprocess.run([sys.executable, "-m", "flowforge", "dev", path, "--once", *options], check=False)
-            _wait(file, files, registered)
+            changed = sorted(_wait(file, files, registered))
+            print(f"{_now()} {', '.join(path.name for path in changed[:3])}{' and others' if len(changed) > 3 else ''} changed", flush=True)
     except KeyboardInterrupt:
         return 0
 
 
-def _wait(file: Path, files: List[Path], registered: _State) -> None:
-    """Return when the files differ from the registered ones and no longer change."""
+def _wait(file: Path, files: List[Path], registered: _State) -> Set[Path]:
+    """Wait until the files differ from the registered ones and no longer change. Return those that differ."""
     known = _state([*files, *_folders(files)])
     state = _state(_pack.near(file))
     while state == registered:
@@ -64,7 +68,7 @@ def _wait(file: Path, files: List[Path], registered: _State) -> None:
         time.sleep(_INTERVAL)
         now = _state(_pack.near(file))
         if now == state:
-            return
+            return {path for path, _ in state.items() ^ registered.items()}
         state = now
 
 
