@@ -21,6 +21,7 @@ def search(data: Dataset, rates: List[float]) -> Model:
     train(model, 0.1)  # wrong
     fits = foreach(rates, lambda rate: train(data, rate))
     train(data)  # wrong
+    other: List[str] = foreach(fits, lambda fit: fit[1])  # wrong
     number: int = when(accuracy > 1, lambda: "text", lambda: "other")  # wrong
     return fits  # wrong
 

@@ -112,10 +112,11 @@ class Nested(NamedTuple):
     across: float
     shouted: str
     chosen: str
+    absent: Optional[str]
 
 
 @workflow(name="sdk.nested", parallelism=4)
-def nested(base: float = 1.0, rates: List[float] = [1.0, 2.0, 3.0]) -> Nested:
+def nested(base: float = 1.0, rates: List[float] = [1.0, 2.0, 3.0], extra: Optional[float] = None) -> Nested:
     one = tune(base)
 
     def body(rate: float, index: int) -> float:
@@ -136,8 +137,9 @@ def nested(base: float = 1.0, rates: List[float] = [1.0, 2.0, 3.0]) -> Nested:
     joined = join(foreach(tuned, lambda t: t.value), flat)
     across = total(foreach(points(2), lambda p: p.x))
     chosen = when(base > 100, lambda: tune(base), lambda: score("small", base))
+    absent = when(extra == None, lambda: note.options(name="absent")("no extra"))  # noqa: E711
     foreach(squares, lambda row: total.options(name="row_total")(row))
     return Nested(
         total(sums), names(scores), joined, one.value, kept(partial), letters(12), after, only_if_bad, length(rates), countdown(2), pairs(4.0), across,
-        shout("done"), describe(chosen),
+        shout("done"), describe(chosen), absent,
     )  # fmt: skip

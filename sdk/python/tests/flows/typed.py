@@ -63,6 +63,11 @@ def keep(models: List[Optional[Model]], settings: Settings) -> int:
 
 
 @operator
+def mean(values: List[float]) -> float:
+    return sum(values) / len(values)
+
+
+@operator
 def render(model: Model, table: Table) -> Report:
     return Report("<p>")
 
@@ -87,6 +92,8 @@ def search(
     fits = foreach(kinds, lambda k: train(parts.train, lr, k))
     partial = foreach(kinds, lambda k: train.options(cpu=4)(parts.test, lr, k)[0], allow_partial=True)
     count = keep(partial, settings)
+    accuracies: List[float] = foreach(fits, lambda fit: fit[1])
+    mean(accuracies)
     answer = approval("Publish?", Answer, default=Answer(True), timeout="1h")
     found: Union[Model, None] = when(answer.publish, lambda: best(fits))
     when(count > 3, lambda: announce("many"), lambda: announce("few"))
