@@ -138,11 +138,11 @@ def _call(tracer: _graph.Tracer, scope: Scope, body: Callable[..., Any], item: A
 
 def _column(tracer: _graph.Tracer, items: Group, body: Callable[..., Any], options: Mapping[str, Any]) -> Future:
     """Return one of several results for every item, which the body reads."""
-    if not items._ff_listed:
+    if not items._ff_depth:
         raise error(f"foreach needs a list; {items!r} is a single result with several values")
     scope = Scope("each", parent=tracer.scope)
-    values = {name: Future(Value(scope, future._ff.type.elem or JSON, "item", name)) for name, future in items._ff_values.items()}
-    returned = _call(tracer, scope, body, Group(f"one item of {items._ff_label}", items._ff_python, values))
+    values = {name: Future(Value(scope, future._ff.type.inner.elem or JSON, "item", name)) for name, future in items._ff_values.items()}
+    returned = _call(tracer, scope, body, Group(f"one item of {items._ff_label}", items._ff_python, values, items._ff_depth - 1))
     if scope.nodes:
         raise error(
             f"foreach cannot call operators for the items of {items._ff_label}, because each has several values: {', '.join(values)}. Call all operators in the "
@@ -216,7 +216,7 @@ class _Loop:
             node = add_node(self._tracer, name or scope.name, {"type": "graph", "graph": scope.name}, None)
         node.body, node.foreach = scope, loop
         node.outputs = [NodeOutput(o.name, o.type) for o in outputs]
-        return _future.result(node, python, single)
+        return _future.result(node, python, single, _future.depth_of(returned))
 
 
 def _is_result(returned: Any, node: Node) -> bool:
@@ -269,8 +269,8 @@ def _merged(condition: Value, first: Any, second: Any) -> Any:
         shown = [", ".join(v) if list(v) != [""] else "one value" for v in values if v is not None]
         raise error(f"the branches of when return different values: {shown[0]}, and {shown[1]}; let both return the same")
     names = list(values[0] or values[1] or {})
-    if {g._ff_listed for g in (first, second) if isinstance(g, Group)} == {True, False}:
-        raise error("one branch of when returns a list and the other a single result; let both return the same")
+    if len({g._ff_depth for g in (first, second) if isinstance(g, Group)}) == 2:
+        raise error(f"the branches of when return different types: `{first._ff_type}` and `{second._ff_type}`; let both return the same")
     merged = {n: _either(condition, (values[0] or {}).get(n), (values[1] or {}).get(n)) for n in names}
     if list(merged) == [""]:
         return merged[""]
@@ -280,14 +280,14 @@ def _merged(condition: Value, first: Any, second: Any) -> Any:
 def _group(first: Any, second: Any, values: Dict[str, Any]) -> Group:
     """Return several values of the branch that runs. A branch without a result is not a Group."""
     groups = [g for g in (first, second) if isinstance(g, Group)]
-    listed = groups[0]._ff_listed
-    if listed and len(groups) == 1:
+    depth = groups[0]._ff_depth
+    if depth and len(groups) == 1:
         raise error(
-            f"only one branch of when returns a list of `{groups[0]._ff_python}`, so the list may be absent; let both branches return one, "
+            f"only one branch of when returns a `{groups[0]._ff_type}`, so the list may be absent; let both branches return one, "
             f"or return one value of every item: foreach({groups[0]._ff_label}, lambda item: item.{next(iter(values))})"
         )
     python = " or ".join(dict.fromkeys(g._ff_python for g in groups))
-    return Group("when(…)", python if len(groups) == 2 else f"Optional[{python}]", values, listed)
+    return Group("when(…)", python if len(groups) == 2 else f"Optional[{python}]", values, depth)
 
 
 def _fields(returned: Any) -> Optional[Dict[str, Any]]:

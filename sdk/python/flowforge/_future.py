@@ -254,35 +254,39 @@ class Group(_Unknown):
     lists, which only foreach and operators read.
     """
 
-    def __init__(self, label: str, python: str, values: Dict[str, Future], listed: bool = False, node: Optional[Node] = None) -> None:
+    def __init__(self, label: str, python: str, values: Dict[str, Future], depth: int = 0, node: Optional[Node] = None) -> None:
         self._ff_label = label
         self._ff_python = python
         self._ff_values = values
-        self._ff_listed = listed  # each value is a list
+        self._ff_depth = depth  # of the lists of a foreach around each value
         self._ff_node = node  # that makes all values
+
+    @property
+    def _ff_type(self) -> str:
+        return "list[" * self._ff_depth + self._ff_python + "]" * self._ff_depth
 
     def __getattr__(self, name: str) -> Any:
         values = self.__dict__.get("_ff_values", {})
-        if name in values and not self._ff_listed:
+        if name in values and not self._ff_depth:
             return values[name]
         if name.startswith("__"):
             raise AttributeError(name)
-        if self._ff_listed:
-            raise error(f"{self._ff_label} is a list of `{self._ff_python}`; write foreach({self._ff_label}, lambda item: item.{name}) to read {name} of every item")
+        if self._ff_depth:
+            raise error(f"{self._ff_label} is a `{self._ff_type}`; write foreach({self._ff_label}, lambda item: item.{name}) to read {name} of every item")
         raise error(f"{self._ff_label} has no output {name!r}; its outputs are: {', '.join(values)}")
 
     def __getitem__(self, index: Any) -> Any:
-        if self._ff_listed or not isinstance(index, (int, slice)):
+        if self._ff_depth or not isinstance(index, (int, slice)):
             raise error(f"the items of {self._ff_label} are not known while the workflow is defined; use foreach or an operator")
         return tuple(self._ff_values.values())[index]
 
     def __iter__(self) -> Iterator[Any]:
-        if self._ff_listed:
+        if self._ff_depth:
             raise no_iteration(self._ff_label, next(iter(self._ff_values)))
         return iter(self._ff_values.values())
 
     def __len__(self) -> int:
-        if self._ff_listed:
+        if self._ff_depth:
             raise error(f"the length of {self._ff_label} is not known while the workflow is defined; use length({self._ff_label})")
         return len(self._ff_values)
 
@@ -290,7 +294,7 @@ class Group(_Unknown):
     __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __invert__ = __and__ = __rand__ = __or__ = __ror__ = _refuse
 
     def __repr__(self) -> str:
-        return f"<{self._ff_label}: {self._ff_python}>"
+        return f"<{self._ff_label}: {self._ff_type}>"
 
     def __str__(self) -> str:
         raise _no_text(self._ff_label)
@@ -332,14 +336,22 @@ def _reads_item(condition: Value, body: _graph.Scope) -> bool:
     return any(leaf.kind in ("item", "index") and leaf.scope is body for leaf in condition.leaves())
 
 
-def result(node: Node, python: str, single: bool) -> Any:
-    """Return what a call of the node returns: nothing, a future or a group."""
+def result(node: Node, python: str, single: bool, depth: int = 0) -> Any:
+    """Return what a call of the node returns: nothing, a future or a group.
+
+    depth counts the lists around each value of one item.
+    """
     if not node.outputs:
         return Future(Value(node.scope, Type("None", python="None"), "node", node.name, node=node))
     if single:
         return Future(output_value(node, node.outputs[0].name))
     values = {o.name: Future(output_value(node, o.name)) for o in node.outputs}
-    return Group(node.name, python, values, listed=node.foreach is not None, node=node)
+    return Group(node.name, python, values, depth + (node.foreach is not None), node)
+
+
+def depth_of(value: Any) -> int:
+    """Return the number of lists around several results."""
+    return value._ff_depth if isinstance(value, Group) else 0
 
 
 def node_of(value: Any) -> Optional[Node]:

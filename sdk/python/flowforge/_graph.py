@@ -43,6 +43,7 @@ class Scope:
         self.nodes: List[Node] = []
         self.inputs: List[Input] = []
         self.outputs: List[Output] = []
+        self.depth = 0  # of the lists around each output, if the function returns a foreach over several values
         self.conditions: List[Value] = []
         self.final = False  # nodes are exit handlers
         self.description = ""

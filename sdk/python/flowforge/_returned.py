@@ -20,6 +20,11 @@ def read(scope: Scope, returned: Any, signature: Optional[Signature] = None) -> 
     if signature is not None and signature.annotated and signature.single and isinstance(returned, (dict, list)):
         returned = _assembled(signature.results[0].type, returned)
     values, python, single = _values(returned)
+    if isinstance(returned, Group) and returned._ff_depth and signature is not None and signature.annotated:
+        raise error(
+            f"{scope.name} returns a `{returned._ff_type}`; its annotation is `{signature.returns}`. Return one value of every item, "
+            f"such as foreach({returned._ff_label}, lambda item: item.{next(iter(values))})"
+        )
     if signature is not None and signature.annotated:
         values = _declared(values, signature)
         python, single = signature.returns, signature.single

@@ -21,7 +21,7 @@ _INT = Type("Integer", python="int")
 
 def length(values: Any) -> int:
     """Return the number of entries of a list; len() works only with real values."""
-    if isinstance(values, Group) and values._ff_listed:
+    if isinstance(values, Group) and values._ff_depth:
         values = next(iter(values._ff_values.values()))
     if isinstance(values, Future):
         found: Any = Future(expression(_INT, "len(", values._ff, ")"))

@@ -78,13 +78,12 @@ class _Wiring:
 
     def _group(self, name: str, t: Type, group: Group) -> Assembly:
         wanted, kind = t, "parts"
-        if group._ff_listed and t.kind == "List" and t.elem is not None:
+        if group._ff_depth == 1 and t.kind == "List" and t.elem is not None:
             wanted, kind = t.elem, "zip"
         outer = wanted.inner
         values = list(group._ff_values.items())
-        if group._ff_listed != (kind == "zip") or len(outer.fields) != len(values):
-            given = f"list[{group._ff_python}]" if group._ff_listed else group._ff_python
-            raise self._error(f"`{given}` is not a `{t.shown}`" + _suggestion(group, t))
+        if group._ff_depth != (kind == "zip") or len(outer.fields) != len(values):
+            raise self._error(f"`{group._ff_type}` is not a `{t.shown}`" + _suggestion(group, t))
         parts = {}
         for f, (_, future) in zip(outer.fields, values):
             port_type = future._ff.type if kind == "zip" else f.type
@@ -192,7 +191,7 @@ def _variables() -> Iterator[Tuple[str, Value]]:
     for name, value in list(frame.f_locals.items()):
         if isinstance(value, Future) and value._ff.kind != "node":
             yield name, value._ff
-        elif isinstance(value, Group) and not value._ff_listed:
+        elif isinstance(value, Group) and not value._ff_depth:
             for output, future in value._ff_values.items():
                 yield f"{name}.{output}", future._ff
 

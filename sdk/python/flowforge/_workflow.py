@@ -143,6 +143,7 @@ class Workflow(Generic[P, R]):
         function: Any = self.function
         returned = function(**arguments)
         scope.outputs, _, _ = _returned.read(scope, returned, self.signature)
+        scope.depth = _future.depth_of(returned)
 
     def _embed(self, tracer: _graph.Tracer, args: Any, kwargs: Any) -> Any:
         """Add a node that runs this workflow as a graph."""
@@ -159,7 +160,7 @@ class Workflow(Generic[P, R]):
         node.ports = ports
         node.outputs = [NodeOutput(o.name, o.type) for o in scope.outputs]
         single = self.signature.single if self.signature.annotated else [o.name for o in scope.outputs] == ["result"]
-        return _future.result(node, self.signature.returns if self.signature.annotated else "tuple", single)
+        return _future.result(node, self.signature.returns if self.signature.annotated else "tuple", single, scope.depth)
 
     def _make(self, tracer: _graph.Tracer) -> str:
         """Trace this workflow as a graph and return its name."""

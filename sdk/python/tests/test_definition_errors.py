@@ -114,6 +114,10 @@ def place(lr: float) -> Placed: ...  # type: ignore[empty-body]
 def points() -> List[Point]: ...  # type: ignore[empty-body]
 
 
+def fits_of(rates: List[float]) -> List[Fit]:
+    return foreach(rates, lambda rate: train(rate))
+
+
 def test_a_field_of_every_item() -> None:
     def model_of(fit: Fit) -> Model:
         model, _ = fit
@@ -139,9 +143,54 @@ def test_a_field_of_every_item() -> None:
     assert found["outputs"] == [{"name": "result", "type": "List<Float>", "from": "train.acc"}]
 
 
+def test_lists_of_lists_of_several_values() -> None:
+    def many(rates: List[float]):  # type: ignore[no-untyped-def]
+        return foreach(rates, lambda rate: train(rate))
+
+    inner = workflow(many)
+
+    def flow(rates: List[float]) -> None:
+        grid = foreach(["a", "b"], lambda _: foreach(rates, lambda rate: train(rate)), name="grid")
+        assert repr(grid) == "<grid: list[list[Fit]]>"
+        foreach(foreach(grid, lambda row: foreach(row, lambda f: f.acc)), lambda accs: total(accs))
+        total(foreach(inner(rates), lambda f: f.acc))
+
+    operators = {o["name"]: o for o in document(flow)["operators"]}
+    assert operators["total"]["foreach"]["items"] == "grid.acc"
+    assert operators["total_2"]["inputs"][0]["from"] == "many.acc"
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+
+class Pairs(NamedTuple):
+    all_a: List[float]
+    all_b: List[float]
+
+
+@operator
+def pair(lr: float) -> Pair: ...  # type: ignore[empty-body]
+
+
+def test_a_result_that_is_a_list_of_several_values() -> None:
+    def columns(rates: List[float]) -> Pairs:
+        return foreach(rates, lambda rate: pair(rate))  # type: ignore[return-value]
+
+    def rows(rates: List[float]) -> List[Pair]:
+        return foreach(rates, lambda rate: pair(rate))
+
+    for function in (columns, rows):
+        with pytest.raises(DefinitionError, match=r"returns a `list\[Pair\]`; its annotation is `.*Pair.*`. Return one value of every item, such as foreach\(pair, lambda item: item.a\)"):
+            document(function)
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
+        (lambda fits, rates, lr: foreach(foreach([1, 2], lambda _: fits_of(rates)), lambda row: row.acc), r"one item of each_train is a `list\[Fit\]`; write foreach"),  # type: ignore[attr-defined]
+        (lambda fits, rates, lr: best(foreach([1, 2], lambda _: fits_of(rates))), r"best: fits: `list\[list\[Fit\]\]` is not a `(L|l)ist\[.*Fit\]`"),  # type: ignore[arg-type, return-value]
         (lambda fits, rates, lr: foreach(fits, lambda f: f.acc * 2), "must return a field of the item"),
         (lambda fits, rates, lr: foreach(fits, lambda f: 0.5), "must return a field of the item"),
         (lambda fits, rates, lr: foreach(fits, lambda f: f), "must return a field of the item"),
@@ -465,8 +514,8 @@ def test_several_values_of_when() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (lambda fits, rates, lr: when(lr > 1, lambda: fits, lambda: train(lr)), "one branch of when returns a list and the other a single result"),
-        (lambda fits, rates, lr: when(lr > 1, lambda: fits), "only one branch of when returns a list of `Fit`, so the list may be absent"),
+        (lambda fits, rates, lr: when(lr > 1, lambda: fits, lambda: train(lr)), r"the branches of when return different types: `list\[Fit\]` and `Fit`"),
+        (lambda fits, rates, lr: when(lr > 1, lambda: fits), r"only one branch of when returns a `list\[Fit\]`, so the list may be absent"),
     ],
 )
 def test_lists_of_several_values_in_one_branch(body: Any, message: str) -> None:
