@@ -126,7 +126,7 @@ type tarEntry struct {
 	kind                byte
 }
 
-func tarball(t *testing.T, entries ...tarEntry) string {
+func tarball(t testing.TB, entries ...tarEntry) string {
 	t.Helper()
 	var buffer bytes.Buffer
 	zipped := gzip.NewWriter(&buffer)

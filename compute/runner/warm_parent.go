@@ -49,6 +49,7 @@ type warmParent struct {
 	child   *child
 	control *net.UnixConn
 	retired bool
+	spare   *warmChild // waits for a program; nil: none
 }
 
 // warmOrder is the first message to a parent.
@@ -158,6 +159,7 @@ func (p *warmParent) await(child *child, logged *warmLog) {
 	}
 	p.pool.logger.Warn("A warm Python process ended by itself.", "interpreter", p.interpreter, "pid", child.pid,
 		"code", status.code, "error", err, "output", logged.last())
+	p.retire() // ends the fork that waits
 	p.pool.mu.Lock()
 	defer p.pool.mu.Unlock()
 	if p.pool.parents[p.key] == p {
@@ -173,6 +175,10 @@ func (p *warmParent) retire() {
 	if p.child != nil {
 		_ = p.control.Close()
 		p.child.signal(syscall.SIGKILL)
+	}
+	if spare := p.spare; spare != nil {
+		p.spare = nil
+		p.pool.ends.Go(spare.abandon)
 	}
 }
 
@@ -206,11 +212,16 @@ func (p *warmParent) memory() int64 {
 	if p.child == nil || !p.child.alive() {
 		return 0
 	}
-	stat, ok := readStat(p.child.pid)
-	if !ok {
-		return 0
+	var sum int64
+	if stat, ok := readStat(p.child.pid); ok {
+		sum = shareOf(stat)
 	}
-	return shareOf(stat)
+	if p.spare != nil {
+		if stat, ok := readStat(p.spare.pid); ok {
+			sum += shareOf(stat)
+		}
+	}
+	return sum
 }
 
 // warmChild is a fork that runs a program.
@@ -221,41 +232,73 @@ type warmChild struct {
 	socket  *net.UnixConn
 }
 
-// fork runs a program in a fork of the process.
+// fork runs a program in a fork of the process: in the one that waits, if there is one.
+// Another is made for the next program meanwhile.
 func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
+	p.mu.Lock()
+	c := p.spare
+	p.spare = nil
+	var err error
+	if c == nil {
+		c, err = p.split()
+	}
+	p.mu.Unlock()
+	if err != nil {
+		if !errors.Is(err, errRetired) {
+			p.pool.drop(p, "it does not fork")
+		}
+		return nil, err
+	}
+	if err := c.hand(program); err != nil {
+		c.abandon()
+		return nil, err
+	}
+	p.pool.ends.Go(p.prepare)
+	return c, nil
+}
+
+// prepare makes a fork for the next program.
+func (p *warmParent) prepare() {
+	p.mu.Lock()
+	var err error
+	if p.spare == nil {
+		p.spare, err = p.split()
+	}
+	p.mu.Unlock()
+	if err != nil && !errors.Is(err, errRetired) {
+		p.pool.drop(p, "it does not fork: "+err.Error())
+	}
+}
+
+// abandon ends a fork that runs no program.
+func (c *warmChild) abandon() {
+	c.signal(syscall.SIGKILL)
+	_, _ = c.wait()
+	_ = c.socket.Close()
+}
+
+// split makes the process fork; it requires the lock.
+func (p *warmParent) split() (*warmChild, error) {
+	if p.retired {
+		return nil, errRetired
+	}
 	socket, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
 	_ = socket.SetDeadline(time.Now().Add(warmForkLimit))
-	c := &warmChild{parent: p, socket: socket}
-	c.process, err = p.split(socket, theirs)
-	if err != nil && !errors.Is(err, errRetired) {
-		p.pool.drop(p, "it does not fork")
-	}
-	if err == nil {
-		if err = c.hand(program); err != nil {
-			c.signal(syscall.SIGKILL)
-			_, waitErr := c.wait()
-			err = errors.Join(err, waitErr)
-		}
-	}
+	made, err := p.splitOn(socket, theirs)
+	_ = theirs.Close()
 	if err != nil {
 		_ = socket.Close()
 		return nil, err
 	}
-	return c, nil
+	return &warmChild{process: made, parent: p, socket: socket}, nil
 }
 
-// split makes the process fork. The second of two children becomes a child of this process,
+// splitOn makes the process fork. The second of two children becomes a child of this process,
 // which must not take it for an orphan of an attempt in the meantime.
-func (p *warmParent) split(socket *net.UnixConn, theirs *os.File) (*process, error) {
-	defer theirs.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.retired {
-		return nil, errRetired
-	}
+func (p *warmParent) splitOn(socket *net.UnixConn, theirs *os.File) (*process, error) {
 	f := p.pool.forker
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -300,6 +343,7 @@ func (c *warmChild) hand(p *pythonProgram) error {
 	}
 	files := []*os.File{c.parent.pool.forker.stdin, os.NewFile(uintptr(ends[0]), "stdout"), os.NewFile(uintptr(ends[1]), "stderr")}
 	defer closeFiles(files[1:])
+	_ = c.socket.SetDeadline(time.Now().Add(warmForkLimit))
 	request := warmRequest{p.interpreter, p.script, append([]string{}, p.arguments...), p.folder, p.env}
 	err := sendMessage(c.socket, request, files)
 	if err == nil {

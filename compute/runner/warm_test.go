@@ -97,16 +97,15 @@ func (b *warmBundle) output(t testing.TB, spec *flowforgev1.AttemptSpec) []strin
 	return lines
 }
 
-// parents returns the pids of the warm processes of the supervisor.
+// readyLine is how the log names a warm process.
+var readyLine = regexp.MustCompile(`A warm Python process is ready.*pid=(\d+)`)
+
+// parents returns the pids of the warm processes that are alive.
 func (b *warmBundle) parents() []int {
-	tasks, _ := readNames(fmt.Sprintf("/proc/%d/task", b.cmd.Process.Pid))
 	var warm []int
-	for _, task := range tasks {
-		for _, pid := range readPids(fmt.Sprintf("/proc/%d/task/%s/children", b.cmd.Process.Pid, task)) {
-			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-			if bytes.Contains(text, []byte(warmSpace+"=")) {
-				warm = append(warm, pid)
-			}
+	for _, found := range readyLine.FindAllStringSubmatch(b.log.String(), -1) {
+		if pid, err := strconv.Atoi(found[1]); err == nil && alive([]int{pid}) {
+			warm = append(warm, pid)
 		}
 	}
 	return warm

@@ -31,6 +31,9 @@ _MOST_MODULES = 2000  # in the report of one task
 _LIBC = ctypes.PyDLL(None)  # holds the interpreter's lock during calls
 
 
+_LIBRARIES: Set[str] = set()  # that have nothing to do at the end of a process
+
+
 class _Refused(Exception):
     """A task cannot run in a copy of this process."""
 
@@ -65,6 +68,7 @@ class _Server:
         _environment_region()
         for name in ("_task", "_sender", *flowforge._LATER):
             importlib.import_module("flowforge." + name)
+        _LIBRARIES.update(_mapped_libraries())
         for name in self.wanted:
             if name in sys.modules:
                 continue
@@ -75,6 +79,8 @@ class _Server:
         folders = [path for path in _library_folders() if os.path.isdir(path)]
         # A wrapper of the interpreter, such as a shim of pyenv, and libraries set variables.
         self.added = {name: value for name, value in os.environ.items() if self.given.get(name) != value}
+        for name, value in os.environ.items():
+            os.putenv(name, value)  # a copy, because tasks overwrite the first environment
         gc.collect()
         gc.freeze()
         _send(self.control, {"ready": True, "folders": folders})
@@ -128,9 +134,9 @@ class _Task:
             finally:
                 os._exit(1)
         _send(self.socket, {"started": True})
-        self.loaded = set(sys.modules)
+        self.last = next(reversed(sys.modules))
         atexit.register(self.report)
-        _execute(request["script"], self.loaded)
+        _execute(request["script"], self.last)
 
     def prepare(self, request: Mapping[str, Any], files: List[int]) -> None:
         """Replace what a new process would not have of this one."""
@@ -146,6 +152,7 @@ class _Task:
         script = request["script"]
         self._refuse_shadows(os.path.dirname(script))
         sys.argv = [script, *request["arguments"]]
+        sys.dont_write_bytecode = True  # the folder of the code is removed at the end
         sys.orig_argv = [request["interpreter"], *sys.argv]
         if not getattr(sys.flags, "safe_path", False):
             sys.path.insert(0, os.path.dirname(script))
@@ -155,8 +162,11 @@ class _Task:
         new: Dict[str, str] = dict(request["environment"])
         for name, value in self.server.added.items():
             new[name] = request["folder"] if value == self.server.folder else value
-        os.environ.clear()
-        os.environb.update({name.encode(): value.encode("utf-8", "surrogateescape") for name, value in new.items()})
+        for name in [name for name in os.environ if name not in new]:
+            del os.environ[name]
+        for name, value in new.items():
+            if os.environ.get(name) != value:
+                os.environ[name] = value
         # The kernel shows the first environment of a process. The runner finds processes by it.
         start, end = _environment_region()
         marks = b"".join(f"{name}={new[name]}\0".encode() for name in ("FLOWFORGE_TASK_ID", "FLOWFORGE_OUTPUTS"))
@@ -180,9 +190,9 @@ class _Task:
             return
         folders = tuple(path + os.sep for path in _library_folders())
         names = []
-        for name, module in list(sys.modules.items()):
+        for name, module in _modules_after(self.last):
             origin = getattr(getattr(module, "__spec__", None), "origin", None)
-            if name not in self.loaded and isinstance(origin, str) and origin.startswith(folders):
+            if isinstance(origin, str) and origin.startswith(folders):
                 names.append(name)
         try:
             self.socket.settimeout(1)
@@ -191,7 +201,7 @@ class _Task:
             pass  # the task closed its files
 
 
-def _execute(script: str, loaded: Set[str]) -> NoReturn:
+def _execute(script: str, last: str) -> NoReturn:
     """Run a file as the main program and end the process as the interpreter would."""
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
@@ -207,7 +217,7 @@ def _execute(script: str, loaded: Set[str]) -> NoReturn:
     except BaseException as err:
         interrupted, code = isinstance(err, KeyboardInterrupt), 1
         _show(err)
-    _finish(code, interrupted, loaded)
+    _finish(code, interrupted, last)
 
 
 def _show(err: BaseException) -> None:
@@ -231,7 +241,7 @@ def _exit_code(code: Any) -> int:
     return 1
 
 
-def _finish(code: int, interrupted: bool, loaded: Set[str]) -> NoReturn:
+def _finish(code: int, interrupted: bool, last: str) -> NoReturn:
     """End the process.
 
     The interpreter would also free what was loaded before the fork, which costs more than the
@@ -250,10 +260,12 @@ def _finish(code: int, interrupted: bool, loaded: Set[str]) -> NoReturn:
         os.kill(os.getpid(), signal.SIGINT)
     if _threads() > 1:
         sys.exit(code)  # only the interpreter can stop other threads
-    _release(loaded)
+    _release(last)
     if not (_flush() and well) and code == 0:
         code = 120
-    _LIBC.exit(code)
+    _LIBC.fflush(None)
+    if not _LIBRARIES.issuperset(_mapped_libraries()):
+        _LIBC.exit(code)  # libraries may have registered functions with atexit(3)
     os._exit(code)
 
 
@@ -268,12 +280,25 @@ def _flush() -> bool:
     return well
 
 
-def _release(loaded: Set[str]) -> None:
+def _modules_after(last: str) -> List[Tuple[str, Any]]:
+    """Return the modules that were imported after another, in this order.
+
+    To look at all modules would copy the memory of all from the parent.
+    """
+    found = []
+    for name in reversed(sys.modules):
+        if name == last:
+            break
+        found.append((name, sys.modules[name]))
+    return found[::-1]
+
+
+def _release(last: str) -> None:
     """Free the values of the program's own modules, which closes their files."""
     folders = tuple(path + os.sep for path in _library_folders())
-    for name, module in list(sys.modules.items()):
+    for name, module in [("__main__", sys.modules["__main__"]), *_modules_after(last)]:
         file = getattr(module, "__file__", None)
-        if name == "__main__" or name not in loaded and isinstance(file, str) and not file.startswith(folders):
+        if name == "__main__" or isinstance(file, str) and not file.startswith(folders):
             values = module.__dict__
             for key in [key for key in values if key != "__builtins__"]:
                 values[key] = None
@@ -359,6 +384,11 @@ def _environment_region() -> Tuple[int, int]:
     if not 0 < start < end:
         raise _Refused("the kernel does not say where the environment is")
     return start, end
+
+
+def _mapped_libraries() -> Set[str]:
+    with open("/proc/self/maps") as file:
+        return {line.rpartition(" ")[2].rstrip() for line in file if " r-xp " in line and "/lib-dynload/" not in line}
 
 
 def _send(to: socket.socket, message: Mapping[str, Any]) -> None:
