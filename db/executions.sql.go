@@ -435,6 +435,12 @@ WITH fence AS (
         outcome = excluded.outcome, class = excluded.class, exit_code = excluded.exit_code, message = excluded.message,
         host = coalesce(nullif(excluded.host, ''), a.host), pid = coalesce(excluded.pid, a.pid),
         cpu_seconds = excluded.cpu_seconds, peak_rss_bytes = excluded.peak_rss_bytes
+), traced AS (
+    INSERT INTO tracebacks (execution_id, node_index, attempt, content)
+    SELECT f.id, d.i, d.attempt, d.traceback
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS d(i int, attempt int, traceback jsonb)
+    WHERE d.traceback IS NOT NULL
+    ON CONFLICT ON CONSTRAINT tracebacks_pkey DO NOTHING
 ), freed AS (
     DELETE FROM reservations r
     USING fence, jsonb_to_recordset($26::jsonb) AS d(i int, attempt int)

@@ -782,6 +782,13 @@ type TenancyVersion struct {
 	Version   int64
 }
 
+type Traceback struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Content     json.RawMessage
+}
+
 type User struct {
 	ID                uuid.UUID
 	Name              string

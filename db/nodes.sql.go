@@ -907,3 +907,36 @@ func (q *Queries) SetProgress(ctx context.Context, arg SetProgressParams) (int64
 	}
 	return result.RowsAffected(), nil
 }
+
+const tracebacks = `-- name: Tracebacks :many
+SELECT attempt, content FROM tracebacks
+WHERE execution_id = $1 AND node_index = $2
+ORDER BY attempt DESC
+LIMIT $3
+`
+
+type TracebacksRow struct {
+	Attempt int32
+	Content json.RawMessage
+}
+
+// Returns the exceptions that ended attempts of a node, the latest first.
+func (q *Queries) Tracebacks(ctx context.Context, executionID uuid.UUID, nodeIndex int32, maxRows int32) ([]TracebacksRow, error) {
+	rows, err := q.db.Query(ctx, tracebacks, executionID, nodeIndex, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TracebacksRow
+	for rows.Next() {
+		var i TracebacksRow
+		if err := rows.Scan(&i.Attempt, &i.Content); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -368,6 +368,9 @@ func (a *attempt) conclude(e ending) {
 		Class:        e.class,
 		Inputs:       a.placed,
 	}
+	if e.outcome == flowforgev1.Outcome_OUTCOME_FAILED && e.class == classError && e.status.code != 0 {
+		finished.Traceback = a.traceback()
+	}
 	a.maskResult(finished)
 	a.mu.Lock()
 	a.result = &flowforgev1.SpooledResult{

@@ -106,6 +106,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 		"FLOWFORGE_INPUTS": filepath.Join(base, "inputs.json"), "FLOWFORGE_OUTPUTS": filepath.Join(base, "outputs"),
 		"FLOWFORGE_CHECKPOINTS": filepath.Join(base, "checkpoints"),
 		"FLOWFORGE_PREEMPTED":   filepath.Join(base, "preempted"),
+		"FLOWFORGE_TRACEBACK":   filepath.Join(base, "traceback"),
 		"FLOWFORGE_SPOOL":       filepath.Join(base, "spool"),
 		"FLOWFORGE_PARAM_NAME":  "a b", "FLOWFORGE_PARAM_LEARNING_RATE": "0.1", "FLOWFORGE_PARAM_ON": "true",
 	}

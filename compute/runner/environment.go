@@ -104,6 +104,7 @@ func taskEnvironment(base environ, spec *flowforgev1.AttemptSpec, inputs string,
 	env["FLOWFORGE_CHECKPOINTS"] = p.checkpoints
 	env["FLOWFORGE_SPOOL"] = p.spool
 	env["FLOWFORGE_PREEMPTED"] = p.preempted
+	env["FLOWFORGE_TRACEBACK"] = p.traceback
 	if spec.Traceparent != "" {
 		env["TRACEPARENT"] = spec.Traceparent
 	}

@@ -92,7 +92,7 @@ func (a *attempt) maskResult(f *flowforgev1.Finished) {
 	if masker.Empty() {
 		return
 	}
-	f.Message = masker.Text(f.Message)
+	f.Message, f.Traceback = masker.Text(f.Message), masker.Text(f.Traceback)
 	for _, o := range f.Outputs {
 		o.Filename = masker.Text(o.Filename)
 		if value, ok := o.Content.(*flowforgev1.Output_Value); ok {

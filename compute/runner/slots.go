@@ -32,6 +32,7 @@ type paths struct {
 	result      string // an undelivered result
 	log         string // undelivered log entries
 	preempted   string // exists once the attempt is preempted
+	traceback   string // the exception that ended a Python operator
 	sdk         string
 }
 
@@ -48,6 +49,7 @@ func (s *slots) paths(base string) paths {
 		result:      filepath.Join(base, "result"),
 		log:         filepath.Join(base, "log"),
 		preempted:   filepath.Join(base, "preempted"),
+		traceback:   filepath.Join(base, tracebackFile),
 		sdk:         s.sdk,
 	}
 }

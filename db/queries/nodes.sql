@@ -77,6 +77,13 @@ SELECT * FROM attempts
 WHERE execution_id = @execution_id AND node_index = @node_index
 ORDER BY attempt;
 
+-- name: Tracebacks :many
+-- Returns the exceptions that ended attempts of a node, the latest first.
+SELECT attempt, content FROM tracebacks
+WHERE execution_id = @execution_id AND node_index = @node_index
+ORDER BY attempt DESC
+LIMIT @max_rows;
+
 -- name: ListWaiting :many
 -- Returns the nodes that wait for capacity, those of the executions with the highest priority
 -- first.

@@ -113,6 +113,8 @@ type endedRow struct {
 	PID          *int       `json:"pid,omitempty"`
 	CPUSeconds   *float64   `json:"cpu_seconds,omitempty"`
 	PeakRSSBytes *int64     `json:"peak_rss_bytes,omitempty"`
+
+	Traceback json.RawMessage `json:"traceback,omitempty"`
 }
 
 // onlyBegins reports whether the batch contains only begins of attempts.

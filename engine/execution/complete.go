@@ -135,6 +135,7 @@ func (l *loop) endAttempt(i int, e ending) {
 	row := endedRow{
 		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome, Class: e.Class,
 		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
+		Traceback: e.Traceback,
 	}
 	// One statement changes a row once: the end includes the begin of its batch.
 	if b, ok := l.batch.begun[row.attemptKey]; ok {

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -42,6 +43,8 @@ type ending struct {
 	CPUSeconds   float64    `json:"cpu_seconds,omitempty"`
 	PeakRSSBytes int64      `json:"peak_rss_bytes,omitempty"`
 	Outputs      []output   `json:"outputs,omitempty"`
+
+	Traceback json.RawMessage `json:"traceback,omitempty"` // a query.Traceback
 }
 
 // output is a value or an uploaded blob that an attempt reported.
@@ -75,6 +78,9 @@ func endingOf(f *flowforgev1.Finished, now time.Time) ending {
 	if ms := f.GetStartedAt(); ms > 0 {
 		at := earlier(time.UnixMilli(ms).UTC(), e.FinishedAt)
 		e.StartedAt = &at
+	}
+	if t, err := query.TracebackOf(f.GetTraceback()); err == nil { // the log has it in any case
+		e.Traceback = t.JSON()
 	}
 	for _, o := range f.GetOutputs() {
 		e.Outputs = append(e.Outputs, outputOf(o))

@@ -33,6 +33,8 @@ type attemptBody struct {
 	CPUSeconds *float64       `json:"cpu_seconds,omitempty"`
 	PeakRSS    *int64         `json:"peak_rss_bytes,omitempty"`
 	Events     []podEventBody `json:"pod_events,omitempty" doc:"Kubernetes events of its pods, oldest first"`
+
+	Traceback *query.Traceback `json:"traceback,omitempty" doc:"Exception that ended a Python operator; of the 20 latest attempts that have one"`
 }
 
 type podEventBody struct {
@@ -54,6 +56,9 @@ func (h *API) attemptAPI(api huma.API) {
 	operation(h, api, get("get-execution-usage", "/executions/{execution_id}/usage", "Get the resource usage of an execution so far", "Executions"), h.apiHours)
 }
 
+// maxTracebacks limits the tracebacks in one response, which can have 64 KiB each.
+const maxTracebacks = 20
+
 func (h *API) apiAttempts(ctx context.Context, in *struct {
 	ExecutionPath
 	Node string `path:"node" doc:"Name of the node, such as train or each[3], percent-encoded" maxLength:"2000"`
@@ -70,9 +75,15 @@ func (h *API) apiAttempts(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	tracebacks, err := h.Executions.Tracebacks(ctx, id, d.Node, maxTracebacks)
+	if err != nil {
+		return nil, err
+	}
 	out := attemptsBody{Attempts: make([]attemptBody, 0, len(d.Attempts))}
 	for _, a := range d.Attempts {
-		out.Attempts = append(out.Attempts, toAttemptBody(a, events))
+		item := toAttemptBody(a, events)
+		item.Traceback = tracebacks[a.Number]
+		out.Attempts = append(out.Attempts, item)
 	}
 	return reply(out), nil
 }

@@ -171,7 +171,7 @@ func (t *API) maskEnds(ctx context.Context, reports []*flowforgev1.AttemptReport
 		if err != nil {
 			return err
 		}
-		finished.Message = masker.Text(finished.Message)
+		finished.Message, finished.Traceback = masker.Text(finished.Message), masker.Text(finished.Traceback)
 		for _, o := range finished.Outputs {
 			o.Filename = masker.Text(o.Filename)
 			if value, ok := o.Content.(*flowforgev1.Output_Value); ok {

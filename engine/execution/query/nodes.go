@@ -203,6 +203,23 @@ func (q *Reader) Node(ctx context.Context, id uuid.UUID, name string) (NodeDetai
 	return d, nil
 }
 
+// Tracebacks returns the exceptions that ended attempts of a node, by attempt; at most limit, those
+// of the latest attempts.
+func (q *Reader) Tracebacks(ctx context.Context, id uuid.UUID, node Node, limit int) (map[int]*Traceback, error) {
+	if _, err := q.rows.Execution(ctx, id); err != nil {
+		return nil, err
+	}
+	rows, err := q.queries.Tracebacks(ctx, id, int32(node.Index), int32(limit)) //nolint:gosec // fewer nodes than maxNodes; a small limit
+	if err != nil {
+		return nil, fmt.Errorf("tracebacks of %s: %w", node.Name, err)
+	}
+	found := make(map[int]*Traceback, len(rows))
+	for _, r := range rows {
+		found[int(r.Attempt)] = stored.Into[Traceback](r.Content)
+	}
+	return found, nil
+}
+
 // LevelSpan is the time from the begin of the first node of a level to the end of the last
 // one.
 type LevelSpan struct {

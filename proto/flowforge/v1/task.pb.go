@@ -2040,6 +2040,7 @@ type Finished struct {
 	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"`                               // more specific than the outcome, such as "out_of_memory"; may be empty
 	Inputs        []*PlacedInput         `protobuf:"bytes,10,rep,name=inputs,proto3" json:"inputs,omitempty"`                            // as in Started, which short attempts never send
 	LogFollows    bool                   `protobuf:"varint,11,opt,name=log_follows,json=logFollows,proto3" json:"log_follows,omitempty"` // more log lines follow; the last Telemetry message sets last
+	Traceback     string                 `protobuf:"bytes,12,opt,name=traceback,proto3" json:"traceback,omitempty"`                      // JSON object: the exception that ended a Python operator; empty: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2149,6 +2150,13 @@ func (x *Finished) GetLogFollows() bool {
 		return x.LogFollows
 	}
 	return false
+}
+
+func (x *Finished) GetTraceback() string {
+	if x != nil {
+		return x.Traceback
+	}
+	return ""
 }
 
 // Output is a value (small JSON) or a blob that has been uploaded.
@@ -3200,7 +3208,7 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12\x19\n" +
 	"\bpod_name\x18\x04 \x01(\tR\apodName\x12\x1b\n" +
-	"\tnode_name\x18\x05 \x01(\tR\bnodeName\"\x93\x03\n" +
+	"\tnode_name\x18\x05 \x01(\tR\bnodeName\"\xb1\x03\n" +
 	"\bFinished\x12\x1d\n" +
 	"\n" +
 	"started_at\x18\x01 \x01(\x03R\tstartedAt\x12\x1f\n" +
@@ -3217,7 +3225,8 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x06inputs\x18\n" +
 	" \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\x12\x1f\n" +
 	"\vlog_follows\x18\v \x01(\bR\n" +
-	"logFollows\"\xbf\x01\n" +
+	"logFollows\x12\x1c\n" +
+	"\ttraceback\x18\f \x01(\tR\ttraceback\"\xbf\x01\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\tH\x00R\x05value\x12(\n" +

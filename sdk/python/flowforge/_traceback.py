@@ -16,9 +16,16 @@ def guard(call: Callable[[], None]) -> None:
         call()
     except Exception as err:
         trim(err, set())
+        _describe(err)
         sys.excepthook(type(err), err, err.__traceback__)
         sys.stderr.flush()
         raise SystemExit(1) from None
+
+
+def _describe(err: Exception) -> None:
+    from . import _failure  # costs time that other tasks need not spend
+
+    _failure.write(err)
 
 
 def trim(err: BaseException, seen: Set[int]) -> None:

@@ -1,0 +1,127 @@
+"""An exception is described with frames, source and names of locals, never with their values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+
+from flowforge import _failure
+
+HERE = str(Path(__file__).resolve().parents[1])
+
+
+def described(folder: Path, code: str, call: str = "main()") -> Dict[str, Any]:
+    """Return what a task with this code writes when it fails."""
+    (folder / "flow.py").write_text(textwrap.dedent(code))
+    task = f"import sys; sys.path[:0] = ['.', {HERE!r}]\nfrom flowforge import _traceback\ndef run():\n    import flow\n    flow.{call}\n_traceback.guard(run)"
+    file = folder / "traceback"
+    done = subprocess.run([sys.executable, "-c", task], cwd=folder, env={"FLOWFORGE_TRACEBACK": str(file), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert file.stat().st_size <= _failure.LIMIT
+    found: Dict[str, Any] = json.loads(file.read_text())
+    found["log"] = done.stderr
+    return found
+
+
+def test_frames_and_names_without_values(tmp_path: Path) -> None:
+    found = described(
+        tmp_path,
+        """
+        import json
+
+        class Empty(ValueError):
+            pass
+
+        def main():
+            api_key = "s3cr" + "3t"
+            rows = [1, 2]
+            try:
+                json.loads("[1", parse_int=int)
+            except ValueError as err:
+                raise Empty("no rows") from err
+        """,
+    )
+    first, cause = found["exceptions"]
+    assert (first["type"], first["message"]) == ("flow.Empty", "no rows")
+    frame = first["frames"][-1]
+    assert frame == {
+        "file": "flow.py",
+        "line": 13,
+        "function": "main",
+        "first": 10,
+        "source": ["    try:", '        json.loads("[1", parse_int=int)', "    except ValueError as err:", '        raise Empty("no rows") from err'],
+        "locals": ["api_key", "rows"],
+    }
+    assert (cause["relation"], cause["type"]) == ("cause", "json.decoder.JSONDecodeError")
+    assert [f.get("library", "") for f in cause["frames"]] == ["", "Python", "Python", "Python"]
+    assert cause["frames"][1]["file"] == "json/__init__.py"
+    assert all("locals" not in f for f in cause["frames"][1:])
+    assert "s3cr3t" not in json.dumps(found)
+
+
+def test_recursion_and_long_texts_are_cut_and_counted(tmp_path: Path) -> None:
+    found = described(
+        tmp_path,
+        """
+        def main(n=0):
+            if n == 500:
+                raise KeyError("x" * 5000)
+            main(n + 1)
+        """,
+    )
+    (only,) = found["exceptions"]
+    assert len(only["frames"]) + only["omitted"] == 502  # with the line that calls main
+    assert only["message"].endswith(f"… ({5002 - 2000} more characters)")
+
+
+def test_many_large_causes_fit(tmp_path: Path) -> None:
+    found = described(
+        tmp_path,
+        """
+        def main(n=0):
+            long = "€" * 190  # €€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€€
+            try:
+                if n < 20:
+                    main(n + 1)
+            finally:
+                raise ValueError(long * 20)
+        """,
+    )
+    assert len(found["exceptions"]) == _failure.EXCEPTIONS
+    assert found["omitted"] == 21 - _failure.EXCEPTIONS
+
+
+def test_syntax_errors_and_broken_messages(tmp_path: Path) -> None:
+    found = described(tmp_path, "def main(:\n    pass\n")
+    (only,) = found["exceptions"]
+    assert [(f["file"], f["line"]) for f in only["frames"]][-1] == ("flow.py", 1)
+    found = described(
+        tmp_path,
+        """
+        class Broken(Exception):
+            def __str__(self):
+                raise ValueError
+
+        def main():
+            raise Broken
+        """,
+    )
+    assert found["exceptions"][0]["message"] == "The message cannot be written as a string."
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="groups of exceptions came with Python 3.11")
+def test_parts_of_groups(tmp_path: Path) -> None:
+    found = described(tmp_path, 'def main():\n    raise ExceptionGroup("both", [ValueError("a"), TypeError("b")])\n')
+    assert [(e.get("relation", ""), e["type"]) for e in found["exceptions"]] == [("", "ExceptionGroup"), ("part", "ValueError"), ("part", "TypeError")]
+
+
+def test_errors_of_the_package_have_no_frames(tmp_path: Path) -> None:
+    (tmp_path / "traceback").write_text("{}")
+    found = described(tmp_path, "from flowforge.exceptions import OutputError\n\ndef main():\n    raise OutputError('output x is missing')\n")
+    assert "exceptions" not in found
