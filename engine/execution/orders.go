@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // ReasonCancelled is the code of a node that was cancelled individually, and of nodes that
@@ -173,13 +174,14 @@ func orderText(o db.NodeOrder) string {
 	if o.Priority != nil {
 		parts = append(parts, "priority "+query.Priority(*o.Priority).String())
 	}
-	for _, amount := range []struct {
-		of   *int32
-		unit string
-	}{{o.CpuMillis, "m of CPU"}, {o.MemoryMib, " MiB of memory"}, {o.Gpus, " GPU"}} {
-		if amount.of != nil {
-			parts = append(parts, fmt.Sprintf("%d%s", *amount.of, amount.unit))
-		}
+	if o.CpuMillis != nil {
+		parts = append(parts, fmt.Sprintf("%dm of CPU", *o.CpuMillis))
+	}
+	if o.MemoryMib != nil {
+		parts = append(parts, fmt.Sprintf("%d MiB of memory", *o.MemoryMib))
+	}
+	if o.Gpus != nil {
+		parts = append(parts, units.Plural(int(*o.Gpus), "GPU", "GPUs"))
 	}
 	return withReason(fmt.Sprintf("%s requested %s", o.OrderedBy, strings.Join(parts, ", ")), o.Reason)
 }
