@@ -203,7 +203,7 @@ operators:
   - {name: begin, type: noop}
   - {name: left, type: shell, depends_on: [begin], code: {script: '%[1]s; echo 1'}, outputs: [{name: v, type: Integer}]}
   - {name: right, type: shell, depends_on: [begin], code: {script: '%[1]s; sleep 0.15; echo 2'}, outputs: [{name: v, type: Integer}]}
-  - {name: flaky, type: shell, depends_on: [begin], code: {script: '%[1]s; case $TASK in *.1) exit 1;; esac'}, retry: {limit: 2, initial_delay: 10ms}}
+  - {name: flaky, type: shell, depends_on: [begin], code: {script: '%[1]s; mkdir %[2]s/${TASK%%.*} || exit 0; exit 1'}, retry: {limit: 2, initial_delay: 10ms}}
   - name: join
     type: shell
     depends_on: [flaky]
@@ -211,9 +211,12 @@ operators:
     outputs: [{name: total, type: Integer}]
     code: {script: '%[1]s; echo 3'}
   - {name: end, type: noop, depends_on: [join]}
-`, run)
+`, run, dir)
 }
 
+// killAttempts are the runs of each node. An attempt that never began, for example because the
+// server was killed before it could start it, is repeated and spends no retry; so flaky
+// fails the first time that it runs, not in its first attempt.
 func killAttempts() map[string]int {
 	return map[string]int{"left": 1, "right": 1, "flaky": 2, "join": 1}
 }
