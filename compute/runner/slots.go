@@ -162,13 +162,38 @@ func (s *slots) saveCheckpoints(p paths, key string) error {
 func (s *slots) release(p paths) {
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
-	if !clean(p) {
+	if !clean(p) && !(empty(p) && clean(p)) {
 		_ = os.RemoveAll(p.base)
 		return
 	}
 	s.mu.Lock()
 	s.free = append(s.free, p.base)
 	s.mu.Unlock()
+}
+
+// empty removes what an attempt left in its folders; it follows no link out of the slot. To
+// create the folders again would take longer.
+func empty(p paths) bool {
+	root, err := os.OpenRoot(p.base)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	for _, folder := range []string{"work", "outputs"} {
+		opened, err := root.Open(folder)
+		if err != nil {
+			return false
+		}
+		names, err := opened.Readdirnames(-1)
+		_ = opened.Close()
+		for _, name := range names {
+			err = errors.Join(err, root.RemoveAll(filepath.Join(folder, name)))
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // clean reports whether the next attempt could see nothing of the last one in a slot: it

@@ -27,6 +27,12 @@ const (
 	warmSpace = "FLOWFORGE_WARM_SPACE"
 )
 
+// Kinds of forks. One that has time before its program arrives gets ready for it.
+const (
+	forkNow     = 'n'
+	forkWaiting = 'w'
+)
+
 // warmProgram is the program of a parent. The names of the modules of a plain interpreter are
 // taken before anything is imported.
 const warmProgram = "import sys; loaded = list(sys.modules); import flowforge._warm; flowforge._warm.main(loaded)"
@@ -240,7 +246,7 @@ func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	p.spare = nil
 	var err error
 	if c == nil {
-		c, err = p.split()
+		c, err = p.split(forkNow)
 	}
 	p.mu.Unlock()
 	if err != nil {
@@ -262,7 +268,7 @@ func (p *warmParent) prepare() {
 	p.mu.Lock()
 	var err error
 	if p.spare == nil {
-		p.spare, err = p.split()
+		p.spare, err = p.split(forkWaiting)
 	}
 	p.mu.Unlock()
 	if err != nil && !errors.Is(err, errRetired) {
@@ -278,7 +284,7 @@ func (c *warmChild) abandon() {
 }
 
 // split makes the process fork; it requires the lock.
-func (p *warmParent) split() (*warmChild, error) {
+func (p *warmParent) split(kind byte) (*warmChild, error) {
 	if p.retired {
 		return nil, errRetired
 	}
@@ -287,7 +293,7 @@ func (p *warmParent) split() (*warmChild, error) {
 		return nil, err
 	}
 	_ = socket.SetDeadline(time.Now().Add(warmForkLimit))
-	made, err := p.splitOn(socket, theirs)
+	made, err := p.splitOn(kind, socket, theirs)
 	_ = theirs.Close()
 	if err != nil {
 		_ = socket.Close()
@@ -298,12 +304,12 @@ func (p *warmParent) split() (*warmChild, error) {
 
 // splitOn makes the process fork. The second of two children becomes a child of this process,
 // which must not take it for an orphan of an attempt in the meantime.
-func (p *warmParent) splitOn(socket *net.UnixConn, theirs *os.File) (*process, error) {
+func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (*process, error) {
 	f := p.pool.forker
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_ = p.control.SetDeadline(time.Now().Add(warmForkLimit))
-	if err := sendFiles(p.control, []byte{'f'}, theirs); err != nil {
+	if err := sendFiles(p.control, []byte{kind}, theirs); err != nil {
 		return nil, fmt.Errorf("request a fork: %w", err)
 	}
 	_ = theirs.Close()
