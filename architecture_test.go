@@ -68,7 +68,7 @@ func table() []rule {
 		{packages: "engine/argo", may: "engine/workflow engine/dag engine/protect typeregistry engine/expression apperr platform/units"},
 		// 4
 		{packages: "engine/execution/query", may: "apperr db access/auth engine/dag engine/protect engine/quota engine/quota/fair engine/workflow compute/launcher engine/execution/stored"},
-		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/bucket data/telemetry data/catalogue engine/workflow"},
+		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/bucket data/telemetry data/catalogue engine/workflow platform/units"},
 		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry platform/units", not: "net/http database/sql"},
