@@ -70,6 +70,52 @@ func (q *Queries) FilterMetaflowTasks(ctx context.Context, runNumber int64, step
 	return items, nil
 }
 
+const insertMetaflowArtifact = `-- name: InsertMetaflowArtifact :one
+INSERT INTO metaflow_artifacts (task_number, attempt_id, name, location, ds_type, sha, type, content_type, user_name, ts_epoch, size_bytes)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ON CONFLICT ON CONSTRAINT metaflow_artifacts_pkey DO UPDATE SET name = excluded.name
+RETURNING id, sha
+`
+
+type InsertMetaflowArtifactParams struct {
+	TaskNumber  int64
+	AttemptID   int64
+	Name        string
+	Location    string
+	DsType      string
+	Sha         string
+	Type        string
+	ContentType string
+	UserName    string
+	TsEpoch     int64
+	SizeBytes   *int64
+}
+
+type InsertMetaflowArtifactRow struct {
+	ID  int64
+	Sha string
+}
+
+// Records an artifact again if it exists, so that its ID is returned.
+func (q *Queries) InsertMetaflowArtifact(ctx context.Context, arg InsertMetaflowArtifactParams) (InsertMetaflowArtifactRow, error) {
+	row := q.db.QueryRow(ctx, insertMetaflowArtifact,
+		arg.TaskNumber,
+		arg.AttemptID,
+		arg.Name,
+		arg.Location,
+		arg.DsType,
+		arg.Sha,
+		arg.Type,
+		arg.ContentType,
+		arg.UserName,
+		arg.TsEpoch,
+		arg.SizeBytes,
+	)
+	var i InsertMetaflowArtifactRow
+	err := row.Scan(&i.ID, &i.Sha)
+	return i, err
+}
+
 const insertMetaflowArtifacts = `-- name: InsertMetaflowArtifacts :execrows
 INSERT INTO metaflow_artifacts (task_number, attempt_id, name, location, ds_type, sha, type, content_type, user_name, ts_epoch)
 SELECT $1, a.attempt_id, a.name, a.location, a.ds_type, a.sha, a.type, a.content_type, a.user_name, $2
@@ -226,8 +272,87 @@ func (q *Queries) LockMetaflowTags(ctx context.Context, runNumber int64) (LockMe
 	return i, err
 }
 
+const metaflowArtifactRecords = `-- name: MetaflowArtifactRecords :many
+SELECT a.task_number, a.attempt_id, a.name, a.location, a.ds_type, a.sha, a.type, a.content_type, a.user_name, a.ts_epoch, a.id, a.size_bytes, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, r.flow_id, coalesce(r.run_id, r.run_number::text)::text AS run_id
+FROM metaflow_artifacts a JOIN metaflow_tasks t ON t.task_number = a.task_number JOIN metaflow_runs r ON r.run_number = t.run_number
+WHERE r.project_id = $1 AND ($2::bigint = 0 OR a.id = $2) AND ($3::text = '' OR a.sha = $3)
+    AND ($4::bigint = 0 OR r.run_number = $4) AND ($5::bigint = 0 OR a.task_number = $5)
+ORDER BY a.id DESC
+`
+
+type MetaflowArtifactRecordsParams struct {
+	ProjectID  uuid.UUID
+	ID         int64
+	Sha        string
+	RunNumber  int64
+	TaskNumber int64
+}
+
+type MetaflowArtifactRecordsRow struct {
+	TaskNumber  int64
+	AttemptID   int64
+	Name        string
+	Location    string
+	DsType      string
+	Sha         string
+	Type        string
+	ContentType string
+	UserName    string
+	TsEpoch     int64
+	ID          int64
+	SizeBytes   *int64
+	StepName    string
+	TaskID      string
+	FlowID      string
+	RunID       string
+}
+
+// Artifacts of a project: one unless id is 0, those with a hash unless sha is empty, the newest first.
+func (q *Queries) MetaflowArtifactRecords(ctx context.Context, arg MetaflowArtifactRecordsParams) ([]MetaflowArtifactRecordsRow, error) {
+	rows, err := q.db.Query(ctx, metaflowArtifactRecords,
+		arg.ProjectID,
+		arg.ID,
+		arg.Sha,
+		arg.RunNumber,
+		arg.TaskNumber,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MetaflowArtifactRecordsRow
+	for rows.Next() {
+		var i MetaflowArtifactRecordsRow
+		if err := rows.Scan(
+			&i.TaskNumber,
+			&i.AttemptID,
+			&i.Name,
+			&i.Location,
+			&i.DsType,
+			&i.Sha,
+			&i.Type,
+			&i.ContentType,
+			&i.UserName,
+			&i.TsEpoch,
+			&i.ID,
+			&i.SizeBytes,
+			&i.StepName,
+			&i.TaskID,
+			&i.FlowID,
+			&i.RunID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const metaflowArtifacts = `-- name: MetaflowArtifacts :many
-SELECT a.task_number, a.attempt_id, a.name, a.location, a.ds_type, a.sha, a.type, a.content_type, a.user_name, a.ts_epoch, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id
+SELECT a.task_number, a.attempt_id, a.name, a.location, a.ds_type, a.sha, a.type, a.content_type, a.user_name, a.ts_epoch, a.id, a.size_bytes, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id
 FROM metaflow_tasks t JOIN metaflow_artifacts a ON a.task_number = t.task_number
 WHERE t.run_number = $1
     AND ($2::text = '' OR t.step_name = $2)
@@ -257,6 +382,8 @@ type MetaflowArtifactsRow struct {
 	ContentType string
 	UserName    string
 	TsEpoch     int64
+	ID          int64
+	SizeBytes   *int64
 	StepName    string
 	TaskID      string
 }
@@ -290,6 +417,8 @@ func (q *Queries) MetaflowArtifacts(ctx context.Context, arg MetaflowArtifactsPa
 			&i.ContentType,
 			&i.UserName,
 			&i.TsEpoch,
+			&i.ID,
+			&i.SizeBytes,
 			&i.StepName,
 			&i.TaskID,
 		); err != nil {
@@ -401,7 +530,7 @@ func (q *Queries) MetaflowMetadata(ctx context.Context, runNumber int64, taskNum
 }
 
 const metaflowRun = `-- name: MetaflowRun :one
-SELECT run_number, project_id, flow_id, run_id, user_name, ts_epoch, tags, system_tags, ended_ok, ended_epoch, last_heartbeat_ts, status, "user" FROM metaflow_run_rows
+SELECT run_number, project_id, flow_id, run_id, user_name, ts_epoch, tags, system_tags, ended_ok, ended_epoch, parameters, last_heartbeat_ts, status, "user" FROM metaflow_run_rows
 WHERE project_id = $1 AND flow_id = $2 AND (run_number = $3 OR run_id = $4::text)
 `
 
@@ -424,6 +553,7 @@ func (q *Queries) MetaflowRun(ctx context.Context, projectID uuid.UUID, flowID s
 		&i.SystemTags,
 		&i.EndedOk,
 		&i.EndedEpoch,
+		&i.Parameters,
 		&i.LastHeartbeatTs,
 		&i.Status,
 		&i.User,
@@ -432,8 +562,8 @@ func (q *Queries) MetaflowRun(ctx context.Context, projectID uuid.UUID, flowID s
 }
 
 const metaflowRuns = `-- name: MetaflowRuns :many
-SELECT run_number, project_id, flow_id, run_id, user_name, ts_epoch, tags, system_tags, ended_ok, ended_epoch, last_heartbeat_ts, status, "user" FROM metaflow_run_rows r
-WHERE r.project_id = $1 AND r.flow_id = $2
+SELECT run_number, project_id, flow_id, run_id, user_name, ts_epoch, tags, system_tags, ended_ok, ended_epoch, parameters, last_heartbeat_ts, status, "user" FROM metaflow_run_rows r
+WHERE r.project_id = $1 AND ($2::text = '' OR r.flow_id = $2)
     AND ($3::bigint = 0 OR (r.ts_epoch, r.run_number) < ($3::bigint, $4::bigint))
     AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset($5::jsonb) AS f(field text, op text, "values" text[])
         WHERE NOT metaflow_matches(to_jsonb(r) ->> f.field, f.op, f."values"))
@@ -453,7 +583,7 @@ type MetaflowRunsParams struct {
 	RowLimit    int64
 }
 
-// Runs of a flow. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
+// Runs of a flow, or of all flows if it is empty. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
 // limit of 0 returns all rows. The cursor is the time and number of the last row of the page before.
 func (q *Queries) MetaflowRuns(ctx context.Context, arg MetaflowRunsParams) ([]MetaflowRunRow, error) {
 	rows, err := q.db.Query(ctx, metaflowRuns,
@@ -483,6 +613,49 @@ func (q *Queries) MetaflowRuns(ctx context.Context, arg MetaflowRunsParams) ([]M
 			&i.SystemTags,
 			&i.EndedOk,
 			&i.EndedEpoch,
+			&i.Parameters,
+			&i.LastHeartbeatTs,
+			&i.Status,
+			&i.User,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const metaflowRunsByID = `-- name: MetaflowRunsByID :many
+SELECT run_number, project_id, flow_id, run_id, user_name, ts_epoch, tags, system_tags, ended_ok, ended_epoch, parameters, last_heartbeat_ts, status, "user" FROM metaflow_run_rows
+WHERE project_id = $1 AND (run_number = $2 OR run_id = $3::text)
+ORDER BY run_number LIMIT 2
+`
+
+// Runs of a project with an ID: numbers are unique, texts only within a flow.
+func (q *Queries) MetaflowRunsByID(ctx context.Context, projectID uuid.UUID, runNumber int64, runID string) ([]MetaflowRunRow, error) {
+	rows, err := q.db.Query(ctx, metaflowRunsByID, projectID, runNumber, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MetaflowRunRow
+	for rows.Next() {
+		var i MetaflowRunRow
+		if err := rows.Scan(
+			&i.RunNumber,
+			&i.ProjectID,
+			&i.FlowID,
+			&i.RunID,
+			&i.UserName,
+			&i.TsEpoch,
+			&i.Tags,
+			&i.SystemTags,
+			&i.EndedOk,
+			&i.EndedEpoch,
+			&i.Parameters,
 			&i.LastHeartbeatTs,
 			&i.Status,
 			&i.User,
@@ -578,6 +751,78 @@ func (q *Queries) MetaflowTask(ctx context.Context, runNumber int64, stepName st
 	return i, err
 }
 
+const metaflowTaskRecords = `-- name: MetaflowTaskRecords :many
+SELECT t.task_number, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, t.ts_epoch, r.flow_id,
+    r.run_number, coalesce(r.run_id, r.run_number::text)::text AS run_id, h.at AS last_heartbeat_ts, coalesce(a.attempt, 0)::bigint AS attempt,
+    coalesce(d.value, '')::text AS attempt_ok, coalesce(d.ts_epoch, 0)::bigint AS ended_epoch, coalesce(x.value, '')::text AS exception
+FROM metaflow_tasks t JOIN metaflow_runs r ON r.run_number = t.run_number
+    LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
+    LEFT JOIN LATERAL (SELECT max(substr(g, 12)::bigint) AS attempt FROM metaflow_metadata m, unnest(m.tags) AS g
+        WHERE m.task_number = t.task_number AND g ~ '^attempt_id:[0-9]{1,9}$') a ON true
+    LEFT JOIN LATERAL (SELECT m.value, m.ts_epoch FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'attempt_ok'
+        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) d ON true
+    LEFT JOIN LATERAL (SELECT m.value FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'exception'
+        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) x ON true
+WHERE r.project_id = $1 AND ($2::bigint = 0 OR t.run_number = $2)
+    AND ($3::text = '' OR t.step_name = $3) AND ($4::bigint = 0 OR t.task_number = $4)
+ORDER BY t.task_number
+`
+
+type MetaflowTaskRecordsRow struct {
+	TaskNumber      int64
+	StepName        string
+	TaskID          string
+	TsEpoch         int64
+	FlowID          string
+	RunNumber       int64
+	RunID           string
+	LastHeartbeatTs *int64
+	Attempt         int64
+	AttemptOk       string
+	EndedEpoch      int64
+	Exception       string
+}
+
+// Tasks of a run with what their latest attempt reported; of one step unless step_name is empty,
+// one task unless task_number is 0. The number of an attempt is in the tags of its metadata.
+func (q *Queries) MetaflowTaskRecords(ctx context.Context, projectID uuid.UUID, runNumber int64, stepName string, taskNumber int64) ([]MetaflowTaskRecordsRow, error) {
+	rows, err := q.db.Query(ctx, metaflowTaskRecords,
+		projectID,
+		runNumber,
+		stepName,
+		taskNumber,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MetaflowTaskRecordsRow
+	for rows.Next() {
+		var i MetaflowTaskRecordsRow
+		if err := rows.Scan(
+			&i.TaskNumber,
+			&i.StepName,
+			&i.TaskID,
+			&i.TsEpoch,
+			&i.FlowID,
+			&i.RunNumber,
+			&i.RunID,
+			&i.LastHeartbeatTs,
+			&i.Attempt,
+			&i.AttemptOk,
+			&i.EndedEpoch,
+			&i.Exception,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const metaflowTasks = `-- name: MetaflowTasks :many
 SELECT t.task_number, t.run_number, t.step_name, t.task_id, t.user_name, t.ts_epoch, h.at AS last_heartbeat_ts
 FROM metaflow_tasks t LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
@@ -643,6 +888,15 @@ func (q *Queries) MetaflowTasks(ctx context.Context, arg MetaflowTasksParams) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const setMetaflowParameters = `-- name: SetMetaflowParameters :exec
+UPDATE metaflow_runs SET parameters = $1 WHERE run_number = $2
+`
+
+func (q *Queries) SetMetaflowParameters(ctx context.Context, parameters json.RawMessage, runNumber int64) error {
+	_, err := q.db.Exec(ctx, setMetaflowParameters, parameters, runNumber)
+	return err
 }
 
 const setMetaflowTags = `-- name: SetMetaflowTags :exec

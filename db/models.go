@@ -369,6 +369,8 @@ type MetaflowArtifact struct {
 	ContentType string
 	UserName    string
 	TsEpoch     int64
+	ID          int64
+	SizeBytes   *int64
 }
 
 type MetaflowFlow struct {
@@ -406,6 +408,7 @@ type MetaflowRun struct {
 	SystemTags []string
 	EndedOk    *bool
 	EndedEpoch *int64
+	Parameters json.RawMessage
 }
 
 type MetaflowRunRow struct {
@@ -419,6 +422,7 @@ type MetaflowRunRow struct {
 	SystemTags      []string
 	EndedOk         *bool
 	EndedEpoch      *int64
+	Parameters      json.RawMessage
 	LastHeartbeatTs *int64
 	Status          string
 	User            string

@@ -62,6 +62,7 @@ func metaflowRows() []row {
 		get(run+step+"/artifacts", "/runs/matrix/steps/start/artifacts"), get(run+step+"/filtered_tasks", "/runs/matrix/steps/start/filtered_tasks?pattern=x"),
 	}
 	const t, tasks = run + step + task, "/runs/matrix/steps/start/tasks/t"
+	rows = append(rows, metaflowRecordRows()...)
 	return append(rows,
 		get(t, tasks), get(t+"/metadata", tasks+"/metadata"), get(t+"/artifacts", tasks+"/artifacts"), get(t+"/attempt/{attempt}/artifacts", tasks+"/attempt/0/artifacts"),
 		get(t+"/artifacts/{name}", tasks+"/artifacts/x"), get(t+"/artifacts/{name}/attempt/{attempt}", tasks+"/artifacts/x/attempt/0"),
@@ -74,4 +75,26 @@ func metaflowRows() []row {
 		shared, metadata,
 		send("POST", t+"/artifact", tasks+"/artifact", `[]`, http.StatusOK),
 	)
+}
+
+// metaflowRecordRows are the routes of the design document, for records that do not exist: one
+// caller's numbers are another's.
+func metaflowRecordRows() []row {
+	const none = "999999999"
+	get := func(route, path string, ok int) row {
+		return row{route: "GET /metaflow" + route, path: "/metaflow" + path, action: auth.ExecutionRead, place: project, ok: ok, byToken: true}
+	}
+	send := func(method, route, path, body string, ok int) row {
+		return row{route: method + " /metaflow" + route, path: "/metaflow" + path, media: "application/json", body: body, action: auth.ExecutionLaunch, place: project, ok: ok, byToken: true}
+	}
+	const missing, run, task = http.StatusNotFound, "/runs/{run}", "/tasks/{task}"
+	return []row{
+		get("/search", "/search?flow=none", http.StatusOK), get(run, "/runs/"+none, missing), get(run+"/steps", "/runs/"+none+"/steps", missing),
+		get(run+"/steps/{step}", "/runs/"+none+"/steps/a", missing), get(run+"/steps/{step}/tasks", "/runs/"+none+"/steps/a/tasks", missing),
+		get(run+"/artifacts", "/runs/"+none+"/artifacts", missing), get(task, "/tasks/"+none, missing), get(task+"/artifacts", "/tasks/"+none+"/artifacts", missing),
+		get("/artifacts/{artifact}", "/artifacts/art_"+none, missing), get("/artifacts/by-hash/{sha256}", "/artifacts/by-hash/00", missing),
+		send("POST", "/runs", "/runs", `{"flow_id": "Anyone"}`, http.StatusOK), send("POST", "/tasks", "/tasks", `{"run_id": "`+none+`", "step_name": "a"}`, missing),
+		send("POST", "/artifacts", "/artifacts", `{"task_id": "`+none+`", "name": "a", "sha256": "abcd"}`, missing),
+		send("PUT", run, "/runs/"+none, `{"status": "running"}`, missing), send("PUT", task, "/tasks/"+none, `{"status": "running"}`, missing),
+	}
 }

@@ -61,9 +61,9 @@ func (p *Page) read(name, value string, fields []string) error {
 		}
 		p.Limit = min(n, maxLimit)
 	case name == "_cursor":
-		raw, err := base64.URLEncoding.DecodeString(value)
-		if err != nil || json.Unmarshal(raw, &p.cursor) != nil || p.cursor.Epoch <= 0 {
-			return apperr.New(apperr.Invalid, "Invalid cursor")
+		var err error
+		if p.cursor, err = parseCursor(value); err != nil {
+			return err
 		}
 		if p.Limit == 0 {
 			p.Limit = defaultLimit
@@ -85,6 +85,15 @@ func (p *Page) read(name, value string, fields []string) error {
 		p.wants = append(p.wants, want{field, op, strings.Split(value, ",")})
 	}
 	return nil
+}
+
+func parseCursor(text string) (cursor, error) {
+	var c cursor
+	raw, err := base64.URLEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(raw, &c) != nil || c.Epoch <= 0 {
+		return cursor{}, apperr.New(apperr.Invalid, "Invalid cursor")
+	}
+	return c, nil
 }
 
 // fetch is the number of rows to read: one more than the page, which shows that another follows.

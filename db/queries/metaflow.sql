@@ -10,10 +10,10 @@ VALUES (@project_id, @flow_id, sqlc.narg('user_name'), @ts_epoch)
 RETURNING *;
 
 -- name: MetaflowRuns :many
--- Runs of a flow. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
+-- Runs of a flow, or of all flows if it is empty. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
 -- limit of 0 returns all rows. The cursor is the time and number of the last row of the page before.
 SELECT * FROM metaflow_run_rows r
-WHERE r.project_id = @project_id AND r.flow_id = @flow_id
+WHERE r.project_id = @project_id AND (@flow_id::text = '' OR r.flow_id = @flow_id)
     AND (@before_epoch::bigint = 0 OR (r.ts_epoch, r.run_number) < (@before_epoch::bigint, @before_id::bigint))
     AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset(@wants::jsonb) AS f(field text, op text, "values" text[])
         WHERE NOT metaflow_matches(to_jsonb(r) ->> f.field, f.op, f."values"))
@@ -121,3 +121,45 @@ WHERE t.run_number = @run_number
     AND a.attempt_id = CASE WHEN @attempt::bigint >= 0 THEN @attempt ELSE (
         SELECT max(l.attempt_id) FROM metaflow_artifacts l WHERE l.task_number = t.task_number AND (@name::text = '' OR l.name = @name)) END
 ORDER BY a.task_number, a.name;
+
+-- name: MetaflowRunsByID :many
+-- Runs of a project with an ID: numbers are unique, texts only within a flow.
+SELECT * FROM metaflow_run_rows
+WHERE project_id = @project_id AND (run_number = @run_number OR run_id = @run_id::text)
+ORDER BY run_number LIMIT 2;
+
+-- name: SetMetaflowParameters :exec
+UPDATE metaflow_runs SET parameters = @parameters WHERE run_number = @run_number;
+
+-- name: MetaflowTaskRecords :many
+-- Tasks of a run with what their latest attempt reported; of one step unless step_name is empty,
+-- one task unless task_number is 0. The number of an attempt is in the tags of its metadata.
+SELECT t.task_number, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, t.ts_epoch, r.flow_id,
+    r.run_number, coalesce(r.run_id, r.run_number::text)::text AS run_id, h.at AS last_heartbeat_ts, coalesce(a.attempt, 0)::bigint AS attempt,
+    coalesce(d.value, '')::text AS attempt_ok, coalesce(d.ts_epoch, 0)::bigint AS ended_epoch, coalesce(x.value, '')::text AS exception
+FROM metaflow_tasks t JOIN metaflow_runs r ON r.run_number = t.run_number
+    LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
+    LEFT JOIN LATERAL (SELECT max(substr(g, 12)::bigint) AS attempt FROM metaflow_metadata m, unnest(m.tags) AS g
+        WHERE m.task_number = t.task_number AND g ~ '^attempt_id:[0-9]{1,9}$') a ON true
+    LEFT JOIN LATERAL (SELECT m.value, m.ts_epoch FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'attempt_ok'
+        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) d ON true
+    LEFT JOIN LATERAL (SELECT m.value FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'exception'
+        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) x ON true
+WHERE r.project_id = @project_id AND (@run_number::bigint = 0 OR t.run_number = @run_number)
+    AND (@step_name::text = '' OR t.step_name = @step_name) AND (@task_number::bigint = 0 OR t.task_number = @task_number)
+ORDER BY t.task_number;
+
+-- name: InsertMetaflowArtifact :one
+-- Records an artifact again if it exists, so that its ID is returned.
+INSERT INTO metaflow_artifacts (task_number, attempt_id, name, location, ds_type, sha, type, content_type, user_name, ts_epoch, size_bytes)
+VALUES (@task_number, @attempt_id, @name, @location, @ds_type, @sha, @type, @content_type, @user_name, @ts_epoch, sqlc.narg('size_bytes'))
+ON CONFLICT ON CONSTRAINT metaflow_artifacts_pkey DO UPDATE SET name = excluded.name
+RETURNING id, sha;
+
+-- name: MetaflowArtifactRecords :many
+-- Artifacts of a project: one unless id is 0, those with a hash unless sha is empty, the newest first.
+SELECT a.*, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, r.flow_id, coalesce(r.run_id, r.run_number::text)::text AS run_id
+FROM metaflow_artifacts a JOIN metaflow_tasks t ON t.task_number = a.task_number JOIN metaflow_runs r ON r.run_number = t.run_number
+WHERE r.project_id = @project_id AND (@id::bigint = 0 OR a.id = @id) AND (@sha::text = '' OR a.sha = @sha)
+    AND (@run_number::bigint = 0 OR r.run_number = @run_number) AND (@task_number::bigint = 0 OR a.task_number = @task_number)
+ORDER BY a.id DESC;

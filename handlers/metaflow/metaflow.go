@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -50,6 +51,7 @@ func (a *API) Mount(r chi.Router) {
 			r.Use(a.Site.SameOrigin, keyAsToken, a.Site.Authenticate)
 			a.mountRuns(routes{r, a})
 			a.mountTasks(routes{r, a})
+			a.mountRecords(routes{r, a})
 		})
 	})
 }
@@ -233,6 +235,7 @@ type routes struct {
 
 func (r routes) get(pattern string, op operation)  { r.Get(pattern, r.api.answer(op)) }
 func (r routes) post(pattern string, op operation) { r.Post(pattern, r.api.answer(op)) }
+func (r routes) put(pattern string, op operation)  { r.Put(pattern, r.api.answer(op)) }
 
 // answer runs op and writes its result as JSON.
 func (a *API) answer(op operation) http.HandlerFunc {
@@ -260,7 +263,7 @@ func (a *API) failure(r *http.Request, err error) (int, any) {
 	switch {
 	case errors.Is(err, metaflow.ErrSystemTag):
 		return http.StatusUnprocessableEntity, map[string]string{"message": err.Error()}
-	case code == apperr.NotFound:
+	case code == apperr.NotFound && strings.HasPrefix(r.URL.Path, Prefix+"/flows"): // as the client knows it
 		return http.StatusNotFound, struct{}{}
 	case code == apperr.Invalid:
 		return http.StatusBadRequest, map[string]string{"message": message}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/metaflow"
@@ -39,17 +40,24 @@ func (q request) attempt() (int64, error) {
 
 // read decodes the JSON body into v.
 func (q request) read(v any) error {
-	err := json.NewDecoder(q.Body).Decode(v)
+	return bodyError(json.NewDecoder(q.Body).Decode(v))
+}
+
+// bodyError describes why a body cannot be decoded.
+func bodyError(err error) error {
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return apperr.New(apperr.Invalid, "The body is larger than %d MiB.", large.Limit>>20)
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return apperr.New(apperr.Invalid, "%s must be a %s", wrong.Field, wrong.Type)
 	}
-	if err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The body is not JSON.")
+	if err == nil {
+		return nil
 	}
-	return nil
+	if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return apperr.New(apperr.Invalid, "The field %s is unknown.", field)
+	}
+	return apperr.Wrap(apperr.Invalid, err, "The body is not JSON.")
 }
 
 // created is the body of a new run, step or task. IDs may be texts or numbers.

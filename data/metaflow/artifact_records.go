@@ -1,0 +1,142 @@
+package metaflow
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// ArtifactRecord is an artifact in the shape of the design document.
+type ArtifactRecord struct {
+	ArtifactID string    `json:"artifact_id"`
+	TaskID     string    `json:"task_id"`
+	Name       string    `json:"name"`
+	Type       string    `json:"type"`
+	DSType     string    `json:"ds_type"`
+	DSPath     string    `json:"ds_path"`
+	SHA256     string    `json:"sha256"`
+	SizeBytes  *int64    `json:"size_bytes,omitempty"`
+	Encoding   string    `json:"encoding"`
+	AttemptID  int64     `json:"attempt_id"`
+	CreatedAt  time.Time `json:"created_at"`
+	Pathspec   string    `json:"pathspec"`
+}
+
+// artifactPrefix begins the ID of an artifact.
+const artifactPrefix = "art_"
+
+// NewArtifactRecord is an artifact that a client of the design document registers.
+type NewArtifactRecord struct {
+	TaskID    Text   `json:"task_id"`
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	SHA256    string `json:"sha256"`
+	SizeBytes *int64 `json:"size_bytes"`
+	DSType    string `json:"ds_type"`
+	DSRoot    string `json:"ds_root"`
+	Encoding  string `json:"encoding"`
+	AttemptID *int64 `json:"attempt_id"` // nil: the latest of the task
+}
+
+// RegisterArtifact records an artifact of a task. Its path in the datastore is
+// data/{sha256[:2]}/{sha256[2:4]}/{sha256} below ds_root. Errors: apperr.NotFound, apperr.Invalid,
+// and apperr.Conflict if the attempt has an artifact of this name with another hash.
+func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (ArtifactRecord, error) {
+	_, q, err := s.writer(ctx)
+	if err != nil {
+		return ArtifactRecord{}, err
+	}
+	switch {
+	case n.Name == "":
+		return ArtifactRecord{}, apperr.New(apperr.Invalid, "name is missing: name the artifact")
+	case len(n.SHA256) < 4:
+		return ArtifactRecord{}, apperr.New(apperr.Invalid, "sha256 must be the hash of the content")
+	case n.SizeBytes != nil && *n.SizeBytes < 0:
+		return ArtifactRecord{}, apperr.New(apperr.Invalid, "size_bytes must not be negative")
+	}
+	t, err := s.FindTask(ctx, string(n.TaskID))
+	if err != nil {
+		return ArtifactRecord{}, err
+	}
+	attempt := t.AttemptID
+	if n.AttemptID != nil {
+		attempt = *n.AttemptID
+	}
+	location := fmt.Sprintf("%s/data/%s/%s/%s", strings.TrimSuffix(n.DSRoot, "/"), n.SHA256[:2], n.SHA256[2:4], n.SHA256)
+	row, err := q.InsertMetaflowArtifact(ctx, db.InsertMetaflowArtifactParams{
+		TaskNumber: parseID(t.TaskID).Number, AttemptID: attempt, Name: n.Name, Location: location, DsType: n.DSType, Sha: n.SHA256, Type: n.Type,
+		ContentType: n.Encoding, TsEpoch: s.epoch(), SizeBytes: n.SizeBytes,
+	})
+	if err != nil {
+		return ArtifactRecord{}, stored(err, "an artifact "+n.Name)
+	}
+	if row.Sha != n.SHA256 {
+		return ArtifactRecord{}, apperr.New(apperr.Conflict, "Attempt %d of the task has an artifact %q with another hash.", attempt, n.Name)
+	}
+	return s.FindArtifact(ctx, artifactPrefix+strconv.FormatInt(row.ID, 10))
+}
+
+// FindArtifact returns an artifact of any task; apperr.NotFound if it does not exist.
+func (s *Service) FindArtifact(ctx context.Context, id string) (ArtifactRecord, error) {
+	number := parseID(strings.TrimPrefix(id, artifactPrefix)).Number
+	if number > 0 {
+		found, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{ID: number})
+		if err != nil || len(found) == 1 {
+			return append(found, ArtifactRecord{})[0], err
+		}
+	}
+	return ArtifactRecord{}, apperr.New(apperr.NotFound, "There is no artifact %q.", id)
+}
+
+// ArtifactsByHash returns the artifacts with a hash, the newest first; apperr.NotFound without one.
+func (s *Service) ArtifactsByHash(ctx context.Context, sha string) ([]ArtifactRecord, error) {
+	found, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{Sha: sha})
+	if err == nil && len(found) == 0 {
+		return nil, apperr.New(apperr.NotFound, "There is no artifact with the hash %q.", sha)
+	}
+	return found, err
+}
+
+// RunArtifacts returns the artifacts of all tasks of a run, the newest first.
+func (s *Service) RunArtifacts(ctx context.Context, id string) ([]ArtifactRecord, error) {
+	r, err := s.FindRun(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{RunNumber: r.number})
+}
+
+// TaskArtifacts returns the artifacts of all attempts of a task, the newest first.
+func (s *Service) TaskArtifacts(ctx context.Context, id string) ([]ArtifactRecord, error) {
+	t, err := s.FindTask(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{TaskNumber: parseID(t.TaskID).Number})
+}
+
+func (s *Service) artifactRecords(ctx context.Context, which db.MetaflowArtifactRecordsParams) ([]ArtifactRecord, error) {
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which.ProjectID = subject.ProjectID
+	rows, err := q.MetaflowArtifactRecords(ctx, which)
+	if err != nil {
+		return nil, fmt.Errorf("read artifacts: %w", err)
+	}
+	found := make([]ArtifactRecord, 0, len(rows))
+	for _, a := range rows {
+		found = append(found, ArtifactRecord{
+			ArtifactID: artifactPrefix + strconv.FormatInt(a.ID, 10), TaskID: strconv.FormatInt(a.TaskNumber, 10), Name: a.Name, Type: a.Type, DSType: a.DsType,
+			DSPath: a.Location, SHA256: a.Sha, SizeBytes: a.SizeBytes, Encoding: a.ContentType, AttemptID: a.AttemptID, CreatedAt: moment(a.TsEpoch),
+			Pathspec: strings.Join([]string{a.FlowID, a.RunID, a.StepName, a.TaskID, a.Name}, "/"),
+		})
+	}
+	return found, nil
+}

@@ -1,0 +1,287 @@
+package metaflow
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// The states of runs, steps and tasks.
+const (
+	Pending   = "pending" // nothing of it has begun
+	Running   = "running"
+	Completed = "completed"
+	Failed    = "failed"
+)
+
+// RunRecord is a run in the shape of the design document.
+type RunRecord struct {
+	RunID      string          `json:"run_id"`
+	FlowID     string          `json:"flow_id"`
+	User       string          `json:"user"`
+	Status     string          `json:"status"`
+	StartTime  time.Time       `json:"start_time"`
+	EndTime    *time.Time      `json:"end_time,omitempty"`
+	UserTags   []string        `json:"user_tags"`
+	SystemTags []string        `json:"system_tags"`
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	Pathspec   string          `json:"pathspec"`
+
+	number int64
+}
+
+// StepRecord is a step in the shape of the design document.
+type StepRecord struct {
+	RunID     string     `json:"run_id"`
+	StepName  string     `json:"step_name"`
+	Status    string     `json:"status"`
+	StartTime time.Time  `json:"start_time"`
+	EndTime   *time.Time `json:"end_time,omitempty"`
+	Tasks     int        `json:"tasks"`
+	Pathspec  string     `json:"pathspec"`
+}
+
+// FindRun returns a run of any flow. Errors: apperr.NotFound, and apperr.Conflict for an ID that a
+// client gave to runs of several flows.
+func (s *Service) FindRun(ctx context.Context, id string) (RunRecord, error) {
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return RunRecord{}, err
+	}
+	parsed := parseID(id)
+	rows, err := q.MetaflowRunsByID(ctx, subject.ProjectID, parsed.Number, parsed.Text)
+	switch {
+	case err != nil:
+		return RunRecord{}, fmt.Errorf("find run %s: %w", id, err)
+	case len(rows) == 0:
+		return RunRecord{}, apperr.New(apperr.NotFound, "There is no run %q.", id)
+	case len(rows) > 1:
+		return RunRecord{}, apperr.New(apperr.Conflict, "Several flows have a run %q. Use /flows/{flow_id}/runs/%s.", id, id)
+	}
+	r := runRecord(rows[0])
+	if r.Status == Running && rows[0].LastHeartbeatTs == nil {
+		steps, err := q.MetaflowSteps(ctx, r.number)
+		if err != nil {
+			return RunRecord{}, fmt.Errorf("steps of run %s: %w", id, err)
+		}
+		if len(steps) == 0 {
+			r.Status = Pending
+		}
+	}
+	return r, nil
+}
+
+func runRecord(row db.MetaflowRunRow) RunRecord {
+	r := RunRecord{
+		RunID: idOf(row.RunNumber, row.RunID).String(), FlowID: row.FlowID, User: row.User, Status: row.Status, StartTime: moment(row.TsEpoch),
+		UserTags: list(row.Tags), SystemTags: list(row.SystemTags), Parameters: row.Parameters, number: row.RunNumber,
+	}
+	if row.EndedEpoch != nil {
+		r.EndTime = new(moment(*row.EndedEpoch))
+	}
+	r.Pathspec = r.FlowID + "/" + r.RunID
+	return r
+}
+
+// Search selects runs of all flows. An empty field selects all.
+type Search struct{ Flow, User, Tag, Status string }
+
+// SearchRuns returns runs, the newest first, and the cursor of the next page, which is "" after the
+// last one. limit is the number of rows of a page from 1 to 500; 0 means 50. Errors: apperr.Invalid
+// for a cursor that is not one.
+func (s *Service) SearchRuns(ctx context.Context, by Search, limit int, after string) ([]RunRecord, string, error) {
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	p := Page{Limit: min(cmp.Or(max(limit, 0), defaultLimit), maxLimit)}
+	if after != "" {
+		if p.cursor, err = parseCursor(after); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, w := range []want{{"flow_id", "eq", []string{by.Flow}}, {"user", "eq", []string{by.User}}, {"status", "eq", []string{by.Status}}} {
+		if w.Values[0] != "" {
+			p.wants = append(p.wants, w)
+		}
+	}
+	if by.Tag != "" {
+		p.tagged = append(p.tagged, want{Op: "all", Values: []string{by.Tag}})
+	}
+	rows, err := q.MetaflowRuns(ctx, db.MetaflowRunsParams{
+		ProjectID: subject.ProjectID, BeforeEpoch: p.cursor.Epoch, BeforeID: p.cursor.ID, Wants: encode(p.wants), Tagged: encode(p.tagged), RowLimit: p.fetch(),
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("search runs: %w", err)
+	}
+	found := make([]RunRecord, 0, len(rows))
+	for _, row := range rows {
+		found = append(found, runRecord(row))
+	}
+	found, next := page(p, found, func(r RunRecord) cursor { return cursor{r.StartTime.UnixMilli(), r.number} })
+	return found, next, nil
+}
+
+// NewRunRecord is a run that a client of the design document registers.
+type NewRunRecord struct {
+	FlowID     string                     `json:"flow_id"`
+	User       string                     `json:"user"`
+	Parameters map[string]json.RawMessage `json:"parameters"`
+	Tags       []string                   `json:"tags"`
+}
+
+// StartRun records a run, and its flow if it is new. Errors: apperr.Invalid.
+func (s *Service) StartRun(ctx context.Context, n NewRunRecord) (RunRecord, error) {
+	if _, _, err := s.writer(ctx); err != nil {
+		return RunRecord{}, err
+	}
+	if n.FlowID == "" {
+		return RunRecord{}, apperr.New(apperr.Invalid, "flow_id is missing: name the flow of the run")
+	}
+	if _, err := s.CreateFlow(ctx, n.FlowID, optional(n.User)); err != nil && !apperr.Is(err, apperr.Conflict) {
+		return RunRecord{}, err
+	}
+	var system []string
+	if n.User != "" {
+		system = []string{"user:" + n.User}
+	}
+	r, err := s.CreateRun(ctx, NewRun{FlowID: n.FlowID, UserName: n.User, Tags: n.Tags, SystemTags: system})
+	if err != nil {
+		return RunRecord{}, err
+	}
+	if len(n.Parameters) > 0 {
+		if err := db.New(s.pool).SetMetaflowParameters(ctx, encode(n.Parameters), r.RunNumber.Number); err != nil {
+			return RunRecord{}, fmt.Errorf("parameters of run %s: %w", r.RunNumber, err)
+		}
+	}
+	return s.FindRun(ctx, r.RunNumber.String())
+}
+
+// RunChange changes a run. An empty field changes nothing.
+type RunChange struct {
+	Status string    `json:"status"` // running is a heartbeat
+	Tags   *[]string `json:"tags"`   // replaces the user tags
+}
+
+// ChangeRun sets the state and the tags of a run. Errors: apperr.NotFound and apperr.Invalid.
+func (s *Service) ChangeRun(ctx context.Context, id string, c RunChange) (RunRecord, error) {
+	if _, _, err := s.writer(ctx); err != nil {
+		return RunRecord{}, err
+	}
+	r, err := s.FindRun(ctx, id)
+	if err != nil {
+		return RunRecord{}, err
+	}
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if c.Tags != nil {
+			now, err := q.LockMetaflowTags(ctx, r.number)
+			if err != nil {
+				return err
+			}
+			own := slices.DeleteFunc(tagSet(*c.Tags), func(t string) bool { return slices.Contains(now.SystemTags, t) })
+			if err := q.SetMetaflowTags(ctx, own, r.number); err != nil {
+				return err
+			}
+		}
+		switch c.Status {
+		case "":
+			return nil
+		case Running:
+			if err := q.EndMetaflowRun(ctx, nil, nil, r.number); err != nil {
+				return err
+			}
+			return q.BeatMetaflow(ctx, r.number, s.now().Unix(), 0)
+		case Completed, Failed:
+			return q.EndMetaflowRun(ctx, new(c.Status == Completed), new(s.epoch()), r.number)
+		}
+		return apperr.New(apperr.Invalid, "status %q is not a state: use running, completed or failed", c.Status)
+	})
+	if err != nil {
+		return RunRecord{}, err
+	}
+	return s.FindRun(ctx, id)
+}
+
+// RunSteps returns the steps of a run with their states, the first one first.
+func (s *Service) RunSteps(ctx context.Context, id string) ([]StepRecord, error) {
+	r, tasks, err := s.tasksOf(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.New(s.pool).MetaflowSteps(ctx, r.number)
+	if err != nil {
+		return nil, fmt.Errorf("steps of run %s: %w", id, err)
+	}
+	steps := make([]StepRecord, 0, len(rows))
+	for _, row := range slices.Backward(rows) {
+		steps = append(steps, stepRecord(r, row, tasks))
+	}
+	return steps, nil
+}
+
+// RunStep returns a step of a run; apperr.NotFound if it does not exist.
+func (s *Service) RunStep(ctx context.Context, id, step string) (StepRecord, error) {
+	r, tasks, err := s.tasksOf(ctx, id, step)
+	if err != nil {
+		return StepRecord{}, err
+	}
+	row, err := db.New(s.pool).MetaflowStep(ctx, r.number, step)
+	if err != nil {
+		return StepRecord{}, absent(err, "step %s/%s", r.Pathspec, step)
+	}
+	return stepRecord(r, row, tasks), nil
+}
+
+// StepTasks returns the tasks of a step; apperr.NotFound if the step does not exist.
+func (s *Service) StepTasks(ctx context.Context, id, step string) ([]TaskRecord, error) {
+	if _, err := s.RunStep(ctx, id, step); err != nil {
+		return nil, err
+	}
+	_, tasks, err := s.tasksOf(ctx, id, step)
+	return tasks, err
+}
+
+// tasksOf returns a run and its tasks, or those of one step.
+func (s *Service) tasksOf(ctx context.Context, id, step string) (RunRecord, []TaskRecord, error) {
+	r, err := s.FindRun(ctx, id)
+	if err != nil {
+		return RunRecord{}, nil, err
+	}
+	tasks, err := s.taskRecords(ctx, r.number, step, 0)
+	return r, tasks, err
+}
+
+func stepRecord(r RunRecord, row db.MetaflowStep, tasks []TaskRecord) StepRecord {
+	out := StepRecord{RunID: r.RunID, StepName: row.StepName, Status: Pending, StartTime: moment(row.TsEpoch), Pathspec: r.Pathspec + "/" + row.StepName}
+	ended := map[string]int{}
+	for _, t := range tasks {
+		if t.StepName != row.StepName {
+			continue
+		}
+		out.Tasks++
+		ended[t.Status]++
+		if t.FinishedAt != nil && (out.EndTime == nil || t.FinishedAt.After(*out.EndTime)) {
+			out.EndTime = t.FinishedAt
+		}
+	}
+	switch {
+	case out.Tasks == 0:
+	case ended[Completed] == out.Tasks:
+		out.Status = Completed
+	case ended[Running] == 0:
+		out.Status = Failed
+	default:
+		out.Status, out.EndTime = Running, nil
+	}
+	return out
+}
+
+func moment(epoch int64) time.Time { return time.UnixMilli(epoch).UTC() }
