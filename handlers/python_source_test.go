@@ -1,19 +1,23 @@
 package handlers_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
@@ -162,4 +166,49 @@ func TestSourceOfPythonNodes(t *testing.T) {
 	require.Contains(t, got.body, `<span class="k">def</span> <span class="f">train</span>`)
 	require.NotContains(t, got.body, "FACTOR = 2")
 	require.Contains(t, got.body, `href="/workflows/source.search/versions/1.0.0?tab=source&amp;file=search%2Ftrain.py#L8"`)
+}
+
+// TestTracebackOfANode: the page of a failed node shows the exception that its attempt reported,
+// the author's frames first, and the API returns it.
+func TestTracebackOfANode(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	newAuthor(t, b).deploy(t)
+	traceback := `{"exceptions": [
+		{"type": "errors.Bad", "message": "<script>alert(1)</script>\nsecond", "frames": [
+			{"file": "search/train.py", "line": 10, "function": "train", "first": 9, "source": ["def train(lr: float) -> float:", "    return FACTOR * lr  # <b>"], "locals": ["lr", "api_key"], "omitted": 2},
+			{"file": "numpy/core.py", "line": 7, "function": "outer.<locals>.inner", "library": "numpy", "first": 7, "source": ["    fail()"]}], "omitted": 3},
+		{"type": "ValueError", "message": "", "relation": "cause", "frames": [{"file": "/elsewhere/x.py", "line": 1}]}], "omitted": 1}`
+	b.tasks.run = func(a launcher.Attempt) {
+		now := time.Now().UnixMilli()
+		b.tasks.report(b.ctx, &flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
+			StartedAt: now, FinishedAt: now, ExitCode: 1, Outcome: flowforgev1.Outcome_OUTCOME_FAILED, Class: "error", Message: "It failed.", Traceback: traceback,
+		}}})
+	}
+	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
+	require.NoError(t, err)
+	b.start(t)
+	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Failed == 1 })
+	got := b.member.get(t, "/executions/"+e.ID.String()+"/nodes/train")
+	require.Equal(t, http.StatusOK, got.status)
+	viewtest.Check(t, got.body)
+	_, card, _ := strings.Cut(got.body, `id="node-traceback"`)
+	card, _, _ = strings.Cut(card, "h-attempts")
+	for _, want := range []string{
+		"attempt 2, your frames first", `<p class="err-type">errors.Bad</p>`, "search/train.py:10", `<div class="src-line src-fail">`, "Bad: &lt;script&gt;", "api_key", "and 2 more",
+		`href="/workflows/source.search/versions/1.0.0?tab=source&amp;file=search%2Ftrain.py#L10"`, "1 frame in numpy", "outer.inner", "3 more frames are only in the log.",
+		"Caused by", "/elsewhere/x.py:1", "1 more exception is only in the log.",
+	} {
+		require.Contains(t, card, want)
+	}
+	require.Less(t, strings.Index(card, "search/train.py:10"), strings.Index(card, "1 frame in numpy"))
+	_, code, _ := strings.Cut(got.body, `id="h-code"`)
+	require.Contains(t, code, `<div class="src-line src-fail" id="code-10">`)
+	api := b.member.get(t, "/api/v1/executions/"+e.ID.String()+"/nodes/train/attempts")
+	var attempts struct {
+		Attempts []struct{ Traceback json.RawMessage }
+	}
+	require.NoError(t, json.Unmarshal([]byte(api.body), &attempts))
+	require.Len(t, attempts.Attempts, 2)
+	require.JSONEq(t, traceback, string(attempts.Attempts[1].Traceback))
 }

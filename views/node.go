@@ -32,6 +32,7 @@ type Node struct {
 	Wait            WaitPanel // why it is waiting
 	Facts           []ui.Fact
 	Attempts        []AttemptLine
+	Traceback       Traceback
 	Pods            AttemptPods
 	Code            NodeCode
 	Environment     []ui.Fact

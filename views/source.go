@@ -12,7 +12,7 @@ import (
 // Source is highlighted source code.
 type Source struct {
 	Name  string // the file, for screen readers
-	ID    string // begins the ids of lines; "L" makes L7
+	ID    string // begins the ids of lines, "L" makes L7; "": lines have no ids
 	Lines []SourceLine
 }
 

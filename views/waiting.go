@@ -113,20 +113,21 @@ type NodeHead struct {
 
 // NodeUpdate is one message of the stream of a node's page; nil parts are unchanged.
 type NodeUpdate struct {
-	Head     *NodeHead
-	Wait     *WaitPanel
-	Attempts []AttemptLine
-	Moved    bool // Attempts changed
-	Pods     *AttemptPods
-	Metrics  *Metrics
-	Usage    *Usage
-	Still    *NodeStill // facts and values, if one changed
-	Lines    []LogLine
+	Head      *NodeHead
+	Wait      *WaitPanel
+	Attempts  []AttemptLine
+	Moved     bool // Attempts changed
+	Traceback *Traceback
+	Pods      *AttemptPods
+	Metrics   *Metrics
+	Usage     *Usage
+	Still     *NodeStill // facts and values, if one changed
+	Lines     []LogLine
 }
 
 // Empty reports whether nothing changed.
 func (u NodeUpdate) Empty() bool {
-	return u.Head == nil && u.Wait == nil && !u.Moved && u.Pods == nil && u.Metrics == nil && u.Usage == nil && u.Still == nil && len(u.Lines) == 0
+	return u.Head == nil && u.Wait == nil && !u.Moved && u.Traceback == nil && u.Pods == nil && u.Metrics == nil && u.Usage == nil && u.Still == nil && len(u.Lines) == 0
 }
 
 // WaitingPage lists the waiting nodes in the order of admission.

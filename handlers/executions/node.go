@@ -72,9 +72,13 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 		return group.groupPage(w, r, m.Page)
 	}
 	m.Head, m.Attempts = x.head(), x.attempts()
+	if m.Traceback, err = x.traceback(ctx); err != nil {
+		return err
+	}
 	if op := d.Operator; op != nil {
 		m.Runs = op.Type.Runs()
 		m.Code = x.code(ctx, op)
+		markCode(&m.Code, m.Traceback)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
@@ -92,7 +96,7 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Pods, err = x.pods(ctx); err != nil {
 		return err
 	}
-	if m.Pods.Waits() || repeatsAttempt(m.Attempts, m.Head.Summary) { // another card shows the reason
+	if m.Pods.Waits() || m.Traceback.Shown() && d.State == dag.Failed || repeatsAttempt(m.Attempts, m.Head.Summary) { // another card shows the reason
 		m.Head.Summary = ""
 	}
 	still := x.frozenRow(ctx)

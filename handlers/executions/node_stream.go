@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
@@ -81,7 +82,11 @@ func (p *nodePush) pieces(ctx context.Context) (views.NodeUpdate, error) {
 		return u, err
 	}
 	attempts := p.x.attempts()
-	if pods.Waits() || repeatsAttempt(attempts, head.Summary) {
+	traceback, err := p.x.traceback(ctx)
+	if err != nil {
+		return u, err
+	}
+	if pods.Waits() || traceback.Shown() && p.x.node.State == dag.Failed || repeatsAttempt(attempts, head.Summary) {
 		head.Summary = ""
 	}
 	same := head
@@ -91,6 +96,9 @@ func (p *nodePush) pieces(ctx context.Context) (views.NodeUpdate, error) {
 	}
 	if p.sent.Changed("attempts", stillPanel(views.NodePanel{Attempts: attempts})) {
 		u.Attempts, u.Moved = attempts, true
+	}
+	if p.x.node.Operator != nil && p.x.node.Operator.Type.Runs() && p.sent.Changed("traceback", traceback) {
+		u.Traceback = &traceback
 	}
 	if p.sent.Changed("wait", stillWait(wait)) {
 		u.Wait = &wait

@@ -12,6 +12,7 @@ import (
 func sourceEntries() []Entry {
 	return []Entry{
 		{"workflow-python", "Workflow from Python: overview", func(f views.Page) templ.Component { return views.WorkflowPage(pythonWorkflow(f, "")) }},
+		{"node-traceback", "Node: traceback", func(f views.Page) templ.Component { return views.NodePage(failedNode(f)) }},
 		{"workflow-python-source", "Workflow from Python: source", func(f views.Page) templ.Component { return views.WorkflowPage(pythonWorkflow(f, "source")) }},
 		{"workflow-python-binary", "Workflow from Python: file that is not text", func(f views.Page) templ.Component { return views.WorkflowPage(unshownFile(f)) }},
 		{"workflow-python-versions", "Workflow from Python: versions", func(f views.Page) templ.Component { return views.WorkflowPage(pythonWorkflow(f, "versions")) }},
@@ -117,5 +118,35 @@ func unshownFile(f views.Page) views.Workflow {
 	m.Python.File, m.Python.Size, m.Python.Text, m.Python.Source, m.Python.Function = "search/weights.npz", "25 KiB", "", views.Source{}, ""
 	m.Python.Files[0].Current, m.Python.Files[4].Current = false, true
 	m.Python.Omitted = "12 files are not listed. Download the package to see all."
+	return m
+}
+
+// traceback is the exception of the node in failedNode.
+func traceback() views.Traceback {
+	failing := lines(21, "    model = SVC(C=1 / lr)\n    model.fit(x_fit, y_fit)\n    ⟦k return⟧ Model(model), model.score(x_held, y_held)\n")
+	failing[1].Failed, failing[1].Note = true, "ValueError: Input X contains NaN."
+	calls := lines(11, "⟦k def⟧ ⟦f features⟧(frame: DataFrame) -> ndarray:\n    moments = image_moments(frame)\n    ⟦k return⟧ hstack([frame, moments])\n")
+	calls[1].Marked = true
+	frame := func(function, where string, source []views.SourceLine, open bool, locals ...string) views.TracebackFrame {
+		return views.TracebackFrame{Function: function, Where: where, URL: "#", Open: open, Source: views.Source{Name: where, Lines: source}, Locals: locals}
+	}
+	return views.Traceback{Attempt: "2", Text: "ValueError: Input X contains NaN.", Omitted: "2 more exceptions are only in the log.", Exceptions: []views.TracebackException{
+		{
+			Type: "ValueError", Message: "Input X contains NaN. SVC does not accept missing values encoded as NaN natively.",
+			Frames: []views.TracebackFrame{frame("train", "search/train.py:22", failing, true, "table", "lr", "kind", "x_fit", "y_fit", "model", "api_key"), frame("features", "search/features.py:12", calls, false)},
+			Libraries: []views.TracebackLibrary{{Text: "2 frames in sklearn", Where: "sklearn/utils/validation.py:1107", Frames: []views.LibraryFrame{
+				{Function: "check_array", Where: "sklearn/utils/validation.py:1107", Code: "_assert_all_finite("}, {Function: "fit", Where: "sklearn/svm/_base.py:197", Code: "X, y = validate_data("},
+			}}},
+			Omitted: "970 more frames are only in the log.",
+		},
+		{Lead: "Caused by", Type: "ZeroDivisionError", Message: "division by zero", Frames: []views.TracebackFrame{frame("image_moments", "search/features.py:31", nil, true)}},
+	}}
+}
+
+// failedNode is a node whose operator raised an exception.
+func failedNode(f views.Page) views.Node {
+	m := node(f)
+	m.Head.State, m.Head.Summary, m.Traceback = "FAILED", "", traceback()
+	m.Code.Source.Lines[6].Failed, m.Code.Source.Lines[6].Note = true, "ValueError: Input X contains NaN."
 	return m
 }

@@ -121,9 +121,17 @@ def failure(flow: Workflow[Any, Any], **inputs: Any) -> str:
 
 
 def test_a_traceback_has_only_frames_of_the_user(server: Server) -> None:
-    log = failure(trouble.trouble, way="raise")
+    run = trouble.trouble.launch(way="raise")
+    with pytest.raises(ExecutionError, match="FAILED"):
+        run.wait(120)
+    log = run.logs()
     assert "RuntimeError: the sevens are gone" in log and "in deep" in log and "in stumble" in log
     assert "_task.py" not in log and "_traceback.py" not in log
+    (attempt,) = server.get(f"/executions/{run.id}/nodes/stumble/attempts")["attempts"]
+    first, cause = attempt["traceback"]["exceptions"]
+    assert (first["type"], [f["function"] for f in first["frames"]]) == ("RuntimeError", ["stumble"])
+    assert first["frames"][0]["locals"] == ["way", "found"]
+    assert (cause["relation"], cause["type"], [f["function"] for f in cause["frames"]]) == ("cause", "ValueError", ["stumble", "deep"])
 
 
 @pytest.mark.parametrize(
