@@ -15,7 +15,7 @@ func TestEveryPageOfControlIsForEveryone(t *testing.T) {
 		"resume": "/executions/" + failed + "/resume", "skip": "/executions/" + failed + "/commands/retry?node=breaks", "register": "/register", "approvals": "/approvals",
 		"templates": "/templates", "letters": "/dead-letters", "breakers": "/breakers", "budgets": "/retry-budgets", "waiting": "/waiting", "semaphores": "/semaphores", "storage": "/admin/storage",
 	}
-	for _, entry := range []string{"resume", "resume-refused", "register-errors", "semaphores", "storage"} {
+	for _, entry := range []string{"resume", "resume-refused", "register-errors", "semaphores", "storage", "node-traceback", "workflow-python", "workflow-python-source", "workflow-python-versions", "workflow-python-binary"} {
 		sites["gallery-"+entry] = "/dev/gallery/" + entry
 	}
 	for name, o := range map[string]options{"light": {}, "dark": {dark: true}, "phone": {width: 390}} {

@@ -256,6 +256,7 @@ func TestWhatTasksSendIsMasked(t *testing.T) {
 	_, err = tasks.Deliver(t.Context(), connect.NewRequest(&flowforgev1.DeliverRequest{Reports: []*flowforgev1.AttemptReport{{
 		TaskId: attempt.TaskId, Token: attempt.Token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
 			Outcome: flowforgev1.Outcome_OUTCOME_FAILED, ExitCode: 1, Message: "bad password " + hush,
+			Traceback: `{"exceptions": [{"type": "ValueError", "message": "no login with ` + hush + `", "frames": []}]}`,
 		}},
 	}}}))
 	require.NoError(t, err)
@@ -264,6 +265,7 @@ func TestWhatTasksSendIsMasked(t *testing.T) {
 	require.Contains(t, logs.body, "the key is ***")
 	node := b.member.get(t, "/executions/"+id.String()+"/nodes/a")
 	require.Contains(t, node.body, "bad password ***")
+	require.Contains(t, node.body, "no login with ***")
 	requireHidden(t, logs.body+node.body+b.dump(t), hush)
 	require.NotContains(t, logs.body, encoded[8:20])
 }

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -11,6 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -25,7 +29,7 @@ import (
 
 // gitText is the commit of a version for pages.
 func gitText(g workflow.Git) views.Commit {
-	return views.Commit{Hash: g.Commit[:min(len(g.Commit), 7)], Full: g.Commit, Branch: ui.Short(g.Branch, 60), Subject: ui.Short(g.Subject, 120), Dirty: g.Dirty}
+	return views.Commit{Hash: fmt.Sprintf("%.7s", g.Commit), Full: ui.Short(g.Commit, 60), Branch: ui.Short(g.Branch, 60), Subject: ui.Short(g.Subject, 120), Dirty: g.Dirty}
 }
 
 // sourceTab fills the tab Source: the files of a version from Python, or the definition.
@@ -137,6 +141,9 @@ func (h *Pages) codePackage(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 		w.Header().Set("Content-Type", "application/octet-stream")
 	}
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("download of the code package of %s %s: %w", v.Name, v.Version, err)
+	}
 	if file := r.URL.Query().Get("file"); file != "" {
 		return h.Packages.Send(r.Context(), v.ProjectID, p.Package, file, func(f source.File, content io.Reader) error {
 			attach(path.Base(f.Name))
@@ -198,8 +205,8 @@ func changeText(c workflow.Change) (level, reason, from string) {
 	case "major", "minor", "patch":
 		level = strings.ToUpper(c.Level[:1]) + c.Level[1:]
 	}
-	if c.From == "" && c.Reason != "" {
-		c.Reason = strings.ToUpper(c.Reason[:1]) + c.Reason[1:]
+	if first, n := utf8.DecodeRuneInString(c.Reason); c.From == "" && n > 0 {
+		c.Reason = string(unicode.ToUpper(first)) + c.Reason[n:]
 	}
 	return level, ui.Short(c.Reason, 400), ui.Short(c.From, 60)
 }

@@ -72,7 +72,7 @@ const trainText = `⟦d @operator⟧(cpu=2, memory=⟦s "2Gi"⟧, retry=2, timeo
 `
 
 func trainCode() views.NodeCode {
-	return views.NodeCode{Text: "code", Kind: "search/train.py", URL: "#", Source: views.Source{Name: "Code", ID: "code-", Lines: lines(15, trainText)}}
+	return views.NodeCode{Text: "code", Kind: "search/train.py", URL: "#", Source: views.Source{Name: "Code", ID: "code-", Lines: lines(16, trainText)}}
 }
 
 // pythonWorkflow is the page of a version from Python, with one of its tabs.
