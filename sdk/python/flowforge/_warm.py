@@ -31,7 +31,7 @@ _MOST_MODULES = 2000  # in the report of one task
 _LIBC = ctypes.PyDLL(None)  # holds the interpreter's lock during calls
 
 
-_LIBRARIES: Set[str] = set()  # that have nothing to do at the end of a process
+_LOADS = 0  # libraries of the interpreter and the SDK, which have nothing to do at the end
 
 
 class _Refused(Exception):
@@ -68,7 +68,8 @@ class _Server:
         _environment_region()
         for name in ("_task", "_sender", *flowforge._LATER):
             importlib.import_module("flowforge." + name)
-        _LIBRARIES.update(_mapped_libraries())
+        global _LOADS
+        _LOADS = _loads()
         for name in self.wanted:
             if name in sys.modules:
                 continue
@@ -266,7 +267,7 @@ def _finish(code: int, interrupted: bool, last: str) -> NoReturn:
     if not (_flush() and well) and code == 0:
         code = 120
     _LIBC.fflush(None)
-    if not _LIBRARIES.issuperset(_mapped_libraries()):
+    if _loads() != _LOADS:
         _LIBC.exit(code)  # libraries may have registered functions with atexit(3)
     os._exit(code)
 
@@ -324,13 +325,18 @@ def _rehearse() -> None:
     del os.environ["FLOWFORGE_WARM_SPACE"]
     _environment_region()
     _renew()
+    one, other = socket.socketpair()
+    _send(one, dict(os.environ))
+    _receive(other)
+    one.close()
+    other.close()
     values: Dict[str, Any] = {"__name__": "rehearsal"}
     exec(compile(_REHEARSAL, "rehearsal", "exec", dont_inherit=True), values)
     for p in values["rehearsal"].signature.parameters:
         p.type.decode(0)
     for result in values["rehearsal"].signature.results:
-        result.type.encode(0)
-    _mapped_libraries()
+        json.dumps(result.type.encode(0))
+    _loads()
 
 
 def _renew() -> None:
@@ -414,9 +420,35 @@ def _environment_region() -> Tuple[int, int]:
     return start, end
 
 
-def _mapped_libraries() -> Set[str]:
-    with open("/proc/self/maps") as file:
-        return {line.rpartition(" ")[2].rstrip() for line in file if " r-xp " in line and "/lib-dynload/" not in line}
+class _Loaded(ctypes.Structure):
+    """What dl_iterate_phdr(3) says about a library."""
+
+    _fields_ = [
+        ("address", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("headers", ctypes.c_void_p),
+        ("count", ctypes.c_uint16),
+        ("loads", ctypes.c_ulonglong),
+        ("unloads", ctypes.c_ulonglong),
+    ]
+
+
+_VISITOR = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Loaded), ctypes.c_size_t, ctypes.py_object)
+
+
+def _visit(library: Any, size: int, found: List[int]) -> int:
+    found.append(library.contents.loads)
+    return 1  # this is enough
+
+
+_VISIT = _VISITOR(_visit)
+
+
+def _loads() -> int:
+    """Return how many libraries this process has loaded."""
+    found: List[int] = []
+    _LIBC.dl_iterate_phdr(_VISIT, ctypes.py_object(found))
+    return found[0]
 
 
 def _send(to: socket.socket, message: Mapping[str, Any]) -> None:
