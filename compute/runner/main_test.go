@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/flowforge/flowforge/data/bucket"
 	"github.com/flowforge/flowforge/platform/unixsocket"
@@ -26,8 +27,12 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// When this variable is set, the test binary is a supervisor of the folder that it names.
-const serveVariable = "RUNNER_TEST_SERVE"
+// When one of these variables is set, the test binary is a supervisor of the folder that it
+// names, or a pod that runs several attempts in it.
+const (
+	serveVariable    = "RUNNER_TEST_SERVE"
+	residentVariable = "RUNNER_TEST_RESIDENT"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(serveVariable); dir != "" {
@@ -37,7 +42,25 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if dir := os.Getenv(residentVariable); dir != "" {
+		if err := residentForTest(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
+}
+
+func residentForTest(dir string) error {
+	sdk, err := UnpackSDK(filepath.Join(dir, "sdk")) // an image has it
+	if err != nil {
+		return err
+	}
+	return Resident(context.Background(), Config{
+		Dir: dir, Server: Endpoint{Socket: os.Getenv("RUNNER_TEST_SOCKET")}, Version: "test", Environ: os.Environ(), SDK: sdk,
+		Pod: &Pod{}, Warm: Warm{Parents: 4, MemoryMiB: 512}, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}, Pool{Pool: "pool", Worker: "worker", Token: "pool", ProjectID: "p"}, func() {})
 }
 
 func serveForTest(dir string) error {
@@ -90,6 +113,7 @@ type taskServer struct {
 	handover     string
 	adopted      []string
 	pieces       map[string][]*flowforgev1.Blob // by task and output
+	queue        []*flowforgev1.AttemptSpec     // work of a pod, which leaves when there is no more
 }
 
 func newTaskServer(t testing.TB) *taskServer {
@@ -203,6 +227,18 @@ func (s *taskServer) put(content string) string {
 	s.blobs[sha] = []byte(content)
 	s.mu.Unlock()
 	return sha
+}
+
+// TakeWork hands out the queue.
+func (s *taskServer) TakeWork(context.Context, *connect.Request[flowforgev1.TakeWorkRequest]) (*connect.Response[flowforgev1.TakeWorkResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return connect.NewResponse(&flowforgev1.TakeWorkResponse{Leave: true}), nil
+	}
+	spec, err := proto.Marshal(s.queue[0])
+	s.queue = s.queue[1:]
+	return connect.NewResponse(&flowforgev1.TakeWorkResponse{Spec: spec}), err
 }
 
 func (s *taskServer) Deliver(ctx context.Context, req *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {

@@ -185,7 +185,8 @@ func (w *warmPool) pick(key string, p *pythonProgram) (*warmParent, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now()
-	known, l := w.lessons[key] != nil, w.lesson(key)
+	known := w.lessons[key] != nil
+	l := w.lesson(key)
 	l.used = now
 	if parent := w.parents[key]; parent != nil && !parent.outdated() {
 		parent.last = now

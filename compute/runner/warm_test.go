@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -437,10 +438,10 @@ func TestAttemptsWithoutAParentStartAnInterpreter(t *testing.T) {
 		t.Errorf("wrote %q; the log:\n%s", lines, b.log)
 	}
 	broken := script("broken", forkedHere)
-	broken.Env = map[string]string{"PYTHONPATH": filepath.Join(t.TempDir())}
+	broken.Env = map[string]string{"PYTHONPATH": t.TempDir()}
 	b.output(t, broken) // its first attempt starts no parent
 	if err := os.WriteFile(filepath.Join(broken.Env["PYTHONPATH"], "sitecustomize.py"),
-		[]byte("import sys\nif 'flowforge._warm' in sys.argv or '-c' in sys.orig_argv: raise SystemExit(4)"), 0o600); err != nil {
+		[]byte("import os\nif '"+warmSpace+"' in os.environ: raise SystemExit('no such luck')"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"broken2", "broken3"} {
@@ -519,9 +520,7 @@ func warmed(t *testing.T, limit Warm) (*warmPool, func(shared environ) *warmPare
 	}
 	return pool, func(shared environ) *warmParent {
 		t.Helper()
-		for name, value := range b.base {
-			shared[name] = value
-		}
+		maps.Copy(shared, b.base)
 		shared["PYTHONPATH"] = b.slots.sdk
 		p := &pythonProgram{interpreter: python, shared: shared, sdk: b.slots.sdk, common: true}
 		key, err := p.key()
@@ -607,5 +606,42 @@ func TestParentsLearnModules(t *testing.T) {
 	lines := b.output(t, script("other", "import sys\nprint('this_is_mine' in sys.modules)"))
 	if lines[0] != "False" {
 		t.Error("a module of the code was loaded in advance")
+	}
+}
+
+// A pod that runs several attempts keeps its warm process between them.
+func TestForksInPods(t *testing.T) {
+	t.Parallel()
+	server := newTaskServer(t)
+	for i := range 3 {
+		spec := script(fmt.Sprint("pod", i), forkedHere+`
+import os, sys, tempfile
+home = os.environ["HOME"]
+print(os.listdir(home), tempfile.gettempdir().startswith(os.path.dirname(home)), "LEAK" in os.environ, os.getpgid(0) == os.getpid())
+open(home + "/left", "w").close(); os.environ["LEAK"] = "1"
+`)
+		spec.ProjectId = "p"
+		server.queue = append(server.queue, spec)
+	}
+	var log lockedBuffer
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), residentVariable+"="+shortTempDir(t), "RUNNER_TEST_SOCKET="+server.socket)
+	cmd.Stderr = &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the pod: %v\n%s", err, &log)
+	}
+	for i := range 3 {
+		id := fmt.Sprint("pod", i)
+		wantOutcome(t, server.awaitFinished(t, id), succeeded)
+		if lines := server.lines(id, "stdout"); strings.Join(lines, " ") != "True [] True False True" {
+			t.Errorf("%s wrote %q, %q", id, lines, server.lines(id, "stderr"))
+		}
+	}
+	found := readyLine.FindAllStringSubmatch(log.String(), -1)
+	if len(found) != 1 {
+		t.Fatalf("%d warm processes:\n%s", len(found), &log)
+	}
+	if pid, err := strconv.Atoi(found[0][1]); err != nil || alive([]int{pid}) {
+		t.Errorf("the warm process %s outlives its pod", found[0][1])
 	}
 }
