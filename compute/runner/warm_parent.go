@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -52,6 +53,7 @@ type warmParent struct {
 	control *net.UnixConn
 	retired bool
 	spare   *warmChild // waits for a program; nil: none
+	running int        // forks with a program
 }
 
 // open starts the process and waits until it has loaded the modules. A module that cannot
@@ -207,7 +209,7 @@ type warmChild struct {
 }
 
 // fork runs a program in a fork of the process: in the one that waits, if there is one.
-// Another is made for the next program meanwhile.
+// Another is made for the next program meanwhile, unless forks occupy all processors.
 func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	p.mu.Lock()
 	c := p.spare
@@ -215,6 +217,9 @@ func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	var err error
 	if c == nil {
 		c, err = p.split(forkNow)
+	}
+	if err == nil {
+		p.running++
 	}
 	p.mu.Unlock()
 	if err != nil {
@@ -225,6 +230,7 @@ func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	}
 	if err := c.hand(program); err != nil {
 		c.abandon()
+		p.release()
 		return nil, err
 	}
 	p.pool.ends.Go(p.prepare)
@@ -235,13 +241,20 @@ func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 func (p *warmParent) prepare() {
 	p.mu.Lock()
 	var err error
-	if p.spare == nil {
+	if p.spare == nil && p.running < runtime.NumCPU() {
 		p.spare, err = p.split(forkWaiting)
 	}
 	p.mu.Unlock()
 	if err != nil && !errors.Is(err, errRetired) {
 		p.pool.drop(p, "it does not fork: "+err.Error())
 	}
+}
+
+// release counts the end of a fork.
+func (p *warmParent) release() {
+	p.mu.Lock()
+	p.running--
+	p.mu.Unlock()
 }
 
 // abandon ends a fork that runs no program.
@@ -337,6 +350,7 @@ func (c *warmChild) hand(p *pythonProgram) error {
 // report learns from the fork which modules it imported; it is called after its end.
 func (c *warmChild) report() {
 	defer c.socket.Close()
+	c.parent.release()
 	_ = c.socket.SetDeadline(time.Now().Add(warmReportLimit))
 	if answer, err := readAnswer(c.socket); err == nil && len(answer.Modules) > 0 {
 		c.parent.pool.learn(c.parent, answer.Modules)
