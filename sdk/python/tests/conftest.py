@@ -13,6 +13,8 @@ import pytest
 
 from flowforge._config import Config
 
+from .running import Running
+
 
 class Server:
     """Takes calls on one port; stop and start again to be away for a while."""
@@ -70,6 +72,14 @@ def server() -> Iterator[Server]:
     s.start()
     yield s
     s.stop()
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server that all tests share."""
+    found = Running(tmp_path_factory.mktemp("server") / "data")
+    yield found
+    found.stop()
 
 
 @pytest.fixture

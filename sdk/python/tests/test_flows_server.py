@@ -37,22 +37,19 @@ from flowforge import _cli, _follow, _launch
 from flowforge._api import Server, store_token, stored_token
 
 from .flows import frames, nested, search, trouble, typed, values
-from .test_running_server import Running
+from .running import Running
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("flows")
-    os.environ["FLOWFORGE_PYTHON"] = sys.executable  # tasks have the libraries of the tests
-    running = Running(folder / "data")
     before = dict(os.environ)
     os.environ.update(FLOWFORGE_SERVER=running.url, FLOWFORGE_TOKEN=running.token, XDG_CACHE_HOME=str(folder), XDG_CONFIG_HOME=str(folder))
     yield Server()
     os.environ.clear()
     os.environ.update(before)
-    running.stop()
 
 
 def both(flow: Workflow[Any, Any], *args: Any, **kwargs: Any) -> Tuple[Any, Any]:

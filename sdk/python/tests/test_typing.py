@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import List, Set
+from typing import Callable, Dict, Set
+
+import pytest
 
 HERE = Path(__file__).parent / "flows"
 
@@ -17,36 +20,32 @@ def marked() -> Set[int]:
     return {number for number, line in enumerate((HERE / "mistyped.py").read_text().splitlines(), 1) if line.endswith("# wrong")}
 
 
-def mypy(name: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-incremental", "--config-file=", str(HERE / name)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=HERE.parents[1])
+Mistakes = Dict[str, Set[int]]  # lines by file
 
 
-def pyright(name: str, tmp_path: Path) -> List[str]:
+def found_in(output: str) -> Mistakes:
+    pairs = re.findall(r"(\w+\.py):(\d+)(?::\d+)?(?: -)?:? error", output)
+    return {name: {int(line) for file, line in pairs if file == name} for name in ("typed.py", "mistyped.py")}
+
+
+def mypy(tmp_path: Path) -> str:
+    files = [str(HERE / name) for name in ("typed.py", "mistyped.py")]
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-incremental", "--config-file=", *files]
+    return subprocess.run(command, capture_output=True, text=True, cwd=HERE.parents[1]).stdout
+
+
+def pyright(tmp_path: Path) -> str:
     program = shutil.which("pyright", path=os.pathsep.join([str(Path(sys.executable).parents[2] / "bin"), os.environ["PATH"]]))
     assert program is not None, "pyright is not installed: run scripts/setup python"
+    files = [os.path.relpath(HERE / name, tmp_path) for name in ("typed.py", "mistyped.py")]  # pyright ignores absolute paths
     settings = tmp_path / "pyrightconfig.json"
-    file = os.path.relpath(HERE / name, tmp_path)  # pyright ignores absolute paths
-    settings.write_text(f'{{"include": ["{file}"], "extraPaths": ["{HERE.parents[1]}"], "typeCheckingMode": "strict"}}')
+    settings.write_text(json.dumps({"include": files, "extraPaths": [str(HERE.parents[1])], "typeCheckingMode": "strict"}))
     done = subprocess.run([program, "-p", str(settings)], capture_output=True, text=True)
     assert "No source files found" not in done.stdout and done.returncode in (0, 1), done.stdout + done.stderr
-    return [line for line in done.stdout.splitlines() if " error: " in line]
+    return done.stdout
 
 
-def test_mypy_accepts_user_code() -> None:
-    done = mypy("typed.py")
-    assert done.returncode == 0, done.stdout
-
-
-def test_mypy_reports_mistakes() -> None:
-    found = {int(n) for n in re.findall(r"mistyped\.py:(\d+): error", mypy("mistyped.py").stdout)}
-    assert found == marked()
-
-
-def test_pyright_accepts_user_code(tmp_path: Path) -> None:
-    assert pyright("typed.py", tmp_path) == []
-
-
-def test_pyright_reports_mistakes(tmp_path: Path) -> None:
-    found = {int(n) for line in pyright("mistyped.py", tmp_path) for n in re.findall(r"mistyped\.py:(\d+):", line)}
-    assert found == marked()
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_checkers_accept_user_code_and_report_mistakes(checker: Callable[[Path], str], tmp_path: Path) -> None:
+    output = checker(tmp_path)
+    assert found_in(output) == {"typed.py": set(), "mistyped.py": marked()}, output
