@@ -103,6 +103,9 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
     found = list(items)
     if not found:
         raise error("foreach has no items")
+    several = next((i for i in found if isinstance(i, Group)), None)
+    if several is not None:
+        raise error(f"foreach: the item {several!r} has several values; list one value of each item, such as {several._ff_label}.{next(iter(several._ff_values))}")
     if any(isinstance(i, Future) for i in found):
         parts: List[Union[str, Value]] = ["["]
         for i in found:

@@ -6,12 +6,14 @@ that the server evaluates; what only Python can do with a real value is an error
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, TypeVar, Union
 
 from . import _graph
 from ._graph import Node, Value, constant_text, expression
 from ._place import error
 from ._schema import JSON, Type, list_of
+
+T = TypeVar("T")
 
 _BOOL = Type("Boolean", python="bool")
 _INT = Type("Integer", python="int")
@@ -20,9 +22,8 @@ _STR = Type("String", python="str")
 
 
 def _refuse(self: Any, *_: Any) -> NoReturn:
-    label = self._ff.label if isinstance(self, Future) else self._ff_label
     raise error(
-        f"Python cannot use {label} here, because the value does not exist yet while the workflow is defined. "
+        f"Python cannot use {self._ff_name} here, because the value does not exist yet while the workflow is defined. "
         "Move this code into an operator; only + - * / % **, comparisons, & | ~, length(…) and when(…) work with results of operators"
     )
 
@@ -35,7 +36,13 @@ class _Unknown:
     __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = __abs__ = __pos__ = _refuse
     __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __matmul__ = __rmatmul__ = __xor__ = __rxor__ = _refuse
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
-    __call__ = __contains__ = __reversed__ = __setitem__ = __delitem__ = __fspath__ = _refuse
+    __call__ = __contains__ = __reversed__ = __setitem__ = __delitem__ = __fspath__ = __reduce__ = _refuse
+
+    def __copy__(self: T) -> T:
+        return self
+
+    def __deepcopy__(self: T, memo: Any) -> T:
+        return self
 
 
 class Future(_Unknown):
@@ -48,6 +55,10 @@ class Future(_Unknown):
         object.__setattr__(self, "_ff", value)
 
     __setattr__ = __delattr__ = _refuse
+
+    @property
+    def _ff_name(self) -> str:
+        return self._ff.label
 
     def __repr__(self) -> str:
         return f"<{self._ff.label}: {self._ff.type.shown}>"
@@ -82,7 +93,7 @@ class Future(_Unknown):
         found = t.field_named(key) if isinstance(key, str) else None
         if found is not None:
             return Future(part(self._ff, found.name, found.type))
-        if isinstance(key, int) and t.fields and t.fields[0].name == "item_1" and -len(t.fields) <= key < len(t.fields):
+        if isinstance(key, int) and _is_tuple(t) and -len(t.fields) <= key < len(t.fields):
             one = t.fields[key]
             return Future(part(self._ff, one.name, one.type))
         if t.kind == "JSON":
@@ -91,7 +102,7 @@ class Future(_Unknown):
 
     def __iter__(self) -> Iterator[Any]:
         value = self._ff
-        if value.type.fields and value.type.fields[0].name == "item_1":
+        if _is_tuple(value.type):
             return iter([Future(part(value, f.name, f.type)) for f in value.type.fields])
         if value.type.kind in ("List", "JSON"):
             raise no_iteration(value.label)
@@ -103,7 +114,9 @@ class Future(_Unknown):
             "Use when(condition, lambda: …, otherwise=lambda: …) instead of if, and & | ~ instead of and, or, not"
         )
 
-    def __len__(self) -> NoReturn:
+    def __len__(self) -> int:
+        if _is_tuple(self._ff.type):
+            return len(self._ff.type.fields)
         raise error(f"the length of {self._ff.label} is not known while the workflow is defined; use length({self._ff.label})")
 
     def __hash__(self) -> int:
@@ -208,6 +221,10 @@ def _no_text(label: str) -> Exception:
     return error(f"{label} cannot be converted to a string while the workflow is defined; build the string in an operator, or join strings with +. repr(…) describes the future itself")
 
 
+def _is_tuple(t: Type) -> bool:
+    return bool(t.fields) and t.fields[0].name == "item_1"
+
+
 def no_iteration(label: str, field: str = "accuracy") -> Exception:
     """Return the error for a loop over a list whose items exist when the workflow runs."""
     return error(
@@ -260,6 +277,10 @@ class Group(_Unknown):
         self._ff_values = values
         self._ff_depth = depth  # of the lists of a foreach around each value
         self._ff_node = node  # that makes all values
+
+    @property
+    def _ff_name(self) -> str:
+        return self._ff_label
 
     @property
     def _ff_type(self) -> str:

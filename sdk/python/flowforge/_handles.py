@@ -48,9 +48,9 @@ class File:
             self.format, self.allow_pickle = format or value.format, value.allow_pickle
         elif isinstance(value, str) and self._is_reference(value):
             self.reference = value
-        elif hasattr(value, "_ff"):
+        elif hasattr(type(value), "_ff_name"):
             kind = type(self).__name__
-            raise error(f"{kind}(…): {value._ff.label} does not exist while the workflow is defined; pass it on as it is, or make the {kind} in an operator")
+            raise error(f"{kind}(…): {value._ff_name} does not exist while the workflow is defined; pass it on as it is, or make the {kind} in an operator")
         elif isinstance(value, os.PathLike):
             self._path = Path(os.path.abspath(value))
         else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, TypedDict
+from typing import Any, Dict, List, NamedTuple, Tuple, TypedDict
 
 import pytest
 
@@ -192,6 +194,9 @@ def test_what_only_python_does_with_values(body: Any) -> None:
     ("body", "message"),
     [
         (lambda fits, rates, lr: loss(*lr), "lr is a `float`, which cannot be iterated over while the workflow is defined"),
+        (lambda fits, rates, lr: foreach([train(lr), train(lr)], lambda f: loss(f.acc)), "foreach: the item <train_2: Fit> has several values; list one value of each item, such as train_2.model"),
+        (lambda fits, rates, lr: Model(train(lr)), r"Model\(…\): train_2 does not exist while the workflow is defined"),
+        (lambda fits, rates, lr: pickle.dumps(lr), "Python cannot use lr here"),
         (lambda fits, rates, lr: fits[0], "the items of train are not known while the workflow is defined; use foreach or an operator"),
         (lambda fits, rates, lr: len(fits), r"the length of train is not known while the workflow is defined; use length\(train\)"),
         (lambda fits, rates, lr: when(lr > Path("a"), lambda: loss(lr)), r"PosixPath\('a'\) cannot be part of a definition, because it is not a JSON value"),
@@ -200,3 +205,18 @@ def test_what_only_python_does_with_values(body: Any) -> None:
 )
 def test_other_uses_of_values(body: Any, message: str) -> None:
     refused(body, message)
+
+
+def test_tuples_and_copies() -> None:
+    def flow(pair: Tuple[float, str], lr: float) -> None:
+        number, text = pair
+        assert len(pair) == len(list(pair)) == len([*pair, lr]) - 1 == 2
+        for value in (number, pair[0], pair[-2], copy.deepcopy(pair)[0]):
+            loss(value)
+        note(text)
+        fit = copy.copy(train(lr))
+        use(fit.model)
+
+    found = [o["inputs"][0] for o in document(flow)["operators"]]
+    assert [i.get("expression") for i in found[:5]] == ["inputs.pair.item_1"] * 4 + ["inputs.pair.item_2"]
+    assert found[-1]["from"] == "train.model"
