@@ -199,10 +199,10 @@ class Future(_Unknown):
         return self._compute("/", other, True)
 
     def __mod__(self, other: Any) -> Any:
-        return self._compute("%", other)
+        return _modulo(self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return self._compute("%", other, True)
+        return _modulo(other, self)
 
     def __pow__(self, other: Any) -> Any:
         return self._compute("**", other)
@@ -244,6 +244,16 @@ def negation(value: Value) -> Value:
 def _ordered(mine: Value, operator: str, other: Any, turned: bool) -> List[Union[str, Value]]:
     theirs: Union[str, Value] = other._ff if isinstance(other, Future) else constant_text(other)
     return [theirs, operator, mine] if turned else [mine, operator, theirs]
+
+
+def _modulo(a: Any, b: Any) -> Future:
+    """Return a % b with the sign of b, as in Python; the server's % has the sign of a."""
+    for value in (a, b):
+        if _type_of(value).kind not in ("Integer", "JSON"):
+            shown = value._ff.label if isinstance(value, Future) else repr(value)
+            raise error(f"% works with integers while the workflow is defined, and {shown} is a `{_type_of(value).shown}`; compute it in an operator")
+    left, right = (v._ff if isinstance(v, Future) else constant_text(v) for v in (a, b))
+    return Future(expression(_INT, "(", "(", left, " % ", right, " + ", right, ") % ", right, ")"))
 
 
 def _type_of(other: Any) -> Type:

@@ -236,11 +236,11 @@ def test_conditions_with_any_text(text: str) -> None:
 def test_expressions() -> None:
     def flow(rates: List[float], lr: float) -> None:
         fits = foreach(rates, lambda rate: train(rate))
-        for value in (10 % lr, 2**lr, -lr / 2, length(fits) + length(rates), rates[0]):
+        for value in (10 % length(rates), 2**lr, -lr / 2, length(fits) + length(rates), rates[0]):
             loss(value)
 
     expressions = [o["inputs"][0].get("expression") for o in document(flow)["operators"][1:]]
-    assert expressions == ["10 % inputs.lr", "2 ** inputs.lr", "(-inputs.lr) / 2", "len(nodes.train.outputs.model) + len(inputs.rates)", "inputs.rates[0]"]
+    assert expressions == ["(10 % len(inputs.rates) + len(inputs.rates)) % len(inputs.rates)", "2 ** inputs.lr", "(-inputs.lr) / 2", "len(nodes.train.outputs.model) + len(inputs.rates)", "inputs.rates[0]"]
 
 
 @pytest.mark.parametrize(

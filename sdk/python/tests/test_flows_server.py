@@ -87,7 +87,7 @@ def test_values(server: Server) -> None:
 def test_nested(server: Server) -> None:
     local, remote = both(nested.nested)
     assert local == remote
-    assert local == nested.Nested(48.0, "x=1 y=1", "12,14,16+4.5", 5.0, "1 - 3", "bc", "after", None, 3, 0, {"double": [8.0, 4.0], "none": []}, 3.0, "DONE", "small: 1", "no extra")
+    assert local == nested.Nested(48.0, "x=1 y=1", "12,14,16+4.5", 5.0, "1 - 3", "bc", "after", None, 3, 0, {"double": [8.0, 4.0], "none": []}, 3.0, "DONE", "small: 1", "no extra", [1, -2])
 
 
 def test_pickles(server: Server) -> None:

@@ -41,6 +41,11 @@ def points(n: int) -> List[Point]:
 
 
 @operator(cpu=0.1, memory="64Mi")
+def whole(values: List[int]) -> List[int]:
+    return values
+
+
+@operator(cpu=0.1, memory="64Mi")
 def names(scores: List[Score]) -> str:
     return " ".join(f"{s.name}={s.value:g}" for s in scores)
 
@@ -113,6 +118,7 @@ class Nested(NamedTuple):
     shouted: str
     chosen: str
     absent: Optional[str]
+    remainders: List[int]
 
 
 @workflow(name="sdk.nested", parallelism=4)
@@ -138,8 +144,9 @@ def nested(base: float = 1.0, rates: List[float] = [1.0, 2.0, 3.0], extra: Optio
     across = total(foreach(points(2), lambda p: p.x))
     chosen = when(base > 100, lambda: tune(base), lambda: score("small", base))
     absent = when(extra == None, lambda: note.options(name="absent")("no extra"))  # noqa: E711
+    remainders = whole([(length(rates) - 10) % 4, 7 % (0 - length(rates))])
     foreach(squares, lambda row: total.options(name="row_total")(row))
     return Nested(
         total(sums), names(scores), joined, one.value, kept(partial), letters(12), after, only_if_bad, length(rates), countdown(2), pairs(4.0), across,
-        shout("done"), describe(chosen), absent,
+        shout("done"), describe(chosen), absent, remainders,
     )  # fmt: skip
