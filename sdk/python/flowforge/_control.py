@@ -243,9 +243,11 @@ def when(condition: Any, then: Callable[[], Any], otherwise: Optional[Callable[[
     """Run then if the condition is true, otherwise the other function, and return its result.
 
     The operators of the branch that does not run are skipped. Compare futures to make a
-    condition, and combine conditions with & | ~.
+    condition, combine conditions with & and |, and negate one with == False.
     """
     if not isinstance(condition, Future):
+        if type(condition) is int and condition in (-1, -2):  # ~ of a real bool
+            condition = condition == -1
         return then() if condition else (otherwise() if otherwise else None)
     if condition._ff.type.kind not in ("Boolean", "JSON"):
         raise error(f"the condition is a `{condition._ff.type.python}`, not true or false; compare it, such as {condition._ff.label} > 0.9")

@@ -24,7 +24,7 @@ _STR = Type("String", python="str")
 def _refuse(self: Any, *_: Any) -> NoReturn:
     raise error(
         f"Python cannot use {self._ff_name} here, because the value does not exist yet while the workflow is defined. "
-        "Move this code into an operator; only + - * / % **, comparisons, & | ~, length(…) and when(…) work with results of operators"
+        "Move this code into an operator; only + - * / % **, comparisons, & |, length(…) and when(…) work with results of operators"
     )
 
 
@@ -111,7 +111,7 @@ class Future(_Unknown):
     def __bool__(self) -> NoReturn:
         raise error(
             f"Python cannot test {self._ff.label} while the workflow is defined, because the value does not exist yet. "
-            "Use when(condition, lambda: …, otherwise=lambda: …) instead of if, and & | ~ instead of and, or, not"
+            "Use when(condition, lambda: …, otherwise=lambda: …) instead of if, & | instead of and, or, and x == False instead of not x"
         )
 
     def __len__(self) -> int:
@@ -127,6 +127,11 @@ class Future(_Unknown):
 
     def _compare(self, operator: str, other: Any, turned: bool = False) -> Any:
         return Future(expression(_BOOL, "(", *_ordered(self._ff, f" {operator} ", other, turned), ")"))
+
+    def _combine(self, operator: str, other: Any, turned: bool = False) -> Any:
+        for value in (self, other):
+            _check_condition(value)
+        return self._compare(operator, other, turned)
 
     def _compute(self, operator: str, other: Any, turned: bool = False) -> Any:
         mine, theirs = self._ff.type, _type_of(other)
@@ -157,18 +162,19 @@ class Future(_Unknown):
         return self._compare(">=", other)
 
     def __and__(self, other: Any) -> Any:
-        return self._compare("&&", other)
+        return self._combine("&&", other)
 
     def __rand__(self, other: Any) -> Any:
-        return self._compare("&&", other, True)
+        return self._combine("&&", other, True)
 
     def __or__(self, other: Any) -> Any:
-        return self._compare("||", other)
+        return self._combine("||", other)
 
     def __ror__(self, other: Any) -> Any:
-        return self._compare("||", other, True)
+        return self._combine("||", other, True)
 
     def __invert__(self) -> Any:
+        _check_condition(self)
         return Future(negation(self._ff))
 
     def __neg__(self) -> Any:
@@ -244,6 +250,12 @@ def negation(value: Value) -> Value:
 def _ordered(mine: Value, operator: str, other: Any, turned: bool) -> List[Union[str, Value]]:
     theirs: Union[str, Value] = other._ff if isinstance(other, Future) else constant_text(other)
     return [theirs, operator, mine] if turned else [mine, operator, theirs]
+
+
+def _check_condition(value: Any) -> None:
+    if _type_of(value).kind not in ("Boolean", "JSON"):
+        shown = value._ff.label if isinstance(value, Future) else repr(value)
+        raise error(f"& and | combine conditions, and {shown} is a `{_type_of(value).shown}`, not true or false; compare it first, such as {shown} > 0")
 
 
 def _modulo(a: Any, b: Any) -> Future:

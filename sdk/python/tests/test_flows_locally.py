@@ -54,6 +54,14 @@ def test_branches() -> None:
     assert when(False, lambda: 1) is None
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # from Python 3.12
+@pytest.mark.parametrize("a", [True, False])
+@pytest.mark.parametrize("b", [True, False])
+def test_conditions_of_real_values(a: bool, b: bool) -> None:
+    for condition, expected in ((~a, not a), (~(~a), a), (a & ~b, a and not b), (~a | b, not a or b), (~a & ~b, not a and not b)):
+        assert when(condition, lambda: True, lambda: False) is expected  # type: ignore[call-overload]
+
+
 def test_exit_handlers_run_after_a_failure() -> None:
     from flowforge import execution
 

@@ -96,7 +96,7 @@ def test_if_on_a_future() -> None:
 
     assert refused(flow) == (
         "Python cannot test this expression while the workflow is defined, because the value does not exist yet. "
-        "Use when(condition, lambda: …, otherwise=lambda: …) instead of if, and & | ~ instead of and, or, not"
+        "Use when(condition, lambda: …, otherwise=lambda: …) instead of if, & | instead of and, or, and x == False instead of not x"
     )
 
 

@@ -96,7 +96,7 @@ def search(
     mean(accuracies)
     answer = approval("Publish?", Answer, default=Answer(True), timeout="1h")
     found: Union[Model, None] = when(answer.publish, lambda: best(fits))
-    when(count > 3, lambda: announce("many"), lambda: announce("few"))
+    when((count > 3) & ((lr < 0.5) == False), lambda: announce("many"), lambda: announce("few"))
     on_exit(lambda: announce(execution.status))
     prepared = prepare(data)
     again = train(prepared.train, lr * 2, "svc")
