@@ -8,11 +8,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Iterator, List, Mapping
+from typing import Any, List, Mapping
 
 import pytest
 
-from .test_running_server import Running
+from .running import Running
 
 FLOW = '''
 from metaflow import FlowSpec, Parameter, current, retry, step
@@ -97,11 +97,8 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("metaflow")
-    running = Running(folder / "data")
-    yield Client(folder, running)
-    running.stop()
+def client(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Client:
+    return Client(tmp_path_factory.mktemp("metaflow"), running)
 
 
 @pytest.fixture(scope="module")
