@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/flowforge/flowforge/data/bucket"
 	"github.com/flowforge/flowforge/platform/unixsocket"
@@ -50,17 +49,6 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
-}
-
-func residentForTest(dir string) error {
-	sdk, err := UnpackSDK(filepath.Join(dir, "sdk")) // an image has it
-	if err != nil {
-		return err
-	}
-	return Resident(context.Background(), Config{
-		Dir: dir, Server: Endpoint{Socket: os.Getenv("RUNNER_TEST_SOCKET")}, Version: "test", Environ: os.Environ(), SDK: sdk,
-		Pod: &Pod{}, Warm: Warm{Parents: 4, MemoryMiB: 512}, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-	}, Pool{Pool: "pool", Worker: "worker", Token: "pool", ProjectID: "p"}, func() {})
 }
 
 func serveForTest(dir string) error {
@@ -227,18 +215,6 @@ func (s *taskServer) put(content string) string {
 	s.blobs[sha] = []byte(content)
 	s.mu.Unlock()
 	return sha
-}
-
-// TakeWork hands out the queue.
-func (s *taskServer) TakeWork(context.Context, *connect.Request[flowforgev1.TakeWorkRequest]) (*connect.Response[flowforgev1.TakeWorkResponse], error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) == 0 {
-		return connect.NewResponse(&flowforgev1.TakeWorkResponse{Leave: true}), nil
-	}
-	spec, err := proto.Marshal(s.queue[0])
-	s.queue = s.queue[1:]
-	return connect.NewResponse(&flowforgev1.TakeWorkResponse{Spec: spec}), err
 }
 
 func (s *taskServer) Deliver(ctx context.Context, req *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {

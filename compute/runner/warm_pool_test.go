@@ -263,43 +263,6 @@ func TestParentsLearnModules(t *testing.T) {
 	}
 }
 
-// A pod that runs several attempts keeps its warm process between them.
-func TestForksInPods(t *testing.T) {
-	t.Parallel()
-	server := newTaskServer(t)
-	for i := range 3 {
-		spec := script(fmt.Sprint("pod", i), forkedHere+`
-import os, sys, tempfile
-home = os.environ["HOME"]
-print(os.listdir(home), tempfile.gettempdir().startswith(os.path.dirname(home)), "LEAK" in os.environ, os.getpgid(0) == os.getpid())
-open(home + "/left", "w").close(); os.environ["LEAK"] = "1"
-`)
-		spec.ProjectId = "p"
-		server.queue = append(server.queue, spec)
-	}
-	var log lockedBuffer
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), residentVariable+"="+shortTempDir(t), "RUNNER_TEST_SOCKET="+server.socket)
-	cmd.Stderr = &log
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("the pod: %v\n%s", err, &log)
-	}
-	for i := range 3 {
-		id := fmt.Sprint("pod", i)
-		wantOutcome(t, server.awaitFinished(t, id), succeeded)
-		if lines := server.lines(id, "stdout"); strings.Join(lines, " ") != "True [] True False True" {
-			t.Errorf("%s wrote %q, %q", id, lines, server.lines(id, "stderr"))
-		}
-	}
-	found := readyLine.FindAllStringSubmatch(log.String(), -1)
-	if len(found) != 1 {
-		t.Fatalf("%d warm processes:\n%s", len(found), &log)
-	}
-	if pid, err := strconv.Atoi(found[0][1]); err != nil || alive([]int{pid}) {
-		t.Errorf("the warm process %s outlives its pod", found[0][1])
-	}
-}
-
 // Forks of a process with threads or with signal handlers of a library would not be like new
 // processes, so such modules stay out of it.
 func TestModulesThatForksCannotShare(t *testing.T) {

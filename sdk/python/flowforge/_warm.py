@@ -416,7 +416,7 @@ def _environment_region() -> Tuple[int, int]:
         fields = file.read().rpartition(b")")[2].split()
     start, end = int(fields[47]), int(fields[48])
     if not 0 < start < end:
-        raise _Refused("the kernel does not say where the environment is")
+        raise _Refused("the kernel does not report the address of the environment")
     return start, end
 
 
