@@ -170,7 +170,7 @@ func (h *Pages) versionHistory(ctx context.Context, m *views.Workflow, clock ui.
 	var ids []uuid.UUID
 	var releases, development []workflow.VersionHead
 	for _, v := range flow.Versions {
-		if v.Development && v.Version != m.Version {
+		if v.Development {
 			development = append(development, v)
 		} else {
 			releases = append(releases, v)
