@@ -76,8 +76,8 @@ func table() []rule {
 		{packages: "web/contract", may: "apperr engine/execution/query engine/quota/fair"}, // what answers contain
 		// 6
 		{packages: shared, may: site + shared},
-		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions docs sdk"}, // rows of lists; the documents and the wheel that pages show
-		{packages: "handlers/account handlers/admin handlers/artifacts handlers/failures handlers/launch handlers/quotas", may: site + shared},
+		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/failures handlers/launch handlers/metaflowruns handlers/quotas", may: site + shared},
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
 		{packages: "handlers", may: site + "handlers/... sdk"}, // the wheel that it serves

@@ -35,6 +35,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/launch"
 	"github.com/flowforge/flowforge/handlers/leader"
 	metaflowapi "github.com/flowforge/flowforge/handlers/metaflow"
+	"github.com/flowforge/flowforge/handlers/metaflowruns"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/quotas"
@@ -95,6 +96,7 @@ type areas struct {
 	home       *home.Pages
 	launch     *launch.Pages
 	metaflow   *metaflowapi.API
+	runs       *metaflowruns.Pages
 	quotas     *quotas.Pages
 }
 
@@ -131,16 +133,17 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		executions: executions.New(executions.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
-			Retention: d.Retention, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+			Metaflow: d.Metaflow, Retention: d.Retention, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,
-		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
+		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
 		launch: launch.New(launch.Config{
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention,
 			Forms: forms, Page: shell, Leader: marked,
 		}),
 		metaflow: metaflowapi.New(metaflowapi.Config{Log: d.Log, Site: d.Site, Records: d.Metaflow}),
+		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Records: d.Metaflow, Page: shell}),
 		quotas:   quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

@@ -36,6 +36,14 @@ func metaflowRun(t *testing.T, b *testBundle, prefix string) string {
 	return flow
 }
 
+// metaflowPages are the pages of the same records.
+func metaflowPages() []row {
+	const list = "/executions/metaflow"
+	return []row{
+		page(list, list, auth.ExecutionRead), page(list+"/stream", list+"/stream?top=0", auth.ExecutionRead),
+	}
+}
+
 // metaflowRows are what Metaflow's client calls. Another tenant's caller sees none of the records.
 func metaflowRows() []row {
 	const prefix, root = "/metaflow", "/metaflow/flows/{metaflow}"

@@ -85,6 +85,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.forms.Mount(r)
 	a.launch.Mount(r)
 	a.executions.Mount(r)
+	a.runs.Mount(r)
 	a.failures.Mount(r)
 	a.artifacts.Mount(r)
 	a.quotas.Mount(r)

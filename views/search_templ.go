@@ -80,7 +80,7 @@ func SearchPage(m Search) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Groups) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No results", "No workflow, execution or artifact has \""+m.Query+"\" in its name.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No results", "No workflow, execution, run or artifact has \""+m.Query+"\" in its name.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

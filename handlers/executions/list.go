@@ -53,6 +53,9 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 	if m.Rows, err = h.Rows.Of(r.Context(), clock, page.Executions); err != nil {
 		return err
 	}
+	if m.Metaflow, err = h.Metaflow.HasRuns(r.Context()); err != nil {
+		return err
+	}
 	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
 	if page.Next != "" {
 		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", page.Next)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -30,6 +31,7 @@ type Config struct {
 	Executions *execution.Service
 	Artifacts  *artifact.Service
 	Telemetry  *telemetry.Service
+	Metaflow   *metaflow.Service
 	Retention  *retention.Service
 	Packages   source.Packages
 	Content    *content.Content

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
@@ -20,6 +21,7 @@ type Config struct {
 	Workflows  *workflow.Service
 	Executions *execution.Service
 	Artifacts  *artifact.Service
+	Metaflow   *metaflow.Service
 	Rows       *executions.Rows
 	PublicURL  string // public address of this server; "": taken from the request
 	Page       *page.Shell

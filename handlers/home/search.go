@@ -1,22 +1,26 @@
 package home
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/metaflowruns"
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
 const hitsPerGroup = 6
 
-// search finds workflows, executions and artifacts. The palette requests only the list;
+// search finds workflows, executions, runs of Metaflow and artifacts. The palette requests only the list;
 // readers without JavaScript request the page.
 func (h *Pages) search(w http.ResponseWriter, r *http.Request) error {
 	m := views.Search{Page: h.Page.Base(r, "Search", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
@@ -68,6 +72,10 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 		hits = append(hits, executionHit(e, clock.Moment(e.CreatedAt).Text))
 	}
 	add("Executions", hits)
+	if hits, err = h.runHits(ctx, clock, text); err != nil {
+		return nil, err
+	}
+	add("Metaflow runs", hits)
 	found, err := h.Artifacts.List(ctx, artifact.Filter{Query: text, Limit: hitsPerGroup})
 	if err != nil {
 		return nil, err
@@ -78,6 +86,20 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 	}
 	add("Artifacts", hits)
 	return groups, nil
+}
+
+// runHits are the latest runs of Metaflow whose flow/run contains text.
+func (h *Pages) runHits(ctx context.Context, clock ui.Clock, text string) ([]views.SearchHit, error) {
+	runs, _, err := h.Metaflow.FindRuns(ctx, metaflow.RunFilter{Text: text, Limit: hitsPerGroup})
+	if err != nil {
+		return nil, err
+	}
+	var hits []views.SearchHit
+	for _, r := range runs {
+		row := metaflowruns.RowOf(clock, r)
+		hits = append(hits, views.SearchHit{State: row.State, Name: row.Flow, Short: row.Run, URL: row.URL, Note: row.Started.Text})
+	}
+	return hits, nil
 }
 
 func executionHit(e query.Execution, when string) views.SearchHit {
