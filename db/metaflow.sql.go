@@ -563,7 +563,7 @@ func (q *Queries) MetaflowRun(ctx context.Context, projectID uuid.UUID, flowID s
 
 const metaflowRuns = `-- name: MetaflowRuns :many
 SELECT run_number, project_id, flow_id, run_id, user_name, ts_epoch, tags, system_tags, ended_ok, ended_epoch, parameters, last_heartbeat_ts, status, "user" FROM metaflow_run_rows r
-WHERE r.project_id = $1 AND ($2::text = '' OR r.flow_id = $2)
+WHERE r.project_id = $1 AND r.flow_id = $2
     AND ($3::bigint = 0 OR (r.ts_epoch, r.run_number) < ($3::bigint, $4::bigint))
     AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset($5::jsonb) AS f(field text, op text, "values" text[])
         WHERE NOT metaflow_matches(to_jsonb(r) ->> f.field, f.op, f."values"))
@@ -583,7 +583,7 @@ type MetaflowRunsParams struct {
 	RowLimit    int64
 }
 
-// Runs of a flow, or of all flows if it is empty. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
+// Runs of a flow. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
 // limit of 0 returns all rows. The cursor is the time and number of the last row of the page before.
 func (q *Queries) MetaflowRuns(ctx context.Context, arg MetaflowRunsParams) ([]MetaflowRunRow, error) {
 	rows, err := q.db.Query(ctx, metaflowRuns,

@@ -12,8 +12,7 @@ import (
 )
 
 const findMetaflowRuns = `-- name: FindMetaflowRuns :many
-SELECT run_number, run_id, flow_id, user_name, ts_epoch, tags, system_tags, ended_epoch, last_heartbeat_ts, status, "user"
-FROM metaflow_run_rows
+SELECT run_number, project_id, flow_id, run_id, user_name, ts_epoch, tags, system_tags, ended_ok, ended_epoch, parameters, last_heartbeat_ts, status, "user" FROM metaflow_run_rows
 WHERE project_id = $1 AND ($2::bigint = 0 OR run_number = $2) AND ($3::bigint = 0 OR run_number < $3)
     AND ($4::text = '' OR strpos(lower(flow_id || '/' || coalesce(run_id, run_number::text)), lower($4)) > 0)
     AND ($5::text = '' OR strpos(lower("user"), lower($5)) > 0)
@@ -34,23 +33,10 @@ type FindMetaflowRunsParams struct {
 	RowLimit  int32
 }
 
-type FindMetaflowRunsRow struct {
-	RunNumber       int64
-	RunID           *string
-	FlowID          string
-	UserName        string
-	TsEpoch         int64
-	Tags            []string
-	SystemTags      []string
-	EndedEpoch      *int64
-	LastHeartbeatTs *int64
-	Status          string
-	User            string
-}
-
-// Runs of a project, the newest first: one of them unless run_number is 0. The filters are parts of names and tags; an empty one
-// matches every run. before is the number of the last run of the page before, 0 for the first page.
-func (q *Queries) FindMetaflowRuns(ctx context.Context, arg FindMetaflowRunsParams) ([]FindMetaflowRunsRow, error) {
+// Runs of a project, the newest first: one of them unless run_number is 0. The filters are parts
+// of names and tags; an empty one matches every run. before is the number of the last run of the
+// page before, 0 for the first page.
+func (q *Queries) FindMetaflowRuns(ctx context.Context, arg FindMetaflowRunsParams) ([]MetaflowRunRow, error) {
 	rows, err := q.db.Query(ctx, findMetaflowRuns,
 		arg.ProjectID,
 		arg.RunNumber,
@@ -65,18 +51,21 @@ func (q *Queries) FindMetaflowRuns(ctx context.Context, arg FindMetaflowRunsPara
 		return nil, err
 	}
 	defer rows.Close()
-	var items []FindMetaflowRunsRow
+	var items []MetaflowRunRow
 	for rows.Next() {
-		var i FindMetaflowRunsRow
+		var i MetaflowRunRow
 		if err := rows.Scan(
 			&i.RunNumber,
-			&i.RunID,
+			&i.ProjectID,
 			&i.FlowID,
+			&i.RunID,
 			&i.UserName,
 			&i.TsEpoch,
 			&i.Tags,
 			&i.SystemTags,
+			&i.EndedOk,
 			&i.EndedEpoch,
+			&i.Parameters,
 			&i.LastHeartbeatTs,
 			&i.Status,
 			&i.User,

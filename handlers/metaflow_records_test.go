@@ -116,7 +116,7 @@ func TestMetaflowRecordsRefuse(t *testing.T) {
 		{http.StatusNotFound, "GET", "/artifacts/by-hash/00", "", "There is no artifact"},
 		{http.StatusNotFound, "GET", "/runs/" + run + "/steps/none", "", "There is no step"},
 		{http.StatusBadRequest, "GET", "/search?limit=x", "", "limit must be"},
-		{http.StatusBadRequest, "GET", "/search?cursor=x", "", "Invalid cursor"},
+		{http.StatusBadRequest, "GET", "/search?cursor=x", "", "enter the cursor of a page"},
 	} {
 		require.Contains(t, c.refused(test.status, test.method, test.path, test.body), test.want, "%s %s", test.method, test.path)
 	}

@@ -105,11 +105,8 @@ func summary(ctx context.Context, q *db.Queries, project uuid.UUID, flow, run st
 	return summaryOf(rows[0]), nil
 }
 
-func summaryOf(row db.FindMetaflowRunsRow) RunSummary {
-	s := RunSummary{Run: Run{
-		FlowID: row.FlowID, RunNumber: idOf(row.RunNumber, row.RunID), UserName: row.UserName, TSEpoch: row.TsEpoch,
-		Tags: list(row.Tags), SystemTags: list(row.SystemTags), LastHeartbeat: row.LastHeartbeatTs, Status: row.Status, User: row.User,
-	}}
+func summaryOf(row db.MetaflowRunRow) RunSummary {
+	s := RunSummary{Run: runOf(row)}
 	if row.EndedEpoch != nil {
 		s.EndedEpoch = *row.EndedEpoch
 	}

@@ -11,11 +11,10 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Limits of a page.
-const (
-	defaultLimit = 50
-	maxLimit     = 500
-)
+const defaultLimit = 50 // rows of a page
+
+// MaxPage is the maximum number of rows of a page.
+const MaxPage = 500
 
 // Page selects the rows of a list. The zero Page is all rows.
 type Page struct {
@@ -59,11 +58,11 @@ func (p *Page) read(name, value string, fields []string) error {
 		if err != nil || n < 1 {
 			return apperr.New(apperr.Invalid, "Invalid _limit")
 		}
-		p.Limit = min(n, maxLimit)
+		p.Limit = min(n, MaxPage)
 	case name == "_cursor":
-		var err error
-		if p.cursor, err = parseCursor(value); err != nil {
-			return err
+		raw, err := base64.URLEncoding.DecodeString(value)
+		if err != nil || json.Unmarshal(raw, &p.cursor) != nil || p.cursor.Epoch <= 0 {
+			return apperr.New(apperr.Invalid, "Invalid cursor")
 		}
 		if p.Limit == 0 {
 			p.Limit = defaultLimit
@@ -85,15 +84,6 @@ func (p *Page) read(name, value string, fields []string) error {
 		p.wants = append(p.wants, want{field, op, strings.Split(value, ",")})
 	}
 	return nil
-}
-
-func parseCursor(text string) (cursor, error) {
-	var c cursor
-	raw, err := base64.URLEncoding.DecodeString(text)
-	if err != nil || json.Unmarshal(raw, &c) != nil || c.Epoch <= 0 {
-		return cursor{}, apperr.New(apperr.Invalid, "Invalid cursor")
-	}
-	return c, nil
 }
 
 // fetch is the number of rows to read: one more than the page, which shows that another follows.

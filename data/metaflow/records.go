@@ -1,7 +1,6 @@
 package metaflow
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,13 +13,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// The states of runs, steps and tasks.
-const (
-	Pending   = "pending" // nothing of it has begun
-	Running   = "running"
-	Completed = "completed"
-	Failed    = "failed"
-)
+// Pending is the state of a run or a step of which nothing has begun.
+const Pending = "pending"
 
 // RunRecord is a run in the shape of the design document.
 type RunRecord struct {
@@ -32,7 +26,7 @@ type RunRecord struct {
 	EndTime    *time.Time      `json:"end_time,omitempty"`
 	UserTags   []string        `json:"user_tags"`
 	SystemTags []string        `json:"system_tags"`
-	Parameters json.RawMessage `json:"parameters,omitempty"`
+	Parameters json.RawMessage `json:"parameters,omitempty"` // not in a search
 	Pathspec   string          `json:"pathspec"`
 
 	number int64
@@ -66,7 +60,8 @@ func (s *Service) FindRun(ctx context.Context, id string) (RunRecord, error) {
 	case len(rows) > 1:
 		return RunRecord{}, apperr.New(apperr.Conflict, "Several flows have a run %q. Use /flows/{flow_id}/runs/%s.", id, id)
 	}
-	r := runRecord(rows[0])
+	r := recordOf(summaryOf(rows[0]))
+	r.Parameters = rows[0].Parameters
 	if r.Status == Running && rows[0].LastHeartbeatTs == nil {
 		steps, err := q.MetaflowSteps(ctx, r.number)
 		if err != nil {
@@ -79,55 +74,25 @@ func (s *Service) FindRun(ctx context.Context, id string) (RunRecord, error) {
 	return r, nil
 }
 
-func runRecord(row db.MetaflowRunRow) RunRecord {
+func recordOf(s RunSummary) RunRecord {
 	r := RunRecord{
-		RunID: idOf(row.RunNumber, row.RunID).String(), FlowID: row.FlowID, User: row.User, Status: row.Status, StartTime: moment(row.TsEpoch),
-		UserTags: list(row.Tags), SystemTags: list(row.SystemTags), Parameters: row.Parameters, number: row.RunNumber,
+		RunID: s.RunNumber.String(), FlowID: s.FlowID, User: s.User, Status: s.Status, StartTime: moment(s.TSEpoch), UserTags: s.Tags,
+		SystemTags: s.SystemTags, Pathspec: s.FlowID + "/" + s.RunNumber.String(), number: s.RunNumber.Number,
 	}
-	if row.EndedEpoch != nil {
-		r.EndTime = new(moment(*row.EndedEpoch))
+	if s.EndedEpoch > 0 {
+		r.EndTime = new(moment(s.EndedEpoch))
 	}
-	r.Pathspec = r.FlowID + "/" + r.RunID
 	return r
 }
 
-// Search selects runs of all flows. An empty field selects all.
-type Search struct{ Flow, User, Tag, Status string }
-
-// SearchRuns returns runs, the newest first, and the cursor of the next page, which is "" after the
-// last one. limit is the number of rows of a page from 1 to 500; 0 means 50. Errors: apperr.Invalid
-// for a cursor that is not one.
-func (s *Service) SearchRuns(ctx context.Context, by Search, limit int, after string) ([]RunRecord, string, error) {
-	subject, q, err := s.reader(ctx)
-	if err != nil {
-		return nil, "", err
+// SearchRuns returns runs of all flows; see FindRuns.
+func (s *Service) SearchRuns(ctx context.Context, f RunFilter) ([]RunRecord, string, error) {
+	runs, next, err := s.FindRuns(ctx, f)
+	found := make([]RunRecord, 0, len(runs))
+	for _, r := range runs {
+		found = append(found, recordOf(r))
 	}
-	p := Page{Limit: min(cmp.Or(max(limit, 0), defaultLimit), maxLimit)}
-	if after != "" {
-		if p.cursor, err = parseCursor(after); err != nil {
-			return nil, "", err
-		}
-	}
-	for _, w := range []want{{"flow_id", "eq", []string{by.Flow}}, {"user", "eq", []string{by.User}}, {"status", "eq", []string{by.Status}}} {
-		if w.Values[0] != "" {
-			p.wants = append(p.wants, w)
-		}
-	}
-	if by.Tag != "" {
-		p.tagged = append(p.tagged, want{Op: "all", Values: []string{by.Tag}})
-	}
-	rows, err := q.MetaflowRuns(ctx, db.MetaflowRunsParams{
-		ProjectID: subject.ProjectID, BeforeEpoch: p.cursor.Epoch, BeforeID: p.cursor.ID, Wants: encode(p.wants), Tagged: encode(p.tagged), RowLimit: p.fetch(),
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("search runs: %w", err)
-	}
-	found := make([]RunRecord, 0, len(rows))
-	for _, row := range rows {
-		found = append(found, runRecord(row))
-	}
-	found, next := page(p, found, func(r RunRecord) cursor { return cursor{r.StartTime.UnixMilli(), r.number} })
-	return found, next, nil
+	return found, next, err
 }
 
 // NewRunRecord is a run that a client of the design document registers.

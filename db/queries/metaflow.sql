@@ -10,10 +10,10 @@ VALUES (@project_id, @flow_id, sqlc.narg('user_name'), @ts_epoch)
 RETURNING *;
 
 -- name: MetaflowRuns :many
--- Runs of a flow, or of all flows if it is empty. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
+-- Runs of a flow. wants and tagged are filters: lists of {field, op, values} and {op, values}. A
 -- limit of 0 returns all rows. The cursor is the time and number of the last row of the page before.
 SELECT * FROM metaflow_run_rows r
-WHERE r.project_id = @project_id AND (@flow_id::text = '' OR r.flow_id = @flow_id)
+WHERE r.project_id = @project_id AND r.flow_id = @flow_id
     AND (@before_epoch::bigint = 0 OR (r.ts_epoch, r.run_number) < (@before_epoch::bigint, @before_id::bigint))
     AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset(@wants::jsonb) AS f(field text, op text, "values" text[])
         WHERE NOT metaflow_matches(to_jsonb(r) ->> f.field, f.op, f."values"))

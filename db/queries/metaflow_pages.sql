@@ -2,10 +2,10 @@
 SELECT EXISTS (SELECT 1 FROM metaflow_runs WHERE project_id = @project_id);
 
 -- name: FindMetaflowRuns :many
--- Runs of a project, the newest first: one of them unless run_number is 0. The filters are parts of names and tags; an empty one
--- matches every run. before is the number of the last run of the page before, 0 for the first page.
-SELECT run_number, run_id, flow_id, user_name, ts_epoch, tags, system_tags, ended_epoch, last_heartbeat_ts, status, "user"
-FROM metaflow_run_rows
+-- Runs of a project, the newest first: one of them unless run_number is 0. The filters are parts
+-- of names and tags; an empty one matches every run. before is the number of the last run of the
+-- page before, 0 for the first page.
+SELECT * FROM metaflow_run_rows
 WHERE project_id = @project_id AND (@run_number::bigint = 0 OR run_number = @run_number) AND (@before::bigint = 0 OR run_number < @before)
     AND (@text::text = '' OR strpos(lower(flow_id || '/' || coalesce(run_id, run_number::text)), lower(@text)) > 0)
     AND (@user_part::text = '' OR strpos(lower("user"), lower(@user_part)) > 0)

@@ -75,18 +75,22 @@ func (a *API) mountRecords(r routes) {
 	r.get("/search", a.search)
 }
 
+// searchLimit is the number of runs on a page of a search without a limit.
+const searchLimit = 50
+
 func (a *API) search(q request) (any, error) {
 	values := q.URL.Query()
-	limit := 0
+	limit := searchLimit
 	if text := values.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, apperr.New(apperr.Invalid, "limit must be a number from 1")
+		if err != nil || n < 1 || n > metaflow.MaxPage {
+			return nil, apperr.New(apperr.Invalid, "limit must be a number from 1 to %d", metaflow.MaxPage)
 		}
 		limit = n
 	}
-	by := metaflow.Search{Flow: values.Get("flow"), User: values.Get("user"), Tag: values.Get("tag"), Status: values.Get("status")}
-	runs, next, err := a.Records.SearchRuns(q.Context(), by, limit, values.Get("cursor"))
+	runs, next, err := a.Records.SearchRuns(q.Context(), metaflow.RunFilter{
+		Text: values.Get("flow"), User: values.Get("user"), Tag: values.Get("tag"), Status: values.Get("status"), After: values.Get("cursor"), Limit: limit,
+	})
 	found := map[string]any{"runs": runs}
 	if next != "" {
 		found["next_cursor"] = next

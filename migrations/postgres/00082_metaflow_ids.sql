@@ -6,7 +6,6 @@ ALTER TABLE metaflow_runs ADD COLUMN parameters jsonb;
 ALTER TABLE metaflow_artifacts ADD COLUMN id bigint NOT NULL GENERATED ALWAYS AS IDENTITY, ADD COLUMN size_bytes bigint;
 CREATE UNIQUE INDEX metaflow_artifacts_id_key ON metaflow_artifacts (id);
 CREATE INDEX metaflow_artifacts_sha_idx ON metaflow_artifacts (sha, id DESC);
-CREATE INDEX metaflow_runs_project_idx ON metaflow_runs (project_id, ts_epoch DESC, run_number DESC);
 CREATE VIEW metaflow_run_rows AS
 SELECT r.*, h.at AS last_heartbeat_ts,
     CASE WHEN r.ended_ok THEN 'completed' WHEN r.ended_ok IS FALSE THEN 'failed'
@@ -18,7 +17,6 @@ FROM metaflow_runs r LEFT JOIN metaflow_heartbeats h ON h.run_number = r.run_num
 DROP VIEW metaflow_run_rows;
 DROP INDEX metaflow_artifacts_sha_idx, metaflow_artifacts_id_key;
 ALTER TABLE metaflow_artifacts DROP COLUMN size_bytes, DROP COLUMN id;
-DROP INDEX metaflow_runs_project_idx;
 ALTER TABLE metaflow_runs DROP COLUMN parameters;
 CREATE VIEW metaflow_run_rows AS
 SELECT r.*, h.at AS last_heartbeat_ts,
