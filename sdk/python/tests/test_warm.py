@@ -8,19 +8,17 @@ from typing import Any, Iterator, List
 import pytest
 
 from .flows import forks
-from .test_running_server import Running
+from .running import Running
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def server(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("warm")
-    running = Running(folder / "data")
     before = dict(os.environ)
     os.environ.update(FLOWFORGE_SERVER=running.url, FLOWFORGE_TOKEN=running.token, XDG_CACHE_HOME=str(folder), XDG_CONFIG_HOME=str(folder))
     yield running
     os.environ.clear()
     os.environ.update(before)
-    running.stop()
 
 
 def test_operators_are_forks(server: Running) -> None:
