@@ -16,7 +16,7 @@ type Executions struct {
 	Pager    ui.Pager
 	Stream   string // "" on older pages, which have no live updates
 	ClearURL string
-	Metaflow bool   // the project has runs of Metaflow, which a tab lists
+	Metaflow bool // the project has runs of Metaflow, which a tab lists
 }
 
 // ChooseExecution lists the executions whose ids end with Text.

@@ -10,7 +10,9 @@ import (
 func MetaflowRunsURL() string { return ExecutionsURL() + "/metaflow" }
 
 // MetaflowFlowURL lists the runs of a flow.
-func MetaflowFlowURL(flow string) string { return withQuery(MetaflowRunsURL(), url.Values{"q": {flow + "/"}}) }
+func MetaflowFlowURL(flow string) string {
+	return withQuery(MetaflowRunsURL(), url.Values{"q": {flow + "/"}})
+}
 
 // MetaflowRunURL is the page of a run.
 func MetaflowRunURL(flow, run string) string {
