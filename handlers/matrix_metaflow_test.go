@@ -39,7 +39,11 @@ func metaflowRun(t *testing.T, b *testBundle, prefix string) string {
 // metaflowPages are the pages of the same records.
 func metaflowPages() []row {
 	const list = "/executions/metaflow"
+	const run, path = list + "/{flow}/{run}", list + "/{metaflow}/matrix"
+	tags := row{route: "POST " + run + "/tags", path: path + "/tags", media: "application/x-www-form-urlencoded", body: "add=seen", action: auth.ExecutionLaunch, place: project, ok: http.StatusSeeOther, byToken: true}.object()
 	return []row{
+		tags, page(run, path, auth.ExecutionRead).object(), page(run+"/stream", path+"/stream", auth.ExecutionRead).object(),
+		page(run+"/{step}/{task}", path+"/start/t", auth.ExecutionRead).object(),
 		page(list, list, auth.ExecutionRead), page(list+"/stream", list+"/stream?top=0", auth.ExecutionRead),
 	}
 }

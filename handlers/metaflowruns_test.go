@@ -54,3 +54,67 @@ func TestMetaflowRunsAreListed(t *testing.T) {
 	older := regexp.MustCompile(`/executions/metaflow\?after=\d+`).FindString(first.body)
 	require.Len(t, runsOf(c.get(t, older).body), 13)
 }
+
+// TestMetaflowRunPage: a run shows its steps, tasks and tags, a task its attempts and artifacts.
+func TestMetaflowRunPage(t *testing.T) {
+	t.Parallel()
+	_, c := metaflowOf(t)
+	c.write("/flows/Train/run", `{"run_number": "r", "user_name": "mia", "tags": ["first"], "system_tags": ["user:mia", "metaflow_version:2.19.0"]}`)
+	const api, run = "/flows/Train/runs/r", "/executions/metaflow/Train/r"
+	require.Contains(t, c.get(t, run).body, "No step has started yet.")
+	task := func(step, id string) {
+		c.send(t, http.MethodPost, "/metaflow"+api+"/steps/"+step+"/step", "application/json", `{"user_name": "mia"}`)
+		c.write(api+"/steps/"+step+"/task", fmt.Sprintf(`{"task_id": %q, "user_name": "mia"}`, id))
+	}
+	fact := func(step, id, attempt, field, value string) {
+		c.write(api+"/steps/"+step+"/tasks/"+id+"/metadata", fmt.Sprintf(`[{"field_name": %q, "value": %q, "type": "x", "user_name": "mia", "tags": ["attempt_id:%s"]}]`, field, value, attempt))
+	}
+	task("_parameters", "p")
+	c.write(api+"/steps/_parameters/tasks/p/artifact", `[{"name": "rate", "location": ":root:s3://b/mf", "sha": "abcd", "ds_type": "s3", "content_type": "pickle-v4"}, {"name": "_graph_info", "location": ":root:s3://b/mf", "sha": "ef01", "ds_type": "s3"}]`)
+	task("start", "s")
+	fact("start", "s", "0", "attempt", "0")
+	fact("start", "s", "0", "attempt_ok", "True")
+	for i, id := range []string{"a", "b"} {
+		task("fit", id)
+		fact("fit", id, "0", "attempt", "0")
+		fact("fit", id, "0", "foreach-execution-path", fmt.Sprintf("fit:%d", i))
+	}
+	fact("fit", "a", "0", "attempt_ok", "False")
+	fact("fit", "a", "1", "attempt", "1")
+	fact("fit", "a", "1", "attempt_ok", "True")
+	c.write(api+"/steps/fit/tasks/a/artifact", `[{"name": "model", "attempt_id": 1, "location": "s3://b/model", "content_type": "pickle-v4"}]`)
+
+	body := c.get(t, run).body
+	for _, want := range []string{
+		"fit × 2", "1 done, 1 running", "2 attempts, 1 failed", "s3://b/mf/Train/data/ab/abcd", "s3://b/mf/Train/data/ef/ef01", "Remove the tag first",
+		`hx-sse:connect="` + run + `/stream"`,
+	} {
+		require.Contains(t, body, want)
+	}
+	require.NotContains(t, body, "_parameters/p", "the parameters are no task")
+	require.Equal(t, []string{"Train/r/fit/a"}, runsOf(c.get(t, run+"?step=fit&state=completed").body))
+	require.Equal(t, []string{"Train/r/fit/b"}, runsOf(c.get(t, run+"?state=running").body))
+	require.Equal(t, http.StatusUnprocessableEntity, c.get(t, run+"?after=x").status)
+	require.Equal(t, http.StatusNotFound, c.get(t, "/executions/metaflow/Train/none").status)
+
+	body = c.get(t, run+"/fit/a").body
+	require.Contains(t, body, "s3://b/model")
+	require.Contains(t, body, "foreach-execution-path")
+	require.NotContains(t, c.get(t, run+"/fit/a?attempt=0").body, "s3://b/model", "the artifact is of attempt 1")
+	require.Equal(t, http.StatusNotFound, c.get(t, run+"/fit/none").status)
+
+	tags := func() any { return c.read(api).(map[string]any)["tags"] }
+	require.Equal(t, http.StatusSeeOther, c.submit(t, run+"/tags", "add", " good one ").status)
+	require.Equal(t, []any{"first", "good one"}, tags())
+	require.Equal(t, http.StatusSeeOther, c.submit(t, run+"/tags", "remove", "first").status)
+	require.Equal(t, []any{"good one"}, tags())
+	for typed, want := range map[string]string{"": "Enter a tag.", "user:mia": "system tag. Enter another tag."} {
+		refused := c.submit(t, run+"/tags", "add", typed)
+		require.Equal(t, http.StatusUnprocessableEntity, refused.status)
+		require.Contains(t, refused.body, want)
+	}
+
+	task("end", "e")
+	fact("end", "e", "0", "attempt_ok", "True")
+	require.NotContains(t, c.get(t, run).body, run+"/stream", "an ended run changes no more")
+}

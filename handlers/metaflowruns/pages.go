@@ -28,4 +28,9 @@ func New(c Config) *Pages { return &Pages{c} }
 func (h *Pages) Mount(r chi.Router) {
 	r.Get("/executions/metaflow", h.Page.Serve(h.runs))
 	r.Get("/executions/metaflow/stream", h.Page.Serve(h.runsStream))
+	const run = "/executions/metaflow/{flow}/{run}"
+	r.Get(run, h.Page.Serve(h.run))
+	r.Get(run+"/stream", h.Page.Serve(h.runStream))
+	r.Post(run+"/tags", h.Page.Serve(h.changeTags))
+	r.Get(run+"/{step}/{task}", h.Page.Serve(h.task))
 }

@@ -1,0 +1,220 @@
+package metaflow
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// ParametersStep is the step of the task that has the parameters of a run as artifacts. It runs no
+// code of the flow.
+const ParametersStep = "_parameters"
+
+// States of a task that no attempt has started.
+const (
+	Waiting = "waiting" // the run is running
+	Omitted = "omitted" // the run has ended
+)
+
+// silence is how long a run or a task without heartbeats counts as running, in milliseconds, as in
+// metaflow_run_rows.
+const silence = 6 * 60 * 1000
+
+// Attempt is an attempt of a task. Times are milliseconds; 0 is unknown.
+type Attempt struct {
+	Number  int64
+	Started int64
+	Ended   int64
+	State   string // Running, Completed or Failed
+}
+
+// TaskProgress is a task with its attempts.
+type TaskProgress struct {
+	Step     string
+	ID       ID
+	Epoch    int64  // when it was registered
+	Path     string // the indexes of the foreach steps around it: "start:0,inner:2"
+	Items    string // the values of the foreach steps around it, as the client sends them
+	Origin   string // the run from which a resumed run has reused the task, or ""
+	Attempts []Attempt
+	State    string // Waiting, Omitted, Running, Completed or Failed
+}
+
+// Started is when the first attempt started; 0 before.
+func (t *TaskProgress) Started() int64 {
+	if len(t.Attempts) == 0 {
+		return 0
+	}
+	return t.Attempts[0].Started
+}
+
+// Ended is when the latest attempt ended; 0 before.
+func (t *TaskProgress) Ended() int64 {
+	if len(t.Attempts) == 0 {
+		return 0
+	}
+	return t.Attempts[len(t.Attempts)-1].Ended
+}
+
+// Progress is a run with all of its tasks in the order in which they were registered.
+type Progress struct {
+	Run   RunSummary
+	Tasks []TaskProgress
+	Steps []StepOrder
+}
+
+// Progress returns a run with the attempts of its tasks and the order of its steps;
+// apperr.NotFound if the run does not exist. The parameters are no task.
+func (s *Service) Progress(ctx context.Context, flow, run string) (Progress, error) {
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return Progress{}, err
+	}
+	r, err := summary(ctx, q, subject.ProjectID, flow, run)
+	if err != nil {
+		return Progress{}, err
+	}
+	p := Progress{Run: r}
+	if p.Tasks, err = s.progress(ctx, q, r, 0); err != nil {
+		return p, err
+	}
+	steps, before, err := s.order(ctx, q, subject.ProjectID, r, p.Tasks)
+	p.Steps = arrange(steps, before)
+	return p, err
+}
+
+// TaskProgress returns a task with its attempts; apperr.NotFound if it does not exist.
+func (s *Service) TaskProgress(ctx context.Context, flow, run, step, task string) (RunSummary, TaskProgress, error) {
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return RunSummary{}, TaskProgress{}, err
+	}
+	r, err := summary(ctx, q, subject.ProjectID, flow, run)
+	if err != nil {
+		return r, TaskProgress{}, err
+	}
+	t, err := findTask(ctx, q, r.Run, step, task)
+	if err != nil {
+		return r, TaskProgress{}, err
+	}
+	tasks, err := s.progress(ctx, q, r, t.TaskID.Number)
+	if err != nil || len(tasks) == 0 {
+		return r, TaskProgress{}, fmt.Errorf("read task %s/%s/%s/%s: %w", flow, run, step, task, err)
+	}
+	return r, tasks[0], nil
+}
+
+// progress reads the tasks of a run, or one of them unless number is 0.
+func (s *Service) progress(ctx context.Context, q *db.Queries, r RunSummary, number int64) ([]TaskProgress, error) {
+	rows, err := q.MetaflowAttempts(ctx, r.RunNumber.Number, number)
+	if err != nil {
+		return nil, fmt.Errorf("attempts of %s/%s: %w", r.FlowID, r.RunNumber, err)
+	}
+	return tasksOf(r, rows, s.epoch(), number == 0), nil
+}
+
+// tasksOf joins the rows of attempts to tasks. now is in milliseconds.
+func tasksOf(r RunSummary, rows []db.MetaflowAttemptsRow, now int64, ofFlow bool) []TaskProgress {
+	var tasks []TaskProgress
+	var beats []int64
+	last := int64(0)
+	for _, row := range rows {
+		if ofFlow && row.StepName == ParametersStep {
+			continue
+		}
+		if row.TaskNumber != last {
+			last = row.TaskNumber
+			tasks = append(tasks, TaskProgress{Step: row.StepName, ID: idOf(row.TaskNumber, row.TaskID), Epoch: row.TsEpoch})
+			beat := row.TsEpoch
+			if row.LastHeartbeatTs != nil {
+				beat = *row.LastHeartbeatTs * 1000
+			}
+			beats = append(beats, beat)
+		}
+		tasks[len(tasks)-1].add(row)
+	}
+	for i := range tasks {
+		tasks[i].settle(r.Status == Running, r.LastHeartbeat == nil || now-beats[i] < silence)
+	}
+	return tasks
+}
+
+// add adds an attempt. The facts that a client sends when it registers a task name an attempt that
+// has not started.
+func (t *TaskProgress) add(row db.MetaflowAttemptsRow) {
+	if row.Path != "" {
+		t.Path, t.Items = row.Path, row.Items
+	}
+	if row.Origin != "" {
+		t.Origin = row.Origin
+	}
+	if row.Attempt < 0 || row.Started == 0 && row.Ended == 0 {
+		return
+	}
+	a := Attempt{Number: row.Attempt, Started: row.Started, Ended: row.Ended, State: Running}
+	if a.Started == 0 {
+		a.Started = t.Epoch
+	}
+	switch row.Ok {
+	case "True":
+		a.State = Completed
+	case "False":
+		a.State = Failed
+	}
+	t.Attempts = append(t.Attempts, a)
+}
+
+// settle decides the states of attempts without an end and of the task. An attempt that another
+// one follows has failed; the latest one is running while its run is running and it is alive. The
+// parameters are complete once they are registered.
+func (t *TaskProgress) settle(running, alive bool) {
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if a.State == Running && (i < len(t.Attempts)-1 || !running || !alive) {
+			a.State = Failed
+		}
+	}
+	switch {
+	case len(t.Attempts) > 0:
+		t.State = t.Attempts[len(t.Attempts)-1].State
+	case t.Step == ParametersStep:
+		t.State = Completed
+	case running:
+		t.State = Waiting
+	default:
+		t.State = Omitted
+	}
+}
+
+// order returns the steps of a run in the order of their first task, and which of them precede
+// which, by name. Times of reused tasks say nothing about the order, so it comes from their run.
+func (s *Service) order(ctx context.Context, q *db.Queries, project uuid.UUID, r RunSummary, tasks []TaskProgress) ([]string, precedence, error) {
+	steps, before := precede(tasks)
+	origin, reused := "", map[string]bool{}
+	for i := range tasks {
+		if tasks[i].Origin != "" {
+			origin, reused[tasks[i].Step] = tasks[i].Origin, true
+		}
+	}
+	if origin == "" {
+		return steps, before, nil
+	}
+	earlier, err := summary(ctx, q, project, r.FlowID, strings.TrimPrefix(origin, r.FlowID+"/"))
+	if err != nil || earlier.RunNumber.Number >= r.RunNumber.Number {
+		return steps, before, nil //nolint:nilerr // a run of another service: the times are all there is
+	}
+	known, err := s.progress(ctx, q, earlier, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	was, there, err := s.order(ctx, q, project, earlier, known)
+	if err != nil {
+		return nil, nil, err
+	}
+	steps, before = reorder(steps, before, reused, was, there)
+	return steps, before, nil
+}
