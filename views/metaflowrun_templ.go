@@ -374,11 +374,11 @@ func metaflowHeadBlock(h MetaflowRunHead) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(h.Bar.Segments) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"stack stack-s\">")
+			templ_7745c5c3_Err = ui.StateBar(h.Bar).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.StateBar(h.Bar).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, " <div class=\"legend-row\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

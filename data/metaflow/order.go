@@ -26,6 +26,7 @@ type stepTimes struct {
 	created map[string]int64 // the first task at the path
 	ended   map[string]int64 // the last end at the path; never while a task is not completed
 	within  map[string]int64 // the last end at the path and below it
+	started bool             // a task has started; the others are left out then
 }
 
 // never is later than every time.
@@ -43,7 +44,16 @@ func precede(tasks []TaskProgress) ([]string, precedence) {
 			times[t.Step] = s
 			steps = append(steps, t.Step)
 		}
-		s.add(t)
+		if len(t.Attempts) > 0 {
+			s.started = true
+			s.add(t)
+		}
+	}
+	for i := range tasks { // the path of a task is known once it has started
+		t := &tasks[i]
+		if s := times[t.Step]; len(t.Attempts) == 0 && !s.started {
+			s.add(t)
+		}
 	}
 	before := precedence{}
 	for i, step := range steps {

@@ -24,13 +24,14 @@ func names(steps []StepOrder) map[string][]string {
 
 func TestOrderOfSteps(t *testing.T) {
 	t.Parallel()
-	running := TaskProgress{Step: "more", Epoch: 60, State: Running}
+	running := TaskProgress{Step: "more", Epoch: 60, State: Running, Attempts: []Attempt{{Started: 60, State: Running}}}
 	tasks := []TaskProgress{
 		done("start", "", 0, 10),
 		done("left", "", 11, 30), done("right", "", 12, 20), // branches
 		done("join", "", 31, 32),
 		done("train", "train:0", 33, 40), done("train", "train:1", 33, 50),
 		done("score", "train:0", 41, 45), done("score", "train:1", 51, 55), // the first starts before the last train ends
+		{Step: "score", Epoch: 39, State: Waiting}, // its iteration is unknown
 		done("best", "", 56, 58), running, done("other", "", 61, 62),
 	}
 	require.Equal(t, map[string][]string{
@@ -42,7 +43,7 @@ func TestOrderOfSteps(t *testing.T) {
 // TestOrderOfAResumedRun: reused tasks are registered at once, so their own run has the order.
 func TestOrderOfAResumedRun(t *testing.T) {
 	t.Parallel()
-	was, there := precede([]TaskProgress{done("start", "", 0, 1), done("left", "", 2, 9), {Step: "right", Epoch: 3, State: Failed}})
+	was, there := precede([]TaskProgress{done("start", "", 0, 1), done("left", "", 2, 9), {Step: "right", Epoch: 3, State: Failed, Attempts: []Attempt{{Started: 3, Ended: 8, State: Failed}}}})
 	steps, before := precede([]TaskProgress{done("left", "", 20, 21), done("start", "", 22, 23), done("right", "", 30, 31), done("join", "", 32, 33)})
 	steps, before = reorder(steps, before, map[string]bool{"start": true, "left": true}, was, there)
 	require.Equal(t, map[string][]string{"start": {}, "left": {"start"}, "right": {"start"}, "join": {"left", "right"}}, names(arrange(steps, before)),
