@@ -314,3 +314,23 @@ func TestModulesThatForksCannotShare(t *testing.T) {
 	}
 	ended(t, next)
 }
+
+// The runner outlives the server, and so do its forks.
+func TestForksOutliveTheServer(t *testing.T) {
+	t.Parallel()
+	b := startWarm(t)
+	pipe, open := pipeFile(t)
+	b.start(t, script("away", forkedHere+fmt.Sprintf("open(%q).read()\nprint('end')", pipe)))
+	b.server.await(t, "the attempt", func() bool { return len(b.server.logs["away"]) > 0 })
+	b.server.stop()
+	open()
+	b.server.listen(t)
+	wantOutcome(t, b.server.awaitFinished(t, "away"), succeeded)
+	b.server.awaitLog(t, "away")
+	if lines := b.server.lines("away", "stdout"); strings.Join(lines, " ") != "True end" {
+		t.Errorf("the attempt wrote %q", lines)
+	}
+	if lines := b.output(t, script("back", forkedHere)); lines[0] != "True" {
+		t.Errorf("the next attempt wrote %q", lines)
+	}
+}
