@@ -173,7 +173,7 @@ func UnpackSDK(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("python sdk: %w", err)
 	}
-	if err := os.RemoveAll(dir); err != nil { //nolint:gosec // an own folder
+	if err := os.RemoveAll(dir); err != nil {
 		return "", fmt.Errorf("python sdk: %w", err)
 	}
 	if err := os.CopyFS(dir, source); err != nil {

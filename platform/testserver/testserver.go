@@ -82,7 +82,7 @@ func Installed(t testing.TB, path ...string) string {
 	}
 	for _, dir := range dirs {
 		file := filepath.Join(append([]string{dir}, path...)...)
-		if info, err := os.Stat(file); err != nil || dir == "" || info.IsDir() { //nolint:gosec // the tester sets the directory
+		if info, err := os.Stat(file); err != nil || dir == "" || info.IsDir() {
 			continue
 		}
 		file, err := filepath.Abs(file)

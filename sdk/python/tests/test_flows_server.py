@@ -343,12 +343,17 @@ def test_documents_of_development_versions(server: Server, project: Path) -> Non
         sys.path.remove(str(project))
 
 
+def heed_interrupts() -> None:
+    """Undo what a shell does for commands in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_dev_registers_every_save(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "tuned.py"
     text = "from flowforge import operator, workflow\n\n\n@operator\ndef one(rate: float) -> float:\n    return rate\n\n\n@workflow(name='tests.tuned')\ndef tuned(rate: float = 0.5) -> float:\n    return one(rate)\n"
     file.write_text(text)
     env = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONUNBUFFERED": "1"}
-    watching = subprocess.Popen([sys.executable, "-m", "flowforge", "dev", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
+    watching = subprocess.Popen([sys.executable, "-m", "flowforge", "dev", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, preexec_fn=heed_interrupts)
     limit = threading.Timer(120, watching.kill)
     limit.start()
     try:
