@@ -106,7 +106,7 @@ func metaflowRecordRows() []row {
 		get(run+"/artifacts", "/runs/"+none+"/artifacts", missing), get(task, "/tasks/"+none, missing), get(task+"/artifacts", "/tasks/"+none+"/artifacts", missing),
 		get("/artifacts/{artifact}", "/artifacts/art_"+none, missing), get("/artifacts/by-hash/{sha256}", "/artifacts/by-hash/00", missing),
 		send("POST", "/runs", "/runs", `{"flow_id": "Anyone"}`, http.StatusOK), send("POST", "/tasks", "/tasks", `{"run_id": "`+none+`", "step_name": "a"}`, missing),
-		send("POST", "/artifacts", "/artifacts", `{"task_id": "`+none+`", "name": "a", "sha256": "abcd"}`, missing),
+		send("POST", "/artifacts", "/artifacts", `{"task_id": "`+none+`", "name": "a", "sha256": "abcd1234"}`, missing),
 		send("PUT", run, "/runs/"+none, `{"status": "running"}`, missing), send("PUT", task, "/tasks/"+none, `{"status": "running"}`, missing),
 	}
 }

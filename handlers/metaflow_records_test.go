@@ -110,7 +110,7 @@ func TestMetaflowRecordsRefuse(t *testing.T) {
 		{http.StatusBadRequest, "POST", "/tasks", `{"run_id": 1}`, "step_name are required"},
 		{http.StatusNotFound, "GET", "/tasks/none", "", "There is no task"},
 		{http.StatusNotFound, "PUT", "/tasks/0", `{}`, "There is no task"},
-		{http.StatusNotFound, "POST", "/artifacts", `{"task_id": "0", "name": "a", "sha256": "abcd"}`, "There is no task"},
+		{http.StatusNotFound, "POST", "/artifacts", `{"task_id": "0", "name": "a", "sha256": "abcd1234"}`, "There is no task"},
 		{http.StatusBadRequest, "POST", "/artifacts", `{"task_id": "0", "name": "a", "sha256": "a"}`, "sha256 must be"},
 		{http.StatusNotFound, "GET", "/artifacts/art_x", "", "There is no artifact"},
 		{http.StatusNotFound, "GET", "/artifacts/by-hash/00", "", "There is no artifact"},

@@ -81,7 +81,7 @@ func Resident(ctx context.Context, config Config, pool Pool, clean func()) error
 // warm makes attempts forks of processes that outlive each of them, until end is called.
 func (r *resident) warm() (end func(), err error) {
 	limit := r.config.Warm
-	if limit.Parents == 0 {
+	if limit.Parents <= 0 {
 		return func() {}, nil
 	}
 	if all := readCgroup().limit(); all > 0 {

@@ -18,11 +18,12 @@ import (
 )
 
 const (
-	warmIdle    = time.Minute      // after which an unused parent ends
-	warmPause   = time.Minute      // between starts of a parent that does not start
-	warmMeasure = 10 * time.Second // between measurements of the parents' memory
-	warmLessons = 1000             // environments whose modules are remembered
-	warmModules = 5000             // modules that a parent loads
+	warmIdle     = time.Minute      // after which an unused parent ends
+	warmPause    = time.Minute      // between starts of a parent that does not start
+	warmMeasure  = 10 * time.Second // between measurements of the parents' memory
+	warmLessons  = 1000             // environments whose modules are remembered
+	warmModules  = 5000             // modules that a parent loads
+	warmReported = 2000             // modules of one report that count; the SDK sends no more
 	// warmPodShare is the fraction of a pod's memory that its parents may use.
 	warmPodShare = 8
 )
@@ -227,10 +228,17 @@ func (w *warmPool) failed(parent *warmParent, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	parent.err = errWarmFailed
+	if errors.Is(err, errRetired) { // it was ended while it started
+		return
+	}
 	if w.parents[parent.key] == parent {
 		delete(w.parents, parent.key)
 	}
-	w.lesson(parent.key).until = w.now().Add(warmPause)
+	l := w.lesson(parent.key)
+	l.until = w.now().Add(warmPause)
+	if len(l.modules) > 0 { // one of them may be the reason
+		l.modules, l.full = nil, true
+	}
 	if !w.closed {
 		w.logger.Warn("No warm Python process can be started; attempts start an interpreter of their own.",
 			"interpreter", parent.interpreter, "error", err, "again_in", warmPause)
@@ -287,7 +295,7 @@ func (w *warmPool) learn(parent *warmParent, modules []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.lesson(parent.key)
-	fresh := slices.DeleteFunc(modules, func(name string) bool {
+	fresh := slices.DeleteFunc(modules[:min(len(modules), warmReported)], func(name string) bool {
 		return l.full || slices.Contains(l.modules, name) || slices.Contains(l.refused, topLevel(name))
 	})
 	fresh = fresh[:min(len(fresh), warmModules-len(l.modules))]

@@ -40,7 +40,7 @@ func ossRegion(endpoint string) string {
 }
 
 // base returns the address of the bucket. OSS accepts the bucket only in the host name;
-// others than AWS accept it in the path.
+// endpoints other than AWS accept it in the path.
 func (l Location) base(ctx context.Context) (*url.URL, error) {
 	endpoint, err := l.endpoint()
 	if err != nil {

@@ -3,6 +3,7 @@ package metaflow
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type ArtifactRecord struct {
 	CreatedAt  time.Time `json:"created_at"`
 	Pathspec   string    `json:"pathspec"`
 }
+
+// isHash matches hashes, and the abbreviated ones of the design document.
+var isHash = regexp.MustCompile(`^[0-9a-fA-F]{8,64}$`)
 
 // artifactPrefix begins the ID of an artifact.
 const artifactPrefix = "art_"
@@ -54,8 +58,10 @@ func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (Ar
 	switch {
 	case n.Name == "":
 		return ArtifactRecord{}, apperr.New(apperr.Invalid, "name is missing: name the artifact")
-	case len(n.SHA256) < 4:
-		return ArtifactRecord{}, apperr.New(apperr.Invalid, "sha256 must be the hash of the content")
+	case !isHash.MatchString(n.SHA256):
+		return ArtifactRecord{}, apperr.New(apperr.Invalid, "sha256 must be the hash of the content in hexadecimal digits")
+	case n.AttemptID != nil && (*n.AttemptID < 0 || *n.AttemptID > maxAttempt):
+		return ArtifactRecord{}, apperr.New(apperr.Invalid, "attempt_id must be a number from 0 to %d", maxAttempt)
 	case n.SizeBytes != nil && *n.SizeBytes < 0:
 		return ArtifactRecord{}, apperr.New(apperr.Invalid, "size_bytes must not be negative")
 	}

@@ -145,10 +145,13 @@ func (s *Service) ChangeTask(ctx context.Context, id string, c TaskChange) (Task
 	return s.FindTask(ctx, id)
 }
 
+// maxAttempt is the highest number of an attempt.
+const maxAttempt = 1 << 20
+
 // report records facts about an attempt of a task.
 func (s *Service) report(ctx context.Context, t TaskRecord, attempt int64, facts map[string]string) error {
-	if attempt < 0 || attempt > 1<<20 {
-		return apperr.New(apperr.Invalid, "attempt_id %d must be a number from 0", attempt)
+	if attempt < 0 || attempt > maxAttempt {
+		return apperr.New(apperr.Invalid, "attempt_id must be a number from 0 to %d", maxAttempt)
 	}
 	var rows []NewMetadata
 	for name, value := range facts {

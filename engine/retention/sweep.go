@@ -29,7 +29,7 @@ type Report struct {
 	Partitions   int64      // tables of empty months
 	StraysSeenAt *time.Time // when this sweep listed the whole store
 	Error        string     // what failed; the next sweep retries it
-	Versions     int64      // unused development versions
+	Versions     int64      // unused development versions; a dry run does not count them
 }
 
 // sweepLock is the advisory lock under which one sweep runs at a time.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
@@ -24,20 +26,25 @@ func (s *Service) Develop(ctx context.Context, ref, version string) (Development
 	if err != nil {
 		return Development{}, err
 	}
-	q := db.New(s.pool)
-	row, err := s.find(ctx, q, auth.WorkflowWrite, ref)
+	row, err := s.find(ctx, db.New(s.pool), auth.WorkflowWrite, ref)
 	if err != nil {
 		return Development{}, err
 	}
-	head, err := q.WorkflowVersionHead(ctx, row.ID, version)
+	at := s.now().UTC().Truncate(time.Microsecond)
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		head, err := q.WorkflowVersionHead(ctx, row.ID, version)
+		if err == nil {
+			_, err = q.HoldWorkflowVersion(ctx, head.ID) // a sweep may be removing it
+		}
+		if err != nil {
+			return err
+		}
+		return q.SetDevelopmentVersion(ctx, row.ID, subject.ID, head.ID, at)
+	})
 	if db.IsNoRows(err) {
 		return Development{}, apperr.InvalidFields("The version cannot be developed.", []apperr.Field{{Path: "version", Message: fmt.Sprintf("The workflow %s has no version %s; register it first.", row.Name, shorten(version, 60))}})
 	}
 	if err != nil {
-		return Development{}, fmt.Errorf("version %s of workflow %s: %w", version, row.ID, err)
-	}
-	at := s.now().UTC().Truncate(time.Microsecond)
-	if err := q.SetDevelopmentVersion(ctx, row.ID, subject.ID, head.ID, at); err != nil {
 		return Development{}, fmt.Errorf("develop version %s of workflow %s: %w", version, row.ID, err)
 	}
 	return Development{Name: row.Name, Version: version, SavedAt: at}, nil

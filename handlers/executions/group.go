@@ -104,9 +104,6 @@ func (x *groupView) groupHead() views.GroupHead {
 	id := x.ID.String()
 	head := views.GroupHead{NodeHead: x.head()}
 	if !x.node.Expanded {
-		if x.node.State == dag.Pending && head.Summary == "Not started." {
-			head.Summary = "Not started."
-		}
 		return head
 	}
 	c := x.children[x.node.Index]

@@ -81,8 +81,11 @@ func (h *highlighter) emit(class string, end int) {
 
 func (h *highlighter) scan() {
 	named := false // the next word is the name of a function or a class
+	blank := true  // the line has only spaces so far
 	for i := 0; i < len(h.text); {
 		c := h.text[i]
+		first := blank && !isSpace(c)
+		blank = c == '\n' || blank && isSpace(c)
 		switch {
 		case h.comment != "" && strings.HasPrefix(h.text[i:], h.comment) && (h.python || h.afterSpace(i)):
 			h.emit("", i)
@@ -92,7 +95,7 @@ func (h *highlighter) scan() {
 			h.emit("", i)
 			i = h.stringEnd(i)
 			h.emit("s", i)
-		case h.python && c == '@' && strings.TrimSpace(h.text[startOfLine(h.text, i):i]) == "":
+		case h.python && c == '@' && first:
 			h.emit("", i)
 			i = wordEnd(h.text, i+1, true)
 			h.emit("d", i)
@@ -159,7 +162,7 @@ func (h *highlighter) afterWord(i int) bool {
 	return i > 0 && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-func startOfLine(text string, i int) int { return strings.LastIndexByte(text[:i], '\n') + 1 }
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func endOfLine(text string, i int) int {
 	if n := strings.IndexByte(text[i:], '\n'); n >= 0 {

@@ -54,7 +54,7 @@ func (p Packages) Read(ctx context.Context, project uuid.UUID, ref, wanted strin
 	err := p.walk(ctx, project, ref, func(f File, content io.Reader) error {
 		found.Count++
 		found.Size += f.Size
-		if len(found.Files) < maxListed || f.Name == wanted {
+		if len(found.Files) < maxListed || f.Name == wanted && !found.Found {
 			found.Files = append(found.Files, f)
 		}
 		if f.Name != wanted || found.Found {
@@ -155,15 +155,15 @@ func (p Packages) walk(ctx context.Context, project uuid.UUID, ref string, visit
 	for files := tar.NewReader(bounded); ; {
 		entry, err := files.Next()
 		switch {
+		case err != nil && bounded.N <= 0: // the bytes end at the bound, which can be between two files
+			return errCut
 		case errors.Is(err, io.EOF):
 			return nil
-		case err != nil && bounded.N <= 0:
-			return errCut
 		case err != nil:
 			return errUnreadable
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case entry.Typeflag != tar.TypeReg:
+		case entry.Typeflag != tar.TypeReg || sparse(entry):
 			continue
 		}
 		if err := visit(File{Name: path.Clean(entry.Name), Size: entry.Size}, files); err != nil {
@@ -173,6 +173,16 @@ func (p Packages) walk(ctx context.Context, project uuid.UUID, ref string, visit
 			return err
 		}
 	}
+}
+
+// sparse reports whether a file has more bytes than the package contains.
+func sparse(entry *tar.Header) bool {
+	for name := range entry.PAXRecords {
+		if strings.HasPrefix(name, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // errUnreadable is for a package that is not a tar.gz file.

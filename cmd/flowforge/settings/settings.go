@@ -55,8 +55,8 @@ type Tasks struct {
 	GPUs             string `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
 	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host”: commands that name an image, such as those of Argo manifests, run on this machine without the image; otherwise local processes refuse them"`
 	Python           string `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
-	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" doc:"number of warm Python processes, one for each environment, of which attempts are forks; with “0”, every attempt starts an interpreter (docs/python.md)"`
-	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" doc:"memory for all warm Python processes together; in a pod at most an eighth of its memory"`
+	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"number of warm Python processes on this machine, one for each environment, of which attempts are forks; with “0”, every attempt starts an interpreter (docs/python.md)"`
+	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"memory for all warm Python processes on this machine together"`
 	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a second address that serves only the API of tasks"`
 	TaskURL          string `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the API of tasks"`
 }

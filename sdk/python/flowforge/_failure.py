@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import linecache
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -142,4 +143,9 @@ def _library(file: str) -> Tuple[str, str]:
 
 def _cut(text: str, length: int) -> str:
     text = text.replace("\0", "\N{SYMBOL FOR NULL}")
-    return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more characters)"
+    if len(text) <= length:
+        return text
+    kept = text[:length]
+    if not text[length].isspace():  # a part of a secret would not be recognized and masked
+        kept = re.sub(r"\S+\Z", "", kept)
+    return f"{kept}… ({len(text) - len(kept)} more characters)"

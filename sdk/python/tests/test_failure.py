@@ -71,13 +71,25 @@ def test_recursion_and_long_texts_are_cut_and_counted(tmp_path: Path) -> None:
         """
         def main(n=0):
             if n == 500:
-                raise KeyError("x" * 5000)
+                raise ValueError("many words " * 500)
             main(n + 1)
         """,
     )
     (only,) = found["exceptions"]
     assert len(only["frames"]) + only["omitted"] == 502  # with the line that calls main
-    assert only["message"].endswith(f"… ({5002 - 2000} more characters)")
+    assert only["message"].endswith(f"words … ({5500 - 1996} more characters)")
+
+
+def test_a_cut_shows_no_part_of_a_word(tmp_path: Path) -> None:
+    """Masking recognizes whole secrets only."""
+    found = described(
+        tmp_path,
+        """
+        def main():
+            raise ValueError("a" * 1990 + " " + "s3cr3t" * 10)
+        """,
+    )
+    assert found["exceptions"][0]["message"] == "a" * 1990 + " … (60 more characters)"
 
 
 def test_many_large_causes_fit(tmp_path: Path) -> None:
