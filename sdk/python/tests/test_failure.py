@@ -77,7 +77,7 @@ def test_recursion_and_long_texts_are_cut_and_counted(tmp_path: Path) -> None:
     )
     (only,) = found["exceptions"]
     assert len(only["frames"]) + only["omitted"] == 502  # with the line that calls main
-    assert only["message"].endswith(f"words … ({5500 - 1996} more characters)")
+    assert only["message"].endswith(f"many … ({5500 - 1996} more characters)")
 
 
 def test_a_cut_shows_no_part_of_a_word(tmp_path: Path) -> None:
