@@ -188,16 +188,17 @@ func (s *DiskStore) PutAll(ctx context.Context, next Next) (blobs []Blob, err er
 		if there, err := os.Stat(target); err == nil && there.Size() == int64(len(in.Bytes)) {
 			continue
 		}
-		if err := writeMarked(filepath.Join(folder, in.SHA256), in.Bytes); err != nil {
+		err = writeMarked(filepath.Join(folder, in.SHA256), in.Bytes)
+		if err != nil && !errors.Is(err, fs.ErrExist) { // the batch can have the same bytes twice
 			return nil, diskError(err)
 		}
 	}
 	return blobs, diskError(s.publishAll(folder))
 }
 
-// writeMarked writes a file that no task can be given for writing.
+// writeMarked creates a file that no task can be given for writing.
 func writeMarked(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

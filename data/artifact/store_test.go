@@ -95,7 +95,9 @@ func TestStoreNoticesDamage(t *testing.T) {
 	s := newDisk(t)
 	_, err := s.Put(t.Context(), strings.NewReader("hello"), "")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(s.join("data", "2c", "f2", helloHash), []byte("jello"), 0o600))
+	file := s.join("data", "2c", "f2", helloHash)
+	require.NoError(t, os.Chmod(file, 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("jello"), 0o600))
 	require.ErrorIs(t, Verify(t.Context(), s, helloHash), ErrDamaged)
 
 	r, err := s.Open(t.Context(), helloHash)
