@@ -105,6 +105,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	if path, _ := pool.use(a, true); path == "" || has(c) || pool.used != 80 {
 		t.Errorf("a copy must also fit: %q, c %v, %d bytes", path, has(c), pool.used)
 	}
+	if err := os.Chmod(pool.path(a), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(pool.path(a), []byte(strings.Repeat("z", 40)), 0o600); err != nil {
 		t.Fatal(err)
 	}

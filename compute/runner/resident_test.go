@@ -52,7 +52,9 @@ print(os.listdir(home), tempfile.gettempdir().startswith(os.path.dirname(home)),
 open(home + "/left", "w").close(); os.environ["LEAK"] = "1"
 `)
 		spec.ProjectId = "p"
+		server.mu.Lock()
 		server.queue = append(server.queue, spec)
+		server.mu.Unlock()
 	}
 	var log lockedBuffer
 	cmd := exec.Command(os.Args[0])

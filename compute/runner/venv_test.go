@@ -3,6 +3,7 @@ package runner
 import (
 	"archive/zip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -47,6 +48,7 @@ func wheel(t *testing.T) string {
 
 func TestRequirementsAreInstalledOnce(t *testing.T) {
 	t.Parallel()
+	needVenv(t)
 	b := setup(t)
 	requirement := wheel(t)
 	attempt := func(id string) *flowforgev1.AttemptSpec {
@@ -84,6 +86,7 @@ func TestRequirementsAreInstalledOnce(t *testing.T) {
 
 func TestRequirementsThatCannotBeInstalled(t *testing.T) {
 	t.Parallel()
+	needVenv(t)
 	b := setup(t)
 	spec := argv("no-venv", "true")
 	spec.Requirements = []string{"./no-such-package-1.0-py3-none-any.whl"}
@@ -94,5 +97,14 @@ func TestRequirementsThatCannotBeInstalled(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.dir, "cache", "venvs", "*", "bin")); len(left) > 0 {
 		t.Errorf("half an environment is left: %v", left)
+	}
+}
+
+// needVenv skips a test where Python cannot make virtual environments, as Debian's does not
+// without the package python3-venv.
+func needVenv(t *testing.T) {
+	t.Helper()
+	if err := exec.Command("python3", "-c", "import ensurepip").Run(); err != nil {
+		t.Skip("python3 cannot make virtual environments here: install python3-venv")
 	}
 }
