@@ -42,7 +42,7 @@ func (s *Service) Develop(ctx context.Context, ref, version string) (Development
 		return q.SetDevelopmentVersion(ctx, row.ID, subject.ID, head.ID, at)
 	})
 	if db.IsNoRows(err) {
-		return Development{}, apperr.InvalidFields("The version cannot be developed.", []apperr.Field{{Path: "version", Message: fmt.Sprintf("The workflow %s has no version %s; register it first.", row.Name, shorten(version, 60))}})
+		return Development{}, apperr.New(apperr.NotFound, "The workflow %s has no version %s; register it first.", row.Name, shorten(version, 60))
 	}
 	if err != nil {
 		return Development{}, fmt.Errorf("develop version %s of workflow %s: %w", version, row.ID, err)

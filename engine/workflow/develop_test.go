@@ -46,7 +46,8 @@ func TestEachPersonDevelopsOneVersion(t *testing.T) {
 	require.Equal(t, "1.0.0-dev.h2", found.Version, "Ada's saves do not change Ben's version")
 
 	_, err = b.service.Develop(ada, "w", "9.9.9")
-	require.Equal(t, []apperr.Field{{Path: "version", Message: "The workflow w has no version 9.9.9; register it first."}}, apperr.FieldsOf(err))
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	require.Equal(t, "The workflow w has no version 9.9.9; register it first.", apperr.MessageOf(err))
 }
 
 // TestDevelopmentVersionsDoNotClutterLists: a workflow that has no other version is not listed.
