@@ -25,19 +25,23 @@ def guard(call: Callable[[], None]) -> None:
 def _describe(err: Exception) -> None:
     from . import _failure  # costs time that other tasks need not spend
 
-    _failure.write(err)
+    try:
+        _failure.write(err)
+    except Exception:  # the author's class; the log has the exception
+        pass
 
 
 def trim(err: BaseException, seen: Set[int]) -> None:
     """Remove the frames of this package from an exception and from its causes."""
-    if id(err) in seen:
-        return
-    seen.add(id(err))
-    # An error of this package is complete as a sentence; its frames would hide it.
-    err.__traceback__ = None if isinstance(err, FlowForgeError) else _users(err.__traceback__)
-    for other in (err.__cause__, err.__context__):
-        if other is not None:
-            trim(other, seen)
+    waiting = [err]  # a recursion would be too deep for long chains
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        # An error of this package is complete as a sentence; its frames would hide it.
+        one.__traceback__ = None if isinstance(one, FlowForgeError) else _users(one.__traceback__)
+        waiting += [other for other in (one.__cause__, one.__context__) if other is not None]
 
 
 def _users(trace: Optional[TracebackType]) -> Optional[TracebackType]:

@@ -9,6 +9,7 @@ it shares with its parent. Requests contain secrets, so the parent never reads o
 from __future__ import annotations
 
 import atexit
+import builtins
 import ctypes
 import gc
 import importlib
@@ -156,7 +157,8 @@ class _Task:
         self._refuse_shadows(os.path.dirname(script))
         sys.argv = [script, *request["arguments"]]
         sys.dont_write_bytecode = True  # the folder of the code is removed at the end
-        sys.orig_argv = [request["interpreter"], *sys.argv]
+        if hasattr(sys, "orig_argv"):  # Python 3.10
+            sys.orig_argv = [request["interpreter"], *sys.argv]
         if not getattr(sys.flags, "safe_path", False):
             sys.path.insert(0, os.path.dirname(script))
         _renew()
@@ -164,7 +166,8 @@ class _Task:
     def _environment(self, request: Mapping[str, Any]) -> None:
         new: Dict[str, str] = dict(request["environment"])
         for name, value in self.server.added.items():
-            new[name] = request["folder"] if value == self.server.folder else value
+            if name in self.server.given or name not in new:  # otherwise it is one of the attempt, such as a secret
+                new[name] = request["folder"] if value == self.server.folder else value
         for name in [name for name in os.environ if name not in new]:
             del os.environ[name]
         for name, value in new.items():
@@ -207,7 +210,7 @@ class _Task:
 def _execute(script: str, last: str) -> NoReturn:
     """Run a file as the main program and end the process as the interpreter would."""
     module = types.ModuleType("__main__")
-    module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
+    module.__dict__.update(__file__=script, __builtins__=builtins, __cached__=None)
     module.__loader__ = importlib.machinery.SourceFileLoader("__main__", script)
     sys.modules["__main__"] = module
     interrupted, code = False, 0

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, Set
 
 import pytest
 
 from flowforge import _failure
+from flowforge._traceback import trim
 
 HERE = str(Path(__file__).resolve().parents[1])
 
@@ -137,3 +139,23 @@ def test_errors_of_the_package_have_no_frames(tmp_path: Path) -> None:
     (tmp_path / "traceback").write_text("{}")
     found = described(tmp_path, "from flowforge.exceptions import OutputError\n\ndef main():\n    raise OutputError('output x is missing')\n")
     assert "exceptions" not in found
+
+
+def test_long_chains_of_exceptions_are_trimmed() -> None:
+    last: BaseException = ValueError("first")
+    for _ in range(5000):
+        following = ValueError("next")
+        following.__context__, last = last, following
+    seen: Set[int] = set()
+    trim(last, seen)
+    assert len(seen) == 5001
+    while last.__context__ is not None:  # the destructor of a long chain would be deep, too
+        last, last.__context__ = last.__context__, None
+
+
+def test_an_exception_that_cannot_be_described_is_shown(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from flowforge._traceback import guard\ndef main():\n    raise type('Odd', (Exception,), {'__module__': None})('shown')\nguard(main)"],
+        capture_output=True, text=True, cwd=Path(__file__).parents[1], env={**os.environ, "FLOWFORGE_TRACEBACK": str(tmp_path / "traceback")},
+    )  # fmt: skip
+    assert done.returncode == 1 and "shown" in done.stderr and "TypeError" not in done.stderr
