@@ -751,76 +751,30 @@ func (q *Queries) MetaflowTask(ctx context.Context, runNumber int64, stepName st
 	return i, err
 }
 
-const metaflowTaskRecords = `-- name: MetaflowTaskRecords :many
-SELECT t.task_number, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, t.ts_epoch, r.flow_id,
-    r.run_number, coalesce(r.run_id, r.run_number::text)::text AS run_id, h.at AS last_heartbeat_ts, coalesce(a.attempt, 0)::bigint AS attempt,
-    coalesce(d.value, '')::text AS attempt_ok, coalesce(d.ts_epoch, 0)::bigint AS ended_epoch, coalesce(x.value, '')::text AS exception
+const metaflowTaskPlace = `-- name: MetaflowTaskPlace :one
+SELECT r.flow_id, r.run_number, r.run_id, t.step_name
 FROM metaflow_tasks t JOIN metaflow_runs r ON r.run_number = t.run_number
-    LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
-    LEFT JOIN LATERAL (SELECT max(substr(g, 12)::bigint) AS attempt FROM metaflow_metadata m, unnest(m.tags) AS g
-        WHERE m.task_number = t.task_number AND g ~ '^attempt_id:[0-9]{1,9}$') a ON true
-    LEFT JOIN LATERAL (SELECT m.value, m.ts_epoch FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'attempt_ok'
-        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) d ON true
-    LEFT JOIN LATERAL (SELECT m.value FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'exception'
-        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) x ON true
-WHERE r.project_id = $1 AND ($2::bigint = 0 OR t.run_number = $2)
-    AND ($3::text = '' OR t.step_name = $3) AND ($4::bigint = 0 OR t.task_number = $4)
-ORDER BY t.task_number
+WHERE r.project_id = $1 AND t.task_number = $2
 `
 
-type MetaflowTaskRecordsRow struct {
-	TaskNumber      int64
-	StepName        string
-	TaskID          string
-	TsEpoch         int64
-	FlowID          string
-	RunNumber       int64
-	RunID           string
-	LastHeartbeatTs *int64
-	Attempt         int64
-	AttemptOk       string
-	EndedEpoch      int64
-	Exception       string
+type MetaflowTaskPlaceRow struct {
+	FlowID    string
+	RunNumber int64
+	RunID     *string
+	StepName  string
 }
 
-// Tasks of a run with what their latest attempt reported; of one step unless step_name is empty,
-// one task unless task_number is 0. The number of an attempt is in the tags of its metadata.
-func (q *Queries) MetaflowTaskRecords(ctx context.Context, projectID uuid.UUID, runNumber int64, stepName string, taskNumber int64) ([]MetaflowTaskRecordsRow, error) {
-	rows, err := q.db.Query(ctx, metaflowTaskRecords,
-		projectID,
-		runNumber,
-		stepName,
-		taskNumber,
+// Returns the flow, the run and the step of a task.
+func (q *Queries) MetaflowTaskPlace(ctx context.Context, projectID uuid.UUID, taskNumber int64) (MetaflowTaskPlaceRow, error) {
+	row := q.db.QueryRow(ctx, metaflowTaskPlace, projectID, taskNumber)
+	var i MetaflowTaskPlaceRow
+	err := row.Scan(
+		&i.FlowID,
+		&i.RunNumber,
+		&i.RunID,
+		&i.StepName,
 	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []MetaflowTaskRecordsRow
-	for rows.Next() {
-		var i MetaflowTaskRecordsRow
-		if err := rows.Scan(
-			&i.TaskNumber,
-			&i.StepName,
-			&i.TaskID,
-			&i.TsEpoch,
-			&i.FlowID,
-			&i.RunNumber,
-			&i.RunID,
-			&i.LastHeartbeatTs,
-			&i.Attempt,
-			&i.AttemptOk,
-			&i.EndedEpoch,
-			&i.Exception,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	return i, err
 }
 
 const metaflowTasks = `-- name: MetaflowTasks :many

@@ -67,10 +67,13 @@ func TestMetaflowRecords(t *testing.T) {
 	require.Equal(t, []string{"completed"}, names(steps, "status"))
 	require.Equal(t, []any{second}, object(c.read("/runs/" + id + "/steps/train/tasks"))["tasks"])
 
+	open := object(c.write("/tasks", `{"run_id": "`+id+`", "step_name": "train"}`))["task_id"].(string)
+	require.Equal(t, "running", object(c.read("/runs/" + id + "/steps/train"))["status"])
 	ended := change("/runs/"+id, `{"status": "completed", "tags": ["best", "experiment-v2"]}`)
 	require.Equal(t, "completed", ended["status"])
 	require.Equal(t, []any{"best", "experiment-v2"}, ended["user_tags"])
 	require.NotEmpty(t, ended["end_time"])
+	require.Equal(t, "failed", object(c.read("/tasks/" + open))["status"], "no task outlives its run")
 	require.Equal(t, "running", change("/runs/"+id, `{"status": "running"}`)["status"])
 	change("/runs/"+id, `{"status": "completed"}`)
 

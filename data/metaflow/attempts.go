@@ -30,6 +30,8 @@ type Attempt struct {
 	Started int64
 	Ended   int64
 	State   string // Running, Completed or Failed
+
+	Exception string // as a client of the design document reports it
 }
 
 // TaskProgress is a task with its attempts.
@@ -155,7 +157,7 @@ func (t *TaskProgress) add(row db.MetaflowAttemptsRow) {
 	if row.Attempt < 0 || row.Started == 0 && row.Ended == 0 {
 		return
 	}
-	a := Attempt{Number: row.Attempt, Started: row.Started, Ended: row.Ended, State: Running}
+	a := Attempt{Number: row.Attempt, Started: row.Started, Ended: row.Ended, State: Running, Exception: row.Exception}
 	if a.Started == 0 {
 		a.Started = t.Epoch
 	}

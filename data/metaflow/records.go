@@ -177,7 +177,7 @@ func (s *Service) ChangeRun(ctx context.Context, id string, c RunChange) (RunRec
 
 // RunSteps returns the steps of a run with their states, the first one first.
 func (s *Service) RunSteps(ctx context.Context, id string) ([]StepRecord, error) {
-	r, tasks, err := s.tasksOf(ctx, id, "")
+	r, tasks, err := s.withTasks(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *Service) RunSteps(ctx context.Context, id string) ([]StepRecord, error)
 
 // RunStep returns a step of a run; apperr.NotFound if it does not exist.
 func (s *Service) RunStep(ctx context.Context, id, step string) (StepRecord, error) {
-	r, tasks, err := s.tasksOf(ctx, id, step)
+	r, tasks, err := s.withTasks(ctx, id)
 	if err != nil {
 		return StepRecord{}, err
 	}
@@ -210,17 +210,17 @@ func (s *Service) StepTasks(ctx context.Context, id, step string) ([]TaskRecord,
 	if _, err := s.RunStep(ctx, id, step); err != nil {
 		return nil, err
 	}
-	_, tasks, err := s.tasksOf(ctx, id, step)
-	return tasks, err
+	_, tasks, err := s.withTasks(ctx, id)
+	return slices.DeleteFunc(tasks, func(t TaskRecord) bool { return t.StepName != step }), err
 }
 
-// tasksOf returns a run and its tasks, or those of one step.
-func (s *Service) tasksOf(ctx context.Context, id, step string) (RunRecord, []TaskRecord, error) {
+// withTasks returns a run and its tasks.
+func (s *Service) withTasks(ctx context.Context, id string) (RunRecord, []TaskRecord, error) {
 	r, err := s.FindRun(ctx, id)
 	if err != nil {
 		return RunRecord{}, nil, err
 	}
-	tasks, err := s.taskRecords(ctx, r.number, step, 0)
+	tasks, err := s.taskRecords(ctx, r.FlowID, r.RunID, 0)
 	return r, tasks, err
 }
 
@@ -238,10 +238,10 @@ func stepRecord(r RunRecord, row db.MetaflowStep, tasks []TaskRecord) StepRecord
 		}
 	}
 	switch {
-	case out.Tasks == 0:
+	case ended[Pending] == out.Tasks:
 	case ended[Completed] == out.Tasks:
 		out.Status = Completed
-	case ended[Running] == 0:
+	case ended[Running]+ended[Pending] == 0:
 		out.Status = Failed
 	default:
 		out.Status, out.EndTime = Running, nil

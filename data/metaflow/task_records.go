@@ -25,31 +25,47 @@ type TaskRecord struct {
 	flow, name string // name is the task ID of Metaflow's client
 }
 
-func (s *Service) taskRecords(ctx context.Context, run int64, step string, task int64) ([]TaskRecord, error) {
+// taskRecords returns the tasks of a run, or one of them unless number is 0.
+func (s *Service) taskRecords(ctx context.Context, flow, run string, number int64) ([]TaskRecord, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.MetaflowTaskRecords(ctx, subject.ProjectID, run, step, task)
+	r, err := summary(ctx, q, subject.ProjectID, flow, run)
 	if err != nil {
-		return nil, fmt.Errorf("read tasks: %w", err)
+		return nil, err
 	}
-	tasks := make([]TaskRecord, 0, len(rows))
-	for _, row := range rows {
-		t := TaskRecord{
-			TaskID: strconv.FormatInt(row.TaskNumber, 10), RunID: row.RunID, StepName: row.StepName, AttemptID: row.Attempt, Status: Running,
-			StartedAt: moment(row.TsEpoch), Exception: row.Exception, Pathspec: strings.Join([]string{row.FlowID, row.RunID, row.StepName, row.TaskID}, "/"),
-			flow: row.FlowID, name: row.TaskID,
-		}
-		if row.AttemptOk != "" {
-			t.FinishedAt, t.Status = new(moment(row.EndedEpoch)), Failed
-			if row.AttemptOk == "True" {
-				t.Status = Completed
-			}
-		}
-		tasks = append(tasks, t)
+	rows, err := q.MetaflowAttempts(ctx, r.RunNumber.Number, number)
+	if err != nil {
+		return nil, fmt.Errorf("attempts of %s/%s: %w", flow, run, err)
+	}
+	known := tasksOf(r, rows, s.epoch(), false)
+	tasks := make([]TaskRecord, 0, len(known))
+	for i := range known {
+		tasks = append(tasks, taskRecord(r, &known[i]))
 	}
 	return tasks, nil
+}
+
+func taskRecord(r RunSummary, p *TaskProgress) TaskRecord {
+	t := TaskRecord{
+		TaskID: strconv.FormatInt(p.ID.Number, 10), RunID: r.RunNumber.String(), StepName: p.Step, Status: p.State, StartedAt: moment(p.Epoch),
+		Pathspec: strings.Join([]string{r.FlowID, r.RunNumber.String(), p.Step, p.ID.String()}, "/"), flow: r.FlowID, name: p.ID.String(),
+	}
+	switch p.State {
+	case Waiting:
+		t.Status = Pending
+	case Omitted:
+		t.Status = Failed
+	}
+	if len(p.Attempts) > 0 {
+		last := p.Attempts[len(p.Attempts)-1]
+		t.AttemptID, t.Exception = last.Number, last.Exception
+		if last.Ended > 0 {
+			t.FinishedAt = new(moment(last.Ended))
+		}
+	}
+	return t
 }
 
 // NewTaskRecord is a task that a client of the design document registers.
@@ -82,23 +98,32 @@ func (s *Service) StartTask(ctx context.Context, n NewTaskRecord) (TaskRecord, e
 	if err := s.BeatTask(ctx, r.FlowID, r.RunID, n.StepName, t.TaskID.String()); err != nil {
 		return TaskRecord{}, err
 	}
-	found, err := s.FindTask(ctx, t.TaskID.String())
-	if err != nil {
+	made := TaskRecord{RunID: r.RunID, StepName: n.StepName, flow: r.FlowID, name: t.TaskID.String()}
+	if err := s.report(ctx, made, n.AttemptID, map[string]string{"attempt": strconv.FormatInt(n.AttemptID, 10)}); err != nil {
 		return TaskRecord{}, err
 	}
-	return found, s.report(ctx, found, n.AttemptID, map[string]string{"attempt": strconv.FormatInt(n.AttemptID, 10)})
+	return s.FindTask(ctx, made.name)
 }
 
 // FindTask returns a task of any run; apperr.NotFound if it does not exist.
 func (s *Service) FindTask(ctx context.Context, id string) (TaskRecord, error) {
-	number := parseID(id).Number
-	if number > 0 {
-		tasks, err := s.taskRecords(ctx, 0, "", number)
-		if err != nil || len(tasks) == 1 {
-			return append(tasks, TaskRecord{})[0], err
-		}
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return TaskRecord{}, err
 	}
-	return TaskRecord{}, apperr.New(apperr.NotFound, "There is no task %q.", id)
+	number := parseID(id).Number
+	at, err := q.MetaflowTaskPlace(ctx, subject.ProjectID, number)
+	if err != nil {
+		return TaskRecord{}, absent(err, "task %q", id)
+	}
+	tasks, err := s.taskRecords(ctx, at.FlowID, idOf(at.RunNumber, at.RunID).String(), number)
+	if err == nil && len(tasks) == 0 {
+		err = fmt.Errorf("read task %s: it has no row", id)
+	}
+	if err != nil {
+		return TaskRecord{}, err
+	}
+	return tasks[0], nil
 }
 
 // TaskChange changes a task.

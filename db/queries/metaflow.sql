@@ -131,23 +131,11 @@ ORDER BY run_number LIMIT 2;
 -- name: SetMetaflowParameters :exec
 UPDATE metaflow_runs SET parameters = @parameters WHERE run_number = @run_number;
 
--- name: MetaflowTaskRecords :many
--- Tasks of a run with what their latest attempt reported; of one step unless step_name is empty,
--- one task unless task_number is 0. The number of an attempt is in the tags of its metadata.
-SELECT t.task_number, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, t.ts_epoch, r.flow_id,
-    r.run_number, coalesce(r.run_id, r.run_number::text)::text AS run_id, h.at AS last_heartbeat_ts, coalesce(a.attempt, 0)::bigint AS attempt,
-    coalesce(d.value, '')::text AS attempt_ok, coalesce(d.ts_epoch, 0)::bigint AS ended_epoch, coalesce(x.value, '')::text AS exception
+-- name: MetaflowTaskPlace :one
+-- Returns the flow, the run and the step of a task.
+SELECT r.flow_id, r.run_number, r.run_id, t.step_name
 FROM metaflow_tasks t JOIN metaflow_runs r ON r.run_number = t.run_number
-    LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
-    LEFT JOIN LATERAL (SELECT max(substr(g, 12)::bigint) AS attempt FROM metaflow_metadata m, unnest(m.tags) AS g
-        WHERE m.task_number = t.task_number AND g ~ '^attempt_id:[0-9]{1,9}$') a ON true
-    LEFT JOIN LATERAL (SELECT m.value, m.ts_epoch FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'attempt_ok'
-        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) d ON true
-    LEFT JOIN LATERAL (SELECT m.value FROM metaflow_metadata m WHERE m.task_number = t.task_number AND m.field_name = 'exception'
-        AND m.tags @> ARRAY['attempt_id:' || coalesce(a.attempt, 0)] ORDER BY m.id DESC LIMIT 1) x ON true
-WHERE r.project_id = @project_id AND (@run_number::bigint = 0 OR t.run_number = @run_number)
-    AND (@step_name::text = '' OR t.step_name = @step_name) AND (@task_number::bigint = 0 OR t.task_number = @task_number)
-ORDER BY t.task_number;
+WHERE r.project_id = @project_id AND t.task_number = @task_number;
 
 -- name: InsertMetaflowArtifact :one
 -- Records an artifact again if it exists, so that its ID is returned.

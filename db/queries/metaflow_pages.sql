@@ -19,7 +19,7 @@ LIMIT @row_limit;
 -- is in the tags of its metadata. A task without an attempt has one row.
 SELECT t.task_number, t.task_id, t.step_name, t.ts_epoch, h.at AS last_heartbeat_ts,
     coalesce(a.attempt, -1)::bigint AS attempt, coalesce(a.started, 0)::bigint AS started, coalesce(a.ended, 0)::bigint AS ended,
-    coalesce(a.ok, '')::text AS ok, coalesce(a.path, '')::text AS path, coalesce(a.items, '')::text AS items, coalesce(a.origin, '')::text AS origin
+    coalesce(a.ok, '')::text AS ok, coalesce(a.exception, '')::text AS exception, coalesce(a.path, '')::text AS path, coalesce(a.items, '')::text AS items, coalesce(a.origin, '')::text AS origin
 FROM metaflow_tasks t
     LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
     LEFT JOIN LATERAL (
@@ -27,6 +27,7 @@ FROM metaflow_tasks t
             min(m.ts_epoch) FILTER (WHERE m.field_name = 'attempt') AS started,
             max(m.ts_epoch) FILTER (WHERE m.field_name = 'attempt_ok') AS ended,
             (array_agg(m.value ORDER BY m.id DESC) FILTER (WHERE m.field_name = 'attempt_ok'))[1] AS ok,
+            (array_agg(m.value ORDER BY m.id DESC) FILTER (WHERE m.field_name = 'exception'))[1] AS exception,
             max(m.value) FILTER (WHERE m.field_name = 'foreach-execution-path') AS path,
             max(m.value) FILTER (WHERE m.field_name = 'foreach-stack') AS items,
             max(m.value) FILTER (WHERE m.field_name = 'origin-run-id' AND m.value <> 'None') AS origin
