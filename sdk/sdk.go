@@ -10,7 +10,15 @@ import (
 //go:embed python/flowforge/*.py python/flowforge/py.typed
 var Python embed.FS
 
-// readme is the description of the package.
+// Metaflow contains the extension of Metaflow.
+//
+//go:embed metaflow/metaflow_extensions/flowforge/plugins/*.py metaflow/metaflow_extensions/flowforge/plugins/flowforge/*.py
+var Metaflow embed.FS
+
+// readme is the description of the package, metaflowReadme that of the extension.
 //
 //go:embed python/README.md
 var readme string
+
+//go:embed metaflow/README.md
+var metaflowReadme string

@@ -1,6 +1,8 @@
 package sdk
 
 import (
+	"archive/zip"
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,4 +32,28 @@ print(flowforge.__file__)`)
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), wheel)
+}
+
+// TestMetaflowWheel: Metaflow's extension is found in its wheel, with its version and what it needs.
+func TestMetaflowWheel(t *testing.T) {
+	t.Parallel()
+	p := Packages()[1]
+	content, err := p.Wheel("1.2.3")
+	require.NoError(t, err)
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	require.NoError(t, err)
+	installed := t.TempDir() // Python finds no namespace packages in archives
+	require.NoError(t, os.CopyFS(installed, archive))
+	check := exec.CommandContext(t.Context(), "python3", "-c", `
+import importlib.metadata, pkgutil
+import metaflow_extensions.flowforge.plugins.mfextinit_flowforge as found
+from metaflow_extensions.flowforge.plugins.flowforge import graph
+assert found.CLIS_DESC == [("flowforge", ".flowforge.cli.cli")]
+assert importlib.metadata.version("flowforge-metaflow") == "1.2.3"
+assert importlib.metadata.requires("flowforge-metaflow") == ["metaflow>=2.19"]
+print(graph.__file__)`)
+	check.Env = append(os.Environ(), "PYTHONPATH="+installed)
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), installed)
 }

@@ -63,6 +63,11 @@ type figures struct {
 	First       float64 `json:"first_node_ms"`    // an execution of one function
 	Map         float64 `json:"map_nodes_per_s"`  // a fan-out
 	Ratio       float64 `json:"chain_over_forks"` // (chain − transitions) / fork
+	Cold        float64 `json:"cold_node_ms"`     // the first execution of all
+	// Processor time of a node of the map. It depends less on what else the machine does.
+	ServerCPU float64 `json:"map_server_cpu_ms"`
+	RunnerCPU float64 `json:"map_runner_cpu_ms"`
+	ForkCPU   float64 `json:"map_fork_cpu_ms"`
 }
 
 func run(ctx context.Context, binary, python string, repeat int, asJSON bool) (err error) {
@@ -106,6 +111,11 @@ func run(ctx context.Context, binary, python string, repeat int, asJSON bool) (e
 
 func (s *server) measureAll(ctx context.Context, f *figures, repeat int) error {
 	var trueNode float64
+	cold, err := s.execute(ctx, "bench.first")
+	if err != nil {
+		return fmt.Errorf("bench.first: %w", err)
+	}
+	f.Cold = cold.Seconds() * 1000
 	for _, c := range []struct {
 		workflow string
 		nodes    int
@@ -115,8 +125,14 @@ func (s *server) measureAll(ctx context.Context, f *figures, repeat int) error {
 		{"bench.true", chainLength, &trueNode}, {"bench.fresh", chainLength, &f.Fresh},
 	} {
 		var took []time.Duration
+		var before usage
 		for i := range repeat + 2 { // two runs before teach the warm process its modules
 			time.Sleep(idle)
+			if i == 2 {
+				if before, err = s.usage(); err != nil {
+					return err
+				}
+			}
 			one, err := s.execute(ctx, c.workflow)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.workflow, err)
@@ -124,6 +140,14 @@ func (s *server) measureAll(ctx context.Context, f *figures, repeat int) error {
 			if i >= 2 {
 				took = append(took, one)
 			}
+		}
+		if c.workflow == "bench.map" {
+			after, err := s.usage()
+			if err != nil {
+				return err
+			}
+			nodes := float64(repeat * c.nodes)
+			f.ServerCPU, f.RunnerCPU, f.ForkCPU = (after.server-before.server)/nodes, (after.runner-before.runner)/nodes, (after.forks-before.forks)/nodes
 		}
 		slices.Sort(took)
 		*c.into = took[len(took)/2].Seconds() * 1000 / float64(c.nodes)
@@ -149,5 +173,9 @@ func (f figures) String() string {
 	row("the same chain with `fresh=True`", ms(f.Fresh), "")
 	row(fmt.Sprintf("a map over %d items", mapLength), fmt.Sprintf("%.0f nodes/s", f.Map), "≥ 150 nodes/s")
 	row("first node in a warm environment", ms(f.First), "≤ 30 ms")
+	row("first node of all", ms(f.Cold), "")
+	row("processor time of a node of the map: its process", ms(f.ForkCPU), "")
+	row("… the runner", ms(f.RunnerCPU), "")
+	row("… the server, without the databases", ms(f.ServerCPU), "")
 	return b.String()
 }

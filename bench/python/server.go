@@ -22,11 +22,12 @@ type server struct {
 	cmd         *exec.Cmd
 	python      string
 	base, token string
+	runner      string // the file with the process ID of the runner
 }
 
 func startServer(ctx context.Context, binary, dir, python string) (*server, error) {
 	data := filepath.Join(dir, "data")
-	s := &server{cmd: exec.CommandContext(ctx, binary, "serve"), python: python}
+	s := &server{cmd: exec.CommandContext(ctx, binary, "serve"), python: python, runner: filepath.Join(data, "runner", "runner.pid")}
 	s.cmd.Env = append(os.Environ(), "FLOWFORGE_DATA_DIR="+data, "FLOWFORGE_ADDR=127.0.0.1:0", "FLOWFORGE_EXAMPLES=off", "FLOWFORGE_PYTHON="+python)
 	s.cmd.Stderr = os.Stderr
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }

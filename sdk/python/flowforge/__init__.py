@@ -43,15 +43,19 @@ if TYPE_CHECKING:
         Hidden,
         Label,
         Length,
+        Limits,
         MaxBytes,
         MediaTypes,
         Multiline,
+        OptionsFrom,
         Order,
         Outputs,
         Pattern,
         Placeholder,
         Range,
+        RequiredIf,
         Section,
+        ShowIf,
         Storage,
         Unit,
     )
@@ -72,21 +76,21 @@ if TYPE_CHECKING:
         status,
         succeeded,
     )
-    from ._run import Run, executions
+    from ._run import Run, compare, executions
     from ._schema import Columns
     from ._workflow import Workflow, workflow
 
 # Tasks that only report import nothing of these modules, so that they start quickly.
 _LATER = {
-    "_constraints": "Advanced CustomType Format Help Hidden Label Length MaxBytes MediaTypes Multiline Order Outputs "
-    "Pattern Placeholder Range Section Storage Unit",
+    "_constraints": "Advanced CustomType Format Help Hidden Label Length Limits MaxBytes MediaTypes Multiline OptionsFrom Order Outputs "
+    "Pattern Placeholder Range RequiredIf Section ShowIf Storage Unit",
     "_control": "approval foreach when",
     "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
     "_operator": "Operator operator",
     "_options": "Breaker Cache Lock Retry RetryBudget",
     "_reference": "command http shell template_ref workflow_ref",
     "_rules": "all_failed any_succeeded completed execution failed length on_exit skipped status succeeded",
-    "_run": "Run executions",
+    "_run": "Run compare executions",
     "_schema": "Columns",
     "_workflow": "Workflow workflow",
 }
@@ -115,6 +119,7 @@ __all__ = [
     "InputError",
     "Label",
     "Length",
+    "Limits",
     "Lock",
     "LogLevel",
     "MaxBytes",
@@ -123,6 +128,7 @@ __all__ = [
     "Model",
     "Multiline",
     "Operator",
+    "OptionsFrom",
     "Order",
     "OutputError",
     "Outputs",
@@ -130,12 +136,14 @@ __all__ = [
     "Placeholder",
     "Range",
     "Report",
+    "RequiredIf",
     "Retry",
     "RetryBudget",
     "Run",
     "Secret",
     "Section",
     "ServerError",
+    "ShowIf",
     "Storage",
     "Table",
     "TaskStatus",
@@ -146,6 +154,7 @@ __all__ = [
     "approval",
     "client",
     "command",
+    "compare",
     "completed",
     "execution",
     "executions",

@@ -7,21 +7,14 @@ import dataclasses
 import datetime
 import enum
 import os
-import sys
 import typing
 import uuid
 from typing import Annotated, Any, Callable, Dict, List, Literal, Mapping, Optional, Tuple, Union
 
 from . import _constraints, _foreign, _handles, _times
-from ._evaluate import evaluate
+from ._hints import UNIONS, class_hints, is_instance, is_json, required, spelled
 from ._limits import constrain
 from ._schema import JSON, Columns, Field, Type, list_of, optional_of
-
-UNIONS: Tuple[Any, ...] = (Union,)
-if sys.version_info >= (3, 10):
-    import types
-
-    UNIONS = (Union, types.UnionType)
 
 _LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection)
 _SETS = (set, frozenset, collections.abc.Set)
@@ -42,6 +35,7 @@ class Read:
     storage: str = ""
     outputs: Tuple[str, ...] = ()
     description: str = ""
+    rules: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def read(annotation: Any, pickle: bool = False) -> Read:
@@ -63,6 +57,8 @@ def read(annotation: Any, pickle: bool = False) -> Read:
 def _apply(found: Read, word: Any) -> Read:
     if isinstance(word, _constraints.Hint):
         return dataclasses.replace(found, hints={**found.hints, **word.hints()})
+    if isinstance(word, _constraints.Rule):
+        return dataclasses.replace(found, rules={**found.rules, **word.rules()})
     if isinstance(word, _constraints.Storage):
         return dataclasses.replace(found, storage=word.name)
     if isinstance(word, _constraints.Outputs):
@@ -171,7 +167,7 @@ def _variants(args: List[Any], pickle: bool, annotation: Any) -> Type:
 
     def encode(value: Any) -> Any:
         for (tag, t), arg in zip(variants, args):
-            if _is_instance(value, arg):
+            if is_instance(value, arg):
                 inner = t.encode(value)
                 if t.kind in ("Struct", "HyperparameterSet"):
                     return {"$type": tag, **inner}
@@ -179,17 +175,6 @@ def _variants(args: List[Any], pickle: bool, annotation: Any) -> Type:
         return value
 
     return Type("Union", variants=tuple(variants), python=spelled(annotation), decode=decode, encode=encode)
-
-
-def _is_instance(value: Any, annotation: Any) -> bool:
-    origin = typing.get_origin(annotation) or annotation
-    if origin is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if origin is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if origin is Literal:
-        return value in typing.get_args(annotation)
-    return isinstance(origin, type) and isinstance(value, origin)
 
 
 def _literal(args: Tuple[Any, ...]) -> Type:
@@ -214,29 +199,13 @@ def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) 
     if origin in _MAPS:
         return _map(annotation, args, pickle)
     if origin in _STREAMS:
-        if args and not _is_json(args[0]):
+        if args and not is_json(args[0]):
             raise Unmapped(
                 f"the items of `{spelled(annotation)}` are not JSON: they pass as lines of JSON while they are made. "
                 "Use items such as int, str, a list, a dict or a TypedDict of these"
             )
         return Type("File", {"format": "jsonl"}, stream=True, python=spelled(annotation))
     return _foreign.data(origin) if args and isinstance(origin, type) else None
-
-
-def _is_json(annotation: Any) -> bool:
-    """Whether Python reads from JSON what it wrote, without a conversion."""
-    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        return _is_json(args[0])
-    if annotation in (None, type(None), bool, int, float, str, Any, object, list, dict, List, Dict):
-        return True
-    if origin is Literal:
-        return all(a is None or type(a) in (bool, int, str) for a in args)
-    if origin in UNIONS or origin in (list, collections.abc.Sequence, collections.abc.Mapping, dict):
-        return all(map(_is_json, args)) and (origin not in (dict, collections.abc.Mapping) or args[0] is str)
-    if isinstance(annotation, type) and issubclass(annotation, dict) and hasattr(annotation, "__total__"):
-        return all(_is_json(_required(a)) for a in class_hints(annotation).values())
-    return False
 
 
 def origin_of(origin: Any) -> Any:
@@ -332,34 +301,15 @@ def _fields(cls: Any, pickle: bool) -> Optional[Tuple[Field, ...]]:
     return None
 
 
-def class_hints(cls: Any) -> Dict[str, Any]:
-    """Return the annotations of a class and its bases, evaluated."""
-    hints: Dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        module = sys.modules.get(base.__module__)
-        names = dict(vars(module)) if module else {}
-        own = getattr(base, "__annotations__", {}) if base is cls or "__annotations__" in vars(base) or sys.version_info >= (3, 14) else {}
-        if base is not object:
-            hints.update({name: evaluate(text, names, {base.__name__: base}) for name, text in own.items()})
-    return hints
-
-
 def _hinted_fields(cls: Any, names: Tuple[str, ...], defaults: Mapping[str, Any], pickle: bool) -> Tuple[Field, ...]:
     hints = class_hints(cls)
     optional: Any = getattr(cls, "__optional_keys__", frozenset())
     fields = []
     for name in names:
-        found = read(_required(hints[name]), pickle)
+        found = read(required(hints[name]), pickle)
         t = optional_of(found.type) if name in optional else found.type
         fields.append(_field(name, t, found, defaults.get(name, dataclasses.MISSING)))
     return tuple(fields)
-
-
-def _required(annotation: Any) -> Any:
-    """Remove Required and NotRequired of a TypedDict."""
-    if getattr(typing.get_origin(annotation), "_name", "") in ("Required", "NotRequired"):
-        return typing.get_args(annotation)[0]
-    return annotation
 
 
 def _dataclass_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
@@ -384,6 +334,8 @@ def _pydantic_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
 
 
 def _field(name: str, t: Type, found: Read, default: Any) -> Field:
+    if found.rules:
+        raise Unmapped(f"the field {name!r} has a rule ({', '.join(found.rules)}); only parameters of workflows have rules")
     if default is dataclasses.MISSING:
         return Field(name, t, description=found.description, hints=found.hints)
     return Field(name, t, t.encode(default), True, found.description, found.hints)
@@ -402,13 +354,3 @@ def _struct(cls: Any, fields: Tuple[Field, ...]) -> Type:
         return {f.name: f.type.encode(get(f.name)) for f in fields if not (isinstance(value, dict) and f.name not in value)}
 
     return Type("Struct", fields=fields, python=cls.__name__, decode=decode, encode=encode, build=lambda v: cls(**v))
-
-
-def spelled(annotation: Any) -> str:
-    """Return an annotation as an author writes it."""
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return annotation.__name__
-    text = str(annotation)
-    for noise in ("typing.", "collections.abc.", "flowforge._handles.", "builtins."):
-        text = text.replace(noise, "")
-    return text

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 from typing import IO, Any, Dict, Iterator, Optional
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from .exceptions import ServerError
 
@@ -64,21 +64,25 @@ class Server:
     def open(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None, timeout: float = 60) -> IO[bytes]:
         """Return the response of a request. Raises ServerError with the server's message."""
         from urllib.error import HTTPError, URLError
-        from urllib.request import Request, urlopen
+        from urllib.request import Request
 
         given = {k: v for k, v in (query or {}).items() if v not in (None, "")}
         address = self.url + ("" if path.startswith("/api/") else "/api/v1") + path
-        headers = {"Authorization": "Bearer " + self.token, "Accept": "application/json"}
+        headers = {"Accept": "application/json"}
         if self.project:
             headers["X-FlowForge-Project"] = self.project
         if media_type:
             headers["Content-Type"] = media_type
         request = Request(address + ("?" + urlencode(given) if given else ""), body, headers, method=method)
+        request.add_unredirected_header("Authorization", "Bearer " + self.token)  # a download may be at another server
         try:
-            response: IO[bytes] = urlopen(request, timeout=timeout)
+            response: IO[bytes] = _opener().open(request, timeout=timeout)
             return response
         except HTTPError as err:
             with err:
+                if 300 <= err.code < 400:
+                    place = err.headers.get("Location", "")
+                    raise ServerError(f"{method} {path}: the server answered {err.code}, a redirect to {place}: set FLOWFORGE_SERVER to the address that needs none", err.code) from None
                 raise _refusal(err.code, err.read(), f"{method} {path}") from None
         except URLError as err:
             raise ServerError(f"no server answers at {self.url} ({err.reason}): set FLOWFORGE_SERVER, or start one with `flowforge serve`") from None
@@ -110,6 +114,36 @@ class Server:
             page = answer.get("next_page") or ""
             if not page:
                 return
+
+
+def keeps_key(old: str, new: str) -> bool:
+    """Return whether the key for one address may go to another, to which it redirects."""
+    a, b = urlsplit(old), urlsplit(new)
+    if a.hostname != b.hostname:
+        return False
+    if a.scheme != b.scheme:
+        return b.scheme == "https"
+    default = {"http": 80, "https": 443}.get(a.scheme)
+    return (a.port or default) == (b.port or default)
+
+
+def _opener() -> Any:
+    from urllib.error import HTTPError
+    from urllib.request import HTTPRedirectHandler, build_opener
+
+    class Redirects(HTTPRedirectHandler):
+        """Keeps the key at its server, and does not turn a request with a body into a GET."""
+
+        def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+            if req.get_method() not in ("GET", "HEAD"):
+                raise HTTPError(req.full_url, code, msg, headers, fp)
+            new = super().redirect_request(req, fp, code, msg, headers, newurl)
+            key = req.unredirected_hdrs.get("Authorization")
+            if new is not None and key and keeps_key(req.full_url, newurl):
+                new.add_unredirected_header("Authorization", key)
+            return new
+
+    return build_opener(Redirects)
 
 
 class _Sized:

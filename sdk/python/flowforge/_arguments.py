@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, Callable, Dict, Sequence
 
-from ._schema import Type
+from ._schema import Type, article
 from ._signature import Parameter
 from ._wire import constant_misfit
 from ._workflow import Workflow
@@ -25,7 +25,9 @@ def read(workflow: Workflow[Any, Any], argv: Sequence[str], program: str) -> Dic
 def _add(parser: argparse.ArgumentParser, p: Parameter) -> None:
     t = p.type.inner
     kind = p.type.text() if len(p.type.text()) < 60 else t.kind
-    text = " ".join(filter(None, [p.description, f"({kind})", "" if p.required or p.default is None else f"default: {p.default!r}"]))
+    default = "" if p.required or p.default is None else f"default: {_written(p.type, p.default)}"
+    repeats = "repeat the option for each value" if t.kind == "List" else ""
+    text = " ".join(filter(None, [p.description, f"({kind})", "; ".join(filter(None, [default, repeats]))]))
     option: Dict[str, Any] = {"dest": p.name, "help": text.replace("%", "%%"), "default": None, "required": p.required}
     flags = list(dict.fromkeys([f"--{p.name}", f"--{p.name.replace('_', '-')}"]))
     if t.kind == "Boolean":
@@ -34,6 +36,15 @@ def _add(parser: argparse.ArgumentParser, p: Parameter) -> None:
         parser.add_argument(*flags, action="append", type=_reader(t.elem), metavar="VALUE", **option)
     else:
         parser.add_argument(*flags, type=_reader(t), metavar="VALUE", **option)
+
+
+def _written(t: Type, value: Any) -> str:
+    """Return a default as it is entered, such as mean for Aggregation.MEAN."""
+    try:
+        found = t.encode(value)
+    except Exception:  # the definition names the problem
+        return repr(value)
+    return found if isinstance(found, str) else ", ".join(map(str, found)) if isinstance(found, list) else json.dumps(found, ensure_ascii=False)
 
 
 def _reader(t: Type) -> Callable[[str], Any]:
@@ -49,7 +60,7 @@ def _reader(t: Type) -> Callable[[str], Any]:
         try:
             return t.decode(value)
         except Exception as err:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {t.text()}: {err}") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is not {article(t)}: {err}") from None
 
     return read
 

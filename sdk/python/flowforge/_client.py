@@ -48,6 +48,11 @@ class Client:
         return self._config.inside
 
     @property
+    def attempt(self) -> int:
+        """Number of this attempt: 1, then 2 after a retry. Outside FlowForge it is 1."""
+        return self._config.attempt
+
+    @property
     def inputs(self) -> Dict[str, Any]:
         """The typed inputs by name. Files and folders are local paths."""
         if self._inputs is None:

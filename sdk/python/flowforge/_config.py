@@ -14,6 +14,7 @@ class Config:
 
     task_id: str = ""  # empty outside FlowForge
     workflow_id: str = ""  # ID of the execution
+    attempt: int = 1  # of the task, counted from 1
     endpoint: str = ""  # http://host:port
     token: str = field(default="", repr=False)
     inputs: Optional[Path] = None  # JSON file
@@ -39,10 +40,11 @@ class Config:
             value = env.get(name)
             return Path(value) if value else None
 
-        rank = env.get("FLOWFORGE_RANK", "")
+        attempt, rank = env.get("FLOWFORGE_ATTEMPT", ""), env.get("FLOWFORGE_RANK", "")
         return cls(
             task_id=env.get("FLOWFORGE_TASK_ID", ""),
             workflow_id=env.get("FLOWFORGE_WORKFLOW_ID", ""),
+            attempt=int(attempt) if attempt.isdigit() else 1,
             endpoint=env.get("FLOWFORGE_API_ENDPOINT", "").rstrip("/"),
             token=env.get("FLOWFORGE_AUTH_TOKEN", ""),
             inputs=path("FLOWFORGE_INPUTS"),

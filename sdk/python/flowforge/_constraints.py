@@ -186,6 +186,59 @@ class Hidden(Hint):
         return {"hidden": True}
 
 
+class Rule:
+    """Base class of the words that make an input depend on other inputs.
+
+    Expressions name the other parameters: "kind == 'svc'". The server evaluates them at a launch;
+    calls in plain Python do not.
+    """
+
+    def rules(self) -> Dict[str, str]:
+        """Return the keys for the input."""
+        return {}
+
+
+@dataclass(frozen=True)
+class ShowIf(Rule):
+    """The parameter applies only if the expression is true; otherwise it has its default."""
+
+    expression: str
+
+    def rules(self) -> Dict[str, str]:
+        return {"show_if": self.expression}
+
+
+@dataclass(frozen=True)
+class RequiredIf(Rule):
+    """A value is required if the expression is true."""
+
+    expression: str
+
+    def rules(self) -> Dict[str, str]:
+        return {"required_if": self.expression}
+
+
+@dataclass(frozen=True)
+class Limits(Rule):
+    """Limits of a number or a date that follow from other parameters."""
+
+    min: Optional[str] = None
+    max: Optional[str] = None
+
+    def rules(self) -> Dict[str, str]:
+        return {key: text for key, text in (("min", self.min), ("max", self.max)) if text is not None}
+
+
+@dataclass(frozen=True)
+class OptionsFrom(Rule):
+    """An expression with the list of the possible values."""
+
+    expression: str
+
+    def rules(self) -> Dict[str, str]:
+        return {"options": self.expression}
+
+
 @dataclass(frozen=True)
 class Storage:
     """Where to keep an output: memory, disk, distributed or streaming."""

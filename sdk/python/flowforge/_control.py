@@ -9,12 +9,12 @@ import enum
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Type as Class, TypeVar, Union, overload
 
-from . import _annotations, _future, _graph, _returned, _wire
+from . import _annotations, _arithmetic, _future, _graph, _returned, _wire
 from ._future import Future, Group
 from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
 from ._operator import add_node
 from ._place import error
-from ._schema import JSON, Type, list_of, misfit, optional_of
+from ._schema import JSON, Type, article, list_of, misfit, optional_of
 from ._times import span
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 R = TypeVar("R")
 
-_INT = Type("Integer", python="int")
+_INT = _arithmetic.INT
 
 
 @overload
@@ -83,10 +83,14 @@ def _plain_foreach(items: Iterable[Any], body: Callable[..., Any], allow_partial
     return results
 
 
+def _parameters(body: Callable[..., Any]) -> List[str]:
+    """Return the parameters for the item and its index; others, such as lr=lr, have defaults."""
+    positional = [p for p in inspect.signature(getattr(body, "function", body)).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [p.name for p in positional if p.default is p.empty] or [p.name for p in positional[:1]]
+
+
 def _arity(body: Callable[..., Any]) -> int:
-    function = getattr(body, "function", body)
-    required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return len(required)
+    return len(_parameters(body))
 
 
 def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
@@ -96,13 +100,16 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
         if t.kind == "JSON":
             return items._ff, JSON
         if t.kind != "List" or t.elem is None:
-            raise error(f"foreach needs a list; {items._ff.label} is a `{t.shown}`")
+            raise error(f"foreach needs a list; {items._ff.label} is {article(t)}")
         return items._ff, t.elem
-    if isinstance(items, range):
-        return items, _INT
-    found = list(items)
-    if not found:
-        raise error("foreach has no items")
+    found: Any = items if isinstance(items, range) else list(items)
+    if not len(found):
+        raise error(
+            f"foreach: items is empty ({items!r}), so its body would never run. Pass at least one item, "
+            "or make the list an input of the workflow, such as items: list[str], which may be empty at launch"
+        )
+    if isinstance(found, range):
+        return found, _INT
     several = next((i for i in found if isinstance(i, Group)), None)
     if several is not None:
         raise error(f"foreach: the item {several!r} has several values; list one value of each item, such as {several._ff_label}.{next(iter(several._ff_values))}")
@@ -110,9 +117,24 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
         parts: List[Union[str, Value]] = ["["]
         for i in found:
             parts += [i._ff if isinstance(i, Future) else _graph.constant_text(i), ", "]
-        of = next(i._ff.type for i in found if isinstance(i, Future))
+        of = _common(found)
         return expression(list_of(of), *parts[:-1], "]"), of
     return _constants(found)
+
+
+def _common(items: List[Any]) -> Type:
+    """Return the type of a list of futures and constants."""
+    real = [i for i in items if i is not None]
+    types = [_type(i) for i in sorted(real, key=lambda i: not isinstance(i, Future))]  # a constant has a narrow type
+    for t in types:
+        if not any(misfit(other, t) for other in types):
+            return optional_of(t) if len(real) < len(items) else t
+    first, other = next((a, b) for a in real for b in real if misfit(_type(b), _type(a)))
+    raise error(f"foreach: the items have different types: {_named(first)} and {_named(other)}; use one foreach for each type, or convert the items in an operator")
+
+
+def _named(item: Any) -> str:
+    return f"{item._ff.label if isinstance(item, Future) else repr(item)} is {article(_type(item))}"
 
 
 def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
@@ -181,7 +203,7 @@ class _Loop:
         outer = self._tracer.scope
         scope = Scope(name or "each", parent=outer)
         scope.final = outer.final
-        names = list(inspect.signature(getattr(self._body, "function", self._body)).parameters)
+        names = _parameters(self._body) or ["item"]
         returned = _call(self._tracer, scope, self._body, Future(Value(scope, self._item, "item")))
         if not scope.nodes:
             path = _path(scope, returned, {**self._options, "name": name})
@@ -250,10 +272,10 @@ def when(condition: Any, then: Callable[[], Any], otherwise: Optional[Callable[[
             condition = condition == -1
         return then() if condition else (otherwise() if otherwise else None)
     if condition._ff.type.kind not in ("Boolean", "JSON"):
-        raise error(f"the condition is a `{condition._ff.type.python}`, not true or false; compare it, such as {condition._ff.label} > 0.9")
+        raise error(f"the condition is {article(condition._ff.type)}, not true or false; compare it, such as {condition._ff.label} > 0.9")
     scope = _graph.current_scope()
     first = _branch(scope, condition._ff, then)
-    second = _branch(scope, _future.negation(condition._ff), otherwise) if otherwise else None
+    second = _branch(scope, _arithmetic.negation(condition._ff), otherwise) if otherwise else None
     return _merged(condition._ff, first, second)
 
 
@@ -300,6 +322,11 @@ def _fields(returned: Any) -> Optional[Dict[str, Any]]:
         return None
     if isinstance(returned, Group):
         return dict(returned._ff_values)
+    if not isinstance(returned, Future) and _wire._holds_future(returned):
+        raise error(
+            f"a branch of when returns a {type(returned).__name__} of several values; let it return one value or the results of one operator, "
+            "or choose each value with a when of its own: when(condition, lambda: first, lambda: second)"
+        )
     return {"": returned}
 
 

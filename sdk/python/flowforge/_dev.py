@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._workflow import Workflow
 
 _INTERVAL = 0.3  # seconds between two looks at the files
+_LOOKS = 10  # until the files are listed again; folders without files are not looked at
 
 _State = Dict[Path, Tuple[int, int]]  # modification time in ns and size; directories, too
 
@@ -42,34 +43,58 @@ def watch(path: str, options: List[str]) -> int:
     file = Path(path).resolve()
     if not file.is_file():
         raise FlowForgeError(f"the file {path} does not exist")
-    files = _pack.near(file)
-    print(f"Watching {len(files)} {'file' if len(files) == 1 else 'files'} in {_pack.place_of(file)[0]}. Press Ctrl+C to stop.", flush=True)
+    watched = _Watched(file)
+    count = len(watched.files)
+    print(f"Watching {count} {'file' if count == 1 else 'files'} in {_pack.place_of(file)[0]}. Press Ctrl+C to stop.", flush=True)
     try:
         while True:
-            files = _pack.near(file)
-            registered = _state(files)
+            registered = watched.list()
             subprocess.run([sys.executable, "-m", "flowforge", "dev", path, "--once", *options], check=False)
-            changed = sorted(_wait(file, files, registered))
-            print(f"{_now()} {', '.join(path.name for path in changed[:3])}{' and others' if len(changed) > 3 else ''} changed", flush=True)
+            changed = [os.fsencode(path.name).decode("utf-8", "replace") for path in sorted(watched.wait(registered))]
+            print(f"{_now()} {', '.join(changed[:3])}{' and others' if len(changed) > 3 else ''} changed", flush=True)
     except KeyboardInterrupt:
         return 0
 
 
-def _wait(file: Path, files: List[Path], registered: _State) -> Set[Path]:
-    """Wait until the files differ from the registered ones and no longer change. Return those that differ."""
-    known = _state([*files, *_folders(files)])
-    state = _state(_pack.near(file))
-    while state == registered:
-        time.sleep(_INTERVAL)
-        now = _state(known)
-        if now != known:  # a changed folder may only have a file that does not belong to the package
-            known, state = now, _state(_pack.near(file))
-    while True:
-        time.sleep(_INTERVAL)
-        now = _state(_pack.near(file))
-        if now == state:
-            return {path for path, _ in state.items() ^ registered.items()}
-        state = now
+class _Watched:
+    """The files of the package of a file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.files = [file]
+        self._said = ""
+        self.list()
+
+    def list(self) -> _State:
+        """List the files again and return their state. If that fails, the list stays as it was."""
+        problem = ""
+        try:
+            self.files = _pack.near(self.file)
+        except (FlowForgeError, OSError) as err:
+            problem = str(err)
+        if problem and problem != self._said:
+            print(f"flowforge: {problem}", file=sys.stderr, flush=True)
+        self._said = problem
+        return _state(self.files)
+
+    def wait(self, registered: _State) -> Set[Path]:
+        """Wait until the files differ from the registered ones and no longer change. Return those that differ."""
+        state, looks = self.list(), 0
+        known = self._known()
+        while state == registered:
+            time.sleep(_INTERVAL)
+            looks += 1
+            if looks % _LOOKS == 0 or self._known() != known:  # a changed folder may only have a file that does not belong to the package
+                state, known = self.list(), self._known()
+        while True:
+            time.sleep(_INTERVAL)
+            now = self.list()
+            if now == state:
+                return {path for path, _ in state.items() ^ registered.items()}
+            state = now
+
+    def _known(self) -> _State:
+        return _state([*self.files, *_folders(self.files)])
 
 
 def _folders(files: Iterable[Path]) -> List[Path]:

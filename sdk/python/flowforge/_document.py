@@ -89,8 +89,6 @@ class _Writer:
     def _foreach(self, loop: Foreach) -> Document:
         if isinstance(loop.items, range):
             r = loop.items
-            if not len(r):
-                raise error("foreach has no items: the range is empty")
             if r.step > 0:
                 entry: Document = {"range": {"from": r.start, "to": r[-1], **({"step": r.step} if r.step != 1 else {})}}
             else:

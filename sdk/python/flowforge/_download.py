@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ from typing import Any
 from ._api import Server, quoted
 from .exceptions import InputError
 
-_LISTS = {"Dataset": "datasets", "Model": "models"}
+_LISTS = {"Dataset": "datasets", "Model": "models", "FeatureSet": "feature-store/feature-sets"}
+_FOLDER = "application/vnd.flowforge.directory+json"
+_LINK = 1 << 27  # of a symbolic link, in modes of Go's io/fs
 
 
 def cache() -> Path:
@@ -27,21 +31,18 @@ def catalogue(kind: str, reference: str) -> Path:
     if len(reference) == 36 and reference.count("-") == 4:
         return artifact(server, server.get(f"/artifacts/{quoted(reference)}"))
     if kind not in _LISTS:
-        raise InputError(f"{reference!r}: only datasets and models have references to the catalogue; use a path: {kind}(Path(…))")
+        raise InputError(f"{reference!r}: only datasets, feature sets and models have references to the catalogue; use a path: {kind}(Path(…))")
     entry = server.find(f"/{_LISTS[kind]}/{quoted(reference)}")
     if entry is None:
         raise InputError(f"the catalogue of {server.url} has no {kind.lower()} {reference!r}")
-    made = server.find(f"/artifacts/by-hash/{quoted(entry['sha256'])}") if entry.get("sha256") else None
-    if not made or not made["artifacts"]:
-        raise InputError(
-            f"{kind} {reference!r}: {server.url} offers only artifacts of executions for download. Run the workflow on the "
-            f"server with launch(), or pass a local file in plain Python: {kind}(Path(…))"
-        )
-    return artifact(server, made["artifacts"][0])
+    if not entry.get("download_url"):
+        place = f", at {entry['uri']}" if entry.get("uri") else ""
+        raise InputError(f"{kind} {reference!r}: its data is not on {server.url} but elsewhere{place}; download it yourself and pass a path: {kind}(Path(…))")
+    return artifact(server, entry)
 
 
 def artifact(server: Server, found: Any) -> Path:
-    """Return the local file of an artifact, which is downloaded once."""
+    """Return the local file or folder of an artifact or an entry, which is downloaded once."""
     name = re.split(r"[/\\]", str(found.get("filename") or found["name"]))[-1]
     if name in ("", ".", "..") or not name.isprintable():
         raise InputError(f"the artifact has the name {name!r}, which no file can have")
@@ -51,10 +52,44 @@ def artifact(server: Server, found: Any) -> Path:
     target: Path = cache() / digest / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        with server.open("GET", found["download_url"], timeout=600) as response:
-            fetched = save(response, target.parent, digest)
-        os.replace(fetched, target)
+        fetched = _fetch(server, found["download_url"], target.parent, digest)
+        if found.get("media_type") == _FOLDER:
+            fetched = _unfold(server, found["download_url"], fetched)
+        try:
+            os.replace(fetched, target)
+        except OSError:  # another process was faster with the same folder
+            shutil.rmtree(fetched, ignore_errors=True)
+            if not target.exists():
+                raise
     return target
+
+
+def _fetch(server: Server, url: str, folder: Path, digest: str, **query: Any) -> str:
+    with server.open("GET", url, query=query, timeout=600) as response:
+        return save(response, folder, digest)
+
+
+def _unfold(server: Server, url: str, listed: str) -> str:
+    """Replace the list of the files of a folder by the folder, and return its path."""
+    with open(listed, encoding="utf-8") as file:
+        entries = json.load(file)["entries"]
+    os.unlink(listed)
+    made = Path(tempfile.mkdtemp(dir=os.path.dirname(listed)))
+    try:
+        for entry in entries:
+            parts = entry["path"].split("/")
+            if any(part in ("", ".", "..") or "\\" in part or not part.isprintable() for part in parts):
+                raise InputError(f"the folder lists the file {entry['path']!r}, which no folder can have")
+            if entry.get("mode", 0) & _LINK:
+                raise InputError(f"the folder has the symbolic link {entry['path']!r}, which plain Python does not follow; run the workflow on the server with launch()")
+            path = made.joinpath(*parts)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(_fetch(server, url, made, entry["sha256"], path=entry["path"]), path)
+            os.chmod(path, entry.get("mode", 0) & 0o755 | 0o600)
+    except BaseException:
+        shutil.rmtree(made)
+        raise
+    return str(made)
 
 
 def save(response: Any, folder: Path, digest: str = "") -> str:

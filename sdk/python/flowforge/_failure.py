@@ -90,7 +90,8 @@ def _exception(e: BaseException, relation: str, around: int, limit: int, length:
 
 def _message(e: BaseException) -> str:
     try:
-        return str(e)
+        notes = getattr(e, "__notes__", ()) if sys.version_info >= (3, 11) else ()
+        return "\n".join([str(e), *map(str, notes)])
     except Exception:  # the author's class
         return "The message cannot be written as a string."
 

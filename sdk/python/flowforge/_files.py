@@ -101,14 +101,25 @@ def load_checkpoint(config: Config) -> Optional[Any]:
 def write_json(target: Path, value: Any, what: str) -> str:
     """Write value to target atomically."""
     text = to_json(value, what)
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    folder, name = os.path.split(target)
+    partial = os.path.join(folder, f".{name}.{os.getpid()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
+        try:
+            _create(partial, text)
+        except FileNotFoundError:
+            os.makedirs(folder or ".", exist_ok=True)
+            _create(partial, text)
+        os.replace(partial, target)
     except OSError as err:
         raise OutputError(f"{what}: {err}") from err
     return text
+
+
+def _create(path: str, text: str) -> None:
+    with open(path, "wb", 0) as file:  # one call instead of a buffer and an encoder
+        rest = text.encode()
+        while rest:
+            rest = rest[file.write(rest) :]
 
 
 def to_json(value: Any, what: str) -> str:

@@ -37,7 +37,7 @@ def follow(run: Run, server: Server) -> int:
             previous = line
         time.sleep(0.3)
     logs.join(timeout=10)  # the last lines arrive after the end
-    _end(run, found)
+    _end(run, server, found)
     return CODES[str(found["status"])]
 
 
@@ -46,13 +46,22 @@ def _progress(found: Dict[str, Any]) -> str:
     total, done = progress.get("total_operators", 0), progress.get("completed", 0)
     filled = 24 * done // total if total else 0
     running = ", ".join((progress.get("current_nodes") or ())[:3])
-    return f"{found.get('status', ''):<9} [{'#' * filled}{'-' * (24 - filled)}] {done} of {total} nodes  {running}".rstrip()
+    skipped = f", {progress['skipped']} skipped" if progress.get("skipped") else ""
+    return f"{found.get('status', ''):<9} [{'#' * filled}{'-' * (24 - filled)}] {done} of {total} nodes{skipped}  {running}".rstrip()
 
 
-def _end(run: Run, found: Dict[str, Any]) -> None:
+def _shown(server: Server, value: Any) -> str:
+    """Return an output as text: JSON, or the name, the size and the address of a file."""
+    if not isinstance(value, dict) or "$artifact" not in value:
+        return json.dumps(value, ensure_ascii=False)
+    found = server.get(f"/artifacts/{quoted(value['$artifact'])}")
+    return f"{found.get('filename') or found['name']} ({found['kind']}, {found['size_bytes']:,} bytes): {server.url}{found['download_url']}"
+
+
+def _end(run: Run, server: Server, found: Dict[str, Any]) -> None:
     if found["status"] == "SUCCEEDED":
         for name, value in (found.get("outputs") or {}).items():
-            print(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+            print(f"{name} = {_shown(server, value)}")
     else:
         error = found.get("error") or {}
         place = f"{error.get('node')}: " if error.get("node") else ""

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, TypeVar, Union
 
-from . import _graph
+from . import _arithmetic, _graph
 from ._graph import Node, Value, constant_text, expression
 from ._place import error
-from ._schema import JSON, Type, list_of
+from ._schema import JSON, Type, article, list_of
 
 T = TypeVar("T")
-
-_BOOL = Type("Boolean", python="bool")
-_INT = Type("Integer", python="int")
-_FLOAT = Type("Float", python="float")
-_STR = Type("String", python="str")
 
 
 def _refuse(self: Any, *_: Any) -> NoReturn:
@@ -72,12 +67,11 @@ class Future(_Unknown):
             return Future(part(value, name, found.type))
         if value.type.kind == "JSON" and value.type.python != "Any":
             return Future(part(value, name, JSON))
-        what = f"`{value.type.shown}`"
         fields = [f.name for f in value.type.fields]
         if fields:
-            raise error(f"{value.label} is a {what}, which has no field {name!r}; its fields are: {', '.join(fields)}")
+            raise error(f"{value.label} is {article(value.type)}, which has no field {name!r}; its fields are: {', '.join(fields)}")
         raise error(
-            f"{value.label}.{name} is not known while the workflow is defined: {value.label} is a future of {what}. "
+            f"{value.label}.{name} is not known while the workflow is defined: {value.label} is a future of `{value.type.shown}`. "
             "Move this code into an operator, where the value is real"
         )
 
@@ -98,7 +92,7 @@ class Future(_Unknown):
             return Future(part(self._ff, one.name, one.type))
         if t.kind == "JSON":
             return Future(expression(JSON, self._ff, *text))
-        raise error(f"{self._ff.label} is a `{t.shown}`, which has no items")
+        raise error(f"{self._ff.label} is {article(t)}, which has no items")
 
     def __iter__(self) -> Iterator[Any]:
         value = self._ff
@@ -106,7 +100,7 @@ class Future(_Unknown):
             return iter([Future(part(value, f.name, f.type)) for f in value.type.fields])
         if value.type.kind in ("List", "JSON"):
             raise no_iteration(value.label)
-        raise error(f"{value.label} is a `{value.type.shown}`, which cannot be iterated over while the workflow is defined")
+        raise error(f"{value.label} is {article(value.type)}, which cannot be iterated over while the workflow is defined")
 
     def __bool__(self) -> NoReturn:
         raise error(
@@ -125,96 +119,81 @@ class Future(_Unknown):
             "look it up in an operator, or use when(…)"
         )
 
-    def _compare(self, operator: str, other: Any, turned: bool = False) -> Any:
-        return Future(expression(_BOOL, "(", *_ordered(self._ff, f" {operator} ", other, turned), ")"))
-
-    def _combine(self, operator: str, other: Any, turned: bool = False) -> Any:
-        for value in (self, other):
-            _check_condition(value)
-        return self._compare(operator, other, turned)
-
-    def _compute(self, operator: str, other: Any, turned: bool = False) -> Any:
-        mine, theirs = self._ff.type, _type_of(other)
-        if operator == "+" and mine.kind in ("String", "Enum", "Text"):
-            result = _STR
-        elif mine.kind == "Integer" and theirs.kind == "Integer" and operator != "/":
-            result = _INT
-        else:
-            result = _FLOAT
-        return Future(expression(result, "(", *_ordered(self._ff, f" {operator} ", other, turned), ")"))
+    def _operand(self, other: Any) -> Any:
+        return other._ff if isinstance(other, Future) else other
 
     def __eq__(self, other: object) -> Any:
-        return self._compare("==", other)
+        return Future(_arithmetic.compared("==", self._ff, self._operand(other)))
 
     def __ne__(self, other: object) -> Any:
-        return self._compare("!=", other)
+        return Future(_arithmetic.compared("!=", self._ff, self._operand(other)))
 
     def __lt__(self, other: Any) -> Any:
-        return self._compare("<", other)
+        return Future(_arithmetic.compared("<", self._ff, self._operand(other)))
 
     def __le__(self, other: Any) -> Any:
-        return self._compare("<=", other)
+        return Future(_arithmetic.compared("<=", self._ff, self._operand(other)))
 
     def __gt__(self, other: Any) -> Any:
-        return self._compare(">", other)
+        return Future(_arithmetic.compared(">", self._ff, self._operand(other)))
 
     def __ge__(self, other: Any) -> Any:
-        return self._compare(">=", other)
+        return Future(_arithmetic.compared(">=", self._ff, self._operand(other)))
 
     def __and__(self, other: Any) -> Any:
-        return self._combine("&&", other)
+        return Future(_arithmetic.combined("&&", self._ff, self._operand(other)))
 
     def __rand__(self, other: Any) -> Any:
-        return self._combine("&&", other, True)
+        return Future(_arithmetic.combined("&&", self._operand(other), self._ff))
 
     def __or__(self, other: Any) -> Any:
-        return self._combine("||", other)
+        return Future(_arithmetic.combined("||", self._ff, self._operand(other)))
 
     def __ror__(self, other: Any) -> Any:
-        return self._combine("||", other, True)
+        return Future(_arithmetic.combined("||", self._operand(other), self._ff))
 
     def __invert__(self) -> Any:
-        _check_condition(self)
-        return Future(negation(self._ff))
+        _arithmetic.check_condition(self._ff)
+        return Future(_arithmetic.negation(self._ff))
 
     def __neg__(self) -> Any:
-        return Future(expression(self._ff.type, "(", "-", self._ff, ")"))
+        return Future(_arithmetic.negative(self._ff))
 
     def __add__(self, other: Any) -> Any:
-        return self._compute("+", other)
+        return Future(_arithmetic.computed("+", self._ff, self._operand(other)))
 
     def __radd__(self, other: Any) -> Any:
-        return self._compute("+", other, True)
+        return Future(_arithmetic.computed("+", self._operand(other), self._ff))
 
     def __sub__(self, other: Any) -> Any:
-        return self._compute("-", other)
+        return Future(_arithmetic.computed("-", self._ff, self._operand(other)))
 
     def __rsub__(self, other: Any) -> Any:
-        return self._compute("-", other, True)
+        return Future(_arithmetic.computed("-", self._operand(other), self._ff))
 
     def __mul__(self, other: Any) -> Any:
-        return self._compute("*", other)
+        return Future(_arithmetic.computed("*", self._ff, self._operand(other)))
 
     def __rmul__(self, other: Any) -> Any:
-        return self._compute("*", other, True)
+        return Future(_arithmetic.computed("*", self._operand(other), self._ff))
 
     def __truediv__(self, other: Any) -> Any:
-        return self._compute("/", other)
+        return Future(_arithmetic.computed("/", self._ff, self._operand(other)))
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._compute("/", other, True)
-
-    def __mod__(self, other: Any) -> Any:
-        return _modulo(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _modulo(other, self)
+        return Future(_arithmetic.computed("/", self._operand(other), self._ff))
 
     def __pow__(self, other: Any) -> Any:
-        return self._compute("**", other)
+        return Future(_arithmetic.computed("**", self._ff, self._operand(other)))
 
     def __rpow__(self, other: Any) -> Any:
-        return self._compute("**", other, True)
+        return Future(_arithmetic.computed("**", self._operand(other), self._ff))
+
+    def __mod__(self, other: Any) -> Any:
+        return Future(_arithmetic.modulo(self._ff, self._operand(other)))
+
+    def __rmod__(self, other: Any) -> Any:
+        return Future(_arithmetic.modulo(self._operand(other), self._ff))
 
     def __format__(self, spec: str) -> NoReturn:
         raise _no_text(self._ff.label)
@@ -238,44 +217,6 @@ def no_iteration(label: str, field: str = "accuracy") -> Exception:
         f"Use foreach({label}, lambda item: train(item)) to call operators for every item, foreach({label}, lambda item: item.{field}) to read a field of "
         "every item, and an operator to sort, filter, slice or sum the items"
     )
-
-
-def negation(value: Value) -> Value:
-    """Return the opposite of a condition."""
-    if value.parts and value.parts[0] == "(":
-        return expression(_BOOL, "!", value)
-    return expression(_BOOL, "!(", value, ")")
-
-
-def _ordered(mine: Value, operator: str, other: Any, turned: bool) -> List[Union[str, Value]]:
-    theirs: Union[str, Value] = other._ff if isinstance(other, Future) else constant_text(other)
-    return [theirs, operator, mine] if turned else [mine, operator, theirs]
-
-
-def _check_condition(value: Any) -> None:
-    if _type_of(value).kind not in ("Boolean", "JSON"):
-        shown = value._ff.label if isinstance(value, Future) else repr(value)
-        raise error(f"& and | combine conditions, and {shown} is a `{_type_of(value).shown}`, not true or false; compare it first, such as {shown} > 0")
-
-
-def _modulo(a: Any, b: Any) -> Future:
-    """Return a % b with the sign of b, as in Python; the server's % has the sign of a."""
-    for value in (a, b):
-        if _type_of(value).kind not in ("Integer", "JSON"):
-            shown = value._ff.label if isinstance(value, Future) else repr(value)
-            raise error(f"% works with integers while the workflow is defined, and {shown} is a `{_type_of(value).shown}`; compute it in an operator")
-    left, right = (v._ff if isinstance(v, Future) else constant_text(v) for v in (a, b))
-    return Future(expression(_INT, "(", "(", left, " % ", right, " + ", right, ") % ", right, ")"))
-
-
-def _type_of(other: Any) -> Type:
-    if isinstance(other, Future):
-        return other._ff.type
-    if isinstance(other, bool):
-        return _BOOL
-    if isinstance(other, int):
-        return _INT
-    return _STR if isinstance(other, str) else _FLOAT
 
 
 def part(value: Value, name: str, t: Type) -> Value:

@@ -17,14 +17,21 @@ class _Failed(Exception):
     """A command of git failed. The message is the first line of its error."""
 
 
+# A hook of git sets these for the repository that it belongs to.
+_HOOK = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_IMPLICIT_WORK_TREE"}
+
+
 def _git(folder: Path, *args: str) -> str:
+    """Return the output of a command. Names of files are decoded as those of os."""
+    environment = {name: value for name, value in os.environ.items() if name not in _HOOK}
     try:
-        done = subprocess.run(["git", "-C", str(folder), *args], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(["git", "-C", str(folder), *args], capture_output=True, env=environment, timeout=30)
     except (OSError, subprocess.TimeoutExpired) as err:
         raise _Failed(str(err)) from None
     if done.returncode:
-        raise _Failed((done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0])
-    return done.stdout
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise _Failed((said or f"exit code {done.returncode}").splitlines()[0])
+    return os.fsdecode(done.stdout)
 
 
 def _installed() -> bool:
@@ -43,7 +50,7 @@ def state(folder: Path) -> Dict[str, Any]:
     try:
         found: Dict[str, Any] = {"commit": _git(folder, "rev-parse", "HEAD").strip()}
         branch = _git(folder, "rev-parse", "--abbrev-ref", "HEAD").strip()
-        subject = _git(folder, "log", "-1", "--format=%s").strip()
+        subject = _git(folder, "log", "-1", "--format=%s").strip().encode("utf-8", "replace").decode()
     except _Failed:
         return {}
     if branch and branch != "HEAD":

@@ -91,12 +91,12 @@ class File:
         """Return the value of the file.
 
         Tables are data frames of pandas; JSON, arrays of numpy, and files of torch are read
-        as such; other files are bytes. Reading a pickle can run code: it needs allow_pickle,
+        as such; reports are text; other files are bytes. Reading a pickle can run code: it needs allow_pickle,
         or an operator with pickle=True. Raises InputError if the file cannot be read.
         """
         if self.has_value:
             return self._value
-        return read(self.path, allow_pickle or self.allow_pickle)
+        return read(self.path, allow_pickle or self.allow_pickle, self.kind)
 
     def write(self, folder: Path, name: str, pickle: bool) -> Path:
         """Write the value to a file called name in folder. Raises OutputError."""
@@ -205,8 +205,10 @@ class HyperparameterSet:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
 
-def read(path: Path, allow_pickle: bool) -> Any:
-    """Read a file by its extension. Raises InputError."""
+def read(path: Path, allow_pickle: bool, kind: str = "File") -> Any:
+    """Read a file by its extension, and a Report as text. Raises InputError."""
+    if kind == "Report":
+        return path.read_text(encoding="utf-8")
     if path.suffix.lower() in (".csv", ".tsv"):
         try:
             import pandas

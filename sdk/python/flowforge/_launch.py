@@ -98,7 +98,7 @@ def _form(server: Server, name: str) -> str:
     return f"{server.url}/workflows/{quoted(name)}/launch"
 
 
-def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Optional[Server] = None, name: str = "") -> Run:
+def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Optional[Server] = None, name: str = "", preset: str = "") -> Run:
     """Register the current files if they are new, launch them, and return the run."""
     from ._run import Run
 
@@ -110,6 +110,8 @@ def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Opti
     request: Dict[str, Any] = {"workflow": version.name, "version": version.version, "inputs": values}
     if name:
         request["name"] = name
+    if preset:
+        request["preset"] = preset
     answer = server.post("/executions", request)
     return Run(answer["execution_id"], server, workflow.signature)
 

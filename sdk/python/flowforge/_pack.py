@@ -47,7 +47,7 @@ class Code:
         found = hashlib.sha256()
         for name in self.files:
             content = hashlib.sha256((self.root / name).read_bytes()).hexdigest()
-            found.update(f"{name}\0{os.access(self.root / name, os.X_OK)}\0{content}\n".encode())
+            found.update(f"{name}\0{os.access(self.root / name, os.X_OK)}\0{content}\n".encode("utf-8", "surrogateescape"))
         return found.hexdigest()
 
 
@@ -119,6 +119,7 @@ def collect(function: Callable[..., Any]) -> Code:
     names |= {os.path.relpath(path, root) for path in _imported(root)}
     names.add(os.path.relpath(file_of(function), root))
     code = Code(root, tuple(sorted(name.replace(os.sep, "/") for name in names)))
+    _check_names(code)
     _check_size(code)
     return code
 
@@ -160,6 +161,13 @@ def _imported(root: Path) -> List[Path]:
             if root / Path(*name.split(".")) in (path.with_suffix(""), path.parent):
                 found.append(path)
     return found
+
+
+def _check_names(code: Code) -> None:
+    for name in code.files:
+        shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+        if shown.encode() != os.fsencode(name):
+            raise error(f"the name of the file {shown} in {code.root} is not UTF-8, so tasks cannot get it: rename the file, or list it in .gitignore")
 
 
 def _check_size(code: Code) -> None:

@@ -17,6 +17,8 @@ def caller() -> Optional[FrameType]:
     """Return the innermost frame outside this package and the standard library."""
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None and not _users(os.path.abspath(frame.f_code.co_filename)):
+        if frame.f_code.co_name == "main" and frame.f_code.co_filename == HERE + "_cli.py":
+            return None  # the program of the command line is not the user's
         frame = frame.f_back
     return frame
 

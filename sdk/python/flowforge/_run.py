@@ -6,7 +6,7 @@ import html
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _download, _handles
 from ._api import Server, quoted
@@ -32,7 +32,7 @@ class Artifact:
 
     def load(self, *, allow_pickle: bool = False) -> Any:
         """Return the value of the file. Reading a pickle can run code: it needs allow_pickle."""
-        return _handles.read(self.path, allow_pickle)
+        return _handles.read(self.path, allow_pickle, self.kind)
 
     def __repr__(self) -> str:
         return f"Artifact({self.node}.{self.name}: {self.kind}, {self.size} bytes)"
@@ -91,7 +91,7 @@ class Run:
         """The outputs by name, of the types that the workflow declares. Files are handles."""
         if self.state not in ENDED:
             raise FlowForgeError(f"execution {self.id} is {self.state}; wait() for its outputs")
-        return {name: self._output(name, value) for name, value in (self._last.get("outputs") or {}).items()}
+        return _Outputs({name: self._output(name, value) for name, value in (self._last.get("outputs") or {}).items()})
 
     def result(self) -> Any:
         """Return what the workflow returns in plain Python; wait() first.
@@ -122,10 +122,14 @@ class Run:
         return Artifacts(self._server, self.id)
 
     def logs(self, node: str = "", level: str = "") -> str:
-        """Return the log as text."""
+        """Return the log as text. Raises InputError if the execution has no such node."""
         path = f"/executions/{quoted(self.id)}/logs"
         with self._server.open("GET", path, query={"format": "text", "node": node, "level": level}) as response:
-            return response.read().decode("utf-8", "replace")
+            text = response.read().decode("utf-8", "replace")
+        names = [str(one.get("operator")) for one in self.refresh().get("nodes") or ()] if node and not text.strip() else []
+        if names and node.partition("[")[0].partition(".")[0] not in names:
+            raise InputError(f"there is no node {node!r}; the nodes are: {', '.join(names)}")
+        return text
 
     def metrics(self, name: str = "", node: str = "") -> Any:
         """Return metrics as a pandas DataFrame with node, attempt, name, step, timestamp, value.
@@ -167,6 +171,17 @@ class Run:
         return f"<div>{head}{''.join(_curves(self._series('', '', 160)))}</div>"
 
 
+class _Missing(InputError, KeyError):
+    """There is nothing of this name."""
+
+    __str__ = Exception.__str__
+
+
+class _Outputs(Dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        raise _Missing(f"there is no output {name!r}; the outputs are: {', '.join(self) or 'none'}")
+
+
 class Artifacts(Mapping[str, Artifact]):
     """The files of an execution by "node.name". A name alone works if it is unique."""
 
@@ -181,8 +196,8 @@ class Artifacts(Mapping[str, Artifact]):
         if len(same) == 1:
             return self._found[same[0]]
         if same:
-            raise InputError(f"several nodes made an artifact {name!r}; choose one of {', '.join(sorted(same))}")
-        raise InputError(f"there is no artifact {name!r}; the artifacts are: {', '.join(sorted(self._found)) or 'none'}")
+            raise _Missing(f"several nodes made an artifact {name!r}; choose one of {', '.join(sorted(same))}")
+        raise _Missing(f"there is no artifact {name!r}; the artifacts are: {', '.join(sorted(self._found)) or 'none'}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._found)
@@ -190,25 +205,66 @@ class Artifacts(Mapping[str, Artifact]):
     def __len__(self) -> int:
         return len(self._found)
 
+    def __repr__(self) -> str:
+        return f"Artifacts({', '.join(sorted(self._found))})"
 
-def executions(workflow: str = "", state: str = "", limit: int = 50) -> Any:
-    """Return the newest executions as a pandas DataFrame.
 
-    workflow is a name, state one of the states of an execution. Raises FlowForgeError if
-    pandas is not installed.
+def executions(workflow: str = "", state: str = "", limit: int = 50, where: str = "", columns: Sequence[str] = (), sort: str = "") -> Any:
+    """Return executions as a pandas DataFrame, the newest first.
+
+    workflow is a name, state one of the states of an execution. where has conditions such as
+    "lr > 0.01 and accuracy >= 0.9 and tag:baseline". columns adds columns by name, such as
+    "inputs.lr" or "metrics.loss.min". sort is a name; "-" before it puts the greatest first.
+    Raises ServerError for a query that cannot be read, and FlowForgeError if pandas is not
+    installed.
     """
     server = Server()
-    columns = ["execution_id", "workflow", "version", "status", "name", "created_at", "finished_at"]
+    names = ["execution_id", "workflow", "version", "status", "name", "created_at", "finished_at"]
+    extra = [name.strip() for name in columns]
+    found: List[str] = []
     rows: List[Dict[str, Any]] = []
-    for one in server.pages("/executions", "executions", workflow=workflow, status=state, limit=min(limit, 100)):
+    query = {"workflow": workflow, "status": state, "where": where, "columns": ",".join(extra), "sort": sort}
+    for one in server.pages("/executions", "executions", limit=min(limit, 100), **query):
         if len(rows) == limit:
             break
+        values = one.get("values") or {}
+        found = found or list(values)
         row = {**one, "workflow": one.get("workflow_name") or one.get("workflow")}
-        rows.append({name: row.get(name) for name in columns})
-    return _frame(rows, columns)
+        rows.append({**{name: row.get(name) for name in names}, **values})
+    return _frame(rows, names + [name for name in found or extra if name not in names])
+
+
+def compare(executions: Iterable[Union[str, Run]], baseline: Union[str, Run] = "", all: bool = False) -> Any:
+    """Return executions side by side as a pandas DataFrame with one column for each.
+
+    executions are 2 to 50 runs, IDs or ends of IDs. The index has section, path and
+    statistic ("last", "min" or "max" for metrics, otherwise ""). By default only rows that
+    differ are included. attrs has the ID of the baseline, and deltas: a DataFrame of the
+    differences of numbers from it. Raises FlowForgeError if pandas is not installed.
+    """
+    ids = [one.id if isinstance(one, Run) else one.lstrip("#") for one in executions]
+    base = baseline.id if isinstance(baseline, Run) else baseline.lstrip("#")
+    found = Server().get("/compare", executions=",".join(ids), baseline=base, all="true" if all else "")
+    columns = [e["execution_id"] for e in found["executions"]]
+    key = ["section", "path", "statistic"]
+    values, deltas = [], []
+    for row in found["rows"]:
+        place = [row["section"], row["path"], row.get("statistic", "")]
+        values.append(place + [cell.get("value") for cell in row["values"]])
+        deltas.append(place + [cell.get("delta") for cell in row["values"]])
+    frame = _table(values, key + columns).set_index(key)
+    frame.attrs["baseline"] = found["baseline"]
+    frame.attrs["deltas"] = _table(deltas, key + columns).set_index(key)
+    for note in found.get("notes") or []:
+        warnings.warn(note, stacklevel=2)
+    return frame
 
 
 def _frame(rows: List[Dict[str, Any]], columns: List[str]) -> Any:
+    return _table(rows, columns)
+
+
+def _table(rows: List[Any], columns: List[str]) -> Any:
     try:
         import pandas
     except ImportError:

@@ -240,7 +240,7 @@ def misfit(given: Type, wanted: Type) -> str:
     if given.kind == "Enum":
         return _enum_misfit(given, wanted)
     if given.kind != wanted.kind and given.kind not in _ALSO.get(wanted.kind, ()):
-        return "" if given.kind == "JSON" and given.python == "Any" else f"{_shown(given)} is not {_article(wanted)}"
+        return "" if given.kind == "JSON" and given.python == "Any" else f"{_shown(given)} is not {article(wanted)}"
     return _inner_misfit(given, wanted)
 
 
@@ -294,6 +294,7 @@ def _shown(t: Type) -> str:
     return f"`{t.shown}`"
 
 
-def _article(t: Type) -> str:
+def article(t: Type) -> str:
+    """Return a type with its article, such as "an `int`"."""
     name = t.shown
-    return f"{'an' if name[:1] in 'AEIOUaeio' else 'a'} `{name}`"
+    return f"{'an' if name[:1] in 'AEIOUaeio' and not name.startswith('Un') or name == 'ndarray' else 'a'} `{name}`"

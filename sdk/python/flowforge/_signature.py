@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import _annotations, _docstrings, _handles, _place
+from . import _annotations, _docstrings, _handles, _hints, _place
 from ._annotations import Read, Unmapped
 from ._evaluate import evaluate
 from ._schema import Type, optional_of
@@ -25,6 +25,7 @@ class Parameter:
     default: Any
     description: str
     hints: Dict[str, Any]
+    rules: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def required(self) -> bool:
@@ -126,7 +127,7 @@ class _Reader:
         t = found.type
         if p.default is None and t.kind != "JSON":
             t = optional_of(t)
-        return Parameter(p.name, t, p.default, found.description or text, found.hints)
+        return Parameter(p.name, t, p.default, found.description or text, found.hints, found.rules)
 
     def results(self, annotation: Any) -> Tuple[List[Result], bool, str, Callable[[List[Any]], Any]]:
         if annotation is None or annotation == "None":
@@ -144,7 +145,7 @@ class _Reader:
         name = found.outputs[0] if len(found.outputs) == 1 else "result"
         storage = found.storage or ("streaming" if found.type.stream else "")
         self._check(name, found.type)
-        return [Result(name, found.type, storage, found.description)], True, _annotations.spelled(plain), lambda values: values[0]
+        return [Result(name, found.type, storage, found.description)], True, _hints.spelled(plain), lambda values: values[0]
 
     def _returned(self, annotation: Any) -> Tuple[Any, Tuple[str, ...]]:
         """Return the annotation and the names that Outputs gives to a tuple."""
@@ -159,7 +160,7 @@ class _Reader:
         return annotation, outer
 
     def _several(self, plain: Any, names: Tuple[str, ...]) -> Optional[Tuple[List[Result], bool, str, Callable[[List[Any]], Any]]]:
-        returns = _annotations.spelled(plain)
+        returns = _hints.spelled(plain)
         args = typing.get_args(plain)
         if typing.get_origin(plain) is tuple and not (len(args) == 2 and args[1] is Ellipsis):
             names = names or tuple(f"output_{i}" for i in range(1, len(args) + 1))
@@ -167,11 +168,11 @@ class _Reader:
                 raise _place.error(f"{self._function} returns {len(args)} values, but Outputs names {len(names)}", self._place)
             return [self._result(n, a) for n, a in zip(names, args)], False, returns, tuple
         if isinstance(plain, type) and issubclass(plain, tuple) and hasattr(plain, "_fields"):
-            hints = _annotations.class_hints(plain)
+            hints = _hints.class_hints(plain)
             make: Any = plain
             return [self._result(n, hints[n]) for n in make._fields], False, returns, lambda values: make(*values)
         if isinstance(plain, type) and dataclasses.is_dataclass(plain) and not issubclass(plain, _handles.HyperparameterSet):
-            hints = _annotations.class_hints(plain)
+            hints = _hints.class_hints(plain)
             fields = [f.name for f in dataclasses.fields(plain)]
             build: Any = plain
             return [self._result(n, hints[n]) for n in fields], False, returns, lambda values: build(**dict(zip(fields, values)))

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from . import _handles, _traceback, client
 from ._files import is_pipe
 from ._operator import Operator
-from ._schema import Type
+from ._schema import Type, article
 from ._signature import Result
 from .exceptions import FlowForgeError, InputError, OutputError
 
@@ -153,7 +153,7 @@ def _write_value(operator: Operator[Any, Any], name: str, t: Type, value: Any) -
     except OutputError as err:
         raise OutputError(f"operator {operator.name}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
     except Exception as err:  # the author's classes run
-        raise OutputError(f"{what}: {value!r} is not a `{t.shown}`: {err}") from err
+        raise OutputError(f"{what}: {value!r} is not {article(t)}: {err}") from err
 
 
 def _plain_numbers(value: Any) -> Any:

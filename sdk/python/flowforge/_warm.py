@@ -9,30 +9,25 @@ it shares with its parent. Requests contain secrets, so the parent never reads o
 from __future__ import annotations
 
 import atexit
-import builtins
 import ctypes
 import gc
 import importlib
-import importlib.machinery
-import importlib.util
 import json
 import os
 import signal
-import site
 import socket
 import struct
 import sys
-import sysconfig
-import threading
-import types
-from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Set, Tuple
+
+from . import _ending, _preload
 
 _PR_SET_PDEATHSIG = 1
 _MOST_MODULES = 2000  # in the report of one task
-_LIBC = ctypes.PyDLL(None)  # holds the interpreter's lock during calls
-
-
-_LOADS = 0  # libraries of the interpreter and the SDK, which have nothing to do at the end
+_LIBC = _ending.LIBC
+# fork(2) without the functions of os.register_at_fork, which cost as much as the fork itself.
+# Only for a process that forks again or ends: its own child runs them.
+_bare_fork: Callable[[], int] = _LIBC.fork
 
 
 class _Refused(Exception):
@@ -69,16 +64,15 @@ class _Server:
         _environment_region()
         for name in ("_task", "_sender", *flowforge._LATER):
             importlib.import_module("flowforge." + name)
-        global _LOADS
-        _LOADS = _loads()
+        _ending.remember_libraries()
         for name in self.wanted:
             if name in sys.modules:
                 continue
-            problem = _preload(name)
+            problem = _preload.preload(name)
             if problem:
                 _send(self.control, {"refused": name, "reason": problem})
                 os._exit(0)
-        folders = [path for path in _library_folders() if os.path.isdir(path)]
+        folders = [path for path in _preload.library_folders() if os.path.isdir(path)]
         # A wrapper of the interpreter, such as a shim of pyenv, and libraries set variables.
         self.added = {name: value for name, value in os.environ.items() if self.given.get(name) != value}
         for name, value in os.environ.items():
@@ -94,15 +88,13 @@ class _Server:
             if not mark:
                 os._exit(0)
             os.set_inheritable(files[0], False)
-            try:
-                first = os.fork()
-            except OSError as err:
-                _send(self.control, {"error": f"fork: {err}"})
-                os.close(files[0])
-                continue
+            first = _bare_fork()
             if first == 0:
                 self._orphan(files[0], mark == b"w")
             os.close(files[0])
+            if first < 0:
+                _send(self.control, {"error": "fork: " + os.strerror(ctypes.get_errno())})
+                continue
             _, status = os.waitpid(first, 0)
             _send(self.control, {"error": "" if status == 0 else f"the first child ended with status {status}"})
 
@@ -126,28 +118,35 @@ class _Task:
 
     def run(self, waits: bool) -> NoReturn:
         try:
+            self._leave_control()
             os.setpgid(0, 0)
             _send(self.socket, {"pid": self.pid})
             if waits:
                 _rehearse()
             request, files = _receive_files(self.socket, 3)
             self.prepare(request, files)
+            _send(self.socket, {"started": True})
+            _exactly(self.socket, 1)  # a runner that waited too long has given up this process
         except BaseException as err:
             try:
                 _send(self.socket, {"error": f"{type(err).__name__}: {err}"})
             finally:
                 os._exit(1)
-        _send(self.socket, {"started": True})
         self.last = next(reversed(sys.modules))
         atexit.register(self.report)
-        _execute(request["script"], self.last)
+        _ending.execute(request["script"], self.last)
+
+    def _leave_control(self) -> None:
+        """Close the socket of the parent: the runner notices its end by the end of the stream."""
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, self.server.control.detach())
+        os.close(null)
 
     def prepare(self, request: Mapping[str, Any], files: List[int]) -> None:
         """Replace what a new process would not have of this one."""
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != self.server.runner:
             raise _Refused("the runner is not the parent of this process")
-        self.server.control.detach()  # the standard input replaces it
         for target, file in enumerate(files):
             os.dup2(file, target)
             os.close(file)
@@ -194,9 +193,9 @@ class _Task:
         """Tell the runner which modules of libraries the task has imported."""
         if os.getpid() != self.pid:
             return
-        folders = tuple(path + os.sep for path in _library_folders())
+        folders = tuple(path + os.sep for path in _preload.library_folders())
         names = []
-        for name, module in _modules_after(self.last):
+        for name, module in _ending.modules_after(self.last):
             origin = getattr(getattr(module, "__spec__", None), "origin", None)
             if isinstance(origin, str) and origin.startswith(folders):
                 names.append(name)
@@ -207,116 +206,17 @@ class _Task:
             pass  # the task closed its files
 
 
-def _execute(script: str, last: str) -> NoReturn:
-    """Run a file as the main program and end the process as the interpreter would."""
-    module = types.ModuleType("__main__")
-    module.__dict__.update(__file__=script, __builtins__=builtins, __cached__=None)
-    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", script)
-    sys.modules["__main__"] = module
-    interrupted, code = False, 0
-    try:
-        with open(script, "rb") as file:
-            source = file.read()
-        exec(compile(source, script, "exec", dont_inherit=True), module.__dict__)
-    except SystemExit as err:
-        code = _exit_code(err.code)
-    except BaseException as err:
-        interrupted, code = isinstance(err, KeyboardInterrupt), 1
-        _show(err)
-    _finish(code, interrupted, last)
-
-
-def _show(err: BaseException) -> None:
-    trace = err.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
-        trace = trace.tb_next
-    err.__traceback__ = trace
-    try:
-        sys.excepthook(type(err), err, trace)
-    except BaseException:
-        sys.__excepthook__(type(err), err, trace)
-
-
-def _exit_code(code: Any) -> int:
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code & 0xFF
-    _flush()
-    print(code, file=sys.stderr)
-    return 1
-
-
-def _finish(code: int, interrupted: bool, last: str) -> NoReturn:
-    """End the process.
-
-    The interpreter would also free what was loaded before the fork, which costs more than the
-    fork itself and has no effect that another process could notice.
-    """
-    shutdown: Any = getattr(threading, "_shutdown")
-    shutdown()  # waits for threads
-    try:
-        run_exit_functions: Any = getattr(atexit, "_run_exitfuncs")
-        run_exit_functions()
-    except BaseException:
-        pass  # its traceback is printed
-    well = _flush()
-    if interrupted:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-    if _threads() > 1:
-        sys.exit(code)  # only the interpreter can stop other threads
-    _release(last)
-    if not (_flush() and well) and code == 0:
-        code = 120
-    _LIBC.fflush(None)
-    if _loads() != _LOADS:
-        _LIBC.exit(code)  # libraries may have registered functions with atexit(3)
-    os._exit(code)
-
-
-def _flush() -> bool:
-    well = True
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None and not stream.closed:
-                stream.flush()
-        except (OSError, ValueError):
-            well = False
-    return well
-
-
-def _modules_after(last: str) -> List[Tuple[str, Any]]:
-    """Return the modules that were imported after another, in this order.
-
-    To look at all modules would copy the memory of all from the parent.
-    """
-    found = []
-    for name in reversed(sys.modules):
-        if name == last:
-            break
-        found.append((name, sys.modules[name]))
-    return found[::-1]
-
-
-def _release(last: str) -> None:
-    """Free the values of the program's own modules, which closes their files."""
-    folders = tuple(path + os.sep for path in _library_folders())
-    for name, module in [("__main__", sys.modules["__main__"]), *_modules_after(last)]:
-        file = getattr(module, "__file__", None)
-        if name == "__main__" or isinstance(file, str) and not file.startswith(folders):
-            values = module.__dict__
-            for key in [key for key in values if key != "__builtins__"]:
-                values[key] = None
-    gc.collect()
-
-
-_REHEARSAL = '''
+_REHEARSAL = """
+from typing import List
 import flowforge
-@flowforge.operator
+from flowforge import foreach, operator, workflow
+@operator
 def rehearsal(number: int = 0) -> int:
     return number
-'''
+@workflow(name="rehearsal")
+def numbers() -> List[int]:
+    return foreach(range(2), lambda number: rehearsal(number))
+"""
 
 
 def _rehearse() -> None:
@@ -333,13 +233,26 @@ def _rehearse() -> None:
     _receive(other)
     one.close()
     other.close()
+    _import_rehearsal()
     values: Dict[str, Any] = {"__name__": "rehearsal"}
     exec(compile(_REHEARSAL, "rehearsal", "exec", dont_inherit=True), values)
     for p in values["rehearsal"].signature.parameters:
         p.type.decode(0)
     for result in values["rehearsal"].signature.results:
         json.dumps(result.type.encode(0))
-    _loads()
+    _ending.loads()
+
+
+def _import_rehearsal() -> None:
+    """Import a module as the one of a task is imported: found in a folder of sys.path, and compiled."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    dont_write_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        importlib.import_module("_rehearsal")
+    finally:
+        sys.dont_write_bytecode = dont_write_bytecode
+        del sys.path[0]
+        sys.modules.pop("_rehearsal", None)
 
 
 def _renew() -> None:
@@ -359,58 +272,7 @@ def _renew() -> None:
     processes: Any = sys.modules.get("multiprocessing.process")
     if processes is not None:
         processes.current_process().authkey = os.urandom(32)
-
-
-def _preload(name: str) -> str:
-    """Import a module of a library; the result says why a copy of it could not be used."""
-    folders = tuple(path + os.sep for path in _library_folders())
-    before = _effects()
-    try:
-        spec = importlib.util.find_spec(name)
-        if spec is not None and (spec.origin or "").startswith(folders):
-            importlib.import_module(name)
-    except BaseException:
-        pass  # the task that needs it sees the error
-    if _threads() > 1:
-        # A library that supports forks, such as OpenBLAS, ends its threads before one.
-        child = os.fork()
-        if child == 0:
-            os._exit(0)
-        os.waitpid(child, 0)
-    if _threads() > 1:
-        return "it starts threads"
-    after = _effects()
-    after["the environment"] = {variable: after["the environment"].get(variable) for variable in before["the environment"]}
-    return next((f"it changes {what}" for what, value in after.items() if value != before[what]), "")
-
-
-def _effects() -> Dict[str, Any]:
-    """Return what a task of another program must not find changed."""
-    return {
-        "signal handlers": [signal.getsignal(number) for number in signal.valid_signals()],
-        "the environment": dict(os.environ),
-        "the working folder": os.getcwd(),
-        "the module path": list(sys.path),
-        "open files": sorted(os.listdir("/proc/self/fd")),
-        "hooks": (sys.excepthook, sys.displayhook, threading.excepthook, sys.unraisablehook),
-    }
-
-
-def _threads() -> int:
-    return max(threading.active_count(), len(os.listdir("/proc/self/task")))
-
-
-_folders: Optional[List[str]] = None
-
-
-def _library_folders() -> List[str]:
-    """Return the folders of the standard library and of installed packages."""
-    global _folders
-    if _folders is None:
-        paths = sysconfig.get_paths()
-        found = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-        _folders = list(dict.fromkeys([*found, *site.getsitepackages()]))
-    return _folders
+        processes.ORIGINAL_DIR = os.getcwd()  # where children find the main program
 
 
 def _environment_region() -> Tuple[int, int]:
@@ -421,37 +283,6 @@ def _environment_region() -> Tuple[int, int]:
     if not 0 < start < end:
         raise _Refused("the kernel does not report the address of the environment")
     return start, end
-
-
-class _Loaded(ctypes.Structure):
-    """What dl_iterate_phdr(3) says about a library."""
-
-    _fields_ = [
-        ("address", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("headers", ctypes.c_void_p),
-        ("count", ctypes.c_uint16),
-        ("loads", ctypes.c_ulonglong),
-        ("unloads", ctypes.c_ulonglong),
-    ]
-
-
-_VISITOR = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Loaded), ctypes.c_size_t, ctypes.py_object)
-
-
-def _visit(library: Any, size: int, found: List[int]) -> int:
-    found.append(library.contents.loads)
-    return 1  # this is enough
-
-
-_VISIT = _VISITOR(_visit)
-
-
-def _loads() -> int:
-    """Return how many libraries this process has loaded."""
-    found: List[int] = []
-    _LIBC.dl_iterate_phdr(_VISIT, ctypes.py_object(found))
-    return found[0]
 
 
 def _send(to: socket.socket, message: Mapping[str, Any]) -> None:

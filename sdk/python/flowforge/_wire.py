@@ -11,7 +11,7 @@ from . import _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
-from ._schema import Type, misfit
+from ._schema import Type, article, misfit
 from ._signature import Parameter, Signature
 
 # How an argument is assembled of inputs: the name of one, a constant, or parts of these.
@@ -23,7 +23,13 @@ def bind(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Mapping[st
     try:
         return dict(inspect.signature(function).bind(*args, **kwargs).arguments)
     except TypeError as err:
-        raise error(f"{function.__name__}: {err}") from None
+        raise _unbound(function, err) from None
+
+
+def _unbound(function: Callable[..., Any], err: TypeError) -> Exception:
+    names = list(inspect.signature(function).parameters)
+    known = f"its parameters are: {', '.join(names)}" if names else "it has no parameters"
+    return error(f"{function.__name__}: {err}; {known}")
 
 
 def wire(name: str, signature: Signature, given: Mapping[str, Any]) -> Tuple[List[Port], Dict[str, Assembly]]:
@@ -83,7 +89,7 @@ class _Wiring:
         outer = wanted.inner
         values = list(group._ff_values.items())
         if group._ff_depth != (kind == "zip") or len(outer.fields) != len(values):
-            raise self._error(f"`{group._ff_type}` is not a `{t.shown}`" + _suggestion(group, t))
+            raise self._error(f"`{group._ff_type}` is not {article(t)}" + _suggestion(group, t))
         parts = {}
         for f, (_, future) in zip(outer.fields, values):
             port_type = future._ff.type if kind == "zip" else f.type
@@ -105,7 +111,7 @@ class _Wiring:
                 found = t.field_named(str(key))
                 of = found.type if found else t.elem
                 if of is None:
-                    raise self._error(f"a dict is not a `{t.shown}`")
+                    raise self._error(f"a dict is not {article(t)}")
                 parts[str(key)] = self.argument(f"{name}_{_identifier(key)}", of, value)
             return {"map" if t.kind == "Map" else "parts": parts}
         values = list(argument)
@@ -113,13 +119,13 @@ class _Wiring:
             return {"list": [self.argument(f"{name}_{i}", t.elem, v) for i, v in enumerate(values, 1)]}
         if t.fields and len(t.fields) == len(values):
             return {"parts": {f.name: self.argument(f"{name}_{f.name}", f.type, v) for f, v in zip(t.fields, values)}}
-        raise self._error(f"a {type(argument).__name__} of {len(values)} values is not a `{t.shown}`")
+        raise self._error(f"a {type(argument).__name__} of {len(values)} values is not {article(t)}")
 
     def _constant(self, name: str, t: Type, argument: Any) -> Assembly:
         try:
             constant = t.encode(argument)
         except Exception as err:  # encoders raise what their value raises
-            raise self._error(f"{argument!r} is not a `{t.shown}`: {err}") from None
+            raise self._error(f"{argument!r} is not {article(t)}: {err}") from None
         why = constant_misfit(constant, t)
         if why:
             raise self._error(why)
@@ -149,7 +155,7 @@ def constant_misfit(value: Any, t: Type) -> str:
     }  # fmt: skip
     wanted = kinds.get(t.kind)
     if wanted and (not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted):
-        return f"{value!r} is not a `{t.shown}`"
+        return f"{value!r} is not {article(t)}"
     if t.kind == "Enum" and value not in t.options:
         return f"{value!r} is not one of {', '.join(map(repr, t.options))}"
     if t.kind == "List" and t.elem is not None:
@@ -201,4 +207,4 @@ def bind_partially(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: 
     try:
         return dict(inspect.signature(function).bind_partial(*args, **kwargs).arguments)
     except TypeError as err:
-        raise error(f"{function.__name__}: {err}") from None
+        raise _unbound(function, err) from None

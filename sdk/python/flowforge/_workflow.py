@@ -11,6 +11,7 @@ from ._future import Future
 from ._graph import Input, NodeOutput, Output, Scope, Value
 from ._operator import add_node, plain_rules, real_arguments
 from ._place import error
+from ._schema import article
 from ._signature import Parameter
 from .exceptions import DefinitionError
 
@@ -177,14 +178,23 @@ class Workflow(Generic[P, R]):
             self._trace(scope)
         return name
 
-    def launch(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+    @overload
+    def launch(self, *args: P.args, **kwargs: P.kwargs) -> Run: ...
+
+    @overload
+    def launch(self, *, preset: str, **inputs: Any) -> Run: ...
+
+    def launch(self, *args: Any, **kwargs: Any) -> Run:
         """Register this code on the server, launch it with these inputs, and return the run.
 
-        Raises ServerError if the server refuses the definition or the inputs.
+        preset is the name of a preset on the server; inputs come before its values. A workflow
+        with a parameter called preset has no presets here. Raises ServerError if the server
+        refuses the definition, the preset or the inputs.
         """
         from . import _launch
 
-        return _launch.launch(self, _wire.bind_partially(self.function, args, kwargs))
+        preset = "" if any(p.name == "preset" for p in self.signature.parameters) else str(kwargs.pop("preset", ""))
+        return _launch.launch(self, _wire.bind_partially(self.function, args, kwargs), preset=preset)
 
     def deploy(self, version: str = "") -> str:
         """Register an immutable version and return its number."""
@@ -200,7 +210,7 @@ def _entry(p: Parameter) -> Dict[str, Any]:
         try:
             entry["default"] = p.type.encode(p.default)
         except Exception as err:  # encoders raise what their value raises
-            raise error(f"the default of {p.name}, {p.default!r}, is not a `{p.type.shown}`: {err}") from None
+            raise error(f"the default of {p.name}, {p.default!r}, is not {article(p.type)}: {err}") from None
         why = _wire.constant_misfit(entry["default"], p.type)
         if why:
             raise error(f"the default of {p.name}: {why}")
@@ -208,6 +218,7 @@ def _entry(p: Parameter) -> Dict[str, Any]:
         entry["description"] = p.description
     if p.hints:
         entry["ui"] = p.hints
+    entry.update(p.rules)
     return entry
 
 

@@ -135,6 +135,20 @@ def test_parts_of_groups(tmp_path: Path) -> None:
     assert [(e.get("relation", ""), e["type"]) for e in found["exceptions"]] == [("", "ExceptionGroup"), ("part", "ValueError"), ("part", "TypeError")]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+def test_notes(tmp_path: Path) -> None:
+    found = described(
+        tmp_path,
+        """
+        def main():
+            err = ValueError("bad row")
+            err.add_note("in rates.csv, line 3")
+            raise err
+        """,
+    )
+    assert found["exceptions"][0]["message"] == "bad row\nin rates.csv, line 3"
+
+
 def test_errors_of_the_package_have_no_frames(tmp_path: Path) -> None:
     (tmp_path / "traceback").write_text("{}")
     found = described(tmp_path, "from flowforge.exceptions import OutputError\n\ndef main():\n    raise OutputError('output x is missing')\n")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from flowforge import (
     ServerError,
     Workflow,
     approval,
+    compare,
     executions,
     failed,
     skipped,
@@ -36,7 +39,7 @@ from flowforge import (
 from flowforge import _cli, _follow, _launch
 from flowforge._api import Server, store_token, stored_token
 
-from .flows import frames, nested, search, trouble, typed, values
+from .flows import dependent, frames, nested, search, trouble, typed, values
 from .running import Running
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -72,6 +75,13 @@ def test_search(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert run.artifacts["best.model"].load() == {"kind": "forest", "rows": 2}
     with pytest.raises(InputError, match="several nodes made an artifact 'model'; choose one of best.model, train"):
         run.artifacts["model"]
+    assert "nothing" not in run.artifacts and run.artifacts.get("nothing") is None and "best.model" in repr(run.artifacts)
+    with pytest.raises(KeyError, match="there is no output 'nothing'; the outputs are: accuracy, "):
+        run.outputs["nothing"]
+    assert run.outputs.get("nothing") is None
+    with pytest.raises(InputError, match="there is no node 'nothing'; the nodes are: "):
+        run.logs(node="nothing")
+    assert "loss" not in run.logs(node="best")
     page = run._repr_html_()
     assert run.url in page and "SUCCEEDED" in page and "<polyline" in page
 
@@ -101,12 +111,46 @@ def test_files(server: Server, tmp_path: Path) -> None:
     assert both(trouble.files, a, [b], None) == ("total 10", "total 10")
 
 
+def test_a_launch_takes_the_values_of_a_preset(server: Server) -> None:
+    first = trouble.metrics.launch(1, 1).wait(120)
+    version = server.get(f"/executions/{first.id}")["version"]
+    server.post("/workflows/sdk.metrics/presets", {"name": "few", "version": version, "inputs": {"short": 3, "long": 4}})
+    run = trouble.metrics.launch(preset="few", long=5).wait(120)
+    assert server.get(f"/executions/{run.id}")["inputs"] == {"short": 3, "long": 5}
+    with pytest.raises(ServerError, match="There is no preset"):
+        trouble.metrics.launch(preset="many")
+
+
+def test_inputs_depend_on_each_other(server: Server) -> None:
+    flow = dependent.dependent
+    entries = {e["name"]: e for e in flow.definition().document("sha256:" + "0" * 64)["inputs"]}
+    assert entries["kernel"]["show_if"] == "kind == 'svc'" and entries["batch"]["max"] == "rows / 2"
+    assert both(flow, kind="forest", depth=3) == ("forest linear 3 32",) * 2
+    for inputs, message in (
+        ({"kind": "forest"}, "depth: A value is required"),
+        ({"kind": "forest", "depth": 3, "kernel": "rbf"}, "kernel: It applies only if kind == 'svc'"),
+        ({"batch": 51}, "batch: 51 is more than 50"),
+        ({"kernel": "rbf"}, "kernel: .*is not possible with these values"),
+    ):
+        with pytest.raises(ServerError, match=message):
+            flow.launch(**inputs)
+
+
 def test_frames(server: Server, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("a,b\n1,1\n2,2\n3,3\n")
     local, remote = both(frames.frames, Dataset(tmp_path / "data.csv"), frames.Options(factor=3))
     assert local == remote == {"rows": 5, "weights": 18}
     listed = executions(workflow="sdk.frames")
     assert list(listed["status"]) == ["SUCCEEDED"] and list(listed["workflow"]) == ["sdk.frames"]
+    found = executions(where="workflow:sdk.frames options.factor = 3", columns=["inputs.options.factor"], sort="-factor")
+    assert list(found["inputs.options.factor"]) == [3] and len(executions(where="workflow:sdk.frames factor > 3")) == 0
+    again = frames.frames.launch(Dataset(tmp_path / "data.csv"), frames.Options(factor=4)).wait(120)
+    first = str(listed["execution_id"][0])
+    table = compare([again, first[-6:]], baseline=first)
+    assert list(table.columns) == [again.id, first] and table.attrs["baseline"] == first
+    factor = next(key for key in table.index if key[0] == "inputs" and key[1].endswith("factor"))
+    assert list(table.loc[factor]) == [4, 3] and table.attrs["deltas"].loc[factor, again.id] == 1
+    assert len(compare([again, first], all=True)) > len(table)
 
 
 def failure(flow: Workflow[Any, Any], **inputs: Any) -> str:
@@ -155,7 +199,7 @@ def test_a_pickle_needs_permission(server: Server) -> None:
 
 def test_the_server_refuses_inputs(server: Server) -> None:
     with pytest.raises(ServerError, match="(?s)way.*Choose raise, object"):
-        trouble.trouble.launch(way="sideways")  # type: ignore[arg-type]
+        trouble.trouble.launch(way="sideways")  # type: ignore[call-overload]
 
 
 def cli(*argv: str, cwd: Path = PACKAGE) -> "subprocess.CompletedProcess[str]":
@@ -201,7 +245,47 @@ def test_command_line(server: Server, project: Path) -> None:
     assert "ValueError: too much" in failed.stdout + failed.stderr
 
     wrong = cli("run", "flow.py", "--n", "x", cwd=project)
-    assert (wrong.returncode, "argument --n: 'x' is not a `int`" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "argument --n: 'x' is not an `int`" in wrong.stderr) == (2, True)
+
+
+REPORTING = """
+from flowforge import Report, operator, when, workflow
+
+@operator
+def report(n: int) -> Report:
+    return Report(f"<p>{n} rows\u2026</p>")
+
+@operator
+def warn() -> Report:
+    return Report("few")
+
+@workflow(name="tests.reporting")
+def flow(n: int = 2) -> Report:
+    return when(n > 1, lambda: report(n), lambda: warn())
+"""
+
+
+def test_files_and_skipped_nodes_in_the_terminal(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "reporting.py").write_text(REPORTING, encoding="utf-8")
+    done = cli("run", "reporting.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^result = result\.html \(Report, 16 bytes\): http://\S+/api/v1/artifacts/\S+/download$", done.stdout, re.M), done.stdout
+    assert re.search(r"^SUCCEEDED .* nodes, 1 skipped$", done.stdout, re.M), done.stdout
+    monkeypatch.syspath_prepend(str(tmp_path))
+    flow = importlib.import_module("reporting").flow
+    run = flow.launch().wait(120)
+    assert run.artifacts["report.result"].load() == run.result().load() == flow().load() == "<p>2 rows\u2026</p>"
+
+
+def test_files_that_choose_an_interpreter_do_not_reach_tasks(server: Server, project: Path) -> None:
+    (project / ".python-version").write_text("3.8.99\n")
+    (project / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=99"\n')
+    (project / "uv.lock").write_text("version = 1\n")
+    flow = FLOW.format(parameters="n: int = 2").replace("cli.scale", "cli.interpreter")
+    (project / "flow.py").write_text(flow.replace('    print("scaling", n)\n', '    import os\n    print(sorted(os.listdir(".")))\n'))
+    done = cli("run", "flow.py", "--n", "5", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "result = 15" in done.stdout and "'pyproject.toml'" in done.stdout and ".python-version" not in done.stdout
 
 
 def test_deploy_numbers_versions_by_content(server: Server, project: Path) -> None:
@@ -291,13 +375,26 @@ def test_references_to_the_catalogue(server: Server, tmp_path: Path) -> None:
     server.post("/datasets", {"name": "rows", "version": "1", "file": file})
     run = search.search.launch(Dataset("rows@1")).wait(120)
     assert run.result().text == "bad: 3.1"
-    with pytest.raises(InputError, match="offers only artifacts of executions for download"):
-        search.split(Dataset("rows@1"))
+    local = search.search("rows@1")  # type: ignore[arg-type]
+    assert local.text == "bad: 3.1"
+    server.post("/datasets", {"name": "far", "version": "1", "uri": "s3://elsewhere/rows"})
+    with pytest.raises(InputError, match="its data is not on .* but elsewhere, at s3://elsewhere/rows"):
+        search.split(Dataset("far@1"))
     with pytest.raises(InputError, match="has no dataset 'columns@1'"):
         Dataset("columns@1").load()
     model = run.artifacts["best.model"].path.read_bytes()
     server.post("/models", {"name": "best", "version": "1", "file": server.upload(model, "model.json")})
     assert Model("best@1").load() == {"kind": "svc", "rows": 2}
+
+
+def test_a_folder_of_the_catalogue(server: Server) -> None:
+    files = {"labels.csv": b"a,1\n", "images/one.png": b"one"}
+    listed = [{"path": path, "sha256": server.upload(data, path)["$file"], "size": len(data)} for path, data in files.items()]
+    folder = server.upload(json.dumps({"entries": listed}).encode(), "images")
+    server.post("/datasets", {"name": "images", "version": "1", "file": {**folder, "media_type": "application/vnd.flowforge.directory+json"}})
+    path = Dataset("images@1").path
+    assert {str(one.relative_to(path)): one.read_bytes() for one in path.rglob("*") if one.is_file()} == files
+    assert Dataset("images@1").path == path
 
 
 def test_the_example_digits(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any, List, Mapping
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -199,3 +200,24 @@ print(json.dumps({{"successful": run.successful, "total": run.data.total, "origi
 """
     )
     assert found == {"successful": True, "total": 5, "origin": failed, "tasks": 3}
+
+
+def test_pages_show_what_the_datastore_has(client: Client, running: Running) -> None:
+    environment = running.call("GET", "/metaflow/datastore")["environment"]
+    own = Client(client.folder, running)
+    own.env = {**client.env, **environment}
+    run = own.run("run", "--most", "3")
+    run_page = page(running, f"/executions/metaflow/CountFlow/{run}")
+    assert "Graph of 5 steps of CountFlow" in run_page
+    assert "Arrows follow the times" not in run_page
+    task = own.read(f'print(json.dumps(next(t.id for t in Run("CountFlow/{run}")["square"] if t.data.squared == 1)))')
+    path = f"/executions/metaflow/CountFlow/{run}/square/{task}"
+    assert "the first attempt fails" in page(running, path + "?attempt=0")
+    assert "the first attempt fails" in page(running, path + "/log?attempt=0")
+    assert "numbers=1" in page(running, path)
+
+
+def page(running: Running, path: str) -> str:
+    request = Request(running.url + path, headers={"Authorization": "Bearer " + running.token})
+    with urlopen(request, timeout=30) as answer:
+        return str(answer.read().decode())

@@ -254,6 +254,27 @@ def test_arguments_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     assert config["config"].colour is values.Colour.RED and config["span"].total_seconds() == 60
 
 
+def test_help_shows_defaults_as_they_are_entered(capsys: pytest.CaptureFixture[str]) -> None:
+    @operator
+    def note(text: str) -> None: ...
+
+    @workflow
+    def flow(colour: values.Colour = values.Colour.GREEN, names: List[str] = ["a", "b"], rate: float = 0.5) -> None:
+        note("x")
+
+    with pytest.raises(SystemExit):
+        _arguments.read(flow, ["-h"], "run")
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"default: {values.Colour.GREEN.value} " in said and "default: a, b; repeat the option for each value" in said and "default: 0.5" in said
+
+
+def test_a_wrong_argument_names_the_parameters() -> None:
+    flow: Any = search.search
+    for call in (flow, flow.launch):
+        with pytest.raises(DefinitionError, match="search: got an unexpected keyword argument 'rows'; its parameters are: data, "):
+            call("rows@1", rows=1)
+
+
 def test_options_and_inputs_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "named.py").write_text("from flowforge import *\n@operator\ndef f(server: str) -> str: ...\n@workflow\ndef flow(server: str) -> str:\n    return f(server)\n")
     monkeypatch.setattr(sys, "path", [*sys.path])

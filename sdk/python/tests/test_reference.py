@@ -24,9 +24,9 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
     "Values": ("Dataset", "Model", "File", "Directory", "Table", "Image", "Report", "FeatureSet", "HyperparameterSet", "Secret"),
     "Annotations": (
         "Range", "Length", "Pattern", "Format", "Unit", "Columns", "MediaTypes", "MaxBytes", "CustomType", "Outputs", "Storage",
-        "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline",
+        "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline", "ShowIf", "RequiredIf", "Limits", "OptionsFrom",
     ),
-    "Runs": ("Run", "executions"),
+    "Runs": ("Run", "executions", "compare"),
     "Tasks": ("client", "Client", "FlowForgeClient", "TaskStatus", "LogLevel", "MetricType", "types"),
     "Errors": ("FlowForgeError", "DefinitionError", "ExecutionError", "InputError", "OutputError", "ServerError"),
 }  # fmt: skip

@@ -12,7 +12,7 @@ import sys
 from flowforge import client
 
 before = client.get_checkpoint()
-client.log("begins", level="WARN", rate=client.inputs["rate"])
+client.log("begins", attempt=client.attempt, level="WARN", rate=client.inputs["rate"])
 for step in range(3):
     client.metric("loss", 1 / (step + 1), step=step, tags={"split": "train"})
 client.metric("images", 64, "counter")
@@ -89,7 +89,7 @@ def test_everything_a_task_says(running: Running) -> None:
     path = "/executions/" + execution["execution_id"]
     said: List[Dict[str, Any]] = [line for line in running.call("GET", path + "/logs")["lines"] if line["stream"] == "sdk"]
     assert [(line["attempt"], line["level"], line["message"]) for line in said] == [(1, "WARN", "begins"), (2, "WARN", "begins")]
-    assert said[0]["fields"] == {"rate": 0.5}
+    assert [line["fields"] for line in said] == [{"rate": 0.5, "attempt": 1}, {"rate": 0.5, "attempt": 2}]
 
     series = {(s["name"], s["attempt"]): s for s in running.call("GET", path + "/metrics")["series"]}
     assert sorted(series) == [("images", 1), ("images", 2), ("loss", 1), ("loss", 2)]

@@ -7,15 +7,17 @@ import importlib
 import io
 import json
 import subprocess
+import threading
 import traceback
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Dict, List
 
 import pytest
 
 from flowforge import DefinitionError, InputError
 from flowforge import _download, _git, _pack
-from flowforge._api import Server, store_token
+from flowforge._api import Server, keeps_key, store_token
 from flowforge.exceptions import ServerError
 
 
@@ -99,6 +101,105 @@ def test_names_of_downloads(name: str, tmp_path: Path, monkeypatch: pytest.Monke
     store: Any = Store(b"")
     with pytest.raises(InputError, match="which no file can have"):
         _download.artifact(store, {"name": "a", "filename": name, "sha256": "0" * 64, "download_url": "/"})
+
+
+@pytest.mark.parametrize(
+    "entry, problem",
+    [({"path": "../a"}, "which no folder can have"), ({"path": "a//b"}, "which no folder can have"), ({"path": "a", "mode": 1 << 27 | 0o777}, "symbolic link")],
+)
+def test_folders_stay_in_their_place(entry: Dict[str, Any], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    listed = json.dumps({"entries": [{"sha256": "0" * 64, "size": 0, **entry}]}).encode()
+    found = {"name": "a", "sha256": hashlib.sha256(listed).hexdigest(), "download_url": "/", "media_type": "application/vnd.flowforge.directory+json"}
+    store: Any = Store(listed)
+    with pytest.raises(InputError, match=problem):
+        _download.artifact(store, found)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+
+
+def test_programs_of_folders_stay_executable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    sha = hashlib.sha256(b"x").hexdigest()
+    listed = json.dumps({"entries": [{"path": "bin/run", "sha256": sha, "size": 1, "mode": 0o755}, {"path": "note", "sha256": sha, "size": 1, "mode": 0o4666}, {"path": "old", "sha256": sha, "size": 1}]})
+
+    class Folder:
+        def open(self, *_: Any, query: Dict[str, Any], **__: Any) -> Any:
+            return io.BytesIO(b"x" if "path" in query else listed.encode())
+
+    store: Any = Folder()
+    found = {"name": "a", "sha256": hashlib.sha256(listed.encode()).hexdigest(), "download_url": "/", "media_type": "application/vnd.flowforge.directory+json"}
+    made = _download.artifact(store, found)
+    assert [oct((made / name).stat().st_mode & 0o7777) for name in ("bin/run", "note", "old")] == ["0o755", "0o644", "0o600"]
+
+
+@pytest.mark.parametrize(
+    "old, new, keeps",
+    [
+        ("http://h", "https://h/x", True),
+        ("http://h:8080", "https://h", True),
+        ("https://h", "https://H:443/x", True),
+        ("https://h", "http://h", False),
+        ("https://h", "https://h:8443", False),
+        ("https://h", "https://a.h", False),
+        ("http://h", "https://g", False),
+    ],
+)
+def test_where_a_key_may_go(old: str, new: str, keeps: bool) -> None:
+    assert keeps_key(old, new) is keeps
+
+
+def test_redirects_of_the_server_itself() -> None:
+    seen: List[Any] = []
+
+    class Here(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append((self.command, self.path, self.headers["Authorization"]))
+            self.send_response(200 if self.path == "/new" else 302)
+            self.send_header("Location", "/new")
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_POST = do_GET
+
+        def log_message(self, *args: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Here) as here:
+        threading.Thread(target=here.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        server = Server(f"http://127.0.0.1:{here.server_port}", "key")
+        assert server.get("/x") == {}
+        with pytest.raises(ServerError, match="POST /x: the server answered 302, a redirect to /new: set FLOWFORGE_SERVER to the address that needs none"):
+            server.post("/x", {"a": 1})
+        here.shutdown()
+    assert seen == [("GET", "/api/v1/x", "Bearer key"), ("GET", "/new", "Bearer key"), ("POST", "/api/v1/x", "Bearer key")]
+
+
+def test_a_key_stays_at_its_server() -> None:
+    seen: List[Any] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append((self.path, self.headers["Authorization"]))
+            if self.path == "/api/v1/x":
+                self.send_response(302)
+                self.send_header("Location", f"http://127.0.0.1:{other.server_port}/signed")
+            else:
+                self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    one, other = (HTTPServer(("127.0.0.1", 0), Elsewhere) for _ in range(2))
+    for http in (one, other):
+        threading.Thread(target=http.handle_request, daemon=True).start()
+    try:
+        with Server(f"http://127.0.0.1:{one.server_port}", "key").open("GET", "/x") as response:
+            assert response.status == 200  # type: ignore[attr-defined]
+    finally:
+        one.server_close()
+        other.server_close()
+    assert seen == [("/api/v1/x", "Bearer key"), ("/signed", None)]
 
 
 def test_an_operator_outside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,15 +197,15 @@ def test_what_only_python_does_with_values(body: Any) -> None:
         (lambda fits, rates, lr: foreach([train(lr), train(lr)], lambda f: loss(f.acc)), "foreach: the item <train_2: Fit> has several values; list one value of each item, such as train_2.model"),
         (lambda fits, rates, lr: Model(train(lr)), r"Model\(…\): train_2 does not exist while the workflow is defined"),
         (lambda fits, rates, lr: pickle.dumps(lr), "Python cannot use lr here"),
-        (lambda fits, rates, lr: when(length(rates) & 1, lambda: loss(lr)), "& and | combine conditions, and this expression is a `int`, not true or false; compare it first"),  # type: ignore[call-overload]
-        (lambda fits, rates, lr: when((lr > 1) | 2, lambda: loss(lr)), "& and | combine conditions, and 2 is a `int`"),
+        (lambda fits, rates, lr: when(length(rates) & 1, lambda: loss(lr)), "& and | combine conditions, and this expression is an `int`, not true or false; compare it first"),  # type: ignore[call-overload]
+        (lambda fits, rates, lr: when((lr > 1) | 2, lambda: loss(lr)), "& and | combine conditions, and 2 is an `int`"),
         (lambda fits, rates, lr: when(~lr, lambda: loss(lr)), "& and | combine conditions, and lr is a `float`"),
         (lambda fits, rates, lr: loss(lr % 2), "% works with integers while the workflow is defined, and lr is a `float`; compute it in an operator"),
         (lambda fits, rates, lr: loss(7.5 % length(rates)), "% works with integers while the workflow is defined, and 7.5 is a `float`"),
         (lambda fits, rates, lr: fits[0], "the items of train are not known while the workflow is defined; use foreach or an operator"),
         (lambda fits, rates, lr: len(fits), r"the length of train is not known while the workflow is defined; use length\(train\)"),
         (lambda fits, rates, lr: when(lr > Path("a"), lambda: loss(lr)), r"PosixPath\('a'\) cannot be part of a definition, because it is not a JSON value"),
-        (lambda fits, rates, lr: when(lr > 1, lambda: (lr, lr), lambda: (lr, 2)), r"<lr: float> cannot be part of a definition, because it is not a JSON value"),
+        (lambda fits, rates, lr: when(lr > 1, lambda: (lr, lr), lambda: (lr, 2)), "a branch of when returns a tuple of several values"),
     ],
 )
 def test_other_uses_of_values(body: Any, message: str) -> None:

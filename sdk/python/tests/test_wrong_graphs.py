@@ -79,7 +79,7 @@ def test_an_argument_too_many() -> None:
     def flow(data: Dataset) -> None:
         fit(data, rate=1)  # type: ignore[call-arg]  # here
 
-    assert refused(flow) == "fit: got an unexpected keyword argument 'rate'"
+    assert refused(flow) == "fit: got an unexpected keyword argument 'rate'; its parameters are: table, lr, kind"
 
 
 def test_a_value_that_may_be_absent() -> None:

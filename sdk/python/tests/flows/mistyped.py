@@ -27,3 +27,4 @@ def search(data: Dataset, rates: List[float]) -> Model:
 
 
 search.launch(dta=Dataset("a@1"))  # wrong
+search.launch(preset=3)  # wrong

@@ -1,0 +1,1 @@
+"""FlowForge as an orchestrator of Metaflow (docs/metaflow.md)."""

@@ -1,0 +1,7 @@
+"""The errors that people see."""
+
+from metaflow.exception import MetaflowException
+
+
+class FlowForgeException(MetaflowException):
+    headline = "FlowForge"

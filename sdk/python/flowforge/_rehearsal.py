@@ -1,0 +1,1 @@
+"""A module that forks of a warm process import before they get their task."""
