@@ -234,20 +234,6 @@ func (a *attempt) run() {
 	a.deliver()
 }
 
-// begun reports that the command is running, after all preparation.
-func (a *attempt) begun(pid int) {
-	a.begin = time.Now()
-	if !a.gang.reports() {
-		return
-	}
-	a.s.reporter.update(a.box, func() {
-		a.box.startedDue = a.begin.Add(startedHold)
-		a.box.started = &flowforgev1.Started{
-			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, Inputs: a.placed, Awaited: a.isRead() || a.spec.GetServes(), //nolint:gosec // the kernel's ids fit
-		}
-	})
-}
-
 // work prepares and runs the work in the spec.
 func (a *attempt) work() ending {
 	key := a.checkpointKey()

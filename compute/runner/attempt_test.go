@@ -83,7 +83,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 	}
 	t.Cleanup(s.Close)
 	spec := argv("e.1.2", "env")
-	spec.Attempt, spec.TenantId, spec.ProjectId, spec.ApiEndpoint = 2, "t", "p", "http://api"
+	spec.Attempt, spec.Retries, spec.TenantId, spec.ProjectId, spec.ApiEndpoint = 2, 1, "t", "p", "http://api"
 	spec.InputsJson = `{"learning-rate": 0.1, "name": "a b", "list": [1], "none": null, "on": true}`
 	spec.Env = map[string]string{"MODE": "fast", "FLOWFORGE_TASK_ID": "forged", "LANG": "de_DE.UTF-8"}
 	if err := s.Start(spec); err != nil {
@@ -100,7 +100,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 		"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "de_DE.UTF-8", "MODE": "fast",
 		"PYTHONUNBUFFERED": "1", "PYTHONPATH": filepath.Join(s.config.Dir, "cache", "sdk"),
 		"FLOWFORGE_TASK_ID": "e.1.2", "FLOWFORGE_WORKFLOW_ID": "e", "FLOWFORGE_TENANT_ID": "t",
-		"FLOWFORGE_PROJECT_ID": "p", "FLOWFORGE_NODE": "n", "FLOWFORGE_ATTEMPT": "2", "FLOWFORGE_MACHINE": "machine-1", "FLOWFORGE_POD": "pod-1",
+		"FLOWFORGE_PROJECT_ID": "p", "FLOWFORGE_NODE": "n", "FLOWFORGE_ATTEMPT": "2", "FLOWFORGE_RETRY": "1", "FLOWFORGE_MACHINE": "machine-1", "FLOWFORGE_POD": "pod-1",
 		"FLOWFORGE_API_ENDPOINT": "http://api", "FLOWFORGE_LOG_ENDPOINT": "http://api",
 		"FLOWFORGE_AUTH_TOKEN": "token-e.1.2", "FLOWFORGE_HEARTBEAT_INTERVAL": "5",
 		"FLOWFORGE_INPUTS": filepath.Join(base, "inputs.json"), "FLOWFORGE_OUTPUTS": filepath.Join(base, "outputs"),

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -64,6 +65,9 @@ func (a *attempt) fetchBucket(ctx context.Context, file *flowforgev1.InputFile, 
 	size, err := a.s.requester.fetchObject(ctx, signed.Requests[0], to)
 	answer, refused := errors.AsType[*bucketError](err)
 	absent := refused && answer.status == http.StatusNotFound
+	if absent && signed.ListFormat == "" {
+		return &missingError{fmt.Sprintf("there is no file %s", signed.Location)}
+	}
 	if !absent && (err != nil || size > 0 || !file.Bucket.Marker) {
 		return err
 	}
@@ -248,18 +252,19 @@ func (r *requester) bucket(ctx context.Context, request *flowforgev1.SignedReque
 }
 
 func (r *requester) bucketOnce(ctx context.Context, request *flowforgev1.SignedRequest, path string, size int64) (*http.Response, error) {
-	var body io.Reader
-	if path != "" && size > 0 {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, &bucketError{message: err.Error()}
-		}
-		defer file.Close()
-		body = file
+	client, err := r.clientFor(request)
+	if err != nil {
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, request.Method, request.Url, body)
+	req, err := http.NewRequestWithContext(ctx, request.Method, request.Url, nil)
 	if err != nil {
 		return nil, &bucketError{message: "the request to the bucket is not valid"}
+	}
+	if path != "" && size > 0 {
+		req.GetBody = func() (io.ReadCloser, error) { return os.Open(path) } // also after a redirect
+		if req.Body, err = req.GetBody(); err != nil {
+			return nil, &bucketError{message: err.Error()}
+		}
 	}
 	req.ContentLength = size
 	req.Header.Set("Accept-Encoding", "identity") // the bytes as they are stored
@@ -267,7 +272,7 @@ func (r *requester) bucketOnce(ctx context.Context, request *flowforgev1.SignedR
 		req.Header.Set(name, value)
 	}
 	address := withoutQuery(req.URL)
-	resp, err := r.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", request.Method, address, unwrapURL(err))
 	}
@@ -276,6 +281,25 @@ func (r *requester) bucketOnce(ctx context.Context, request *flowforgev1.SignedR
 	}
 	defer resp.Body.Close()
 	return nil, &bucketError{status: resp.StatusCode, message: fmt.Sprintf("%s %s answered %s", request.Method, address, answerOf(resp))}
+}
+
+// clientFor returns a client with the certificate of a request.
+func (r *requester) clientFor(request *flowforgev1.SignedRequest) (*http.Client, error) {
+	client := *r.client
+	client.CheckRedirect = followToStore
+	if request.ClientCertificate == "" {
+		return &client, nil
+	}
+	certificate, err := tls.X509KeyPair([]byte(request.ClientCertificate), []byte(request.ClientKey))
+	if err != nil {
+		return nil, &bucketError{message: "the client certificate of the request cannot be used"}
+	}
+	client.CheckRedirect = followWithCertificate
+	client.Transport = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: tlsLimit, DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	}
+	return &client, nil
 }
 
 // withoutQuery is an address without its signature.

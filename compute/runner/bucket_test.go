@@ -183,7 +183,7 @@ func TestUploadsThatFail(t *testing.T) {
 	b.server.maxObject = 3
 	f := b.run(t, b.withOutput("large", "echo text > "+file, file))
 	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED)
-	if !strings.Contains(f.Message, "Output out could not be uploaded to its bucket: the object s3://others/data would have 5 bytes; an upload to a bucket can have at most 3.") {
+	if !strings.Contains(f.Message, "Output out could not be uploaded: the object s3://others/data would have 5 bytes; an upload to a bucket can have at most 3.") {
 		t.Error(f.Message)
 	}
 	b.server.maxObject, at.SecretKey = 1<<20, "wrong"

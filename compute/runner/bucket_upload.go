@@ -23,7 +23,7 @@ type bucketUpload struct {
 func (a *attempt) uploadToBuckets(ctx context.Context, found *collection) error {
 	for i, u := range found.uploads {
 		if err := a.uploadToBucket(ctx, u, i, found); err != nil {
-			return fmt.Errorf("Output %s could not be uploaded to its bucket: %w", u.spec.Name, err)
+			return fmt.Errorf("Output %s could not be uploaded: %w", u.spec.Name, err)
 		}
 	}
 	return nil

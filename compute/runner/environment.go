@@ -95,6 +95,7 @@ func taskEnvironment(base environ, spec *flowforgev1.AttemptSpec, inputs string,
 	env["FLOWFORGE_PROJECT_ID"] = spec.ProjectId
 	env["FLOWFORGE_NODE"] = spec.Node
 	env["FLOWFORGE_ATTEMPT"] = strconv.Itoa(int(spec.Attempt))
+	env["FLOWFORGE_RETRY"] = strconv.Itoa(int(spec.Retries))
 	env["FLOWFORGE_API_ENDPOINT"] = spec.ApiEndpoint
 	env["FLOWFORGE_LOG_ENDPOINT"] = spec.ApiEndpoint
 	env["FLOWFORGE_AUTH_TOKEN"] = spec.Token

@@ -19,7 +19,7 @@ import (
 
 const (
 	maxHTTPBody    = 256 << 20
-	maxRedirects   = 5
+	tlsLimit       = 20 * time.Second
 	maxHTTPExcerpt = 2 << 10 // excerpt of an unexpected response, for the log
 )
 
@@ -31,17 +31,12 @@ func newRequester() *requester {
 	return &requester{client: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
-			TLSHandshakeTimeout:   20 * time.Second,
+			TLSHandshakeTimeout:   tlsLimit,
 			MaxIdleConnsPerHost:   8,
 			IdleConnTimeout:       time.Minute,
 			ResponseHeaderTimeout: 0, // the attempt's own timeout applies
 		},
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects {
-				return fmt.Errorf("stopped after %d redirects", maxRedirects)
-			}
-			return nil
-		},
+		CheckRedirect: followRedirect,
 	}}
 }
 

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,9 +15,11 @@ import (
 )
 
 const (
-	// startedHold is how long a start report waits for the end of a short attempt, which
-	// then costs one report instead of two.
-	startedHold = 15 * time.Millisecond
+	// startedHold is how long a start report waits for the end of a short attempt, which then
+	// costs one report instead of two. Attempts that share a processor take longer, so they wait
+	// in proportion, up to startedHoldMost.
+	startedHold     = 15 * time.Millisecond
+	startedHoldMost = 250 * time.Millisecond
 	// logHold is how long the lines of an attempt are collected into one report.
 	logHold = 50 * time.Millisecond
 	// batchReports and batchBytes bound one Deliver call.
@@ -249,4 +252,33 @@ func (c *reporter) call(ctx context.Context, reports []*flowforgev1.AttemptRepor
 		return nil, connect.NewError(connect.CodeInternal, errResultCount)
 	}
 	return resp.Msg.Results, nil
+}
+
+// startedHold returns how long the start report of an attempt waits now.
+func (s *Supervisor) startedHold() time.Duration {
+	return holdOf(int(s.commands.Load()), runtime.NumCPU())
+}
+
+// holdOf returns how long the start report of an attempt waits while commands share processors.
+func holdOf(commands, processors int) time.Duration {
+	each := (commands + processors - 1) / processors
+	return min(startedHold*time.Duration(max(each, 1)), startedHoldMost)
+}
+
+// begun reports that the command is running, after all preparation.
+func (a *attempt) begun(pid int) {
+	a.begin = time.Now()
+	if !a.gang.reports() {
+		return
+	}
+	hold, awaited := a.s.startedHold(), a.isRead() || a.spec.GetServes()
+	if awaited {
+		hold = startedHold
+	}
+	a.s.reporter.update(a.box, func() {
+		a.box.startedDue = a.begin.Add(hold)
+		a.box.started = &flowforgev1.Started{
+			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, Inputs: a.placed, Awaited: awaited, //nolint:gosec // the kernel's ids fit
+		}
+	})
 }

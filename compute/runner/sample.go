@@ -138,7 +138,14 @@ func (a *attempt) sampleEarly(child *child) (stop func()) {
 			timer = time.AfterFunc(delays[0], next)
 		}
 	}
-	next()
+	if child.forked { // the kernel's record of it is exact
+		mu.Lock()
+		delays = delays[1:]
+		timer = time.AfterFunc(delays[0], next)
+		mu.Unlock()
+	} else {
+		next()
+	}
 	return func() {
 		mu.Lock()
 		defer mu.Unlock()

@@ -149,6 +149,7 @@ func (s *service) Hello(context.Context, *connect.Request[flowforgev1.HelloReque
 	return connect.NewResponse(&flowforgev1.HelloResponse{
 		Protocol: Protocol, Version: s.supervisor.config.Version,
 		Pid: int32(os.Getpid()), Attempts: int32(attempts), //nolint:gosec // the kernel's ids and counts fit
+		WarmPython: s.supervisor.warm.use(),
 	}), nil
 }
 

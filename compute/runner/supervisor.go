@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -75,7 +76,8 @@ type Supervisor struct {
 	cgroup       cgroup
 	devices      *gpuWatch
 	processes    processTable
-	warm         *warmPool // nil: none
+	warm         *warmPool    // nil: none
+	commands     atomic.Int64 // that run
 
 	ctx    context.Context // cancelled when deliveries end
 	cancel context.CancelFunc

@@ -336,41 +336,6 @@ func (w *warmPool) refuse(parent *warmParent, module, reason string) []string {
 	return slices.Clone(l.modules)
 }
 
-// tick ends parents that are idle, and the least recently used ones while all together use
-// too much memory.
-func (w *warmPool) tick(now time.Time) {
-	if w == nil {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for key, parent := range w.parents {
-		if now.Sub(parent.last) >= warmIdle {
-			w.end(key, "it was idle")
-		}
-	}
-	if now.Sub(w.measured) < warmMeasure {
-		return
-	}
-	w.measured = now
-	limit := w.limit.MemoryMiB << 20
-	used := make(map[string]int64, len(w.parents))
-	var sum int64
-	for key, parent := range w.parents {
-		used[key] = parent.memory()
-		sum += used[key]
-	}
-	for sum > limit && len(w.parents) > 0 {
-		key := w.oldest()
-		if used[key] > limit {
-			l := w.lesson(key)
-			l.modules, l.full = nil, true
-		}
-		sum -= used[key]
-		w.end(key, fmt.Sprintf("the warm processes used more than %d MiB", w.limit.MemoryMiB))
-	}
-}
-
 // close ends all parents and waits for their end.
 func (w *warmPool) close() {
 	if w == nil {

@@ -30,6 +30,9 @@ const (
 	forkWaiting = 'w'
 )
 
+// forkGo lets a fork run its program.
+const forkGo = 'g'
+
 // warmProgram is the program of a parent. The names of the modules of a plain interpreter are
 // taken before anything is imported.
 const warmProgram = "import sys; loaded = list(sys.modules); import flowforge._warm; flowforge._warm.main(loaded)"
@@ -46,6 +49,7 @@ type warmParent struct {
 	ready   chan struct{} // closed when it waits for forks, or err is set
 	err     error
 	last    time.Time // when it was used; guarded by the pool
+	used    int64     // bytes of memory, as last measured; guarded by the pool
 	folders map[string]time.Time
 
 	mu      sync.Mutex // held during a fork
@@ -70,8 +74,12 @@ func (p *warmParent) open(modules []string) error {
 			for _, folder := range answer.Folders {
 				p.folders[folder] = modified(folder)
 			}
+			used := p.memory()
+			p.pool.mu.Lock()
+			p.used = used
+			p.pool.mu.Unlock()
 			p.pool.logger.Info("A warm Python process is ready.", "interpreter", p.interpreter, "pid", p.child.pid,
-				"modules", len(modules), "memory_mib", p.memory()>>20)
+				"modules", len(modules), "memory_mib", used>>20)
 			return nil
 		}
 		_ = p.control.Close()
@@ -332,19 +340,29 @@ func (c *warmChild) hand(p *pythonProgram) error {
 	defer closeFiles(files[1:])
 	_ = c.socket.SetDeadline(time.Now().Add(warmForkLimit))
 	request := warmRequest{p.interpreter, p.script, append([]string{}, p.arguments...), p.folder, p.env}
-	err := sendMessage(c.socket, request, files)
+	err := c.offer(request, files)
 	if err == nil {
-		var answer warmAnswer
-		answer, err = readAnswer(c.socket)
-		if err == nil && !answer.Started {
-			err = errors.New(answer.Error)
-		}
+		_, err = c.socket.Write([]byte{forkGo})
 	}
 	if err != nil {
 		closeFiles(c.outputs[:])
 		return fmt.Errorf("a fork refused the program: %w", err)
 	}
 	return nil
+}
+
+// offer sends the program to the fork and waits until it is ready to run it. It runs it after
+// forkGo, and ends if the socket is closed first: a program whose fork answered too late runs in
+// another process.
+func (c *warmChild) offer(request warmRequest, files []*os.File) error {
+	if err := sendMessage(c.socket, request, files); err != nil {
+		return err
+	}
+	answer, err := readAnswer(c.socket)
+	if err == nil && !answer.Started {
+		err = errors.New(answer.Error)
+	}
+	return err
 }
 
 // report learns from the fork which modules it imported; it is called after its end.

@@ -166,14 +166,29 @@ func TestWarmProcessesEndAsNewOnes(t *testing.T) {
 		"interrupt": "raise KeyboardInterrupt",
 		"quick":     "import os; os._exit(7)",
 		"hook":      "import sys\nsys.excepthook = lambda *e: print('own hook', e[1])\nraise ValueError('x')",
-		"order": "import atexit, sys, threading, time\natexit.register(print, 'exit')\nclass D:\n  def __del__(self): print('freed')\nd = D()\n" +
-			"t = threading.Thread(target=lambda: (time.sleep(0.05), print('thread')))\nt.start()\nsys.stdout.write('main\\n')",
-		"daemon":  "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint('end')",
-		"file":    "f = open('note', 'w'); f.write('kept')\nimport atexit, subprocess\natexit.register(lambda: None)",
-		"badexit": "import atexit\natexit.register(lambda: 1/0)\nprint('end')",
-		"closed":  "import os; os.close(1); print('x')",
-		"printf":  "import ctypes; ctypes.CDLL(None).printf(b'from C\\n')",
-		"mp":      "import multiprocessing as m\ndef f(x): return x * x\nif __name__ == '__main__':\n  with m.get_context('spawn').Pool(2) as p: print(p.map(f, [1, 2, 3]))",
+		"order": "import atexit, sys, threading\natexit.register(print, 'exit')\nclass D:\n  def __del__(self): print('freed')\nd = D()\n" +
+			"said = threading.Event()\nt = threading.Thread(target=lambda: (said.wait(), print('thread')))\nt.start()\nsys.stdout.write('main\\n')\nsaid.set()",
+		"daemon":      "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint('end')",
+		"file":        "f = open('note', 'w'); f.write('kept')\nimport atexit, subprocess\natexit.register(lambda: None)",
+		"badexit":     "import atexit\natexit.register(lambda: 1/0)\nprint('end')",
+		"closed":      "import os; os.close(1); print('x')",
+		"printf":      "import ctypes; ctypes.CDLL(None).printf(b'from C\\n')",
+		"huge":        "import os\nos.dup2(os.open(os.devnull, 1), 2)\nraise SystemExit(2**70)",
+		"minus":       "raise SystemExit(-2**63)",
+		"unspeakable": "import os\nclass C:\n  def __str__(self): raise ValueError\nos.dup2(os.open(os.devnull, 1), 2)\nraise SystemExit(C())",
+		"badhook": "import sys\ndef hook(*e):\n  print(sys.last_type, sys.last_value, sys.last_traceback is e[2], getattr(sys, 'last_exc', e[1]) is e[1])\n  1 / 0\n" +
+			"sys.excepthook = hook\nraise ValueError('x')",
+		"exithook": "import sys\nsys.excepthook = lambda *e: sys.exit(9)\nraise ValueError('x')",
+		"full":     "import os, sys\nsys.stdout = open(1, 'w', closefd=False)\nsys.stdout.write('x')\nos.close(1)",
+		"globals": "import collections, os, signal, typing\nROOT = ['root']\ndef tell(*a): print('freed', ROOT, collections.OrderedDict, os.getcwd() != '')\n" +
+			"class D:\n  def __del__(self): tell()\nd, nested = D(), [D()]\nd.own = d",
+		"kept": "import collections, signal, typing\ndef tell(*a): print('freed', collections.OrderedDict)\n" +
+			"class D:\n  def __del__(self): tell()\nd = D()\nsignal.signal(signal.SIGUSR1, tell)\nT = typing.List[D]",
+		"buffer":   "import os, signal, typing\ndef tell(*a): pass\nclass D: pass\nf = os.fdopen(os.dup(1), 'w')\nf.write('kept')\nsignal.signal(signal.SIGUSR1, tell)\nT = typing.List[D]",
+		"tee":      "import sys\nclass Tee:\n  def write(self, text): return sys.__stdout__.write(text)\n  def flush(self): sys.__stdout__.flush()\nsys.stdout = Tee()\nprint('kept')",
+		"teeplain": "import sys\nclass Tee:\n  def write(self, text): return sys.__stdout__.write(text)\nsys.stdout = Tee()\nprint('kept')",
+		"teebad":   "import sys\nclass Tee:\n  closed = property(lambda self: 1 / 0)\n  def write(self, text): return sys.__stdout__.write(text)\n  def flush(self): raise KeyError('x')\nsys.stdout = Tee()\nprint('kept')",
+		"mp":       "import multiprocessing as m\ndef f(x): return x * x\nif __name__ == '__main__':\n  with m.get_context('spawn').Pool(2) as p: print(p.map(f, [1, 2, 3]))",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -141,6 +141,8 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.mu.Lock()
 	a.child = child
 	a.mu.Unlock()
+	a.s.commands.Add(1)
+	defer a.s.commands.Add(-1)
 	a.begun(child.pid)
 	defer a.sampleEarly(child)()
 	a.streams.begin(a.ctx)

@@ -50,7 +50,9 @@ type Config struct {
 	PendingTimeout time.Duration // for pods that cannot be scheduled; 0: no limit
 	ResidentMax    int           // warm pods of one project; 0: none
 	ResidentIdle   time.Duration // after which a warm pod without work ends; 0: 2 minutes
-	LostAfter      time.Duration // how long pods stay on an unreachable machine; 0: 5 s
+	// ResidentEnv are variables of warm pods, such as the limits of warm Python processes.
+	ResidentEnv map[string]string
+	LostAfter   time.Duration // how long pods stay on an unreachable machine; 0: 5 s
 
 	// Service accounts of the cluster that may call FlowForge's API, with tokens for the
 	// audience; "": none.

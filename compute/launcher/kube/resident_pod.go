@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -89,13 +90,23 @@ func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, i
 		delete(labels, pod.LabelTask)
 		labels[pod.LabelResident], labels[labelPool] = "true", p.ID
 	}
-	worker.Spec.ActiveDeadlineSeconds = nil
-	for i := range worker.Spec.Containers {
-		if one := &worker.Spec.Containers[i]; one.Name == pod.Container {
-			one.Command = append(one.Command[:1], "task", "--resident", path.Join(pod.TaskDir, residentKey), "--dir", pod.HomeDir+"/run")
+	makeResident(&worker.Spec, c.config.ResidentEnv)
+	return attempt, objects, project, nil
+}
+
+// makeResident makes the pod of an attempt run attempts of a pool.
+func makeResident(spec *corev1.PodSpec, env map[string]string) {
+	spec.ActiveDeadlineSeconds = nil
+	for i := range spec.Containers {
+		one := &spec.Containers[i]
+		if one.Name != pod.Container {
+			continue
+		}
+		one.Command = append(one.Command[:1], "task", "--resident", path.Join(pod.TaskDir, residentKey), "--dir", pod.HomeDir+"/run")
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			one.Env = append(one.Env, corev1.EnvVar{Name: name, Value: env[name]})
 		}
 	}
-	return attempt, objects, project, nil
 }
 
 // addResident creates another warm pod of a pool and returns its name.

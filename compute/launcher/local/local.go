@@ -271,6 +271,16 @@ func (l *Launcher) hello(ctx context.Context) (*flowforgev1.HelloResponse, error
 	return resp.Msg, nil
 }
 
+// WarmPython returns the number of warm Python processes of the supervisor, and their memory
+// in bytes. It starts no supervisor.
+func (l *Launcher) WarmPython(ctx context.Context) (processes int, memory int64, err error) {
+	hello, err := l.hello(ctx)
+	if err != nil {
+		return 0, 0, apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks does not answer.")
+	}
+	return int(hello.WarmPython.GetProcesses()), hello.WarmPython.GetMemoryBytes(), nil
+}
+
 // ensure ensures that a usable supervisor answers. A supervisor of another build is
 // replaced as soon as it is idle; until then it is used, unless it has a different
 // protocol version.
