@@ -13,9 +13,11 @@ func (s *s3File) outside() bool {
 	return s.Bucket != "" || s.Endpoint != "" || s.AccessKeySecret != nil || s.SecretKeySecret != nil
 }
 
-// inBucket reports whether an artifact is in a bucket outside of FlowForge's store.
+// inBucket reports whether an artifact is outside of FlowForge's store, at a place that may
+// require credentials.
 func (a artifact) inBucket() bool {
-	return a.S3 != nil && a.S3.outside() || a.OSS != nil || a.Azure != nil || a.GCS != nil
+	return a.S3 != nil && a.S3.outside() || a.OSS != nil || a.Azure != nil || a.GCS != nil ||
+		a.Artifactory != nil || a.HTTP != nil && a.HTTP.Auth != nil
 }
 
 // fetched reports whether an artifact has a source of its own, so that the launch does not
@@ -34,6 +36,10 @@ func (t *translator) bucketOf(a artifact, in scope, path string) map[string]any 
 		return t.azure(a.Azure, in, path+".azure")
 	case a.GCS != nil:
 		return t.gcs(a.GCS, in, path+".gcs")
+	case a.Artifactory != nil:
+		return t.artifactory(a.Artifactory, in, path+".artifactory")
+	case a.HTTP != nil:
+		return t.web(a.HTTP, in, path+".http")
 	}
 	return t.s3(a.S3, in, path+".s3")
 }
@@ -131,8 +137,8 @@ func (t *translator) archiveOf(a artifact, path string) workflow.Archive {
 // bucketOutput makes an output that is also uploaded to a bucket.
 func (t *translator) bucketOutput(o *workflow.OperatorOutput, a artifact, own scope, path string) {
 	o.Bucket, o.Archive = t.bucketOf(a, own, path), t.archiveOf(a, path)
-	private := false
-	for _, field := range []string{"accessKeySecret", "accountKeySecret", "serviceAccountKeySecret"} {
+	private := a.HTTP != nil // its URL or its headers can also authorise the upload
+	for _, field := range []string{"accessKeySecret", "accountKeySecret", "serviceAccountKeySecret", "passwordSecret"} {
 		private = private || o.Bucket[field] != nil
 	}
 	t.refuse(!private, path, "Name the secrets with the credentials. FlowForge does not upload to public buckets.")

@@ -87,7 +87,7 @@ func (t *translator) fileArgument(run *task, input artifact, in scope, path stri
 		if v, ok := t.ownFile(a, in, at); ok {
 			return v, true
 		}
-		t.refuse(!a.Optional, at, "Set the source of the file: from, fromExpression, raw, http, git, s3, oss, azure or gcs.")
+		t.refuse(!a.Optional, at, "Set the source of the file: from, fromExpression, raw, http, git, s3, oss, azure, gcs or artifactory.")
 		return workflow.Tagged{}, false
 	}
 	return workflow.Tagged{}, false
@@ -120,7 +120,7 @@ func (t *translator) ownFile(a artifact, in scope, path string) (workflow.Tagged
 	case a.Raw != nil:
 		t.checkText(a.Raw.Data, in, path+".raw.data")
 		v.Value = map[string]any{workflow.RawText: a.Raw.Data}
-	case a.HTTP != nil:
+	case a.HTTP != nil && a.HTTP.Auth == nil:
 		t.checkText(a.HTTP.URL, in, path+".http.url")
 		t.refuse(a.HTTP.URL == "", path+".http.url", "Set the source of the file.")
 		v.Value = map[string]any{

@@ -174,11 +174,11 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 		at := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
 		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: t.file, Path: a.Path, Storage: workflow.StorageDisk}
 		t.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks pass artifacts on; write the file to a path.")
-		t.refuse(a.Raw != nil || a.HTTP != nil || a.Git != nil, at, "FlowForge stores files itself; omit the location, or set an s3 key.")
+		t.refuse(a.Raw != nil || a.Git != nil, at, "FlowForge stores files itself; omit the location, or set an s3 key.")
 		t.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
 		o.GC = t.gcOf(a, at)
 		switch {
-		case a.inBucket():
+		case a.inBucket() || a.HTTP != nil:
 			t.bucketOutput(&o, a, own, at)
 		case a.S3 != nil:
 			t.checkText(a.S3.Key, own, at+".s3.key")

@@ -153,18 +153,18 @@ type artifact struct {
 	// How a file is packed in a bucket. FlowForge's own store has files unchanged.
 	Archive *archive `json:"archive"`
 
-	S3          *s3File     `json:"s3"`
-	OSS         *ossFile    `json:"oss"`
-	Azure       *azureFile  `json:"azure"`
-	GCS         *gcsFile    `json:"gcs"`
-	SubPath     string      `json:"subPath"`
-	RecurseMode bool        `json:"recurseMode"`
-	ArtifactGC  *artifactGC `json:"artifactGC"`
+	S3          *s3File          `json:"s3"`
+	OSS         *ossFile         `json:"oss"`
+	Azure       *azureFile       `json:"azure"`
+	GCS         *gcsFile         `json:"gcs"`
+	Artifactory *artifactoryFile `json:"artifactory"`
+	SubPath     string           `json:"subPath"`
+	RecurseMode bool             `json:"recurseMode"`
+	ArtifactGC  *artifactGC      `json:"artifactGC"`
 
-	HDFS        raw `json:"hdfs" argo:"Fetch the file in a task."`
-	Artifactory raw `json:"artifactory" argo:"Fetch the file by http."`
-	Plugin      raw `json:"plugin" argo:"Fetch the file in a task."`
-	Deleted     raw `json:"deleted" argo:"Omit it."`
+	HDFS    raw `json:"hdfs" argo:"Fetch the file in a task."`
+	Plugin  raw `json:"plugin" argo:"Fetch the file in a task."`
+	Deleted raw `json:"deleted" argo:"Omit it."`
 }
 
 type rawFile struct {
@@ -174,7 +174,7 @@ type rawFile struct {
 type httpFile struct {
 	URL     string       `json:"url"`
 	Headers []httpHeader `json:"headers"`
-	Auth    raw          `json:"auth" argo:"Fetch the file in a task, with a secret."`
+	Auth    *httpAuth    `json:"auth"`
 }
 
 // s3File is a file in the store of the installation if it has only a key, or else an object in a
