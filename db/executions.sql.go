@@ -1095,6 +1095,69 @@ func (q *Queries) RecentExecutions(ctx context.Context, workflowIds []uuid.UUID,
 	return items, nil
 }
 
+const recentInputs = `-- name: RecentInputs :many
+WITH mine AS (
+    SELECT id, name, status, version, inputs, created_at FROM executions
+    WHERE workflow_id = $2 AND project_id = $3 AND submitted_by = $4
+    ORDER BY id DESC LIMIT $5
+), distinct_inputs AS (
+    SELECT DISTINCT ON (inputs) id, name, status, version, inputs, created_at FROM mine ORDER BY inputs, id DESC
+)
+SELECT id, name, status, version, inputs, created_at FROM distinct_inputs ORDER BY id DESC LIMIT $1
+`
+
+type RecentInputsParams struct {
+	RowLimit   int32
+	WorkflowID uuid.UUID
+	ProjectID  uuid.UUID
+	UserID     uuid.UUID
+	Scanned    int32
+}
+
+type RecentInputsRow struct {
+	ID        uuid.UUID
+	Name      string
+	Status    string
+	Version   string
+	Inputs    json.RawMessage
+	CreatedAt time.Time
+}
+
+// Returns the newest execution for each of a person's inputs of a workflow, newest first. It reads
+// the last scanned executions.
+func (q *Queries) RecentInputs(ctx context.Context, arg RecentInputsParams) ([]RecentInputsRow, error) {
+	rows, err := q.db.Query(ctx, recentInputs,
+		arg.RowLimit,
+		arg.WorkflowID,
+		arg.ProjectID,
+		arg.UserID,
+		arg.Scanned,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecentInputsRow
+	for rows.Next() {
+		var i RecentInputsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Status,
+			&i.Version,
+			&i.Inputs,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const releaseLease = `-- name: ReleaseLease :exec
 UPDATE executions SET lease_until = NULL, wake_at = $1
 WHERE id = $2 AND owner = $3 AND owner_epoch = $4
@@ -1208,6 +1271,56 @@ func (q *Queries) UsersNamed(ctx context.Context, name string) ([]uuid.UUID, err
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const versionRuns = `-- name: VersionRuns :many
+SELECT e.version_id, count(*) AS runs,
+    count(*) FILTER (WHERE e.status = 'SUCCEEDED') AS succeeded, count(*) FILTER (WHERE e.status = 'FAILED') AS failed
+FROM unnest($1::uuid[]) AS v(id)
+CROSS JOIN LATERAL (
+    SELECT x.version_id, x.status FROM executions x
+    WHERE x.workflow_id = $2 AND x.version_id = v.id AND x.project_id = $3
+    LIMIT $4
+) e
+GROUP BY e.version_id
+`
+
+type VersionRunsRow struct {
+	VersionID uuid.UUID
+	Runs      int64
+	Succeeded int64
+	Failed    int64
+}
+
+// Counts executions of versions by state, at most @most of each version.
+func (q *Queries) VersionRuns(ctx context.Context, versionIds []uuid.UUID, workflowID uuid.UUID, projectID uuid.UUID, most int32) ([]VersionRunsRow, error) {
+	rows, err := q.db.Query(ctx, versionRuns,
+		versionIds,
+		workflowID,
+		projectID,
+		most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []VersionRunsRow
+	for rows.Next() {
+		var i VersionRunsRow
+		if err := rows.Scan(
+			&i.VersionID,
+			&i.Runs,
+			&i.Succeeded,
+			&i.Failed,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

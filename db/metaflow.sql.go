@@ -225,7 +225,7 @@ func (q *Queries) InsertMetaflowStep(ctx context.Context, runNumber int64, stepN
 const insertMetaflowTask = `-- name: InsertMetaflowTask :one
 INSERT INTO metaflow_tasks (run_number, step_name, task_id, user_name, ts_epoch)
 VALUES ($1, $2, $3, $4, $5)
-RETURNING task_number, run_number, step_name, task_id, user_name, ts_epoch
+RETURNING task_number, run_number, step_name, task_id, user_name, ts_epoch, attempt, started, ended, ok, origin
 `
 
 type InsertMetaflowTaskParams struct {
@@ -252,6 +252,11 @@ func (q *Queries) InsertMetaflowTask(ctx context.Context, arg InsertMetaflowTask
 		&i.TaskID,
 		&i.UserName,
 		&i.TsEpoch,
+		&i.Attempt,
+		&i.Started,
+		&i.Ended,
+		&i.Ok,
+		&i.Origin,
 	)
 	return i, err
 }
@@ -277,7 +282,8 @@ SELECT a.task_number, a.attempt_id, a.name, a.location, a.ds_type, a.sha, a.type
 FROM metaflow_artifacts a JOIN metaflow_tasks t ON t.task_number = a.task_number JOIN metaflow_runs r ON r.run_number = t.run_number
 WHERE r.project_id = $1 AND ($2::bigint = 0 OR a.id = $2) AND ($3::text = '' OR a.sha = $3)
     AND ($4::bigint = 0 OR r.run_number = $4) AND ($5::bigint = 0 OR a.task_number = $5)
-ORDER BY a.id DESC
+    AND ($6::bigint = 0 OR a.id < $6)
+ORDER BY a.id DESC LIMIT $7
 `
 
 type MetaflowArtifactRecordsParams struct {
@@ -286,6 +292,8 @@ type MetaflowArtifactRecordsParams struct {
 	Sha        string
 	RunNumber  int64
 	TaskNumber int64
+	Before     int64
+	RowLimit   int32
 }
 
 type MetaflowArtifactRecordsRow struct {
@@ -307,7 +315,8 @@ type MetaflowArtifactRecordsRow struct {
 	RunID       string
 }
 
-// Artifacts of a project: one unless id is 0, those with a hash unless sha is empty, the newest first.
+// A page of the artifacts of a project, the newest first: one unless id is 0, those with a hash unless
+// sha is empty, those before an ID unless before is 0.
 func (q *Queries) MetaflowArtifactRecords(ctx context.Context, arg MetaflowArtifactRecordsParams) ([]MetaflowArtifactRecordsRow, error) {
 	rows, err := q.db.Query(ctx, metaflowArtifactRecords,
 		arg.ProjectID,
@@ -315,6 +324,8 @@ func (q *Queries) MetaflowArtifactRecords(ctx context.Context, arg MetaflowArtif
 		arg.Sha,
 		arg.RunNumber,
 		arg.TaskNumber,
+		arg.Before,
+		arg.RowLimit,
 	)
 	if err != nil {
 		return nil, err
@@ -716,7 +727,7 @@ func (q *Queries) MetaflowSteps(ctx context.Context, runNumber int64) ([]Metaflo
 }
 
 const metaflowTask = `-- name: MetaflowTask :one
-SELECT t.task_number, t.run_number, t.step_name, t.task_id, t.user_name, t.ts_epoch, h.at AS last_heartbeat_ts
+SELECT t.task_number, t.run_number, t.step_name, t.task_id, t.user_name, t.ts_epoch, t.attempt, t.started, t.ended, t.ok, t.origin, h.at AS last_heartbeat_ts
 FROM metaflow_tasks t LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
 WHERE t.run_number = $1 AND t.step_name = $2 AND (t.task_number = $3 OR t.task_id = $4::text)
 `
@@ -728,6 +739,11 @@ type MetaflowTaskRow struct {
 	TaskID          *string
 	UserName        string
 	TsEpoch         int64
+	Attempt         int64
+	Started         int64
+	Ended           int64
+	Ok              string
+	Origin          string
 	LastHeartbeatTs *int64
 }
 
@@ -746,6 +762,11 @@ func (q *Queries) MetaflowTask(ctx context.Context, runNumber int64, stepName st
 		&i.TaskID,
 		&i.UserName,
 		&i.TsEpoch,
+		&i.Attempt,
+		&i.Started,
+		&i.Ended,
+		&i.Ok,
+		&i.Origin,
 		&i.LastHeartbeatTs,
 	)
 	return i, err
@@ -778,7 +799,7 @@ func (q *Queries) MetaflowTaskPlace(ctx context.Context, projectID uuid.UUID, ta
 }
 
 const metaflowTasks = `-- name: MetaflowTasks :many
-SELECT t.task_number, t.run_number, t.step_name, t.task_id, t.user_name, t.ts_epoch, h.at AS last_heartbeat_ts
+SELECT t.task_number, t.run_number, t.step_name, t.task_id, t.user_name, t.ts_epoch, t.attempt, t.started, t.ended, t.ok, t.origin, h.at AS last_heartbeat_ts
 FROM metaflow_tasks t LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
 WHERE t.run_number = $1 AND t.step_name = $2
     AND ($3::bigint = 0 OR (t.ts_epoch, t.task_number) < ($3::bigint, $4::bigint))
@@ -805,6 +826,11 @@ type MetaflowTasksRow struct {
 	TaskID          *string
 	UserName        string
 	TsEpoch         int64
+	Attempt         int64
+	Started         int64
+	Ended           int64
+	Ok              string
+	Origin          string
 	LastHeartbeatTs *int64
 }
 
@@ -832,6 +858,11 @@ func (q *Queries) MetaflowTasks(ctx context.Context, arg MetaflowTasksParams) ([
 			&i.TaskID,
 			&i.UserName,
 			&i.TsEpoch,
+			&i.Attempt,
+			&i.Started,
+			&i.Ended,
+			&i.Ok,
+			&i.Origin,
 			&i.LastHeartbeatTs,
 		); err != nil {
 			return nil, err

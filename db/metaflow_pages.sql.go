@@ -109,7 +109,7 @@ FROM metaflow_tasks t
         FROM metaflow_metadata m, unnest(m.tags) AS g
         WHERE m.task_number = t.task_number AND g ~ '^attempt_id:[0-9]{1,9}$'
         GROUP BY 1) a ON true
-WHERE t.run_number = $1 AND ($2::bigint = 0 OR t.task_number = $2)
+WHERE t.run_number = $1 AND (cardinality($2::bigint[]) = 0 OR t.task_number = ANY ($2::bigint[]))
 ORDER BY t.task_number, a.attempt
 `
 
@@ -129,10 +129,10 @@ type MetaflowAttemptsRow struct {
 	Origin          string
 }
 
-// Attempts of the tasks of a run, or of one task unless task_number is 0. The number of an attempt
-// is in the tags of its metadata. A task without an attempt has one row.
-func (q *Queries) MetaflowAttempts(ctx context.Context, runNumber int64, taskNumber int64) ([]MetaflowAttemptsRow, error) {
-	rows, err := q.db.Query(ctx, metaflowAttempts, runNumber, taskNumber)
+// Attempts of the tasks of a run, or of some of them unless the list of their numbers is empty. The
+// number of an attempt is in the tags of its metadata. A task without an attempt has one row.
+func (q *Queries) MetaflowAttempts(ctx context.Context, runNumber int64, taskNumbers []int64) ([]MetaflowAttemptsRow, error) {
+	rows, err := q.db.Query(ctx, metaflowAttempts, runNumber, taskNumbers)
 	if err != nil {
 		return nil, err
 	}
@@ -163,4 +163,147 @@ func (q *Queries) MetaflowAttempts(ctx context.Context, runNumber int64, taskNum
 		return nil, err
 	}
 	return items, nil
+}
+
+const metaflowStepCounts = `-- name: MetaflowStepCounts :many
+SELECT t.step_name, s.state::text AS state, count(*) AS tasks, min(t.ts_epoch)::bigint AS first_epoch, max(t.task_number)::bigint AS last_task,
+    coalesce(min(t.started) FILTER (WHERE t.started > 0), 0)::bigint AS started, max(t.ended)::bigint AS ended, max(t.origin)::text AS origin
+FROM metaflow_tasks t
+    LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
+    CROSS JOIN LATERAL (SELECT metaflow_task_state(t.attempt, t.ok, coalesce(h.at * 1000, t.ts_epoch), $1::boolean, $2::boolean, $3::bigint) AS state) s
+WHERE t.run_number = $4 AND t.step_name <> '_parameters'
+GROUP BY t.step_name, s.state
+ORDER BY min(t.task_number)
+`
+
+type MetaflowStepCountsRow struct {
+	StepName   string
+	State      string
+	Tasks      int64
+	FirstEpoch int64
+	LastTask   int64
+	Started    int64
+	Ended      int64
+	Origin     string
+}
+
+// Tasks of a run by step and state, without the parameters. running and now_ms decide about attempts
+// without an end, and about tasks without an attempt.
+func (q *Queries) MetaflowStepCounts(ctx context.Context, running bool, beats bool, nowMs int64, runNumber int64) ([]MetaflowStepCountsRow, error) {
+	rows, err := q.db.Query(ctx, metaflowStepCounts,
+		running,
+		beats,
+		nowMs,
+		runNumber,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MetaflowStepCountsRow
+	for rows.Next() {
+		var i MetaflowStepCountsRow
+		if err := rows.Scan(
+			&i.StepName,
+			&i.State,
+			&i.Tasks,
+			&i.FirstEpoch,
+			&i.LastTask,
+			&i.Started,
+			&i.Ended,
+			&i.Origin,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const metaflowTaskPage = `-- name: MetaflowTaskPage :many
+SELECT t.task_number
+FROM metaflow_tasks t
+    LEFT JOIN metaflow_heartbeats h ON h.run_number = t.run_number AND h.task_number = t.task_number
+WHERE t.run_number = $1 AND t.step_name <> '_parameters'
+    AND ($2::text = '' OR t.step_name = $2) AND ($3::bigint = 0 OR t.task_number < $3)
+    AND ($4::text = '' OR metaflow_task_state(t.attempt, t.ok, coalesce(h.at * 1000, t.ts_epoch), $5::boolean, $6::boolean, $7::bigint) = $4)
+ORDER BY t.task_number DESC
+LIMIT $8
+`
+
+type MetaflowTaskPageParams struct {
+	RunNumber int64
+	StepName  string
+	Before    int64
+	State     string
+	Running   bool
+	Beats     bool
+	NowMs     int64
+	RowLimit  int32
+}
+
+// Numbers of tasks of a run, the newest first, as in MetaflowStepCounts: of a step, with a state and
+// before a task, unless these are empty.
+func (q *Queries) MetaflowTaskPage(ctx context.Context, arg MetaflowTaskPageParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, metaflowTaskPage,
+		arg.RunNumber,
+		arg.StepName,
+		arg.Before,
+		arg.State,
+		arg.Running,
+		arg.Beats,
+		arg.NowMs,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var task_number int64
+		if err := rows.Scan(&task_number); err != nil {
+			return nil, err
+		}
+		items = append(items, task_number)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const reportMetaflowAttempt = `-- name: ReportMetaflowAttempt :exec
+UPDATE metaflow_tasks SET
+    started = CASE WHEN started = 0 THEN $1 ELSE started END,
+    ended = CASE WHEN $2::bigint < attempt THEN ended WHEN $3::bigint > 0 THEN $3 WHEN $2 > attempt THEN 0 ELSE ended END,
+    ok = CASE WHEN $2 < attempt THEN ok WHEN $4::text <> '' THEN $4 WHEN $2 > attempt THEN '' ELSE ok END,
+    origin = CASE WHEN $5::text = '' THEN origin ELSE $5 END,
+    attempt = greatest(attempt, $2)
+WHERE task_number = $6
+`
+
+type ReportMetaflowAttemptParams struct {
+	Started    int64
+	Attempt    int64
+	Ended      int64
+	Ok         string
+	Origin     string
+	TaskNumber int64
+}
+
+// Records what an attempt reported with its task; started, ended and ok are empty if it did not.
+func (q *Queries) ReportMetaflowAttempt(ctx context.Context, arg ReportMetaflowAttemptParams) error {
+	_, err := q.db.Exec(ctx, reportMetaflowAttempt,
+		arg.Started,
+		arg.Attempt,
+		arg.Ended,
+		arg.Ok,
+		arg.Origin,
+		arg.TaskNumber,
+	)
+	return err
 }

@@ -286,12 +286,34 @@ type Execution struct {
 	Labels            json.RawMessage
 }
 
+type ExecutionChange struct {
+	ID          int64
+	ExecutionID uuid.UUID
+	ProjectID   uuid.UUID
+	CreatedAt   time.Time
+	Problem     string
+}
+
 type ExecutionIdempotencyKey struct {
 	ProjectID   uuid.UUID
 	Key         string
 	ExecutionID uuid.UUID
 	RequestHash []byte
 	CreatedAt   time.Time
+}
+
+type ExecutionNote struct {
+	ExecutionID uuid.UUID
+	Note        string
+	EditedBy    string
+	EditedAt    time.Time
+}
+
+type ExecutionTag struct {
+	ExecutionID uuid.UUID
+	Tag         string
+	AddedBy     string
+	AddedAt     time.Time
 }
 
 type FolderFile struct {
@@ -320,6 +342,29 @@ type GroupRole struct {
 	Role      string
 	CreatedAt time.Time
 	CreatedBy *uuid.UUID
+}
+
+type LaunchPreset struct {
+	ID          uuid.UUID
+	WorkflowID  uuid.UUID
+	Name        string
+	Description string
+	Sharing     string
+	Version     string
+	Inputs      json.RawMessage
+	OwnerID     uuid.UUID
+	OwnerName   string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	UpdatedBy   string
+	Uses        int64
+	UsedAt      *time.Time
+}
+
+type LaunchPresetDefault struct {
+	WorkflowID uuid.UUID
+	UserID     uuid.UUID
+	PresetID   uuid.UUID
 }
 
 type Lease struct {
@@ -371,6 +416,19 @@ type MetaflowArtifact struct {
 	TsEpoch     int64
 	ID          int64
 	SizeBytes   *int64
+}
+
+type MetaflowDatastore struct {
+	ProjectID          uuid.UUID
+	Kind               string
+	Root               string
+	Endpoint           string
+	Region             string
+	AccessKeySecret    string
+	SecretKeySecret    string
+	SessionTokenSecret string
+	UpdatedAt          time.Time
+	UpdatedBy          string
 }
 
 type MetaflowFlow struct {
@@ -442,6 +500,11 @@ type MetaflowTask struct {
 	TaskID     *string
 	UserName   string
 	TsEpoch    int64
+	Attempt    int64
+	Started    int64
+	Ended      int64
+	Ok         string
+	Origin     string
 }
 
 type Node struct {
@@ -693,6 +756,22 @@ type RetryWindow struct {
 	Made         []time.Time
 	Delayed      int64
 	ChangedAt    time.Time
+}
+
+type SearchField struct {
+	ProjectID uuid.UUID
+	Part      string
+	Name      string
+	Stat      string
+	Type      string
+	Slot      int32
+	CreatedAt time.Time
+}
+
+type SearchIndex struct {
+	One    bool
+	Marker uuid.UUID
+	NextID *uuid.UUID
 }
 
 type Secret struct {

@@ -13,6 +13,20 @@ import (
 	"github.com/google/uuid"
 )
 
+const flowOfExecution = `-- name: FlowOfExecution :one
+SELECT coalesce(v.definition->'metadata'->'metaflow'->>'flow', '')::text AS flow
+FROM executions e JOIN workflow_versions v ON v.id = e.version_id
+WHERE e.id = $1
+`
+
+// Returns the flow of Metaflow that the workflow of an execution was deployed from; "" for others.
+func (q *Queries) FlowOfExecution(ctx context.Context, executionID uuid.UUID) (string, error) {
+	row := q.db.QueryRow(ctx, flowOfExecution, executionID)
+	var flow string
+	err := row.Scan(&flow)
+	return flow, err
+}
+
 const flushOrigins = `-- name: FlushOrigins :exec
 UPDATE nodes n SET origin_execution = coalesce(u.execution, n.origin_execution), origin_index = coalesce(u.origin, n.origin_index),
     origin_use = coalesce(u.use, n.origin_use), cache = coalesce(u.cache, n.cache)
@@ -291,6 +305,43 @@ func (q *Queries) ResumesOf(ctx context.Context, iD uuid.UUID, projectID uuid.UU
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const reusedTasks = `-- name: ReusedTasks :many
+WITH RECURSIVE reused AS (
+    SELECT n.origin_execution AS execution_id, n.origin_index AS node_index FROM nodes n
+    WHERE n.execution_id = $1 AND n.origin_use IN ('TAKEN', 'CACHED')
+    UNION
+    SELECT CASE WHEN c.origin_use IN ('TAKEN', 'CACHED') THEN c.origin_execution ELSE c.execution_id END,
+        CASE WHEN c.origin_use IN ('TAKEN', 'CACHED') THEN c.origin_index ELSE c.node_index END
+    FROM reused r JOIN nodes c ON c.execution_id = r.execution_id AND c.parent_index = r.node_index
+)
+SELECT DISTINCT (n.outputs->>'task')::text AS task
+FROM reused r JOIN nodes n ON n.execution_id = r.execution_id AND n.node_index = r.node_index
+WHERE n.state = 'SUCCEEDED' AND jsonb_typeof(n.outputs->'task') = 'string'
+ORDER BY task
+`
+
+// Returns the tasks of Metaflow's runs whose results an execution reuses, as run/step/task. The nodes
+// within a fan-out or graph that is reused as a whole are those of the execution that ran it.
+func (q *Queries) ReusedTasks(ctx context.Context, executionID uuid.UUID) ([]string, error) {
+	rows, err := q.db.Query(ctx, reusedTasks, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var task string
+		if err := rows.Scan(&task); err != nil {
+			return nil, err
+		}
+		items = append(items, task)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

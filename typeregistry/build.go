@@ -99,6 +99,11 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		if len(problems) > 0 {
 			return problems[0]
 		}
+		for i, f := range fields {
+			if f.Rules != nil {
+				return n.fields[i].location.errorf("field %s of %s has a rule (show_if, required_if, min, max or options); only inputs have rules", f.Name, n.name)
+			}
+		}
 		t.Fields = fields
 	}
 	return nil

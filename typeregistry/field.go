@@ -77,6 +77,9 @@ func (r *Registry) buildField(n nodeField) (Field, error) {
 			return Field{}, n.location.errorf("%s of field %s: %s", key, n.name, err.Error())
 		}
 	}
+	if err := f.settleRules(n); err != nil {
+		return Field{}, err
+	}
 	return f, nil
 }
 
@@ -126,8 +129,10 @@ func (f *Field) setAttribute(key string, value any) error {
 			}
 			f.Validators = append(f.Validators, v)
 		}
+	case "show_if", "required_if", "min", "max", "options":
+		return f.setRule(key, value)
 	default:
-		return fmt.Errorf("%s is not a known key; use required, description, ui or validators", quote(key))
+		return fmt.Errorf("%s is not a known key; use required, description, ui, validators, show_if, required_if, min, max or options", quote(key))
 	}
 	return nil
 }
@@ -167,6 +172,9 @@ func (r *Registry) ParseSchema(raw any, path string) (Schema, []apperr.Field) {
 		nodes = append(nodes, n)
 	}
 	fields, errs := r.buildFields(nodes)
+	if len(errs) == 0 {
+		errs = ruleProblems(fields, nodes)
+	}
 	for _, err := range errs {
 		problems = append(problems, problemOf(err, path))
 	}
@@ -186,6 +194,9 @@ func (r *Registry) ParseField(raw any, path string) (Field, []apperr.Field) {
 		return Field{}, []apperr.Field{problemOf(err, path)}
 	}
 	fields, errs := r.buildFields([]nodeField{n})
+	if len(errs) == 0 && fields[0].Rules != nil {
+		errs = append(errs, n.location.errorf("field %s has a rule (show_if, required_if, min, max or options); only inputs of workflows and forms have rules", n.name))
+	}
 	if len(errs) > 0 {
 		return Field{}, []apperr.Field{problemOf(errs[0], path)}
 	}

@@ -210,10 +210,10 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 			f.hasDefault, f.value = value != nil, value
 		case "ui_hints":
 			f.attributes["ui"] = value
-		case "required", "description", "ui", "validators":
+		case "required", "description", "ui", "validators", "show_if", "required_if", "min", "max", "options":
 			f.attributes[key] = value
 		default:
-			return f, location{path: join(path, key)}.errorf("%s is not a known key; a field has name, type, description, default, required, ui and validators", quote(key))
+			return f, location{path: join(path, key)}.errorf("%s is not a known key; a field has name, type, description, default, required, ui, validators, show_if, required_if, min, max and options", quote(key))
 		}
 	}
 	if object["type"] == nil {

@@ -108,6 +108,9 @@ func (f Field) attributes() map[string]any {
 	if f.Hints != (Hints{}) {
 		out["ui"] = viaJSON(f.Hints)
 	}
+	if f.Rules != nil {
+		maps.Copy(out, f.Rules.attributes())
+	}
 	if len(f.Validators) > 0 {
 		out["validators"] = viaJSON(f.Validators)
 	}

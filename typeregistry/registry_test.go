@@ -177,7 +177,7 @@ func TestSchemaProblemsHavePaths(t *testing.T) {
 		map[string]any{"type": "Integer"}, "c",
 	}, "inputs")
 	want := []apperr.Field{
-		{Path: "inputs[1].defualt", Message: "“defualt” is not a known key; a field has name, type, description, default, required, ui and validators"},
+		{Path: "inputs[1].defualt", Message: "“defualt” is not a known key; a field has name, type, description, default, required, ui, validators, show_if, required_if, min, max and options"},
 		{Path: "inputs[3].name", Message: "a field needs a name"},
 		{Path: "inputs[4]", Message: "“c” is not a field; write an object with name and type"},
 		{Path: "inputs[0].type", Message: "column 1: “Intger” is not a type. Did you mean “Integer”?"},

@@ -12,6 +12,9 @@ import (
 func (s Schema) CheckAll(values map[string]any, env Env) (map[string]any, []Problem) {
 	c := &checker{env: env}
 	plain, _ := Plain(values).(map[string]any)
+	if s.HasRules() {
+		return s.checkDependent(c, plain), c.problems
+	}
 	return normalizeFields(c, s.Fields, "", plain), c.problems
 }
 
@@ -22,6 +25,12 @@ func normalizeFields(c *checker, fields []Field, path string, values map[string]
 		given, ok := values[f.Name]
 		out[f.Name] = f.normalize(c, join(path, f.Name), given, ok)
 	}
+	checkTogether(c, fields, path, values, out)
+	return out
+}
+
+// checkTogether rejects unknown names and compares fields with each other.
+func checkTogether(c *checker, fields []Field, path string, values, out map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := fieldNamed(fields, name); !ok {
 			c.problem(join(path, name), "There is no field "+quote(name)+"."+suggest(name, fieldNames(fields)))
@@ -34,7 +43,6 @@ func normalizeFields(c *checker, fields []Field, path string, values map[string]
 			}
 		}
 	}
-	return out
 }
 
 func fieldNames(fields []Field) []string {
@@ -72,6 +80,16 @@ func (f Field) normalize(c *checker, path string, value any, given bool) any {
 		}
 	}
 	return out
+}
+
+// KeepsBlank reports whether "" is a value of the field, if a rule does not require another.
+func (f Field) KeepsBlank() bool {
+	inner := f
+	if f.Type.Kind == KindOptional {
+		inner = Field{Type: f.Type.Elem}
+	}
+	least := inner.Type.Params.MinLength
+	return !inner.blankIsMissing() && (least == nil || *least == 0)
 }
 
 // blankIsMissing reports whether "" counts as missing.

@@ -118,6 +118,7 @@ type Field struct {
 	Required    bool
 	Hints       Hints
 	Validators  []Validator
+	Rules       *Rules // on the values of other fields; nil when there are none
 }
 
 // Hints control how a form shows a field; they override the type.

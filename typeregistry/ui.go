@@ -46,6 +46,7 @@ type UIField struct {
 	Order              int            `json:"order,omitempty"`
 	Hidden             bool           `json:"hidden,omitempty"`
 	Advanced           bool           `json:"advanced,omitempty"`
+	Rules              *Rules         `json:"rules,omitempty"` // expressions over the other inputs
 }
 
 // UIVariant is one alternative of a Union.
@@ -100,6 +101,7 @@ func (t *Type) UI(field Field, env Env) UIField {
 	}
 	f.addValidators(t, field)
 	f.merge(field.Hints)
+	f.Rules = field.Rules
 	return f
 }
 

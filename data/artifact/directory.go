@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -81,6 +82,35 @@ func (s *Service) Compose(ctx context.Context, project uuid.UUID, d Directory) (
 		return Blob{}, err
 	}
 	return blob, s.addReference(ctx, project, blob, func(*db.Queries, int64) error { return nil })
+}
+
+// FileOf returns the file of a folder artifact at a path below the folder, as an artifact with
+// its bytes. It returns apperr.NotFound when the folder has no such file.
+func (s *Service) FileOf(ctx context.Context, a Artifact, name string) (Artifact, error) {
+	absent := apperr.New(apperr.NotFound, "%s has no file %q.", a.Name, name)
+	if a.MediaType != DirectoryMediaType {
+		return Artifact{}, absent
+	}
+	manifest, err := s.OpenBlob(ctx, a.ProjectID, a.SHA256)
+	if err != nil {
+		return Artifact{}, err
+	}
+	defer manifest.Close()
+	d, err := ReadDirectory(manifest)
+	if err != nil {
+		return Artifact{}, err
+	}
+	i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.Path == name })
+	if i < 0 {
+		return Artifact{}, absent
+	}
+	// Anyone can upload a manifest that lists the bytes of another project.
+	file, err := s.blobOf(ctx, a.ProjectID, d.Entries[i].SHA256)
+	if apperr.Is(err, apperr.NotFound) {
+		return Artifact{}, absent
+	}
+	a.SHA256, a.Size, a.Filename, a.MediaType = file.SHA256, file.Size, path.Base(name), MediaTypeOf("", strings.ToLower(name), "")
+	return a, err
 }
 
 func previewDirectory(r io.Reader) (Preview, error) {

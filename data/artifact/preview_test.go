@@ -87,6 +87,16 @@ func TestPreviewIsBounded(t *testing.T) {
 	require.NotContains(t, p.Text, "\ufffd", "no character is cut in two")
 }
 
+// TestPreviewMarkdownTables: columns of numbers are aligned, and tasks show whether they are done.
+func TestPreviewMarkdownTables(t *testing.T) {
+	t.Parallel()
+	p, err := preview(t, "text/markdown", []byte("| a | b |\n|---|---:|\n| x | 1 |\n\n- [x] done\n- [ ] open\n"))
+	require.NoError(t, err)
+	for _, part := range []string{`<td align="right">1</td>`, "☑ done", "☐ open"} {
+		require.Contains(t, p.HTML, part)
+	}
+}
+
 func TestPreviewMarkdownIsHarmless(t *testing.T) {
 	t.Parallel()
 	p, err := preview(t, "text/markdown", []byte("[x](javascript:alert(1)) <img src=x onerror=alert(1)> <script>alert(1)</script> **bold**"))

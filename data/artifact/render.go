@@ -12,7 +12,11 @@ import (
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
+	gast "github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
 )
 
 // ImageFacts are the properties of an image that are known without rendering it; both
@@ -50,7 +54,11 @@ func previewImage(r *Reader) Preview {
 // of external images, which would reveal the reader to their servers.
 func previewMarkdown(source []byte) Preview {
 	var out bytes.Buffer
-	md := goldmark.New(goldmark.WithExtensions(extension.GFM))
+	md := goldmark.New(
+		goldmark.WithExtensions(extension.Linkify, extension.Strikethrough, extension.TaskList,
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(checkBoxes{}, 100))),
+	)
 	if err := md.Convert(source, &out); err != nil {
 		return Preview{Kind: PreviewText, Text: string(source)}
 	}
@@ -60,4 +68,21 @@ func previewMarkdown(source []byte) Preview {
 	policy.RequireNoFollowOnLinks(true)
 	policy.RequireNoReferrerOnLinks(true)
 	return Preview{Kind: PreviewMarkdown, HTML: policy.Sanitize(out.String())}
+}
+
+// checkBoxes renders the boxes of task lists as characters, because a preview has no controls.
+type checkBoxes struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (checkBoxes) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindTaskCheckBox, func(w util.BufWriter, _ []byte, node gast.Node, entering bool) (gast.WalkStatus, error) {
+		box := "☐ "
+		if task, ok := node.(*ast.TaskCheckBox); ok && task.IsChecked {
+			box = "☑ "
+		}
+		if entering {
+			_, _ = w.WriteString(box)
+		}
+		return gast.WalkContinue, nil
+	})
 }

@@ -1,13 +1,16 @@
 // Package bucket signs requests to object stores outside of FlowForge, so that a task reads
-// and writes objects without their credentials. It sends no request itself.
+// and writes objects without their credentials. It sends no request itself, except to OAuth
+// servers for tokens.
 package bucket
 
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +30,8 @@ const (
 	Azure Store = "azure"
 	// GCS is Google Cloud Storage, through its XML API. AccessKey is the JSON key of a service account.
 	GCS Store = "gcs"
+	// HTTP is one file at an address, such as a file of Artifactory. Web describes it.
+	HTTP Store = "http"
 )
 
 // Location is one object, or all objects of a folder, in a bucket.
@@ -40,6 +45,11 @@ type Location struct {
 
 	// AccessKey and SecretKey are empty for a public bucket.
 	AccessKey, SecretKey, SessionToken string
+	// Headers is true to sign requests of S3 and OSS in headers, which logs of addresses do not
+	// contain. They must be sent within minutes.
+	Headers bool
+
+	Web Web // of the store HTTP, which uses no other field
 }
 
 // Request is a request that anyone can send until its signature expires.
@@ -47,6 +57,8 @@ type Request struct {
 	Method string
 	URL    string
 	Header map[string]string
+
+	Certificate, Key string // PEM of the client certificate of the connection, or empty
 }
 
 // ListFormat is the format of the response to a request that lists objects.
@@ -56,6 +68,7 @@ type ListFormat string
 const (
 	ListS3    ListFormat = "s3"    // ListBucketResult of ListObjectsV2
 	ListAzure ListFormat = "azure" // EnumerationResults of List Blobs
+	ListNone  ListFormat = ""      // the store has no lists
 )
 
 // validFor is how long a signature is valid. It must be valid when the request begins.
@@ -75,6 +88,8 @@ func (l Location) MaxBytes() int64 {
 		return 5000 << 20
 	case GCS:
 		return 5 << 40
+	case HTTP:
+		return math.MaxInt64
 	case S3, OSS:
 	}
 	return 5 << 30
@@ -82,8 +97,12 @@ func (l Location) MaxBytes() int64 {
 
 // ListFormat is the format of the response to List.
 func (l Location) ListFormat() ListFormat {
-	if l.Store == Azure {
+	switch l.Store {
+	case Azure:
 		return ListAzure
+	case HTTP:
+		return ListNone
+	case S3, OSS, GCS:
 	}
 	return ListS3
 }
@@ -100,6 +119,12 @@ func (l Location) Put(ctx context.Context, name string) (Request, error) {
 }
 
 func (l Location) object(ctx context.Context, method, name string) (Request, error) {
+	if l.Store == HTTP {
+		if name != "" {
+			return Request{}, apperr.New(apperr.Invalid, "%s is the address of one file. Omit archive, so that a folder is uploaded as one archive.", l)
+		}
+		return l.web(ctx, method)
+	}
 	key := l.Key
 	if l.Bucket == "" || strings.Trim(key, "/") == "" {
 		return Request{}, apperr.New(apperr.Invalid, "The bucket or the key is empty.")
@@ -116,6 +141,9 @@ func (l Location) object(ctx context.Context, method, name string) (Request, err
 // List returns the request for a page of the objects whose keys begin with Prefix. marker is
 // the one of the previous page; "" for the first page.
 func (l Location) List(ctx context.Context, marker string) (Request, error) {
+	if l.Store == HTTP {
+		return Request{}, apperr.New(apperr.Invalid, "%s is the address of one file, and cannot be listed.", l)
+	}
 	query, next := url.Values{"list-type": {"2"}}, "continuation-token"
 	if l.Store == Azure {
 		query, next = url.Values{"restype": {"container"}, "comp": {"list"}}, "marker"
@@ -123,6 +151,25 @@ func (l Location) List(ctx context.Context, marker string) (Request, error) {
 	query.Set("prefix", l.Prefix())
 	if marker != "" {
 		query.Set(next, marker)
+	}
+	return l.sign(ctx, http.MethodGet, "", query)
+}
+
+// Folder is the prefix of the keys in the folder of the location; an empty key is the whole bucket.
+func (l Location) Folder() string {
+	if strings.Trim(l.Key, "/") == "" {
+		return ""
+	}
+	return l.Prefix()
+}
+
+// Level returns the request for a page of at most limit objects and folders that are directly in
+// the folder of the location, which is the whole bucket for an empty key. marker is as in List.
+// Only S3 and OSS have it.
+func (l Location) Level(ctx context.Context, marker string, limit int) (Request, error) {
+	query := url.Values{"list-type": {"2"}, "delimiter": {"/"}, "max-keys": {strconv.Itoa(min(limit, 1000))}, "prefix": {l.Folder()}}
+	if marker != "" {
+		query.Set("continuation-token", marker)
 	}
 	return l.sign(ctx, http.MethodGet, "", query)
 }
@@ -144,7 +191,7 @@ func (l Location) sign(ctx context.Context, method, key string, query url.Values
 		return l.signAzure(method, base, account, key)
 	case GCS:
 		return l.signGCS(method, base)
-	case S3, OSS:
+	case S3, OSS, HTTP:
 	}
 	return l.signS3(ctx, method, base)
 }
@@ -173,4 +220,9 @@ func (l Location) endpoint() (*url.URL, error) {
 }
 
 // String names the location for people.
-func (l Location) String() string { return fmt.Sprintf("%s://%s/%s", l.Store, l.Bucket, l.Key) }
+func (l Location) String() string {
+	if l.Store == HTTP {
+		return webText(l.Web.URL)
+	}
+	return fmt.Sprintf("%s://%s/%s", l.Store, l.Bucket, l.Key)
+}

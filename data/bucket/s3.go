@@ -78,21 +78,49 @@ func credentials(access, secret, session string) aws.CredentialsProvider {
 	})
 }
 
-// signS3 signs a request in its query, with Amazon's signature of version 4.
+// signS3 signs a request in its query or its headers, with Amazon's signature of version 4.
 func (l Location) signS3(ctx context.Context, method string, address *url.URL) (Request, error) {
 	if l.AccessKey == "" { // a public bucket
 		return Request{Method: method, URL: address.String()}, nil
+	}
+	if l.Headers {
+		return l.signHeaders(ctx, method, address)
 	}
 	query := address.Query()
 	query.Set("X-Amz-Expires", strconv.Itoa(int(validFor.Seconds())))
 	address.RawQuery = encode(query)
 	request := &http.Request{Method: method, URL: address, Host: address.Host, Header: http.Header{}}
-	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
-	signed, _, err := signer.PresignHTTP(ctx,
-		aws.Credentials{AccessKeyID: l.AccessKey, SecretAccessKey: l.SecretKey, SessionToken: l.SessionToken},
-		request, unsigned, "s3", l.region(), time.Now().UTC())
+	signed, _, err := signer().PresignHTTP(ctx, l.credentials(), request, unsigned, "s3", l.region(), time.Now().UTC())
 	if err != nil {
 		return Request{}, fmt.Errorf("sign a request for %s: %w", l, err)
 	}
 	return Request{Method: method, URL: signed}, nil
+}
+
+// emptyBody is the SHA-256 of an empty body.
+const emptyBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// signHeaders signs a request in its headers.
+func (l Location) signHeaders(ctx context.Context, method string, address *url.URL) (Request, error) {
+	hash := emptyBody
+	if method == http.MethodPut {
+		hash = unsigned
+	}
+	request := &http.Request{Method: method, URL: address, Host: address.Host, Header: http.Header{"X-Amz-Content-Sha256": {hash}}}
+	if err := signer().SignHTTP(ctx, l.credentials(), request, hash, "s3", l.region(), time.Now().UTC()); err != nil {
+		return Request{}, fmt.Errorf("sign a request for %s: %w", l, err)
+	}
+	signed := Request{Method: method, URL: request.URL.String(), Header: map[string]string{}}
+	for name := range request.Header {
+		signed.Header[name] = request.Header.Get(name)
+	}
+	return signed, nil
+}
+
+func signer() *v4.Signer {
+	return v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
+}
+
+func (l Location) credentials() aws.Credentials {
+	return aws.Credentials{AccessKeyID: l.AccessKey, SecretAccessKey: l.SecretKey, SessionToken: l.SessionToken}
 }

@@ -51,7 +51,7 @@ type NewArtifactRecord struct {
 // data/{sha256[:2]}/{sha256[2:4]}/{sha256} below ds_root. Errors: apperr.NotFound, apperr.Invalid,
 // and apperr.Conflict if the attempt has an artifact of this name with another hash.
 func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (ArtifactRecord, error) {
-	_, q, err := s.writer(ctx)
+	subject, q, err := s.writer(ctx)
 	if err != nil {
 		return ArtifactRecord{}, err
 	}
@@ -66,6 +66,9 @@ func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (Ar
 		return ArtifactRecord{}, apperr.New(apperr.Invalid, "size_bytes must not be negative")
 	}
 	t, err := s.FindTask(ctx, string(n.TaskID))
+	if err == nil {
+		err = checkRun(subject, t.flow, t.RunID)
+	}
 	if err != nil {
 		return ArtifactRecord{}, err
 	}
@@ -91,7 +94,7 @@ func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (Ar
 func (s *Service) FindArtifact(ctx context.Context, id string) (ArtifactRecord, error) {
 	number := parseID(strings.TrimPrefix(id, artifactPrefix)).Number
 	if number > 0 {
-		found, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{ID: number})
+		found, _, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{ID: number}, RecordPage{Limit: 1})
 		if err != nil || len(found) == 1 {
 			return append(found, ArtifactRecord{})[0], err
 		}
@@ -99,42 +102,62 @@ func (s *Service) FindArtifact(ctx context.Context, id string) (ArtifactRecord, 
 	return ArtifactRecord{}, apperr.New(apperr.NotFound, "There is no artifact %q.", id)
 }
 
-// ArtifactsByHash returns the artifacts with a hash, the newest first; apperr.NotFound without one.
-func (s *Service) ArtifactsByHash(ctx context.Context, sha string) ([]ArtifactRecord, error) {
-	found, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{Sha: sha})
-	if err == nil && len(found) == 0 {
-		return nil, apperr.New(apperr.NotFound, "There is no artifact with the hash %q.", sha)
-	}
-	return found, err
+// RecordPage selects a page of records.
+type RecordPage struct {
+	After string // the cursor of the page before; "": the first page
+	Limit int    // rows of a page, from 1 to MaxPage
 }
 
-// RunArtifacts returns the artifacts of all tasks of a run, the newest first.
-func (s *Service) RunArtifacts(ctx context.Context, id string) ([]ArtifactRecord, error) {
+// ArtifactsByHash returns a page of the artifacts with a hash, the newest first, and the cursor of
+// the next page; apperr.NotFound without one.
+func (s *Service) ArtifactsByHash(ctx context.Context, sha string, p RecordPage) ([]ArtifactRecord, string, error) {
+	found, next, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{Sha: sha}, p)
+	if err == nil && len(found) == 0 && p.After == "" {
+		return nil, "", apperr.New(apperr.NotFound, "There is no artifact with the hash %q.", sha)
+	}
+	return found, next, err
+}
+
+// RunArtifacts returns a page of the artifacts of all tasks of a run, the newest first, and the
+// cursor of the next page.
+func (s *Service) RunArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
 	r, err := s.FindRun(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{RunNumber: r.number})
+	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{RunNumber: r.number}, p)
 }
 
-// TaskArtifacts returns the artifacts of all attempts of a task, the newest first.
-func (s *Service) TaskArtifacts(ctx context.Context, id string) ([]ArtifactRecord, error) {
+// TaskArtifacts returns a page of the artifacts of all attempts of a task, the newest first, and
+// the cursor of the next page.
+func (s *Service) TaskArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
 	t, err := s.FindTask(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{TaskNumber: parseID(t.TaskID).Number})
+	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{TaskNumber: parseID(t.TaskID).Number}, p)
 }
 
-func (s *Service) artifactRecords(ctx context.Context, which db.MetaflowArtifactRecordsParams) ([]ArtifactRecord, error) {
+func (s *Service) artifactRecords(ctx context.Context, which db.MetaflowArtifactRecordsParams, p RecordPage) ([]ArtifactRecord, string, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	which.ProjectID = subject.ProjectID
+	if p.After != "" {
+		which.Before, err = strconv.ParseInt(p.After, 10, 64)
+		if err != nil || which.Before <= 0 {
+			return nil, "", apperr.New(apperr.Invalid, "cursor: enter the next_cursor of a page, not %q.", p.After)
+		}
+	}
+	which.ProjectID, which.RowLimit = subject.ProjectID, int32(p.Limit)+1 //nolint:gosec // a page
 	rows, err := q.MetaflowArtifactRecords(ctx, which)
 	if err != nil {
-		return nil, fmt.Errorf("read artifacts: %w", err)
+		return nil, "", fmt.Errorf("read artifacts: %w", err)
+	}
+	next := ""
+	if len(rows) > p.Limit {
+		rows = rows[:p.Limit]
+		next = strconv.FormatInt(rows[p.Limit-1].ID, 10)
 	}
 	found := make([]ArtifactRecord, 0, len(rows))
 	for _, a := range rows {
@@ -144,5 +167,5 @@ func (s *Service) artifactRecords(ctx context.Context, which db.MetaflowArtifact
 			Pathspec: strings.Join([]string{a.FlowID, a.RunID, a.StepName, a.TaskID, a.Name}, "/"),
 		})
 	}
-	return found, nil
+	return found, next, nil
 }

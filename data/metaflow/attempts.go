@@ -3,6 +3,7 @@ package metaflow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -62,31 +63,150 @@ func (t *TaskProgress) Ended() int64 {
 	return t.Attempts[len(t.Attempts)-1].Ended
 }
 
-// Progress is a run with all of its tasks in the order in which they were registered.
-type Progress struct {
-	Run   RunSummary
-	Tasks []TaskProgress
-	Steps []StepOrder
+// StepSummary counts the tasks of a step. Times are milliseconds; 0 is unknown.
+type StepSummary struct {
+	Name    string
+	Tasks   map[string]int64 // by state
+	Started int64            // the first start of a task
+	Ended   int64            // the last end of a task
+	Only    *TaskProgress    // the task of a step that has one
+	last    int64            // the number of the latest task
 }
 
-// Progress returns a run with the attempts of its tasks and the order of its steps;
-// apperr.NotFound if the run does not exist. The parameters are no task.
-func (s *Service) Progress(ctx context.Context, flow, run string) (Progress, error) {
+// Total is the number of tasks.
+func (s StepSummary) Total() int64 {
+	var n int64
+	for _, some := range s.Tasks {
+		n += some
+	}
+	return n
+}
+
+// Overview is a run with its steps in the order of their first task. The parameters are no step.
+type Overview struct {
+	Run    RunSummary
+	Steps  []StepSummary
+	Origin string // the run that it resumes, or ""
+}
+
+// Overview returns a run with its steps; apperr.NotFound if the run does not exist. It counts tasks
+// in the database and reads only those that are alone in their step.
+func (s *Service) Overview(ctx context.Context, flow, run string) (Overview, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {
-		return Progress{}, err
+		return Overview{}, err
 	}
-	r, err := summary(ctx, q, subject.ProjectID, flow, run)
+	var o Overview
+	if o.Run, err = summary(ctx, q, subject.ProjectID, flow, run); err != nil {
+		return o, err
+	}
+	rows, err := q.MetaflowStepCounts(ctx, o.Run.Status == Running, o.Run.LastHeartbeat != nil, s.epoch(), o.Run.RunNumber.Number)
 	if err != nil {
-		return Progress{}, err
+		return o, fmt.Errorf("count the tasks of %s/%s: %w", flow, run, err)
 	}
-	p := Progress{Run: r}
-	if p.Tasks, err = s.progress(ctx, q, r, 0); err != nil {
-		return p, err
+	for _, row := range rows {
+		o.add(row)
 	}
-	steps, before, err := s.order(ctx, q, subject.ProjectID, r, p.Tasks)
-	p.Steps = arrange(steps, before)
-	return p, err
+	var alone []int64
+	for _, step := range o.Steps {
+		if step.Total() == 1 {
+			alone = append(alone, step.last)
+		}
+	}
+	if len(alone) == 0 {
+		return o, nil
+	}
+	tasks, err := s.progress(ctx, q, o.Run, alone...)
+	for i := range tasks {
+		n := slices.IndexFunc(o.Steps, func(step StepSummary) bool { return step.Name == tasks[i].Step })
+		o.Steps[n].Only = &tasks[i]
+	}
+	return o, err
+}
+
+// add adds the tasks of a step in one state.
+func (o *Overview) add(row db.MetaflowStepCountsRow) {
+	if row.Origin != "" {
+		o.Origin = row.Origin
+	}
+	n := slices.IndexFunc(o.Steps, func(step StepSummary) bool { return step.Name == row.StepName })
+	if n < 0 {
+		n = len(o.Steps)
+		o.Steps = append(o.Steps, StepSummary{Name: row.StepName, Tasks: map[string]int64{}})
+	}
+	step := &o.Steps[n]
+	step.Tasks[row.State] += row.Tasks
+	if row.Started > 0 && (step.Started == 0 || row.Started < step.Started) {
+		step.Started = row.Started
+	}
+	step.Ended, step.last = max(step.Ended, row.Ended), max(step.last, row.LastTask)
+}
+
+// MaxOrdered is the maximum number of tasks of a run whose steps are ordered by their times.
+const MaxOrdered = 2000
+
+// Order returns the order of the steps of a run by the times of its tasks; in a row for a run with
+// more than MaxOrdered tasks. It is for runs whose graph cannot be read.
+func (s *Service) Order(ctx context.Context, o Overview) ([]StepOrder, error) {
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var total int64
+	for _, step := range o.Steps {
+		total += step.Total()
+	}
+	if total > MaxOrdered {
+		return inRow(o.Steps), nil
+	}
+	tasks, err := s.progress(ctx, q, o.Run)
+	if err != nil {
+		return nil, err
+	}
+	steps, before, err := s.order(ctx, q, subject.ProjectID, o.Run, tasks)
+	return arrange(steps, before), err
+}
+
+// inRow orders steps one after the other.
+func inRow(steps []StepSummary) []StepOrder {
+	out := make([]StepOrder, len(steps))
+	for i, step := range steps {
+		out[i] = StepOrder{Name: step.Name, Level: i}
+		if i > 0 {
+			out[i].After = []int{i - 1}
+		}
+	}
+	return out
+}
+
+// TaskFilter selects tasks of a run. Empty fields match every task.
+type TaskFilter struct {
+	Step, State string
+	Before      int64 // the number of the last task of the page before
+	Limit       int
+}
+
+// RunTasks returns a page of the tasks of a run, the newest first, and whether another page follows.
+func (s *Service) RunTasks(ctx context.Context, r RunSummary, f TaskFilter) ([]TaskProgress, bool, error) {
+	subject, q, err := s.reader(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if r, err = summary(ctx, q, subject.ProjectID, r.FlowID, r.RunNumber.String()); err != nil {
+		return nil, false, err
+	}
+	numbers, err := q.MetaflowTaskPage(ctx, db.MetaflowTaskPageParams{
+		RunNumber: r.RunNumber.Number, StepName: f.Step, State: f.State, Before: f.Before, RowLimit: int32(f.Limit) + 1, //nolint:gosec // a page
+		Running: r.Status == Running, Beats: r.LastHeartbeat != nil, NowMs: s.epoch(),
+	})
+	if err != nil || len(numbers) == 0 {
+		return nil, false, err
+	}
+	more := len(numbers) > f.Limit
+	numbers = numbers[:min(f.Limit, len(numbers))]
+	tasks, err := s.progress(ctx, q, r, numbers...)
+	slices.Reverse(tasks)
+	return tasks, more, err
 }
 
 // TaskProgress returns a task with its attempts; apperr.NotFound if it does not exist.
@@ -110,13 +230,13 @@ func (s *Service) TaskProgress(ctx context.Context, flow, run, step, task string
 	return r, tasks[0], nil
 }
 
-// progress reads the tasks of a run, or one of them unless number is 0.
-func (s *Service) progress(ctx context.Context, q *db.Queries, r RunSummary, number int64) ([]TaskProgress, error) {
-	rows, err := q.MetaflowAttempts(ctx, r.RunNumber.Number, number)
+// progress reads tasks of a run by their numbers; all of them but the parameters without a number.
+func (s *Service) progress(ctx context.Context, q *db.Queries, r RunSummary, numbers ...int64) ([]TaskProgress, error) {
+	rows, err := q.MetaflowAttempts(ctx, r.RunNumber.Number, append([]int64{}, numbers...))
 	if err != nil {
 		return nil, fmt.Errorf("attempts of %s/%s: %w", r.FlowID, r.RunNumber, err)
 	}
-	return tasksOf(r, rows, s.epoch(), number == 0), nil
+	return tasksOf(r, rows, s.epoch(), len(numbers) == 0), nil
 }
 
 // tasksOf joins the rows of attempts to tasks. now is in milliseconds.
@@ -209,7 +329,7 @@ func (s *Service) order(ctx context.Context, q *db.Queries, project uuid.UUID, r
 	if err != nil || earlier.RunNumber.Number >= r.RunNumber.Number {
 		return steps, before, nil //nolint:nilerr // a run of another service: the times are all there is
 	}
-	known, err := s.progress(ctx, q, earlier, 0)
+	known, err := s.progress(ctx, q, earlier)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The graph of a flow is the artifact _graph_info, which only the datastore has. What the service
-// knows is the order: a step starts after all tasks on which it depends. So a step precedes
+// The graph of a flow is the artifact _graph_info, which only the datastore has. Without it, the service
+// knows the order: a step starts after all tasks on which it depends. So a step precedes
 // another one if each of its tasks, within the same iteration of a foreach, ended before the other
 // step registered a task. Branches that ran one after the other look like a sequence.
 
@@ -170,4 +170,59 @@ func arrange(steps []string, before precedence) []StepOrder {
 		}
 	}
 	return out
+}
+
+// GraphOrder is the place of each step of a graph: next are the indexes of the steps after a step. It
+// leaves out what leads back to an earlier step, as in a loop of a switch.
+func GraphOrder(names []string, next [][]int) []StepOrder {
+	out := make([]StepOrder, len(names))
+	for i, name := range names {
+		out[i].Name = name
+	}
+	const open, done = 1, 2
+	state := make([]int, len(names))
+	type frame struct{ step, child int }
+	for root := range names {
+		if state[root] != 0 {
+			continue
+		}
+		state[root] = open
+		for stack := []frame{{root, 0}}; len(stack) > 0; {
+			at := &stack[len(stack)-1]
+			if at.child == len(next[at.step]) {
+				state[at.step] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			to := next[at.step][at.child]
+			at.child++
+			if state[to] == open || slices.Contains(out[to].After, at.step) {
+				continue
+			}
+			out[to].After = append(out[to].After, at.step)
+			if state[to] == 0 {
+				state[to] = open
+				stack = append(stack, frame{to, 0})
+			}
+		}
+	}
+	level(out)
+	return out
+}
+
+// level sets the levels of steps without loops: one more than that of the steps before them.
+func level(steps []StepOrder) {
+	for i := range steps {
+		slices.Sort(steps[i].After)
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range steps {
+			for _, before := range steps[i].After {
+				if steps[i].Level <= steps[before].Level {
+					steps[i].Level, changed = steps[before].Level+1, true
+				}
+			}
+		}
+	}
 }

@@ -49,3 +49,14 @@ func TestOrderOfAResumedRun(t *testing.T) {
 	require.Equal(t, map[string][]string{"start": {}, "left": {"start"}, "right": {"start"}, "join": {"left", "right"}}, names(arrange(steps, before)),
 		"right is no successor of the branch left, although left was reused before it")
 }
+
+// TestGraphOrder: a graph has levels, and the way back of a loop is left out.
+func TestGraphOrder(t *testing.T) {
+	t.Parallel()
+	got := GraphOrder([]string{"start", "a", "b", "join", "end"}, [][]int{{1, 2, 1}, {3, 0}, {2, 3}, {4}, nil})
+	want := []StepOrder{
+		{Name: "start"}, {Name: "a", After: []int{0}, Level: 1}, {Name: "b", After: []int{0}, Level: 1},
+		{Name: "join", After: []int{1, 2}, Level: 2}, {Name: "end", After: []int{3}, Level: 3},
+	}
+	require.Equal(t, want, got)
+}

@@ -138,10 +138,14 @@ type RunChange struct {
 
 // ChangeRun sets the state and the tags of a run. Errors: apperr.NotFound and apperr.Invalid.
 func (s *Service) ChangeRun(ctx context.Context, id string, c RunChange) (RunRecord, error) {
-	if _, _, err := s.writer(ctx); err != nil {
+	subject, _, err := s.writer(ctx)
+	if err != nil {
 		return RunRecord{}, err
 	}
 	r, err := s.FindRun(ctx, id)
+	if err == nil {
+		err = checkRun(subject, r.FlowID, r.RunID)
+	}
 	if err != nil {
 		return RunRecord{}, err
 	}

@@ -51,6 +51,9 @@ func (s *Service) CreateFlow(ctx context.Context, flow string, user *string) (Fl
 	if err != nil {
 		return Flow{}, err
 	}
+	if err := checkFlow(subject, flow); err != nil {
+		return Flow{}, err
+	}
 	row, err := q.InsertMetaflowFlow(ctx, subject.ProjectID, flow, user, s.epoch())
 	return flowOf(row), stored(err, fmt.Sprintf("a flow %q", flow))
 }
@@ -73,6 +76,9 @@ type NewRun struct {
 func (s *Service) CreateRun(ctx context.Context, n NewRun) (Run, error) {
 	subject, _, err := s.writer(ctx)
 	if err != nil {
+		return Run{}, err
+	}
+	if err := checkRun(subject, n.FlowID, n.RunID); err != nil {
 		return Run{}, err
 	}
 	if isNumber(n.RunID) {
@@ -173,11 +179,7 @@ func (s *Service) Runs(ctx context.Context, flow string, p Page) ([]Run, string,
 
 // Beat records a heartbeat of a run.
 func (s *Service) Beat(ctx context.Context, flow, run string) error {
-	subject, q, err := s.writer(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := findRun(ctx, q, subject.ProjectID, flow, run)
+	found, q, err := s.writeRun(ctx, flow, run)
 	if err != nil {
 		return err
 	}
@@ -199,6 +201,9 @@ func (s *Service) MutateTags(ctx context.Context, flow, run string, add, remove 
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		found, err := findRun(ctx, q, subject.ProjectID, flow, run)
 		if err != nil {
+			return err
+		}
+		if err := checkRun(subject, found.FlowID, found.RunNumber.String()); err != nil {
 			return err
 		}
 		now, err := q.LockMetaflowTags(ctx, found.RunNumber.Number)

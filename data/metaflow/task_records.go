@@ -35,7 +35,11 @@ func (s *Service) taskRecords(ctx context.Context, flow, run string, number int6
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.MetaflowAttempts(ctx, r.RunNumber.Number, number)
+	numbers := []int64{}
+	if number > 0 {
+		numbers = append(numbers, number)
+	}
+	rows, err := q.MetaflowAttempts(ctx, r.RunNumber.Number, numbers)
 	if err != nil {
 		return nil, fmt.Errorf("attempts of %s/%s: %w", flow, run, err)
 	}

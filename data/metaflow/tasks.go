@@ -50,6 +50,9 @@ func (s *Service) writeRun(ctx context.Context, flow, run string) (Run, *db.Quer
 		return Run{}, nil, err
 	}
 	r, err := findRun(ctx, q, subject.ProjectID, flow, run)
+	if err == nil {
+		err = checkRun(subject, r.FlowID, r.RunNumber.String())
+	}
 	return r, q, err
 }
 
@@ -248,17 +251,23 @@ func (s *Service) AddMetadata(ctx context.Context, flow, run, step, task string,
 	if err != nil || len(facts) == 0 {
 		return 0, err
 	}
-	ended := slices.IndexFunc(facts, func(m NewMetadata) bool { return m.FieldName == attemptOK })
-	if step != endStep || ended < 0 {
+	report := reportOf(facts)
+	if report.empty() {
 		return insertMetadata(ctx, q, t, facts, s.epoch())
 	}
 	var n int64
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		now, ok := s.epoch(), facts[ended].Value == "True"
+		now := s.epoch()
 		if n, err = insertMetadata(ctx, q, t, facts, now); err != nil {
 			return err
 		}
-		return q.EndMetaflowRun(ctx, &ok, &now, r.RunNumber.Number)
+		if err := q.ReportMetaflowAttempt(ctx, report.params(t.TaskID.Number, now)); err != nil {
+			return err
+		}
+		if ok := report.ok == "True"; step == endStep && report.ended {
+			return q.EndMetaflowRun(ctx, &ok, &now, r.RunNumber.Number)
+		}
+		return nil
 	})
 	return n, err
 }

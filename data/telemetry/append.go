@@ -65,11 +65,16 @@ func (s *Service) AppendMetrics(ctx context.Context, points []Point) error {
 		if p.Kind = strings.ToLower(p.Kind); p.Kind != Counter && p.Kind != Histogram {
 			p.Kind = Gauge
 		}
-		p.Name, p.Node = strings.ToValidUTF8(p.Name, "\uFFFD"), strings.ToValidUTF8(p.Node, "\uFFFD")
+		p.Name, p.Node = metricName(p.Name), strings.ToValidUTF8(p.Node, "\uFFFD")
 		records[i] = record{stream: streamID{kindMetrics, p.ExecutionID, p.NodeIndex, p.Attempt, p.Name}, seq: p.Seq,
 			tenant: p.TenantID, project: p.ProjectID, point: &p}
 	}
 	return s.append(records)
+}
+
+// metricName is a name as it is stored: text without NUL, which other stores refuse.
+func metricName(name string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // AppendFacts stores facts of executions; only the system may.

@@ -30,6 +30,11 @@ func (s *Service) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	noted := make(chan struct{})
+	go func() {
+		defer close(noted)
+		s.noter.run(ctx, s.recent)
+	}()
 	backoff := minBackoff
 	for ctx.Err() == nil {
 		err := s.flush(ctx)
@@ -51,6 +56,8 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.flush(last); err != nil {
 		s.cfg.Log.Info("some logs and metrics stay in the spool until the next start", "records", s.spool.Stats().PendingRecords, "error", err)
 	}
+	<-noted
+	s.noter.last(last)
 	return nil
 }
 
@@ -142,6 +149,7 @@ func (s *Service) insert(ctx context.Context, batch *spool.Batch) error {
 	}); err != nil {
 		return err
 	}
+	s.noter.add(rows.points)
 	return s.store.insert(ctx, "execution_facts", token, factColumns, len(rows.facts), func(b driver.Batch, i int) error {
 		return appendFact(b, &rows.facts[i])
 	})

@@ -15,8 +15,8 @@ import (
 // removeTimeout is the timeout for removing the records of executions.
 const removeTimeout = 5 * time.Minute
 
-// Remove deletes the log lines and metrics of executions that have ended; their facts
-// stay. It returns apperr.Unavailable while ClickHouse does not answer, and is
+// Remove deletes the log lines, metrics and indexed values of executions that have ended; their
+// facts stay. It returns apperr.Unavailable while ClickHouse does not answer, and is
 // idempotent. Lines in the spool of another server, and later lines, are removed when
 // they reach the retention age.
 func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
@@ -37,7 +37,7 @@ func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
 		ids[i] = "toUUID('" + id.String() + "')"
 	}
 	list := strings.Join(ids, ", ")
-	for _, table := range tables() {
+	for _, table := range append(tables(), "execution_values") {
 		if err := s.store.conn.Exec(ctx, "DELETE FROM "+table+" WHERE execution_id IN ("+list+") SETTINGS lightweight_deletes_sync = 2"); err != nil {
 			return apperr.Wrap(apperr.Unavailable, fmt.Errorf("remove from %s: %w", table, err), "ClickHouse does not answer: logs and metrics cannot be removed now.")
 		}

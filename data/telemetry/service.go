@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
@@ -34,6 +35,13 @@ type Config struct {
 	// share it. 0: this is the only server.
 	PollInterval time.Duration
 
+	// Points is called with the executions whose metric points were stored, while Run runs. It
+	// is repeated until it succeeds; records do not wait for it.
+	Points func(ctx context.Context, executions []uuid.UUID) error
+	// PointsInterval is the least time between two calls of Points with the same execution. 0 is
+	// three seconds.
+	PointsInterval time.Duration
+
 	Log *slog.Logger
 	Now func() time.Time
 }
@@ -49,6 +57,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.RetentionDays == 0 {
 		c.RetentionDays = 30
+	}
+	if c.PointsInterval == 0 {
+		c.PointsInterval = 3 * time.Second
 	}
 	if c.FlushInterval == 0 {
 		c.FlushInterval = 500 * time.Millisecond
@@ -68,6 +79,7 @@ type Service struct {
 	store *store // nil without ClickHouse
 	hub   *hub
 	wake  chan struct{} // there is something to flush
+	noter *noter
 
 	// appending is held for reading during an append, and for writing to wait for all
 	// appends.
@@ -85,6 +97,7 @@ type Service struct {
 func New(cfg Config) (*Service, error) {
 	cfg.setDefaults()
 	s := &Service{cfg: cfg, hub: newHub(), wake: make(chan struct{}, 1), seen: newSeen()}
+	s.noter = newNoter(cfg)
 	var err error
 	if cfg.ClickHouseURL != "" {
 		if s.store, err = openStore(cfg.ClickHouseURL, cfg.Database); err != nil {
@@ -120,6 +133,15 @@ func (s *Service) Close() error {
 		}
 	}
 	return err
+}
+
+// Conn returns the connection to ClickHouse for other tables, or an error while the tables do not
+// exist.
+func (s *Service) Conn() (driver.Conn, error) {
+	if s.store == nil || !s.store.migrated.Load() {
+		return nil, errNotReady
+	}
+	return s.store.conn, nil
 }
 
 func (s *Service) signal() {

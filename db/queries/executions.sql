@@ -278,6 +278,18 @@ WHERE e.execution_id = @execution_id AND e.seq < @before
 ORDER BY e.seq DESC
 LIMIT @max_rows;
 
+-- name: VersionRuns :many
+-- Counts executions of versions by state, at most @most of each version.
+SELECT e.version_id, count(*) AS runs,
+    count(*) FILTER (WHERE e.status = 'SUCCEEDED') AS succeeded, count(*) FILTER (WHERE e.status = 'FAILED') AS failed
+FROM unnest(@version_ids::uuid[]) AS v(id)
+CROSS JOIN LATERAL (
+    SELECT x.version_id, x.status FROM executions x
+    WHERE x.workflow_id = @workflow_id AND x.version_id = v.id AND x.project_id = @project_id
+    LIMIT @most
+) e
+GROUP BY e.version_id;
+
 -- name: RecentExecutions :many
 -- Returns the latest executions of several workflows, without inputs and outputs. The range of
 -- one value and its order make the planner use the index of workflows. With another index, it
@@ -320,3 +332,15 @@ SELECT id, 1, @at::timestamptz, 'execution.launched', @message FROM counted;
 -- Returns a number per project that changes when a live execution changes, starts or ends.
 SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
 FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id;
+
+-- name: RecentInputs :many
+-- Returns the newest execution for each of a person's inputs of a workflow, newest first. It reads
+-- the last scanned executions.
+WITH mine AS (
+    SELECT id, name, status, version, inputs, created_at FROM executions
+    WHERE workflow_id = @workflow_id AND project_id = @project_id AND submitted_by = @user_id
+    ORDER BY id DESC LIMIT @scanned
+), distinct_inputs AS (
+    SELECT DISTINCT ON (inputs) id, name, status, version, inputs, created_at FROM mine ORDER BY inputs, id DESC
+)
+SELECT * FROM distinct_inputs ORDER BY id DESC LIMIT @row_limit;

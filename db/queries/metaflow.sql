@@ -145,9 +145,11 @@ ON CONFLICT ON CONSTRAINT metaflow_artifacts_pkey DO UPDATE SET name = excluded.
 RETURNING id, sha;
 
 -- name: MetaflowArtifactRecords :many
--- Artifacts of a project: one unless id is 0, those with a hash unless sha is empty, the newest first.
+-- A page of the artifacts of a project, the newest first: one unless id is 0, those with a hash unless
+-- sha is empty, those before an ID unless before is 0.
 SELECT a.*, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, r.flow_id, coalesce(r.run_id, r.run_number::text)::text AS run_id
 FROM metaflow_artifacts a JOIN metaflow_tasks t ON t.task_number = a.task_number JOIN metaflow_runs r ON r.run_number = t.run_number
 WHERE r.project_id = @project_id AND (@id::bigint = 0 OR a.id = @id) AND (@sha::text = '' OR a.sha = @sha)
     AND (@run_number::bigint = 0 OR r.run_number = @run_number) AND (@task_number::bigint = 0 OR a.task_number = @task_number)
-ORDER BY a.id DESC;
+    AND (@before::bigint = 0 OR a.id < @before)
+ORDER BY a.id DESC LIMIT @row_limit;

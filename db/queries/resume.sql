@@ -92,3 +92,25 @@ UPDATE executions SET labels = @labels WHERE id = @id;
 -- roots are the plan nodes that run again or contain such nodes.
 UPDATE dead_letters SET outcome = 'requeued', settled_at = @settled_at::timestamptz, settled_by = @settled_by, requeued_as = @requeued_as::uuid
 WHERE execution_id = @execution_id AND outcome IS NULL AND id <> @but::uuid AND (regexp_match(node, '^[^/\[]+'))[1] = ANY (@roots::text[]);
+
+-- name: ReusedTasks :many
+-- Returns the tasks of Metaflow's runs whose results an execution reuses, as run/step/task. The nodes
+-- within a fan-out or graph that is reused as a whole are those of the execution that ran it.
+WITH RECURSIVE reused AS (
+    SELECT n.origin_execution AS execution_id, n.origin_index AS node_index FROM nodes n
+    WHERE n.execution_id = @execution_id AND n.origin_use IN ('TAKEN', 'CACHED')
+    UNION
+    SELECT CASE WHEN c.origin_use IN ('TAKEN', 'CACHED') THEN c.origin_execution ELSE c.execution_id END,
+        CASE WHEN c.origin_use IN ('TAKEN', 'CACHED') THEN c.origin_index ELSE c.node_index END
+    FROM reused r JOIN nodes c ON c.execution_id = r.execution_id AND c.parent_index = r.node_index
+)
+SELECT DISTINCT (n.outputs->>'task')::text AS task
+FROM reused r JOIN nodes n ON n.execution_id = r.execution_id AND n.node_index = r.node_index
+WHERE n.state = 'SUCCEEDED' AND jsonb_typeof(n.outputs->'task') = 'string'
+ORDER BY task;
+
+-- name: FlowOfExecution :one
+-- Returns the flow of Metaflow that the workflow of an execution was deployed from; "" for others.
+SELECT coalesce(v.definition->'metadata'->'metaflow'->>'flow', '')::text AS flow
+FROM executions e JOIN workflow_versions v ON v.id = e.version_id
+WHERE e.id = @execution_id;

@@ -55,6 +55,9 @@ templates:
 		}, 20*time.Second, 10*time.Millisecond)
 	}
 	running(1)
+	names, err := b.engine.SecretNames(b.asTask(id, 0, 1), id)
+	require.NoError(t, err)
+	require.Equal(t, []string{"case.access", "case.secret"}, names, "output of the task is masked")
 	got, err := sign(1, "artifacts.in", "", "")
 	require.NoError(t, err)
 	require.Equal(t, "GET", got.Requests[0].Method)

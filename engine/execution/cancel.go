@@ -17,6 +17,21 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
+// MayCancel returns an error unless the caller may cancel an execution.
+func (s *Service) MayCancel(ctx context.Context, id uuid.UUID) error {
+	_, _, err := s.cancellable(ctx, id)
+	return err
+}
+
+func (s *Service) cancellable(ctx context.Context, id uuid.UUID) (db.Execution, auth.Subject, error) {
+	e, err := s.rows.Execution(ctx, id)
+	if err != nil {
+		return db.Execution{}, auth.Subject{}, err
+	}
+	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, e.ProjectID, e.SubmittedBy, query.Absent(id))
+	return e, subject, err
+}
+
 // Cancel requests the end of an execution: nodes that have not begun do not begin, and
 // running attempts receive SIGTERM and, after a grace period, SIGKILL. Exit handlers then
 // run. Cancelling again, or when only exit handlers are left, stops those that run. It
@@ -24,11 +39,7 @@ import (
 // ended. It returns Conflict when the execution has ended in another state, and Forbidden for
 // the execution of another user without the permission.
 func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
-	e, err := s.rows.Execution(ctx, id)
-	if err != nil {
-		return err
-	}
-	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, e.ProjectID, e.SubmittedBy, query.Absent(id))
+	e, subject, err := s.cancellable(ctx, id)
 	if err != nil {
 		return err
 	}

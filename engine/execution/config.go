@@ -49,6 +49,9 @@ type Config struct {
 	Launcher  Launcher
 	Signer    auth.Signer
 
+	// OwnMachine lets artifacts name an OAuth server at this machine, which all users own without
+	// sign-in providers.
+	OwnMachine bool
 	// HostImages lets the commands of images run on this machine, without the images.
 	HostImages bool
 	// ConfigMap returns the data of a ConfigMap of a project's namespace: NotFound when it

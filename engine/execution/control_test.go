@@ -282,3 +282,51 @@ operators:
 	require.Equal(t, "inner@2.1.0", b.node(id, "sub").Operator.Workflow)
 	require.Equal(t, dag.Succeeded, b.node(id, "sub/go/double").State)
 }
+
+// TestGraphOutputsAreExpressions: the result of a graph is that of the branch that ran, and a graph
+// that runs itself returns the result of its last run.
+func TestGraphOutputsAreExpressions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launch(fmt.Sprintf(`
+name: last
+version: 1.0.0
+outputs:
+  - {name: deepest, type: Integer, from: go.v}
+  - {name: sum, type: Integer, expression: "nodes.go.outputs.v + 1"}
+  - {name: none, type: Optional<Integer>, expression: "nodes.never.outputs.v ?? nil"}
+operators:
+  - {name: go, type: graph, graph: down, inputs: [{name: n, type: Integer, value: 3}]}
+  - {name: never, type: shell, when: false, inputs: [{name: x, type: Integer, value: 1}], %[1]s}
+graphs:
+  down:
+    inputs: [{name: n, type: Integer}]
+    outputs: [{name: v, type: Integer, expression: "nodes.again.outputs.v ?? nodes.work.outputs.v"}]
+    operators:
+      - {name: work, type: shell, inputs: [{name: x, type: Integer, from: inputs.n}], %[1]s}
+      - {name: again, type: graph, graph: down, when: "nodes.work.outputs.v > 1", inputs: [{name: n, type: Integer, expression: "inputs.n - 1"}]}
+`, number), nil)
+	e := b.finish(id)
+	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, map[string]any{"deepest": json.Number("1"), "sum": json.Number("2")}, e.Outputs)
+}
+
+// TestGraphOutputsOfWrongType: an expression without a value, or of another type, fails its graph.
+func TestGraphOutputsOfWrongType(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for text, part := range map[string]string{"nil": "Output v has no value", "1.5": "Output v:"} {
+		id := b.launch(fmt.Sprintf(`
+name: wrong-%s
+version: 1.0.0
+operators:
+  - {name: go, type: graph, graph: one}
+graphs:
+  one:
+    outputs: [{name: v, type: Integer, expression: "%s"}]
+    operators: [{name: work, type: noop}]
+`, strings.ReplaceAll(text, ".", "x"), text), nil)
+		require.Equal(t, query.Failed, b.finish(id).Status)
+		require.Contains(t, b.node(id, "go").Error.Message, part)
+	}
+}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
-	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 // Codes of a Reason of nodes that wait because of a limit or were left out.
@@ -349,35 +348,6 @@ func (l *loop) groupOutputs(ctx context.Context, i int) (map[string]any, error) 
 			list[k] = l.outputs[child][name]
 		}
 		values[name] = list
-	}
-	return values, nil
-}
-
-// scopeOutputs collects the outputs of a graph, or of the workflow, from the nodes of its
-// scope. Nodes that did not run have none.
-func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.Output) (map[string]any, error) {
-	values := map[string]any{}
-	for _, o := range outputs {
-		if o.Source.Kind == workflow.SourceTags {
-			v, ok, err := l.inScope(ctx, scope).tagged(o.Source.Tagged)
-			if err != nil {
-				return nil, fmt.Errorf("output %s: %w", o.Name, err)
-			}
-			if ok {
-				values[o.Name] = v
-			}
-			continue
-		}
-		i, ok := l.progress.Sibling(scope, o.From.Operator)
-		if !ok {
-			return nil, fmt.Errorf("output %s comes from %q, which the plan does not have", o.Name, o.From.Operator)
-		}
-		if err := l.loadOutputs(ctx, []int{i}); err != nil {
-			return nil, err
-		}
-		if v, ok := l.outputs[i][o.From.Output]; ok {
-			values[o.Name] = v
-		}
 	}
 	return values, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -111,7 +112,7 @@ func commandOf(a launcher.Attempt) *exec.Cmd {
 		argv = append([]string{interpreter, "-c", work.GetScript(), "task"}, argv...)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(cmd.Environ(), "TASK="+a.GetTaskId(), "NODE="+a.GetNode(), "INPUTS="+a.GetInputsJson(), "TOKEN="+a.GetToken())
+	cmd.Env = append(cmd.Environ(), "TASK="+a.GetTaskId(), "NODE="+a.GetNode(), "INPUTS="+a.GetInputsJson(), "TOKEN="+a.GetToken(), fmt.Sprintf("RETRY=%d", a.GetRetries()))
 	for k, v := range a.GetEnv() {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}

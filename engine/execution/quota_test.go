@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -129,9 +131,9 @@ func TestPreemption(t *testing.T) {
 name: borrows
 version: 1.0.0
 operators:
-  - {name: own, type: shell, resources: {cpu: 2}, code: {script: 'while [ ! -e %[1]s/stop ]; do sleep 0.01; done'}}
+  - {name: own, type: shell, resources: {cpu: 2}, code: {script: 'echo "${TASK##*.} $RETRY" >> %[1]s/own; while [ ! -e %[1]s/stop ]; do sleep 0.01; done'}}
   - {name: lent, type: shell, depends_on: [], resources: {cpu: 2}, grace_period: 20s,
-     code: {script: 'trap "echo saved >> %[1]s/saved; exit 3" TERM; echo $TASK >> %[1]s/began; while [ ! -e %[1]s/stop ]; do sleep 0.01; done'}}
+     code: {script: 'trap "echo saved >> %[1]s/saved; exit 3" TERM; echo "${TASK##*.} $RETRY" >> %[1]s/lent; while [ ! -e %[1]s/stop ]; do sleep 0.01; done'}}
 `, dir), nil)
 	borrower.until(id, "both running", func(e query.Execution) bool { return e.Counts.Running == 2 })
 	wants := owner.launch("name: wants\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 2}, code: {script: 'true'}}]", nil)
@@ -147,9 +149,12 @@ operators:
 		}
 	}
 	require.Len(t, preempted, 1, "no more than necessary")
-	for _, n := range preempted {
+	for name, n := range preempted {
 		require.Equal(t, "PREEMPTED", n.Attempts[0].Outcome)
 		require.Zero(t, n.Retries)
+		told, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, "1 0\n2 0\n", string(told), "attempts and spent retries")
 		require.Nil(t, n.Reason)
 	}
 	kinds := strings.Join(borrower.kinds(id), " ")

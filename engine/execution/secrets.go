@@ -96,6 +96,7 @@ func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, erro
 		for _, input := range op.Inputs {
 			gatherSecrets(names, input.Source.Value)
 		}
+		gatherPlaces(names, op)
 	}
 	return slices.Sorted(maps.Keys(names)), nil
 }

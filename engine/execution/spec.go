@@ -62,7 +62,8 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
 		ExecutionId:      l.id.String(),
 		Node:             l.nodes[i].name,
-		Attempt:          int32(attempt), //nolint:gosec // a small count
+		Attempt:          int32(attempt),            //nolint:gosec // a small count
+		Retries:          int32(l.nodes[i].retries), //nolint:gosec // a small count
 		TenantId:         l.row.TenantID.String(),
 		ProjectId:        l.row.ProjectID.String(),
 		InputsJson:       string(mustJSON(inputs.values)),

@@ -43,11 +43,6 @@ func (l *loop) bucketOfInput(i int, input workflow.Input, value any) map[string]
 	return nil
 }
 
-// credentialFields are the fields of a place that name secrets.
-func credentialFields() []string {
-	return []string{"accessKeySecret", "accountKeySecret", "secretKeySecret", "serviceAccountKeySecret", "sessionTokenSecret"}
-}
-
 // checkBuckets checks before an attempt starts that the buckets of its inputs and outputs can
 // be used, and records the use of their secrets. op has no tags.
 func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *attemptInputs) error {
@@ -69,16 +64,12 @@ func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *atte
 		place := places[name]
 		at, err := l.location(ctx, place)
 		if err == nil {
-			_, err = at.Get(ctx, "")
+			err = at.Check(ctx)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		for _, field := range credentialFields() {
-			if secret := textOf(place[field]); place[field] != nil {
-				used = append(used, secret)
-			}
-		}
+		used = append(used, credentialsOf(place)...)
 	}
 	if len(used) == 0 {
 		return nil
@@ -88,41 +79,6 @@ func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *atte
 		return &readError{err}
 	}
 	return nil
-}
-
-// location returns a place with its credentials.
-func (l *loop) location(ctx context.Context, place map[string]any) (bucket.Location, error) {
-	text := func(name string) string { s, _ := place[name].(string); return s }
-	at := bucket.Location{
-		Store: bucket.Store(text("store")), Bucket: text("bucket"), Key: text("key"), Endpoint: text("endpoint"), Region: text("region"),
-		Insecure: text("insecure") != "",
-	}
-	for field, into := range map[string]*string{
-		"accessKeySecret": &at.AccessKey, "accountKeySecret": &at.AccessKey, "serviceAccountKeySecret": &at.AccessKey,
-		"secretKeySecret": &at.SecretKey, "sessionTokenSecret": &at.SessionToken,
-	} {
-		if name := text(field); name != "" {
-			secret, err := l.bucketSecret(ctx, name)
-			if err != nil {
-				return at, err
-			}
-			*into = secret
-		}
-	}
-	return at, nil
-}
-
-// bucketSecret returns the value of a secret of the project.
-func (l *loop) bucketSecret(ctx context.Context, name string) (string, error) {
-	missing := apperr.New(apperr.NotFound, "The project has no secret %q for the bucket; create it under Secrets", name)
-	if l.service.config.Secrets == nil {
-		return "", missing
-	}
-	value, err := l.service.config.Secrets.Reveal(auth.AsSystem(ctx), l.row.ProjectID, name)
-	if apperr.Is(err, apperr.NotFound) {
-		return "", missing
-	}
-	return value, err
 }
 
 // SignBucketRequests signs requests for the bucket of an input or an output of the calling
@@ -149,11 +105,16 @@ func (s *Service) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBuc
 	if err != nil {
 		return nil, err
 	}
+	if at.Web.URL != "" && len(m.GetNames()) > 1 {
+		return nil, apperr.New(apperr.Invalid, "A place of http has one object.")
+	}
 	out := &flowforgev1.SignBucketRequestsResponse{
 		ListFormat: string(at.ListFormat()), Prefix: at.Prefix(), MaxBytes: at.MaxBytes(), Location: at.String(),
 	}
 	add := func(r bucket.Request, err error) error {
-		out.Requests = append(out.Requests, &flowforgev1.SignedRequest{Method: r.Method, Url: r.URL, Headers: r.Header})
+		out.Requests = append(out.Requests, &flowforgev1.SignedRequest{
+			Method: r.Method, Url: r.URL, Headers: r.Header, ClientCertificate: r.Certificate, ClientKey: r.Key,
+		})
 		return err
 	}
 	if len(m.GetNames()) == 0 {

@@ -66,6 +66,7 @@ type outputJSON struct {
 	Type        *typeregistry.Type `json:"type"`
 	Description string             `json:"description,omitempty"`
 	From        string             `json:"from,omitempty"`
+	Expression  string             `json:"expression,omitempty"`
 	Storage     Storage            `json:"storage,omitempty"`
 }
 
@@ -219,7 +220,7 @@ func (g *Graph) wire() graphJSON {
 		Description: g.Description, Inputs: g.Inputs, Outputs: []outputJSON{}, Operators: []operatorJSON{}, Parallelism: g.Parallelism,
 	}
 	for _, o := range g.Outputs {
-		out.Outputs = append(out.Outputs, outputJSON{Name: o.Name, Type: o.Type, Description: o.Description, From: o.From.String()})
+		out.Outputs = append(out.Outputs, o.wire())
 	}
 	for i := range g.Operators {
 		if g.Operators[i].Final {
@@ -294,6 +295,16 @@ func (r Retry) wire() *retryJSON {
 	}
 	if r.Memory.Factor > 0 {
 		out.Memory = &memoryGrowthJSON{r.Memory.Factor, writeMiB(r.Memory.LimitMiB)}
+	}
+	return out
+}
+
+func (o Output) wire() outputJSON {
+	out := outputJSON{Name: o.Name, Type: o.Type, Description: o.Description}
+	if o.Source.Kind == SourceFormula {
+		out.Expression = o.Source.Formula.String()
+	} else {
+		out.From = o.From.String()
 	}
 	return out
 }

@@ -60,24 +60,6 @@ type Definition struct {
 	document  json.RawMessage // the canonical form, when it is not the native one
 }
 
-// Output is a result of the whole workflow: the output of one operator.
-type Output struct {
-	Name        string
-	Type        *typeregistry.Type
-	Description string
-	From        Reference
-	Source      Source // instead of From, when its Kind is not ""
-}
-
-// Reference names an output of an operator.
-type Reference struct {
-	Operator string
-	Output   string
-}
-
-// String writes "operator.output".
-func (r Reference) String() string { return r.Operator + "." + r.Output }
-
 // Operator is one unit of work.
 type Operator struct {
 	Name        string

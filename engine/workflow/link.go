@@ -175,9 +175,16 @@ func (l *linker) flow(from, to *typeregistry.Type, path, source string) *typereg
 	return to
 }
 
-// output resolves a workflow output; without "from" it is the only operator
-// output of the same name.
+// output resolves the output of a workflow or graph; without "from" and "expression" it is
+// the only operator output of the same name.
 func (l *linker) output(out *Output, operators []Operator, path string) {
+	if out.Source.Kind == SourceFormula {
+		l.names(out.Source.Formula, path+".expression", false)
+		if out.Type == nil && !l.unreadable[path] {
+			l.add(path+".type", "The value of an expression needs a type.")
+		}
+		return
+	}
 	if out.From == (Reference{}) {
 		ref, count := namesake(out.Name, operators)
 		if count != 1 {

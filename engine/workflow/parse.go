@@ -145,6 +145,13 @@ func (p *parser) outputs(o *object) []Output {
 	read := func(i *object) Output {
 		out := Output{Name: i.name(portName, portRule), Description: i.text(maxDescription, "description"), Type: p.typeOf(i)}
 		from, path, _ := i.get("from", "source")
+		if formula, at, computed := i.get("expression"); computed {
+			if from != nil {
+				p.add(path, "Set one of from and expression.")
+			}
+			out.Source = p.formula(formula, at)
+			return out
+		}
 		if from == nil {
 			return out
 		}

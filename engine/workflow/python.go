@@ -65,6 +65,17 @@ func (d *Definition) Python() (Python, bool) {
 	return p, p.Package != ""
 }
 
+// Flow returns the name of the flow of Metaflow that the workflow runs, or "" for other workflows.
+func (d *Definition) Flow() string {
+	var m struct {
+		Flow string `json:"flow"`
+	}
+	if !decodeMetadata(d.Metadata["metaflow"], &m) {
+		return ""
+	}
+	return m.Flow
+}
+
 // decodeMetadata reads a value of the metadata. It reports false for one of another form.
 func decodeMetadata(value, into any) bool {
 	if value == nil {

@@ -142,8 +142,11 @@ const (
 	RawGit  = "$git" // a repository that the runner clones
 
 	// RawBucket is an object of a bucket outside of the store. Its value has the texts store (s3,
-	// oss, azure), bucket, key, endpoint, region and insecure, and the names of secrets with the
-	// credentials: accessKeySecret, secretKeySecret, sessionTokenSecret, accountKeySecret.
+	// oss, azure, gcs), bucket, key, endpoint, region and insecure, and the names of secrets with the
+	// credentials: accessKeySecret, secretKeySecret, sessionTokenSecret, accountKeySecret and
+	// serviceAccountKeySecret. With the store http, it is a file at an address: url, headers, scopes,
+	// endpointParams, usernameSecret, passwordSecret, clientIDSecret, clientSecretSecret,
+	// tokenURLSecret, clientCertSecret and clientKeySecret.
 	RawBucket = "$bucket"
 )
 

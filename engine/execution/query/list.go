@@ -167,8 +167,10 @@ func (q *Reader) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutio
 			return fmt.Errorf("find workflows: %w", err)
 		}
 		p.IDLeast, p.IDMost = idRange(f.Query)
-		if p.ShortIds, err = q.endingWith(ctx, p.ProjectID, f.Query); err != nil {
-			return err
+		if end, ok := ShortID(f.Query); ok && len(end) >= shortestText {
+			if p.ShortIds, err = q.endingWith(ctx, p.ProjectID, f.Query); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -270,6 +272,32 @@ func (q *Reader) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) 
 	return recent, nil
 }
 
+// CountedRuns is the number of executions of a version from which on VersionRuns stops counting.
+const CountedRuns = 1000
+
+// Runs counts executions of a version. The rest of Total is cancelled or has not ended.
+type Runs struct {
+	Total, Succeeded, Failed int
+}
+
+// VersionRuns counts the executions of versions of a workflow of the current project, up to
+// CountedRuns of each. Versions without executions are missing.
+func (q *Reader) VersionRuns(ctx context.Context, workflowID uuid.UUID, versions []uuid.UUID) (map[uuid.UUID]Runs, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.queries.VersionRuns(ctx, versions, workflowID, subject.ProjectID, CountedRuns)
+	if err != nil {
+		return nil, fmt.Errorf("count executions of versions: %w", err)
+	}
+	counted := make(map[uuid.UUID]Runs, len(rows))
+	for _, r := range rows {
+		counted[r.VersionID] = Runs{Total: int(r.Runs), Succeeded: int(r.Succeeded), Failed: int(r.Failed)}
+	}
+	return counted, nil
+}
+
 // Outputs returns the outputs of executions of the current project, by the ids of those that it
 // has.
 func (q *Reader) Outputs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]map[string]any, error) {
@@ -286,6 +314,32 @@ func (q *Reader) Outputs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]ma
 		out[r.ID] = stored.Object(r.Outputs)
 	}
 	return out, nil
+}
+
+// Named returns the executions of the caller's project that ids name, in the order of ids. Removed
+// ones are left out.
+func (q *Reader) Named(ctx context.Context, ids []uuid.UUID) ([]Execution, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.queries.ExecutionsOf(ctx, ids, subject.ProjectID)
+	if err != nil {
+		return nil, fmt.Errorf("read executions: %w", err)
+	}
+	found := make(map[uuid.UUID]Execution, len(rows))
+	for _, row := range rows {
+		e := ExecutionFrom(row)
+		hideOthers(ctx, e.Reason)
+		found[e.ID] = e
+	}
+	list := make([]Execution, 0, len(found))
+	for _, id := range ids {
+		if e, ok := found[id]; ok {
+			list = append(list, e)
+		}
+	}
+	return list, nil
 }
 
 // Live returns the number of executions that have not ended.

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	shortest  = 4  // minimum digits of an id's suffix
-	maxShorts = 20 // maximum executions for one suffix
+	shortest = 2 // minimum digits of an id's suffix
+	// shortestText is the minimum in a search, where text may also be part of a name.
+	shortestText = 4
+	maxShorts    = 20 // maximum executions for one suffix
 )
 
 // ShortID returns the suffix of an id that text names, as in "#8c6804", without the "#". It

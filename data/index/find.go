@@ -1,0 +1,362 @@
+package index
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/search"
+)
+
+const (
+	defaultPage = 50
+	maxPage     = 500
+	maxColumns  = 100
+)
+
+// Query selects executions of the caller's project. Zero fields select all, the newest first.
+type Query struct {
+	Where   string
+	And     search.And // further conditions
+	Sort    string     // a name; with "-" before it, the greatest first
+	Columns []string   // names whose values Rows have
+	After   string     // a Result's Next
+	Limit   int
+	Counted bool // requests Result.Total
+}
+
+// Result is one page of executions.
+type Result struct {
+	Columns []Column
+	Rows    []Row
+	Next    string // "" on the last page
+	Behind  int    // executions whose latest values the index does not have yet
+	Total   int    // of all pages, with Query.Counted
+}
+
+// Row is an execution with its values in the order of the columns.
+type Row struct {
+	ID     uuid.UUID
+	Values []any // nil, float64, string, time.Time or []string
+
+	at      time.Time
+	sortedN *float64
+	sortedT *string
+}
+
+// asked is a Query whose names are resolved.
+type asked struct {
+	project
+	projectID string
+	where     search.Expr
+	columns   []Column
+	sort      *Column
+	desc      bool
+	behind    int
+}
+
+// catchUp brings the index of a project up to date and returns how many executions it is behind.
+// It answers even if no change can be moved: the index itself may be readable.
+func (s *Service) catchUp(ctx context.Context, conn driver.Conn, project uuid.UUID) (behind int, err error) {
+	taken, failed := s.follow(ctx, project)
+	if err := ctx.Err(); err != nil {
+		return 0, err //nolint:wrapcheck // the context ended
+	}
+	if failed != nil {
+		if conn.Ping(ctx) != nil {
+			return 0, unavailable(failed)
+		}
+		s.cfg.Log.Warn("the index of executions is behind", "error", failed)
+	}
+	i, err := s.queries.SearchIndex(ctx)
+	if failed == nil && err == nil && taken < batchChanges && i.NextID == nil {
+		return 0, nil
+	}
+	n, err := s.queries.CountChanges(ctx, project)
+	if err != nil {
+		return 0, fmt.Errorf("count the changes of executions: %w", err)
+	}
+	return int(n), nil
+}
+
+// ask resolves the names of a query and brings the index up to date.
+func (s *Service) ask(ctx context.Context, q Query) (asked, driver.Conn, error) {
+	subject, err := reader(ctx)
+	if err != nil {
+		return asked{}, nil, err
+	}
+	conn, err := s.conn()
+	if err != nil {
+		return asked{}, nil, unavailable(err)
+	}
+	behind, err := s.catchUp(ctx, conn, subject.ProjectID)
+	if err != nil {
+		return asked{}, nil, err
+	}
+	p, id, err := s.project(ctx)
+	if err != nil {
+		return asked{}, nil, err
+	}
+	a := asked{project: p, projectID: id, behind: behind}
+	where, err := p.parse(q.Where)
+	if err != nil {
+		return a, nil, err
+	}
+	a.where = append(search.And{where}, q.And...)
+	if len(q.Columns) > maxColumns {
+		message := fmt.Sprintf("A table can have %d columns.", maxColumns)
+		return a, nil, apperr.InvalidFields(message, []apperr.Field{{Path: "columns", Message: message}})
+	}
+	for _, name := range q.Columns {
+		c, err := p.column(name, "columns")
+		if err != nil {
+			return a, nil, err
+		}
+		a.columns = append(a.columns, c)
+	}
+	name, desc := strings.CutPrefix(q.Sort, "-")
+	if a.desc = desc; name != "" {
+		c, err := p.column(name, "sort")
+		if err != nil {
+			return a, nil, err
+		}
+		a.sort = &c
+	}
+	return a, conn, nil
+}
+
+// from is the table and the condition of a query with its arguments.
+func (a asked) from() (string, []any) {
+	c := compiler{columns: a.project.columns}
+	condition := c.where(a.where)
+	return " FROM execution_values FINAL WHERE project_id = toUUID('" + a.projectID + "') AND " + condition, c.args
+}
+
+const settings = " SETTINGS do_not_merge_across_partitions_select_final = 1"
+
+// Find returns the executions that q selects. It returns Invalid for a query that cannot be read
+// (Problem finds the place), and Unavailable while ClickHouse does not answer.
+func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
+	a, conn, err := s.ask(ctx, q)
+	if err != nil {
+		return Result{}, err
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	result := Result{Columns: a.columns, Behind: a.behind}
+	work, ctx := errgroup.WithContext(bounded(ctx))
+	if q.Counted {
+		work.Go(func() error {
+			from, args := a.from()
+			var n uint64
+			err := conn.QueryRow(ctx, "SELECT count()"+from+settings, args...).Scan(&n)
+			result.Total = int(n)
+			return err
+		})
+	}
+	work.Go(func() error {
+		var err error
+		if result.Rows, err = a.page(ctx, conn, q.After, limit+1); err != nil {
+			return err
+		}
+		if len(result.Rows) > limit {
+			result.Rows = result.Rows[:limit]
+			result.Next = a.cursor(result.Rows[limit-1])
+		}
+		return a.fill(ctx, conn, result.Rows)
+	})
+	if err := work.Wait(); err != nil {
+		return Result{}, failure(err)
+	}
+	return result, nil
+}
+
+// mark is the place of a row in the order of a query.
+type mark struct {
+	Sort   string    `json:"s,omitempty"`
+	Number *float64  `json:"n,omitempty"`
+	Text   *string   `json:"t,omitempty"`
+	At     int64     `json:"a"` // microseconds
+	ID     uuid.UUID `json:"i"`
+}
+
+func (a asked) order() string {
+	switch {
+	case a.sort == nil:
+		return ""
+	case a.desc:
+		return "-" + a.sort.Path
+	}
+	return a.sort.Path
+}
+
+func (a asked) cursor(r Row) string {
+	raw, _ := json.Marshal(mark{a.order(), r.sortedN, r.sortedT, r.at.UnixMicro(), r.ID}) //nolint:errchkjson // numbers of the index are finite
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// page returns the ids of a page in order.
+func (a asked) page(ctx context.Context, conn driver.Conn, after string, limit int) ([]Row, error) {
+	from, args := a.from()
+	numbers, texts := "", ""
+	if a.sort != nil {
+		numbers, texts = a.sql(*a.sort)
+	}
+	if texts != "" { // the page mark contains the text
+		texts = fmt.Sprintf("substringUTF8(%s, 1, %d)", texts, maxText)
+	}
+	direction := " ASC"
+	if a.desc || a.sort == nil {
+		direction = " DESC"
+	}
+	var order []string
+	key := orderKey{numbers: numbers, texts: texts, desc: a.desc}
+	for _, column := range []string{numbers, texts} {
+		if column != "" {
+			order = append(order, column+direction+" NULLS LAST")
+		}
+	}
+	if after != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(after)
+		var m mark
+		if err != nil || json.Unmarshal(raw, &m) != nil || m.Sort != a.order() {
+			return nil, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "page", Message: "Use the mark of the page before, with the same order."}})
+		}
+		condition, more := key.after(m)
+		from, args = from+" AND "+condition, append(args, more...)
+	}
+	order = append(order, "created_at DESC", "execution_id DESC")
+	query := fmt.Sprintf("SELECT execution_id, created_at, %s, %s%s ORDER BY %s LIMIT %d%s",
+		orNull(numbers, "Float64"), orNull(texts, "String"), from, strings.Join(order, ", "), limit, settings)
+	rows, err := conn.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []Row
+	for rows.Next() {
+		var r Row
+		if err := rows.Scan(&r.ID, &r.at, &r.sortedN, &r.sortedT); err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// orNull is an expression as a type that can be absent.
+func orNull(expression, kind string) string {
+	if expression == "" {
+		return "CAST(NULL AS Nullable(" + kind + "))"
+	}
+	return "CAST(" + expression + " AS Nullable(" + kind + "))"
+}
+
+// orderKey is the order of a page: numbers, then texts, both with absent values last, then the
+// newest.
+type orderKey struct {
+	numbers, texts string
+	desc           bool
+}
+
+// after returns the condition of the rows behind m.
+func (k orderKey) after(m mark) (string, []any) {
+	tail := fmt.Sprintf("(created_at, execution_id) < (fromUnixTimestamp64Micro(%d, 'UTC'), toUUID('%s'))", m.At, m.ID)
+	var args []any
+	beyond := ">"
+	if k.desc {
+		beyond = "<"
+	}
+	wrap := func(column, literal string, absent bool, arg ...any) {
+		if column == "" {
+			return
+		}
+		if absent {
+			tail = "(isNull(" + column + ") AND " + tail + ")"
+			return
+		}
+		tail = fmt.Sprintf("(isNull(%[1]s) OR ifNull(%[1]s %[2]s %[3]s, 0) OR (ifNull(%[1]s = %[3]s, 0) AND %[4]s))", column, beyond, literal, tail)
+		args = slices.Concat(arg, arg, args)
+	}
+	if m.Text != nil {
+		wrap(k.texts, "?", false, *m.Text)
+	} else {
+		wrap(k.texts, "", true)
+	}
+	if m.Number != nil {
+		wrap(k.numbers, number(*m.Number), false)
+	} else {
+		wrap(k.numbers, "", true)
+	}
+	return tail, args
+}
+
+// fill reads the values of rows.
+func (a asked) fill(ctx context.Context, conn driver.Conn, rows []Row) error {
+	if len(rows) == 0 || len(a.columns) == 0 {
+		return nil
+	}
+	expressions := []string{"execution_id"}
+	for _, c := range a.columns {
+		numbers, texts := a.sql(c)
+		expressions = append(expressions, orNull(numbers, "Float64"), orNull(texts, "String"))
+	}
+	ids, at := make([]uuid.UUID, len(rows)), make([]string, len(rows))
+	places := map[uuid.UUID]int{}
+	for i, r := range rows {
+		ids[i], at[i], places[r.ID] = r.ID, microseconds(r.at), i
+	}
+	found, err := conn.Query(ctx, fmt.Sprintf("SELECT %s FROM execution_values FINAL WHERE project_id = toUUID('%s') AND created_at IN (%s) AND execution_id IN (%s)%s",
+		strings.Join(expressions, ", "), a.projectID, strings.Join(at, ", "), uuids(ids), settings))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = found.Close() }()
+	for found.Next() {
+		var id uuid.UUID
+		numbers, texts := make([]*float64, len(a.columns)), make([]*string, len(a.columns))
+		into := []any{&id}
+		for i := range a.columns {
+			into = append(into, &numbers[i], &texts[i])
+		}
+		if err := found.Scan(into...); err != nil {
+			return err
+		}
+		values := make([]any, len(a.columns))
+		for i, c := range a.columns {
+			values[i] = c.value(numbers[i], texts[i])
+		}
+		rows[places[id]].Values = values
+	}
+	return found.Err()
+}
+
+// value is what a cell of the column contains.
+func (c Column) value(number *float64, text *string) any {
+	switch {
+	case c.Type == "time" && number != nil:
+		return time.UnixMicro(int64(*number)).UTC()
+	case c.Type == "tags":
+		if text == nil || *text == "" {
+			return nil
+		}
+		return strings.Split(*text, "\n")
+	case number != nil:
+		return *number
+	case text != nil:
+		return *text
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flowforge/flowforge/engine/search"
+)
+
+// maxGroups is the number of groups that Groups returns, those with the most executions.
+const maxGroups = 50
+
+// Group are the executions of a query that have one value in common.
+type Group struct {
+	Value any // nil: they have none
+	Count int
+	Stats []*Stats // in the order of the query's columns; nil for columns without numbers
+}
+
+// Stats sum up the numbers of a column.
+type Stats struct {
+	Count                  int
+	Least, Most, Mean, Sum float64
+	Median                 float64
+}
+
+// Groups returns the groups of a query by the value of a column, the largest first, and the number
+// of all groups.
+func (s *Service) Groups(ctx context.Context, q Query, by string) (columns []Column, groups []Group, total int, err error) {
+	a, conn, err := s.ask(ctx, q)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	c, err := a.column(by, "group")
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	numbers, texts := a.sql(c)
+	expressions := []string{"count() AS size", "count() OVER () AS groups", "any(" + orNull(numbers, "Float64") + ")", "any(" + orNull(texts, "String") + ")"}
+	for _, column := range a.columns {
+		expressions = append(expressions, a.stats(column)...)
+	}
+	from, args := a.from()
+	keys := make([]string, 0, 2)
+	for _, k := range []string{numbers, texts} {
+		if k != "" {
+			keys = append(keys, k)
+		}
+	}
+	rows, err := conn.Query(bounded(ctx), fmt.Sprintf("SELECT %s%s GROUP BY %s ORDER BY size DESC, %s LIMIT %d%s",
+		strings.Join(expressions, ", "), from, strings.Join(append(keys, "1 = 1"), ", "), strings.Join(append(keys, "size"), ", "), maxGroups, settings), args...)
+	if err != nil {
+		return nil, nil, 0, failure(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		g, n, err := a.group(rows, c)
+		if err != nil {
+			return nil, nil, 0, failure(err)
+		}
+		groups, total = append(groups, g), n
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, 0, failure(err)
+	}
+	return a.columns, groups, total, nil
+}
+
+// stats are the expressions of a column's Stats.
+func (a asked) stats(c Column) []string {
+	numbers, _ := a.sql(c)
+	if !c.Numeric() {
+		numbers = ""
+	}
+	x := orNull(numbers, "Float64")
+	list := make([]string, 0, 6)
+	for _, function := range []string{"min", "max", "avg", "sum", "median"} {
+		list = append(list, "toFloat64(ifNull("+function+"("+x+"), 0))")
+	}
+	return append(list, "count("+x+")")
+}
+
+func (a asked) group(rows driver.Rows, by Column) (Group, int, error) {
+	var (
+		size, groups uint64
+		number       *float64
+		text         *string
+	)
+	stats, counts := make([]Stats, len(a.columns)), make([]uint64, len(a.columns))
+	into := []any{&size, &groups, &number, &text}
+	for i := range stats {
+		into = append(into, &stats[i].Least, &stats[i].Most, &stats[i].Mean, &stats[i].Sum, &stats[i].Median, &counts[i])
+	}
+	if err := rows.Scan(into...); err != nil {
+		return Group{}, 0, err
+	}
+	g := Group{Value: by.value(number, text), Count: int(size), Stats: make([]*Stats, len(stats))}
+	for i := range stats {
+		if counts[i] > 0 {
+			stats[i].Count = int(counts[i]) //nolint:gosec // a number of rows
+			g.Stats[i] = &stats[i]
+		}
+	}
+	return g, int(groups), nil
+}
+
+// Count is a value with the number of executions that have it.
+type Count struct {
+	Value string
+	N     int
+}
+
+// Facets count the values of the executions of a query, the most frequent first.
+type Facets struct {
+	States, Workflows, People, Tags []Count
+}
+
+// facetValues is how many values a facet has.
+const facetValues = 8
+
+// Facets returns the facets of a query.
+func (s *Service) Facets(ctx context.Context, q Query) (Facets, error) {
+	a, conn, err := s.ask(ctx, q)
+	if err != nil {
+		return Facets{}, err
+	}
+	var f Facets
+	work, ctx := errgroup.WithContext(ctx)
+	for expression, into := range map[string]*[]Count{
+		"toString(status)": &f.States, "toString(workflow)": &f.Workflows, "toString(submitted_by)": &f.People, "toString(arrayJoin(tags))": &f.Tags,
+	} {
+		work.Go(func() error {
+			var err error
+			*into, err = a.counts(ctx, conn, expression, "", facetValues)
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return Facets{}, failure(err)
+	}
+	return f, nil
+}
+
+// counts returns the most frequent values of an expression that contain a text.
+func (a asked) counts(ctx context.Context, conn driver.Conn, expression, containing string, limit int) ([]Count, error) {
+	from, args := a.from()
+	having := ""
+	if containing != "" {
+		having, args = " HAVING positionCaseInsensitiveUTF8(value, ?) > 0", append(args, containing)
+	}
+	rows, err := conn.Query(bounded(ctx), fmt.Sprintf("SELECT ifNull(%s, '') AS value, count() AS n%s GROUP BY value%s ORDER BY n DESC, value LIMIT %d%s", expression, from, having, limit, settings), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []Count
+	for rows.Next() {
+		var (
+			c Count
+			n uint64
+		)
+		if err := rows.Scan(&c.Value, &n); err != nil {
+			return nil, err
+		}
+		c.N = int(n)
+		if c.Value != "" {
+			list = append(list, c)
+		}
+	}
+	return list, rows.Err()
+}
+
+// Values returns the most frequent texts of a field that contain a text, for completion.
+func (s *Service) Values(ctx context.Context, f search.Field, containing string, limit int) ([]Count, error) {
+	a, conn, err := s.ask(ctx, Query{})
+	if err != nil {
+		return nil, err
+	}
+	expression := "toString(arrayJoin(tags))"
+	if f.Part != search.Facts || f.Name != "tag" {
+		c, err := a.column(f.Path(), "field")
+		if err != nil {
+			return nil, nil //nolint:nilerr // a field without a column has no values to offer
+		}
+		if _, expression = a.sql(c); expression == "" {
+			return nil, nil
+		}
+	}
+	list, err := a.counts(ctx, conn, expression, containing, limit)
+	if err != nil {
+		return nil, failure(err)
+	}
+	return list, nil
+}

@@ -1,0 +1,169 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/search"
+)
+
+// project is what a request knows of the caller's project.
+type project struct {
+	columns assigned
+	names   *search.Names
+	me      string
+	meID    string
+	now     time.Time
+}
+
+// Fields are the names that queries and columns of a project can use.
+type Fields struct {
+	Names *search.Names
+	Full  bool // the project has MaxFields names of a type: further ones are not searchable
+}
+
+// FreshFields is Fields with the names of executions that were launched just now. It returns
+// Unavailable while ClickHouse does not answer.
+func (s *Service) FreshFields(ctx context.Context) (Fields, error) {
+	subject, err := reader(ctx)
+	if err != nil {
+		return Fields{}, err
+	}
+	if _, err := s.follow(ctx, subject.ProjectID); err != nil {
+		return Fields{}, unavailable(err)
+	}
+	return s.Fields(ctx)
+}
+
+// Fields returns the names of the caller's project.
+func (s *Service) Fields(ctx context.Context) (Fields, error) {
+	p, _, err := s.project(ctx)
+	if err != nil {
+		return Fields{}, err
+	}
+	return Fields{p.names, p.columns.full(search.Number) || p.columns.full(search.String)}, nil
+}
+
+func (s *Service) project(ctx context.Context) (project, string, error) {
+	subject, err := reader(ctx)
+	if err != nil {
+		return project{}, "", err
+	}
+	columns, err := s.assigned(ctx, s.queries, subject.ProjectID)
+	if err != nil {
+		return project{}, "", err
+	}
+	p := project{columns: columns, names: search.NewNames(fieldsOf(columns)), me: subject.Name, meID: subject.ID.String(), now: s.cfg.Now()}
+	return p, subject.ProjectID.String(), nil
+}
+
+// fieldsOf returns the inputs, outputs and metrics that have columns, by name.
+func fieldsOf(columns assigned) []search.Field {
+	types := map[key][]search.Type{}
+	for k := range columns.columns {
+		if k.stat == "" || k.stat == search.Last {
+			name := key{part: k.part, name: k.name, stat: k.stat}
+			types[name] = append(types[name], k.kind)
+		}
+	}
+	fields := make([]search.Field, 0, len(types))
+	for k, t := range types {
+		slices.Sort(t)
+		fields = append(fields, search.Field{Part: k.part, Name: k.name, Stat: k.stat, Types: t})
+	}
+	slices.SortFunc(fields, func(a, b search.Field) int {
+		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Name, b.Name))
+	})
+	return fields
+}
+
+// parse reads a condition. Its error is Invalid and wraps the *search.Error.
+func (p project) parse(where string) (search.Expr, error) {
+	e, err := search.Parse(where, search.Context{Names: p.names, Now: p.now, Me: p.me, MeID: p.meID})
+	if err != nil {
+		return nil, &apperr.Error{
+			Code: apperr.Invalid, Message: "The query cannot be read. " + err.Error(), Err: err,
+			Fields: []apperr.Field{{Path: "where", Message: err.Error()}},
+		}
+	}
+	return e, nil
+}
+
+// Column is a column of a table of executions.
+type Column struct {
+	Path  string // full name, such as metrics.accuracy.max
+	Title string // its name without the part
+	Part  search.Part
+	Type  string // number, text, time, duration (in seconds) or tags
+	field search.Field
+}
+
+// Numeric reports whether its values can be summed up.
+func (c Column) Numeric() bool { return c.Type == "number" || c.Type == "duration" }
+
+// column returns the column of a name.
+func (p project) column(name, parameter string) (Column, error) {
+	if name == "tags" {
+		name = "tag"
+	}
+	f, choices := p.names.Find(name)
+	message := ""
+	switch {
+	case len(choices) > 1:
+		message = fmt.Sprintf("%q can mean %s.", name, strings.Join(choices, ", "))
+	case f.Name == "":
+		message = fmt.Sprintf("No execution of this project has %q.", name)
+	case f.Part == search.Facts && slices.Contains([]string{"sha", "since", "until"}, f.Name):
+		message = f.Name + " is not a column."
+	}
+	if message != "" {
+		return Column{}, apperr.InvalidFields(message, []apperr.Field{{Path: parameter, Message: message}})
+	}
+	c := Column{Path: f.Path(), Title: f.Name, Part: f.Part, Type: string(f.Types[0]), field: f}
+	if f.Part == search.Metrics && f.Stat != search.Last {
+		c.Title += "." + string(f.Stat)
+	}
+	if f.Part == search.Facts && f.Name == "tag" {
+		c.Path, c.Title, c.Type = "tags", "tags", "tags"
+	}
+	return c, nil
+}
+
+// sql returns the expressions of a column's numbers and texts; "" for none.
+func (p project) sql(c Column) (numbers, texts string) {
+	if c.Part != search.Facts {
+		compiler := compiler{columns: p.columns}
+		if column, known := compiler.column(c.field, search.Number); known {
+			numbers = column
+		}
+		if column, known := compiler.column(c.field, search.String); known {
+			texts = column
+		}
+		return numbers, texts
+	}
+	column := factColumn(c.field.Name)
+	switch c.Type {
+	case "time":
+		return "toFloat64(toUnixTimestamp64Micro(" + column + "))", ""
+	case "number", "duration":
+		return "toFloat64(" + column + ")", ""
+	case "tags":
+		return "", "arrayStringConcat(tags, '\\n')"
+	}
+	if c.field.Name == "id" {
+		return "", "toString(execution_id)"
+	}
+	return "", "nullIf(toString(" + column + "), '')"
+}
+
+// Problem returns the place of a mistake in a query, if err is about one.
+func Problem(err error) (*search.Error, bool) { return errors.AsType[*search.Error](err) }
+
+// Mixed reports whether some values are numbers and others texts.
+func (c Column) Mixed() bool { return len(c.field.Types) > 1 }

@@ -1,0 +1,226 @@
+package comparison
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/comparison/curve"
+	"github.com/flowforge/flowforge/engine/comparison/sheet"
+	"github.com/flowforge/flowforge/engine/execution/query"
+)
+
+// maxCurves limits the curves of one metric.
+const maxCurves = 200
+
+// CurvesRequest selects the curves of one metric.
+type CurvesRequest struct {
+	Executions []string
+	Metric     string
+	Axis       telemetry.Axis // "" is the step
+	Points     int            // of one curve, at most
+}
+
+// Curve is a metric of one attempt of one execution.
+type Curve struct {
+	Execution uuid.UUID
+	Index     int // of the execution in the request
+	Node      string
+	Attempt   int
+	Tags      map[string]string
+	Points    []telemetry.Extreme // time is in seconds
+}
+
+// Curves are the curves of a metric of several executions.
+type Curves struct {
+	Executions []query.Execution
+	Curves     []Curve
+	Of         int  // how many curves there are
+	Live       bool // an execution has not ended
+	Partial    bool // ClickHouse did not answer, so that earlier points are missing
+}
+
+// Curves reads the curves of a metric. The attempts of a node are one curve: a retry that continues
+// from a checkpoint continues it, and one that begins again replaces what it repeats.
+func (s *Service) Curves(ctx context.Context, r CurvesRequest) (Curves, error) {
+	ids, err := s.Resolve(ctx, r.Executions)
+	if err != nil {
+		return Curves{}, err
+	}
+	if len(ids) == 0 {
+		return Curves{}, invalid("executions", "Name at least one execution.")
+	}
+	list, err := s.Executions.Several(ctx, ids)
+	if err != nil {
+		return Curves{}, err
+	}
+	totals, err := s.Telemetry.Totals(ctx, telemetry.TotalsQuery{Places: placesOf(list), Name: r.Metric, Limit: maxSeries})
+	if err != nil {
+		return Curves{}, err //nolint:wrapcheck // it names its context
+	}
+	refs := seriesOf(totals.List)
+	out := Curves{Executions: list, Of: len(refs)}
+	out.Live = slices.ContainsFunc(list, func(e query.Execution) bool { return !e.Status.Ended() })
+	read, partial, err := s.Telemetry.Curves(ctx, telemetry.CurveQuery{
+		Places: placesOf(list), Origins: origins(list), Name: r.Metric, Axis: r.Axis, Buckets: max(r.Points/2, 1), Series: refs[:min(len(refs), maxCurves)],
+	})
+	if err != nil {
+		return Curves{}, err //nolint:wrapcheck // as above
+	}
+	out.Partial = partial || totals.Partial
+	out.Curves, err = s.named(ctx, ids, read, r.Axis)
+	return out, err
+}
+
+// maxSeries limits the series of an execution that report one metric.
+const maxSeries = 10_000
+
+// seriesOf are the attempts that report a metric, without repetitions by tags.
+func seriesOf(totals []telemetry.Total) []telemetry.SeriesRef {
+	var refs []telemetry.SeriesRef
+	known := make(map[telemetry.SeriesRef]bool, len(totals))
+	for _, t := range totals {
+		ref := telemetry.SeriesRef{ExecutionID: t.ExecutionID, NodeIndex: t.NodeIndex, Attempt: t.Attempt}
+		if !known[ref] {
+			known[ref] = true
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// origins are when executions began, for the axis of relative time.
+func origins(list []query.Execution) []time.Time {
+	begins := make([]time.Time, len(list))
+	for i, e := range list {
+		begins[i] = e.CreatedAt
+		if e.StartedAt != nil {
+			begins[i] = *e.StartedAt
+		}
+	}
+	return begins
+}
+
+// named adds the names of nodes to curves, and converts times to seconds.
+func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.Curve, axis telemetry.Axis) ([]Curve, error) {
+	addresses := make([]query.NodeAddress, len(read))
+	for i, c := range read {
+		addresses[i] = query.NodeAddress{Execution: c.ExecutionID, Index: c.NodeIndex}
+	}
+	names, err := s.Executions.NodeNames(ctx, addresses)
+	if err != nil {
+		return nil, err
+	}
+	var out []Curve
+	for i, c := range read {
+		if axis == telemetry.AxisTime || axis == telemetry.AxisRelative {
+			for p := range c.Points {
+				c.Points[p].X /= 1e6
+			}
+		}
+		next := Curve{Execution: c.ExecutionID, Index: slices.Index(ids, c.ExecutionID), Node: names[addresses[i]], Attempt: c.Attempt, Tags: c.Tags, Points: c.Points}
+		same := func(o Curve) bool {
+			return o.Execution == next.Execution && o.Node == next.Node && maps.Equal(o.Tags, next.Tags)
+		}
+		if at := slices.IndexFunc(out, same); at >= 0 {
+			out[at] = out[at].continued(next)
+			continue
+		}
+		out = append(out, next)
+	}
+	return out, nil
+}
+
+// continued joins a curve with that of another attempt: the points of the earlier attempt count
+// before the first one of the later.
+func (c Curve) continued(other Curve) Curve {
+	if other.Attempt < c.Attempt {
+		c, other = other, c
+	}
+	if len(other.Points) == 0 {
+		return c
+	}
+	before := slices.IndexFunc(c.Points, func(p telemetry.Extreme) bool { return p.X >= other.Points[0].X })
+	if before < 0 {
+		before = len(c.Points)
+	}
+	other.Points = append(slices.Clone(c.Points[:before]), other.Points...)
+	return other
+}
+
+// Frame lays the curves on one axis. keys are the groups of the executions; nil draws each
+// curve alone.
+func (c Curves) Frame(slots int, keys []string) curve.Frame {
+	points := make([][]curve.Point, 0, len(c.Curves))
+	for _, one := range c.Curves {
+		line := make([]curve.Point, len(one.Points))
+		for i, p := range one.Points {
+			line[i] = curve.Point(p)
+		}
+		points = append(points, line)
+	}
+	f := curve.NewFrame(points, slots)
+	names := c.names()
+	for i := range f.Lines {
+		f.Lines[i].Name, f.Lines[i].Index = names[i], c.Curves[i].Index
+	}
+	if keys == nil {
+		return f
+	}
+	groups := make([]string, len(c.Curves))
+	for i, one := range c.Curves {
+		groups[i] = keys[one.Index]
+	}
+	return f.Group(groups)
+}
+
+// names are the names of the curves: the execution, and what several of its curves differ in.
+func (c Curves) names() []string {
+	own, nodes := map[uuid.UUID]int{}, map[string]bool{}
+	for _, one := range c.Curves {
+		own[one.Execution]++
+		nodes[one.Node] = true
+	}
+	names := make([]string, len(c.Curves))
+	for i, one := range c.Curves {
+		names[i] = "#" + Short(one.Execution)
+		if own[one.Execution] == 1 {
+			continue
+		}
+		if len(nodes) > 1 {
+			names[i] += " " + one.Node
+		}
+		if len(one.Tags) > 0 {
+			names[i] += " " + tagText(one.Tags)
+		}
+	}
+	return names
+}
+
+// Groups returns the key of each execution for a path, such as inputs:lr, and the paths that
+// executions can be grouped by: those of rows that differ and are not results.
+func Groups(rows []sheet.Row, path string) (keys, paths []string) {
+	for _, r := range rows {
+		if !r.Differs || r.Section == sheet.Metrics || r.Section == sheet.Artifacts || r.Section == sheet.Outputs || r.Unit == sheet.Seconds || r.Unit == sheet.Hours {
+			continue
+		}
+		name := string(r.Section) + ":" + r.Path
+		paths = append(paths, name)
+		if name != path {
+			continue
+		}
+		for _, cell := range r.Cells {
+			key := fmt.Sprintf("%s = %s", r.Path, sheet.Text(cell.Value))
+			if !cell.Present {
+				key = "without " + r.Path
+			}
+			keys = append(keys, key)
+		}
+	}
+	return keys, paths
+}

@@ -1,0 +1,42 @@
+package query
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// ReusedTasks returns the execution that id resumes, or uuid.Nil, and the tasks of Metaflow's runs
+// whose results it reuses, as "run/step/task". A node of a flow names its task in its output "task".
+func (q *Reader) ReusedTasks(ctx context.Context, id uuid.UUID) (uuid.UUID, []string, error) {
+	row, err := q.rows.Execution(ctx, id)
+	if err != nil || row.ResumeOf == nil {
+		return uuid.Nil, nil, err
+	}
+	tasks, err := q.queries.ReusedTasks(ctx, id)
+	if err != nil {
+		return uuid.Nil, nil, fmt.Errorf("list the tasks that %s reuses: %w", id, err)
+	}
+	return *row.ResumeOf, tasks, nil
+}
+
+// FlowOf returns the flow of Metaflow that the workflow of an execution was deployed from; "" for
+// other workflows.
+func (q *Reader) FlowOf(ctx context.Context, id uuid.UUID) (string, error) {
+	subject, err := auth.SignedIn(ctx)
+	if err != nil {
+		return "", err
+	}
+	if subject.Task == nil || subject.Task.ExecutionID != id {
+		return "", apperr.New(apperr.Forbidden, "Only the tasks of an execution can ask this.")
+	}
+	flow, err := q.queries.FlowOfExecution(ctx, id)
+	if err != nil {
+		return "", fmt.Errorf("find the flow of %s: %w", id, err)
+	}
+	return flow, nil
+}
