@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 // site is a running server with the binary that serves it.
@@ -184,6 +186,21 @@ func (s *site) testApply(t *testing.T, dir, flow string) {
 	require.Equal(t, 2, strings.Count(out, " registered: "))
 }
 
+func (s *site) testPresets(t *testing.T) {
+	t.Helper()
+	require.Contains(t, s.fails(t, "preset", "save", "cli.flow", "quick", "-i", "count=many"), "inputs.count: ")
+	require.Contains(t, s.ok(t, "preset", "save", "cli.flow", "quick", "-i", "count=2", "--share", "project"), "quick saved for version 1.0.0: "+s.url+"/workflows/cli.flow/launch?preset=")
+	require.Contains(t, s.fails(t, "preset", "save", "cli.flow", "quick", "--share", "project"), "already exists")
+	s.ok(t, "preset", "save", "cli.flow", "quick", "-i", "count=4", "--replace")
+	require.Regexp(t, `quick +project +admin +1\.0\.0 +0 +\{"count":4\}`, s.ok(t, "preset", "list", "cli.flow"))
+	id := strings.Fields(s.ok(t, "launch", "cli.flow", "--preset", "quick", "-i", "word=short"))[0]
+	var e contract.ExecutionBody
+	require.NoError(t, json.Unmarshal([]byte(s.ok(t, "get", id, "--json")), &e))
+	require.Equal(t, map[string]any{"count": 4.0, "word": "short", "rows": nil}, e.Inputs)
+	require.Contains(t, s.fails(t, "launch", "cli.flow", "--preset", "slow"), `There is no preset "slow"`)
+	require.Equal(t, "quick deleted\n", s.ok(t, "preset", "delete", "cli.flow", "quick"))
+}
+
 // testLaunch returns the id of an execution that succeeded.
 func (s *site) testLaunch(t *testing.T, dir string) string {
 	t.Helper()
@@ -199,6 +216,7 @@ func (s *site) testLaunch(t *testing.T, dir string) string {
 	once := s.ok(t, "launch", "cli.flow", "--inputs", inputs, "--idempotency-key", "nightly")
 	require.Equal(t, once, s.ok(t, "launch", "cli.flow", "--inputs", inputs, "--idempotency-key", "nightly"))
 
+	s.testPresets(t)
 	message := s.fails(t, "launch", "cli.flow", "-i", "count=many", "-i", "colour=red")
 	require.Contains(t, message, "\n  inputs.count: ")
 	require.Contains(t, message, "\n  inputs.colour: ")

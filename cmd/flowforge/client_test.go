@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"strings"
 	"testing"
 
@@ -108,19 +109,25 @@ func TestGetTakesAShortID(t *testing.T) {
 		switch r.URL.Path {
 		case "/api/v1/executions/#8c6804", "/api/v1/executions/8c6804":
 			answer(w, http.StatusOK, `{"execution_id":"01900000-0000-7000-8000-0000008c6804","workflow_name":"digits.train","status":"SUCCEEDED"}`)
-		case "/api/v1/workflows/facade":
-			answer(w, http.StatusOK, `{"name":"facade"}`)
+		case "/api/v1/executions/bead":
+			answer(w, http.StatusOK, `{"execution_id":"01900000-0000-7000-8000-00000000bead","workflow_name":"wrong","status":"SUCCEEDED"}`)
+		case "/api/v1/executions/8c":
+			answer(w, http.StatusConflict, `{"status":409,"detail":"Several executions have an id that ends with \"8c\": one, two."}`)
+		case "/api/v1/workflows/facade", "/api/v1/workflows/bead":
+			answer(w, http.StatusOK, `{"name":"`+path.Base(r.URL.Path)+`"}`)
 		default:
 			answer(w, http.StatusNotFound, `{"status":404,"detail":"There is nothing."}`)
 		}
 	}
-	for arg, shown := range map[string]string{"#8c6804": "digits.train", "8c6804": "digits.train", "facade": "facade"} {
+	for arg, shown := range map[string]string{"#8c6804": "digits.train", "8c6804": "digits.train", "facade": "facade", "bead": `"name": "bead"`} {
 		out, err := command(t, serve, "get", arg)
 		require.NoError(t, err, arg)
 		require.Contains(t, out, shown)
 	}
 	_, err := command(t, serve, "get", "bad1dea")
-	require.ErrorContains(t, err, "There is nothing.")
+	require.ErrorContains(t, err, `there is no workflow "bad1dea", and no execution whose id ends with it`)
+	_, err = command(t, serve, "get", "8c")
+	require.ErrorContains(t, err, "one, two", "the server names the executions")
 }
 
 func TestTheProjectIsNamedInEveryCall(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -59,15 +60,10 @@ func newGetCommand() *cobra.Command {
 				return c.listWorkflows(cmd, asJSON)
 			case of != "":
 				return c.listChildren(cmd, args[0], of, asJSON)
-			case !shortID.MatchString(args[0]) && !looksLikeID(args[0]):
-				return c.showWorkflow(cmd, args[0])
+			case looksLikeID(args[0]):
+				return c.showExecution(cmd, args[0], asJSON)
 			}
-			// A workflow may have a name that looks like a short ID.
-			err = c.showExecution(cmd, args[0], asJSON)
-			if err != nil && shortID.MatchString(args[0]) && c.showWorkflow(cmd, args[0]) == nil {
-				return nil
-			}
-			return err
+			return c.showNamed(cmd, args[0], asJSON)
 		},
 	}
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
@@ -77,8 +73,34 @@ func newGetCommand() *cobra.Command {
 	return cmd
 }
 
-// shortID matches the end of an execution's ID, as pages show it.
-var shortID = regexp.MustCompile(`^#?[0-9a-fA-F]{6,}$`)
+// shownDigits is the length of a short ID, as pages show it. Fewer digits are more often the name
+// of a workflow.
+const shownDigits = 6
+
+// shortID matches the end of an execution's ID.
+var shortID = regexp.MustCompile(`^#?[0-9a-fA-F]{2,}$`)
+
+// showNamed shows the workflow with a name, or the execution with a short ID.
+func (c *client) showNamed(cmd *cobra.Command, name string, asJSON bool) error {
+	if !shortID.MatchString(name) {
+		return c.showWorkflow(cmd, name)
+	}
+	execution := func() error { return c.showExecution(cmd, name, asJSON) }
+	workflow := func() error { return c.showWorkflow(cmd, name) }
+	first, second := execution, workflow
+	if len(name) < shownDigits && !strings.HasPrefix(name, "#") {
+		first, second = workflow, execution
+	}
+	err := first()
+	if answer, ok := errors.AsType[*problem](err); !ok || answer.Status != http.StatusNotFound {
+		return err
+	}
+	other := second()
+	if answer, ok := errors.AsType[*problem](other); ok && answer.Status == http.StatusNotFound {
+		return fmt.Errorf("there is no workflow %q, and no execution whose id ends with it", name)
+	}
+	return other
+}
 
 func looksLikeID(s string) bool { return len(s) == 36 && strings.Count(s, "-") == 4 }
 

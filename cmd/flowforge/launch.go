@@ -29,6 +29,7 @@ func newLaunchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayP("input", "i", nil, "an input: name=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
+	f.String("preset", "", "name or ID of a preset; -i and --inputs come before its values")
 	f.String("priority", "", "LOW, NORMAL or HIGH, or a number from 0 to 100 (default: the priority of the definition, else NORMAL)")
 	f.String("name", "", "a name for this execution")
 	f.String("idempotency-key", "", "launch only once for all requests with this key")
@@ -54,7 +55,8 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	priority, _ := f.GetString("priority")
 	title, _ := f.GetString("name")
 	key, _ := f.GetString("idempotency-key")
-	request := contract.LaunchBody{Workflow: name, Version: version, Priority: priority, Name: title, IdempotencyKey: key, TTL: ttlFlags(cmd)}
+	preset, _ := f.GetString("preset")
+	request := contract.LaunchBody{Workflow: name, Version: version, Priority: priority, Name: title, Preset: preset, IdempotencyKey: key, TTL: ttlFlags(cmd)}
 	if request.Inputs, err = json.Marshal(inputs); err != nil {
 		return fmt.Errorf("encode inputs: %w", err)
 	}

@@ -55,16 +55,16 @@ func exitCode(err error) int {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "flowforge",
-		Short:         "Launch and watch typed machine-learning workflows",
+		Short:         "Launch, watch and compare typed machine-learning workflows",
 		Version:       release.Describe(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	group(root, "workflows", "Workflows and executions:",
-		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newSubmitCommand(), newGetCommand(), newLogsCommand(), newWhyCommand())...)
+		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newPresetCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newNodeCommand())
-	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newGCCommand())
+	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newMetaflowCommand(), newGCCommand())
 	group(root, "server", "Server:", newServeCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
 	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())
 	return root

@@ -56,3 +56,23 @@ func TestAPythonFileThatDoesNotExist(t *testing.T) {
 		t.Errorf("got %q, want %q", stderr.String(), want)
 	}
 }
+
+// A shim of pyenv refuses to start when the .python-version of the folder is not installed.
+func TestAnInterpreterThatIsNotInstalled(t *testing.T) {
+	folder := t.TempDir()
+	const message = "pyenv: version `3.8.99' is not installed (set by /project/.python-version)\n"
+	shim := "#!/bin/sh\ncat >&2 <<'END'\n" + message + "END\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(folder, "python3"), []byte(shim), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var stderr bytes.Buffer
+	cmd := newRootCommand()
+	cmd.SetErr(&stderr)
+	cmd.SetArgs([]string{"deploy", "flow.py"})
+	err := cmd.ExecuteContext(t.Context())
+	exit, ok := errors.AsType[*exitError](err)
+	if !ok || exit.code != 1 || stderr.String() != message {
+		t.Errorf("got %v and %q, want exit code 1 and the message of the shim", err, stderr.String())
+	}
+}

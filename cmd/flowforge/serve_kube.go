@@ -27,7 +27,7 @@ func kubeFrom(s settings.Settings) (*kube.ControllerConfig, error) {
 			QPS: float32(p.QPS), Burst: p.Burst, Concurrency: p.Concurrency,
 			GPUResource: p.GPUResource, GPULabel: p.GPULabel, GPUTypes: pod.GPUTypes(p.GPUTypes),
 			ImageTimeout: p.ImageTimeout, StartTimeout: p.StartTimeout, PendingTimeout: p.PendingTimeout, LostAfter: p.LostAfter,
-			ResidentMax: p.ResidentMax, ResidentIdle: p.ResidentIdle,
+			ResidentMax: p.ResidentMax, ResidentIdle: p.ResidentIdle, ResidentEnv: s.Tasks.WarmEnv(),
 			TokenAudience: p.TokenAudience, TokenAccounts: p.TokenAccounts,
 			PodSecurity: p.PodSecurity, Defaults: p.PodDefaults.Fields(),
 		},

@@ -49,13 +49,14 @@ func TestKubeSettings(t *testing.T) {
 	t.Parallel()
 	c, err := configFrom([]string{
 		"FLOWFORGE_LAUNCHER=kube", "FLOWFORGE_KUBE_CONFIG=/etc/kube", "FLOWFORGE_KUBE_IMAGE=flowforge:1", "FLOWFORGE_KUBE_QPS=50", "FLOWFORGE_KUBE_BURST=",
-		"FLOWFORGE_KUBE_NETWORK_POLICY=off", "FLOWFORGE_KUBE_NAMESPACE_PREFIX=lab-",
+		"FLOWFORGE_KUBE_NETWORK_POLICY=off", "FLOWFORGE_KUBE_NAMESPACE_PREFIX=lab-", "FLOWFORGE_PYTHON_WARM=3",
 	})
 	require.NoError(t, err)
 	require.Equal(t, "/etc/kube", c.Kube.Kubeconfig)
 	require.Equal(t, "flowforge:1", c.Kube.Image)
 	require.InDelta(t, 50, c.Kube.QPS, 0)
 	require.Zero(t, c.Kube.Burst, "twice the QPS")
+	require.Equal(t, map[string]string{"FLOWFORGE_PYTHON_WARM": "3", "FLOWFORGE_PYTHON_WARM_MEMORY_MIB": "1024"}, c.Kube.ResidentEnv)
 	require.True(t, c.Kube.Network.Open)
 	require.Equal(t, "lab-acme-vision-0c2d", c.Kube.NamespaceOf("ff-acme-vision-0c2d"))
 }

@@ -26,8 +26,11 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -37,6 +40,7 @@ import (
 
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/leader"
+	"github.com/flowforge/flowforge/handlers/table"
 )
 
 // apiError is how huma answers with one of our errors.
@@ -154,11 +158,15 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
 	Telemetry  *telemetry.Service
+	Datastores *datastore.Service // of Metaflow
+	Table      *table.Service
 	Secrets    *secret.Service
 	Tenancy    *tenancy.Service
 	Audit      *audit.Log
 	Quotas     *quota.Service
 	Retention  *retention.Service
+	Presets    *preset.Service
+	Comparison *comparison.Service
 
 	Scope   request.Scope
 	Content *content.Content
@@ -176,6 +184,7 @@ func (h *API) Mount(r chi.Router) {
 	h.newAPI(r)
 	h.apiStreams(r)
 	h.artifactRoutes(r)
+	h.entryRoutes(r)
 }
 
 // newAPI mounts the JSON API below request.APIPrefix and returns its description.
@@ -206,12 +215,15 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.attemptAPI(api)
 	h.channelAPI(api)
 	h.executionDataAPI(api)
+	h.compareAPI(api)
 	h.artifactAPI(api)
 	h.typeAPI(api)
 	h.accountAPI(api)
 	h.catalogueAPI(api)
 	h.quotaAPI(api)
 	h.secretsAPI(api)
+	h.metaflowAPI(api)
+	h.presetAPI(api)
 	h.tenancyAPI(api)
 	describeRoutes(api)
 	return api

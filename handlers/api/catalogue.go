@@ -4,16 +4,19 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -65,6 +68,9 @@ type entryBody struct {
 	URI          string                `json:"uri,omitempty"`
 	SizeBytes    int64                 `json:"size_bytes,omitempty"`
 	SHA256       string                `json:"sha256,omitempty"`
+	MediaType    string                `json:"media_type,omitempty"`
+	Filename     string                `json:"filename,omitempty"`
+	DownloadURL  string                `json:"download_url,omitempty" doc:"Absent if FlowForge does not store the data"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
 	CreatedBy    string                `json:"created_by,omitempty"`
 	CreatedAt    time.Time             `json:"created_at"`
@@ -93,12 +99,16 @@ type shelf struct {
 	id, noun string
 }
 
-func (h *API) catalogueAPI(api huma.API) {
-	for _, s := range []shelf{
+func shelves() []shelf {
+	return []shelf{
 		{typeregistry.KindDataset, "/datasets", "dataset", "dataset"},
 		{typeregistry.KindFeatureSet, "/feature-store/feature-sets", "feature-set", "feature set"},
 		{typeregistry.KindModel, "/models", "model", "model"},
-	} {
+	}
+}
+
+func (h *API) catalogueAPI(api huma.API) {
+	for _, s := range shelves() {
 		h.shelfAPI(api, s)
 	}
 	operation(h, api, get("list-features", "/feature-store/features", "List the features of all feature sets", "Catalogue"), h.apiFeatures)
@@ -203,6 +213,33 @@ func (h *API) apiFeatures(ctx context.Context, in *struct {
 	return reply(featureList{Features: append([]catalogue.Feature{}, features...)}), nil
 }
 
+// entryRoutes are the routes that carry the bytes of entries.
+func (h *API) entryRoutes(r chi.Router) {
+	for _, s := range shelves() {
+		send := h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error { return h.downloadEntry(w, r, s.kind) })
+		r.Get(request.APIPrefix+s.path+"/{ref}/download", send)
+		r.Head(request.APIPrefix+s.path+"/{ref}/download", send)
+	}
+}
+
+func (h *API) downloadEntry(w http.ResponseWriter, r *http.Request, kind typeregistry.Kind) error {
+	subject, err := auth.SignedIn(r.Context())
+	if err != nil {
+		return err
+	}
+	e, err := h.Catalogue.Get(r.Context(), kind, request.PathValue(r, "ref"))
+	if err != nil {
+		return err
+	}
+	if e.Blob == nil {
+		return apperr.New(apperr.NotFound, "%s %s is registered without its bytes.", kind, e.Ref())
+	}
+	return h.Content.Save(w, r, artifact.Artifact{
+		ID: e.ID, ProjectID: subject.ProjectID, Name: e.Name, SHA256: e.Blob.SHA256, Size: e.Blob.Size,
+		MediaType: e.Blob.MediaType, Filename: e.Blob.Filename, CreatedAt: e.CreatedAt,
+	})
+}
+
 func toEntryBody(e catalogue.Entry) entryBody {
 	out := entryBody{
 		Ref: e.Ref(), Kind: e.Kind, Name: e.Name, Version: e.Version, Description: e.Description, Format: e.Format, Framework: e.Framework,
@@ -213,7 +250,12 @@ func toEntryBody(e catalogue.Entry) entryBody {
 		CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt,
 	}
 	if e.Blob != nil {
-		out.SizeBytes, out.SHA256 = e.Blob.Size, e.Blob.SHA256
+		out.SizeBytes, out.SHA256, out.MediaType, out.Filename = e.Blob.Size, e.Blob.SHA256, e.Blob.MediaType, e.Blob.Filename
+		for _, s := range shelves() {
+			if s.kind == e.Kind {
+				out.DownloadURL = request.APIPrefix + s.path + "/" + url.PathEscape(e.Ref()) + "/download"
+			}
+		}
 	}
 	return out
 }

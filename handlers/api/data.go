@@ -195,6 +195,7 @@ func (h *API) apiStreams(r chi.Router) {
 	r.Get(request.APIPrefix+"/workflows/{workflow_id}/logs", h.Scope.Page(h.apiDagLogs))
 	r.Post(request.APIPrefix+"/login-links", h.Scope.Page(h.issueLoginLink))
 	h.auditExportRoute(r)
+	h.tableExportRoute(r)
 }
 
 // apiLogStream sends lines as JSON arrays, history first, and an event "end" once

@@ -42,13 +42,16 @@ type ExecutionPath struct {
 func (p ExecutionPath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "execution") }
 
 type executionQuery struct {
-	PageQuery
+	Page     string     `query:"page" doc:"Cursor from next_page of the previous page" maxLength:"4000"`
+	Cursor   string     `query:"cursor" doc:"The same as page" maxLength:"4000"`
+	Limit    int        `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
 	Workflow string     `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
 	Status   stateNames `query:"status" doc:"States, separated by commas"`
 	User     string     `query:"user" doc:"Name of the user who launched it" maxLength:"200"`
 	Text     string     `query:"q" doc:"Text in the name, the workflow's name or the ID" maxLength:"200"`
 	From     time.Time  `query:"from" doc:"Launched at or after"`
 	To       time.Time  `query:"to" doc:"Launched before"`
+	TableQuery
 }
 
 func (h *API) executionAPI(api huma.API) {
@@ -57,6 +60,7 @@ func (h *API) executionAPI(api huma.API) {
 	launch.Responses = launchResponses(api)
 	operation(h, api, h.ledBy(launch, isDryRun), h.apiLaunch)
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
+	h.tableAPI(api)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
 	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or those that one node was expanded into", "Executions"), h.apiNodes)
 	h.resumeAPI(api)
@@ -84,6 +88,10 @@ func (h *API) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswer, er
 	if err != nil {
 		return nil, err
 	}
+	used, err := h.presetInputs(ctx, ref, in.Body.Version, in.Body.Preset, inputs)
+	if err != nil {
+		return nil, err
+	}
 	request := execution.LaunchRequest{
 		Cache: use, TTL: ttl, Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
 		Inputs: inputs, Priority: priority, IdempotencyKey: cmp.Or(in.Body.IdempotencyKey, in.IdempotencyKey),
@@ -94,6 +102,11 @@ func (h *API) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswer, er
 	e, created, err := h.Executions.Launch(ctx, request)
 	if err != nil {
 		return nil, err
+	}
+	if used != "" && created {
+		if err := h.Presets.Used(ctx, ref, used); err != nil {
+			h.Log.Warn("count the use of a preset", "error", err)
+		}
 	}
 	return &launchAnswer{http.StatusCreated, contract.Launched{
 		ExecutionID: e.ID, DagID: e.VersionID, Status: string(e.Status), Created: created,
@@ -136,7 +149,7 @@ func decodeInputs(raw json.RawMessage) (map[string]any, error) {
 }
 func (h *API) apiExecutions(ctx context.Context, in *executionQuery) (*body[contract.ExecutionPage], error) {
 	filter := query.Filter{
-		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: in.Page, Limit: in.Limit,
+		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: cmp.Or(in.Page, in.Cursor), Limit: in.Limit,
 	}
 	for status := range strings.SplitSeq(string(in.Status), ",") {
 		if status != "" {
@@ -147,15 +160,16 @@ func (h *API) apiExecutions(ctx context.Context, in *executionQuery) (*body[cont
 			filter.Status = append(filter.Status, state)
 		}
 	}
+	if in.Where != "" || in.Sort != "" || in.Columns != "" {
+		return h.searchExecutions(ctx, filter, in.TableQuery)
+	}
 	page, err := h.Executions.List(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
-	out := contract.ExecutionPage{Executions: make([]contract.ExecutionBody, 0, len(page.Executions)), NextPage: page.Next}
-	for _, e := range page.Executions {
-		out.Executions = append(out.Executions, toExecutionBody(e))
-	}
-	return reply(out), nil
+	out := contract.ExecutionPage{NextPage: page.Next}
+	out.Executions, err = h.executionBodies(ctx, page.Executions)
+	return reply(out), err
 }
 
 // nodesWithExecution is how many nodes come with their execution; more are paged.
@@ -174,7 +188,11 @@ func (h *API) apiExecution(ctx context.Context, in *ExecutionPath) (*body[contra
 	if err != nil {
 		return nil, err
 	}
-	out := toExecutionBody(e)
+	bodies, err := h.executionBodies(ctx, []query.Execution{e})
+	if err != nil {
+		return nil, err
+	}
+	out := bodies[0]
 	out.NodesNextPage = next
 	if out.Nodes, err = h.nodeBodies(ctx, id, nodes); err != nil {
 		return nil, err

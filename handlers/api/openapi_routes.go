@@ -17,6 +17,7 @@ func describeRoutes(api huma.API) {
 	d := describer{api.OpenAPI()}
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
+		{Name: "Presets", Description: "Named inputs of workflows that people save and share."},
 		{Name: "Templates", Description: "Operators that definitions refer to by name."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
 		{Name: "Queue", Description: "Nodes and executions that wait for capacity, with reasons and estimates."},
@@ -27,17 +28,19 @@ func describeRoutes(api huma.API) {
 		{Name: "Types", Description: "Types of inputs and outputs, and their form fields."},
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
+		{Name: "Metaflow", Description: "Where the client of Metaflow keeps the data of a project."},
 		{Name: "Quotas", Description: "Resource limits and their use."},
 		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, with their members."},
 		{Name: "Audit", Description: "The audit log."},
 		{Name: "Sign-in", Description: "Links that sign a browser in."},
 	}
-	d.download()
+	d.downloads()
 	d.logStream()
 	d.dagLogs()
 	d.upload()
 	d.loginLink()
 	d.auditExport()
+	d.tableExport()
 	d.logs()
 	describeRequests(d.OpenAPI)
 	for _, path := range []string{"/workflows", "/types"} {
@@ -84,11 +87,20 @@ func param(in, name, description string) *huma.Param {
 	return &huma.Param{Name: name, In: in, Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
-func (d describer) download() {
-	op := get("download-artifact", "/artifacts/{id}/download", "Download an artifact, or a range of its bytes", "Artifacts")
+func (d describer) downloads() {
+	artifact := get("download-artifact", "/artifacts/{id}/download", "Download an artifact, or a range of its bytes", "Artifacts")
+	d.download(artifact, pathParam("id", "ID of the artifact"))
+	for _, s := range shelves() {
+		ref := param("path", "ref", "name@version, or the name of the newest")
+		ref.Required, ref.Schema.MaxLength = true, new(320)
+		d.download(get("download-"+s.id, s.path+"/{ref}/download", "Download the file of a "+s.noun+", or a range of its bytes", "Catalogue"), ref)
+	}
+}
+
+func (d describer) download(op huma.Operation, object *huma.Param) {
 	op.Parameters = []*huma.Param{
-		pathParam("id", "ID of the artifact"), param("header", "Range", "Byte range, such as bytes=0-1023"),
-		param("header", "If-None-Match", "ETag of a copy that the client has"),
+		object, param("query", "path", "A file of a folder, by its path in the list of files that the folder itself is"),
+		param("header", "Range", "Byte range, such as bytes=0-1023"), param("header", "If-None-Match", "ETag of a copy that the client has"),
 	}
 	bytes := &huma.Response{
 		Description: "The bytes; their SHA-256 is the ETag", Content: media("*/*", binary()),
@@ -98,7 +110,7 @@ func (d describer) download() {
 		},
 	}
 	d.add(op, http.StatusOK, bytes)
-	responses := d.Paths[request.APIPrefix+"/artifacts/{id}/download"].Get.Responses
+	responses := d.Paths[request.APIPrefix+op.Path].Get.Responses
 	responses["206"] = &huma.Response{Description: "A range of the bytes", Content: media("*/*", binary())}
 	responses["304"] = &huma.Response{Description: "The bytes are those of If-None-Match"}
 	responses["416"] = &huma.Response{Description: "The range is not within the bytes"}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/secret"
 )
@@ -22,8 +23,8 @@ type secretBody struct {
 }
 
 type secretUseBody struct {
-	Workflow    string    `json:"workflow"`
-	ExecutionID string    `json:"execution_id" doc:"Latest execution that received the secret"`
+	Workflow    string    `json:"workflow" doc:"Empty for the datastore of Metaflow of the project"`
+	ExecutionID string    `json:"execution_id" doc:"Latest execution that received the secret; empty for the datastore of Metaflow"`
 	UsedAt      time.Time `json:"used_at"`
 }
 
@@ -103,7 +104,11 @@ func toSecretBody(s secret.Secret) secretBody {
 		b.CreatedAt, b.CreatedBy, b.UpdatedAt, b.UpdatedBy = &s.CreatedAt, s.CreatedBy, &s.UpdatedAt, s.UpdatedBy
 	}
 	for _, u := range s.Uses {
-		b.UsedBy = append(b.UsedBy, secretUseBody{Workflow: u.Workflow, ExecutionID: u.ExecutionID.String(), UsedAt: u.At})
+		use := secretUseBody{Workflow: u.Workflow, UsedAt: u.At}
+		if u.ExecutionID != uuid.Nil {
+			use.ExecutionID = u.ExecutionID.String()
+		}
+		b.UsedBy = append(b.UsedBy, use)
 	}
 	return b
 }

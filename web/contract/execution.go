@@ -19,6 +19,7 @@ type LaunchBody struct {
 	Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, instead of workflow_id" maxLength:"200"`
 	Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
 	Name           string          `json:"name,omitempty" doc:"Name of this execution" maxLength:"200"`
+	Preset         string          `json:"preset,omitempty" doc:"Name or ID of a preset of the workflow. Inputs come before its values" maxLength:"100"`
 	Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
 	Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"Alternative to the Idempotency-Key header" maxLength:"200"`
@@ -69,6 +70,9 @@ type ExecutionBody struct {
 	Inputs              map[string]any `json:"inputs,omitempty"`
 	Outputs             map[string]any `json:"outputs,omitempty"`
 	Nodes               []NodeBody     `json:"nodes,omitempty"`
+	Tags                []string       `json:"tags,omitempty"`
+	Note                string         `json:"note,omitempty"`
+	Values              map[string]any `json:"values,omitempty" doc:"Values of the requested columns by path; absent ones are null"`
 	NodesNextPage       string         `json:"nodes_next_page,omitempty" doc:"Cursor of the next nodes, for /executions/{id}/nodes?page="`
 }
 
@@ -124,10 +128,62 @@ type ChildrenBody struct {
 	States map[string]int `json:"states" doc:"Number of nodes in each state"`
 }
 
-// ExecutionPage is one page of executions, newest first.
+// ExecutionPage is one page of executions, newest first or in the order of the request.
 type ExecutionPage struct {
 	Executions []ExecutionBody `json:"executions"`
 	NextPage   string          `json:"next_page,omitempty"`
+	Total      *int            `json:"total,omitempty" doc:"Executions of all pages, for requests with where, sort or columns"`
+	Behind     int             `json:"behind,omitempty" doc:"Executions whose latest values are not searched yet, while the index is behind"`
+	Columns    []ColumnBody    `json:"columns,omitempty" doc:"Requested columns, in order; each execution has their values by path"`
+}
+
+// ColumnBody is a column of a table of executions, or a name that queries can use.
+type ColumnBody struct {
+	Path string `json:"path" doc:"Full name, such as inputs.optimizer.lr or metrics.loss.min"`
+	Type string `json:"type" enum:"number,text,time,duration,tags,mixed" doc:"Type of its values; durations are seconds; mixed names have numbers and texts"`
+	Help string `json:"description,omitempty"`
+}
+
+// FieldList are the names of a project.
+type FieldList struct {
+	Fields []ColumnBody `json:"fields"`
+	Full   bool         `json:"full" doc:"True if the project has as many names as are searchable: further ones are not"`
+}
+
+// LabelInput changes the tags and the note of an execution.
+type LabelInput struct {
+	Add    []string `json:"add,omitempty" doc:"Tags to add" maxItems:"50"`
+	Remove []string `json:"remove,omitempty" doc:"Tags to remove" maxItems:"50"`
+	Note   *string  `json:"note,omitempty" doc:"New note; empty removes it" maxLength:"4000"`
+}
+
+// LabelBody are the tags and the note of an execution.
+type LabelBody struct {
+	Tags []string `json:"tags"`
+	Note string   `json:"note"`
+}
+
+// BulkInput is a command for many executions.
+type BulkInput struct {
+	Action string      `json:"action" enum:"cancel,resume,tag"`
+	IDs    []uuid.UUID `json:"execution_ids" minItems:"1" maxItems:"500"`
+	Reason string      `json:"reason,omitempty" doc:"Why, for cancel" maxLength:"500"`
+	LabelInput
+	DryRun bool `json:"dry_run,omitempty" doc:"Only say what would happen"`
+}
+
+// BulkResult is what a command did to each execution.
+type BulkResult struct {
+	Done     int           `json:"done"`
+	Outcomes []BulkOutcome `json:"outcomes"`
+}
+
+// BulkOutcome is what a command did to one execution.
+type BulkOutcome struct {
+	ExecutionID uuid.UUID  `json:"execution_id"`
+	Done        bool       `json:"done"`
+	Message     string     `json:"message"`
+	Created     *uuid.UUID `json:"created_execution_id,omitempty" doc:"Execution that a resume launched"`
 }
 
 // NodePage is one page of nodes.

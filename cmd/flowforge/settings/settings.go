@@ -6,7 +6,10 @@
 // meaning, and `shown` describes a default that is no constant; “…” is shown as code.
 package settings
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Settings are all settings of a server.
 type Settings struct {
@@ -14,6 +17,7 @@ type Settings struct {
 	Databases     Databases     `title:"Databases"`
 	Tasks         Tasks         `title:"Tasks"`
 	Artifacts     Artifacts     `title:"Artifacts"`
+	Metaflow      Metaflow      `title:"Metaflow"`
 	Retention     Retention     `title:"Retention"`
 	Servers       Servers       `title:"Several servers"`
 	Certificates  Certificates  `title:"Certificates"`
@@ -55,10 +59,18 @@ type Tasks struct {
 	GPUs             string `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
 	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host”: commands that name an image, such as those of Argo manifests, run on this machine without the image; otherwise local processes refuse them"`
 	Python           string `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
-	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"number of warm Python processes on this machine, one for each environment, of which attempts are forks; with “0”, every attempt starts an interpreter (docs/python.md)"`
-	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"memory for all warm Python processes on this machine together"`
+	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"number of warm Python processes on this machine and in each warm pod, one for each environment, of which attempts are forks; with “0”, every attempt starts an interpreter (docs/python.md)"`
+	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"memory for all warm Python processes on this machine together, and at most for those of a warm pod"`
 	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a second address that serves only the API of tasks"`
 	TaskURL          string `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the API of tasks"`
+}
+
+// WarmEnv returns the settings of warm Python processes as the variables of a warm pod.
+func (t Tasks) WarmEnv() map[string]string {
+	return map[string]string{
+		"FLOWFORGE_PYTHON_WARM":            strconv.Itoa(t.WarmParents),
+		"FLOWFORGE_PYTHON_WARM_MEMORY_MIB": strconv.Itoa(t.WarmMemoryMiB),
+	}
 }
 
 // Artifacts is where the files of tasks are stored.
@@ -68,6 +80,12 @@ type Artifacts struct {
 	PublicEndpoint string `env:"FLOWFORGE_S3_PUBLIC_ENDPOINT" shown:"FLOWFORGE_S3_ENDPOINT" doc:"address of that store for browsers"`
 	PathStyle      bool   `env:"FLOWFORGE_S3_PATH_STYLE" envDefault:"false" doc:"“true” for path-style URLs"`
 	Direct         string `env:"FLOWFORGE_S3_DIRECT" envDefault:"tasks" oneof:"tasks,all,off" doc:"who accesses the store directly: “tasks”, “all” (also browsers) or “off”"`
+}
+
+// Metaflow is what the server reads of the datastores of Metaflow.
+type Metaflow struct {
+	Roots     Names `env:"FLOWFORGE_METAFLOW_ROOTS" doc:"absolute paths of folders, separated by commas, in which administrators of the installation may choose datastores of projects (docs/metaflow.md)"`
+	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on those of metadata services of clouds. Amazon S3 needs no entry, and other hosts serve public buckets alone"`
 }
 
 // Retention is how long executions and files are kept.

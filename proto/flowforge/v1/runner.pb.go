@@ -115,6 +115,7 @@ type HelloResponse struct {
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`    // names the build
 	Pid           int32                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
 	Attempts      int32                  `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"` // running, or ended and not delivered yet
+	WarmPython    *WarmPython            `protobuf:"bytes,5,opt,name=warm_python,json=warmPython,proto3" json:"warm_python,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -177,6 +178,66 @@ func (x *HelloResponse) GetAttempts() int32 {
 	return 0
 }
 
+func (x *HelloResponse) GetWarmPython() *WarmPython {
+	if x != nil {
+		return x.WarmPython
+	}
+	return nil
+}
+
+// The warm Python processes of a runner. Their memory was measured in the last ten seconds.
+type WarmPython struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Processes     int32                  `protobuf:"varint,1,opt,name=processes,proto3" json:"processes,omitempty"`
+	MemoryBytes   int64                  `protobuf:"varint,2,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WarmPython) Reset() {
+	*x = WarmPython{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WarmPython) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WarmPython) ProtoMessage() {}
+
+func (x *WarmPython) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WarmPython.ProtoReflect.Descriptor instead.
+func (*WarmPython) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *WarmPython) GetProcesses() int32 {
+	if x != nil {
+		return x.Processes
+	}
+	return 0
+}
+
+func (x *WarmPython) GetMemoryBytes() int64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
 type StartRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attempts      []*AttemptSpec         `protobuf:"bytes,1,rep,name=attempts,proto3" json:"attempts,omitempty"`
@@ -186,7 +247,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -198,7 +259,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -211,7 +272,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{2}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *StartRequest) GetAttempts() []*AttemptSpec {
@@ -229,7 +290,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -241,7 +302,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -254,7 +315,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{3}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{4}
 }
 
 type StopRequest struct {
@@ -268,7 +329,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -280,7 +341,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -293,7 +354,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{4}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StopRequest) GetTaskIds() []string {
@@ -325,7 +386,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +398,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +411,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{5}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{6}
 }
 
 type ListRequest struct {
@@ -361,7 +422,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -373,7 +434,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -386,7 +447,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{6}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{7}
 }
 
 type ListResponse struct {
@@ -398,7 +459,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -410,7 +471,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -423,7 +484,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{7}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListResponse) GetAttempts() []*AttemptStatus {
@@ -443,7 +504,7 @@ type AttemptStatus struct {
 
 func (x *AttemptStatus) Reset() {
 	*x = AttemptStatus{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +516,7 @@ func (x *AttemptStatus) String() string {
 func (*AttemptStatus) ProtoMessage() {}
 
 func (x *AttemptStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +529,7 @@ func (x *AttemptStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStatus.ProtoReflect.Descriptor instead.
 func (*AttemptStatus) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{8}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AttemptStatus) GetTaskId() string {
@@ -494,7 +555,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +567,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +580,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{9}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ShutdownRequest) GetGraceMs() int64 {
@@ -537,7 +598,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +610,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +623,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{10}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{11}
 }
 
 // AttemptSpec contains all data that a runner needs for one attempt.
@@ -613,13 +674,14 @@ type AttemptSpec struct {
 	Salvage        bool       `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // also collect the existing outputs of a failed command
 	Scratch        []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`  // empty folders of the attempt if it runs without a pod
 	Fresh          bool       `protobuf:"varint,37,opt,name=fresh,proto3" json:"fresh,omitempty"`     // a Python script starts its own interpreter instead of being a fork of a warm process
+	Retries        int32      `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"` // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AttemptSpec) Reset() {
 	*x = AttemptSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +693,7 @@ func (x *AttemptSpec) String() string {
 func (*AttemptSpec) ProtoMessage() {}
 
 func (x *AttemptSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +706,7 @@ func (x *AttemptSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptSpec.ProtoReflect.Descriptor instead.
 func (*AttemptSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{11}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AttemptSpec) GetTaskId() string {
@@ -917,6 +979,13 @@ func (x *AttemptSpec) GetFresh() bool {
 	return false
 }
 
+func (x *AttemptSpec) GetRetries() int32 {
+	if x != nil {
+		return x.Retries
+	}
+	return 0
+}
+
 type isAttemptSpec_Work interface {
 	isAttemptSpec_Work()
 }
@@ -944,7 +1013,7 @@ type Scratch struct {
 
 func (x *Scratch) Reset() {
 	*x = Scratch{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1025,7 @@ func (x *Scratch) String() string {
 func (*Scratch) ProtoMessage() {}
 
 func (x *Scratch) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1038,7 @@ func (x *Scratch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scratch.ProtoReflect.Descriptor instead.
 func (*Scratch) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Scratch) GetName() string {
@@ -998,7 +1067,7 @@ type InputSecret struct {
 
 func (x *InputSecret) Reset() {
 	*x = InputSecret{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1079,7 @@ func (x *InputSecret) String() string {
 func (*InputSecret) ProtoMessage() {}
 
 func (x *InputSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1092,7 @@ func (x *InputSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputSecret.ProtoReflect.Descriptor instead.
 func (*InputSecret) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *InputSecret) GetGrant() *SecretGrant {
@@ -1061,7 +1130,7 @@ type Resources struct {
 
 func (x *Resources) Reset() {
 	*x = Resources{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +1142,7 @@ func (x *Resources) String() string {
 func (*Resources) ProtoMessage() {}
 
 func (x *Resources) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +1155,7 @@ func (x *Resources) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resources.ProtoReflect.Descriptor instead.
 func (*Resources) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Resources) GetCpuMillis() int32 {
@@ -1140,7 +1209,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1152,7 +1221,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1165,7 +1234,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Process) GetCommand() []string {
@@ -1223,7 +1292,7 @@ type Http struct {
 
 func (x *Http) Reset() {
 	*x = Http{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +1304,7 @@ func (x *Http) String() string {
 func (*Http) ProtoMessage() {}
 
 func (x *Http) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1317,7 @@ func (x *Http) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Http.ProtoReflect.Descriptor instead.
 func (*Http) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Http) GetMethod() string {
@@ -1316,7 +1385,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1397,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1410,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *InputFile) GetInput() string {
@@ -1496,7 +1565,7 @@ type BucketSource struct {
 
 func (x *BucketSource) Reset() {
 	*x = BucketSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1508,7 +1577,7 @@ func (x *BucketSource) String() string {
 func (*BucketSource) ProtoMessage() {}
 
 func (x *BucketSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1521,7 +1590,7 @@ func (x *BucketSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketSource.ProtoReflect.Descriptor instead.
 func (*BucketSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *BucketSource) GetMarker() bool {
@@ -1543,7 +1612,7 @@ type BucketTarget struct {
 
 func (x *BucketTarget) Reset() {
 	*x = BucketTarget{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +1624,7 @@ func (x *BucketTarget) String() string {
 func (*BucketTarget) ProtoMessage() {}
 
 func (x *BucketTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +1637,7 @@ func (x *BucketTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketTarget.ProtoReflect.Descriptor instead.
 func (*BucketTarget) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *BucketTarget) GetArchive() Archive {
@@ -1596,7 +1665,7 @@ type StreamSource struct {
 
 func (x *StreamSource) Reset() {
 	*x = StreamSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +1677,7 @@ func (x *StreamSource) String() string {
 func (*StreamSource) ProtoMessage() {}
 
 func (x *StreamSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +1690,7 @@ func (x *StreamSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSource.ProtoReflect.Descriptor instead.
 func (*StreamSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StreamSource) GetTaskId() string {
@@ -1655,7 +1724,7 @@ type GitSource struct {
 
 func (x *GitSource) Reset() {
 	*x = GitSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1667,7 +1736,7 @@ func (x *GitSource) String() string {
 func (*GitSource) ProtoMessage() {}
 
 func (x *GitSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1680,7 +1749,7 @@ func (x *GitSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
 func (*GitSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GitSource) GetRepository() string {
@@ -1755,7 +1824,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1836,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1849,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1851,7 +1920,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +1932,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +1945,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1904,7 +1973,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1916,7 +1985,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1929,7 +1998,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -1967,7 +2036,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1979,7 +2048,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1992,7 +2061,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -2028,12 +2097,18 @@ var File_flowforge_v1_runner_proto protoreflect.FileDescriptor
 const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\n" +
 	"\x19flowforge/v1/runner.proto\x12\fflowforge.v1\x1a\x17flowforge/v1/task.proto\"\x0e\n" +
-	"\fHelloRequest\"s\n" +
+	"\fHelloRequest\"\xae\x01\n" +
 	"\rHelloResponse\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\x05R\bprotocol\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
 	"\x03pid\x18\x03 \x01(\x05R\x03pid\x12\x1a\n" +
-	"\battempts\x18\x04 \x01(\x05R\battempts\"E\n" +
+	"\battempts\x18\x04 \x01(\x05R\battempts\x129\n" +
+	"\vwarm_python\x18\x05 \x01(\v2\x18.flowforge.v1.WarmPythonR\n" +
+	"warmPython\"M\n" +
+	"\n" +
+	"WarmPython\x12\x1c\n" +
+	"\tprocesses\x18\x01 \x01(\x05R\tprocesses\x12!\n" +
+	"\fmemory_bytes\x18\x02 \x01(\x03R\vmemoryBytes\"E\n" +
 	"\fStartRequest\x125\n" +
 	"\battempts\x18\x01 \x03(\v2\x19.flowforge.v1.AttemptSpecR\battempts\"\x0f\n" +
 	"\rStartResponse\"]\n" +
@@ -2050,7 +2125,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xd3\n" +
+	"\x10ShutdownResponse\"\xed\n" +
 	"\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
@@ -2094,7 +2169,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x06serves\x18\" \x01(\bR\x06serves\x12\x18\n" +
 	"\asalvage\x18# \x01(\bR\asalvage\x12/\n" +
 	"\ascratch\x18$ \x03(\v2\x15.flowforge.v1.ScratchR\ascratch\x12\x14\n" +
-	"\x05fresh\x18% \x01(\bR\x05fresh\x1a6\n" +
+	"\x05fresh\x18% \x01(\bR\x05fresh\x12\x18\n" +
+	"\aretries\x18& \x01(\x05R\aretries\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
@@ -2224,80 +2300,82 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_runner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(Archive)(0),             // 0: flowforge.v1.Archive
 	(*HelloRequest)(nil),     // 1: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 2: flowforge.v1.HelloResponse
-	(*StartRequest)(nil),     // 3: flowforge.v1.StartRequest
-	(*StartResponse)(nil),    // 4: flowforge.v1.StartResponse
-	(*StopRequest)(nil),      // 5: flowforge.v1.StopRequest
-	(*StopResponse)(nil),     // 6: flowforge.v1.StopResponse
-	(*ListRequest)(nil),      // 7: flowforge.v1.ListRequest
-	(*ListResponse)(nil),     // 8: flowforge.v1.ListResponse
-	(*AttemptStatus)(nil),    // 9: flowforge.v1.AttemptStatus
-	(*ShutdownRequest)(nil),  // 10: flowforge.v1.ShutdownRequest
-	(*ShutdownResponse)(nil), // 11: flowforge.v1.ShutdownResponse
-	(*AttemptSpec)(nil),      // 12: flowforge.v1.AttemptSpec
-	(*Scratch)(nil),          // 13: flowforge.v1.Scratch
-	(*InputSecret)(nil),      // 14: flowforge.v1.InputSecret
-	(*Resources)(nil),        // 15: flowforge.v1.Resources
-	(*Process)(nil),          // 16: flowforge.v1.Process
-	(*Http)(nil),             // 17: flowforge.v1.Http
-	(*InputFile)(nil),        // 18: flowforge.v1.InputFile
-	(*BucketSource)(nil),     // 19: flowforge.v1.BucketSource
-	(*BucketTarget)(nil),     // 20: flowforge.v1.BucketTarget
-	(*StreamSource)(nil),     // 21: flowforge.v1.StreamSource
-	(*GitSource)(nil),        // 22: flowforge.v1.GitSource
-	(*OutputSpec)(nil),       // 23: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 24: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 25: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 26: flowforge.v1.SpooledLog
-	nil,                      // 27: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 28: flowforge.v1.Http.HeadersEntry
-	nil,                      // 29: flowforge.v1.InputFile.HeadersEntry
-	(*SecretGrant)(nil),      // 30: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 31: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 32: flowforge.v1.LogEntry
+	(*WarmPython)(nil),       // 3: flowforge.v1.WarmPython
+	(*StartRequest)(nil),     // 4: flowforge.v1.StartRequest
+	(*StartResponse)(nil),    // 5: flowforge.v1.StartResponse
+	(*StopRequest)(nil),      // 6: flowforge.v1.StopRequest
+	(*StopResponse)(nil),     // 7: flowforge.v1.StopResponse
+	(*ListRequest)(nil),      // 8: flowforge.v1.ListRequest
+	(*ListResponse)(nil),     // 9: flowforge.v1.ListResponse
+	(*AttemptStatus)(nil),    // 10: flowforge.v1.AttemptStatus
+	(*ShutdownRequest)(nil),  // 11: flowforge.v1.ShutdownRequest
+	(*ShutdownResponse)(nil), // 12: flowforge.v1.ShutdownResponse
+	(*AttemptSpec)(nil),      // 13: flowforge.v1.AttemptSpec
+	(*Scratch)(nil),          // 14: flowforge.v1.Scratch
+	(*InputSecret)(nil),      // 15: flowforge.v1.InputSecret
+	(*Resources)(nil),        // 16: flowforge.v1.Resources
+	(*Process)(nil),          // 17: flowforge.v1.Process
+	(*Http)(nil),             // 18: flowforge.v1.Http
+	(*InputFile)(nil),        // 19: flowforge.v1.InputFile
+	(*BucketSource)(nil),     // 20: flowforge.v1.BucketSource
+	(*BucketTarget)(nil),     // 21: flowforge.v1.BucketTarget
+	(*StreamSource)(nil),     // 22: flowforge.v1.StreamSource
+	(*GitSource)(nil),        // 23: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 24: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 25: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 26: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 27: flowforge.v1.SpooledLog
+	nil,                      // 28: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 29: flowforge.v1.Http.HeadersEntry
+	nil,                      // 30: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 31: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 32: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 33: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
-	12, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
-	9,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
-	16, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
-	17, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	27, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	18, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	23, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	15, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
-	14, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	13, // 9: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
-	30, // 10: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	28, // 11: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	22, // 12: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	29, // 13: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
-	21, // 14: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	19, // 15: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
-	0,  // 16: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
-	0,  // 17: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
-	20, // 18: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
-	31, // 19: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	25, // 20: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	32, // 21: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	1,  // 22: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	3,  // 23: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	5,  // 24: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	7,  // 25: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	10, // 26: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	2,  // 27: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	4,  // 28: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	6,  // 29: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	8,  // 30: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	11, // 31: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	27, // [27:32] is the sub-list for method output_type
-	22, // [22:27] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	3,  // 0: flowforge.v1.HelloResponse.warm_python:type_name -> flowforge.v1.WarmPython
+	13, // 1: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
+	10, // 2: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
+	17, // 3: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
+	18, // 4: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
+	28, // 5: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	19, // 6: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	24, // 7: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	16, // 8: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
+	15, // 9: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	14, // 10: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
+	31, // 11: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	29, // 12: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	23, // 13: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	30, // 14: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	22, // 15: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	20, // 16: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
+	0,  // 17: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
+	0,  // 18: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
+	21, // 19: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
+	32, // 20: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	26, // 21: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	33, // 22: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	1,  // 23: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	4,  // 24: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	6,  // 25: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	8,  // 26: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	11, // 27: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	2,  // 28: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	5,  // 29: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	7,  // 30: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	9,  // 31: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	12, // 32: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	28, // [28:33] is the sub-list for method output_type
+	23, // [23:28] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -2306,18 +2384,18 @@ func file_flowforge_v1_runner_proto_init() {
 		return
 	}
 	file_flowforge_v1_task_proto_init()
-	file_flowforge_v1_runner_proto_msgTypes[11].OneofWrappers = []any{
+	file_flowforge_v1_runner_proto_msgTypes[12].OneofWrappers = []any{
 		(*AttemptSpec_Process)(nil),
 		(*AttemptSpec_Http)(nil),
 	}
-	file_flowforge_v1_runner_proto_msgTypes[19].OneofWrappers = []any{}
+	file_flowforge_v1_runner_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -890,7 +890,7 @@ func (x *SignBucketRequestsRequest) GetMarker() string {
 type SignBucketRequestsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Requests      []*SignedRequest       `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
-	ListFormat    string                 `protobuf:"bytes,2,opt,name=list_format,json=listFormat,proto3" json:"list_format,omitempty"` // format of the list: s3 or azure
+	ListFormat    string                 `protobuf:"bytes,2,opt,name=list_format,json=listFormat,proto3" json:"list_format,omitempty"` // format of the list: s3 or azure; empty: the store has no lists
 	Prefix        string                 `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`                           // of the keys in the list
 	MaxBytes      int64                  `protobuf:"varint,4,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`      // maximum size of an object that one request can upload
 	Location      string                 `protobuf:"bytes,5,opt,name=location,proto3" json:"location,omitempty"`                       // for messages
@@ -964,12 +964,15 @@ func (x *SignBucketRequestsResponse) GetLocation() string {
 }
 
 type SignedRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Method        string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	Url           string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	Headers       map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Method  string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	Url     string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	Headers map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// PEM of the client certificate of the connection, or empty.
+	ClientCertificate string `protobuf:"bytes,4,opt,name=client_certificate,json=clientCertificate,proto3" json:"client_certificate,omitempty"`
+	ClientKey         string `protobuf:"bytes,5,opt,name=client_key,json=clientKey,proto3" json:"client_key,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SignedRequest) Reset() {
@@ -1021,6 +1024,20 @@ func (x *SignedRequest) GetHeaders() map[string]string {
 		return x.Headers
 	}
 	return nil
+}
+
+func (x *SignedRequest) GetClientCertificate() string {
+	if x != nil {
+		return x.ClientCertificate
+	}
+	return ""
+}
+
+func (x *SignedRequest) GetClientKey() string {
+	if x != nil {
+		return x.ClientKey
+	}
+	return ""
 }
 
 type LogEntry struct {
@@ -3120,11 +3137,14 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"listFormat\x12\x16\n" +
 	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12\x1b\n" +
 	"\tmax_bytes\x18\x04 \x01(\x03R\bmaxBytes\x12\x1a\n" +
-	"\blocation\x18\x05 \x01(\tR\blocation\"\xb9\x01\n" +
+	"\blocation\x18\x05 \x01(\tR\blocation\"\x87\x02\n" +
 	"\rSignedRequest\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12B\n" +
-	"\aheaders\x18\x03 \x03(\v2(.flowforge.v1.SignedRequest.HeadersEntryR\aheaders\x1a:\n" +
+	"\aheaders\x18\x03 \x03(\v2(.flowforge.v1.SignedRequest.HeadersEntryR\aheaders\x12-\n" +
+	"\x12client_certificate\x18\x04 \x01(\tR\x11clientCertificate\x12\x1d\n" +
+	"\n" +
+	"client_key\x18\x05 \x01(\tR\tclientKey\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf9\x01\n" +

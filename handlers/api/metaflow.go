@@ -1,0 +1,75 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/flowforge/flowforge/data/metaflow/datastore"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// metaflowInput is the request of set-metaflow-datastore and test-metaflow-datastore.
+type metaflowInput struct {
+	Body contract.MetaflowPlace
+}
+
+func (h *API) metaflowAPI(api huma.API) {
+	const path = "/metaflow/datastore"
+	operation(h, api, get("get-metaflow-datastore", path, "Get the datastore of Metaflow that the project uses", "Metaflow"), h.apiDatastore)
+	set := post("set-metaflow-datastore", path, "Set the datastore of Metaflow that the project uses", "Metaflow")
+	set.Method = http.MethodPut
+	operation(h, api, set, h.apiSetDatastore)
+	operation(h, api, post("test-metaflow-datastore", path+"/test", "Test whether the server can read a datastore, without setting it", "Metaflow"), h.apiTestDatastore)
+}
+
+func (h *API) apiDatastore(ctx context.Context, _ *struct{}) (*body[contract.MetaflowDatastore], error) {
+	p, err := h.Datastores.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toDatastoreBody(p)), nil
+}
+
+func (h *API) apiSetDatastore(ctx context.Context, in *metaflowInput) (*body[contract.MetaflowDatastore], error) {
+	p, err := h.Datastores.Put(ctx, fromPlaceBody(in.Body))
+	if err != nil {
+		return nil, err
+	}
+	return reply(toDatastoreBody(p)), nil
+}
+
+func (h *API) apiTestDatastore(ctx context.Context, in *metaflowInput) (*body[contract.MetaflowDatastoreTest], error) {
+	found, err := h.Datastores.Test(ctx, fromPlaceBody(in.Body))
+	if err != nil {
+		return nil, err
+	}
+	out := contract.MetaflowDatastoreTest{OK: found.OK, Message: found.Message, Flows: []string{}}
+	out.Flows = append(out.Flows, found.Flows...)
+	return reply(out), nil
+}
+
+func fromPlaceBody(b contract.MetaflowPlace) datastore.Place {
+	return datastore.Place{
+		Kind: datastore.Kind(b.Kind), Root: b.Root, Endpoint: b.Endpoint, Region: b.Region,
+		AccessKeySecret: b.AccessKeySecret, SecretKeySecret: b.SecretKeySecret, SessionTokenSecret: b.SessionTokenSecret,
+	}
+}
+
+func toDatastoreBody(p datastore.Place) contract.MetaflowDatastore {
+	out := contract.MetaflowDatastore{
+		MetaflowPlace: contract.MetaflowPlace{
+			Kind: string(p.Kind), Root: p.Root, Endpoint: p.Endpoint, Region: p.Region,
+			AccessKeySecret: p.AccessKeySecret, SecretKeySecret: p.SecretKeySecret, SessionTokenSecret: p.SessionTokenSecret,
+		},
+		Own: p.Own, UpdatedBy: p.UpdatedBy, Environment: map[string]string{},
+	}
+	if !p.UpdatedAt.IsZero() {
+		out.UpdatedAt = &p.UpdatedAt
+	}
+	for _, variable := range p.Environment() {
+		out.Environment[variable[0]] = variable[1]
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/search"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/handlers/table"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// TableQuery chooses the rows and columns of a table of executions; huma reads embedded parameters
+// of exported types alone.
+type TableQuery struct {
+	Where   string `query:"where" doc:"Conditions, such as: lr > 0.01 and accuracy >= 0.9 and tag:baseline" maxLength:"4000"`
+	Sort    string `query:"sort" doc:"Name to sort by; with - before it, the greatest first" maxLength:"300"`
+	Columns string `query:"columns" doc:"Names, separated by commas, such as inputs.lr,metrics.accuracy.max" maxLength:"8000"`
+}
+
+func (q TableQuery) index() index.Query {
+	return index.Query{Where: q.Where, Sort: q.Sort, Columns: columnNames(q.Columns)}
+}
+
+func columnNames(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (h *API) tableAPI(api huma.API) {
+	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that queries and columns of executions can use", "Executions"), h.apiFields)
+	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and the note of an execution", "Executions"), h.apiLabel)
+	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume or tag many executions, with a result for each", "Executions"), h.apiBulk)
+}
+
+func (h *API) searchExecutions(ctx context.Context, f query.Filter, t TableQuery) (*body[contract.ExecutionPage], error) {
+	q := t.index()
+	var err error
+	if q.And, err = table.Conditions(f); err != nil {
+		return nil, err
+	}
+	q.After, q.Limit, q.Counted = f.After, f.Limit, true
+	page, err := h.Table.Find(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.ExecutionPage{NextPage: page.Next, Total: &page.Total, Behind: page.Behind}
+	for _, c := range page.Columns {
+		out.Columns = append(out.Columns, columnBody(c))
+	}
+	if out.Executions, err = h.executionBodies(ctx, page.Executions); err != nil {
+		return nil, err
+	}
+	for i := range out.Executions {
+		e := &out.Executions[i]
+		e.Values = make(map[string]any, len(page.Columns))
+		for k, v := range page.Values[e.ExecutionID] {
+			e.Values[page.Columns[k].Path] = v
+		}
+	}
+	return reply(out), nil
+}
+
+func columnBody(c index.Column) contract.ColumnBody {
+	b := contract.ColumnBody{Path: c.Path, Type: c.Type}
+	if c.Mixed() {
+		b.Type = "mixed"
+	}
+	return b
+}
+
+// executionBodies adds tags and notes.
+func (h *API) executionBodies(ctx context.Context, list []query.Execution) ([]contract.ExecutionBody, error) {
+	ids := make([]uuid.UUID, len(list))
+	for i, e := range list {
+		ids[i] = e.ID
+	}
+	labels, err := h.Table.Index.Labels(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	bodies := make([]contract.ExecutionBody, len(list))
+	for i, e := range list {
+		bodies[i] = toExecutionBody(e)
+		bodies[i].Tags, bodies[i].Note = labels[e.ID].Tags, labels[e.ID].Note
+	}
+	return bodies, nil
+}
+
+func (h *API) apiFields(ctx context.Context, _ *struct{}) (*body[contract.FieldList], error) {
+	fields, err := h.Table.Index.Fields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.FieldList{Full: fields.Full, Fields: []contract.ColumnBody{}}
+	for _, f := range fields.Names.Fields() {
+		kind := string(f.Types[0])
+		if len(f.Types) > 1 {
+			kind = "mixed"
+		}
+		out.Fields = append(out.Fields, contract.ColumnBody{Path: f.Path(), Type: kind, Help: f.Help})
+		if f.Part == search.Metrics {
+			for _, stat := range []search.Stat{search.Least, search.Most, search.BestOne} {
+				f.Stat = stat
+				out.Fields = append(out.Fields, contract.ColumnBody{Path: f.Path(), Type: kind})
+			}
+		}
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiLabel(ctx context.Context, in *struct {
+	ExecutionPath
+	Body contract.LabelInput
+}) (*body[contract.LabelBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	labels, err := h.Table.Index.Label(ctx, id, index.Change{Add: in.Body.Add, Remove: in.Body.Remove, Note: in.Body.Note})
+	if err != nil {
+		return nil, err
+	}
+	return reply(contract.LabelBody{Tags: append([]string{}, labels.Tags...), Note: labels.Note}), nil
+}
+
+func (h *API) apiBulk(ctx context.Context, in *struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key resumes nothing twice" maxLength:"150"`
+	Body           contract.BulkInput
+}) (*body[contract.BulkResult], error) {
+	b := in.Body
+	outcomes, err := h.Table.Apply(ctx, table.Bulk{
+		Action: b.Action, IDs: b.IDs, Reason: b.Reason, DryRun: b.DryRun, Key: in.IdempotencyKey, Change: index.Change{Add: b.Add, Remove: b.Remove, Note: b.Note},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := contract.BulkResult{Outcomes: make([]contract.BulkOutcome, 0, len(outcomes))}
+	for _, o := range outcomes {
+		one := contract.BulkOutcome{ExecutionID: o.ID, Done: o.Done, Message: o.Message}
+		if o.Done {
+			out.Done++
+		}
+		if o.Created != uuid.Nil {
+			one.Created = &o.Created
+		}
+		out.Outcomes = append(out.Outcomes, one)
+	}
+	return reply(out), nil
+}
+
+// exportTypes are the media types of exports.
+func exportTypes() map[string]string {
+	return map[string]string{table.CSV: "text/csv; charset=utf-8", table.Parquet: "application/vnd.apache.parquet"}
+}
+
+// tableExportRoute streams a table; huma answers with whole bodies alone.
+func (h *API) tableExportRoute(r chi.Router) {
+	r.Get(request.APIPrefix+"/executions/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
+		v := r.URL.Query()
+		format := v.Get("format")
+		if format == "" {
+			format = table.CSV
+		}
+		if exportTypes()[format] == "" {
+			message := "The format is csv or parquet."
+			return apperr.InvalidFields(message, []apperr.Field{{Path: "format", Message: message}})
+		}
+		q := TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns")}.index()
+		begun := false
+		err := h.Table.Export(r.Context(), q, format, func() io.Writer {
+			begun = true
+			w.Header().Set("Content-Type", exportTypes()[format])
+			w.Header().Set("Content-Disposition", `attachment; filename="executions.`+format+`"`)
+			return w
+		})
+		if err != nil && begun {
+			h.Log.Warn("an export of executions ended early", "error", err)
+			panic(http.ErrAbortHandler) // so that a part does not look complete
+		}
+		return err
+	}))
+}
+
+// tableExport describes the export.
+func (d describer) tableExport() {
+	op := get("export-executions", "/executions/export", "Export executions with the values of columns as CSV or Parquet", "Executions")
+	format := param("query", "format", "csv or parquet; csv when absent")
+	format.Schema.Enum = []any{table.CSV, table.Parquet}
+	op.Parameters = []*huma.Param{format}
+	for field := range reflect.TypeFor[TableQuery]().Fields() {
+		op.Parameters = append(op.Parameters, param("query", field.Tag.Get("query"), field.Tag.Get("doc")))
+	}
+	d.add(op, http.StatusOK, &huma.Response{Description: "All executions that the query selects", Content: map[string]*huma.MediaType{
+		"text/csv": {Schema: &huma.Schema{Type: huma.TypeString}}, exportTypes()[table.Parquet]: {Schema: binary()},
+	}})
+}
