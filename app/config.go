@@ -44,6 +44,7 @@ type Config struct {
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
 	Artifacts     Artifacts // where artifacts are kept
+	Metaflow      Metaflow  // what may be a datastore of Metaflow
 	Retention     Retention // what is removed and when
 	Observability Observability
 	TLS           TLS
@@ -110,7 +111,7 @@ func (c Config) check() error { return errors.Join(c.Problems()...) }
 func (c Config) Problems() []error {
 	problems := c.addressProblems()
 	problems = append(problems, c.roleProblems()...)
-	problems = append(problems, c.checkSignIn(), c.Artifacts.check(), c.Retention.check(), c.Observability.check())
+	problems = append(problems, c.checkSignIn(), c.Artifacts.check(), c.Metaflow.check(), c.Retention.check(), c.Observability.check())
 	if c.DataDir == "" {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_DATA_DIR is empty"))
 	}

@@ -86,6 +86,7 @@ func (a *App) sources(p *parts) observability.Sources {
 		Leases:  func(ctx context.Context) ([]observability.Lease, error) { return leases(ctx, p) },
 		Cluster: a.clusterState(p),
 		Series:  func(ctx context.Context) ([]observability.Series, error) { return workflowSeries(ctx, p) },
+		Python:  warmPython(p),
 		Spool: func() observability.Spool {
 			s := p.telemetry.Status()
 			return observability.Spool{
@@ -100,6 +101,17 @@ func (a *App) sources(p *parts) observability.Sources {
 		Failed: func(source string, err error) {
 			a.cfg.Log.Warn("some metrics cannot be collected", "source", source, "error", err)
 		},
+	}
+}
+
+// warmPython returns nil without local tasks.
+func warmPython(p *parts) func(context.Context) (observability.WarmPython, error) {
+	if p.warmPython == nil {
+		return nil
+	}
+	return func(ctx context.Context) (observability.WarmPython, error) {
+		processes, memory, err := p.warmPython(ctx)
+		return observability.WarmPython{Processes: processes, Memory: memory}, err
 	}
 }
 

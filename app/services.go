@@ -17,18 +17,22 @@ import (
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/compute/launcher/local"
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/handlers/admin"
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -52,6 +56,7 @@ type parts struct {
 	storeReady  func(context.Context) error // nil: artifacts are in a folder
 	retention   *retention.Service
 	telemetry   *telemetry.Service
+	index       *index.Service
 	catalogue   *catalogue.Service
 	workflows   *workflow.Service
 	executions  *execution.Service
@@ -61,6 +66,7 @@ type parts struct {
 	instance    string            // name of this server, unique on the database
 	holder      string            // name of this process
 	leads       atomic.Bool       // this process drives executions
+	warmPython  admin.WarmPython  // nil: this process starts no local tasks
 	hopSigner   hopSigner
 	proxy       *leaderProxy
 }
@@ -128,7 +134,7 @@ func (a *App) startTelemetry(p *parts, url string) error {
 		poll = 500 * time.Millisecond
 	}
 	p.telemetry, err = telemetry.New(telemetry.Config{
-		PollInterval:  poll,
+		PollInterval: poll, Points: func(ctx context.Context, executions []uuid.UUID) error { return p.index.Note(ctx, executions) },
 		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
 		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
 	})
@@ -136,7 +142,9 @@ func (a *App) startTelemetry(p *parts, url string) error {
 		return err
 	}
 	a.onStop(func() { a.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
+	p.index = index.New(index.Config{Pool: p.pool, Conn: p.telemetry.Conn, Log: a.cfg.Log, Now: time.Now})
 	a.background("telemetry", p.telemetry.Run)
+	a.background("the index of executions", p.index.Run)
 	return nil
 }
 
@@ -164,6 +172,9 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 		return err
 	}
 	launcher := a.openLauncher(cluster)
+	if l, ok := launcher.(*local.Launcher); ok && a.cfg.Roles.Have(Scheduler) {
+		p.warmPython = l.WarmPython
+	}
 	if err := a.openExecutions(p, launcher, cluster.configMaps()); err != nil {
 		return err
 	}
@@ -195,7 +206,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
-		HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
+		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
 	return err
 }
@@ -246,9 +257,9 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 	return handlers.Deps{
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
-		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
-		Metaflow: metaflow.NewService(p.pool, time.Now), Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident,
+		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
+		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }
 

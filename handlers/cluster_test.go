@@ -1,7 +1,9 @@
 package handlers_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +19,21 @@ import (
 )
 
 // TestClusterPage shows a cluster as its launcher recorded it, and its problems.
+func TestMemoryOfWarmPython(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	deps := b.deps
+	var away error
+	deps.WarmPython = func(context.Context) (int, int64, error) { return 2, 96 << 20, away }
+	server := httptest.NewServer(handlers.New(deps))
+	t.Cleanup(server.Close)
+	admin := &caller{server: server.URL, header: b.admin.header}
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "Warm Python", "96 MiB", "in 2 processes")
+	away = errors.New("no answer")
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "Warm Python", "unknown", "the runner of local tasks does not answer")
+	require.NotContains(t, b.admin.get(t, "/admin/cluster").body, "Warm Python", "a server without local tasks")
+}
+
 func TestClusterPage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

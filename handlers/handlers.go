@@ -16,9 +16,13 @@ import (
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -27,6 +31,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/api"
 	"github.com/flowforge/flowforge/handlers/artifacts"
 	cataloguepages "github.com/flowforge/flowforge/handlers/catalogue"
+	"github.com/flowforge/flowforge/handlers/compare"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/failures"
@@ -42,6 +47,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/scheduler"
 	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/handlers/table"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -60,16 +66,20 @@ type Deps struct {
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
 	Telemetry  *telemetry.Service
+	Index      *index.Service
 	Metaflow   *metaflow.Service
+	Datastores *datastore.Service // of Metaflow
 	Secrets    *secret.Service
 	Tenancy    *tenancy.Service
 	Audit      *audit.Log
 	Quotas     *quota.Service
 	Retention  *retention.Service
+	Presets    *preset.Service
 	Resident   *resident.Service // nil: there are no warm pods
 	Signer     auth.Signer       // of task tokens
 	Bodies     web.Bodies        // limits of request bodies; zero: the defaults
 	Checks     []Check           // checks of /readyz
+	WarmPython admin.WarmPython  // nil: tasks do not run on this machine
 	// ToLeader is nil in a process that always leads.
 	ToLeader  leader.Forward
 	PublicURL string // public address of this server; "": taken from the request
@@ -90,6 +100,7 @@ type areas struct {
 	admin      *admin.Pages
 	artifacts  *artifacts.Pages
 	catalogue  *cataloguepages.Pages
+	compare    *compare.Pages
 	executions *executions.Pages
 	failures   *failures.Pages
 	forms      *form.Forms
@@ -107,14 +118,16 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	}
 	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions, Scope: scope})
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Secrets: d.Secrets, Page: shell})
+	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
+	tables := &table.Service{Index: d.Index, Executions: d.Executions}
 	return areas{
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
-			Scope: scope, Content: stored, Leader: marked,
+			Datastores: d.Datastores, Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Comparison: compared,
+			Table: tables, Scope: scope, Content: stored, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
 		account: account.New(account.Config{
@@ -122,7 +135,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		admin: admin.New(admin.Config{
 			Now: d.Now, Identity: d.Identity, Executions: d.Executions, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
-			Content: stored, Page: shell,
+			Content: stored, Page: shell, WarmPython: d.WarmPython,
 		}),
 		artifacts: artifacts.New(artifacts.Config{
 			Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Content: stored, Page: shell,
@@ -131,19 +144,20 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets,
 			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
+		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
-			Metaflow: d.Metaflow, Retention: d.Retention, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+			Table: tables, Metaflow: d.Metaflow, Retention: d.Retention, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,
 		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
 		launch: launch.New(launch.Config{
-			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention,
+			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets,
 			Forms: forms, Page: shell, Leader: marked,
 		}),
-		metaflow: metaflowapi.New(metaflowapi.Config{Log: d.Log, Site: d.Site, Records: d.Metaflow}),
-		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Records: d.Metaflow, Page: shell}),
+		metaflow: d.records(),
+		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
 		quotas:   quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

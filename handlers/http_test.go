@@ -27,6 +27,7 @@ import (
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
@@ -34,6 +35,7 @@ import (
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -71,6 +73,8 @@ type testBundle struct {
 	routes     http.Handler
 	server     *httptest.Server
 	tasks      *heldTasks
+
+	datastoreDir, datastoreRoot string // folders of the datastores of Metaflow
 
 	nobody, member, admin *caller
 }
@@ -111,8 +115,10 @@ func setup(t *testing.T) *testBundle {
 		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Identity: b.identity, Signer: b.signer, Policies: b.policies,
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
-		Metaflow: metaflow.NewService(b.pool, now), Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
+		Index:    index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}),
+		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
+		Presets:   preset.NewService(b.pool, b.workflows, now),
 		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
 	b.routes = handlers.New(b.deps)

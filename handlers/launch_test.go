@@ -24,6 +24,7 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -90,6 +91,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now),
 		Workflows: workflows, Executions: executions, Artifacts: artifacts, Catalogue: entries,
 		Retention: retention.New(retention.Config{Pool: pool, Store: store, Now: now, Logger: log}),
+		Presets:   preset.NewService(pool, workflows, now),
 	}))
 	t.Cleanup(server.Close)
 	return &launchBundle{server: server, executions: executions, artifacts: artifacts}
@@ -179,7 +181,7 @@ func TestLaunchFromTheForm(t *testing.T) {
 	require.Equal(t, "7", values.Get("inputs.epochs"))
 	require.Equal(t, "digits@1", values.Get("inputs.data"))
 	require.Contains(t, formtest.Text(doc), "Filled in from execution “first try” and a link.")
-	require.Contains(t, formtest.Text(doc), "Fill in from")
+	require.Contains(t, formtest.Text(doc), "Your recent inputs")
 }
 
 func TestLaunchKeepsWhatWasTyped(t *testing.T) {

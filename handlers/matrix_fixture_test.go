@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -153,7 +154,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	a := b.publish(t, first, artifact.New{Node: "wait", Name: "report", Type: "Report", Kind: "Report", Filename: "report.html"}, "<p>fine in "+subject.ProjectID.String()+"</p>")
 	b.register(t, fmt.Sprintf("name: %s.python\nversion: 1.0.0\nmetadata: {python: {file: flow.py}}\noperators:\n  - {name: work, type: python, code: {package: \"sha256:%s\", script: pass}}\n", prefix, a.SHA256))
 	for kind, name := range map[typeregistry.Kind]string{typeregistry.KindDataset: ".digits", typeregistry.KindModel: ".net", typeregistry.KindFeatureSet: ".people"} {
-		entry := catalogue.Entry{Kind: kind, Name: prefix + name, Version: "1"}
+		entry := catalogue.Entry{Kind: kind, Name: prefix + name, Version: "1", Blob: &catalogue.BlobRef{SHA256: a.SHA256, Size: a.Size, Filename: "data"}}
 		if kind == typeregistry.KindFeatureSet {
 			entry.Facts.EntityKey, entry.Facts.Features = "id", []typeregistry.Column{{Name: "age", DType: "Integer"}}
 		}
@@ -165,8 +166,11 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	mark := "Mark_" + prefix
 	_, _, err := b.catalogue.RegisterType(b.ctx, []byte(`{"type_name": "`+mark+`", "extends": "Integer(min=1, max=6)"}`))
 	require.NoError(t, err)
+	name, shared := "matrix", preset.Project
+	saved, err := b.deps.Presets.Save(auth.WithSubject(b.ctx, subject), flow.WorkflowID.String(), preset.Edit{Name: &name, Sharing: &shared})
+	require.NoError(t, err)
 	return []string{
-		"{metaflow}", metaflowRun(t, b, prefix),
+		"{preset}", saved.ID.String(), "{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{python}", prefix + ".python", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
 		"{artifact}", a.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{features}", prefix + ".people@1",
 		"{project}", subject.ProjectID.String(), "{team}", group.String(), "{tenant}", subject.TenantID.String(),

@@ -41,15 +41,47 @@ func metaflowPages() []row {
 	const list = "/executions/metaflow"
 	const run, path = list + "/{flow}/{run}", list + "/{metaflow}/matrix"
 	tags := row{route: "POST " + run + "/tags", path: path + "/tags", media: "application/x-www-form-urlencoded", body: "add=seen", action: auth.ExecutionLaunch, place: project, ok: http.StatusSeeOther, byToken: true}.object()
+	// The datastore of the fixture has no files.
+	absent := func(route, path string) row {
+		r := page(route, path, auth.ExecutionRead)
+		r.ok = http.StatusNotFound
+		return r
+	}
 	return []row{
 		tags, page(run, path, auth.ExecutionRead).object(), page(run+"/stream", path+"/stream", auth.ExecutionRead).object(),
-		page(run+"/{step}/{task}", path+"/start/t", auth.ExecutionRead).object(),
+		page(run+"/{step}/{task}", path+"/start/t", auth.ExecutionRead).object(), page(run+"/{step}/{task}/stream", path+"/start/t/stream", auth.ExecutionRead).object(),
+		absent(run+"/{step}/{task}/log", path+"/start/t/log"), absent(run+"/{step}/{task}/artifacts/{name}", path+"/start/t/artifacts/x"),
+		absent(run+"/{step}/{task}/cards/{file}", path+"/start/t/cards/default-1.html"),
+		page(list+"/datastore", list+"/datastore", auth.ExecutionRead),
+		{route: "POST " + list + "/datastore", path: list + "/datastore", media: "application/x-www-form-urlencoded", body: "kind=local", action: auth.TenancyWrite, place: project, ok: http.StatusSeeOther, byToken: true},
 		page(list, list, auth.ExecutionRead), page(list+"/stream", list+"/stream?top=0", auth.ExecutionRead),
 	}
 }
 
-// metaflowRows are what Metaflow's client calls. Another tenant's caller sees none of the records.
+// datastoreRows are the API of the datastore of Metaflow.
+func datastoreRows() []row {
+	const path = "/api/v1/metaflow/datastore"
+	send := func(method, route string) row {
+		return row{route: method + " " + route, path: route, media: "application/json", body: `{"kind": "local"}`, action: auth.TenancyWrite, place: project, ok: http.StatusOK, byToken: true}
+	}
+	return []row{
+		{route: "GET " + path, path: path, action: auth.ExecutionRead, place: project, ok: http.StatusOK, byToken: true},
+		send("PUT", path), send("POST", path+"/test"),
+	}
+}
+
+// metaflowRows are what Metaflow's client calls. Attempts call it with their tokens, but that of the
+// fixture runs no flow.
 func metaflowRows() []row {
+	rows := metaflowClientRows()
+	for i := range rows {
+		rows[i].ofTask = http.StatusForbidden
+	}
+	return rows
+}
+
+// metaflowClientRows are its requests. Another tenant's caller sees none of the records.
+func metaflowClientRows() []row {
 	const prefix, root = "/metaflow", "/metaflow/flows/{metaflow}"
 	const flow, run, step, task = "/flows/{flow}", "/runs/{run}", "/steps/{step}", "/tasks/{task}"
 	get := func(route, path string) row {
@@ -101,7 +133,7 @@ func metaflowRecordRows() []row {
 	}
 	const missing, run, task = http.StatusNotFound, "/runs/{run}", "/tasks/{task}"
 	return []row{
-		get("/search", "/search?flow=none", http.StatusOK), get(run, "/runs/"+none, missing), get(run+"/steps", "/runs/"+none+"/steps", missing),
+		get("/search", "/search?flow=none", http.StatusOK), get("/flowforge/reused", "/flowforge/reused", http.StatusForbidden), get(run, "/runs/"+none, missing), get(run+"/steps", "/runs/"+none+"/steps", missing),
 		get(run+"/steps/{step}", "/runs/"+none+"/steps/a", missing), get(run+"/steps/{step}/tasks", "/runs/"+none+"/steps/a/tasks", missing),
 		get(run+"/artifacts", "/runs/"+none+"/artifacts", missing), get(task, "/tasks/"+none, missing), get(task+"/artifacts", "/tasks/"+none+"/artifacts", missing),
 		get("/artifacts/{artifact}", "/artifacts/art_"+none, missing), get("/artifacts/by-hash/{sha256}", "/artifacts/by-hash/00", missing),

@@ -11,7 +11,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), metaflowRows(), metaflowPages(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), leavingRows())
 }
 
 // openRows are public.
@@ -50,6 +50,9 @@ func taskRows() []row {
 	}
 }
 
+// unavailable marks a row that needs ClickHouse, which the matrix does not have.
+func unavailable(r row) row { r.ok = http.StatusServiceUnavailable; return r }
+
 // listRows are of the current project and name nothing in it.
 func listRows() []row {
 	return []row{
@@ -59,6 +62,8 @@ func listRows() []row {
 		page("/approvals", "/approvals", auth.ExecutionRead),
 		read("/templates", "/templates", auth.WorkflowRead),
 		page("/executions", "/executions", auth.ExecutionRead),
+		read("/executions/fields", "/executions/fields", auth.ExecutionRead),
+		unavailable(read("/executions/export", "/executions/export", auth.ExecutionRead)),
 		page("/executions/stream", "/executions/stream?top=00000000-0000-0000-0000-000000000000", auth.ExecutionRead),
 		page("/artifacts", "/artifacts", auth.ArtifactRead), page("/types", "/types", auth.TypeRead),
 		page("/typeahead", "/typeahead?q=dig&type=Dataset", auth.CatalogueRead),
@@ -95,7 +100,16 @@ func workflowRows() []row {
 }
 
 func executionRows() []row {
+	const compared = "?executions={execution},{second}"
 	return []row{
+		page("/compare", "/compare"+compared, auth.ExecutionRead).object(),
+		page("/compare/choices", "/compare/choices"+compared, auth.ExecutionRead),
+		page("/compare/stream", "/compare/stream"+compared, auth.ExecutionRead).object(),
+		page("/compare/curves", "/compare/curves"+compared+"&metric=loss", auth.LogRead).object(),
+		page("/compare/curves.csv", "/compare/curves.csv"+compared+"&metric=loss", auth.LogRead).object(),
+		page("/compare/table.csv", "/compare/table.csv"+compared, auth.ExecutionRead).object(),
+		read("/compare", "/compare"+compared, auth.ExecutionRead).object(),
+		read("/compare/metrics", "/compare/metrics"+compared+"&name=loss", auth.LogRead).object(),
 		page("/executions/{id}", "/executions/{execution}", auth.ExecutionRead).object(),
 		page("/executions/{id}/stream", "/executions/{execution}/stream", auth.ExecutionRead).object(),
 		page("/executions/{id}/resume", "/executions/{execution}/resume", auth.ExecutionLaunch).object(),
@@ -133,6 +147,12 @@ func dataRows() []row {
 		read("/types/{type_name}/ui-schema", "/types/{type}/ui-schema", auth.TypeRead).object(),
 		read("/datasets/{ref}", "/datasets/{dataset}", auth.CatalogueRead).object(),
 		read("/models/{ref}", "/models/{model}", auth.CatalogueRead).object(),
+		read("/datasets/{ref}/download", "/datasets/{dataset}/download", auth.CatalogueRead).object(),
+		read("/datasets/{ref}/download", "/datasets/{dataset}/download", auth.CatalogueRead).object().head(),
+		read("/models/{ref}/download", "/models/{model}/download", auth.CatalogueRead).object(),
+		read("/models/{ref}/download", "/models/{model}/download", auth.CatalogueRead).object().head(),
+		read("/feature-store/feature-sets/{ref}/download", "/feature-store/feature-sets/{features}/download", auth.CatalogueRead).object(),
+		read("/feature-store/feature-sets/{ref}/download", "/feature-store/feature-sets/{features}/download", auth.CatalogueRead).object().head(),
 		read("/feature-store/feature-sets/{ref}", "/feature-store/feature-sets/{features}", auth.CatalogueRead).object(),
 	}
 }
@@ -168,7 +188,10 @@ func changeRows() []row {
 		write("POST", "/executions/{execution_id}/pause", "/executions/{execution}/pause", "{}", auth.ExecutionCancelAny, ok).object(),
 		write("POST", "/executions/{execution_id}/unpause", "/executions/{execution}/unpause", "", auth.ExecutionCancelAny, ok).object(),
 		write("POST", "/executions/{execution_id}/keep", "/executions/{execution}/keep", "", auth.ExecutionLaunch, ok).object(),
+		write("POST", "/executions/{execution_id}/labels", "/executions/{execution}/labels", `{"add": ["x"]}`, auth.ExecutionLaunch, ok).object(),
+		write("POST", "/executions/bulk", "/executions/bulk", `{"action": "tag", "add": ["x"], "execution_ids": ["{execution}"]}`, auth.ExecutionRead, ok),
 		write("DELETE", "/executions/{execution_id}/keep", "/executions/{execution}/keep", "", auth.ExecutionLaunch, http.StatusNoContent).object(),
+		form("/executions/bulk", "/executions/bulk", "action=tag&tag=x&id=00000000-0000-0000-0000-000000000000", auth.ExecutionRead, ok),
 		form("/executions/{id}/keep", "/executions/{own}/keep", "", auth.ExecutionLaunch, moved).object(),
 		form("/executions/{id}/release", "/executions/{own}/release", "", auth.ExecutionLaunch, moved).object(),
 		read("/sweeps", "/sweeps", auth.Administer).at(installation),

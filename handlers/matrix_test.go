@@ -53,6 +53,7 @@ type row struct {
 	seen        *level // where reading is asked, when not at place
 	ok          int    // the answer to who may
 	names       bool
+	ofTask      int  // the answer to the token of an attempt; 0: it is refused
 	missing     int  // the answer when the object does not exist; 0: 404
 	account     bool // of the account of a person, which a key does not reach
 	byToken     bool // HEAD and the API: no redirect to the sign-in page
@@ -162,6 +163,8 @@ func (r row) want(c role) int {
 	switch {
 	case r.guard == none:
 		return r.ok
+	case c.task && r.ofTask != 0:
+		return r.ofTask
 	case r.guard == taskers && c.task, r.guard == nobody && !c.token:
 		return r.ok
 	case r.guard == taskers, r.guard == nobody, !c.signedIn:

@@ -55,6 +55,14 @@ func TestMetaflowRecords(t *testing.T) {
 	for _, path := range []string{"/artifacts/by-hash/abcd1234", "/runs/" + id + "/artifacts", "/tasks/" + number + "/artifacts"} {
 		require.Equal(t, []any{artifact}, object(c.read(path))["artifacts"], path)
 	}
+	newer := object(c.write("/artifacts", `{"task_id": "`+number+`", "name": "copy", "sha256": "abcd1234"}`))
+	for _, path := range []string{"/artifacts/by-hash/abcd1234", "/runs/" + id + "/artifacts", "/tasks/" + number + "/artifacts"} {
+		first := object(c.read(path + "?limit=1"))
+		require.Equal(t, []any{newer}, first["artifacts"], path)
+		second := object(c.read(path + "?limit=1&cursor=" + first["next_cursor"].(string)))
+		require.Equal(t, []any{artifact}, second["artifacts"], path)
+		require.NotContains(t, second, "next_cursor")
+	}
 	require.Contains(t, c.refused(http.StatusConflict, http.MethodPost, "/artifacts", `{"task_id": "`+number+`", "name": "model", "sha256": "ffff1234"}`), "another hash")
 
 	failed := change("/tasks/"+number, `{"status": "failed", "exception": "out of memory"}`)
@@ -119,6 +127,8 @@ func TestMetaflowRecordsRefuse(t *testing.T) {
 		{http.StatusNotFound, "GET", "/artifacts/by-hash/00", "", "There is no artifact"},
 		{http.StatusNotFound, "GET", "/runs/" + run + "/steps/none", "", "There is no step"},
 		{http.StatusBadRequest, "GET", "/search?limit=x", "", "limit must be"},
+		{http.StatusBadRequest, "GET", "/runs/" + run + "/artifacts?limit=501", "", "limit must be a number from 1 to 500"},
+		{http.StatusBadRequest, "GET", "/runs/" + run + "/artifacts?cursor=x", "", "enter the next_cursor of a page"},
 		{http.StatusBadRequest, "GET", "/search?cursor=x", "", "enter the cursor of a page"},
 	} {
 		require.Contains(t, c.refused(test.status, test.method, test.path, test.body), test.want, "%s %s", test.method, test.path)

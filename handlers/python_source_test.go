@@ -150,6 +150,23 @@ func TestSourceOfPythonVersions(t *testing.T) {
 	require.Contains(t, versions, "First search")
 }
 
+// TestRunsOfVersions: the list of versions counts executions and says how many succeeded.
+func TestRunsOfVersions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	newAuthor(t, b).deploy(t)
+	for _, status := range []string{"SUCCEEDED", "SUCCEEDED", "FAILED", "CANCELLED", "RUNNING"} {
+		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
+		require.NoError(t, err)
+		_, err = b.pool.Exec(b.ctx, `UPDATE executions SET status = $2, started_at = now(), finished_at = CASE WHEN $2 <> 'RUNNING' THEN now() END,
+			pending = 0, ready = 0, succeeded = CASE $2 WHEN 'SUCCEEDED' THEN total ELSE 0 END, cancelled = CASE $2 WHEN 'SUCCEEDED' THEN 0 ELSE total END WHERE id = $1`, e.ID, status)
+		require.NoError(t, err)
+	}
+	page := b.member.get(t, "/workflows/source.search?tab=versions").body
+	require.Contains(t, page, `<td class="num" data-cell="hide">5</td>`)
+	require.Contains(t, page, `<td class="num" data-cell="hide">66 %</td>`)
+}
+
 // TestSourceOfPythonNodes: the page of a node shows the function of its operator.
 func TestSourceOfPythonNodes(t *testing.T) {
 	t.Parallel()

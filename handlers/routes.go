@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/handlers/leader"
+	metaflowapi "github.com/flowforge/flowforge/handlers/metaflow"
 	"github.com/flowforge/flowforge/handlers/tasks"
 	"github.com/flowforge/flowforge/static"
 	"github.com/flowforge/flowforge/web"
@@ -58,7 +59,13 @@ func TaskRoutes(d Deps) http.Handler {
 	}))
 	r.Get("/healthz", d.Site.Handler(d.health().healthz))
 	d.tasks().Mount(r)
+	d.records().Mount(r) // the tasks of Metaflow's flows record their run
 	return r
+}
+
+// records is the metadata service of Metaflow.
+func (d *Deps) records() *metaflowapi.API {
+	return metaflowapi.New(metaflowapi.Config{Log: d.Log, Site: d.Site, Records: d.Metaflow, Now: d.Now, Signer: d.Signer, Executions: d.Executions})
 }
 
 // tasks is the API of attempts.
@@ -85,6 +92,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.forms.Mount(r)
 	a.launch.Mount(r)
 	a.executions.Mount(r)
+	a.compare.Mount(r)
 	a.runs.Mount(r)
 	a.failures.Mount(r)
 	a.artifacts.Mount(r)

@@ -55,6 +55,10 @@ func TestShortIDsThatTwoExecutionsShareAreAChoice(t *testing.T) {
 	page.says(t, http.StatusMultipleChoices, "2 executions end in #"+short, "/executions/"+e.ID.String(), "/executions/"+twin.String())
 	problem := b.member.get(t, "/api/v1/executions/"+short).problem(t, http.StatusConflict)
 	require.Contains(t, problem.Detail, "Enter more of its last characters, or the full id.")
+	for _, id := range []string{e.ID.String(), twin.String()} {
+		require.Contains(t, problem.Detail, id+" (pages.nothing, SUCCEEDED)")
+	}
+	require.Equal(t, problem.Detail, strings.ReplaceAll(b.member.get(t, "/api/v1/executions/"+short[4:]).problem(t, http.StatusConflict).Detail, `"`+short[4:]+`"`, `"`+short+`"`))
 }
 
 // Rows say in which inputs executions of one workflow differ.

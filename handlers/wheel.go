@@ -2,8 +2,11 @@ package handlers
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/go-chi/chi/v5"
@@ -14,15 +17,19 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// wheels serves the Python package of this version: pip installs it by its address, or by the
+// wheels serves the Python packages of this version: pip installs them by their addresses, or by the
 // address of the folder with --find-links.
 type wheels struct {
 	site  *web.Site
-	build func() ([]byte, error)
+	files map[string]func() ([]byte, error)
 }
 
 func newWheels(site *web.Site) wheels {
-	return wheels{site, sync.OnceValues(func() ([]byte, error) { return sdk.Wheel(release.Version) })}
+	w := wheels{site, map[string]func() ([]byte, error){}}
+	for _, p := range sdk.Packages() {
+		w.files[p.WheelName(release.Version)] = sync.OnceValues(func() ([]byte, error) { return p.Wheel(release.Version) })
+	}
+	return w
 }
 
 func (s wheels) mount(r chi.Router) {
@@ -31,20 +38,25 @@ func (s wheels) mount(r chi.Router) {
 	r.Get("/sdk/{file}", s.site.Handler(s.wheel))
 }
 
-// index lists the wheel as pip expects it.
+// index lists the wheels as pip expects it.
 func (s wheels) index(w http.ResponseWriter, _ *http.Request) error {
-	name := sdk.WheelName(release.Version)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	fmt.Fprintf(w, "<!DOCTYPE html>\n<title>FlowForge for Python</title>\n<a href=\"/sdk/%s\">%s</a>\n", name, name)
+	fmt.Fprint(w, "<!DOCTYPE html>\n<title>FlowForge for Python</title>\n")
+	for _, name := range s.names() {
+		fmt.Fprintf(w, "<a href=\"/sdk/%s\">%s</a>\n", name, name)
+	}
 	return nil
 }
 
+func (s wheels) names() []string { return slices.Sorted(maps.Keys(s.files)) }
+
 func (s wheels) wheel(w http.ResponseWriter, r *http.Request) error {
-	name := sdk.WheelName(release.Version)
-	if file := chi.URLParam(r, "file"); file != name {
-		return apperr.New(apperr.NotFound, "There is no file %s. This server has %s.", file, name)
+	file := chi.URLParam(r, "file")
+	build, ok := s.files[file]
+	if !ok {
+		return apperr.New(apperr.NotFound, "There is no file %s. This server has %s.", file, strings.Join(s.names(), " and "))
 	}
-	content, err := s.build()
+	content, err := build()
 	if err != nil {
 		return err
 	}

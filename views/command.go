@@ -15,6 +15,7 @@ type CommandPage struct {
 	URL     string
 	Back    string
 	Fields  []forms.Control // inputs of the command: outputs or the values of an approval
+	Form    *forms.Form     // the form of the fields, with its rules
 	Failed  string
 	Reason  string
 	Answers []ui.Option // the buttons: Value is the command

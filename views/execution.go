@@ -30,6 +30,7 @@ type Execution struct {
 
 // ExecutionHead is the head: name, state, actions, facts, progress.
 type ExecutionHead struct {
+	ResumeOfID, RelaunchOfID string // the executions that it resumes and repeats
 	ID, Title, Short         string
 	State                    string
 	CancelURL                string // "" after the end
@@ -38,6 +39,7 @@ type ExecutionHead struct {
 	RelaunchURL              string
 	ResumeURL                string // "" before the end
 	ResumeOf, ResumeLink     string // the resumed execution, or ""
+	Run, RunURL              string // the flow of Metaflow and the page of its run, or ""
 	ResumeFrom               string // the start node, "" for the failed nodes
 	Workflow, WorkflowURL    string // "digits.train 1.0.0"
 	By                       string

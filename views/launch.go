@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/a-h/templ"
+
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -43,6 +45,7 @@ type LaunchPage struct {
 	ErrorLines []forms.ErrorLine // lines of the error summary
 	Check      LaunchCheck
 	Recent     []RecentInputs
+	Presets    PresetPanel
 }
 
 // Develop is the version that the reader develops. The form reloads when it changes.
@@ -68,8 +71,10 @@ type Provenance struct {
 	From    string // "From execution 0192…", "From a link"
 	URL     string // of that execution, or ""
 	Text    string
+	Misfits []forms.ErrorLine // values that were left out
 	Default string            // whether values differ from the defaults; true until one changes
 	Differs []forms.ErrorLine // fields with non-default values
+	Focus   bool              // the notice answers a press of a button elsewhere on the page
 	Reset   string            // URL of the form with the defaults
 }
 
@@ -83,6 +88,7 @@ type LaunchCheck struct {
 	Never    bool   // it cannot run on this cluster
 	Summary  string // one line for the bar: "Fits now", "Would wait about 12 min"
 	Link     string // URL of the form with these values
+	States   string // what the rules of fields say about the values, as JSON; "" without rules
 }
 
 // Verdict is one statement of the check. Tone is "ok", "wait" or "no".
@@ -98,6 +104,14 @@ type RecentInputs struct {
 	State string
 	Note  string
 	When  ui.Moment
+}
+
+// focus moves the focus to the notice.
+func (p Provenance) focus() templ.Attributes {
+	if !p.Focus {
+		return nil
+	}
+	return templ.Attributes{"tabindex": "-1", "autofocus": true}
 }
 
 // verdictIcon is the state symbol of a tone.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"strconv"
 
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
@@ -25,9 +26,9 @@ func MetaflowTaskURL(flow, run, step, task string) string {
 	return MetaflowRunURL(flow, run) + "/" + url.PathEscape(step) + "/" + url.PathEscape(task)
 }
 
-// MetaflowAttemptURL is the page of a task with the artifacts of an attempt.
+// MetaflowAttemptURL is the page of a task with the log and artifacts of an attempt.
 func MetaflowAttemptURL(flow, run, step, task, attempt string) string {
-	return MetaflowTaskURL(flow, run, step, task) + "?attempt=" + url.QueryEscape(attempt) + "#artifacts"
+	return MetaflowTaskURL(flow, run, step, task) + "?attempt=" + url.QueryEscape(attempt)
 }
 
 // MetaflowRun is the page of a run.
@@ -40,6 +41,7 @@ type MetaflowRun struct {
 	Tags       MetaflowTags
 	Parameters []MetaflowArtifact
 	Datastore  []ui.Fact
+	Elsewhere  string // why the datastore of the run is not read, or ""
 	Client     string // Python that reads the run
 	StreamURL  string // "" once the run has ended
 }
@@ -47,6 +49,7 @@ type MetaflowRun struct {
 // MetaflowRunHead is the head of a run.
 type MetaflowRunHead struct {
 	Flow, FlowURL, Run string
+	ExecutionURL       string // of a run that FlowForge started
 	State              string
 	User               string
 	Started            ui.Moment
@@ -56,10 +59,11 @@ type MetaflowRunHead struct {
 	Bar                ui.Bar
 }
 
-// MetaflowGraph is the order of the steps.
+// MetaflowGraph is the graph of the flow, or the order of the steps.
 type MetaflowGraph struct {
 	Picture dagview.Picture // without boxes before the first step
-	Source  string          // where the graph of the flow is
+	Ordered bool            // the order of the steps by their times
+	Problem string          // why the graph cannot be read
 }
 
 // MetaflowTasks is the table of the tasks of a run.
@@ -93,7 +97,43 @@ type MetaflowTags struct {
 }
 
 // MetaflowArtifact is an artifact: its value is in the datastore.
-type MetaflowArtifact struct{ Name, Type, Location string }
+type MetaflowArtifact struct {
+	Name, Type, Location string
+	Size                 string
+	Value                string // as Python prints it
+	Cut                  bool   // Value is the beginning
+	Why                  string // why there is no value
+	DownloadURL          string
+}
+
+// MetaflowCard is a card of a task.
+type MetaflowCard struct {
+	Title, Type, URL string // URL changes with the content of the card
+	Size             string
+	Modified         ui.Moment
+}
+
+// MetaflowTaskUpdate is one message of the stream of a task.
+type MetaflowTaskUpdate struct {
+	Head  *MetaflowTask // its head and attempts have changed
+	Lines []LogLine
+	Cards []MetaflowCard // nil: unchanged
+}
+
+// MetaflowDownloadURL sends the bytes of an artifact.
+func MetaflowDownloadURL(flow, run, step, task, name string, attempt int64) string {
+	return MetaflowTaskURL(flow, run, step, task) + "/artifacts/" + url.PathEscape(name) + "?attempt=" + strconv.FormatInt(attempt, 10)
+}
+
+// MetaflowCardURL is the HTML of a card.
+func MetaflowCardURL(flow, run, step, task, file, version string) string {
+	return MetaflowTaskURL(flow, run, step, task) + "/cards/" + url.PathEscape(file) + "?v=" + url.QueryEscape(version)
+}
+
+// MetaflowLogURL is the log of an attempt as text.
+func MetaflowLogURL(flow, run, step, task string, attempt int64) string {
+	return MetaflowTaskURL(flow, run, step, task) + "/log?attempt=" + strconv.FormatInt(attempt, 10)
+}
 
 // MetaflowRunUpdate is one message of the stream of a run: the changed pieces.
 type MetaflowRunUpdate struct {
@@ -122,6 +162,11 @@ type MetaflowTask struct {
 	Private   []MetaflowArtifact // those of Metaflow itself
 	Metadata  []MetaflowFact
 	Datastore []ui.Fact
+	Elsewhere string // why the datastore of the run is not read, or ""
+	Cards     []MetaflowCard
+	CardsWhy  string // why cards cannot be read
+	Logs      Logs
+	StreamURL string // "" once the task has ended
 }
 
 // MetaflowAttempt is an attempt of a task.
@@ -144,4 +189,7 @@ const (
 	metaflowGraphID = "run-graph"
 	metaflowTasksID = "run-tasks"
 	metaflowTagsID  = "run-tags"
+	taskHeadID      = "task-head"
+	taskAttemptsID  = "task-attempts"
+	taskCardsID     = "task-cards"
 )

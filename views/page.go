@@ -32,6 +32,7 @@ const (
 	SectionApprovals  Section = "approvals"
 	SectionDocs       Section = "docs"
 	SectionPython     Section = "python"
+	SectionCompare    Section = "compare"
 	SectionNone       Section = ""
 )
 
@@ -75,6 +76,7 @@ func navEntries() []navEntry {
 	return []navEntry{
 		{SectionHome, "Home", "home", HomeURL()},
 		{SectionExecutions, "Executions", "runs", ExecutionsURL()},
+		{SectionCompare, "Compare", "table", CompareURL()},
 		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
 		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},
 		{SectionArtifacts, "Artifacts", "box", ArtifactsURL()},

@@ -66,6 +66,7 @@ type ResumePreview struct {
 	Faults  []forms.ErrorLine // errors outside the inputs
 	Changes []ResumeChange
 	Nodes   []ResumeNode
+	States  string // what the rules of fields say about the values, as JSON; "" without rules
 }
 
 // ResumeChange is an input with a changed value.

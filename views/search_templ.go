@@ -233,7 +233,7 @@ func SearchHits(m Search) templ.Component {
 			}
 		}
 		if len(m.Groups) == 0 && m.Query != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"small muted menu-head\">No results</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"small muted menu-head palette-none\">No results</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

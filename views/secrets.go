@@ -77,10 +77,10 @@ func (r SecretRow) added() string {
 	return r.Added
 }
 
-// more is the number of further workflows that use the secret.
+// more is the number of further workflows and datastores that use the secret.
 func (r SecretRow) more() string {
 	if n := len(r.Uses) - 1; n > 0 {
-		return "and " + units.Plural(n, "other workflow", "other workflows")
+		return "and " + units.Plural(n, "other", "others")
 	}
 	return ""
 }

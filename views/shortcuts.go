@@ -14,6 +14,8 @@ func shortcuts() []shortcut {
 		{[]string{"g", "w"}, "Workflows"},
 		{[]string{"g", "a"}, "Artifacts"},
 		{[]string{"g", "t"}, "Types"},
+		{[]string{"g", "c"}, "Compare"},
+		{[]string{"d"}, "Compare: show differences or all rows"},
 		{[]string{"l"}, "Launch this workflow"},
 		{[]string{"j"}, "Next row"},
 		{[]string{"k"}, "Previous row"},

@@ -113,7 +113,7 @@ type VersionRow struct {
 	Latest, Current         bool
 	By                      string
 	Created                 ui.Moment
-	Nodes                   string
+	Runs, Succeeded         string // executions, and the share of them that succeeded; "" without any
 	Level                   string // Major, Minor, Patch; "" if unknown
 	Change, From            string // what changed in the signature, and since which version
 	Commit                  Commit

@@ -38,7 +38,8 @@ type Subject struct {
 	Role       Role
 	TenantID   uuid.UUID  // of the current project; uuid.Nil without a project
 	ProjectID  uuid.UUID  // the current project; lists are limited to it
-	Task       *TaskScope // set only for RoleTask
+	Task       *TaskScope // set only for RoleTask and for ForRun
+	Flow       string     // set only for ForRun: the flow whose run the task records
 	Policy     Policy     // of RoleUser; nil allows nothing
 	Credential string     // "session:<id>", "key:<id>", "oidc", "token": how it authenticated
 }
@@ -65,6 +66,18 @@ func Local() Subject {
 
 // System returns the engine's own subject. It has no project.
 func System() Subject { return Subject{Name: "system", Role: RoleSystem} }
+
+// ForRun returns the subject of a task of scope that records a run of flow in Metaflow: it may read
+// the runs of its project. Only the service of these records accepts it, which lets it write the run
+// of its execution and no other.
+func ForRun(scope TaskScope, flow string) Subject {
+	return Subject{
+		Name: "task", Role: RoleUser, TenantID: scope.TenantID, ProjectID: scope.ProjectID, Task: &scope, Flow: flow,
+		Policy: PolicyFunc(func(a Action, place uuid.UUID) bool {
+			return (a == ExecutionRead || a == ExecutionLaunch) && place == scope.ProjectID
+		}),
+	}
+}
 
 // ForTask returns the subject of a task that presented a token of scope.
 func ForTask(scope TaskScope) Subject {

@@ -32,6 +32,9 @@ const (
 	taskPayloadBytes = 16 + 4 + 4 + 16 + 16
 )
 
+// IsTaskToken reports whether token has the form of the token of an attempt.
+func IsTaskToken(token string) bool { return strings.HasPrefix(token, taskTokenPrefix) }
+
 // Sign returns a token for scope that is valid until expiry.
 func (s Signer) Sign(scope TaskScope, expiry time.Time) string {
 	b := make([]byte, 0, taskPayloadBytes+sealBytes)

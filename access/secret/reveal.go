@@ -49,6 +49,12 @@ func (s *Service) NoteUse(ctx context.Context, project uuid.UUID, workflow strin
 	return nil
 }
 
+// NoteDatastoreUse records that the server used the secrets for the datastore of Metaflow of a
+// project. The server calls it before each use.
+func (s *Service) NoteDatastoreUse(ctx context.Context, project uuid.UUID, names []string) error {
+	return s.NoteUse(ctx, project, "", uuid.Nil, names)
+}
+
 // value looks up a secret in the store and then in the providers.
 func (s *Service) value(ctx context.Context, project uuid.UUID, name string) (string, error) {
 	if !ValidName(name) {

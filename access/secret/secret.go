@@ -32,10 +32,10 @@ type Secret struct {
 // deleted here.
 func (s Secret) Editable() bool { return s.Source == "" }
 
-// Use records that a workflow received a secret.
+// Use records that a workflow, or the datastore of Metaflow of the project, received a secret.
 type Use struct {
-	Workflow    string
-	ExecutionID uuid.UUID // the latest
+	Workflow    string    // "" for the datastore
+	ExecutionID uuid.UUID // the latest; zero for the datastore
 	At          time.Time
 }
 

@@ -71,7 +71,7 @@ func (h *Pages) enter(w http.ResponseWriter, r *http.Request, login auth.Login, 
 	if err := h.Sessions.SignIn(w, r, login); err != nil {
 		return err
 	}
-	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // localPath keeps it on this server
+	http.Redirect(w, r, next, http.StatusSeeOther)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (h *Pages) providerLogin(w http.ResponseWriter, r *http.Request) error {
 		return h.refuse(w, r, next, err)
 	}
 	h.Sessions.KeepAttempt(w, sealed, int(oidc.AttemptTTL.Seconds()))
-	http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // the provider's own, by its discovery document
+	http.Redirect(w, r, address, http.StatusSeeOther)
 	return nil
 }
 

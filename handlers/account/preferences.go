@@ -41,7 +41,7 @@ func (h *Pages) setProject(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Sessions.SetProject(r.Context(), subject, id); err != nil {
 		return err
 	}
-	http.Redirect(w, r, listOf(page.LocalPath(r.PostFormValue("next"))), http.StatusSeeOther) //nolint:gosec // a path of ours
+	http.Redirect(w, r, listOf(page.LocalPath(r.PostFormValue("next"))), http.StatusSeeOther)
 	return nil
 }
 
@@ -79,6 +79,6 @@ func setPreference(w http.ResponseWriter, r *http.Request, name string, allowed 
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // a preference, not a secret: scripts set it too
 		Name: name, Value: value, Path: "/", MaxAge: int(preferenceAge.Seconds()), SameSite: http.SameSiteLaxMode,
 	})
-	http.Redirect(w, r, page.LocalPath(r.PostFormValue("next")), http.StatusSeeOther) //nolint:gosec // localPath keeps it on this server
+	http.Redirect(w, r, page.LocalPath(r.PostFormValue("next")), http.StatusSeeOther)
 	return nil
 }

@@ -23,7 +23,7 @@ func actionText(action string) string {
 	}
 	past := map[string]string{
 		"create": "created", "update": "changed", "archive": "archived", "unarchive": "restored", "restore": "restored", "delete": "deleted",
-		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "disable": "disabled",
+		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "test": "tested", "disable": "disabled",
 		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "started",
 		"pause": "paused", "unpause": "continued", "hold": "held", "release": "released", "skip": "skipped", "succeed": "marked as succeeded",
 		"retry": "retried", "reset": "reset", "requeue": "redelivered", "requeued": "reran", "put_away": "dismissed", "approve": "approved", "reject": "rejected",
@@ -38,7 +38,8 @@ func actionText(action string) string {
 func nounName(noun string) string {
 	names := map[string]string{
 		"session": "Sign-ins", "login_link": "Login links", "member": "Members", "group": "Groups", "quota": "Limits", "user": "People", "key": "API keys", "api_key": "API keys",
-		"catalogue": "Catalogue", "type": "Types", "blob": "Files",
+		"metaflow_datastore": "Datastores of Metaflow",
+		"catalogue":          "Catalogue", "type": "Types", "blob": "Files",
 		"breaker": "Circuit breakers", "retry_budget": "Retry budgets", "dead_letter": "Dead letters", "delivery": "Deliveries",
 	}
 	if name, ok := names[noun]; ok {

@@ -306,5 +306,18 @@ func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
 	m.Machines = []views.ClusterMachine{line}
 	m.Figures = clusterFigures(query.ClusterState{Machines: []query.MachineState{x}})[1:]
 	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Concurrent tasks", Value: units.Number(used(fair.Pods)), Note: "of " + units.Number(int64(capacity.Pods))})
+	if h.WarmPython != nil {
+		m.Figures = append(m.Figures, h.warmPython(ctx))
+	}
 	return m, nil
+}
+
+// warmPython is the memory that the runner keeps for Python tasks in advance.
+func (h *Pages) warmPython(ctx context.Context) views.QuotaFigure {
+	processes, memory, err := h.WarmPython(ctx)
+	f := views.QuotaFigure{Name: "Warm Python", Value: memoryAmount(memory >> 20), Note: "in " + units.Plural(processes, "process", "processes")}
+	if err != nil {
+		f.Value, f.Note = "unknown", "the runner of local tasks does not answer"
+	}
+	return f
 }

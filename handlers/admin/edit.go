@@ -41,7 +41,7 @@ func (h *Pages) redrawTree(w http.ResponseWriter, r *http.Request, form openForm
 }
 
 func seeOther(w http.ResponseWriter, r *http.Request, to string) error {
-	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // our own address from package views
+	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"context"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -28,7 +29,11 @@ type Config struct {
 	Retention  *retention.Service
 	Content    *content.Content
 	Page       *page.Shell
+	WarmPython WarmPython // nil: tasks do not run on this machine
 }
+
+// WarmPython returns the number of warm Python processes and their memory in bytes.
+type WarmPython func(ctx context.Context) (processes int, memory int64, err error)
 
 // Pages are the pages of administration. They are safe for concurrent use.
 type Pages struct{ Config }

@@ -25,7 +25,7 @@ func (h *Pages) overview(m *views.Workflow, v workflow.Version) {
 	m.Inputs = inputRows(v.Definition.Inputs)
 	for _, o := range v.Definition.Outputs {
 		m.Outputs = append(m.Outputs, views.SchemaRow{
-			Name: o.Name, Type: ui.Short(o.Type.String(), 60), TypeURL: views.TypeURL(o.Type.Name()), Description: o.Description, From: o.From.String(),
+			Name: o.Name, Type: ui.Short(o.Type.String(), 60), TypeURL: views.TypeURL(o.Type.Name()), Description: o.Description, From: o.Origin(),
 		})
 	}
 	m.Operators = operatorRows(v, "")

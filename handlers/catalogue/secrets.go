@@ -105,7 +105,7 @@ func (h *Pages) replaceSecret(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.SecretURL(name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	http.Redirect(w, r, views.SecretURL(name), http.StatusSeeOther)
 	return nil
 }
 
@@ -157,6 +157,10 @@ func (h *Pages) secretRow(r *http.Request, s secret.Secret) views.SecretRow {
 		}
 	}
 	for _, u := range s.Uses {
+		if u.Workflow == "" {
+			row.Uses = append(row.Uses, views.SecretUse{Workflow: "Datastore of Metaflow", When: clock.Moment(u.At)})
+			continue
+		}
 		row.Uses = append(row.Uses, views.SecretUse{
 			Workflow: u.Workflow, URL: views.WorkflowURL(u.Workflow), Execution: label.ShortID(u.ExecutionID),
 			ExecutionURL: views.ExecutionURL(u.ExecutionID.String()), When: clock.Moment(u.At),

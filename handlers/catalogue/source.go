@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/source"
@@ -185,10 +186,15 @@ func (h *Pages) versionHistory(ctx context.Context, m *views.Workflow, clock ui.
 	if err != nil {
 		return err
 	}
+	runs, err := h.Executions.VersionRuns(ctx, flow.ID, ids)
+	if err != nil {
+		return err
+	}
 	rows := func(list []workflow.VersionHead) []views.VersionRow {
 		rows := versionRows(clock, flow, list, ref, m.Version)
 		for i, v := range list {
 			n := notes[v.ID]
+			rows[i].Runs, rows[i].Succeeded = runsText(runs[v.ID])
 			rows[i].Level, rows[i].Change, rows[i].From = changeText(n.Change)
 			rows[i].Commit = gitText(n.Git)
 			m.Noted = m.Noted || rows[i].Change != "" || n.Git.Commit != ""
@@ -197,6 +203,22 @@ func (h *Pages) versionHistory(ctx context.Context, m *views.Workflow, clock ui.
 	}
 	m.Versions, m.Development = rows(releases), rows(development)
 	return nil
+}
+
+// runsText is the number of executions of a version, and the share of those that succeeded among
+// those that succeeded or failed.
+func runsText(r query.Runs) (runs, succeeded string) {
+	if r.Total == 0 {
+		return "", ""
+	}
+	runs = units.Number(int64(r.Total))
+	if r.Total == query.CountedRuns {
+		runs += "+"
+	}
+	if ended := r.Succeeded + r.Failed; ended > 0 {
+		succeeded = strconv.Itoa(100*r.Succeeded/ended) + " %"
+	}
+	return runs, succeeded
 }
 
 // changeText is the level of a change, such as Minor, what changed, and since which version.

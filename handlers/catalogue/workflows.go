@@ -231,7 +231,7 @@ func versionRows(clock ui.Clock, flow workflow.Workflow, list []workflow.Version
 		rows = append(rows, views.VersionRow{
 			Version: v.Version, URL: views.VersionURL(ref, v.Version), LaunchURL: views.LaunchVersionURL(ref, v.Version),
 			Latest: v.Version == flow.Latest, Current: v.Version == current, By: orSystem(v.CreatedByName),
-			Created: clock.Moment(v.CreatedAt), Nodes: units.Number(int64(v.Nodes)),
+			Created: clock.Moment(v.CreatedAt),
 		})
 	}
 	return rows

@@ -13,12 +13,24 @@ import (
 	"github.com/flowforge/flowforge/handlers/request"
 )
 
-// Download sends the bytes of an artifact and supports Range. A browser must never run the
-// output of tasks: it is sent as an attachment, except images on pages, which are sandboxed.
+// Download sends the bytes of an artifact; see Save.
 func (h *Content) Download(w http.ResponseWriter, r *http.Request) error {
 	a, err := h.Artifact(r)
 	if err != nil {
 		return err
+	}
+	return h.Save(w, r, a)
+}
+
+// Save sends the bytes of an artifact, or of the file of a folder that the query names as path,
+// and supports Range. A browser must never run the output of tasks: it is sent as an attachment,
+// except images on pages, which are sandboxed.
+func (h *Content) Save(w http.ResponseWriter, r *http.Request, a artifact.Artifact) error {
+	if name := r.URL.Query().Get("path"); name != "" {
+		var err error
+		if a, err = h.Artifacts.FileOf(r.Context(), a, name); err != nil {
+			return err
+		}
 	}
 	if r.Method == http.MethodGet && r.URL.Query().Get("inline") == "" {
 		link, err := h.Artifacts.BrowserLink(r.Context(), a)
@@ -27,7 +39,7 @@ func (h *Content) Download(w http.ResponseWriter, r *http.Request) error {
 		}
 		if link != "" {
 			w.Header().Set("Cache-Control", "no-store")
-			http.Redirect(w, r, link, http.StatusFound) //nolint:gosec // signed by the store of this server
+			http.Redirect(w, r, link, http.StatusFound)
 			return nil
 		}
 	}
@@ -51,9 +63,9 @@ func inlineImage(mediaType string) bool {
 	return false
 }
 
-// reportPolicy runs the scripts of a report in their own origin, without cookies, storage or
+// ReportPolicy runs the scripts of a report in their own origin, without cookies, storage or
 // network access: the browser loads only content of the report itself.
-const reportPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; worker-src blob:; img-src data: blob:; " +
+const ReportPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; worker-src blob:; img-src data: blob:; " +
 	"style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'"
 
 // Frame sends an HTML report for the sandboxed frame of its page. Only our own pages can
@@ -66,7 +78,7 @@ func (h *Content) Frame(w http.ResponseWriter, r *http.Request) error {
 	if a.Kind != "Report" {
 		return apperr.New(apperr.NotFound, "This artifact is not a report.")
 	}
-	w.Header().Set("Content-Security-Policy", reportPolicy)
+	w.Header().Set("Content-Security-Policy", ReportPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	return h.sendBlob(w, r, a)
 }

@@ -41,7 +41,7 @@ func (h *Pages) pauseBy(w http.ResponseWriter, r *http.Request, do func(context.
 	if err := do(r.Context(), id, strings.TrimSpace(r.PostFormValue("reason"))); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
+	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther)
 	return nil
 }
 
@@ -132,6 +132,10 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c.values = sent
+	form := forms.New(forms.Config{Schema: c.schema(), Values: sent, Today: h.Forms.Today(r), Now: h.Now()})
+	if sent.Has("$panel") {
+		return web.Render(w, r, http.StatusOK, views.FormStates(form.States()))
+	}
 	if values, _, pressed := forms.Edit(c.schema(), sent); pressed {
 		c.values = values
 		return h.renderCommand(w, r, http.StatusOK, c)
@@ -140,8 +144,14 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 	if !c.isPossible(asked.Command) {
 		return apperr.New(apperr.Invalid, "Unknown command. Choose a button of this page.")
 	}
-	if asked.Command == execution.CommandApprove || asked.Command == execution.CommandSucceed {
+	takes := asked.Command == execution.CommandApprove || asked.Command == execution.CommandSucceed
+	if takes && form.Moved(sent[forms.HiddenFields]) {
+		c.failed = "Other fields apply with these values. Check them, then answer."
+		return h.renderCommand(w, r, http.StatusUnprocessableEntity, c)
+	}
+	if takes {
 		asked.Values, c.found = c.schema().DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
+		asked.Values, c.found = c.schema().WithoutHidden(asked.Values, c.found, h.Forms.Env(r))
 	}
 	if len(c.found) == 0 {
 		err = h.Executions.CommandNode(r.Context(), execution.TaskRef{Execution: c.e.ID, Node: c.node.Index}, asked)
@@ -187,7 +197,7 @@ func (h *Pages) renderCommand(w http.ResponseWriter, r *http.Request, status int
 	page := views.CommandPage{
 		Page: h.Page.Base(r, heading, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()},
 			views.Crumb{Name: label.ExecutionTitle(c.e) + " " + label.ShortID(c.e.ID), URL: views.ExecutionURL(id)}, views.Crumb{Name: node, URL: back}),
-		Heading: heading, Lead: lead, URL: views.NodeCommandURL(id, node, c.name), Back: back, Fields: form.Controls(),
+		Heading: heading, Lead: lead, URL: views.NodeCommandURL(id, node, c.name), Back: back, Fields: form.Controls(), Form: form,
 		Failed: c.failed, Reason: c.values.Get("$reason"), Answers: c.text.answers, Danger: c.text.danger,
 	}
 	return web.Render(w, r, status, views.CommandView(page))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -104,10 +105,15 @@ func (x *executionView) head() views.ExecutionHead {
 		head.Priority = strings.ToLower(p.String())
 	}
 	if x.RelaunchOf != nil {
+		head.RelaunchOfID = x.RelaunchOf.String()
 		head.RelaunchOf, head.RelaunchLink = label.ShortID(*x.RelaunchOf), views.ExecutionURL(x.RelaunchOf.String())
 	}
 	if x.ResumeOf != nil {
+		head.ResumeOfID = x.ResumeOf.String()
 		head.ResumeOf, head.ResumeLink, head.ResumeFrom = label.ShortID(*x.ResumeOf), views.ExecutionURL(x.ResumeOf.String()), x.ResumeFrom
+	}
+	if flow := x.version.Definition.Flow(); flow != "" && x.StartedAt != nil {
+		head.Run, head.RunURL = flow, views.MetaflowRunURL(flow, metaflow.RunOf(x.ID))
 	}
 	head.Keeping = retentionOf(x.clock, x.Execution, x.mayKeep)
 	if x.Status.Ended() {
@@ -194,6 +200,9 @@ func (x *executionView) outputs(ctx context.Context) views.Outputs {
 			continue
 		}
 		missing := "after " + out.From.Operator
+		if out.Source.Kind != "" {
+			missing = "at the end"
+		}
 		if x.Status.Ended() {
 			missing = "none: the execution did not succeed"
 		}
@@ -211,7 +220,7 @@ func (h *Pages) cancelPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := x.ID.String()
 	if x.Status.Ended() {
-		http.Redirect(w, r, views.ExecutionURL(id), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
+		http.Redirect(w, r, views.ExecutionURL(id), http.StatusSeeOther)
 		return nil
 	}
 	head := x.head()
@@ -231,7 +240,7 @@ func (h *Pages) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Executions.Cancel(r.Context(), id, strings.TrimSpace(r.PostFormValue("reason"))); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
+	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther)
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (h *Pages) changeRetention(w http.ResponseWriter, r *http.Request, do func(
 	if err := do(r.Context(), id); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
+	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther)
 	return nil
 }
 

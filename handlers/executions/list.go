@@ -28,6 +28,12 @@ const (
 
 // executions lists executions; its filters are all in the URL.
 func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
+	if chosenColumns(w, r) {
+		return nil
+	}
+	if isGrid(r.URL.Query()) {
+		return h.grid(w, r)
+	}
 	filter, err := h.executionFilter(r)
 	if err != nil {
 		return err
@@ -56,6 +62,11 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 	if m.Metaflow, err = h.Metaflow.HasRuns(r.Context()); err != nil {
 		return err
 	}
+	names, _, err := h.readQuery(r.Context(), "")
+	if err != nil {
+		return err
+	}
+	m.Bar = queryBar(q, names, nil)
 	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
 	if page.Next != "" {
 		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", page.Next)
@@ -191,6 +202,9 @@ func (h *Pages) executionsStream(w http.ResponseWriter, r *http.Request) error {
 	top, err := request.ParseID(r.URL.Query().Get("top"), "execution")
 	if err != nil {
 		return err
+	}
+	if isGrid(r.URL.Query()) {
+		return h.gridStream(w, r, top)
 	}
 	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
 	if err != nil {

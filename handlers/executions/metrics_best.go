@@ -16,6 +16,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views/ui"
@@ -72,21 +73,10 @@ func rank(s telemetry.Series) float64 {
 	switch {
 	case math.IsNaN(last) || math.IsInf(last, 0):
 		return math.Inf(1)
-	case lowerIsBetter(s.Name):
+	case sheet.LowerIsBetter(s.Name):
 		return last
 	}
 	return -last
-}
-
-// lowerIsBetter guesses from its name whether a metric improves as it decreases.
-func lowerIsBetter(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"loss", "error", "err", "mse", "mae", "rmse", "perplexity", "latency", "seconds", "duration", "divergence"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }
 
 // itemLabels are the values of the items of a fan-out that reported series, by node.

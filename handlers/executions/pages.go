@@ -19,6 +19,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/handlers/table"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -31,6 +32,7 @@ type Config struct {
 	Executions *execution.Service
 	Artifacts  *artifact.Service
 	Telemetry  *telemetry.Service
+	Table      *table.Service
 	Metaflow   *metaflow.Service
 	Retention  *retention.Service
 	Packages   source.Packages
@@ -52,6 +54,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/approvals", h.Page.Serve(h.approvals))
 	r.Get("/executions", h.Page.Serve(h.executions))
 	r.Get("/executions/stream", h.Page.Serve(h.executionsStream))
+	r.Post("/executions/bulk", h.Page.Serve(h.bulk))
 	r.Get("/executions/{id}", h.Page.Serve(h.execution))
 	r.Get("/executions/{id}/stream", h.Page.Serve(h.executionStream))
 	r.Get("/executions/{id}/cancel", h.Page.Serve(h.cancelPage))

@@ -1,6 +1,8 @@
 package executions
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,18 +31,38 @@ func (h *Pages) ShortIDs(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, request.APIPrefix):
 			if len(ids) > 1 {
-				h.Site.Fail(w, r, apperr.New(apperr.Conflict, "%d executions have an id that ends with %q. Enter more of its last characters, or the full id.", len(ids), text))
+				h.Site.Fail(w, r, h.ambiguous(r.Context(), text, ids))
 				return
 			}
-			http.Redirect(w, r, withSegment(r.URL, at, ids[0]).RequestURI(), http.StatusTemporaryRedirect) //nolint:gosec // an id of this server in a path of it
+			http.Redirect(w, r, withSegment(r.URL, at, ids[0]).RequestURI(), http.StatusTemporaryRedirect)
 		case len(ids) == 1 && r.Method == http.MethodGet:
-			http.Redirect(w, r, withSegment(r.URL, at, ids[0]).RequestURI(), http.StatusFound) //nolint:gosec // an id of this server in a path of it
+			http.Redirect(w, r, withSegment(r.URL, at, ids[0]).RequestURI(), http.StatusFound)
 		case r.Method == http.MethodGet:
 			h.Page.Serve(func(w http.ResponseWriter, r *http.Request) error { return h.chooseExecution(w, r, text, ids) })(w, r)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// maxChoices is the maximum number of executions that an error names.
+const maxChoices = 5
+
+// ambiguous is the error of a suffix of several ids, with the executions to choose from.
+func (h *Pages) ambiguous(ctx context.Context, text string, ids []uuid.UUID) error {
+	var choices []string
+	for _, id := range ids[:min(len(ids), maxChoices)] {
+		e, err := h.Executions.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		choices = append(choices, fmt.Sprintf("%s (%s, %s)", id, e.WorkflowName, e.Status))
+	}
+	if len(ids) > maxChoices {
+		choices = append(choices, "and others")
+	}
+	return apperr.New(apperr.Conflict, "Several executions have an id that ends with %q: %s. Enter more of its last characters, or the full id.",
+		strings.TrimPrefix(text, "#"), strings.Join(choices, ", "))
 }
 
 // executionSegment finds the part of a path that is the end of an execution's id; at is -1 if

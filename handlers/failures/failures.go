@@ -155,7 +155,7 @@ func (h *Pages) requeueDeadLetter(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.ExecutionURL(in.String()), http.StatusSeeOther) //nolint:gosec // an id of ours on this server
+	http.Redirect(w, r, views.ExecutionURL(in.String()), http.StatusSeeOther)
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Draw draws the form with the choices of the catalogue.
 func (h *Forms) Draw(r *http.Request, config forms.Config) (*forms.Form, error) {
-	config.Today, config.Typeahead, config.Upload = h.Today(r), views.TypeaheadURL(), views.UploadsURL()
+	config.Now, config.Today, config.Typeahead, config.Upload = h.Now(), h.Today(r), views.TypeaheadURL(), views.UploadsURL()
 	offers, err := h.Offers(r.Context(), h.Page.Clock(r), forms.New(config).References())
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -23,6 +24,7 @@ type draft struct {
 	schema   typeregistry.Schema
 
 	values url.Values // values of the form's controls
+	hidden []string   // the fields that the sender hides, if it says so
 	mode   string     // the view that contains the values
 	json   string     // text of the JSON view
 
@@ -31,6 +33,11 @@ type draft struct {
 	shown               string     // version that the form was drawn for
 	develops            bool       // the form shows the version that the reader develops
 	from                *uuid.UUID // source of the values
+
+	presetID    string           // of the preset that filled in the form, or ""
+	presetBased string           // its state when the form took its values
+	saving      views.PresetForm // the form that saves a preset
+	presets     []preset.Preset  // those of the workflow; nil until they are read
 
 	secrets   []forms.NewSecret // typed into the form; no other place contains their values
 	spoolFull []forms.Problem   // secrets that could not be saved
@@ -49,6 +56,7 @@ func (d *draft) take(sent url.Values) {
 			d.values[name] = v
 		}
 	}
+	d.hidden = sent[forms.HiddenFields]
 	d.secrets = forms.TakeSecrets(d.values)
 	for _, button := range forms.Buttons() {
 		if v, ok := sent[button]; ok {
@@ -62,6 +70,8 @@ func (d *draft) take(sent url.Values) {
 	d.shown = sent.Get("$shown")
 	d.from = parseFrom(sent)
 	d.develops = sent.Has("$dev")
+	d.presetID, d.presetBased = sent.Get("$preset"), sent.Get("$preset_based")
+	d.saving = takePresetForm(sent)
 }
 
 func view(name string) string {
@@ -71,17 +81,19 @@ func view(name string) string {
 	return views.LaunchForm
 }
 
-// inputs decodes the values of the current view.
-func (d *draft) inputs() (map[string]any, []forms.Problem) {
+// inputs decodes the values of the current view. The form keeps the values of hidden fields, which
+// are not inputs.
+func (d *draft) inputs(env typeregistry.Env) (map[string]any, []forms.Problem) {
 	if d.mode == views.LaunchJSON {
 		return forms.ReadJSON(d.json)
 	}
-	return d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
+	inputs, problems := d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
+	return d.schema.WithoutHidden(inputs, problems, env)
 }
 
 // check decodes and checks the values. It does not repeat errors that the form has found.
 func (d *draft) check(env typeregistry.Env) (map[string]any, []forms.Problem) {
-	inputs, problems := d.inputs()
+	inputs, problems := d.inputs(env)
 	if inputs == nil {
 		return nil, problems
 	}
@@ -120,9 +132,9 @@ func (d *draft) fail(problems []forms.Problem) {
 
 // show switches to another view with the values of this one and returns the HTTP status. If
 // the form cannot represent the JSON, the JSON view stays and shows the reason.
-func (d *draft) show(next string) int {
+func (d *draft) show(next string, env typeregistry.Env) int {
 	next = view(next)
-	inputs, _ := d.inputs()
+	inputs, _ := d.inputs(env)
 	if d.mode == views.LaunchJSON && next != views.LaunchJSON {
 		values, problems := d.toForm()
 		if len(problems) > 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/flowforge/flowforge/views/forms"
 )
 
-// recentOffered is the number of earlier executions whose values the form offers.
-const recentOffered = 6
+// recentOffered is the number of earlier inputs that the form offers.
+const recentOffered = 10
 
 // newDraft starts a form for a version of the workflow in the path.
 func (h *Pages) newDraft(r *http.Request, version string) (*draft, error) {
@@ -38,14 +38,18 @@ func (h *Pages) newDraft(r *http.Request, version string) (*draft, error) {
 	}
 	return &draft{
 		workflow: wf, ref: request.WorkflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs, values: url.Values{},
-		mode: views.LaunchForm, key: newKey(), shown: v.Version, options: takeOptions(url.Values{}),
+		mode: views.LaunchForm, key: newKey(), shown: v.Version, options: takeOptions(url.Values{}), saving: views.PresetForm{Whole: true},
 	}, nil
 }
 
-// prefill copies the inputs of an earlier execution, then those of the link.
+// prefill copies the inputs of a preset, then those of an earlier execution and of the link.
 func (h *Pages) prefill(r *http.Request, d *draft) error {
 	link := r.URL.Query()
-	inputs := map[string]any{}
+	taken, err := h.fillPreset(r, d, link)
+	if err != nil {
+		return err
+	}
+	inputs := taken.inputs
 	var source *query.Execution
 	if from := link.Get("from"); from != "" {
 		e, err := h.earlier(r.Context(), from)
@@ -62,7 +66,7 @@ func (h *Pages) prefill(r *http.Request, d *draft) error {
 		unknown = append(unknown, name)
 	}
 	d.values = d.schema.EncodeForm(inputs, forms.Prefix)
-	d.came = provenance(d, source, len(linked) > 0, unknown)
+	d.came = taken.note(d, provenance(d, source, len(linked) > 0, unknown))
 	if source != nil {
 		d.name, d.options = source.Name, optionsOf(source.TTL)
 	}
@@ -119,19 +123,21 @@ func executionLabel(e query.Execution) string {
 	return "#" + id[len(id)-6:]
 }
 
-// recentInputs lists earlier executions of the workflow with their distinctive values.
+// recentInputs lists the reader's last distinct inputs of the workflow, and how they differ from
+// the defaults.
 func (h *Pages) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs, error) {
-	page, err := h.Executions.List(r.Context(), query.Filter{Workflow: d.workflow.ID.String(), Limit: recentOffered})
+	recent, err := h.Executions.RecentInputs(r.Context(), d.workflow.ID, d.workflow.ProjectID, recentOffered)
 	if err != nil {
 		return nil, err
 	}
 	clock := h.Page.Clock(r)
 	defaults := forms.Defaults(d.schema, typeregistry.Env{Now: h.Now()})
-	out := make([]views.RecentInputs, 0, len(page.Executions))
-	for _, e := range page.Executions {
+	out := make([]views.RecentInputs, 0, len(recent))
+	for _, e := range recent {
 		out = append(out, views.RecentInputs{
 			URL:   views.LaunchURL(d.ref) + "?" + url.Values{"from": {e.ID.String()}, "version": {d.version.Version}}.Encode(),
-			Label: executionLabel(e), State: string(e.Status), When: clock.Moment(e.CreatedAt), Note: forms.Particular(d.schema, e.Inputs, defaults),
+			Label: executionLabel(query.Execution{ID: e.ID, Name: e.Name}), State: string(e.Status), When: clock.Moment(e.CreatedAt),
+			Note: forms.Particular(d.schema, e.Inputs, defaults),
 		})
 	}
 	return out, nil

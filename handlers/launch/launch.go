@@ -31,7 +31,7 @@ func (h *Pages) launchByID(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.RawQuery != "" {
 		target += "?" + r.URL.RawQuery
 	}
-	http.Redirect(w, r, target, http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	http.Redirect(w, r, target, http.StatusSeeOther)
 	return nil
 }
 
@@ -77,7 +77,13 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 		d.came = &views.Provenance{From: "Your values from this tab were restored.", Text: "Nothing was launched yet.", Reset: views.LaunchVersionURL(d.ref, d.version.Version)}
 		return h.renderDraft(w, r, http.StatusOK, d)
 	case sent.Has("$view"):
-		return h.renderDraft(w, r, d.show(sent.Get("$view")), d)
+		return h.renderDraft(w, r, d.show(sent.Get("$view"), h.Forms.Env(r)), d)
+	case sent.Has("$save_preset"), sent.Has("$update_preset"):
+		status, err := h.savePreset(r, d, sent.Get("$update_preset"))
+		if err != nil {
+			return err
+		}
+		return h.renderDraft(w, r, status, d)
 	case sent.Has("$check"):
 		return h.renderDraft(w, r, d.checked(h.Forms.Env(r)), d)
 	}
@@ -87,6 +93,10 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 	if d.shown != "" && d.shown != d.version.Version {
 		d.came = &views.Provenance{Kind: "warn", From: "You chose version " + d.version.Version + ".", Text: "Nothing was launched yet. Check the values, then launch."}
 		return h.renderDraft(w, r, http.StatusOK, d)
+	}
+	if d.mode == views.LaunchForm && h.form(r, d, nil).Moved(d.hidden) {
+		d.came = &views.Provenance{Kind: "warn", From: "Other fields apply with these values.", Text: "Nothing was launched yet. Check the values, then launch.", Focus: true}
+		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
 	return h.launchDraft(w, r, d)
 }
@@ -108,6 +118,12 @@ func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) er
 		IdempotencyKey: d.idempotencyKey(inputs), RelaunchOf: d.from, Cache: use, TTL: ttl,
 	})
 	if err == nil {
+		if d.presetID != "" {
+			err = h.Presets.Used(r.Context(), d.workflow.ID.String(), d.presetID)
+		}
+		if err != nil {
+			h.Log.Warn("count the use of a preset", "error", err)
+		}
 		http.Redirect(w, r, views.ExecutionURL(e.ID.String()), http.StatusSeeOther)
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -25,6 +26,7 @@ type Config struct {
 	Executions *execution.Service
 	Secrets    *secret.Service
 	Retention  *retention.Service
+	Presets    *preset.Service
 	Forms      *form.Forms
 	Page       *page.Shell
 	Leader     *leader.Routes
@@ -49,6 +51,11 @@ func (h *Pages) Mount(r chi.Router) {
 	forecasts.Get("/workflows/{name}/launch", h.Page.Serve(h.launchForm))
 	forecasts.Get("/workflows/{name}/dev", h.Page.Serve(h.developForm))
 	forecasts.Get("/launch/{id}", h.Page.Serve(h.launchByID))
+	r.Get("/workflows/{name}/presets", h.Page.Serve(h.presetsPage))
+	r.Get("/workflows/{name}/presets/{preset}", h.Page.Serve(h.presetPage))
+	r.Post("/workflows/{name}/presets/{preset}", h.Page.Serve(h.changePreset))
+	r.Post("/workflows/{name}/presets/{preset}/default", h.Page.Serve(h.defaultPreset))
+	r.Post("/workflows/{name}/presets/{preset}/delete", h.Page.Serve(h.deletePreset))
 	r.Get("/workflows/{name}/dev/stream", h.Page.Serve(h.developStream))
 	r.Get("/executions/{id}/resume", h.Page.Serve(h.resumeForm))
 }

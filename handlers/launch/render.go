@@ -2,6 +2,7 @@ package launch
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -32,12 +33,15 @@ func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, 
 		Page: h.Page.Base(r, "Launch", views.SectionWorkflows,
 			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
 		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, JSON: d.json,
-		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: append(form.ErrorLines(), d.options.errorLines()...), Recent: recent,
+		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: slices.Concat(form.ErrorLines(), d.options.errorLines(), d.presetErrorLines()), Recent: recent,
 		Options: d.options.view(d.version, h.keepsWithout(d.version)),
 	}
 	page.Title = title
 	if d.from != nil {
 		page.From = d.from.String()
+	}
+	if page.Presets, err = h.presetPanel(r, d); err != nil {
+		return err
 	}
 	if d.develops {
 		if page.Develop, err = h.developed(r.Context(), h.Page.Clock(r), d.ref); err != nil {
@@ -124,9 +128,12 @@ func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, proble
 	if check.Ready {
 		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: counted(d.schema)})
 	} else {
-		form := forms.New(forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r)})
+		form := h.form(r, d, problems)
 		check.Summary = units.Plural(len(problems), "value needs attention", "values need attention")
 		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: form.ErrorLines()})
+	}
+	if d.mode == views.LaunchForm {
+		check.States = h.form(r, d, nil).States()
 	}
 	h.forecastVerdict(r, d, &check)
 	if inputs != nil {
@@ -135,6 +142,11 @@ func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, proble
 		check.Link = origin(r) + views.LaunchURL(d.ref) + "?" + query.Encode()
 	}
 	return check
+}
+
+// form is the form of the draft without what the catalogue offers.
+func (h *Pages) form(r *http.Request, d *draft, problems []forms.Problem) *forms.Form {
+	return forms.New(forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r), Now: h.Now()})
 }
 
 func counted(schema typeregistry.Schema) string {

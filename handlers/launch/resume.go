@@ -92,6 +92,7 @@ func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		preview.States = h.form(r, d.draft, nil).States()
 		return web.Render(w, r, http.StatusOK, views.ResumeParts(preview))
 	}
 	if err := h.keepSecrets(r, d.draft); err != nil {
@@ -102,6 +103,10 @@ func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 	d.shown = shown
 	if sent.Has("$version") || sent.Has("$check") || sent.Has("$restored") || edited || changed {
 		return h.renderResume(w, r, http.StatusOK, d)
+	}
+	if h.form(r, d.draft, nil).Moved(d.hidden) {
+		d.failed = "Nothing was launched: other fields apply with these values"
+		return h.renderResume(w, r, http.StatusUnprocessableEntity, d)
 	}
 	inputs, problems := d.check(h.Forms.Env(r))
 	request, err := d.request(inputs)
@@ -181,6 +186,7 @@ func (h *Pages) renderResume(w http.ResponseWriter, r *http.Request, status int,
 	if err != nil {
 		return err
 	}
+	preview.States = form.States()
 	id := d.of.ID.String()
 	title := label.ExecutionTitle(d.of)
 	page := views.ResumePage{

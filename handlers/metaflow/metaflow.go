@@ -9,11 +9,14 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -32,6 +35,10 @@ type Config struct {
 	Log     *slog.Logger
 	Site    *web.Site
 	Records *metaflow.Service
+
+	Now        func() time.Time
+	Signer     auth.Signer // of the tokens of attempts
+	Executions *execution.Service
 }
 
 // API is the metadata service. It is safe for concurrent use.
@@ -48,7 +55,8 @@ func (a *API) Mount(r chi.Router) {
 		r.Get("/version", text(version))
 		r.Get("/healthcheck", text(`{"status":"UP"}`))
 		r.Group(func(r chi.Router) {
-			r.Use(a.Site.SameOrigin, keyAsToken, a.Site.Authenticate)
+			r.Use(a.Site.SameOrigin, keyAsToken, a.authenticate)
+			routes{r, a}.get("/flowforge/reused", a.reused)
 			a.mountRuns(routes{r, a})
 			a.mountTasks(routes{r, a})
 			a.mountRecords(routes{r, a})

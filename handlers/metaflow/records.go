@@ -38,8 +38,9 @@ func (a *API) mountRecords(r routes) {
 		return map[string]any{"tasks": found}, err
 	})
 	r.get(run+"/artifacts", func(q request) (any, error) {
-		found, err := s.RunArtifacts(q.Context(), q.run())
-		return map[string]any{"artifacts": found}, err
+		return q.artifacts(func(p metaflow.RecordPage) ([]metaflow.ArtifactRecord, string, error) {
+			return s.RunArtifacts(q.Context(), q.run(), p)
+		})
 	})
 	r.post("/tasks", func(q request) (any, error) {
 		var body metaflow.NewTaskRecord
@@ -57,8 +58,9 @@ func (a *API) mountRecords(r routes) {
 		return s.ChangeTask(q.Context(), q.task(), body)
 	})
 	r.get(task+"/artifacts", func(q request) (any, error) {
-		found, err := s.TaskArtifacts(q.Context(), q.task())
-		return map[string]any{"artifacts": found}, err
+		return q.artifacts(func(p metaflow.RecordPage) ([]metaflow.ArtifactRecord, string, error) {
+			return s.TaskArtifacts(q.Context(), q.task(), p)
+		})
 	})
 	r.post("/artifacts", func(q request) (any, error) {
 		var body metaflow.NewArtifactRecord
@@ -69,33 +71,59 @@ func (a *API) mountRecords(r routes) {
 	})
 	r.get("/artifacts/{artifact}", func(q request) (any, error) { return s.FindArtifact(q.Context(), q.param("artifact")) })
 	r.get("/artifacts/by-hash/{sha256}", func(q request) (any, error) {
-		found, err := s.ArtifactsByHash(q.Context(), q.param("sha256"))
-		return map[string]any{"artifacts": found}, err
+		return q.artifacts(func(p metaflow.RecordPage) ([]metaflow.ArtifactRecord, string, error) {
+			return s.ArtifactsByHash(q.Context(), q.param("sha256"), p)
+		})
 	})
 	r.get("/search", a.search)
 }
 
-// searchLimit is the number of runs on a page of a search without a limit.
-const searchLimit = 50
+// recordLimit is the number of records on a page without a limit.
+const recordLimit = 50
 
-func (a *API) search(q request) (any, error) {
+// recordPage reads the parameters limit and cursor.
+func (q request) recordPage() (metaflow.RecordPage, error) {
 	values := q.URL.Query()
-	limit := searchLimit
+	p := metaflow.RecordPage{Limit: recordLimit, After: values.Get("cursor")}
 	if text := values.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > metaflow.MaxPage {
-			return nil, apperr.New(apperr.Invalid, "limit must be a number from 1 to %d", metaflow.MaxPage)
+			return p, apperr.New(apperr.Invalid, "limit must be a number from 1 to %d", metaflow.MaxPage)
 		}
-		limit = n
+		p.Limit = n
 	}
-	runs, next, err := a.Records.SearchRuns(q.Context(), metaflow.RunFilter{
-		Text: values.Get("flow"), User: values.Get("user"), Tag: values.Get("tag"), Status: values.Get("status"), After: values.Get("cursor"), Limit: limit,
-	})
-	found := map[string]any{"runs": runs}
+	return p, nil
+}
+
+// records is a page of records with the cursor of the next page.
+func records(name string, found any, next string) map[string]any {
+	page := map[string]any{name: found}
 	if next != "" {
-		found["next_cursor"] = next
+		page["next_cursor"] = next
 	}
-	return found, err
+	return page
+}
+
+// artifacts returns a page of artifacts.
+func (q request) artifacts(read func(metaflow.RecordPage) ([]metaflow.ArtifactRecord, string, error)) (any, error) {
+	p, err := q.recordPage()
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := read(p)
+	return records("artifacts", found, next), err
+}
+
+func (a *API) search(q request) (any, error) {
+	p, err := q.recordPage()
+	if err != nil {
+		return nil, err
+	}
+	values := q.URL.Query()
+	runs, next, err := a.Records.SearchRuns(q.Context(), metaflow.RunFilter{
+		Text: values.Get("flow"), User: values.Get("user"), Tag: values.Get("tag"), Status: values.Get("status"), After: p.After, Limit: p.Limit,
+	})
+	return records("runs", runs, next), err
 }
 
 // readKnown decodes the JSON body into v and refuses fields that v does not have.

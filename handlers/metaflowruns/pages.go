@@ -3,19 +3,25 @@
 package metaflowruns
 
 import (
+	"context"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
 // Config contains the dependencies of the pages.
 type Config struct {
-	Now     func() time.Time
-	Records *metaflow.Service
-	Page    *page.Shell
+	Now        func() time.Time
+	Records    *metaflow.Service
+	Datastores *datastore.Service
+	Secrets    *secret.Service
+	Page       *page.Shell
 }
 
 // Pages are the pages of runs. They are safe for concurrent use.
@@ -24,13 +30,42 @@ type Pages struct{ Config }
 // New returns the pages.
 func New(c Config) *Pages { return &Pages{c} }
 
+// readingTime is how long one page, or one round of a stream, reads from the datastore in all.
+const readingTime = 5 * time.Second
+
+// reading is until when a page reads from the datastore.
+type reading struct{ until time.Time }
+
+// begin starts the time of a page or of a round.
+func (l *reading) begin() { l.until = time.Now().Add(readingTime) }
+
+// limit returns ctx with the end of the time.
+func (l *reading) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, l.until)
+}
+
+// inTime is err, or apperr.Unavailable when the time of limited has ended, and not that of ctx.
+func inTime(ctx, limited context.Context, err error) error {
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return apperr.Wrap(apperr.Unavailable, err, "The datastore did not answer within 5 s.")
+	}
+	return err
+}
+
 // Mount adds the pages to r.
 func (h *Pages) Mount(r chi.Router) {
 	r.Get("/executions/metaflow", h.Page.Serve(h.runs))
 	r.Get("/executions/metaflow/stream", h.Page.Serve(h.runsStream))
+	r.Get("/executions/metaflow/datastore", h.Page.Serve(h.store))
+	r.Post("/executions/metaflow/datastore", h.Page.Serve(h.setStore))
 	const run = "/executions/metaflow/{flow}/{run}"
 	r.Get(run, h.Page.Serve(h.run))
 	r.Get(run+"/stream", h.Page.Serve(h.runStream))
 	r.Post(run+"/tags", h.Page.Serve(h.changeTags))
-	r.Get(run+"/{step}/{task}", h.Page.Serve(h.task))
+	const task = run + "/{step}/{task}"
+	r.Get(task, h.Page.Serve(h.task))
+	r.Get(task+"/stream", h.Page.Serve(h.taskStream))
+	r.Get(task+"/log", h.Page.Serve(h.log))
+	r.Get(task+"/artifacts/{name}", h.Page.Serve(h.download))
+	r.Get(task+"/cards/{file}", h.Page.Serve(h.card))
 }

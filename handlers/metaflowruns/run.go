@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
@@ -19,12 +18,17 @@ import (
 
 // runView is a run as its page shows it.
 type runView struct {
-	metaflow.Progress
+	metaflow.Overview
+	reading
 
 	clock     ui.Clock
 	query     url.Values
+	filter    metaflow.TaskFilter
+	page      []metaflow.TaskProgress
+	more      bool // another page of tasks follows
 	flow, run string
 	settings  []metaflow.Artifact // the artifacts of the parameters
+	plan      plan
 	mayTag    bool
 }
 
@@ -35,17 +39,30 @@ func (h *Pages) load(r *http.Request) (*runView, error) {
 		clock: h.Page.Clock(r), query: r.URL.Query(), flow: request.PathValue(r, "flow"), run: request.PathValue(r, "run"),
 		mayTag: subject.May(auth.ExecutionLaunch, subject.ProjectID),
 	}
+	var err error
+	if x.filter, err = taskFilter(x.query); err != nil {
+		return nil, err
+	}
 	return x, h.refresh(r.Context(), x)
 }
 
 func (h *Pages) refresh(ctx context.Context, x *runView) error {
-	progress, err := h.Records.Progress(ctx, x.flow, x.run)
-	if err != nil {
+	x.begin()
+	var err error
+	if x.Overview, err = h.Records.Overview(ctx, x.flow, x.run); err != nil {
 		return err
 	}
-	x.Progress, x.clock.Now = progress, h.Now()
-	x.settings, err = h.Records.Artifacts(ctx, x.flow, x.run, metaflow.ArtifactFilter{Step: metaflow.ParametersStep, Attempt: metaflow.LatestAttempt})
-	return err
+	x.clock.Now = h.Now()
+	if x.page, x.more, err = h.Records.RunTasks(ctx, x.Run, x.filter); err != nil {
+		return err
+	}
+	if len(x.settings) == 0 {
+		x.settings, err = h.Records.Artifacts(ctx, x.flow, x.run, metaflow.ArtifactFilter{Step: metaflow.ParametersStep, Attempt: metaflow.LatestAttempt})
+		if err != nil {
+			return err
+		}
+	}
+	return h.arrange(ctx, x)
 }
 
 // run is the page of a run.
@@ -62,18 +79,15 @@ func (h *Pages) renderRun(w http.ResponseWriter, r *http.Request, x *runView, st
 	m := views.MetaflowRun{
 		Page: h.Page.Base(r, x.flow+" "+x.run, views.SectionExecutions,
 			views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: "Metaflow", URL: views.MetaflowRunsURL()}),
-		Head: x.head(), Graph: x.graph(), Timeline: x.timeline(), Tags: x.tags(), Client: x.client(), Datastore: datastore(x.settings),
+		Head: x.head(), Graph: x.graph(), Timeline: x.timeline(), Tags: x.tags(), Client: x.client(), Datastore: keptIn(x.settings),
 	}
 	m.Tags.Typed, m.Tags.Error = typed.Typed, typed.Error
 	var err error
-	if m.Tasks, err = x.tasks(); err != nil {
+	if m.Elsewhere, err = h.elsewhere(r.Context(), m.Datastore); err != nil {
 		return err
 	}
-	for _, a := range x.settings {
-		if !strings.HasPrefix(a.Name, "_") && a.Name != "name" {
-			m.Parameters = append(m.Parameters, artifactLine(a))
-		}
-	}
+	m.Tasks = x.tasks()
+	m.Parameters = h.parameters(r.Context(), x)
 	if x.Run.EndedEpoch == 0 {
 		m.StreamURL = views.MetaflowStreamURL(x.flow, x.run, x.query)
 	}
@@ -84,9 +98,6 @@ func (h *Pages) renderRun(w http.ResponseWriter, r *http.Request, x *runView, st
 func (h *Pages) runStream(w http.ResponseWriter, r *http.Request) error {
 	x, err := h.load(r)
 	if err != nil {
-		return err
-	}
-	if _, err := x.tasks(); err != nil {
 		return err
 	}
 	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
@@ -110,10 +121,7 @@ func (p *runPush) send(ctx context.Context) error {
 	if err := p.h.refresh(ctx, p.x); err != nil {
 		return err
 	}
-	u, err := p.changes()
-	if err != nil {
-		return err
-	}
+	u := p.changes()
 	if !u.Empty() {
 		if err := p.stream.SendComponent(ctx, "", "", views.MetaflowRunUpdateBlock(u)); err != nil {
 			return err
@@ -130,7 +138,7 @@ func (p *runPush) send(ctx context.Context) error {
 
 // changes are the pieces that differ from those sent. Durations that the browser counts do not
 // make a difference.
-func (p *runPush) changes() (views.MetaflowRunUpdate, error) {
+func (p *runPush) changes() views.MetaflowRunUpdate {
 	var u views.MetaflowRunUpdate
 	x := p.x
 	head := x.head()
@@ -142,7 +150,7 @@ func (p *runPush) changes() (views.MetaflowRunUpdate, error) {
 		u.Head = &head
 	}
 	graph := x.graph()
-	if p.sent.Changed("graph", x.Steps) {
+	if p.sent.Changed("graph", x.shape()) {
 		u.Graph = &graph
 	}
 	for _, s := range graph.Picture.Boxes {
@@ -157,10 +165,7 @@ func (p *runPush) changes() (views.MetaflowRunUpdate, error) {
 	if t := x.timeline(); p.sent.Changed("timeline", t) {
 		u.Timeline = &t
 	}
-	tasks, err := x.tasks()
-	if err != nil {
-		return u, err
-	}
+	tasks := x.tasks()
 	quiet := tasks
 	quiet.Rows = nil
 	for _, row := range tasks.Rows {
@@ -175,23 +180,24 @@ func (p *runPush) changes() (views.MetaflowRunUpdate, error) {
 	if tags := x.tags(); p.sent.Changed("tags", tags) {
 		u.Tags = &tags
 	}
-	return u, nil
+	return u
 }
 
 // head is the head of the page.
 func (x *runView) head() views.MetaflowRunHead {
 	head := views.MetaflowRunHead{
 		Flow: x.flow, FlowURL: views.MetaflowFlowURL(x.flow), Run: x.Run.RunNumber.String(), State: string(stateOf(x.Run.Status)), User: x.Run.User,
-		Started: x.clock.Moment(time.UnixMilli(x.Run.TSEpoch)), Bar: ui.NewBar("tasks", x.counts("")),
+		Started: x.clock.Moment(time.UnixMilli(x.Run.TSEpoch)), Bar: ui.NewBar("tasks", x.counts("", x.allTasks())),
+	}
+	if id, ours := metaflow.ExecutionOf(head.Run); ours {
+		head.ExecutionURL = views.ExecutionURL(id.String())
 	}
 	head.Took, head.Since = took(x.clock, x.Run)
 	if x.Run.EndedEpoch == 0 && x.Run.LastHeartbeat != nil {
 		head.Heartbeat = x.clock.Exactly(time.Unix(*x.Run.LastHeartbeat, 0))
 	}
-	for i := range x.Tasks {
-		if origin := x.Tasks[i].Origin; origin != "" {
-			head.Origin, head.OriginURL = origin, views.MetaflowRunURL(x.flow, origin)
-		}
+	if x.Origin != "" {
+		head.Origin, head.OriginURL = x.Origin, views.MetaflowRunURL(x.flow, x.Origin)
 	}
 	return head
 }
@@ -199,33 +205,6 @@ func (x *runView) head() views.MetaflowRunHead {
 // client is Python that reads the run.
 func (x *runView) client() string {
 	return "from metaflow import Run\n\nrun = Run(\"" + x.flow + "/" + x.Run.RunNumber.String() + "\")\nrun.data"
-}
-
-// datastore says where the client keeps the data of artifacts.
-func datastore(artifacts []metaflow.Artifact) []ui.Fact {
-	for _, a := range artifacts {
-		root, ok := strings.CutPrefix(a.Location, rootPrefix)
-		if !ok {
-			root, _, ok = strings.Cut(a.Location, "/"+a.FlowID+"/data/")
-		}
-		if ok {
-			return []ui.Fact{{Name: "Type", Value: a.DSType}, {Name: "Root", Value: root, Mono: true}}
-		}
-	}
-	return nil
-}
-
-// rootPrefix begins the location of an artifact that the client stores below the root of its
-// datastore.
-const rootPrefix = ":root:"
-
-// artifactLine is an artifact with the place of its value, below the root by its hash.
-func artifactLine(a metaflow.Artifact) views.MetaflowArtifact {
-	line := views.MetaflowArtifact{Name: a.Name, Type: a.ContentType, Location: a.Location}
-	if root, ok := strings.CutPrefix(a.Location, rootPrefix); ok && len(a.SHA) > 2 {
-		line.Location = strings.Join([]string{root, a.FlowID, "data", a.SHA[:2], a.SHA}, "/")
-	}
-	return line
 }
 
 // duration is the time between two times in milliseconds. While the end is 0, it is the time so

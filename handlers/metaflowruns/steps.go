@@ -3,7 +3,6 @@ package metaflowruns
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,19 +43,24 @@ func shownState(state string) string {
 	return ""
 }
 
-// counts are the numbers of tasks by state, of one step unless it is "".
-func (x *runView) counts(step string) []ui.Count {
-	by := map[string]int{}
-	for i := range x.Tasks {
-		if step == "" || x.Tasks[i].Step == step {
-			by[x.Tasks[i].State]++
-		}
-	}
+// counts are the numbers of tasks by state.
+func (x *runView) counts(step string, tasks map[string]int64) []ui.Count {
 	counts := []ui.Count{}
 	for _, s := range taskStates() {
-		counts = append(counts, ui.Count{State: string(s.shown), N: by[s.name], URL: x.tasksURL(step, s.name)})
+		counts = append(counts, ui.Count{State: string(s.shown), N: int(tasks[s.name]), URL: x.tasksURL(step, s.name)})
 	}
 	return counts
+}
+
+// allTasks are the numbers of tasks of all steps by state.
+func (x *runView) allTasks() map[string]int64 {
+	all := map[string]int64{}
+	for _, s := range x.Steps {
+		for state, n := range s.Tasks {
+			all[state] += n
+		}
+	}
+	return all
 }
 
 func (x *runView) tasksURL(step, state string) string {
@@ -70,96 +74,84 @@ func (x *runView) tasksURL(step, state string) string {
 	return views.MetaflowTasksURL(x.flow, x.run, q)
 }
 
-// step is a step with its tasks.
-type step struct {
-	tasks        []*metaflow.TaskProgress
-	state        string // displayed
-	start, ended int64  // of all tasks; ended is 0 while one of them has not ended
-}
-
-// steps are the steps of the run by name.
-func (x *runView) steps() map[string]*step {
-	steps := map[string]*step{}
-	for i := range x.Tasks {
-		t := &x.Tasks[i]
-		s := steps[t.Step]
-		if s == nil {
-			s = &step{}
-			steps[t.Step] = s
-		}
-		s.tasks = append(s.tasks, t)
-		if at := t.Started(); at > 0 && (s.start == 0 || at < s.start) {
-			s.start = at
-		}
-	}
-	for _, s := range steps {
-		s.settle()
-	}
-	return steps
-}
-
-// settle decides the state of the step from its most important task.
-func (s *step) settle() {
-	has := map[string]bool{}
-	for _, t := range s.tasks {
-		has[t.State] = true
-		s.ended = max(s.ended, t.Ended())
-	}
+// stepState is the displayed state of a step: that of its most important task.
+func stepState(s metaflow.StepSummary) string {
 	for _, state := range []string{metaflow.Running, metaflow.Failed, metaflow.Waiting, metaflow.Omitted, metaflow.Completed} {
-		if has[state] {
-			s.state = shownState(state)
-			break
+		if s.Tasks[state] > 0 {
+			return shownState(state)
 		}
 	}
-	if has[metaflow.Running] || has[metaflow.Waiting] {
-		s.ended = 0
-	}
+	return string(dag.Pending)
 }
 
-// graph is the order of the steps with their states.
-func (x *runView) graph() views.MetaflowGraph {
-	g := views.MetaflowGraph{}
-	for _, a := range x.settings {
-		if a.Name == "_graph_info" {
-			g.Source = artifactLine(a).Location
-		}
+// stepEnd is the end of a step; 0 while one of its tasks has not ended.
+func stepEnd(s metaflow.StepSummary) int64 {
+	if s.Tasks[metaflow.Running]+s.Tasks[metaflow.Waiting] > 0 {
+		return 0
 	}
-	if len(x.Steps) == 0 {
+	return s.Ended
+}
+
+// graph is the graph of the flow with the states of its steps, or the order of the steps.
+func (x *runView) graph() views.MetaflowGraph {
+	g := views.MetaflowGraph{Problem: x.plan.problem, Ordered: !x.plan.known}
+	if len(x.plan.order) == 0 {
 		return g
 	}
-	steps := x.steps()
-	items := make([]dagview.Item, len(x.Steps))
+	items := make([]dagview.Item, len(x.plan.order))
 	painter := dagview.Painter{ID: "step", Selected: -1, Fit: true}
+	steps := x.byName()
 	painter.Links.Node = func(i int) string {
-		name := x.Steps[i].Name
-		if tasks := steps[name].tasks; len(tasks) == 1 {
-			return views.MetaflowTaskURL(x.flow, x.run, name, tasks[0].ID.String())
+		name := x.plan.order[i].Name
+		if s := steps[name]; s.Only != nil {
+			return views.MetaflowTaskURL(x.flow, x.run, name, s.Only.ID.String())
 		}
 		return x.tasksURL(name, "")
 	}
-	for i, o := range x.Steps {
+	for i, o := range x.plan.order {
 		s := steps[o.Name]
-		items[i] = dagview.Item{Name: o.Name, Level: o.Level, Dependencies: o.After, Expands: len(s.tasks) > 1}
-		state := dagview.NodeState{State: s.state}
-		state.Sub, state.Since = s.took(x.clock.Now)
-		if items[i].Expands {
-			state.Times, state.Children = "× "+units.Number(int64(len(s.tasks))), x.counts(o.Name)
-			state.Note = strings.Join(dagview.CountTexts(state.Children), ", ")
+		wide := s.Total() > 1 || x.plan.wide[o.Name]
+		items[i] = dagview.Item{Name: o.Name, Level: o.Level, Dependencies: o.After, Expands: wide}
+		state := dagview.NodeState{State: stepState(s)}
+		state.Sub, state.Since = stepTook(s, x.clock.Now)
+		if s.Total() == 0 && x.Run.EndedEpoch > 0 {
+			state.State = string(dag.Skipped)
+		}
+		if wide {
+			state.Times = "foreach"
+			if s.Total() > 0 {
+				state.Times, state.Children = "× "+units.Number(s.Total()), x.counts(o.Name, s.Tasks)
+				state.Note = strings.Join(dagview.CountTexts(state.Children), ", ")
+			}
 		}
 		painter.States, painter.Names = append(painter.States, state), append(painter.Names, o.Name)
 	}
 	painter.Links.Group = func(dagview.Box) string { return views.MetaflowTasksURL(x.flow, x.run, nil) }
 	painter.Drawing = dagview.Layout(items, dagview.Right)
-	g.Picture = painter.Picture(fmt.Sprintf("Order of %s of %s", units.Plural(len(items), "step", "steps"), x.flow))
+	title := "Graph of %s of %s"
+	if g.Ordered {
+		title = "Order of %s of %s"
+	}
+	g.Picture = painter.Picture(fmt.Sprintf(title, units.Plural(len(items), "step", "steps"), x.flow))
 	return g
 }
 
-// took is the duration of the step and, while it is running, its start.
-func (s *step) took(now time.Time) (text, since string) {
-	if s.ended == 0 && s.state != string(dag.Running) {
+// byName are the steps that have started by their names.
+func (x *runView) byName() map[string]metaflow.StepSummary {
+	steps := make(map[string]metaflow.StepSummary, len(x.Steps))
+	for _, s := range x.Steps {
+		steps[s.Name] = s
+	}
+	return steps
+}
+
+// stepTook is the duration of the step and, while it is running, its start.
+func stepTook(s metaflow.StepSummary, now time.Time) (text, since string) {
+	ended := stepEnd(s)
+	if ended == 0 && stepState(s) != string(dag.Running) {
 		return "", "" // nothing has reported an end
 	}
-	return duration(now, s.start, s.ended)
+	return duration(now, s.Started, ended)
 }
 
 // timeline has one row per step.
@@ -176,16 +168,16 @@ func (x *runView) timeline() views.ExecutionTimeline {
 	if running {
 		o.Now, o.To = end, end.Add(end.Sub(o.From)/12)
 	}
-	steps := x.steps()
 	var rows []chart.Row
-	for _, order := range x.Steps {
-		rows = append(rows, x.timelineRow(order.Name, steps[order.Name], end))
+	for _, s := range x.Steps {
+		rows = append(rows, x.timelineRow(s, end))
 	}
 	return views.ExecutionTimeline{Chart: chart.NewTimeline(rows, o)}
 }
 
 // timelineRow has a bar per attempt of a single task, and one bar for several tasks.
-func (x *runView) timelineRow(name string, s *step, end time.Time) chart.Row {
+func (x *runView) timelineRow(s metaflow.StepSummary, end time.Time) chart.Row {
+	name, state := s.Name, stepState(s)
 	row := chart.Row{Name: name, URL: x.tasksURL(name, "")}
 	until := func(at int64) time.Time {
 		if at == 0 {
@@ -197,62 +189,64 @@ func (x *runView) timelineRow(name string, s *step, end time.Time) chart.Row {
 		from, to := time.UnixMilli(start), until(ended)
 		row.Spans = append(row.Spans, chart.Span{State: state, From: from, To: to, Title: fmt.Sprintf("%s: %s, %s", title, ui.Word(state), units.Duration(to.Sub(from)))})
 	}
-	switch {
-	case len(s.tasks) > 1:
-		row.Name += " × " + units.Number(int64(len(s.tasks)))
-		if s.start > 0 {
-			span(s.state, s.start, s.ended, row.Name)
-		}
-	default:
-		for _, a := range s.tasks[0].Attempts {
+	if s.Only != nil {
+		for _, a := range s.Only.Attempts {
 			span(shownState(a.State), a.Started, a.Ended, fmt.Sprintf("%s, attempt %d", name, a.Number))
+		}
+	} else {
+		row.Name += " × " + units.Number(s.Total())
+		if s.Started > 0 {
+			span(state, s.Started, stepEnd(s), row.Name)
 		}
 	}
 	if len(row.Spans) == 0 {
-		row.Note = strings.ToLower(ui.Word(s.state))
+		row.Note = strings.ToLower(ui.Word(state))
 	}
 	return row
 }
 
+// taskFilter reads the filter of the table of tasks.
+func taskFilter(q url.Values) (metaflow.TaskFilter, error) {
+	f := metaflow.TaskFilter{Step: q.Get("step"), State: q.Get("state"), Limit: taskPageSize}
+	if text := q.Get("after"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return f, apperr.New(apperr.Invalid, "after: enter the number of a task, not %q.", text)
+		}
+		f.Before = n
+	}
+	return f, nil
+}
+
 // tasks is a page of the table of tasks, the newest first.
-func (x *runView) tasks() (views.MetaflowTasks, error) {
-	q := x.query
+func (x *runView) tasks() views.MetaflowTasks {
+	f := x.filter
 	t := views.MetaflowTasks{Action: views.MetaflowRunURL(x.flow, x.run) + "#tasks", ClearURL: x.tasksURL("", "")}
 	t.Steps, t.States = []ui.Option{{Name: "Every step"}}, []ui.Option{{Name: "Any state"}}
 	for _, s := range x.Steps {
-		t.Steps = append(t.Steps, ui.Option{Value: s.Name, Name: s.Name, Selected: s.Name == q.Get("step")})
+		t.Steps = append(t.Steps, ui.Option{Value: s.Name, Name: s.Name, Selected: s.Name == f.Step})
 	}
 	for _, s := range taskStates() {
-		t.States = append(t.States, ui.Option{Value: s.name, Name: ui.Word(string(s.shown)), Selected: s.name == q.Get("state")})
+		t.States = append(t.States, ui.Option{Value: s.name, Name: ui.Word(string(s.shown)), Selected: s.name == f.State})
 	}
-	t.Filtered = q.Get("step") != "" || q.Get("state") != ""
-	var after int64
-	if text := q.Get("after"); text != "" {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return t, apperr.New(apperr.Invalid, "after: enter the number of a task, not %q.", text)
-		}
-		after, t.Pager.Newer = n, x.tasksURL(q.Get("step"), q.Get("state"))
+	t.Filtered = f.Step != "" || f.State != ""
+	if f.Before > 0 {
+		t.Pager.Newer = x.tasksURL(f.Step, f.State)
 	}
-	for i := range slices.Backward(x.Tasks) {
-		task := &x.Tasks[i]
-		if q.Get("step") != "" && task.Step != q.Get("step") || q.Get("state") != "" && task.State != q.Get("state") || after > 0 && task.ID.Number >= after {
-			continue
-		}
-		if len(t.Rows) == taskPageSize {
-			next := url.Values{"after": {strconv.FormatInt(x.Tasks[i+1].ID.Number, 10)}}
-			for _, key := range []string{"step", "state"} {
-				if value := q.Get(key); value != "" {
-					next.Set(key, value)
-				}
+	for i := range x.page {
+		t.Rows = append(t.Rows, x.taskRow(&x.page[i]))
+	}
+	if x.more {
+		next := url.Values{"after": {strconv.FormatInt(x.page[len(x.page)-1].ID.Number, 10)}}
+		for key, value := range map[string]string{"step": f.Step, "state": f.State} {
+			if value != "" {
+				next.Set(key, value)
 			}
-			t.Pager.Older = views.MetaflowTasksURL(x.flow, x.run, next)
-			break
 		}
-		t.Rows = append(t.Rows, x.taskRow(task))
+		t.Pager.Older = views.MetaflowTasksURL(x.flow, x.run, next)
 	}
 	t.Pager.Text = units.Plural(len(t.Rows), "task", "tasks")
-	return t, nil
+	return t
 }
 
 func (x *runView) taskRow(t *metaflow.TaskProgress) views.MetaflowTaskRow {

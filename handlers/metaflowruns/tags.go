@@ -54,6 +54,6 @@ func (h *Pages) changeTags(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.MetaflowRunURL(x.flow, x.run)+"#tags", http.StatusSeeOther) //nolint:gosec // a path of this server
+	http.Redirect(w, r, views.MetaflowRunURL(x.flow, x.run)+"#tags", http.StatusSeeOther)
 	return nil
 }

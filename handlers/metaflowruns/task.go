@@ -1,15 +1,16 @@
 package metaflowruns
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/metaflow"
-	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
@@ -38,55 +39,85 @@ func attemptsText(t *metaflow.TaskProgress) string {
 	return units.Plural(len(t.Attempts), "attempt", "attempts") + ", " + units.Number(int64(len(t.Attempts)-1)) + " failed"
 }
 
+// taskView is a task as its page shows it.
+type taskView struct {
+	datastore.Task
+	reading
+
+	clock    ui.Clock
+	of       metaflow.RunSummary
+	progress metaflow.TaskProgress
+	attempt  int64 // whose log and artifacts are shown
+	query    string
+}
+
+func (h *Pages) loadTask(r *http.Request) (*taskView, error) {
+	x := &taskView{Task: taskIn(r), clock: h.Page.Clock(r), query: r.URL.Query().Get("q")}
+	var err error
+	if x.attempt, err = attemptIn(r); err != nil {
+		return nil, err
+	}
+	if err = h.refreshTask(r.Context(), x); err != nil {
+		return nil, err
+	}
+	if x.attempt < 0 {
+		x.attempt = latest(&x.progress)
+	}
+	return x, nil
+}
+
+func (h *Pages) refreshTask(ctx context.Context, x *taskView) error {
+	x.begin()
+	var err error
+	x.of, x.progress, err = h.Records.TaskProgress(ctx, x.Flow, x.Run, x.Step, x.ID)
+	x.clock.Now = h.Now()
+	return err
+}
+
+// ended reports whether nothing more happens to the task.
+func (x *taskView) ended() bool {
+	return x.progress.State != metaflow.Running && x.progress.State != metaflow.Waiting && x.of.Status != metaflow.Running
+}
+
+// attemptEnded reports whether the shown attempt has ended.
+func (x *taskView) attemptEnded() bool {
+	for _, a := range x.progress.Attempts {
+		if a.Number == x.attempt {
+			return a.State != metaflow.Running
+		}
+	}
+	return x.ended()
+}
+
 // task is the page of a task.
 func (h *Pages) task(w http.ResponseWriter, r *http.Request) error {
-	flow, run, step, task := request.PathValue(r, "flow"), request.PathValue(r, "run"), request.PathValue(r, "step"), request.PathValue(r, "task")
-	ctx, clock := r.Context(), h.Page.Clock(r)
-	of, progress, err := h.Records.TaskProgress(ctx, flow, run, step, task)
+	x, err := h.loadTask(r)
 	if err != nil {
 		return err
 	}
-	attempt := int64(metaflow.LatestAttempt)
-	if text := r.URL.Query().Get("attempt"); text != "" {
-		if attempt, err = strconv.ParseInt(text, 10, 64); err != nil || attempt < 0 {
-			return apperr.New(apperr.Invalid, "attempt: enter the number of an attempt, not %q.", text)
-		}
-	}
-	artifacts, err := h.Records.Artifacts(ctx, flow, run, metaflow.ArtifactFilter{Step: step, Task: task, Attempt: attempt})
+	ctx := r.Context()
+	artifacts, err := h.Records.Artifacts(ctx, x.Flow, x.Run, metaflow.ArtifactFilter{Step: x.Step, Task: x.ID, Attempt: x.attempt})
 	if err != nil {
 		return err
 	}
-	facts, err := h.Records.Metadata(ctx, flow, run, step, task)
+	facts, err := h.Records.Metadata(ctx, x.Flow, x.Run, x.Step, x.ID)
 	if err != nil {
 		return err
 	}
-	m := views.MetaflowTask{
-		Page: h.Page.Base(r, step+"/"+task, views.SectionExecutions,
-			views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: "Metaflow", URL: views.MetaflowRunsURL()},
-			views.Crumb{Name: flow + " " + run, URL: views.MetaflowRunURL(flow, run)}),
-		Name: step + "/" + task, State: shownState(progress.State), Datastore: taskStore(of, &progress, facts, artifacts),
+	m := x.head()
+	m.Page = h.Page.Base(r, m.Name, views.SectionExecutions,
+		views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: "Metaflow", URL: views.MetaflowRunsURL()},
+		views.Crumb{Name: x.Flow + " " + x.Run, URL: views.MetaflowRunURL(x.Flow, x.Run)})
+	m.Datastore, m.Facts = taskStore(x.of, &x.progress, facts, artifacts), x.facts()
+	if m.Elsewhere, err = h.elsewhere(ctx, m.Datastore); err != nil {
+		return err
 	}
-	m.Facts = []ui.Fact{{Name: "Registered", Moment: moment(clock, progress.Epoch)}, {Name: "User", Value: of.User}}
-	if items := itemsText(progress.Items); items != "" {
-		m.Facts = append(m.Facts, ui.Fact{Name: "Foreach", Value: items, Note: progress.Path})
-	}
-	if progress.Origin != "" {
-		m.Facts = append(m.Facts, ui.Fact{Name: "Reused from run", Value: progress.Origin, URL: views.MetaflowRunURL(flow, progress.Origin)})
-	}
-	m.Artifacts, m.Private, m.Attempt = artifactLines(artifacts)
-	for _, a := range progress.Attempts {
-		number := strconv.FormatInt(a.Number, 10)
-		line := views.MetaflowAttempt{
-			Number: number, URL: views.MetaflowAttemptURL(flow, run, step, task, number), State: shownState(a.State),
-			Started: *moment(clock, a.Started), Current: number == m.Attempt,
-		}
-		if a.Ended > 0 || a.State == metaflow.Running {
-			line.Took, line.Since = duration(clock.Now, a.Started, a.Ended)
-		}
-		m.Attempts = append(m.Attempts, line)
+	m.Artifacts, m.Private = split(h.withValues(ctx, &x.reading, x.Task, artifacts))
+	if len(artifacts) > 0 {
+		m.Attempt = strconv.FormatInt(artifacts[0].AttemptID, 10)
 	}
 	for _, f := range facts {
-		fact := views.MetaflowFact{Name: f.FieldName, Value: f.Value, At: *moment(clock, f.TSEpoch)}
+		fact := views.MetaflowFact{Name: f.FieldName, Value: f.Value, At: *moment(x.clock, f.TSEpoch)}
 		for _, tag := range f.Tags {
 			if n, ok := strings.CutPrefix(tag, "attempt_id:"); ok {
 				fact.Attempt = n
@@ -94,7 +125,42 @@ func (h *Pages) task(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.Metadata = append(m.Metadata, fact)
 	}
+	if err := h.addFiles(ctx, x, &m); err != nil {
+		return err
+	}
+	if _, err := auth.Authorize(ctx, auth.LogRead); err == nil && !x.ended() && x.query == "" {
+		m.StreamURL = views.MetaflowTaskURL(x.Flow, x.Run, x.Step, x.ID) + "/stream?attempt=" + strconv.FormatInt(x.attempt, 10) +
+			"&after=" + m.Logs.Cursor + "&lines=" + strconv.Itoa(len(m.Logs.Lines))
+	}
 	return web.Render(w, r, http.StatusOK, views.MetaflowTaskPage(m))
+}
+
+// head is what page and stream show of the state of a task.
+func (x *taskView) head() views.MetaflowTask {
+	m := views.MetaflowTask{Name: x.Step + "/" + x.ID, State: shownState(x.progress.State)}
+	for _, a := range x.progress.Attempts {
+		number := strconv.FormatInt(a.Number, 10)
+		line := views.MetaflowAttempt{
+			Number: number, URL: views.MetaflowAttemptURL(x.Flow, x.Run, x.Step, x.ID, number), State: shownState(a.State),
+			Started: *moment(x.clock, a.Started), Current: a.Number == x.attempt,
+		}
+		if a.Ended > 0 || a.State == metaflow.Running {
+			line.Took, line.Since = duration(x.clock.Now, a.Started, a.Ended)
+		}
+		m.Attempts = append(m.Attempts, line)
+	}
+	return m
+}
+
+func (x *taskView) facts() []ui.Fact {
+	facts := []ui.Fact{{Name: "Registered", Moment: moment(x.clock, x.progress.Epoch)}, {Name: "User", Value: x.of.User}}
+	if items := itemsText(x.progress.Items); items != "" {
+		facts = append(facts, ui.Fact{Name: "Foreach", Value: items, Note: x.progress.Path})
+	}
+	if x.progress.Origin != "" {
+		facts = append(facts, ui.Fact{Name: "Reused from run", Value: x.progress.Origin, URL: views.MetaflowRunURL(x.Flow, x.progress.Origin)})
+	}
+	return facts
 }
 
 func moment(clock ui.Clock, epoch int64) *ui.Moment {
@@ -102,18 +168,17 @@ func moment(clock ui.Clock, epoch int64) *ui.Moment {
 	return &m
 }
 
-// artifactLines are the artifacts of the flow and those of Metaflow itself, whose names begin with
-// an underscore, with the number of their attempt.
-func artifactLines(artifacts []metaflow.Artifact) (own, private []views.MetaflowArtifact, attempt string) {
+// split separates the artifacts of the flow and those of Metaflow itself, whose names begin with an
+// underscore.
+func split(artifacts []views.MetaflowArtifact) (own, private []views.MetaflowArtifact) {
 	for _, a := range artifacts {
-		attempt = strconv.FormatInt(a.AttemptID, 10)
 		if strings.HasPrefix(a.Name, "_") {
-			private = append(private, artifactLine(a))
+			private = append(private, a)
 			continue
 		}
-		own = append(own, artifactLine(a))
+		own = append(own, a)
 	}
-	return own, private, attempt
+	return own, private
 }
 
 // taskStore says where the client keeps the files of a task: the metadata of its attempts has the
@@ -122,8 +187,8 @@ func taskStore(r metaflow.RunSummary, t *metaflow.TaskProgress, facts []metaflow
 	for _, f := range facts {
 		if f.FieldName == "ds-root" {
 			path := strings.Join([]string{f.Value, r.FlowID, r.RunNumber.String(), t.Step, t.ID.String()}, "/")
-			return append(datastore(artifacts), ui.Fact{Name: "Logs", Value: path, Mono: true})
+			return append(keptIn(artifacts), ui.Fact{Name: "Logs", Value: path, Mono: true})
 		}
 	}
-	return datastore(artifacts)
+	return keptIn(artifacts)
 }

@@ -41,7 +41,7 @@ func (h *Pages) saveQuota(w http.ResponseWriter, r *http.Request) error {
 	case "":
 		q := page.selection.values()
 		q.Set("saved", form.node.ID.String())
-		http.Redirect(w, r, views.QuotasURL(q)+"#q-"+shortNode(form.node.ID), http.StatusSeeOther) //nolint:gosec // a path of ours with escaped values
+		http.Redirect(w, r, views.QuotasURL(q)+"#q-"+shortNode(form.node.ID), http.StatusSeeOther)
 		return nil
 	case apperr.Conflict:
 		if form, err = page.conflicting(r.Context(), form); err != nil {

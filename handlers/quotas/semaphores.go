@@ -117,6 +117,6 @@ func (h *Pages) setSemaphore(w http.ResponseWriter, r *http.Request) error {
 	if problem != "" {
 		return h.renderSemaphores(w, r, http.StatusUnprocessableEntity, views.Semaphores{Name: name, Permits: text, Problem: problem})
 	}
-	http.Redirect(w, r, views.SemaphoreSetURL(name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	http.Redirect(w, r, views.SemaphoreSetURL(name), http.StatusSeeOther)
 	return nil
 }

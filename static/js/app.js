@@ -13,13 +13,15 @@ setUpKeys();
 setUpCopy();
 setUpLive();
 rememberZone();
+showCurrentTabs();
 document.addEventListener("submit", (event) => event.target.id === "sign-out" && sessionStorage.clear());
 
 const parts = [
   ["[data-log]", "./logs.js"],
   [".dag", "./graph.js"],
   ["[data-charts]", "./charts.js"],
-  ["[data-launch], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
+  ["[data-compare]", "./compare.js"],
+  ["[data-launch], [data-rules], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];
 
 function loadParts() {
@@ -29,6 +31,14 @@ function loadParts() {
 }
 loadParts();
 document.addEventListener("htmx:after:swap", loadParts);
+
+// A row of tabs that is wider than the page starts at the current tab.
+function showCurrentTabs() {
+  for (const tab of document.querySelectorAll(".tabs > [aria-current]")) {
+    const row = tab.parentElement, middle = (box) => box.left + box.width / 2;
+    row.scrollLeft += middle(tab.getBoundingClientRect()) - middle(row.getBoundingClientRect());
+  }
+}
 
 // The server formats times in the user's time zone, which it reads from this cookie.
 function rememberZone() {

@@ -2,7 +2,7 @@
 // then sets data-keys on the root element. Ctrl K stays.
 import { openDialog } from "./dialogs.js";
 
-const places = { h: "/", e: "/executions", w: "/workflows", a: "/artifacts", t: "/types" };
+const places = { h: "/", e: "/executions", w: "/workflows", a: "/artifacts", t: "/types", c: "/compare" };
 
 export function setUpKeys() {
   let leader = -Infinity; // when g was pressed, in the time of events
@@ -33,6 +33,7 @@ function singleKeys(event) {
 function act(event) {
   if (event.key === "?") openDialog(document.getElementById("keys"));
   if (event.key === "l") document.querySelector("[data-key=launch]")?.click();
+  if (event.key === "d") document.querySelector("[data-key=differences]")?.click();
   if (event.key === "j") walk(1);
   if (event.key === "k") walk(-1);
   if (event.key === "/") {

@@ -27,10 +27,15 @@ type Control struct {
 	Bare        bool   // the label is visible to screen readers only
 	Compact     bool   // a member of a struct: no slider, and the type in its tooltip
 	Depth       int    // number of enclosing structs
+	Concealed   bool   // its rules hide it
+	Demanded    bool   // its rules require it
 
 	form     *Form
 	template int // number of enclosing row templates
 	initial  any // the value before any input
+
+	rules *typeregistry.Rules // over other fields, which scripts evaluate while people type; nil without any
+	state typeregistry.State  // what they say about the values of the form
 }
 
 // child returns the control of field with its own name and value path.
@@ -146,7 +151,7 @@ func (c Control) input() templ.Attributes {
 	if c.Placeholder != "" {
 		a["placeholder"] = c.Placeholder
 	}
-	if !c.Optional {
+	if !c.Optional || c.Demanded {
 		a["aria-required"] = "true"
 	}
 	return a

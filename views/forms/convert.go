@@ -137,6 +137,25 @@ func Link(schema typeregistry.Schema, inputs, defaults map[string]any) url.Value
 	return out
 }
 
+// Differing returns the values of inputs that differ from the defaults, without undeclared names.
+func Differing(schema typeregistry.Schema, inputs, defaults map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, name := range inOrder(schema, inputs) {
+		if field, ok := schema.Field(name); ok && !same(field.Type, inputs[name], defaults[name]) {
+			out[name] = inputs[name]
+		}
+	}
+	return out
+}
+
+// Given returns the values of inputs without empty texts of optional fields and undeclared names.
+func Given(schema typeregistry.Schema, inputs map[string]any) map[string]any {
+	return Differing(schema, inputs, nil)
+}
+
+// Show writes one value for people.
+func Show(field typeregistry.Field, v any) string { return clip(field.Type.Render(v)) }
+
 // FromLink reads the parameters of a link. It keeps invalid values for the form to show,
 // and reports names that are not in the schema.
 func FromLink(schema typeregistry.Schema, query url.Values) (inputs map[string]any, unknown []string) {

@@ -48,7 +48,8 @@ type Config struct {
 	Values    url.Values // raw values of the controls; a missing name shows its default
 	Problems  []Problem
 	Offers    Offers
-	Today     time.Time // for date buttons and limits
+	Today     time.Time // of the reader, for date buttons and limits
+	Now       time.Time // of the server, for rules: a date left empty is the day of the launch
 	Focus     string    // name of the control that gets the focus
 	Typeahead string    // URL that completes references; "" leaves comboboxes plain
 	Upload    string    // URL for background uploads; "" submits files with the form
@@ -60,6 +61,7 @@ type Form struct {
 	names    map[string]bool // every name and every prefix of one that ends at a dot
 	rows     map[string][]int
 	problems map[string][]string
+	states   map[string]typeregistry.State // of fields with rules
 }
 
 // New returns the form of cfg.
@@ -69,7 +71,16 @@ func New(cfg Config) *Form {
 	for _, p := range cfg.Problems {
 		f.problems[p.Path] = append(f.problems[p.Path], p.Message)
 	}
+	if cfg.Schema.HasRules() {
+		f.states = cfg.Schema.States(f.shown(), typeregistry.Env{Now: cfg.Now})
+	}
 	return f
+}
+
+// shown are the values that the form shows: what was submitted, else the defaults.
+func (f *Form) shown() map[string]any {
+	values, _ := f.cfg.Schema.DecodeForm(typeregistry.Form{Values: f.cfg.Values}, Prefix)
+	return values
 }
 
 // with returns a copy of the form with other values.
@@ -181,7 +192,12 @@ func (f *Form) Controls() []Control {
 }
 
 func (f *Form) control(field typeregistry.Field) Control {
-	return Control{form: f}.child(field, Prefix+"."+field.Name, field.Name)
+	c := Control{form: f}.child(field, Prefix+"."+field.Name, field.Name)
+	if field.Rules != nil {
+		state := f.states[field.Name]
+		c.Concealed, c.Demanded, c.rules, c.state = state.Hidden, state.Required, field.Rules, state
+	}
+	return c
 }
 
 // ordered returns fields sorted by their hints' order, the unordered ones last.

@@ -87,7 +87,7 @@ func (f *Form) Invalid() int { return len(f.cfg.Problems) }
 func (f *Form) Changed() []ErrorLine {
 	var out []ErrorLine
 	for _, c := range f.Controls() {
-		if c.differs() {
+		if !c.Concealed && c.differs() {
 			out = append(out, ErrorLine{Target: c.target(), Label: c.Label})
 		}
 	}

@@ -86,7 +86,7 @@ func workflow(f views.Page, tab string) views.Workflow {
 		},
 		Outputs:    []views.SchemaRow{{Name: "model", Type: "Model", TypeURL: "#", From: "train.model", Description: "Weights"}, {Name: "report", Type: "Report", TypeURL: "#", From: "report.html"}},
 		Operators:  []views.OperatorRow{{Name: "load", Kind: "python", Resources: "0.5 CPU · 256 MiB", Retry: "none", Timeout: "10 min"}, {Name: "train", Kind: "python", After: "split, warm_start", Resources: "8 CPU · 64 GiB · 4 A100 GPUs", Place: "registry.example.com/ml/torch:2.9 · 2 pods, gang-scheduled · sets nodeSelector, tolerations", Retry: "2 times", Timeout: "10 min"}},
-		Versions:   []views.VersionRow{{Version: "1.0.0", URL: "#", LaunchURL: "#", Latest: true, By: "Amara Okafor", Created: clock().Moment(ago(30 * time.Hour)), Nodes: "8"}, {Version: "0.9.0", URL: "#", LaunchURL: "#", By: "Amara Okafor", Created: clock().Moment(ago(300 * time.Hour)), Nodes: "7"}},
+		Versions:   []views.VersionRow{{Version: "1.0.0", URL: "#", LaunchURL: "#", Latest: true, By: "Amara Okafor", Created: clock().Moment(ago(30 * time.Hour)), Runs: "24", Succeeded: "91 %"}, {Version: "0.9.0", URL: "#", LaunchURL: "#", By: "Amara Okafor", Created: clock().Moment(ago(300 * time.Hour))}},
 		Executions: executionRows(), Trend: trend(), TrendLabel: "Last 24 executions: 21 succeeded, 2 failed, 1 running",
 		History: []ui.Fact{{Name: "Usually takes", Value: "41 s", Note: "(38 s to 46 s)"}, {Name: "Succeeds", Value: "91 %"}, {Name: "Executions", Value: "24 shown"}},
 		Source:  "name: digits.train\nversion: 1.0.0\nowner_team: vision\noperators:\n  - name: load\n    type: python\n", Format: "YAML",

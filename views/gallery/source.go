@@ -99,7 +99,7 @@ func pythonWorkflow(f views.Page, tab string) views.Workflow {
 	}
 	row := func(version, level, from, change, hash, subject string, dirty bool, age time.Duration) views.VersionRow {
 		return views.VersionRow{
-			Version: version, URL: "#", LaunchURL: "#", By: "Amara Okafor", Created: clock().Moment(ago(age)), Nodes: "4", Level: level, From: from, Change: change,
+			Version: version, URL: "#", LaunchURL: "#", By: "Amara Okafor", Created: clock().Moment(ago(age)), Runs: "1,000+", Succeeded: "86 %", Level: level, From: from, Change: change,
 			Commit: views.Commit{Hash: hash, Full: hash, Branch: "main", Subject: subject, Dirty: dirty},
 		}
 	}

@@ -1,19 +1,21 @@
 // Checks the values half a second after the last change and shows the result. The
 // elements in the response replace those with the same id.
 
+import { applyRules } from "./rules.js";
+
 const pause = 500;
 
 export function setUpCheck() {
   let timer = 0;
   let running = null;
   const later = (event) => {
-    const form = event.target.closest?.("[data-launch]");
-    if (!form) return;
+    const form = event.target.closest?.("form");
+    if (!form?.matches("[data-launch], :has([data-rules])")) return;
     if (event.target !== form) forgetDefaults(event.target);
     if (event.target.type === "file") return;
     clearTimeout(timer);
+    running?.abort(); // its answer is about older values
     timer = setTimeout(() => {
-      running?.abort();
       running = new AbortController();
       check(form, running.signal);
     }, pause);
@@ -39,6 +41,7 @@ async function check(form, signal) {
     if (!response.ok) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     for (const part of page.querySelectorAll("[data-part]")) document.getElementById(part.id)?.replaceWith(document.importNode(part, true));
+    applyRules({ checked: true });
   } catch {
     // A newer check replaced this one, or the network is down: the last result stays.
   }

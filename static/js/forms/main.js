@@ -10,6 +10,7 @@ import { setUpServerButtons, replaceForm } from "./swap.js";
 import { setUpDrafts } from "./drafts.js";
 import { setUpDevelop } from "./develop.js";
 import { setUpCheck } from "./check.js";
+import { setUpRules, applyRules } from "./rules.js";
 
 let done = false;
 
@@ -23,6 +24,7 @@ export function setUp() {
   setUpDurations();
   setUpServerButtons(enhance);
   setUpCheck();
+  setUpRules();
   setUpDrafts((form, next) => replaceForm(form, next, enhance));
   setUpDevelop((form, next) => replaceForm(form, next, enhance));
   document.addEventListener("click", putValue);
@@ -35,6 +37,7 @@ export function setUp() {
 // enhance initialises new parts of a form. It is idempotent.
 function enhance(root) {
   enhanceCombos(root);
+  applyRules();
   for (const list of root.querySelectorAll("datalist[id$='-zones']")) offerZones(list);
 }
 

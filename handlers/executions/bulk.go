@@ -1,0 +1,133 @@
+package executions
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/table"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+)
+
+// bulkVerbs are the words of an action: the verb of its button and the heading of its result.
+func bulkVerbs(action string) (verb, done string) {
+	switch action {
+	case table.ActionCancel:
+		return "Cancel", "Cancelled"
+	case table.ActionResume:
+		return "Resume", "Resumed"
+	case table.ActionTag:
+		return "Tag", "Tagged"
+	}
+	return "", ""
+}
+
+// bulk previews a command for many executions; with step=apply it runs the command and shows a
+// result for each. The key of the preview makes a second press of its button, and a reload of the
+// results, resume nothing again; without one, the command is only previewed.
+func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return apperr.New(apperr.Invalid, "The form cannot be read.")
+	}
+	f := r.PostForm
+	action, tag := f.Get("action"), strings.TrimSpace(f.Get("tag"))
+	verb, done := bulkVerbs(action)
+	if verb == "" {
+		return apperr.New(apperr.Invalid, "%s is not a command.", strconv.Quote(action))
+	}
+	ids, err := bulkIDs(f["id"])
+	if err != nil {
+		return err
+	}
+	key, keyed := bulkKey(f.Get("key"))
+	m := views.BulkPage{
+		Key:  key,
+		Page: h.Page.Base(r, verb+" executions", views.SectionExecutions), Action: action, Verb: verb, Tag: tag,
+		Danger: action == table.ActionCancel, Done: keyed && f.Get("step") == "apply", Back: backTo(f.Get("back")),
+	}
+	command := table.Bulk{Action: action, IDs: ids, Key: key, DryRun: !m.Done}
+	if tag != "" {
+		command.Change = index.Change{Add: []string{tag}}
+	}
+	outcomes, err := h.Table.Apply(r.Context(), command)
+	if apperr.Is(err, apperr.Invalid) {
+		m.Heading, m.Lead, m.Failed = verb+" executions", "Nothing was changed.", apperr.MessageOf(err)
+		return web.Render(w, r, http.StatusUnprocessableEntity, views.BulkView(m))
+	}
+	if err != nil {
+		return err
+	}
+	m.Rows, m.Able = bulkRows(outcomes)
+	of := units.Plural(len(outcomes), "execution", "executions")
+	m.Heading, m.Lead = verb+" "+of, "Nothing has changed yet. The command applies to "+units.Number(int64(m.Able))+" of "+of+"."
+	if action == table.ActionTag {
+		m.Lead += " The tag is " + strconv.Quote(tag) + "."
+	}
+	if m.Done {
+		m.Heading, m.Lead = done+" "+units.Number(int64(m.Able))+" of "+of, "Each execution has its own result."
+	}
+	return web.Render(w, r, http.StatusOK, views.BulkView(m))
+}
+
+// bulkKey is the key of a preview, or a new one for it.
+func bulkKey(text string) (key string, keyed bool) {
+	if id, err := uuid.Parse(text); err == nil {
+		return id.String(), true
+	}
+	return uuid.NewString(), false
+}
+
+func bulkRows(outcomes []table.Outcome) (rows []views.BulkRow, able int) {
+	for _, o := range outcomes {
+		row := views.BulkRow{ID: o.ID.String(), Short: label.ShortID(o.ID), Title: titleOf(o.Execution), Message: o.Message, Able: o.Done}
+		if row.Title != "" {
+			row.URL, row.State = views.ExecutionURL(row.ID), string(o.Execution.Status)
+		}
+		if o.Created != uuid.Nil {
+			row.NewURL = views.ExecutionURL(o.Created.String())
+		}
+		if o.Done {
+			able++
+		}
+		rows = append(rows, row)
+	}
+	return rows, able
+}
+
+// backTo is a list of executions of this site, whatever a form says.
+func backTo(path string) string {
+	if path == views.ExecutionsURL() || strings.HasPrefix(path, views.ExecutionsURL()+"?") {
+		return path
+	}
+	return views.ExecutionsURL()
+}
+
+// bulkIDs reads the executions of a form.
+func bulkIDs(values []string) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, 0, len(values))
+	for _, v := range values {
+		id, err := uuid.Parse(v)
+		if err != nil {
+			return nil, apperr.New(apperr.Invalid, "%s is not the ID of an execution.", strconv.Quote(v))
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// titleOf is the name of an execution in a command, "" when it does not exist.
+func titleOf(e query.Execution) string {
+	if e.ID == uuid.Nil {
+		return ""
+	}
+	return cmp.Or(label.ExecutionTitle(e), e.WorkflowName)
+}

@@ -1,0 +1,382 @@
+package executions
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/search"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/handlers/table"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const cellShown = 60 // characters of a value in a cell
+
+// grid lists executions with chosen columns; everything about it is in the URL.
+func (h *Pages) grid(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	m := views.ExecutionGrid{
+		Page: h.Page.Base(r, "Executions", views.SectionExecutions), Filters: executionChips(q),
+		ClearURL: views.ExecutionsURL(), Back: label.ListURL(views.ExecutionsURL(), q, "", ""),
+	}
+	names, where, err := h.readQuery(r.Context(), q.Get("where"))
+	problem, mistaken := index.Problem(err)
+	if apperr.Is(err, apperr.Unavailable) {
+		m.Query, m.Failed = queryBar(q, nil, nil), apperr.MessageOf(err)
+		return web.Render(w, r, http.StatusServiceUnavailable, views.ExecutionGridPage(m))
+	}
+	if err != nil && !mistaken {
+		return err
+	}
+	m.Query = queryBar(q, names, problem)
+	if mistaken {
+		return web.Render(w, r, http.StatusUnprocessableEntity, views.ExecutionGridPage(m))
+	}
+	m.Query.Reads = readings(q.Get("where"), where)
+	request, err := h.gridQuery(r, where)
+	if apperr.Is(err, apperr.Invalid) {
+		m.Failed = apperr.MessageOf(err)
+		return web.Render(w, r, http.StatusUnprocessableEntity, views.ExecutionGridPage(m))
+	}
+	if err != nil {
+		return err
+	}
+	status, err := h.fillGrid(r, &m, request)
+	if err != nil {
+		return err
+	}
+	return web.Render(w, r, status, views.ExecutionGridPage(m))
+}
+
+// fillGrid reads the table. A mistake, and a missing ClickHouse, are shown on the page.
+func (h *Pages) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) (int, error) {
+	found, err := h.Table.Find(r.Context(), request)
+	switch {
+	case apperr.Is(err, apperr.Unavailable):
+		m.Failed = apperr.MessageOf(err)
+		return http.StatusServiceUnavailable, nil
+	case apperr.Is(err, apperr.Invalid):
+		m.Failed = apperr.MessageOf(err)
+		return http.StatusUnprocessableEntity, nil
+	case err != nil:
+		return 0, err
+	}
+	q, clock := r.URL.Query(), h.Page.Clock(r)
+	m.Total = units.Plural(found.Total, "execution", "executions")
+	if found.Behind > 0 {
+		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values are not searched yet."
+	}
+	m.Columns = gridColumns(q, found.Columns)
+	m.Rows = gridRows(clock, found)
+	for i := range m.Query.Fields {
+		for k := range m.Query.Fields[i].Fields {
+			f := &m.Query.Fields[i].Fields[k]
+			f.Chosen = slices.ContainsFunc(found.Columns, func(c index.Column) bool { return c.Path == f.Path })
+		}
+	}
+	facets, err := h.Table.Index.Facets(r.Context(), index.Query{Where: request.Where, And: request.And})
+	if err != nil {
+		return 0, err
+	}
+	m.Facets = facetLinks(q, facets)
+	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
+	if found.Next != "" {
+		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", found.Next)
+	}
+	if q.Get("after") != "" {
+		m.Pager.Newer = label.ListURL(views.ExecutionsURL(), q, "after", "")
+	} else if len(found.Executions) > 0 {
+		m.Stream = label.ListURL(views.ExecutionsURL()+"/stream", q, "top", found.Executions[0].ID.String())
+	}
+	export := url.Values{"where": {request.Where}, "sort": {request.Sort}, "columns": {strings.Join(request.Columns, ",")}}
+	if len(request.And) == 0 { // the export has no parameters of the filters
+		export.Set("format", table.CSV)
+		m.CSVURL = "/api/v1/executions/export?" + export.Encode()
+		export.Set("format", table.Parquet)
+		m.Parquet = "/api/v1/executions/export?" + export.Encode()
+	}
+	return http.StatusOK, nil
+}
+
+// readQuery resolves the names of a query.
+func (h *Pages) readQuery(ctx context.Context, where string) (*search.Names, search.Expr, error) {
+	read := h.Table.Index.Fields // a list without a query needs no ClickHouse
+	if where != "" {
+		read = h.Table.Index.FreshFields
+	}
+	fields, err := read(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	subject, _ := auth.SubjectOf(ctx)
+	e, err := search.Parse(where, search.Context{Names: fields.Names, Now: h.Now(), Me: subject.Name})
+	return fields.Names, e, err
+}
+
+// gridQuery is the request of the URL: without columns, the table has the fields of the query.
+func (h *Pages) gridQuery(r *http.Request, where search.Expr) (index.Query, error) {
+	q := r.URL.Query()
+	filter, err := h.executionFilter(r)
+	if err != nil {
+		return index.Query{}, err
+	}
+	conditions, err := table.Conditions(filter)
+	if err != nil {
+		return index.Query{}, err
+	}
+	request := index.Query{Where: q.Get("where"), And: conditions, Sort: q.Get("sort"), After: q.Get("after"), Limit: executionPageSize, Counted: true}
+	for name := range strings.SplitSeq(q.Get("columns"), ",") {
+		if name != "" {
+			request.Columns = append(request.Columns, name)
+		}
+	}
+	if len(request.Columns) == 0 {
+		request.Columns = defaultColumns(where, request.Sort)
+	}
+	return request, nil
+}
+
+// queryBar has the query with its mistake and the names of the project.
+func queryBar(q url.Values, names *search.Names, problem *search.Error) views.QueryBar {
+	bar := views.QueryBar{Where: q.Get("where")}
+	for _, key := range []string{"sort", "columns", "user", "state", "workflow", "period", "q"} {
+		if q.Get(key) != "" {
+			bar.Hidden = append(bar.Hidden, [2]string{key, q.Get(key)})
+		}
+	}
+	if names != nil {
+		bar.Fields = fieldGroups(names)
+	}
+	if problem == nil {
+		return bar
+	}
+	runes := []rune(bar.Where)
+	from := min(problem.Column-1, len(runes))
+	to := min(from+problem.Length, len(runes))
+	bar.Error = &views.QueryError{Message: problem.Message, Before: string(runes[:from]), Word: string(runes[from:to]), After: string(runes[to:])}
+	if problem.Suggestion != "" {
+		bar.Error.Fix = problem.Suggestion
+		bar.Error.FixURL = label.ListURL(views.ExecutionsURL(), q, "where", string(runes[:from])+problem.Suggestion+string(runes[to:]))
+	}
+	return bar
+}
+
+func fieldGroups(names *search.Names) []views.FieldGroup {
+	titles := []struct {
+		part search.Part
+		name string
+	}{{search.Inputs, "Inputs"}, {search.Metrics, "Metrics"}, {search.Outputs, "Outputs"}, {search.Facts, "Every execution"}}
+	var groups []views.FieldGroup
+	for _, t := range titles {
+		g := views.FieldGroup{Name: t.name}
+		for _, f := range names.Fields() {
+			if f.Part != t.part || f.Part == search.Facts && slices.Contains([]string{"since", "until", "sha"}, f.Name) {
+				continue
+			}
+			path := f.Path()
+			if path == "tag" {
+				path = "tags"
+			}
+			types := make([]string, len(f.Types))
+			for i, kind := range f.Types {
+				types[i] = string(kind)
+			}
+			g.Fields = append(g.Fields, views.FieldChoice{Path: path, Type: strings.Join(types, " or "), Help: f.Help})
+		}
+		if len(g.Fields) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// readings say which full names the short names of a query mean.
+func readings(where string, e search.Expr) []string {
+	var list []string
+	for _, f := range search.Used(e) {
+		if f.Part != search.Facts && !strings.Contains(where, f.Path()) {
+			list = append(list, f.Name+" reads as "+f.Path())
+		}
+	}
+	return list
+}
+
+// gridColumns are the columns with links that sort, move and remove them.
+func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
+	paths := make([]string, len(columns))
+	for i, c := range columns {
+		paths[i] = c.Path
+	}
+	with := func(list []string) string {
+		return label.ListURL(views.ExecutionsURL(), q, "columns", strings.Join(list, ","))
+	}
+	swapped := func(i, k int) string {
+		list := slices.Clone(paths)
+		list[i], list[k] = list[k], list[i]
+		return with(list)
+	}
+	sorted, desc := strings.CutPrefix(q.Get("sort"), "-")
+	grid := make([]views.GridColumn, len(columns))
+	for i, c := range columns {
+		g := views.GridColumn{Title: c.Title, Path: c.Path, Numeric: c.Numeric(), DropURL: with(slices.Delete(slices.Clone(paths), i, i+1))}
+		if c.Part != search.Facts {
+			g.Part = string(c.Part)
+		}
+		next := "-" + c.Path
+		if sorted == c.Path {
+			g.Sorted = "ascending"
+			if desc {
+				g.Sorted, next = "descending", c.Path
+			}
+		}
+		g.SortURL = label.ListURL(views.ExecutionsURL(), q, "sort", next)
+		if i > 0 {
+			g.LeftURL = swapped(i, i-1)
+		}
+		if i < len(columns)-1 {
+			g.RightURL = swapped(i, i+1)
+		}
+		grid[i] = g
+	}
+	return grid
+}
+
+func gridRows(clock ui.Clock, found table.Page) []views.GridRow {
+	rows := make([]views.GridRow, len(found.Executions))
+	for i, e := range found.Executions {
+		id := e.ID.String()
+		rows[i] = views.GridRow{ID: id, Short: label.ShortID(e.ID), URL: views.ExecutionURL(id), State: string(e.Status), Title: label.ExecutionTitle(e), Flow: e.WorkflowName + " " + e.Version}
+		values := found.Values[e.ID]
+		for k, c := range found.Columns {
+			var v any
+			if k < len(values) {
+				v = values[k]
+			}
+			rows[i].Cells = append(rows[i].Cells, gridCell(clock, c, v))
+		}
+	}
+	return rows
+}
+
+func gridCell(clock ui.Clock, c index.Column, v any) views.GridCell {
+	cell := views.GridCell{Numeric: c.Numeric()}
+	switch v := v.(type) {
+	case float64:
+		cell.Text = ui.Float(v)
+		if c.Type == "duration" {
+			cell.Text = units.Duration(time.Duration(v * float64(time.Second)))
+		}
+	case time.Time:
+		cell.Text = clock.Moment(v).Text
+	case []string:
+		cell.Tags = v
+	case string:
+		cell.Text = ui.Short(v, cellShown)
+	}
+	if c.Path == "state" {
+		cell.Text = ui.Word(cell.Text)
+	}
+	return cell
+}
+
+// facetLinks add a condition to the query, or remove it.
+func facetLinks(q url.Values, f index.Facets) []views.Facet {
+	facet := func(name, fact string, counts []index.Count) views.Facet {
+		out := views.Facet{Name: name}
+		for _, c := range counts {
+			value := search.Quote(c.Value)
+			v := views.FacetValue{Name: c.Value, N: units.Number(int64(c.N))}
+			if fact == "state" {
+				v.State, value = c.Value, strings.ToLower(value)
+			}
+			where, on := toggled(q.Get("where"), fact+":"+value)
+			v.On, v.URL = on, label.ListURL(views.ExecutionsURL(), q, "where", where)
+			out.Values = append(out.Values, v)
+		}
+		return out
+	}
+	return []views.Facet{facet("State", "state", f.States), facet("Tag", "tag", f.Tags), facet("Workflow", "workflow", f.Workflows), facet("Person", "user", f.People)}
+}
+
+// toggled adds a condition to the end of a query, or removes it from there or from its beginning.
+// The second result says that the query had it.
+func toggled(where, condition string) (string, bool) {
+	if where == condition {
+		return "", true
+	}
+	if rest, found := strings.CutSuffix(where, " and "+condition); found {
+		return rest, true
+	}
+	if rest, found := strings.CutPrefix(where, condition+" and "); found {
+		return rest, true
+	}
+	if where == "" {
+		return condition, false
+	}
+	if strings.Contains(strings.ToLower(where), " or ") && !strings.HasPrefix(where, "(") {
+		where = "(" + where + ")"
+	}
+	return where + " and " + condition, false
+}
+
+// gridStream sends changed rows of a table and the number of new ones.
+func (h *Pages) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID) error {
+	_, where, err := h.readQuery(r.Context(), r.URL.Query().Get("where"))
+	if err != nil {
+		return err
+	}
+	request, err := h.gridQuery(r, where)
+	if err != nil {
+		return err
+	}
+	request.Counted = false
+	first, err := h.Table.Find(r.Context(), request)
+	if err != nil {
+		return err
+	}
+	shown := map[uuid.UUID]bool{}
+	for _, e := range first.Executions {
+		shown[e.ID] = e.ID.String() <= top.String() || request.Sort != ""
+	}
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
+	if err != nil {
+		return err
+	}
+	clock, q, sent := h.Page.Clock(r), r.URL.Query(), page.SentPieces{}
+	q.Del("top")
+	h.Page.OnHints(r, stream, h.Executions.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
+		found, err := h.Table.Find(ctx, request)
+		if err != nil {
+			return err
+		}
+		clock.Now = h.Now()
+		var rows []views.GridRow
+		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
+		for _, row := range gridRows(clock, found) {
+			id, _ := uuid.Parse(row.ID)
+			if !shown[id] {
+				news.Count++
+			} else if sent.Changed(row.ID, row) {
+				rows = append(rows, row)
+			}
+		}
+		if !sent.Changed("news", news.Count) && len(rows) == 0 {
+			return nil
+		}
+		return stream.SendComponent(ctx, "", "", views.GridUpdate(rows, news))
+	})
+	return nil
+}

@@ -1,0 +1,48 @@
+package executions
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/search"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/views"
+)
+
+// isGrid reports whether a list has a query, an order or columns.
+func isGrid(q url.Values) bool {
+	return q.Get("where") != "" || q.Get("sort") != "" || q.Get("columns") != ""
+}
+
+// chosenColumns answers the form that chooses columns with the URL of the table.
+func chosenColumns(w http.ResponseWriter, r *http.Request) bool {
+	q := r.URL.Query()
+	if len(q["column"]) == 0 {
+		return false
+	}
+	columns := strings.Join(q["column"], ",")
+	q.Del("column")
+	http.Redirect(w, r, label.ListURL(views.ExecutionsURL(), q, "columns", columns), http.StatusSeeOther)
+	return true
+}
+
+// defaultColumns are those of a table whose address has none: the fields of its query and order.
+func defaultColumns(where search.Expr, sort string) []string {
+	var columns []string
+	for _, f := range search.Used(where) {
+		if f.Part != search.Facts {
+			columns = append(columns, f.Path())
+		}
+	}
+	if name := strings.TrimPrefix(sort, "-"); name != "" && !slices.Contains(columns, name) {
+		columns = append(columns, name)
+	}
+	for _, name := range []string{"tags", "user", "created", "duration"} {
+		if !slices.Contains(columns, name) {
+			columns = append(columns, name)
+		}
+	}
+	return columns
+}

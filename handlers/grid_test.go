@@ -1,0 +1,99 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/engine/execution/query"
+)
+
+func TestTheTableOfExecutions(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	one, two := b.launchTyped(t, 1), b.launchTyped(t, 2)
+	page := func(query string, status int) string {
+		t.Helper()
+		res := b.member.get(t, "/executions?"+query)
+		require.Equal(t, status, res.status, res.body)
+		return res.body
+	}
+	found := page("where="+url.QueryEscape("epochs >= 2")+"&columns=inputs.epochs,tags&sort=-inputs.epochs", http.StatusOK)
+	require.Contains(t, found, "1 execution<")
+	require.Contains(t, found, "/executions/"+two)
+	require.NotContains(t, found, "/executions/"+one)
+	require.Contains(t, found, "epochs reads as inputs.epochs")
+	require.Contains(t, found, `aria-sort="descending"`)
+	require.Contains(t, found, "columns=tags%2Cinputs.epochs", "a column can be moved")
+	require.Contains(t, found, "/api/v1/executions/export?")
+	require.Contains(t, found, url.QueryEscape("epochs >= 2 and state:pending"), "facets add conditions")
+	require.Contains(t, found, `hx-sse:connect="/executions/stream?`)
+
+	wrong := page("where="+url.QueryEscape("epoch >= 2"), http.StatusUnprocessableEntity)
+	require.Contains(t, wrong, "<mark>epoch</mark>")
+	require.Contains(t, wrong, "Did you mean epochs?")
+	require.Contains(t, page("sort=nothing", http.StatusUnprocessableEntity), "nothing")
+	require.Contains(t, page("where=name:none", http.StatusOK), "No execution matches")
+	require.Contains(t, page("state=PENDING&where=epochs%3D1", http.StatusOK), "/executions/"+one, "filters and queries combine")
+	for _, state := range []string{"approval", "waiting"} {
+		refused := page("where=epochs%3D1&state="+state, http.StatusUnprocessableEntity)
+		require.Contains(t, refused, "cannot select executions that wait", state)
+		require.NotContains(t, refused, "/executions/"+one, "a command would run for executions of other states")
+	}
+	launched, err := b.executions.Get(b.ctx, uuid.MustParse(one))
+	require.NoError(t, err)
+	require.Contains(t, page("user="+launched.SubmittedBy.ID.String()+"&where=epochs%3D1", http.StatusOK), "/executions/"+one, "the ID of a person")
+	require.Contains(t, page("", http.StatusOK), `name="where"`, "the list has the query bar")
+
+	res := b.member.get(t, "/executions?column=name&column=inputs.epochs&where=epochs%3D1")
+	require.Equal(t, "/executions?columns=name%2Cinputs.epochs&where=epochs%3D1", res.header.Get("Location"), "the form of columns ends at the table")
+	require.Contains(t, page("columns=name%2Cinputs.epochs", http.StatusOK), `value="inputs.epochs" checked`)
+
+	preview := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"tag"}, "tag": {"baseline"}, "id": {one, two}, "back": {"/executions?where=tag%3Abaseline"}}.Encode())
+	require.Equal(t, http.StatusOK, preview.status)
+	require.Contains(t, preview.body, "Nothing has changed yet")
+	require.Contains(t, page("where=tag:baseline", http.StatusOK), "No execution matches")
+	done := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"tag"}, "tag": {"baseline"}, "id": {one, two}, "step": {"apply"}, "key": {uuid.NewString()}, "back": {"//elsewhere"}}.Encode())
+	require.Contains(t, done.body, "Tagged 2 of 2 executions")
+	require.NotContains(t, done.body, "elsewhere")
+	require.Equal(t, 2, strings.Count(page("where=tag:baseline", http.StatusOK), `name="id"`))
+	down := setup(t)
+	require.Equal(t, http.StatusServiceUnavailable, down.member.get(t, "/executions?where=lr%3D1").status, "the page says that ClickHouse does not answer")
+	require.Equal(t, http.StatusOK, down.member.get(t, "/executions").status)
+	empty := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"tag"}, "id": {one}}.Encode())
+	require.Equal(t, http.StatusUnprocessableEntity, empty.status)
+}
+
+// TestBulkResumeRunsOnce: a second press of the button of a preview, and a reload of its results,
+// show the executions of the first, and launch nothing.
+func TestBulkResumeRunsOnce(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	id := b.launchTyped(t, 1)
+	require.NoError(t, b.executions.Cancel(b.ctx, uuid.MustParse(id), ""))
+	b.start(t)
+	b.until(t, uuid.MustParse(id), func(e query.Execution) bool { return e.Status.Ended() })
+	send := func(form url.Values) string {
+		res := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", form.Encode())
+		require.Equal(t, http.StatusOK, res.status, res.body)
+		return res.body
+	}
+	form := url.Values{"action": {"resume"}, "id": {id}, "step": {"apply"}}
+	preview := send(form)
+	require.Contains(t, preview, "Nothing has changed yet", "a form without the key of a preview")
+	form.Set("key", regexp.MustCompile(`name="key" value="([^"]+)"`).FindStringSubmatch(preview)[1])
+	created := regexp.MustCompile(`href="(/executions/[0-9a-f-]+)">Open the new`)
+	first, second := created.FindStringSubmatch(send(form)), created.FindStringSubmatch(send(form))
+	require.NotEmpty(t, first)
+	require.Equal(t, first, second)
+	all, err := b.executions.List(b.ctx, query.Filter{Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, all.Executions, 2)
+}

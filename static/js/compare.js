@@ -1,0 +1,352 @@
+// Curves of several executions: reads the points of each metric when its chart comes into
+// view, draws them with uPlot, and saves charts as SVG or PNG.
+import { svgOf, save } from "./chartfile.js";
+
+let uPlot;
+const charts = new Map(); // figure → { frame, plot, text }
+const styled = 6; // colours with a dash of their own; further curves are grey
+const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [1, 4], [12, 4]];
+const missing = "Earlier values cannot be read right now.";
+let pointed = null; // index of the execution that the reader points at
+
+export async function setUp() {
+  const section = document.querySelector("[data-compare]:not([data-ready])");
+  if (!section) return;
+  section.dataset.ready = "";
+  uPlot ??= (await import("../vendor/uplot.js")).default;
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      load(target);
+    }
+  }, { rootMargin: "400px" });
+  for (const figure of section.querySelectorAll("figure[data-curves]")) seen.observe(figure);
+  const controls = section.querySelector("[data-compare-controls]");
+  controls.addEventListener("input", (event) => {
+    if (event.target.matches("[data-submit]")) return controls.requestSubmit();
+    remember(controls);
+    redraw();
+  });
+  section.addEventListener("click", pressed);
+  section.addEventListener("toggle", (event) => event.target.matches("[data-values]") && fillTable(event.target), true);
+  new ResizeObserver(resize).observe(section);
+  point();
+  follow(section);
+}
+
+document.addEventListener("theme", redraw);
+
+async function load(figure) {
+  const holder = figure.querySelector("[data-plot]");
+  try {
+    const response = await fetch(figure.dataset.curves, { headers: { Accept: "application/json" } });
+    if (!response.ok) throw new Error(response.status);
+    const text = await response.text();
+    const chart = charts.get(figure);
+    if (chart?.text === text) return;
+    charts.set(figure, { ...chart, text, frame: JSON.parse(text) });
+    draw(figure);
+  } catch {
+    if (!charts.has(figure)) holder.textContent = "The curves cannot be read right now. Reload the page to try again.";
+  }
+  holder.removeAttribute("aria-busy");
+}
+
+// follow reads the charts again while an execution runs: one after the other, and three seconds
+// after the last, so that a slow server is asked less often.
+async function follow(section) {
+  let live = section.querySelector("[data-live]");
+  while (live) {
+    await new Promise((done) => setTimeout(done, 3000));
+    live = section.querySelector("[data-live]"); // without it, once more after the end
+    for (const figure of charts.keys()) {
+      if (!section.isConnected) return;
+      if (!document.hidden) await load(figure);
+    }
+    if (!section.isConnected) return;
+  }
+}
+
+function redraw() {
+  for (const figure of charts.keys()) draw(figure);
+}
+
+function resize() {
+  for (const [figure, { plot }] of charts) {
+    const width = figure.querySelector("[data-plot]").clientWidth;
+    if (plot && width && plot.width !== width) plot.setSize({ width, height: heightOf(figure, width) });
+  }
+}
+
+const heightOf = (figure, width) => Math.min(Math.round(width * 0.5), figure.classList.contains("chart-large") ? 460 : 300);
+
+function options() {
+  const form = document.querySelector("[data-compare-controls]");
+  return { weight: Number(form.elements.smooth.value) / 100, log: form.elements.scale.checked, outliers: form.elements.outliers.checked };
+}
+
+// remember keeps the controls in the address, which is the state of the page.
+function remember(form) {
+  const url = new URL(location.href);
+  for (const [name, value] of [["smooth", form.elements.smooth.value], ["scale", form.elements.scale.checked && "log"], ["outliers", form.elements.outliers.checked && "hide"]]) {
+    if (value && value !== "0") url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  history.replaceState(history.state, "", url);
+}
+
+function draw(figure) {
+  const chart = charts.get(figure);
+  const { frame } = chart;
+  const o = options();
+  const scale = chart.plot && keptZoom(chart.plot);
+  chart.plot?.destroy();
+  const holder = figure.querySelector("[data-plot]");
+  holder.replaceChildren();
+  if (!frame.lines.length) {
+    holder.textContent = frame.partial ? missing : "No values yet.";
+    return;
+  }
+  const { series, data, bands } = linesOf(figure, frame, o);
+  const axis = { stroke: colour(figure, "--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour(figure, "--line"), width: 1 }, ticks: { show: false } };
+  const width = holder.clientWidth || 300;
+  chart.plot = new uPlot({
+    width, height: heightOf(figure, width), legend: { show: false }, focus: { alpha: 0.25 },
+    cursor: { sync: { key: "compare" }, y: false, focus: { prox: frame.lines.length > 1 ? 24 : -1 } },
+    scales: { x: { time: frame.axis === "time", ...(frame.x.length === 1 && { range: [frame.x[0] - 1, frame.x[0] + 1] }) }, y: yScale(frame, o) },
+    axes: [
+      { ...axis, space: 64, size: 26, values: xValues(frame) },
+      { ...axis, size: 52, ...(!o.log && { values: (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(6)))) }) },
+    ],
+    series, bands,
+    hooks: { setCursor: [(u) => readout(figure, u)], setSeries: [(u, i) => { chart.focus = i == null ? null : u.series[i]?.line; readout(figure, u); }] },
+  }, data, holder);
+  if (scale) chart.plot.setScale("x", scale);
+  chart.focus = null;
+  highlight(chart);
+  keys(figure);
+}
+
+// keptZoom is the part of the axis that the reader has zoomed to.
+function keptZoom(plot) {
+  const x = plot.data[0], { min, max } = plot.scales.x;
+  return x.length > 1 && (min > x[0] || max < x[x.length - 1]) ? { min, max } : null;
+}
+
+// linesOf are the series of a chart: the raw line behind the smoothed one, and the band of a group.
+function linesOf(figure, frame, o) {
+  const series = [{}], data = [frame.x], bands = [];
+  const positive = (values) => o.log ? values.map((v) => v > 0 ? v : null) : values;
+  frame.lines.forEach((line, i) => {
+    const named = line.index < styled;
+    const stroke = colour(figure, named ? `--s-${line.index + 1}` : "--text-3");
+    const dash = named ? dashes[line.index] : [];
+    const base = { spanGaps: true, line: i, points: { show: false } };
+    if (line.high) {
+      series.push({ ...base, label: `${line.name} highest`, stroke: fade(stroke, 0), width: 0 }, { ...base, label: `${line.name} lowest`, stroke: fade(stroke, 0), width: 0 });
+      data.push(positive(line.high), positive(line.low));
+      bands.push({ series: [series.length - 2, series.length - 1], fill: fade(stroke, 0.15) });
+    }
+    if (o.weight > 0 && named && !line.high) {
+      series.push({ ...base, label: `${line.name} raw`, stroke: fade(stroke, 0.28), width: 1 });
+      data.push(positive(line.y));
+    }
+    series.push({ ...base, label: line.name, main: true, stroke: named ? stroke : fade(stroke, 0.55), colour: stroke, width: named ? 1.75 : 1, dash, points: { show: line.y.filter((v) => v != null).length === 1, size: 7, fill: stroke } });
+    data.push(positive(o.weight > 0 ? smoothed(line.y, o.weight) : line.y));
+  });
+  return { series, data, bands };
+}
+
+// yScale ignores the lowest and the highest 2 % of all values when the reader asks for it.
+function yScale(frame, o) {
+  const distr = o.log ? 3 : 1;
+  if (!o.outliers) return { distr };
+  const values = frame.lines.flatMap((line) => line.y.filter((v) => v != null && (!o.log || v > 0))).sort((a, b) => a - b);
+  if (!values.length) return { distr };
+  const at = (share) => values[Math.round(share * (values.length - 1))];
+  const low = at(0.02), high = at(0.98), pad = o.log ? 0 : (high - low || 1) * 0.06;
+  return { distr, range: [low - pad, high + pad] };
+}
+
+function xValues(frame) {
+  if (frame.axis === "relative") return (u, at) => at.map((v) => v == null ? "" : clock(v));
+  if (frame.axis !== "time") return (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(8))));
+  return (u, at, axis, space, step) => at.map((t) => moment(t, step < 60 ? { hour: "2-digit", minute: "2-digit", second: "2-digit" } : step < 86400 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" }, frame.zone));
+}
+
+function moment(seconds, format, zone) {
+  try { return new Intl.DateTimeFormat("en-GB", { ...format, timeZone: zone }).format(seconds * 1000); } catch { return new Intl.DateTimeFormat("en-GB", format).format(seconds * 1000); }
+}
+
+function clock(seconds) {
+  const s = Math.abs(seconds);
+  if (s < 120) return `${Number(seconds.toPrecision(4))} s`;
+  return s < 7200 ? `${Number((seconds / 60).toPrecision(4))} min` : `${Number((seconds / 3600).toPrecision(4))} h`;
+}
+
+function positionText(frame, x) {
+  const about = frame.exact ? "" : "about ";
+  if (frame.axis === "time") return about + moment(x, { hour: "2-digit", minute: "2-digit", second: "2-digit" }, frame.zone);
+  return about + (frame.axis === "relative" ? clock(x) : `step ${Math.round(x)}`);
+}
+
+const valueText = (v) => v == null ? "–" : String(Number(v.toPrecision(4)));
+
+// keys fills the legend of a chart: all curves if they are few, otherwise the one that the
+// reader points at.
+function keys(figure) {
+  const { frame, plot } = charts.get(figure);
+  const holder = figure.querySelector("[data-keys]");
+  holder.replaceChildren();
+  if (frame.lines.length > styled) {
+    const text = document.createElement("span");
+    text.dataset.one = "";
+    text.textContent = crowd(frame);
+    holder.append(text);
+    if (frame.partial) holder.append(` ${missing}`);
+    return;
+  }
+  frame.lines.forEach((line, i) => {
+    const key = document.createElement("span");
+    key.className = "chart-key";
+    const value = document.createElement("span");
+    value.className = "num";
+    value.dataset.value = i;
+    value.textContent = valueText(last(line.y));
+    key.append(swatch(line.index), ` ${line.name} `, value);
+    holder.append(key);
+  });
+  if (frame.of > frame.lines.length && !frame.lines[0].high) holder.append(` ${frame.lines.length} of ${frame.of} curves`);
+  if (frame.partial) holder.append(` ${missing}`);
+  readout(figure, plot);
+}
+
+function crowd(frame) {
+  const more = frame.of > frame.lines.length && !frame.lines[0].high ? ` of ${frame.of}` : "";
+  return `${frame.lines.length}${more} curves. Point at one to see its name.`;
+}
+
+function swatch(index) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", "swatch");
+  svg.setAttribute("viewBox", "0 0 22 12");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(svg.namespaceURI, "path");
+  path.setAttribute("class", `line ${index < styled ? `s${index + 1}` : "s-more"}`);
+  path.setAttribute("d", "M0 6h22");
+  svg.append(path);
+  return svg;
+}
+
+const last = (values) => values.findLast((v) => v != null);
+
+// before is the value of a line at a position, or the one before it.
+function before(values, at) {
+  for (let i = at; i >= 0; i--) if (values[i] != null) return values[i];
+  return null;
+}
+
+// readout shows the values under the pointer.
+function readout(figure, plot) {
+  const chart = charts.get(figure);
+  const { frame } = chart;
+  const at = plot.cursor.idx;
+  figure.querySelector("[data-step]").textContent = at == null ? "" : positionText(frame, frame.x[at]);
+  for (const out of figure.querySelectorAll("[data-value]")) {
+    const { y } = frame.lines[out.dataset.value];
+    out.textContent = valueText(at == null ? last(y) : before(y, at));
+  }
+  const one = figure.querySelector("[data-one]");
+  const line = frame.lines[chart.focus];
+  if (one) one.textContent = line ? `${line.name} ${valueText(at == null ? last(line.y) : before(line.y, at))}` : crowd(frame);
+}
+
+// point highlights the curves of an execution while the reader points at it in the legend.
+function point() {
+  const change = (event) => {
+    const run = event.target.closest?.("[data-run]");
+    const index = run ? Number(run.dataset.run) : null;
+    if (index === pointed) return;
+    pointed = index;
+    for (const chart of charts.values()) highlight(chart);
+  };
+  document.addEventListener("pointerover", change);
+  document.addEventListener("focusin", change);
+}
+
+function highlight({ plot, frame }) {
+  if (!plot) return;
+  plot.series.forEach((s, i) => {
+    if (!s.main) return;
+    const on = pointed != null && frame.lines[s.line].index === pointed;
+    s.width = (on ? 3 : frame.lines[s.line].index < styled ? 1.75 : 1) * devicePixelRatio;
+    s.alpha = pointed == null || on ? 1 : 0.25;
+  });
+  plot.redraw(false);
+}
+
+function pressed(event) {
+  const figure = event.target.closest("figure");
+  const chart = charts.get(figure);
+  if (!chart?.plot) return;
+  const wide = event.target.closest("[data-wide]");
+  if (wide) {
+    wide.setAttribute("aria-pressed", String(figure.classList.toggle("chart-large")));
+    draw(figure);
+  }
+  const kind = event.target.closest("[data-save]")?.dataset.save;
+  if (kind) save(kind, figure.dataset.name, svgOf(chart.plot, { title: figure.dataset.name, surface: colour(figure, "--surface"), ink: colour(figure, "--text") }));
+}
+
+// fillTable writes the values of a chart as a table.
+function fillTable(details) {
+  const { frame } = charts.get(details.closest("figure")) ?? {};
+  if (!frame || !details.open) return;
+  details.querySelector("table")?.remove();
+  const table = document.createElement("table");
+  table.className = "table";
+  const row = (parent, kind, cells) => {
+    const tr = parent.insertRow();
+    cells.forEach((text, i) => {
+      const cell = document.createElement(i ? kind : "th");
+      if (i) cell.className = "num";
+      if (cell.tagName === "TH") cell.scope = kind === "th" ? "col" : "row";
+      cell.textContent = text;
+      tr.append(cell);
+    });
+  };
+  row(table.createTHead(), "th", ["Curve", "Last", "Lowest", "Highest", "Values"]);
+  const body = table.createTBody();
+  for (const line of frame.lines) {
+    const values = line.y.filter((v) => v != null);
+    const low = (line.low ?? values).filter((v) => v != null), high = (line.high ?? values).filter((v) => v != null);
+    row(body, "td", [line.name, valueText(last(line.y)), valueText(Math.min(...low)), valueText(Math.max(...high)), String(values.length)]);
+  }
+  details.append(table);
+}
+
+// smoothed is an exponential moving average, corrected for the bias of its first value.
+function smoothed(values, weight) {
+  let mean = 0, debias = 0;
+  return values.map((value) => {
+    if (value == null) return null;
+    mean = mean * weight + (1 - weight) * value;
+    debias = debias * weight + (1 - weight);
+    return mean / debias;
+  });
+}
+
+// A custom property may hold light-dark(): let the browser resolve it.
+function colour(figure, name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  figure.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+function fade(found, alpha) {
+  return found.startsWith("oklch(") && !found.includes("/") ? found.replace(")", ` / ${alpha})`) : found;
+}

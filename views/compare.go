@@ -1,0 +1,144 @@
+package views
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Compare is the page that compares executions.
+type Compare struct {
+	Page
+
+	Legend  CompareLegend
+	Find    CompareFind
+	Table   CompareTable
+	Curves  CompareCurves
+	Chosen  bool // at least two executions
+	Link    string
+	CSVURL  string
+	Stream  string // "" when all executions have ended
+	Notes   []string
+	Heading string
+	Alone   string // why there is nothing to compare with
+}
+
+// CompareLegend is the compared executions.
+type CompareLegend struct{ Runs []CompareRun }
+
+// CompareRun is a compared execution.
+type CompareRun struct {
+	Index       int // of its colour and dash
+	Short, URL  string
+	Title       string
+	State       string
+	Note        string // its first values that differ from the others
+	Launched    ui.Moment
+	Baseline    bool
+	BaselineURL string // makes it the baseline
+	RemoveURL   string
+}
+
+// CompareFind adds executions by name or short id.
+type CompareFind struct {
+	Query, Executions string
+	Hidden            [][2]string // the other parameters of the page
+	Asked             bool
+	Hits              []CompareHit
+	Full              string // why no execution can be added
+}
+
+// CompareHit is an execution that can be added.
+type CompareHit struct {
+	Short, Title, Note, State, URL string
+}
+
+// CompareTable is the properties of the executions, side by side.
+type CompareTable struct {
+	Runs      []CompareRun
+	Sections  []CompareSection
+	All       bool   // rows without a difference are shown
+	Toggle    string // the URL that shows or hides them
+	Counts    string // "5 differ, 17 are the same"
+	Statistic []ui.Choice
+}
+
+// CompareSection is a group of rows.
+type CompareSection struct {
+	Name string
+	Rows []CompareRow
+}
+
+// CompareRow is a property of the executions.
+type CompareRow struct {
+	Name, Better string // Better is "higher is better", or ""
+	Differs      bool
+	Cells        []CompareCell
+}
+
+// CompareCell is a value.
+type CompareCell struct {
+	Text, Exact string
+	URL         string
+	Delta       string // "+0.02"
+	State       string
+	Number      bool
+	Missing     bool
+	Changed     bool // it differs from the baseline
+	Best        bool
+}
+
+// CompareCurves is the charts of the metrics.
+type CompareCurves struct {
+	Charts  []CompareChart
+	Note    string
+	Axes    []ui.Choice
+	Groups  []ui.Option
+	Hidden  [][2]string
+	Smooth  int
+	Log     bool
+	Outlier bool // the scale ignores outliers
+	Live    bool
+}
+
+// CompareChart is the curves of a metric, which the script reads and draws.
+type CompareChart struct{ Name, DataURL, CSVURL string }
+
+// Element ids of the parts of the page that the stream replaces.
+const (
+	compareLegendID = "compare-legend"
+	compareTableID  = "compare-table"
+	compareFoundID  = "compare-found"
+	compareNotesID  = "compare-notes"
+)
+
+// seriesStyles is the number of colours with a dash of their own. Further series are grey until
+// the reader points at them.
+const seriesStyles = 6
+
+// swatch is the class of the swatch of a series.
+func (r CompareRun) swatch() string {
+	if r.Index > seriesStyles {
+		return "s-more"
+	}
+	return "s" + strconv.Itoa(r.Index)
+}
+
+// columns is the number of columns of the table.
+func (t CompareTable) columns() string { return strconv.Itoa(len(t.Runs) + 1) }
+
+// CompareURL compares executions; the first one is the baseline.
+func CompareURL(ids ...string) string {
+	if len(ids) == 0 {
+		return "/compare"
+	}
+	return "/compare?executions=" + url.QueryEscape(strings.Join(ids, ","))
+}
+
+// ComparePartURL is a part of the page, such as its stream or its table as CSV.
+func ComparePartURL(part string, q url.Values) string { return withQuery("/compare"+part, q) }
+
+// ComparePreviousURL compares an execution with the previous one of its workflow.
+func ComparePreviousURL(id string) string { return CompareURL(id) + "&with=previous" }

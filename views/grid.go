@@ -1,0 +1,114 @@
+package views
+
+import "github.com/flowforge/flowforge/views/ui"
+
+// QueryBar is the query of a list of executions.
+type QueryBar struct {
+	Where  string
+	Hidden [][2]string // other parameters that the form keeps
+	Error  *QueryError
+	Reads  []string // "accuracy reads as metrics.accuracy"
+	Fields []FieldGroup
+}
+
+// QueryError is what is wrong with a query. Before, Word and After are the query around the mistake.
+type QueryError struct {
+	Message, Before, Word, After string
+	Fix, FixURL                  string // "" for none
+}
+
+// FieldGroup are the names of one part of the executions.
+type FieldGroup struct {
+	Name   string
+	Fields []FieldChoice
+}
+
+// FieldChoice is a name with its type; Chosen ones are columns of the table.
+type FieldChoice struct {
+	Path, Type, Help string
+	Chosen           bool
+}
+
+// ExecutionGrid is a list of executions with chosen columns.
+type ExecutionGrid struct {
+	Page
+	Query    QueryBar
+	Filters  []Chip
+	Behind   string // that the index is not up to date; "" when it is
+	Total    string
+	Columns  []GridColumn
+	Rows     []GridRow
+	Pager    ui.Pager
+	Facets   []Facet
+	CSVURL   string
+	Parquet  string
+	Stream   string
+	ClearURL string
+	Back     string // URL of this page, for commands
+	Failed   string // why there is no table
+}
+
+// GridColumn is a column with the links that change it.
+type GridColumn struct {
+	Title, Part, Path                   string
+	Numeric                             bool
+	Sorted                              string // "ascending", "descending" or ""
+	SortURL, LeftURL, RightURL, DropURL string
+}
+
+// GridRow is an execution with the values of the columns.
+type GridRow struct {
+	ID, Short, URL, State, Title, Flow string
+	Cells                              []GridCell
+}
+
+// GridCell is a value.
+type GridCell struct {
+	Text    string
+	Numeric bool
+	Tags    []string
+}
+
+// Facet lists frequent values of a fact, with the links that add or remove the condition.
+type Facet struct {
+	Name   string
+	Values []FacetValue
+}
+
+// FacetValue is a value with the number of executions that have it.
+type FacetValue struct {
+	Name, State, N, URL string
+	On                  bool
+}
+
+// BulkPage previews a command for many executions, or has its results.
+type BulkPage struct {
+	Page
+	Heading, Lead string
+	Action, Verb  string
+	Danger, Done  bool
+	Tag           string // of the action tag
+	Key           string // of the preview, so that its command runs once
+	Rows          []BulkRow
+	Able          int // executions for which the command can run, or ran
+	Back          string
+	Failed        string
+}
+
+// BulkRow is what a command does to one execution.
+type BulkRow struct {
+	ID, Short, URL, State, Title, Message string
+	Able                                  bool
+	NewURL                                string // execution that a resume launched
+}
+
+// BulkURL runs a command for many executions.
+func BulkURL() string { return "/executions/bulk" }
+
+// bulkColumn is the heading of the column with messages.
+func bulkColumn(done bool) string {
+	if done {
+		return "Result"
+	}
+	return "What will happen"
+}
