@@ -187,8 +187,9 @@ func news(t *testing.T, host string) string {
 }
 
 // googleServer is ownServer with another server in the place of Google Cloud Storage. Its bucket
-// "others" is empty, and a secret has the key of its service account.
-func googleServer(t *testing.T, environ ...string) *server {
+// "others" is empty, and a secret has the key of its service account. The server trusts the
+// authority.
+func googleServer(t *testing.T, environ ...string) (*server, *certtest.Authority) {
 	t.Helper()
 	store, authority := gcstest.Start(t, "others"), certtest.New(t)
 	certificate, err := tls.LoadX509KeyPair(authority.Issue(t, t.TempDir(), gcstest.Host, time.Now().Add(time.Hour)))
@@ -207,7 +208,7 @@ func googleServer(t *testing.T, environ ...string) *server {
 	t.Cleanup(proxy.Close)
 	s := ownServer(t, append(environ, "HTTPS_PROXY="+proxy.URL, "NO_PROXY=127.0.0.1", "SSL_CERT_FILE="+authority.File)...)
 	s.api(t, http.MethodPut, "/secrets/google.account", map[string]any{"value": store.Key}, nil)
-	return s
+	return s, authority
 }
 
 // tunnel connects the connection of a CONNECT request with an address.

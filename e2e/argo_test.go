@@ -30,7 +30,7 @@ type argoStory struct {
 }
 
 func argoStories() []argoStory {
-	return slices.Concat(argoFileStories(), argoKeyStories(), argoBucketStories(), argoOtherBucketStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
+	return slices.Concat(argoFileStories(), argoKeyStories(), argoBucketStories(), argoOtherBucketStories(), argoWebStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
 }
 
 func argoFileStories() []argoStory {
@@ -310,7 +310,8 @@ func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...st
 // allows it.
 func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequential, on one server
 	t.Parallel()
-	s := googleServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
+	s, authority := googleServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
+	web := webOf(t, s, authority)
 	url := news(t, "127.0.0.1")
 	bucket := bucketOf(t, s, map[string]string{"data/one.txt": "first, ", "data/two.txt": "second"})
 	container := containerOf(t, s)
@@ -322,7 +323,7 @@ func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequenti
 			dir, err := os.MkdirTemp("", "argo")
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url, "$PORT", port(t), "$TRIES", "20", "$S3", bucket, "$AZURE", container)
+			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url, "$PORT", port(t), "$TRIES", "20", "$S3", bucket, "$AZURE", container, "$WEB", web)
 			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 			for name, want := range story.outputs {
 				require.Equal(t, want, e.Outputs[name], name)

@@ -22,7 +22,7 @@ func TestLaunchDigitsAndWatchToTheEnd(t *testing.T) {
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Launch digits.train"}))
 	hasValue(t, input(page, "dataset"), "uci-digits@1")
 	fill(t, input(page, "epochs"), "25")
-	fill(t, page.GetByLabel("Name"), "Twenty-five epochs")
+	fill(t, page.Locator("#execution-name"), "Twenty-five epochs")
 	id := launchNow(t, page)
 
 	watchGraph(t, page, "load", "split", "train", "evaluate", "report")

@@ -67,7 +67,7 @@ func (s samples) sites() map[string]string {
 		"workflow-executions": "/workflows/digits.train?tab=executions", "workflow-versions": "/workflows/digits.train?tab=versions",
 		"workflow-source": "/workflows/digits.train?tab=source", "launch": "/workflows/digits.train/launch", "launch-widgets": "/workflows/tour.widgets/launch",
 		"relaunch":   "/workflows/digits.train/launch?from=" + s.digits,
-		"executions": "/executions", "executions-none": "/executions?workflow=nothing.like.it", "execution": "/executions/" + s.digits,
+		"executions": "/executions", "compare": "/compare?all=1&executions=" + s.digits + "," + s.fanout + "," + s.failed, "compare-none": "/compare", "executions-none": "/executions?workflow=nothing.like.it", "execution": "/executions/" + s.digits,
 		"execution-list": "/executions/" + s.digits + "?view=list", "execution-node": "/executions/" + s.fanout + "?node=flaky",
 		"execution-failed": "/executions/" + s.failed, "execution-fanout": "/executions/" + s.fanout,
 		"node": "/executions/" + s.digits + "/nodes/train", "node-failed": "/executions/" + s.failed + "/nodes/breaks", "node-flaky": "/executions/" + s.fanout + "/nodes/flaky",

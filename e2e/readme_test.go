@@ -24,7 +24,7 @@ func TestReadmePictures(t *testing.T) {
 	accepted(t, page)
 	require.NoError(t, page.Locator("h1").Click()) // no focus ring in the picture
 	take(t, page, "launch.png")
-	fill(t, page.GetByLabel("Name"), "Forty epochs, hidden layer")
+	fill(t, page.Locator("#execution-name"), "Forty epochs, hidden layer")
 	id := launchNow(t, page)
 	require.NoError(t, page.SetViewportSize(1280, 1500))
 	visit(t, page, "/executions/"+id+"?node=train")

@@ -37,8 +37,9 @@ func everything() Sources {
 		Cluster: func(context.Context) (*Cluster, error) {
 			return &Cluster{true, map[string]int64{"ready": 1}, map[string]int64{"running": 2}, map[string]GPUs{"A100": {8, 3}}}, nil
 		},
-		Spool: func() Spool { return Spool{1, 2, 3, 4, true} },
-		Pool:  func() Pool { return Pool{1, 2, 3} },
+		Python: func(context.Context) (WarmPython, error) { return WarmPython{2, 3 << 19}, nil },
+		Spool:  func() Spool { return Spool{1, 2, 3, 4, true} },
+		Pool:   func() Pool { return Pool{1, 2, 3} },
 	}
 }
 
@@ -119,6 +120,7 @@ func TestRoutesNotPaths(t *testing.T) {
 	require.NotContains(t, text, `flowforge_http_request_seconds_count{route="/stream"}`, "a stream has no time of answering")
 	require.Contains(t, text, `flowforge_waiting_requests{reason="QUOTA",tenant="acme"} 2`)
 	require.Contains(t, text, "flowforge_waiting_oldest_seconds 60")
+	require.Contains(t, text, "flowforge_python_warm_memory_mib 1.5")
 }
 
 // TestTenantLabels: tenants beyond the limit share a label, and a tenant with a label

@@ -18,8 +18,9 @@ type Sources struct {
 	Waiting func(context.Context) ([]Waiting, error) // nil on servers that do not schedule
 	Quotas  func(context.Context) ([]Quota, error)   // the same
 	Leases  func(context.Context) ([]Lease, error)
-	Cluster func(context.Context) (*Cluster, error) // nil without a cluster
-	Series  func(context.Context) ([]Series, error) // of workflows, the oldest first
+	Cluster func(context.Context) (*Cluster, error)   // nil without a cluster
+	Series  func(context.Context) ([]Series, error)   // of workflows, the oldest first
+	Python  func(context.Context) (WarmPython, error) // nil on servers that start no local processes
 	Spool   func() Spool
 	Pool    func() Pool
 	Failed  func(source string, err error)
@@ -70,6 +71,12 @@ type Cluster struct {
 // GPUs counts GPUs of one type.
 type GPUs struct{ Total, Used int64 }
 
+// WarmPython counts the processes of which Python attempts are forks.
+type WarmPython struct {
+	Processes int
+	Memory    int64 // bytes
+}
+
 // Spool counts the logs and metrics that wait for ClickHouse.
 type Spool struct {
 	Records, Bytes, MaxBytes, Refused int64
@@ -85,7 +92,7 @@ const scrapeWithin = 10 * time.Second
 // Watch adds the data of sources to every scrape.
 func (m *Metrics) Watch(s Sources) {
 	failures := m.counter("scrape_errors_total", "Sources that could not be read during a scrape.", "source")
-	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "workflows"} {
+	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "workflows", "python"} {
 		failures.WithLabelValues(source)
 	}
 	failed := s.Failed
@@ -140,6 +147,14 @@ func (s *snapshot) Collect(out chan<- prometheus.Metric) {
 		if err := workflowSeries(series, time.Now(), out); err != nil {
 			s.sources.Failed("workflows", err)
 		}
+	})
+	ask(ctx, s, "python", s.sources.Python, func(p WarmPython) {
+		processes := gauges("python_warm_processes", "Warm Python processes of this machine.")
+		processes.add(float64(p.Processes))
+		memory := gauges("python_warm_memory_mib", "Memory of the warm Python processes of this machine.")
+		memory.add(float64(p.Memory) / (1 << 20))
+		emit(processes)
+		emit(memory)
 	})
 	s.local(emit)
 }

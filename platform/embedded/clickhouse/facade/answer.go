@@ -106,7 +106,7 @@ func (s *Server) sendBlocks(w http.ResponseWriter, stream *chdb.Stream, st *stat
 			s.fail(w, err)
 			return sent, err
 		case err != nil: // the status is out: end with the exception block that clients look for
-			fmt.Fprintf(w, "\r\n__exception__\r\n%s\r\n%s\n%d %s\r\n__exception__\r\n", tag, err, len(err.Error())+1, tag) //nolint:gosec // read by ClickHouse clients, never by a browser
+			fmt.Fprintf(w, "\r\n__exception__\r\n%s\r\n%s\n%d %s\r\n__exception__\r\n", tag, err, len(err.Error())+1, tag)
 			return sent, err
 		case block == nil:
 			return sent, nil
