@@ -1,17 +1,19 @@
 package typeregistry
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// CheckAll checks a value for every field, fills in defaults and rejects unknown names. The
-// result contains every declared field: nil for an omitted optional field. Problem paths
-// start with the field's name.
+// CheckAll checks a value for every field, fills in defaults and rejects unknown names. Dotted
+// names set parts of objects (Assemble). The result contains every declared field: nil for an
+// omitted optional field. Problem paths start with the field's name.
 func (s Schema) CheckAll(values map[string]any, env Env) (map[string]any, []Problem) {
 	c := &checker{env: env}
 	plain, _ := Plain(values).(map[string]any)
+	plain = assemble(c, s.Fields, plain)
 	if s.HasRules() {
 		return s.checkDependent(c, plain), c.problems
 	}
@@ -33,7 +35,7 @@ func normalizeFields(c *checker, fields []Field, path string, values map[string]
 func checkTogether(c *checker, fields []Field, path string, values, out map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := fieldNamed(fields, name); !ok {
-			c.problem(join(path, name), "There is no field "+quote(name)+"."+suggest(name, fieldNames(fields)))
+			c.problem(join(path, name), "There is no field "+quote(name)+"."+cmp.Or(suggest(name, fieldNames(fields)), fieldList(fields)))
 		}
 	}
 	for _, f := range fields {
@@ -43,6 +45,17 @@ func checkTogether(c *checker, fields []Field, path string, values, out map[stri
 			}
 		}
 	}
+}
+
+// listedFields is the largest number of fields that the error of an unknown name lists.
+const listedFields = 12
+
+// fieldList is a sentence with the names of few fields, "" for none or many.
+func fieldList(fields []Field) string {
+	if len(fields) == 0 || len(fields) > listedFields {
+		return ""
+	}
+	return " The fields are " + strings.Join(fieldNames(fields), ", ") + "."
 }
 
 func fieldNames(fields []Field) []string {

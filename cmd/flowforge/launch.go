@@ -27,7 +27,7 @@ func newLaunchCommand() *cobra.Command {
 		RunE: runLaunch,
 	}
 	f := cmd.Flags()
-	f.StringArrayP("input", "i", nil, "an input: name=value (JSON or text), or name=@path to upload a file")
+	f.StringArrayP("input", "i", nil, "an input: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
 	f.String("preset", "", "name or ID of a preset; -i and --inputs come before its values")
 	f.String("priority", "", "LOW, NORMAL or HIGH, or a number from 0 to 100 (default: the priority of the definition, else NORMAL)")

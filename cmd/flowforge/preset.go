@@ -35,7 +35,7 @@ func newPresetCommand() *cobra.Command {
 		Args: arguments("WORKFLOW", "NAME"),
 		RunE: runPresetSave,
 	}
-	save.Flags().StringArrayP("input", "i", nil, "an input: name=value (JSON or text), or name=@path to upload a file")
+	save.Flags().StringArrayP("input", "i", nil, "an input: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	save.Flags().String("inputs", "", "a JSON file with all inputs (- for standard input)")
 	save.Flags().String("share", "private", "private, project, or team: workflows of the same name in its other projects")
 	save.Flags().String("description", "", "what the preset is for")

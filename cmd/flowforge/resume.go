@@ -28,7 +28,7 @@ func newResumeCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.String("from", "", "rerun from this node: it and everything downstream (default: the first failures)")
 	f.String("version", "", "use another version of the workflow")
-	f.StringArrayP("input", "i", nil, "an input to change: name=value (JSON or text; null selects the default), or name=@path to upload a file")
+	f.StringArrayP("input", "i", nil, "an input to change: name=value or name.field=value (JSON or text; null selects the default), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with the inputs to change (- for standard input)")
 	f.StringArray("resources", nil, "resources of an operator: operator:cpu=2,memory=4Gi,gpu=1 (* for all operators)")
 	f.String("name", "", "a name for the new execution")

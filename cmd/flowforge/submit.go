@@ -24,7 +24,7 @@ func newSubmitCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringP("file", "f", "", "definitions in YAML or JSON; lines of --- separate YAML documents")
-	f.StringArrayP("input", "i", nil, "an input or parameter: name=value (JSON or text), or name=@path to upload a file")
+	f.StringArrayP("input", "i", nil, "an input or parameter: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
 	f.String("priority", "", "LOW, NORMAL or HIGH, or a number from 0 to 100 (default: the priority of the definition, else NORMAL)")
 	f.String("name", "", "a name for this execution")

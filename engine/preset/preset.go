@@ -106,6 +106,7 @@ type Fitted struct {
 // without a saved value are not problems.
 func Fit(schema typeregistry.Schema, saved map[string]any, env typeregistry.Env) Fitted {
 	out := Fitted{Inputs: map[string]any{}}
+	saved = schema.Assemble(saved, env)
 	_, problems := schema.CheckAll(saved, env)
 	faulty := map[string]bool{}
 	for _, p := range problems {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -40,14 +41,18 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 	if err != nil {
 		return nil, err
 	}
-	differing := differingInputs(list)
+	inputs := make([]map[string]any, len(list))
+	for i, e := range list {
+		inputs[i] = parts(e.Inputs)
+	}
+	differing := differingInputs(list, inputs)
 	rows := make([]views.ExecutionRow, len(list))
 	for i, e := range list {
 		rows[i] = h.executionRow(clock, e, request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID))
 		if asking[e.ID] {
 			rows[i].State = ui.AwaitingApproval
 		}
-		rows[i].Inputs = figures(e.Inputs, differing[e.WorkflowID], inputsShown)
+		rows[i].Inputs = shortNames(figures(inputs[i], differing[e.WorkflowID], inputsShown))
 		rows[i].Results = figures(e.Outputs, sortedNames(e.Outputs), resultsShown)
 	}
 	return rows, nil
@@ -62,14 +67,40 @@ func (h *Rows) OfWorkflow(ctx context.Context, clock ui.Clock, id uuid.UUID) ([]
 	return h.Of(ctx, clock, page.Executions)
 }
 
-// differingInputs names, by workflow, the inputs whose values differ among executions.
-// A workflow with a single execution has all of its inputs.
-func differingInputs(list []query.Execution) map[uuid.UUID][]string {
+// parts are values by their dotted paths, such as hyperparameters.learning_rate.
+func parts(values map[string]any) map[string]any {
+	out := make(map[string]any, len(values))
+	for name, v := range values {
+		for _, part := range sheet.Flatten(sheet.Inputs, name, v) {
+			out[part.Path] = part.Value
+		}
+	}
+	return out
+}
+
+// shortNames leaves out the path before the last name where the row stays unambiguous.
+func shortNames(facts []ui.Fact) []ui.Fact {
+	last := func(f ui.Fact) string { return f.Name[strings.LastIndexByte(f.Name, '.')+1:] }
+	count := map[string]int{}
+	for _, f := range facts {
+		count[last(f)]++
+	}
+	for i, f := range facts {
+		if count[last(f)] == 1 {
+			facts[i].Name = last(f)
+		}
+	}
+	return facts
+}
+
+// differingInputs names, by workflow, the inputs whose values differ among executions. The
+// inputs of list[i] are inputs[i]. A workflow with a single execution has all of its inputs.
+func differingInputs(list []query.Execution, inputs []map[string]any) map[uuid.UUID][]string {
 	values := map[uuid.UUID]map[string]map[string]bool{} // by workflow and input
 	runs := map[uuid.UUID]int{}
-	for _, e := range list {
+	for i, e := range list {
 		runs[e.WorkflowID]++
-		for name, v := range e.Inputs {
+		for name, v := range inputs[i] {
 			if values[e.WorkflowID] == nil {
 				values[e.WorkflowID] = map[string]map[string]bool{}
 			}

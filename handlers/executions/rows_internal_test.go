@@ -1,0 +1,28 @@
+package executions
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+func TestRowsShowPartsThatDiffer(t *testing.T) {
+	t.Parallel()
+	run := func(lr string) query.Execution {
+		return query.Execution{WorkflowID: uuid.Nil, Inputs: map[string]any{
+			"epochs": json.Number("4"), "params": map[string]any{"lr": json.Number(lr), "size": json.Number("8")},
+			"data": map[string]any{"$catalogue": "uci-digits@1"},
+		}}
+	}
+	list := []query.Execution{run("0.1"), run("0.2")}
+	inputs := []map[string]any{parts(list[0].Inputs), parts(list[1].Inputs)}
+	names := differingInputs(list, inputs)[uuid.Nil]
+	require.Equal(t, []string{"params.lr"}, names)
+	require.Equal(t, []ui.Fact{{Name: "lr", Value: "0.2"}}, shortNames(figures(inputs[1], names, inputsShown)))
+	require.Equal(t, []ui.Fact{{Name: "a.lr"}, {Name: "b.lr"}}, shortNames([]ui.Fact{{Name: "a.lr"}, {Name: "b.lr"}}), "equal last names keep their paths")
+}

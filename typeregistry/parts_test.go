@@ -1,0 +1,52 @@
+package typeregistry
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDottedNamesSetParts(t *testing.T) {
+	t.Parallel()
+	raw, err := DecodeJSON([]byte(`{"fields": [
+		{"name": "epochs", "type": "Integer", "default": 2},
+		{"name": "params", "type": "HyperparameterSet{lr: Float = 0.1, size: Integer = 3}", "default": {"lr": 0.5, "size": 8}},
+		{"name": "deep", "type": "Struct{inner: Struct{a: Integer = 1, b: Integer = 2}}"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, problems := Builtin().ParseSchema(raw, "input_schema")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for name, c := range map[string]struct{ given, want, wrong string }{
+		"a part of the default":   {`{"params.lr": 0.2}`, `{"deep":{"inner":{"a":1,"b":2}},"epochs":2,"params":{"lr":0.2,"size":8}}`, ""},
+		"a part of a given value": {`{"params": {"size": 4}, "params.lr": 0.2}`, `{"deep":{"inner":{"a":1,"b":2}},"epochs":2,"params":{"lr":0.2,"size":4}}`, ""},
+		"a part of a part":        {`{"deep.inner.b": 7}`, `{"deep":{"inner":{"a":1,"b":7}},"epochs":2,"params":{"lr":0.5,"size":8}}`, ""},
+		"an unknown part":         {`{"params.rate": 1}`, "", "params.rate: There is no field “rate”. The fields are lr, size."},
+		"a part of a number":      {`{"epochs.lr": 1}`, "", "epochs.lr: There is no field “epochs.lr”. The fields are epochs, params, deep."},
+		"an unknown name":         {`{"rate": 1}`, "", "rate: There is no field “rate”. The fields are epochs, params, deep."},
+		"a wrong value of a part": {`{"params.lr": "fast"}`, "", "params.lr: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			given, err := DecodeJSON([]byte(c.given))
+			if err != nil {
+				t.Fatal(err)
+			}
+			values, wrong := schema.CheckAll(given.(map[string]any), Env{})
+			if c.want != "" {
+				if diff := cmp.Diff(c.want, compactJSON(values)); diff != "" || len(wrong) > 0 {
+					t.Error(diff, wrong)
+				}
+				return
+			}
+			if len(wrong) != 1 || len(wrong[0].Message) == 0 {
+				t.Fatal(wrong)
+			}
+			if got := wrong[0].Path + ": " + wrong[0].Message; len(got) < len(c.wrong) || got[:len(c.wrong)] != c.wrong {
+				t.Error(got)
+			}
+		})
+	}
+}
