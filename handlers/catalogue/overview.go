@@ -34,6 +34,9 @@ func (h *Pages) overview(m *views.Workflow, v workflow.Version) {
 // operatorsShown limits the rows of a table of operators.
 const operatorsShown = 200
 
+// defaultShown is the number of characters of a default on a workflow page.
+const defaultShown = 80
+
 // operatorRows are the operators of a graph of v.
 func operatorRows(v workflow.Version, graph string) []views.OperatorRow {
 	plan, operators := planview.GraphOf(v, graph)
@@ -46,12 +49,15 @@ func operatorRows(v workflow.Version, graph string) []views.OperatorRow {
 
 func inputRows(schema typeregistry.Schema) []views.SchemaRow {
 	var rows []views.SchemaRow
+	defaults, _ := schema.CheckAll(nil, typeregistry.Env{}) // of objects, those of their fields
 	for _, f := range schema.Fields {
 		row := views.SchemaRow{
 			Name: f.Name, Type: ui.Short(f.Type.String(), 60), TypeURL: views.TypeURL(f.Type.Name()), Description: cmp.Or(f.Description, f.Hints.Help), Required: f.Required,
 		}
 		if f.Default != nil {
 			row.Default = renderDefault(f)
+		} else if _, ok := f.DefaultValue(typeregistry.Env{}); ok {
+			row.Default = ui.Short(f.Type.Render(defaults[f.Name]), defaultShown)
 		}
 		rows = append(rows, row)
 	}
@@ -63,7 +69,7 @@ func renderDefault(f typeregistry.Field) string {
 	if err != nil {
 		return string(f.Default)
 	}
-	return ui.Short(f.Type.Render(value), 80)
+	return ui.Short(f.Type.Render(value), defaultShown)
 }
 
 func operatorRow(plan *dag.Plan, o *workflow.Operator, i int) views.OperatorRow {
