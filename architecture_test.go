@@ -74,6 +74,7 @@ func table() []rule {
 		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/bucket data/telemetry data/catalogue engine/workflow platform/units"},
 		{packages: "engine/preset", may: "typeregistry db apperr access/auth access/audit engine/workflow"},
 		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},
+		{packages: "engine/comparison/change", may: "engine/workflow engine/dag typeregistry engine/comparison/sheet"},
 		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/comparison/curve engine/comparison/sheet"},
 		// 5
 		{packages: "views/...", may: "static typeregistry platform/units", not: "net/http database/sql"},

@@ -84,6 +84,8 @@ func workflowRows() []row {
 		page("/workflows/{name}", "/workflows/{flow id}", auth.WorkflowRead).object(),
 		page("/workflows/{name}/versions/{version}", "/workflows/{flow}/versions/1.0.0", auth.WorkflowRead).object(),
 		page("/workflows/{name}/versions/{version}/package", "/workflows/{python}/versions/1.0.0/package", auth.WorkflowRead).object(),
+		page("/workflows/{name}/diff", "/workflows/{python}/diff", auth.WorkflowRead).object(),
+		read("/workflows/{workflow_id}/diff", "/workflows/{flow}/diff?from=1.0.0", auth.WorkflowRead).object(),
 		page("/workflows/{name}/launch", "/workflows/{flow}/launch", auth.WorkflowRead).object(),
 		page("/workflows/{name}/dev", "/workflows/{flow}/dev", auth.WorkflowRead).object().answers(http.StatusNotFound), // the caller develops no version
 		page("/workflows/{name}/dev/stream", "/workflows/{flow}/dev/stream", auth.WorkflowRead).object().answers(http.StatusNotFound),

@@ -67,8 +67,9 @@ type CompareTable struct {
 
 // CompareSection is a group of rows.
 type CompareSection struct {
-	Name string
-	Rows []CompareRow
+	Name    string
+	Rows    []CompareRow
+	Changes []ui.Action // what changed between versions of the same workflow
 }
 
 // CompareRow is a property of the executions.

@@ -110,6 +110,7 @@ func PlanGraphID(name string) string { return "graph-" + name }
 // VersionRow is a version of a workflow.
 type VersionRow struct {
 	Version, URL, LaunchURL string
+	DiffURL                 string // what changed since the version before; "" for the first one
 	Latest, Current         bool
 	By                      string
 	Created                 ui.Moment

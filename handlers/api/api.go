@@ -35,6 +35,7 @@ import (
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/handlers/source"
 	"github.com/flowforge/flowforge/platform/release"
 	"github.com/flowforge/flowforge/web"
 
@@ -168,9 +169,10 @@ type Config struct {
 	Presets    *preset.Service
 	Comparison *comparison.Service
 
-	Scope   request.Scope
-	Content *content.Content
-	Leader  *leader.Routes
+	Scope    request.Scope
+	Content  *content.Content
+	Packages source.Packages
+	Leader   *leader.Routes
 }
 
 // API is the JSON API. It is safe for concurrent use.

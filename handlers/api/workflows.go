@@ -55,6 +55,7 @@ func (h *API) workflowAPI(api huma.API) {
 	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or a state of executions, executions", "Workflows"), h.apiWorkflows)
 	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
 	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
+	operation(h, api, get("diff-versions", "/workflows/{workflow_id}/diff", "Compare two versions of a workflow", "Workflows"), h.apiVersionDiff)
 	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
 	operation(h, api, get("get-development", "/workflows/{workflow_id}/development", "Get the version that the caller develops", "Workflows"), h.apiDeveloped)
 	develop := post("develop", "/workflows/{workflow_id}/development", "Make a version the one that the caller develops", "Workflows")

@@ -47,6 +47,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/register", h.Page.Serve(h.registerPage))
 	r.Get("/workflows", h.Page.Serve(h.workflows))
 	r.Get("/workflows/{name}", h.Page.Serve(h.workflow))
+	r.Get("/workflows/{name}/diff", h.Page.Serve(h.versionDiff))
 	r.Get("/workflows/{name}/versions/{version}", h.Page.Serve(h.workflowVersion))
 	r.Get("/workflows/{name}/versions/{version}/package", h.Page.Serve(h.codePackage))
 	r.Post("/workflows/{name}/archive", h.Page.Serve(h.archiveWorkflow))

@@ -38,7 +38,7 @@ func (h *Pages) sourceTab(r *http.Request, m *views.Workflow, ref string, v work
 	q := r.URL.Query()
 	p, found := v.Definition.Python()
 	if !found || q.Get("definition") != "" {
-		m.Source, m.Format = definitionText(v.Definition)
+		m.Source, m.Format = source.DefinitionText(v.Definition)
 		return nil
 	}
 	m.Python.DefinitionURL = views.DefinitionURL(ref, v.Version)
@@ -197,6 +197,9 @@ func (h *Pages) versionHistory(ctx context.Context, m *views.Workflow, clock ui.
 			rows[i].Runs, rows[i].Succeeded = runsText(runs[v.ID])
 			rows[i].Level, rows[i].Change, rows[i].From = changeText(n.Change)
 			rows[i].Commit = gitText(n.Git)
+			if earlier := earlierThan(flow, v.Version); earlier != v.Version {
+				rows[i].DiffURL = views.VersionDiffURL(ref, earlier, v.Version)
+			}
 			m.Noted = m.Noted || rows[i].Change != "" || n.Git.Commit != ""
 		}
 		return rows

@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
@@ -263,18 +261,6 @@ func historyFacts(now time.Time, list []query.Execution) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Succeeded", Value: fmt.Sprintf("%d of %d", succeeded, ended), Note: fmt.Sprintf("(%d %%)", succeeded*100/ended)})
 	}
 	return facts
-}
-
-// definitionText is the canonical definition as YAML, or as JSON if it has no YAML form.
-func definitionText(d *workflow.Definition) (text, format string) {
-	raw, err := json.Marshal(d)
-	if err != nil {
-		return "", "JSON"
-	}
-	if out, err := yaml.JSONToYAML(raw); err == nil {
-		return string(out), "YAML"
-	}
-	return string(raw), "JSON"
 }
 
 // archiveWorkflow archives a workflow, or restores an archived one.

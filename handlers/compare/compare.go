@@ -97,7 +97,7 @@ func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		m.Chosen, m.Notes, m.Heading = true, compared.Notes, "Compare "+units.Plural(len(c.ids), "execution", "executions")
-		m.Legend, m.Table = h.legend(r, c, compared), table(c, compared)
+		m.Legend, m.Table = h.legend(r, c, compared), table(r.Context(), c, compared)
 		m.Table.Runs = m.Legend.Runs
 		m.Curves = curves(c, compared)
 		if compared.Live {
@@ -265,7 +265,7 @@ func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		l, t := h.legend(r, c, compared), table(c, compared)
+		l, t := h.legend(r, c, compared), table(r.Context(), c, compared)
 		t.Runs = l.Runs
 		if sent.Changed("compare", []any{l, t, compared.Notes}) {
 			if err := stream.SendComponent(ctx, "", "", views.CompareUpdate(l, t, compared.Notes)); err != nil {
@@ -281,7 +281,7 @@ func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 }
 
 // table is the table of the page.
-func table(c choice, compared comparison.Comparison) views.CompareTable {
+func table(ctx context.Context, c choice, compared comparison.Comparison) views.CompareTable {
 	same, rows := sheet.Rest(compared.Rows)
 	t := views.CompareTable{All: c.q.Get("all") != "", Counts: strconv.Itoa(len(rows)) + " differ, " + strconv.Itoa(len(same)) + " are the same"}
 	statistic := statisticOf(c.q.Get("stat"))
@@ -313,7 +313,29 @@ func table(c choice, compared comparison.Comparison) views.CompareTable {
 		last := &t.Sections[len(t.Sections)-1]
 		last.Rows = append(last.Rows, tableRow(r))
 	}
+	for i := range t.Sections {
+		if t.Sections[i].Name == label.SentenceCase(string(sheet.Definition)) {
+			t.Sections[i].Changes = versionChanges(ctx, compared)
+		}
+	}
 	return t
+}
+
+// versionChanges links the changes from the version of the baseline to other versions of its
+// workflow, each once.
+func versionChanges(ctx context.Context, c comparison.Comparison) []ui.Action {
+	base := c.Executions[c.Baseline]
+	var links []ui.Action
+	seen := map[string]bool{base.Version: true}
+	for _, e := range c.Executions {
+		if e.WorkflowID != base.WorkflowID || seen[e.Version] {
+			continue
+		}
+		seen[e.Version] = true
+		ref := request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID)
+		links = append(links, ui.Action{Name: "Changes from " + base.Version + " to " + e.Version, URL: views.VersionDiffURL(ref, base.Version, e.Version)})
+	}
+	return links
 }
 
 func statisticOf(text string) sheet.Statistic {

@@ -15,6 +15,7 @@ func sourceEntries() []Entry {
 		{"node-traceback", "Node: traceback", func(f views.Page) templ.Component { return views.NodePage(failedNode(f)) }},
 		{"workflow-python-source", "Workflow from Python: source", func(f views.Page) templ.Component { return views.WorkflowPage(pythonWorkflow(f, "source")) }},
 		{"workflow-python-binary", "Workflow from Python: file that is not text", func(f views.Page) templ.Component { return views.WorkflowPage(unshownFile(f)) }},
+		{"workflow-diff", "Workflow: changes between versions", func(f views.Page) templ.Component { return views.VersionDiffPage(versionDiff(f)) }},
 		{"workflow-python-versions", "Workflow from Python: versions", func(f views.Page) templ.Component { return views.WorkflowPage(pythonWorkflow(f, "versions")) }},
 	}
 }

@@ -1,0 +1,203 @@
+package catalogue
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/comparison/change"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// What the page of two versions shows.
+const (
+	filesOpen        = 3    // files whose lines are visible at first
+	linesOpen        = 400  // lines of a file that is open at first
+	linesShown       = 4000 // of one file
+	operatorsInGraph = 2000 // nodes that a graph of two versions has at most
+)
+
+// versionDiff shows what changed between two versions of a workflow.
+func (h *Pages) versionDiff(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	flow, err := h.Workflows.Get(ctx, request.PathValue(r, "name"))
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	to := cmp.Or(q.Get("to"), flow.Latest)
+	from := cmp.Or(q.Get("from"), earlierThan(flow, to))
+	before, err := h.Workflows.Version(ctx, flow.ID.String(), from)
+	if err != nil {
+		return err
+	}
+	after, err := h.Workflows.Version(ctx, flow.ID.String(), to)
+	if err != nil {
+		return err
+	}
+	d, err := h.Packages.Diff(ctx, before, after)
+	if err != nil {
+		return err
+	}
+	ref := request.WorkflowRef(ctx, flow.Name, flow.ID)
+	m := views.VersionDiff{
+		Page: h.Page.Base(r, "Changes", views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: flow.Name, URL: views.WorkflowURL(ref)}),
+		Name: flow.Name, URL: views.WorkflowURL(ref), Action: views.VersionDiffURL(ref, "", ""),
+		From: before.Version, To: after.Version, SwapURL: views.VersionDiffURL(ref, after.Version, before.Version),
+		Versions: versionChoices(flow, before.Version, after.Version), Notes: d.Notes,
+		Sections: diffSections(d.Changes), Graph: diffGraph(before, after, d.Changes),
+	}
+	for _, c := range d.Changes {
+		if c.Breaks != "" {
+			m.Breaks = append(m.Breaks, c.Breaks)
+		}
+	}
+	for i, f := range d.Files {
+		m.Files = append(m.Files, diffFile(i, f))
+	}
+	return web.Render(w, r, http.StatusOK, views.VersionDiffPage(m))
+}
+
+// earlierThan is the release before a version, or the version itself if it is the first one.
+func earlierThan(flow workflow.Workflow, version string) string {
+	at := slices.IndexFunc(flow.Versions, func(v workflow.VersionHead) bool { return v.Version == version })
+	for _, v := range flow.Versions[at+1:] {
+		if !v.Development {
+			return v.Version
+		}
+	}
+	return version
+}
+
+// versionChoices are the releases and the two versions that are shown.
+func versionChoices(flow workflow.Workflow, shown ...string) []string {
+	var out []string
+	for _, v := range flow.Versions {
+		if !v.Development || slices.Contains(shown, v.Version) {
+			out = append(out, v.Version)
+		}
+	}
+	return out
+}
+
+func diffSections(changes []change.Change) []views.DiffSection {
+	titles := map[change.Section]string{change.Inputs: "Inputs", change.Outputs: "Outputs", change.Operators: "Operators", change.Settings: "Settings"}
+	var out []views.DiffSection
+	for _, section := range change.Sections() {
+		s := views.DiffSection{ID: "h-diff-" + string(section), Title: titles[section]}
+		for _, c := range changes {
+			if c.Section == section {
+				s.Rows = append(s.Rows, diffRow(c))
+			}
+		}
+		if len(s.Rows) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func diffRow(c change.Change) views.DiffRow {
+	row := views.DiffRow{Name: c.Name, State: kindState(c.Kind), Breaks: c.Breaks}
+	for _, d := range c.Details {
+		detail := views.DiffDetail{Path: d.Path, Before: ui.Short(d.Before, 1000), After: ui.Short(d.After, 1000)}
+		switch {
+		case d.Path == "code": // the files follow
+			detail.After = units.Plural(d.Patch.Added, "line", "lines") + " added, " + units.Number(int64(d.Patch.Removed)) + " removed"
+		case d.Patch != nil:
+			detail.Lines = diffLines(codeName(d.Path), *d.Patch)
+		}
+		row.Details = append(row.Details, detail)
+	}
+	return row
+}
+
+// codeName is a name of a file that selects the highlighting of a property.
+func codeName(path string) string {
+	if path == "code.script" {
+		return "script.sh"
+	}
+	return "code.py"
+}
+
+// kindState is a kind of change as a state with an icon and a colour.
+func kindState(k change.Kind) string { return strings.ToUpper(string(k)) }
+
+func diffFile(i int, f source.FileChange) views.DiffFile {
+	out := views.DiffFile{
+		ID: "file-" + strconv.Itoa(i+1), Name: f.Name, State: kindState(f.Kind), Note: f.Note,
+		Added: "+" + units.Number(int64(f.Patch.Added)), Removed: "−" + units.Number(int64(f.Patch.Removed)),
+		Lines: diffLines(f.Name, f.Patch),
+	}
+	if len(out.Lines) > linesShown {
+		out.Lines, out.Note = nil, "The change has more than "+units.Number(linesShown)+" lines. Download both packages to compare it."
+	}
+	out.Open = i < filesOpen && len(out.Lines) <= linesOpen
+	return out
+}
+
+// diffLines highlights the lines of a patch by the name of its file.
+func diffLines(name string, p change.Patch) []views.DiffLine {
+	var out []views.DiffLine
+	for _, hunk := range p.Hunks {
+		out = append(out, views.DiffLine{Header: hunk.Header()})
+		for _, l := range hunk.Lines {
+			line := views.DiffLine{Before: lineNumber(l.Before), After: lineNumber(l.After)}
+			switch l.Sign() {
+			case "+":
+				line.Kind = "add"
+			case "-":
+				line.Kind = "del"
+			}
+			if lines := source.Lines(name, l.Text, 1); len(lines) > 0 {
+				line.Parts = lines[0].Parts
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func lineNumber(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// diffGraph draws the operators of both versions, nil if none of them changed or there are too many.
+func diffGraph(before, after workflow.Version, changes []change.Change) *dagview.Picture {
+	if !slices.ContainsFunc(changes, func(c change.Change) bool { return c.Section == change.Operators }) {
+		return nil
+	}
+	nodes := change.Union(before, after, changes)
+	if len(nodes) > operatorsInGraph {
+		return nil
+	}
+	deepest := -1
+	for _, n := range nodes {
+		if !n.Final {
+			deepest = max(deepest, n.Level)
+		}
+	}
+	items, names, states := make([]dagview.Item, len(nodes)), make([]string, len(nodes)), make([]dagview.NodeState, len(nodes))
+	for i, n := range nodes {
+		items[i] = dagview.Item{Name: n.Name, Level: n.Level, Dependencies: n.Dependencies, Final: n.Final}
+		if n.Final {
+			items[i].Level += deepest + 1
+		}
+		names[i], states[i] = n.Name, dagview.NodeState{State: kindState(n.Kind), Sub: cmp.Or(string(n.Kind), "same")}
+	}
+	painter := dagview.Painter{ID: "diff", Drawing: dagview.Layout(items, dagview.Right), Names: names, States: states, Selected: -1, Fit: true}
+	picture := painter.Picture("Operators of " + before.Version + " and " + after.Version)
+	return &picture
+}

@@ -1,0 +1,42 @@
+package gallery
+
+import (
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/dagview"
+)
+
+// versionDiff has every kind of change.
+func versionDiff(f views.Page) views.VersionDiff {
+	names := []string{"load", "train", "report", "export"}
+	states := []dagview.NodeState{{Sub: "same"}, {State: "CHANGED", Sub: "changed"}, {State: "ADDED", Sub: "added"}, {State: "REMOVED", Sub: "removed"}}
+	drawing := dagview.Layout([]dagview.Item{
+		{Name: "load"}, {Name: "train", Level: 1, Dependencies: []int{0}}, {Name: "report", Level: 2, Dependencies: []int{1}}, {Name: "export", Level: 2, Dependencies: []int{1}},
+	}, dagview.Right)
+	graph := dagview.Painter{ID: "diff", Drawing: drawing, Names: names, States: states, Selected: -1, Fit: true}.Picture("Operators of 1.2.0 and 2.0.0")
+	line := func(kind, before, after, text string) views.DiffLine {
+		return views.DiffLine{Kind: kind, Before: before, After: after, Parts: []views.SourcePart{{Text: text}}}
+	}
+	return views.VersionDiff{
+		Page: frame(f, "Changes", views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: "/workflows"}, views.Crumb{Name: "digits.train", URL: "#"}),
+		Name: "digits.train", URL: "#", Action: "#", From: "1.2.0", To: "2.0.0", SwapURL: "#", Versions: []string{"2.0.0", "1.2.0", "1.1.0"},
+		Breaks: []string{`Every launch must set "dataset".`}, Notes: []string{"Only the first 128 MiB of the code package of 2.0.0 are compared."}, Graph: &graph,
+		Sections: []views.DiffSection{
+			{ID: "h-inputs", Title: "Inputs", Rows: []views.DiffRow{
+				{Name: "dataset", State: "ADDED", Breaks: "x", Details: []views.DiffDetail{{Path: "type", After: "Dataset"}, {Path: "required", After: "yes"}}},
+				{Name: "epochs", State: "CHANGED", Details: []views.DiffDetail{{Path: "default", Before: "10", After: "20"}}},
+			}},
+			{ID: "h-operators", Title: "Operators", Rows: []views.DiffRow{
+				{Name: "export", State: "REMOVED"},
+				{Name: "train", State: "CHANGED", Details: []views.DiffDetail{{Path: "code.script", Lines: []views.DiffLine{
+					{Header: "@@ -1,2 +1,2 @@"}, line("", "1", "1", "set -e"), line("del", "2", "", "python train.py"), line("add", "", "2", "python train.py --fast"),
+				}}}},
+			}},
+		},
+		Files: []views.DiffFile{
+			{ID: "file-1", Name: "train.py", State: "CHANGED", Added: "+1", Removed: "−1", Open: true, Lines: []views.DiffLine{
+				{Header: "@@ -8,3 +8,3 @@"}, line("", "8", "8", "def train(rate):"), line("del", "9", "", "    return rate"), line("add", "", "9", "    return rate * 2"),
+			}},
+			{ID: "file-2", Name: "weights.bin", State: "ADDED", Note: "Not compared line by line: the file is not text, or larger than 128 KiB."},
+		},
+	}
+}
