@@ -192,3 +192,37 @@ func TestAcrossWithoutClickHouse(t *testing.T) {
 	require.True(t, partial)
 	require.Equal(t, []Extreme{{1001, 2}, {2000, 3}, {3000, 4}}, curves[0].Points, "each point has its bucket")
 }
+
+// TestCurvesByTags: series of an attempt that differ in their tags are different curves, and keep
+// their tags when only one of them is left.
+func TestCurvesByTags(t *testing.T) {
+	t.Parallel()
+	several(t, func(b *testBundle, other uuid.UUID) []Point {
+		var points []Point
+		for i, fold := range []string{"1", "2"} {
+			p, alone := b.point(int64(10+i), float64(i)), b.point(int64(20+i), float64(10+i))
+			p.Tags = map[string]string{"fold": fold}
+			alone.Tags = map[string]string{"fold": "1"}
+			alone.ExecutionID = other
+			points = append(points, p, alone)
+		}
+		return points
+	}, func(t *testing.T, b *testBundle, places []Place) {
+		q := CurveQuery{Places: places, Name: "loss", Axis: AxisStep, Buckets: 50, Series: []SeriesRef{{places[0].ExecutionID, 1, 1}, {places[1].ExecutionID, 1, 1}}}
+		curves, _, err := b.Curves(b.ctx, q)
+		require.NoError(t, err)
+		require.Len(t, curves, 3)
+		for i, want := range []Curve{{Tags: map[string]string{"fold": "1"}, Points: []Extreme{{10, 0}}}, {Tags: map[string]string{"fold": "2"}, Points: []Extreme{{11, 1}}}} {
+			require.Equal(t, want.Tags, curves[i].Tags)
+			require.Equal(t, want.Points, curves[i].Points)
+		}
+		require.Len(t, curves[2].Points, 2)
+
+		q.Places, q.Series = q.Places[1:], q.Series[1:]
+		curves, _, err = b.Curves(b.ctx, q)
+		require.NoError(t, err)
+		require.Len(t, curves, 1)
+		require.Equal(t, map[string]string{"fold": "1"}, curves[0].Tags)
+		require.Equal(t, []Extreme{{20, 10}, {21, 11}}, curves[0].Points)
+	})
+}
