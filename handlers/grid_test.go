@@ -59,7 +59,9 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Equal(t, http.StatusOK, preview.status)
 	require.Contains(t, preview.body, "Nothing has changed yet")
 	require.Contains(t, page("where=tag:baseline", http.StatusOK), "No execution matches")
-	done := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"tag"}, "tag": {"baseline"}, "id": {one, two}, "step": {"apply"}, "key": {uuid.NewString()}, "back": {"//elsewhere"}}.Encode())
+	ran := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"tag"}, "tag": {"baseline"}, "id": {one, two}, "step": {"apply"}, "key": {uuid.NewString()}, "back": {"//elsewhere"}}.Encode())
+	require.Equal(t, http.StatusSeeOther, ran.status)
+	done := b.member.get(t, ran.header.Get("Location"))
 	require.Contains(t, done.body, "Tagged 2 of 2 executions")
 	require.NotContains(t, done.body, "elsewhere")
 	require.Equal(t, 2, strings.Count(page("where=tag:baseline", http.StatusOK), `name="id"`))
@@ -82,6 +84,10 @@ func TestBulkResumeRunsOnce(t *testing.T) {
 	b.until(t, uuid.MustParse(id), func(e query.Execution) bool { return e.Status.Ended() })
 	send := func(form url.Values) string {
 		res := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", form.Encode())
+		if to := res.header.Get("Location"); to != "" {
+			require.Equal(t, http.StatusSeeOther, res.status)
+			res = b.member.get(t, to)
+		}
 		require.Equal(t, http.StatusOK, res.status, res.body)
 		return res.body
 	}
@@ -96,4 +102,30 @@ func TestBulkResumeRunsOnce(t *testing.T) {
 	all, err := b.executions.List(b.ctx, query.Filter{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, all.Executions, 2)
+}
+
+// TestBulkResultsCanBeReloaded: the results of a command are a page of their own, so that a reload
+// does not send the command again, and shows the same results.
+func TestBulkResultsCanBeReloaded(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	running, over := b.launchTyped(t, 1), b.launchTyped(t, 2)
+	require.NoError(t, b.executions.Cancel(b.ctx, uuid.MustParse(over), ""))
+	b.start(t)
+	b.until(t, uuid.MustParse(over), ended)
+	b.until(t, uuid.MustParse(running), ended)
+	held := b.launchTyped(t, 3)
+	require.NoError(t, b.executions.Pause(b.ctx, uuid.MustParse(held), ""))
+	form := url.Values{"action": {"cancel"}, "id": {held, running, uuid.NewString()}, "step": {"apply"}, "key": {uuid.NewString()}, "back": {"/executions?state=RUNNING"}}
+	res := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", form.Encode())
+	require.Equal(t, http.StatusSeeOther, res.status, res.body)
+	b.until(t, uuid.MustParse(held), ended)
+	for range 2 {
+		got := b.member.get(t, res.header.Get("Location"))
+		got.says(t, http.StatusOK, "Cancelled 1 of 3 executions", "Its nodes end", "It has ended.", "There is no such execution.", "/executions?state=RUNNING")
+	}
+	got := b.member.get(t, "/executions/bulk?action=cancel&id="+running)
+	got.says(t, http.StatusOK, "Cancelled 0 of 1 execution")
+	require.Equal(t, http.StatusUnprocessableEntity, b.member.get(t, "/executions/bulk?action=cancel").status)
 }

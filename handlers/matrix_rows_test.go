@@ -193,6 +193,7 @@ func changeRows() []row {
 		write("POST", "/executions/{execution_id}/labels", "/executions/{execution}/labels", `{"add": ["x"]}`, auth.ExecutionLaunch, ok).object(),
 		write("POST", "/executions/bulk", "/executions/bulk", `{"action": "tag", "add": ["x"], "execution_ids": ["{execution}"]}`, auth.ExecutionRead, ok),
 		write("DELETE", "/executions/{execution_id}/keep", "/executions/{execution}/keep", "", auth.ExecutionLaunch, http.StatusNoContent).object(),
+		page("/executions/bulk", "/executions/bulk?action=tag&tag=x&id=00000000-0000-0000-0000-000000000000", auth.ExecutionRead),
 		form("/executions/bulk", "/executions/bulk", "action=tag&tag=x&id=00000000-0000-0000-0000-000000000000", auth.ExecutionRead, ok),
 		form("/executions/{id}/keep", "/executions/{own}/keep", "", auth.ExecutionLaunch, moved).object(),
 		form("/executions/{id}/release", "/executions/{own}/release", "", auth.ExecutionLaunch, moved).object(),

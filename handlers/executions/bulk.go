@@ -3,6 +3,7 @@ package executions
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -31,16 +32,16 @@ func bulkVerbs(action string) (verb, done string) {
 	return "", ""
 }
 
-// bulk previews a command for many executions; with step=apply it runs the command and shows a
-// result for each. The key of the preview makes a second press of its button, and a reload of the
-// results, resume nothing again; without one, the command is only previewed.
+// bulk previews a command for many executions; with step=apply it runs the command and sends the
+// browser to its results, so that a reload runs nothing again. The key of the preview makes a second
+// press of its button resume nothing again; without one, the command is only previewed.
 func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.New(apperr.Invalid, "The form cannot be read.")
 	}
 	f := r.PostForm
 	action, tag := f.Get("action"), strings.TrimSpace(f.Get("tag"))
-	verb, done := bulkVerbs(action)
+	verb, _ := bulkVerbs(action)
 	if verb == "" {
 		return apperr.New(apperr.Invalid, "%s is not a command.", strconv.Quote(action))
 	}
@@ -49,12 +50,13 @@ func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	key, keyed := bulkKey(f.Get("key"))
+	run := keyed && f.Get("step") == "apply"
 	m := views.BulkPage{
 		Key:  key,
 		Page: h.Page.Base(r, verb+" executions", views.SectionExecutions), Action: action, Verb: verb, Tag: tag,
-		Danger: action == table.ActionCancel, Done: keyed && f.Get("step") == "apply", Back: backTo(f.Get("back")),
+		Danger: action == table.ActionCancel, Back: backTo(f.Get("back")),
 	}
-	command := table.Bulk{Action: action, IDs: ids, Key: key, DryRun: !m.Done}
+	command := table.Bulk{Action: action, IDs: ids, Key: key, DryRun: !run}
 	if tag != "" {
 		command.Change = index.Change{Add: []string{tag}}
 	}
@@ -66,15 +68,61 @@ func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if run {
+		http.Redirect(w, r, bulkResultsURL(action, tag, m.Back, outcomes), http.StatusSeeOther)
+		return nil
+	}
 	m.Rows, m.Able = bulkRows(outcomes)
 	of := units.Plural(len(outcomes), "execution", "executions")
 	m.Heading, m.Lead = verb+" "+of, "Nothing has changed yet. The command applies to "+units.Number(int64(m.Able))+" of "+of+"."
 	if action == table.ActionTag {
 		m.Lead += " The tag is " + strconv.Quote(tag) + "."
 	}
-	if m.Done {
-		m.Heading, m.Lead = done+" "+units.Number(int64(m.Able))+" of "+of, "Each execution has its own result."
+	return web.Render(w, r, http.StatusOK, views.BulkView(m))
+}
+
+// bulkResultsURL is the page of the results of a command. It names the executions; the page reads
+// what became of them.
+func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
+	q := url.Values{"action": {action}, "back": {back}}
+	if tag != "" {
+		q.Set("tag", tag)
 	}
+	for _, o := range outcomes {
+		q.Add("id", o.ID.String())
+		if o.Created != uuid.Nil {
+			q.Add("created", o.Created.String())
+		}
+	}
+	return views.BulkURL() + "?" + q.Encode()
+}
+
+// bulkResults shows what became of the executions of a command.
+func (h *Pages) bulkResults(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	action, tag := q.Get("action"), q.Get("tag")
+	verb, done := bulkVerbs(action)
+	ids, err := bulkIDs(q["id"])
+	if err != nil {
+		return err
+	}
+	created, err := bulkIDs(q["created"])
+	if err != nil {
+		return err
+	}
+	if verb == "" {
+		return apperr.New(apperr.Invalid, "%s is not a command.", strconv.Quote(action))
+	}
+	outcomes, err := h.Table.Results(r.Context(), table.Ran{Action: action, Tag: tag, IDs: ids, Created: created})
+	if err != nil {
+		return err
+	}
+	m := views.BulkPage{
+		Page: h.Page.Base(r, verb+" executions", views.SectionExecutions), Action: action, Verb: verb, Tag: tag, Done: true,
+		Lead: "Each execution has its own result.", Back: backTo(q.Get("back")),
+	}
+	m.Rows, m.Able = bulkRows(outcomes)
+	m.Heading = done + " " + units.Number(int64(m.Able)) + " of " + units.Plural(len(outcomes), "execution", "executions")
 	return web.Render(w, r, http.StatusOK, views.BulkView(m))
 }
 
