@@ -226,12 +226,13 @@ func (q *Queries) CountLive(ctx context.Context, projectID uuid.UUID) (int32, er
 }
 
 const eventSeqs = `-- name: EventSeqs :many
-SELECT id, event_seq FROM executions WHERE id = ANY ($1::uuid[])
+SELECT id, project_id, event_seq FROM executions WHERE id = ANY ($1::uuid[])
 `
 
 type EventSeqsRow struct {
-	ID       uuid.UUID
-	EventSeq int64
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	EventSeq  int64
 }
 
 func (q *Queries) EventSeqs(ctx context.Context, ids []uuid.UUID) ([]EventSeqsRow, error) {
@@ -243,7 +244,7 @@ func (q *Queries) EventSeqs(ctx context.Context, ids []uuid.UUID) ([]EventSeqsRo
 	var items []EventSeqsRow
 	for rows.Next() {
 		var i EventSeqsRow
-		if err := rows.Scan(&i.ID, &i.EventSeq); err != nil {
+		if err := rows.Scan(&i.ID, &i.ProjectID, &i.EventSeq); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -63,6 +63,7 @@ type CompareTable struct {
 	Toggle    string // the URL that shows or hides them
 	Counts    string // "5 differ, 17 are the same"
 	Statistic []ui.Choice
+	Version   string // of a comparison that is followed; charts are read again when it changes
 }
 
 // CompareSection is a group of rows.

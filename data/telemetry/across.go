@@ -120,6 +120,34 @@ func (s *Service) Totals(ctx context.Context, q TotalsQuery) (Totals, error) {
 	return out, nil
 }
 
+// CountPoints returns the number of points that the tasks of executions reported. While ClickHouse
+// does not answer, it is the number in the spool. A point that is moved from the spool can be counted
+// twice for a moment.
+func (s *Service) CountPoints(ctx context.Context, places []Place) (uint64, error) {
+	executions, projects, err := authorizeAll(ctx, places)
+	if err != nil || len(places) == 0 {
+		return 0, err
+	}
+	count := uint64(0)
+	err = s.spooledAcross(executions, projects, s.spool.Committed(), func(acrossID, *point) { count++ })
+	if err != nil {
+		return 0, fmt.Errorf("points of %d executions: %w", len(places), err)
+	}
+	_, err = s.unlessAway(ctx, func() error {
+		var c conditions
+		c.add("execution_id IN (?)", executions)
+		c.add("project_id IN (?)", projects)
+		c.add("NOT startsWith(name, ?)", machinePrefix)
+		stored := uint64(0)
+		if err := s.store.conn.QueryRow(ctx, "SELECT sum(sample_count) FROM metrics_1m WHERE "+c.String(), c.args...).Scan(&stored); err != nil {
+			return err //nolint:wrapcheck // unlessAway decides whether it is a failure
+		}
+		count += stored
+		return nil
+	})
+	return count, err
+}
+
 // unlessAway reads from ClickHouse, if the installation has it. away: it did not answer, so that
 // the reader gets only what is in the spool.
 func (s *Service) unlessAway(ctx context.Context, read func() error) (away bool, err error) {

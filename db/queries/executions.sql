@@ -308,7 +308,7 @@ ORDER BY r.workflow_id, r.id DESC;
 SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = @project_id;
 
 -- name: EventSeqs :many
-SELECT id, event_seq FROM executions WHERE id = ANY (@ids::uuid[]);
+SELECT id, project_id, event_seq FROM executions WHERE id = ANY (@ids::uuid[]);
 
 -- name: MedianDuration :one
 -- Returns the median duration in seconds of the latest successful executions of a version.

@@ -38,6 +38,7 @@ type Executions interface {
 	EndingWith(ctx context.Context, text string) ([]uuid.UUID, error)
 	HoursOfSeveral(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]query.Hours, error)
 	NodeNames(ctx context.Context, nodes []query.NodeAddress) (map[query.NodeAddress]string, error)
+	Changes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int64, error)
 }
 
 // Config contains the services that a comparison reads.
@@ -50,10 +51,16 @@ type Config struct {
 }
 
 // Service compares executions. It is safe for concurrent use.
-type Service struct{ Config }
+type Service struct {
+	Config
+
+	follows follows
+}
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service {
+	return &Service{Config: c, follows: follows{entries: map[comparedSet]*followed{}}}
+}
 
 // Comparison is several executions side by side.
 type Comparison struct {

@@ -250,7 +250,12 @@ func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Comparison.Compare(r.Context(), c.texts(), c.baseline); err != nil {
+	followed, err := h.Comparison.Follow(r.Context(), c.ids, c.baseline)
+	if err != nil {
+		return err
+	}
+	defer followed.Close()
+	if _, _, err := followed.Latest(r.Context()); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(r.Context())
@@ -259,14 +264,15 @@ func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sent := page.SentPieces{}
+	sent, known := page.SentPieces{}, 0
 	h.Page.OnHints(r.WithContext(ctx), stream, h.Page.Ticks(ctx), page.ListInterval, func(ctx context.Context) error {
-		compared, err := h.Comparison.Compare(ctx, c.texts(), c.baseline)
-		if err != nil {
+		compared, version, err := followed.Latest(ctx)
+		if err != nil || version == known {
 			return err
 		}
+		known = version
 		l, t := h.legend(r, c, compared), table(r.Context(), c, compared)
-		t.Runs = l.Runs
+		t.Runs, t.Version = l.Runs, strconv.Itoa(version)
 		if sent.Changed("compare", []any{l, t, compared.Notes}) {
 			if err := stream.SendComponent(ctx, "", "", views.CompareUpdate(l, t, compared.Notes)); err != nil {
 				return err //nolint:wrapcheck // it names its context

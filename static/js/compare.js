@@ -53,18 +53,22 @@ async function load(figure) {
   holder.removeAttribute("aria-busy");
 }
 
-// follow reads the charts again while an execution runs: one after the other, and three seconds
-// after the last, so that a slow server is asked less often.
+// follow reads the charts again while an execution runs, when the stream has brought another
+// comparison: one after the other, and three seconds after the last, so that a slow server is asked
+// less often.
 async function follow(section) {
-  let live = section.querySelector("[data-live]");
+  const version = () => document.querySelector("[data-version]")?.dataset.version;
+  let live = section.querySelector("[data-live]"), seen = version();
   while (live) {
     await new Promise((done) => setTimeout(done, 3000));
     live = section.querySelector("[data-live]"); // without it, once more after the end
+    if (!section.isConnected) return;
+    if (document.hidden || live && version() === seen) continue;
+    seen = version();
     for (const figure of charts.keys()) {
       if (!section.isConnected) return;
-      if (!document.hidden) await load(figure);
+      await load(figure);
     }
-    if (!section.isConnected) return;
   }
 }
 

@@ -40,6 +40,31 @@ func (q *Reader) Several(ctx context.Context, ids []uuid.UUID) ([]Execution, err
 	return list, nil
 }
 
+// Changes returns the numbers of the latest events of executions. A number that differs from an
+// earlier one means that the execution, its nodes or its artifacts changed.
+func (q *Reader) Changes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := q.queries.EventSeqs(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read changes of %d executions: %w", len(ids), err)
+	}
+	changes := make(map[uuid.UUID]int64, len(ids))
+	for _, row := range rows {
+		if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, Absent(row.ID)); err != nil {
+			return nil, err
+		}
+		changes[row.ID] = row.EventSeq
+	}
+	for _, id := range ids {
+		if _, ok := changes[id]; !ok {
+			return nil, Absent(id)
+		}
+	}
+	return changes, nil
+}
+
 // HoursOfSeveral returns the usage of executions until now.
 func (q *Reader) HoursOfSeveral(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Hours, error) {
 	if _, err := q.Several(ctx, ids); err != nil {
