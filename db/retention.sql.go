@@ -256,6 +256,17 @@ func (q *Queries) DeleteExecutions(ctx context.Context, ids []uuid.UUID) (int64,
 	return result.RowsAffected(), nil
 }
 
+const deleteLabels = `-- name: DeleteLabels :exec
+WITH tags AS (DELETE FROM execution_tags WHERE execution_id = ANY ($1::uuid[]))
+DELETE FROM execution_notes WHERE execution_id = ANY ($1::uuid[])
+`
+
+// Deletes the tags and notes of executions.
+func (q *Queries) DeleteLabels(ctx context.Context, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteLabels, ids)
+	return err
+}
+
 const dropEmptyPartitions = `-- name: DropEmptyPartitions :one
 SELECT drop_empty_partitions($1::timestamptz)::integer AS dropped
 `

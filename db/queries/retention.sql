@@ -93,6 +93,11 @@ ORDER BY a.id LIMIT @row_limit;
 SELECT DISTINCT (m.found[1])::uuid AS id
 FROM workflow_versions v, regexp_matches(v.definition::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"', 'g') AS m(found);
 
+-- name: DeleteLabels :exec
+-- Deletes the tags and notes of executions.
+WITH tags AS (DELETE FROM execution_tags WHERE execution_id = ANY (@ids::uuid[]))
+DELETE FROM execution_notes WHERE execution_id = ANY (@ids::uuid[]);
+
 -- name: DeleteExecutions :execrows
 DELETE FROM executions WHERE id = ANY (@ids::uuid[]);
 

@@ -19,13 +19,13 @@ const (
 	chunkOrphans    = 1000
 )
 
-// removed lists the tables whose rows are removed with their execution, by
+// removed lists the tables whose rows are removed before their execution, by
 // execution_id. Other tables with that column keep their rows: usage is history, and
-// artifacts are checked individually.
+// artifacts are checked individually. Labels are removed with the execution.
 func removed() []string {
 	return []string{
 		"nodes", "attempts", "events", "reports", "checkpoints", "checkpoint_folders", "node_orders", "node_commands", "locks", "lock_waits",
-		"pod_events", "tracebacks", "gang_members", "execution_tags", "execution_notes", "stream_pieces", "open_logs", "dead_letters", "cached_results", "execution_idempotency_keys",
+		"pod_events", "tracebacks", "gang_members", "stream_pieces", "open_logs", "dead_letters", "cached_results", "execution_idempotency_keys",
 	}
 }
 
@@ -154,6 +154,9 @@ func (s *Service) removeRows(ctx context.Context, rows []db.BeginRemovalRow, ids
 			return err
 		}
 		if artifacts, err = deleteArtifacts(ctx, q, ids, used); err != nil {
+			return err
+		}
+		if err := q.DeleteLabels(ctx, ids); err != nil { // pages show them as long as the execution exists
 			return err
 		}
 		if _, err := q.DeleteExecutions(ctx, ids); err != nil {
