@@ -75,7 +75,7 @@ func table() []rule {
 		{packages: "engine/preset", may: "typeregistry db apperr access/auth access/audit engine/workflow"},
 		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},
 		{packages: "engine/comparison/change", may: "engine/workflow engine/dag typeregistry engine/comparison/sheet"},
-		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/comparison/curve engine/comparison/sheet"},
+		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/search engine/comparison/curve engine/comparison/sheet"},
 		// 5
 		{packages: "views/...", may: "static typeregistry platform/units", not: "net/http database/sql"},
 		{packages: "web", may: "access/auth apperr views/... static platform/units"},

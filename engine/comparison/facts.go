@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -119,7 +120,7 @@ func valueFacts(section sheet.Section, values map[string]any) []sheet.Fact {
 	var facts []sheet.Fact
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, f := range sheet.Flatten(section, name, values[name]) {
-			if section == sheet.Outputs && sheet.LowerIsBetter(f.Path) {
+			if section == sheet.Outputs && search.LowerIsBetter(f.Path) {
 				f.Better = sheet.Lower
 			}
 			facts = append(facts, f)

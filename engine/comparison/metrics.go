@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/search"
 )
 
 // totals adds the last, the lowest and the highest value of each metric.
@@ -36,7 +37,7 @@ func (g *gatherer) totals(ctx context.Context) error {
 	for i, t := range joined(totals, paths) {
 		g.metrics[t.Name] = true
 		better := sheet.Higher
-		if sheet.LowerIsBetter(t.Name) {
+		if search.LowerIsBetter(t.Name) {
 			better = sheet.Lower
 		}
 		for _, f := range []struct {

@@ -225,3 +225,10 @@ func FuzzParse(f *testing.F) {
 		require.LessOrEqual(t, c.From, len(query))
 	})
 }
+
+func TestLowerIsBetter(t *testing.T) {
+	t.Parallel()
+	for name, lower := range map[string]bool{"val_Loss": true, "rmse": true, "fit seconds": true, "accuracy": false, "f1": false, "": false} {
+		require.Equal(t, lower, search.LowerIsBetter(name), name)
+	}
+}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -73,7 +73,7 @@ func rank(s telemetry.Series) float64 {
 	switch {
 	case math.IsNaN(last) || math.IsInf(last, 0):
 		return math.Inf(1)
-	case sheet.LowerIsBetter(s.Name):
+	case search.LowerIsBetter(s.Name):
 		return last
 	}
 	return -last

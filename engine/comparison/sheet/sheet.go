@@ -223,14 +223,3 @@ func Rest(rows []Row) (same, differing []Row) {
 	}
 	return same, differing
 }
-
-// LowerIsBetter guesses from its name whether a metric improves as it decreases.
-func LowerIsBetter(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"loss", "error", "err", "mse", "mae", "rmse", "perplexity", "latency", "seconds", "duration", "divergence"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
