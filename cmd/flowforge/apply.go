@@ -20,23 +20,22 @@ import (
 
 func newApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "apply -f FILE|FOLDER [-f FILE|FOLDER …]",
+		Use:   "apply FILE|FOLDER…",
 		Short: "Register workflow definitions (YAML or JSON) with their code packages",
-		Args:  arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, _ := cmd.Flags().GetStringArray("file")
+			if paths = append(paths, args...); len(paths) == 0 {
+				return fmt.Errorf("missing argument FILE; usage: %s FILE|FOLDER…", cmd.CommandPath())
+			}
 			c, err := newClient(cmd)
 			if err != nil {
 				return err
 			}
-			paths, _ := cmd.Flags().GetStringArray("file")
 			return c.apply(cmd, paths)
 		},
 	}
-	cmd.Flags().StringArrayP("file", "f", nil, "a file of definitions (Argo manifests too), or a folder of such files; apply packs and uploads the folders named in code.package")
+	cmd.Flags().StringArrayP("file", "f", nil, "like the argument: a file of definitions (Argo manifests too), or a folder of such files; apply packs and uploads the folders named in code.package")
 	cmd.Flags().Bool("global", false, "register templates for all projects of the tenant")
-	if err := cmd.MarkFlagRequired("file"); err != nil {
-		panic(err) // the flag is defined one line above
-	}
 	addClientFlags(cmd)
 	return cmd
 }

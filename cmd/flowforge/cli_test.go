@@ -172,6 +172,7 @@ func (s *site) testApply(t *testing.T, dir, flow string) {
 	out := s.ok(t, "apply", "-f", flow)
 	require.Equal(t, "cli.flow@1.0.0 registered: "+s.url+"/workflows/cli.flow/launch\n", out)
 	require.Contains(t, s.ok(t, "apply", "-f", flow), "cli.flow@1.0.0 is already registered: ")
+	require.Contains(t, s.ok(t, "apply", flow), "cli.flow@1.0.0 is already registered: ")
 	changed := write(t, filepath.Join(dir, "changed.yaml"), strings.Replace(cliDocument, "Counts", "Numbers", 1))
 	require.Contains(t, s.fails(t, "apply", "-f", changed), "1.0.0")
 	wrong := write(t, filepath.Join(dir, "wrong.yaml"), "name: wrong\nversion: 1\ninputs: [{name: a, type: Nothing}]\noperators: [{name: a, type: noop, depends_on: [b]}]\n")
@@ -296,7 +297,7 @@ func (s *site) testTrouble(t *testing.T) {
 	fails([]string{"FLOWFORGE_DATA_DIR=" + t.TempDir()}, "no API key: run `flowforge login", "get", "workflows")
 	fails([]string{"FLOWFORGE_TOKEN=wrong"}, "The API token is not valid.", "get", "workflows")
 	fails([]string{"FLOWFORGE_SERVER=nonsense"}, `--server "nonsense" is not an address`, "get", "workflows")
-	fails(nil, "required flag(s)", "apply")
+	fails(nil, "missing argument FILE; usage: flowforge apply FILE|FOLDER…", "apply")
 	fails(nil, "unknown command", "dance")
 	fails(nil, "missing argument EXECUTION", "cancel")
 
