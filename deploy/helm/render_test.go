@@ -111,6 +111,29 @@ func TestHowLongExecutionsAreKept(t *testing.T) {
 	}
 }
 
+func TestDatastoresOfMetaflow(t *testing.T) {
+	t.Parallel()
+	settings := func(args ...string) string {
+		out, errs, err := helm(t, nil, append([]string{"template", "forge", chart, "--kube-version", kubeVersion, "--set", "topology=single"}, args...)...)
+		if err != nil {
+			t.Fatalf("helm template: %v\n%s", err, errs)
+		}
+		return out
+	}
+	if strings.Contains(settings(), "FLOWFORGE_METAFLOW_") {
+		t.Error("the default values set datastores of Metaflow")
+	}
+	found := settings("--set", "metaflow.roots={/data/metaflow,/mnt/flows},metaflow.endpoints={minio.example.com:9000}")
+	for _, want := range []string{`{name: FLOWFORGE_METAFLOW_ROOTS, value: "/data/metaflow,/mnt/flows"}`, `{name: FLOWFORGE_METAFLOW_ENDPOINTS, value: "minio.example.com:9000"}`} {
+		if !strings.Contains(found, want) {
+			t.Errorf("the manifests do not contain %s", want)
+		}
+	}
+	if _, errs, err := helm(t, nil, "template", "forge", chart, "--set", "topology=single,metaflow.roots={relative}"); err == nil || !strings.Contains(errs, "metaflow") {
+		t.Errorf("a folder that is not absolute: %v %s", err, errs)
+	}
+}
+
 func TestLint(t *testing.T) {
 	t.Parallel()
 	for _, file := range valuesFiles(t) {

@@ -28,6 +28,12 @@
 {{- end }}
 {{- end }}
 - {name: FLOWFORGE_EXAMPLES, value: {{ ternary "on" "off" $v.examples | quote }}}
+{{- with $v.metaflow.roots }}
+- {name: FLOWFORGE_METAFLOW_ROOTS, value: {{ join "," . | quote }}}
+{{- end }}
+{{- with $v.metaflow.endpoints }}
+- {name: FLOWFORGE_METAFLOW_ENDPOINTS, value: {{ join "," . | quote }}}
+{{- end }}
 - name: FLOWFORGE_DATABASE_URL
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "postgres") }}, key: url}}
 - name: FLOWFORGE_CLICKHOUSE_URL
