@@ -28,7 +28,9 @@ func TestPythonPage(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?s)<pre class="code"[^>]*>(.*?)</pre>`).FindAllStringSubmatch(page.body, -1) {
 		code = append(code, html.UnescapeString(m[1]))
 	}
-	require.Len(t, code, 4)
+	require.Len(t, code, 5)
+	extension := b.nobody.get(t, strings.TrimPrefix(code[4], "pip install "+b.server.URL))
+	require.Equal(t, http.StatusOK, extension.status, "the extension of Metaflow")
 	require.Equal(t, "flowforge login "+b.server.URL, code[1])
 	wheel := b.nobody.get(t, strings.TrimPrefix(code[0], "pip install "+b.server.URL))
 	require.Equal(t, http.StatusOK, wheel.status)

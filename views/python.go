@@ -2,10 +2,11 @@ package views
 
 // Python is the page that says how to use the Python package with this server.
 type Python struct {
-	Page    Page
-	Install string // command
-	Login   string // command
-	Run     string // commands
+	Page     Page
+	Install  string // command
+	Login    string // command
+	Run      string // commands
+	Metaflow string // command that installs the extension of Metaflow
 }
 
 // PythonURL says how to write workflows in Python.
