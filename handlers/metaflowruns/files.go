@@ -74,6 +74,9 @@ func send(w http.ResponseWriter, r *http.Request, file io.ReadCloser, size int64
 
 // card sends the HTML of a card for its sandboxed frame.
 func (h *Pages) card(w http.ResponseWriter, r *http.Request) error {
+	if _, err := auth.Authorize(r.Context(), auth.ArtifactRead); err != nil {
+		return err
+	}
 	store, t, _, err := h.openTask(r)
 	if err != nil {
 		return err

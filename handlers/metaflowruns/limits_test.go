@@ -1,6 +1,8 @@
 package metaflowruns
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/db/dbtest"
@@ -52,6 +55,28 @@ func TestRights(t *testing.T) {
 		line := h.withValues(ctx, &taskOfTest().reading, taskOfTest().Task, artifacts)[0]
 		require.Equal(t, may, line.Value == "7")
 		require.Equal(t, may, line.Why == "")
+	}
+}
+
+// TestCardsAreArtifacts: who may not read artifacts gets no card, as a page or as a file.
+func TestCardsAreArtifacts(t *testing.T) {
+	t.Parallel()
+	h, put := pagesOf(t, time.Now)
+	put("mf.cards/Flow/runs/1/steps/start/tasks/2/cards/default-abc.html", "<p>")
+	subject := auth.Local()
+	for _, may := range []bool{true, false} {
+		subject.Role, subject.Policy = auth.RoleUser, auth.PolicyFunc(func(a auth.Action, _ uuid.UUID) bool { return may || a != auth.ArtifactRead })
+		ctx := auth.WithSubject(t.Context(), subject)
+		var m views.MetaflowTask
+		require.NoError(t, h.addFiles(ctx, taskOfTest(), &m))
+		require.Equal(t, may, len(m.Cards) == 1)
+		require.Equal(t, may, m.CardsWhy == "")
+		require.Len(t, m.Logs.Lines, 1)
+		if may {
+			continue
+		}
+		err := h.card(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+		require.True(t, apperr.Is(err, apperr.Forbidden), "%v", err)
 	}
 }
 

@@ -40,7 +40,8 @@ func (h *Pages) addFiles(ctx context.Context, x *taskView, m *views.MetaflowTask
 		lines, err = log.Next(limited, x.attemptEnded())
 	}
 	var cards []datastore.Card
-	if err == nil {
+	_, refused := auth.Authorize(ctx, auth.ArtifactRead)
+	if err == nil && refused == nil {
 		cards, err = datastore.Cards(limited, store, x.Task)
 	}
 	if err = inTime(ctx, limited, err); err != nil {
@@ -58,6 +59,9 @@ func (h *Pages) addFiles(ctx context.Context, x *taskView, m *views.MetaflowTask
 		m.Logs.Hits = units.Plural(len(m.Logs.Lines), "hit", "hits")
 	}
 	m.Cards = x.cards(cards)
+	if refused != nil {
+		m.CardsWhy = apperr.MessageOf(refused)
+	}
 	return nil
 }
 
@@ -184,6 +188,9 @@ func (p *taskPush) files(ctx context.Context, u *views.MetaflowTaskUpdate) error
 			u.Lines[0].Cut = "Lines were left out here: too many came at once. Download the log for all lines."
 		}
 		p.lines += len(lines)
+	}
+	if _, refused := auth.Authorize(ctx, auth.ArtifactRead); refused != nil {
+		return nil //nolint:nilerr // the page says so
 	}
 	cards, cardsErr := datastore.Cards(limited, store, p.x.Task)
 	if cardsErr == nil {
