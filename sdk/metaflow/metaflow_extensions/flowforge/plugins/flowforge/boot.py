@@ -8,6 +8,7 @@ import json
 import os
 import runpy
 import sys
+from typing import Any, Dict
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
     runpy.run_path(settings["script"], run_name="__main__")
 
 
-def _hook(settings: dict, function: str) -> None:
+def _hook(settings: Dict[str, Any], function: str) -> None:
     """Call a function of @exit_hook as Metaflow does elsewhere."""
     from metaflow.plugins.exit_hook import exit_hook_script
 

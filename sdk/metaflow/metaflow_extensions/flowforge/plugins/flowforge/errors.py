@@ -3,5 +3,5 @@
 from metaflow.exception import MetaflowException
 
 
-class FlowForgeException(MetaflowException):
+class FlowForgeException(MetaflowException):  # type: ignore[misc]
     headline = "FlowForge"

@@ -156,7 +156,7 @@ class _Translation:
         passed = [i for i in entry.get("inputs", ())]
         kind = "List<Optional<String>>" if passed[0]["type"].startswith("List") else "String"
         inside = any(i["name"] == "index" for i in passed)
-        inputs = [{"name": "paths", "type": "List<Optional<String>>"}]
+        inputs: List[Document] = [{"name": "paths", "type": "List<Optional<String>>"}]
         first: Document = {"name": step.name, **step.fields}
         first["inputs"] = [{"name": "paths", "type": "List<Optional<String>>", "from": "inputs.paths"}]
         again: List[Document] = [{"name": "paths", "type": "List<Optional<String>>", "expression": f"[{_task(step)}]"}]

@@ -19,7 +19,8 @@ _KINDS = {int: "Integer", float: "Float", bool: "Boolean", str: "String"}
 
 def read(flow: Any, upload: Upload) -> Tuple[List[Dict[str, Any]], Dict[str, str]]:
     """Return the inputs, and the names of parameters by the names of their inputs."""
-    inputs, names = [], {}
+    inputs: List[Dict[str, Any]] = []
+    names: Dict[str, str] = {}
     for _, parameter in flow._get_parameters():
         if parameter.IS_CONFIG_PARAMETER:  # its value is that of the deployment
             continue
