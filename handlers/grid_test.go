@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -128,4 +129,34 @@ func TestBulkResultsCanBeReloaded(t *testing.T) {
 	got := b.member.get(t, "/executions/bulk?action=cancel&id="+running)
 	got.says(t, http.StatusOK, "Cancelled 0 of 1 execution")
 	require.Equal(t, http.StatusUnprocessableEntity, b.member.get(t, "/executions/bulk?action=cancel").status)
+}
+
+// TestTheQueryBarCompletes: names with their types, values of the project, and the place where the
+// piece begins in the units of scripts.
+func TestTheQueryBarCompletes(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	b.launchTyped(t, 1)
+	b.launchTyped(t, 2)
+	suggest := func(before string) string {
+		res := b.member.get(t, "/executions/complete?before="+url.QueryEscape(before))
+		require.Equal(t, http.StatusOK, res.status, res.body)
+		return res.body
+	}
+	found := suggest("name = \"🐘\" and epo")
+	require.Contains(t, found, `data-text="epochs " data-from="16"`)
+	require.Contains(t, found, `<mark class="hit">epo</mark>chs`)
+	require.Contains(t, found, "Input · 1 to 2")
+	require.Contains(t, found, "2 executions")
+	require.Contains(t, suggest("workflow:typ"), `data-text="typed.train "`)
+	require.Contains(t, b.member.get(t, "/executions").body, `data-complete="/executions/complete"`)
+	mistaken := b.member.get(t, "/executions?where="+url.QueryEscape("name = \"🐘\" and epoch > 1"))
+	require.Contains(t, mistaken.body, `data-mistake="16 21"`, "scripts select the mistake")
+
+	api := b.member.get(t, "/api/v1/executions/complete?before="+url.QueryEscape("name = \"🐘\" and epo")).object(t, http.StatusOK)
+	require.Equal(t, "15", fmt.Sprint(api["from"]))
+	require.Equal(t, "map[description:1 to 2 executions:2 kind:name label:epochs path:inputs.epochs text:epochs  type:number]", fmt.Sprint(api["suggestions"].([]any)[0]))
+	down := setup(t)
+	require.Contains(t, down.member.get(t, "/executions/complete?before=epo").body, "ClickHouse does not answer")
 }

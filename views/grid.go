@@ -7,6 +7,7 @@ type QueryBar struct {
 	Where  string
 	Hidden [][2]string // other parameters that the form keeps
 	Error  *QueryError
+	At     [2]int   // the mistake in UTF-16 units, as scripts count them
 	Reads  []string // "accuracy reads as metrics.accuracy"
 	Fields []FieldGroup
 }
@@ -16,6 +17,24 @@ type QueryError struct {
 	Message, Before, Word, After string
 	Fix, FixURL                  string // "" for none
 }
+
+// QuerySuggestion is a text that can follow in a query. The label is in three parts, of which the
+// second is what the reader typed.
+type QuerySuggestion struct {
+	Text, Before, Hit, After string
+	Type, Help, Count        string
+}
+
+// QuerySuggestions are the texts that replace the query from a place, in UTF-16 units as scripts
+// count them. Failed is why there are none.
+type QuerySuggestions struct {
+	From   int
+	List   []QuerySuggestion
+	Failed string
+}
+
+// CompleteURL suggests what can follow in a query.
+func CompleteURL() string { return "/executions/complete" }
 
 // FieldGroup are the names of one part of the executions.
 type FieldGroup struct {

@@ -180,17 +180,7 @@ func (s *Service) Values(ctx context.Context, f search.Field, containing string,
 	if err != nil {
 		return nil, err
 	}
-	expression := "toString(arrayJoin(tags))"
-	if f.Part != search.Facts || f.Name != "tag" {
-		c, err := a.column(f.Path(), "field")
-		if err != nil {
-			return nil, nil //nolint:nilerr // a field without a column has no values to offer
-		}
-		if _, expression = a.sql(c); expression == "" {
-			return nil, nil
-		}
-	}
-	list, err := a.counts(ctx, conn, expression, containing, limit)
+	list, err := a.values(ctx, conn, f, containing, limit)
 	if err != nil {
 		return nil, failure(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -315,4 +316,48 @@ func TestStrangersFindNothing(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Forbidden), "%v", err)
 	_, err = b.Label(stranger, id, index.Change{Add: []string{"x"}})
 	require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
+}
+
+func TestQueriesAreCompleted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := b.run(auth.LocalProject, map[string]any{"lr": 0.01, "optimizer": "adam", "data set": "uci digits"})
+	b.run(auth.LocalProject, map[string]any{"lr": 0.1, "optimizer": "sgd"})
+	b.run(auth.LocalProject, map[string]any{"optimizer": "adam"})
+	b.run(b.project("other"), map[string]any{"optimum": 1, "optimizer": "secret"})
+	_, err := b.Label(b.ctx, a, index.Change{Add: []string{"two words"}})
+	require.NoError(t, err)
+	for before, want := range map[string]string{
+		"opt":                  "0 optimizer (3: adam, sgd)",
+		"lr > 0.01 and l":      "14 lr (2: 0.01 to 0.1)",
+		"optimizer = ":         "12 adam (2) sgd (1)",
+		"optimizer = s":        "12 sgd (1)",
+		"tag:":                 "4 \"two words\" (1)",
+		`tag:"tw`:              "4 \"two words\" (1)",
+		"user:":                "5 me () Mei (3)",
+		`"data set" = uci`:     "13 \"uci digits\" (1)",
+		"optimizer in (adam, ": "20 adam (2) sgd (1)",
+		"state:pend":           "6 pending ()",
+		"optimizer = adam ":    "17 and () or ()",
+	} {
+		c, err := b.Complete(b.ctx, before)
+		require.NoError(t, err, before)
+		got := fmt.Sprint(c.From)
+		for _, s := range c.Suggestions {
+			if s.Field.Part == search.Facts && s.Field.Name != "" || s.Label == "not" {
+				continue
+			}
+			count := ""
+			if s.Count >= 0 {
+				count = fmt.Sprint(s.Count)
+			}
+			if s.Field.Name != "" {
+				count += ": " + s.Help
+			}
+			got += " " + strings.TrimSpace(s.Text) + " (" + count + ")"
+		}
+		require.Equal(t, want, got, before)
+	}
+	_, err = b.Complete(t.Context(), "opt")
+	require.True(t, apperr.Is(err, apperr.Unauthenticated), "%v", err)
 }

@@ -23,6 +23,7 @@ type Cursor struct {
 	From   int    // byte at which the typed piece begins
 	Typed  string // of the piece so far
 	Field  Field  // whose operator or value is wanted
+	Listed bool   // the value or the joiner is in the list of "name in (a, b)"
 }
 
 // At returns what is wanted at the end of before, the query up to the reader's cursor.
@@ -66,8 +67,10 @@ func tokensOf(text string) []token {
 }
 
 // walk returns what is wanted behind tokens.
-func walk(tokens []token, names *Names) Cursor {
-	c, name, list := Cursor{Wanted: WantName}, token{}, false
+func walk(tokens []token, names *Names) (c Cursor) {
+	name, list := token{}, false
+	c.Wanted = WantName
+	defer func() { c.Listed = list }()
 	for i, t := range tokens {
 		switch {
 		case t.kind == tokenOperator:

@@ -64,12 +64,15 @@ func (f Field) Path() string {
 
 // Quoted is the full name as a query writes it: with quotes if it has spaces or operators.
 func (f Field) Quoted() string {
-	path := f.Path()
-	tokens, failed := lex(path)
+	return quotedName(f.Path())
+}
+
+func quotedName(name string) string {
+	tokens, failed := lex(name)
 	if failed == nil && len(tokens) == 2 && tokens[0].kind == tokenWord && !slices.ContainsFunc([]string{"and", "or", "not"}, tokens[0].is) {
-		return path
+		return name
 	}
-	return quote(path)
+	return quote(name)
 }
 
 // byEnds reports whether a fact is compared by its beginning or end.
@@ -206,6 +209,19 @@ func (n *Names) find(name string) (Field, []string) {
 		choices = append(choices, n.fields[i].Path())
 	}
 	return Field{}, choices
+}
+
+// Short is the shortest name of a field without its path's beginning, such as "lr"; its full name
+// if the short one means another field.
+func (n *Names) Short(f Field) string {
+	if f.Part == Facts {
+		return f.Name
+	}
+	short := strings.TrimPrefix(f.Path(), string(f.Part)+".")
+	if found, _ := n.Find(short); found.Path() == f.Path() {
+		return short
+	}
+	return f.Path()
 }
 
 // spellings are what a misspelled name can have meant.

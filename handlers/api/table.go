@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
@@ -44,6 +45,7 @@ func columnNames(list string) []string {
 
 func (h *API) tableAPI(api huma.API) {
 	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that queries and columns of executions can use", "Executions"), h.apiFields)
+	operation(h, api, get("complete-query", "/executions/complete", "Complete a query of executions: names, operators and values that can follow", "Executions"), h.apiComplete)
 	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and the note of an execution", "Executions"), h.apiLabel)
 	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume or tag many executions, with a result for each", "Executions"), h.apiBulk)
 }
@@ -120,6 +122,30 @@ func (h *API) apiFields(ctx context.Context, _ *struct{}) (*body[contract.FieldL
 				out.Fields = append(out.Fields, contract.ColumnBody{Path: f.Path(), Type: kind})
 			}
 		}
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiComplete(ctx context.Context, in *struct {
+	Before string `query:"before" doc:"The query up to the cursor" maxLength:"4000"`
+}) (*body[contract.QueryCompletion], error) {
+	found, err := h.Table.Index.Complete(ctx, in.Before)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.QueryCompletion{From: utf8.RuneCountInString(in.Before[:found.From]), Suggestions: []contract.QuerySuggestion{}}
+	for _, s := range found.Suggestions {
+		one := contract.QuerySuggestion{Kind: string(s.Kind), Text: s.Text, Label: s.Label, Help: s.Help}
+		if s.Field.Name != "" {
+			one.Path, one.Type = s.Field.Path(), string(s.Field.Types[0])
+			if len(s.Field.Types) > 1 {
+				one.Type = "mixed"
+			}
+		}
+		if s.Count >= 0 {
+			one.Executions = &s.Count
+		}
+		out.Suggestions = append(out.Suggestions, one)
 	}
 	return reply(out), nil
 }

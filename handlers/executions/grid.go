@@ -166,6 +166,7 @@ func queryBar(q url.Values, names *search.Names, problem *search.Error) views.Qu
 	runes := []rune(bar.Where)
 	from := min(problem.Column-1, len(runes))
 	to := min(from+problem.Length, len(runes))
+	bar.At = [2]int{utf16Length(runes[:from]), utf16Length(runes[:to])}
 	bar.Error = &views.QueryError{Message: problem.Message, Before: string(runes[:from]), Word: string(runes[from:to]), After: string(runes[to:])}
 	if problem.Suggestion != "" {
 		bar.Error.Fix = problem.Suggestion

@@ -55,6 +55,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/executions", h.Page.Serve(h.executions))
 	r.Get("/executions/stream", h.Page.Serve(h.executionsStream))
 	r.Get("/executions/bulk", h.Page.Serve(h.bulkResults))
+	r.Get("/executions/complete", h.Page.Serve(h.complete))
 	r.Post("/executions/bulk", h.Page.Serve(h.bulk))
 	r.Get("/executions/{id}", h.Page.Serve(h.execution))
 	r.Get("/executions/{id}/stream", h.Page.Serve(h.executionStream))

@@ -37,7 +37,7 @@ function act(event) {
   if (event.key === "j") walk(1);
   if (event.key === "k") walk(-1);
   if (event.key === "/") {
-    const filter = document.querySelector("main input[type=search]");
+    const filter = document.querySelector("main input[type=search], main .query-input");
     if (filter) {
       event.preventDefault();
       filter.focus();

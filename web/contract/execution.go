@@ -237,3 +237,20 @@ type CommandInputBody struct {
 	Values  json.RawMessage `json:"values,omitempty" doc:"The outputs for succeed, the filled-in form for approve"`
 	Reason  string          `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
 }
+
+// QuerySuggestion is a text that can follow in a query.
+type QuerySuggestion struct {
+	Kind       string `json:"kind" enum:"name,operator,value,joiner"`
+	Text       string `json:"text" doc:"Replaces the query from the position from; the next piece can follow directly"`
+	Label      string `json:"label" doc:"The text without quotes and spaces"`
+	Path       string `json:"path,omitempty" doc:"Full name, such as inputs.optimizer.lr"`
+	Type       string `json:"type,omitempty" enum:"number,text,time,duration,mixed" doc:"Type of the values of a name"`
+	Help       string `json:"description,omitempty" doc:"Of a name, the range of its values or examples"`
+	Executions *int   `json:"executions,omitempty" doc:"Executions that have the name or the value"`
+}
+
+// QueryCompletion is what can follow in a query.
+type QueryCompletion struct {
+	From        int               `json:"from" doc:"Character of the query, from 0, that the suggestions replace the rest from"`
+	Suggestions []QuerySuggestion `json:"suggestions"`
+}

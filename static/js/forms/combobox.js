@@ -1,9 +1,11 @@
 // A combobox as in the ARIA pattern: the focus stays in the input and
-// aria-activedescendant names the active option. offer(query) returns the options.
+// aria-activedescendant names the active option. offer(query) returns the options; take(option)
+// returns true to offer the next ones. With tab, Tab takes the active or the first option of what
+// was typed.
 
 let count = 0;
 
-export function makeCombobox(input, { offer, take, delay = 0 }) {
+export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
   const list = document.createElement("div");
   list.className = "listbox";
   list.id = `listbox-${++count}`;
@@ -19,6 +21,7 @@ export function makeCombobox(input, { offer, take, delay = 0 }) {
   let timer = 0;
   let asked = 0;
   let loading = false; // the list does not show the options of the input's text yet
+  let typed = false; // since the last option was taken
   let waiting = []; // what the keys pressed while loading do
   const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
 
@@ -44,7 +47,7 @@ export function makeCombobox(input, { offer, take, delay = 0 }) {
     if (!found) return;
     list.replaceChildren(...found);
     [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
-    input.setAttribute("aria-expanded", String(document.activeElement === input));
+    input.setAttribute("aria-expanded", String(list.children.length > 0 && document.activeElement === input));
     keys.forEach((key) => key());
   };
   const show = () => {
@@ -62,9 +65,15 @@ export function makeCombobox(input, { offer, take, delay = 0 }) {
     input.setAttribute("aria-activedescendant", all[at].id);
     all[at].scrollIntoView({ block: "nearest" });
   };
-  const pick = (option) => { take(option); close(); };
+  const pick = (option) => {
+    const more = take(option);
+    close();
+    typed = false;
+    if (more) show();
+  };
+  const complete = () => { if (options().length > 0) pick(options()[Math.max(at, 0)]); };
 
-  input.addEventListener("input", show);
+  input.addEventListener("input", () => { typed = true; show(); });
   input.addEventListener("keydown", (event) => {
     const open = input.getAttribute("aria-expanded") === "true";
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -79,6 +88,10 @@ export function makeCombobox(input, { offer, take, delay = 0 }) {
     } else if (event.key === "Enter" && waiting.length > 0) {
       event.preventDefault();
       waiting.push(() => { if (at >= 0) pick(options()[at]); });
+    } else if (tab && event.key === "Tab" && !event.shiftKey && (at >= 0 || typed) && (open && options().length > 0 || loading)) {
+      event.preventDefault();
+      if (loading) waiting.push(complete);
+      else complete();
     } else if (event.key === "Enter" && open && at >= 0) {
       event.preventDefault();
       pick(options()[at]);
