@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/index data/catalogue data/metaflow/... engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/comparison/..."
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/metaflow/... engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/comparison/..."
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -66,6 +66,7 @@ func table() []rule {
 		{packages: "data/metaflow/...", may: "db apperr access/auth access/audit data/bucket platform/units"},
 		{packages: "data/telemetry/...", may: "migrations platform/unixsocket db apperr access/auth"},
 		{packages: "data/index", may: "db apperr access/auth access/audit engine/search"},
+		{packages: "data/view", may: "db apperr access/auth access/audit data/index"},
 		{packages: "data/catalogue", may: "db typeregistry apperr access/auth access/audit"},
 		{packages: "engine/workflow", may: "engine/dag engine/protect typeregistry engine/expression access/auth access/audit db apperr platform/units"},
 		{packages: "engine/argo", may: "engine/workflow engine/dag engine/protect typeregistry engine/expression apperr platform/units"},

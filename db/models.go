@@ -316,6 +316,23 @@ type ExecutionTag struct {
 	AddedAt     time.Time
 }
 
+type ExecutionView struct {
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	Name      string
+	Sharing   string
+	Query     string
+	Sort      string
+	Columns   []string
+	GroupBy   string
+	IsDefault bool
+	OwnerID   uuid.UUID
+	OwnerName string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	UpdatedBy string
+}
+
 type FolderFile struct {
 	Manifest []byte
 	File     []byte

@@ -18,6 +18,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/handlers"
 )
 
@@ -37,6 +38,7 @@ func setupTable(t *testing.T) *testBundle {
 	go func() { done <- store.Run(running) }()
 	require.Eventually(t, func() bool { _, err := store.Conn(); return err == nil }, 30*time.Second, time.Millisecond)
 	b.deps.Index = index.New(index.Config{Pool: b.pool, Conn: store.Conn, Now: time.Now})
+	b.deps.Views = view.NewService(b.pool, b.deps.Index, time.Now)
 	b.server = httptest.NewServer(handlers.New(b.deps))
 	t.Cleanup(func() {
 		b.server.Close()

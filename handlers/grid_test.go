@@ -160,3 +160,48 @@ func TestTheQueryBarCompletes(t *testing.T) {
 	down := setup(t)
 	require.Contains(t, down.member.get(t, "/executions/complete?before=epo").body, "ClickHouse does not answer")
 }
+
+// TestSavedViews: a table is saved, opened by its link, changed, reverted and deleted; the default
+// of the project opens first.
+func TestSavedViews(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	one, two := b.launchTyped(t, 1), b.launchTyped(t, 2)
+	send := func(c *caller, path string, form url.Values) reply {
+		return c.send(t, "POST", path, "application/x-www-form-urlencoded", form.Encode())
+	}
+	saved := send(b.member, "/executions/views", url.Values{"name": {"Long runs"}, "sharing": {"project"}, "back": {"/executions?where=epochs+%3E%3D+2&sort=-inputs.epochs&columns=inputs.epochs"}})
+	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
+	link := saved.header.Get("Location")
+	opened := b.member.get(t, link).body
+	require.Contains(t, opened, two)
+	require.NotContains(t, opened, one)
+	require.Contains(t, opened, `value="epochs &gt;= 2"`)
+	require.NotContains(t, opened, "This view has changes")
+	changed := b.member.get(t, link+"&edit=1&where=epochs+%3E%3D+1").body
+	require.Contains(t, changed, one)
+	require.Contains(t, changed, "This view has changes")
+	require.Contains(t, b.member.get(t, link+"&edit=1").body, one, "an address without conditions has none")
+
+	again := send(b.member, "/executions/views", url.Values{"name": {"long RUNS"}, "sharing": {"project"}, "back": {"/executions?where=epochs+%3E%3D+2"}})
+	require.Equal(t, http.StatusUnprocessableEntity, again.status)
+	require.Contains(t, again.body, "This name already exists")
+	require.Contains(t, again.body, `value="long RUNS"`)
+
+	id := strings.TrimPrefix(link, "/executions?view=")
+	based := regexp.MustCompile(`name="based" value="([^"]+)"`).FindStringSubmatch(changed)[1]
+	update := url.Values{"table": {"1"}, "based": {based}, "back": {"/executions?view=" + id + "&edit=1&where=epochs+%3E%3D+1"}}
+	require.Equal(t, http.StatusSeeOther, send(b.member, "/executions/views/"+id, update).status)
+	require.Contains(t, b.member.get(t, link).body, one)
+	require.Equal(t, http.StatusConflict, send(b.member, "/executions/views/"+id, update).status, "based on an older state")
+
+	require.Equal(t, http.StatusSeeOther, send(b.admin, "/executions/views/"+id+"/default", url.Values{"on": {"1"}}).status)
+	require.Equal(t, link, b.member.get(t, "/executions").header.Get("Location"))
+	require.Equal(t, http.StatusOK, b.member.get(t, "/executions?view=all").status)
+	api := b.member.get(t, "/api/v1/executions?view=long+runs&where=epochs%3D2").object(t, http.StatusOK)
+	require.Equal(t, []string{two}, idsOf(api), "conditions are added to those of the view")
+	require.Equal(t, http.StatusSeeOther, send(b.member, "/executions/views/"+id+"/delete", nil).status)
+	require.Equal(t, http.StatusNotFound, b.member.get(t, link).status)
+	require.Equal(t, http.StatusOK, b.member.get(t, "/executions").status)
+}

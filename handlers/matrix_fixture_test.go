@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/preset"
@@ -169,7 +170,11 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	name, shared := "matrix", preset.Project
 	saved, err := b.deps.Presets.Save(auth.WithSubject(b.ctx, subject), flow.WorkflowID.String(), preset.Edit{Name: &name, Sharing: &shared})
 	require.NoError(t, err)
+	sharing := view.Project
+	table, err := b.deps.Views.Save(auth.WithSubject(b.ctx, subject), view.Edit{Name: &name, Sharing: &sharing, Table: &view.Table{}})
+	require.NoError(t, err)
 	return []string{
+		"{view}", table.ID.String(),
 		"{preset}", saved.ID.String(), "{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{python}", prefix + ".python", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
 		"{artifact}", a.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{features}", prefix + ".people@1",

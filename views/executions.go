@@ -5,6 +5,7 @@ import "github.com/flowforge/flowforge/views/ui"
 // Executions is the list of executions; the URL holds all filters.
 type Executions struct {
 	Page
+	Views    SavedViews
 	Bar      QueryBar
 	Query    string
 	States   []ui.Option

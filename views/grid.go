@@ -51,6 +51,7 @@ type FieldChoice struct {
 // ExecutionGrid is a list of executions with chosen columns.
 type ExecutionGrid struct {
 	Page
+	Views    SavedViews
 	Query    QueryBar
 	Filters  []Chip
 	Behind   string // that the index is not up to date; "" when it is

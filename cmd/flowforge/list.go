@@ -19,7 +19,8 @@ func newListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List executions by their inputs, outputs, metrics and tags",
 		Example: `  flowforge list --where 'lr > 0.01 and accuracy >= 0.9' --sort=-accuracy --columns inputs.lr,metrics.accuracy.max
-  flowforge list --where 'state:failed since:7d'`,
+  flowforge list --where 'state:failed since:7d'
+  flowforge list --view 'Learning-rate study'`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := newClient(cmd)
@@ -29,6 +30,7 @@ func newListCommand() *cobra.Command {
 			return c.listTable(cmd)
 		},
 	}
+	cmd.Flags().String("view", "", "name or ID of a saved view; --where adds conditions to it")
 	cmd.Flags().String("where", "", "conditions, such as 'lr > 0.01 and tag:baseline'")
 	cmd.Flags().String("sort", "", "name to sort by; with - before it, the greatest first")
 	cmd.Flags().String("columns", "", "names of further columns, separated by commas")
@@ -41,7 +43,7 @@ func newListCommand() *cobra.Command {
 // listTable prints one page of a table of executions.
 func (c *client) listTable(cmd *cobra.Command) error {
 	query := url.Values{}
-	for _, name := range []string{"where", "sort", "columns"} {
+	for _, name := range []string{"view", "where", "sort", "columns"} {
 		if value, _ := cmd.Flags().GetString(name); value != "" {
 			query.Set(name, value)
 		}

@@ -107,31 +107,39 @@ func (s *Service) ask(ctx context.Context, q Query) (asked, driver.Conn, error) 
 		return asked{}, nil, err
 	}
 	a := asked{project: p, projectID: id, behind: behind}
-	where, err := p.parse(q.Where)
-	if err != nil {
+	if err := a.resolve(q); err != nil {
 		return a, nil, err
+	}
+	return a, conn, nil
+}
+
+// resolve reads the condition and finds the names of a query.
+func (a *asked) resolve(q Query) error {
+	where, err := a.parse(q.Where)
+	if err != nil {
+		return err
 	}
 	a.where = append(search.And{where}, q.And...)
 	if len(q.Columns) > maxColumns {
 		message := fmt.Sprintf("A table can have %d columns.", maxColumns)
-		return a, nil, apperr.InvalidFields(message, []apperr.Field{{Path: "columns", Message: message}})
+		return apperr.InvalidFields(message, []apperr.Field{{Path: "columns", Message: message}})
 	}
 	for _, name := range q.Columns {
-		c, err := p.column(name, "columns")
+		c, err := a.project.column(name, "columns")
 		if err != nil {
-			return a, nil, err
+			return err
 		}
 		a.columns = append(a.columns, c)
 	}
 	name, desc := strings.CutPrefix(q.Sort, "-")
 	if a.desc = desc; name != "" {
-		c, err := p.column(name, "sort")
+		c, err := a.project.column(name, "sort")
 		if err != nil {
-			return a, nil, err
+			return err
 		}
 		a.sort = &c
 	}
-	return a, conn, nil
+	return nil
 }
 
 // from is the table and the condition of a query with its arguments.

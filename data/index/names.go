@@ -167,3 +167,35 @@ func Problem(err error) (*search.Error, bool) { return errors.AsType[*search.Err
 
 // Mixed reports whether some values are numbers and others texts.
 func (c Column) Mixed() bool { return len(c.field.Types) > 1 }
+
+// Check returns Invalid, with the fields where, sort, columns and group, for a query that the
+// caller's project cannot answer. An empty group is none.
+func (s *Service) Check(ctx context.Context, q Query, group string) error {
+	err := s.check(ctx, q, group)
+	if !apperr.Is(err, apperr.Invalid) {
+		return err
+	}
+	subject, failed := reader(ctx)
+	if failed != nil {
+		return failed
+	}
+	if _, failed := s.follow(ctx, subject.ProjectID); failed != nil {
+		return err
+	}
+	return s.check(ctx, q, group) // with the names of executions that were launched just now
+}
+
+func (s *Service) check(ctx context.Context, q Query, group string) error {
+	p, _, err := s.project(ctx)
+	if err != nil {
+		return err
+	}
+	a := asked{project: p}
+	if err := a.resolve(q); err != nil {
+		return err
+	}
+	if group != "" {
+		_, err = a.column(group, "group")
+	}
+	return err
+}

@@ -28,6 +28,7 @@ import (
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/preset"
@@ -167,6 +168,7 @@ type Config struct {
 	Quotas     *quota.Service
 	Retention  *retention.Service
 	Presets    *preset.Service
+	Views      *view.Service
 	Comparison *comparison.Service
 
 	Scope    request.Scope

@@ -61,6 +61,7 @@ func (h *API) executionAPI(api huma.API) {
 	operation(h, api, h.ledBy(launch, isDryRun), h.apiLaunch)
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	h.tableAPI(api)
+	h.viewAPI(api)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
 	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or those that one node was expanded into", "Executions"), h.apiNodes)
 	h.resumeAPI(api)
@@ -160,7 +161,7 @@ func (h *API) apiExecutions(ctx context.Context, in *executionQuery) (*body[cont
 			filter.Status = append(filter.Status, state)
 		}
 	}
-	if in.Where != "" || in.Sort != "" || in.Columns != "" {
+	if in.View != "" || in.Where != "" || in.Sort != "" || in.Columns != "" {
 		return h.searchExecutions(ctx, filter, in.TableQuery)
 	}
 	page, err := h.Executions.List(ctx, filter)

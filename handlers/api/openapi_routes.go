@@ -17,6 +17,7 @@ func describeRoutes(api huma.API) {
 	d := describer{api.OpenAPI()}
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
+		{Name: "Views", Description: "Saved tables of executions: a query with its columns, order and groups."},
 		{Name: "Presets", Description: "Named inputs of workflows that people save and share."},
 		{Name: "Templates", Description: "Operators that definitions refer to by name."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},

@@ -26,6 +26,7 @@ import (
 type TableQuery struct {
 	Where   string `query:"where" doc:"Conditions, such as: lr > 0.01 and accuracy >= 0.9 and tag:baseline" maxLength:"4000"`
 	Sort    string `query:"sort" doc:"Name to sort by; with - before it, the greatest first" maxLength:"300"`
+	View    string `query:"view" doc:"Name or ID of a saved view: its conditions are added, and its order and columns are used where the request has none" maxLength:"100"`
 	Columns string `query:"columns" doc:"Names, separated by commas, such as inputs.lr,metrics.accuracy.max" maxLength:"8000"`
 }
 
@@ -51,8 +52,11 @@ func (h *API) tableAPI(api huma.API) {
 }
 
 func (h *API) searchExecutions(ctx context.Context, f query.Filter, t TableQuery) (*body[contract.ExecutionPage], error) {
+	t, err := h.inView(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	q := t.index()
-	var err error
 	if q.And, err = table.Conditions(f); err != nil {
 		return nil, err
 	}
@@ -207,9 +211,13 @@ func (h *API) tableExportRoute(r chi.Router) {
 			message := "The format is csv or parquet."
 			return apperr.InvalidFields(message, []apperr.Field{{Path: "format", Message: message}})
 		}
-		q := TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns")}.index()
+		asked, err := h.inView(r.Context(), TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns"), View: v.Get("view")})
+		if err != nil {
+			return err
+		}
+		q := asked.index()
 		begun := false
-		err := h.Table.Export(r.Context(), q, format, func() io.Writer {
+		err = h.Table.Export(r.Context(), q, format, func() io.Writer {
 			begun = true
 			w.Header().Set("Content-Type", exportTypes()[format])
 			w.Header().Set("Content-Disposition", `attachment; filename="executions.`+format+`"`)

@@ -26,11 +26,18 @@ import (
 const cellShown = 60 // characters of a value in a cell
 
 // grid lists executions with chosen columns; everything about it is in the URL.
-func (h *Pages) grid(w http.ResponseWriter, r *http.Request) error {
+func (h *Pages) grid(w http.ResponseWriter, r *http.Request) error { return h.gridPage(w, r, nil) }
+
+// gridPage is grid with the form of a view that failed.
+func (h *Pages) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFailure) error {
 	q := r.URL.Query()
+	saved, err := h.savedViews(r, failed)
+	if err != nil {
+		return err
+	}
 	m := views.ExecutionGrid{
 		Page: h.Page.Base(r, "Executions", views.SectionExecutions), Filters: executionChips(q),
-		ClearURL: views.ExecutionsURL(), Back: label.ListURL(views.ExecutionsURL(), q, "", ""),
+		Views: saved, ClearURL: clearURL(q), Back: label.ListURL(views.ExecutionsURL(), q, "", ""),
 	}
 	names, where, err := h.readQuery(r.Context(), q.Get("where"))
 	problem, mistaken := index.Problem(err)
@@ -57,6 +64,9 @@ func (h *Pages) grid(w http.ResponseWriter, r *http.Request) error {
 	status, err := h.fillGrid(r, &m, request)
 	if err != nil {
 		return err
+	}
+	if failed != nil {
+		status = failed.status
 	}
 	return web.Render(w, r, status, views.ExecutionGridPage(m))
 }
@@ -152,7 +162,7 @@ func (h *Pages) gridQuery(r *http.Request, where search.Expr) (index.Query, erro
 // queryBar has the query with its mistake and the names of the project.
 func queryBar(q url.Values, names *search.Names, problem *search.Error) views.QueryBar {
 	bar := views.QueryBar{Where: q.Get("where")}
-	for _, key := range []string{"sort", "columns", "user", "state", "workflow", "period", "q"} {
+	for _, key := range []string{"view", editKey, "group", "sort", "columns", "user", "state", "workflow", "period", "q"} {
 		if q.Get(key) != "" {
 			bar.Hidden = append(bar.Hidden, [2]string{key, q.Get(key)})
 		}

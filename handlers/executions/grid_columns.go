@@ -11,9 +11,9 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// isGrid reports whether a list has a query, an order or columns.
+// isGrid reports whether a list is of a view, or has a query, an order, columns or groups.
 func isGrid(q url.Values) bool {
-	return q.Get("where") != "" || q.Get("sort") != "" || q.Get("columns") != ""
+	return q.Get("view") != "" && q.Get("view") != allViews || slices.ContainsFunc(tableKeys(), func(key string) bool { return q.Get(key) != "" })
 }
 
 // chosenColumns answers the form that chooses columns with the URL of the table.
@@ -45,4 +45,12 @@ func defaultColumns(where search.Expr, sort string) []string {
 		}
 	}
 	return columns
+}
+
+// clearURL is the list without conditions: of a view, the view without its query.
+func clearURL(q url.Values) string {
+	if q.Get("view") == "" {
+		return views.AllExecutionsURL()
+	}
+	return label.ListURL(views.ExecutionsURL(), q, "where", "")
 }

@@ -31,6 +31,13 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 	if chosenColumns(w, r) {
 		return nil
 	}
+	if done, err := h.toDefaultView(w, r); done || err != nil {
+		return err
+	}
+	r, err := h.withView(r)
+	if err != nil {
+		return err
+	}
 	if isGrid(r.URL.Query()) {
 		return h.grid(w, r)
 	}
@@ -50,7 +57,7 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 	m := views.Executions{
 		Page:  h.Page.Base(r, "Executions", views.SectionExecutions),
 		Query: q.Get("q"), User: q.Get("user"), States: stateOptions(q.Get("state")), Periods: periodOptions(q.Get("period")),
-		Flows: label.WorkflowOptions(flows.Items, q.Get("workflow")), Chips: executionChips(q), ClearURL: views.ExecutionsURL(),
+		Flows: label.WorkflowOptions(flows.Items, q.Get("workflow")), Chips: executionChips(q), ClearURL: views.AllExecutionsURL(),
 		Mine: []ui.Choice{
 			{Name: "Everyone", URL: label.ListURL(views.ExecutionsURL(), q, "user", ""), Current: q.Get("user") == ""},
 			{Name: "Mine", URL: label.ListURL(views.ExecutionsURL(), q, "user", "me"), Current: q.Get("user") == "me"},
@@ -67,6 +74,9 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m.Bar = queryBar(q, names, nil)
+	if m.Views, err = h.savedViews(r, nil); err != nil {
+		return err
+	}
 	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
 	if page.Next != "" {
 		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", page.Next)
@@ -195,6 +205,7 @@ func executionBar(e query.Execution, id string) ui.Bar {
 // executionsStream sends changed rows and the number of new executions. Rows keep their
 // positions; the reader decides when to load the new ones.
 func (h *Pages) executionsStream(w http.ResponseWriter, r *http.Request) error {
+	r = h.inProjectOf(r, r.URL.Query().Get("view"))
 	filter, err := h.executionFilter(r)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -33,6 +34,7 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Telemetry  *telemetry.Service
 	Table      *table.Service
+	Views      *view.Service
 	Metaflow   *metaflow.Service
 	Retention  *retention.Service
 	Packages   source.Packages
@@ -57,6 +59,10 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/executions/bulk", h.Page.Serve(h.bulkResults))
 	r.Get("/executions/complete", h.Page.Serve(h.complete))
 	r.Post("/executions/bulk", h.Page.Serve(h.bulk))
+	r.Post("/executions/views", h.Page.Serve(h.saveView))
+	r.Post("/executions/views/{view}", h.Page.Serve(h.changeView))
+	r.Post("/executions/views/{view}/default", h.Page.Serve(h.defaultView))
+	r.Post("/executions/views/{view}/delete", h.Page.Serve(h.deleteView))
 	r.Get("/executions/{id}", h.Page.Serve(h.execution))
 	r.Get("/executions/{id}/stream", h.Page.Serve(h.executionStream))
 	r.Get("/executions/{id}/cancel", h.Page.Serve(h.cancelPage))

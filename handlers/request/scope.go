@@ -47,6 +47,15 @@ func (h Scope) Of(r *http.Request) *http.Request {
 	if err != nil || project == subject.ProjectID {
 		return r
 	}
+	return h.In(r, tenant, project)
+}
+
+// In moves r into a project, in which the caller may read the object that r is about.
+func (h Scope) In(r *http.Request, tenant, project uuid.UUID) *http.Request {
+	subject, ok := auth.SubjectOf(r.Context())
+	if !ok || subject.ProjectID == project {
+		return r
+	}
 	ctx := context.WithValue(r.Context(), homeKey{}, subject.ProjectID)
 	subject.TenantID, subject.ProjectID = tenant, project
 	return r.WithContext(auth.WithSubject(ctx, subject))

@@ -209,12 +209,14 @@ class Artifacts(Mapping[str, Artifact]):
         return f"Artifacts({', '.join(sorted(self._found))})"
 
 
-def executions(workflow: str = "", state: str = "", limit: int = 50, where: str = "", columns: Sequence[str] = (), sort: str = "") -> Any:
+def executions(workflow: str = "", state: str = "", limit: int = 50, where: str = "", columns: Sequence[str] = (), sort: str = "", view: str = "") -> Any:
     """Return executions as a pandas DataFrame, the newest first.
 
     workflow is a name, state one of the states of an execution. where has conditions such as
     "lr > 0.01 and accuracy >= 0.9 and tag:baseline". columns adds columns by name, such as
     "inputs.lr" or "metrics.loss.min". sort is a name; "-" before it puts the greatest first.
+    view is the name of a saved view: its conditions are added, and its columns and order are used
+    where none are given.
     Raises ServerError for a query that cannot be read, and FlowForgeError if pandas is not
     installed.
     """
@@ -223,7 +225,7 @@ def executions(workflow: str = "", state: str = "", limit: int = 50, where: str 
     extra = [name.strip() for name in columns]
     found: List[str] = []
     rows: List[Dict[str, Any]] = []
-    query = {"workflow": workflow, "status": state, "where": where, "columns": ",".join(extra), "sort": sort}
+    query = {"workflow": workflow, "status": state, "where": where, "columns": ",".join(extra), "sort": sort, "view": view}
     for one in server.pages("/executions", "executions", limit=min(limit, 100), **query):
         if len(rows) == limit:
             break
