@@ -138,6 +138,7 @@ func executionRows() []row {
 func dataRows() []row {
 	return []row{
 		page("/artifacts/{id}", "/artifacts/{artifact}", auth.ArtifactRead).object(),
+		page("/artifacts/compare", "/artifacts/compare?ids={artifact}", auth.ArtifactRead).object().answers(http.StatusUnprocessableEntity), // one artifact
 		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object(),
 		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object().head(),
 		page("/artifacts/{id}/frame", "/artifacts/{artifact}/frame", auth.ArtifactRead).object(),

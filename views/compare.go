@@ -75,6 +75,7 @@ type CompareSection struct {
 
 // CompareRow is a property of the executions.
 type CompareRow struct {
+	SideURL      string // shows the artifacts of the row side by side; "" for other rows
 	Name, Better string // Better is "higher is better", or ""
 	Differs      bool
 	Cells        []CompareCell

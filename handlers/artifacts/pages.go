@@ -32,6 +32,7 @@ func New(c Config) *Pages { return &Pages{c} }
 // Mount adds the pages of artifacts to r.
 func (h *Pages) Mount(r chi.Router) {
 	r.Get("/artifacts", h.Page.Serve(h.artifacts))
+	r.Get("/artifacts/compare", h.Page.Serve(h.compare))
 	r.Get("/artifacts/{id}", h.Page.Serve(h.artifact))
 	r.Get("/artifacts/{id}/download", h.Page.Serve(h.Content.Download))
 	r.Head("/artifacts/{id}/download", h.Page.Serve(h.Content.Download))

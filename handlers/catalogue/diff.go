@@ -114,7 +114,7 @@ func diffRow(c change.Change) views.DiffRow {
 		case d.Path == "code": // the files follow
 			detail.After = units.Plural(d.Patch.Added, "line", "lines") + " added, " + units.Number(int64(d.Patch.Removed)) + " removed"
 		case d.Patch != nil:
-			detail.Lines = diffLines(codeName(d.Path), *d.Patch)
+			detail.Lines = source.PatchLines(codeName(d.Path), *d.Patch)
 		}
 		row.Details = append(row.Details, detail)
 	}
@@ -136,42 +136,13 @@ func diffFile(i int, f source.FileChange) views.DiffFile {
 	out := views.DiffFile{
 		ID: "file-" + strconv.Itoa(i+1), Name: f.Name, State: kindState(f.Kind), Note: f.Note,
 		Added: "+" + units.Number(int64(f.Patch.Added)), Removed: "−" + units.Number(int64(f.Patch.Removed)),
-		Lines: diffLines(f.Name, f.Patch),
+		Lines: source.PatchLines(f.Name, f.Patch),
 	}
 	if len(out.Lines) > linesShown {
 		out.Lines, out.Note = nil, "The change has more than "+units.Number(linesShown)+" lines. Download both packages to compare it."
 	}
 	out.Open = i < filesOpen && len(out.Lines) <= linesOpen
 	return out
-}
-
-// diffLines highlights the lines of a patch by the name of its file.
-func diffLines(name string, p change.Patch) []views.DiffLine {
-	var out []views.DiffLine
-	for _, hunk := range p.Hunks {
-		out = append(out, views.DiffLine{Header: hunk.Header()})
-		for _, l := range hunk.Lines {
-			line := views.DiffLine{Before: lineNumber(l.Before), After: lineNumber(l.After)}
-			switch l.Sign() {
-			case "+":
-				line.Kind = "add"
-			case "-":
-				line.Kind = "del"
-			}
-			if lines := source.Lines(name, l.Text, 1); len(lines) > 0 {
-				line.Parts = lines[0].Parts
-			}
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
-func lineNumber(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }
 
 // diffGraph draws the operators of both versions, nil if none of them changed or there are too many.

@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ func tableRow(r sheet.Row) views.CompareRow {
 	if r.Better != "" && r.Section == sheet.Metrics {
 		row.Better = string(r.Better) + " is better"
 	}
+	row.SideURL = sideBySide(r)
 	for _, c := range r.Cells {
 		if !c.Present {
 			row.Cells = append(row.Cells, views.CompareCell{Missing: true, Changed: c.Changed})
@@ -46,6 +48,23 @@ func tableRow(r sheet.Row) views.CompareRow {
 		row.Cells = append(row.Cells, cell)
 	}
 	return row
+}
+
+// mostSideBySide is the largest number of artifacts that their page shows side by side.
+const mostSideBySide = 8
+
+// sideBySide links the artifacts of a row that differ, the first ones of many.
+func sideBySide(r sheet.Row) string {
+	var ids []string
+	for _, c := range r.Cells {
+		if c.Artifact != "" && !slices.Contains(ids, c.Artifact) && len(ids) < mostSideBySide {
+			ids = append(ids, c.Artifact)
+		}
+	}
+	if len(ids) < 2 || !r.Differs {
+		return ""
+	}
+	return views.ArtifactCompareURL(ids)
 }
 
 func sentence(path string) string {

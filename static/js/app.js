@@ -21,6 +21,7 @@ const parts = [
   [".dag", "./graph.js"],
   ["[data-charts]", "./charts.js"],
   ["[data-compare]", "./compare.js"],
+  ["[data-overlay]", "./overlay.js"],
   ["[data-complete]", "./query.js"],
   ["[data-launch], [data-rules], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];

@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"github.com/flowforge/flowforge/static"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 )
@@ -37,6 +38,21 @@ func versionDiff(f views.Page) views.VersionDiff {
 				{Header: "@@ -8,3 +8,3 @@"}, line("", "8", "8", "def train(rate):"), line("del", "9", "", "    return rate"), line("add", "", "9", "    return rate * 2"),
 			}},
 			{ID: "file-2", Name: "weights.bin", State: "ADDED", Note: "Not compared line by line: the file is not text, or larger than 128 KiB."},
+		},
+	}
+}
+
+// artifactCompare has two images and a joined table.
+func artifactCompare(f views.Page) views.ArtifactCompare {
+	rows := artifactRows()
+	image := views.Preview{Kind: "image", Image: static.URL("icons/icon.svg"), Alt: "mistakes"}
+	return views.ArtifactCompare{
+		Page: frame(f, "Compare artifacts", views.SectionArtifacts, views.Crumb{Name: "Artifacts", URL: "/artifacts"}),
+		Name: "mistakes", Same: "#7k2f00 and #91ab00 have the same bytes.", Images: true,
+		Items: []views.ComparedArtifact{{Row: rows[0], Preview: image, First: true}, {Row: rows[1], Preview: image}},
+		Table: &views.JoinedTable{
+			Key: "digit", Columns: []string{"recall"}, Names: []string{"#7k2f00", "#91ab00"}, Note: "1 row differs of 2",
+			Rows: []views.JoinedRow{{Key: "0", Cells: []views.CompareCell{{Text: "0.98"}, {Text: "0.99", Changed: true, Delta: "+0.01"}}}, {Key: "1", Cells: []views.CompareCell{{Text: "1"}, {Missing: true, Changed: true}}}},
 		},
 	}
 }

@@ -49,6 +49,7 @@ func Entries() []Entry {
 		{"artifacts", "Artifacts", func(f views.Page) templ.Component { return views.ArtifactsPage(artifacts(f)) }},
 		{"artifact-table", "Artifact: table", func(f views.Page) templ.Component { return views.ArtifactPage(artifactTable(f)) }},
 		{"artifact-matrix", "Artifact: confusion matrix", func(f views.Page) templ.Component { return views.ArtifactPage(artifactMatrix(f)) }},
+		{"artifact-compare", "Artifacts side by side", func(f views.Page) templ.Component { return views.ArtifactComparePage(artifactCompare(f)) }},
 		{"artifact-binary", "Artifact: no preview", func(f views.Page) templ.Component { return views.ArtifactPage(artifactBinary(f)) }},
 		{"types", "Types", func(f views.Page) templ.Component { return views.TypesPage(types(f)) }},
 		{"type", "Type", func(f views.Page) templ.Component { return views.TypePage(typePage(f)) }},

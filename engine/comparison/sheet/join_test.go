@@ -1,0 +1,44 @@
+package sheet
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	table := func(columns string, rows ...string) Table {
+		out := Table{Columns: strings.Fields(columns)}
+		for _, r := range rows {
+			out.Rows = append(out.Rows, strings.Fields(r))
+		}
+		return out
+	}
+	text := func(j Joined) []string {
+		lines := []string{j.Key + "|" + strings.Join(j.Columns, " ")}
+		for _, r := range j.Rows {
+			line := fmt.Sprintf("%s %v:", r.Key, r.Differs)
+			for _, cells := range r.Cells {
+				for _, c := range cells {
+					switch {
+					case c.Delta != nil:
+						line += fmt.Sprintf(" %s(%+g)", c.Text, *c.Delta)
+					case c.Changed:
+						line += " " + c.Text + "!"
+					default:
+						line += " " + c.Text
+					}
+				}
+			}
+			lines = append(lines, line)
+		}
+		return lines
+	}
+	joined := Join([]Table{table("n class recall", "1 a 0.5", "1 b 1"), table("class recall n", "a 0.75 1.0", "c 1 2")})
+	require.Equal(t, []string{"class|n recall", "a true: 1 1.0 0.5 0.75(+0.25)", "b true: 1 ! 1 !", "c true:  2!  1!"}, text(joined), "1 and 1.0 are the same number")
+	require.Equal(t, []string{"|a", "1 false: x x", "2 true: x y!"}, text(Join([]Table{table("a", "x", "x"), table("a", "x", "y")})), "without a key, rows are joined by number")
+	require.Empty(t, Join(nil).Rows)
+}

@@ -1,0 +1,165 @@
+package artifacts
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/comparison/change"
+	"github.com/flowforge/flowforge/engine/comparison/sheet"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// mostCompared is the largest number of artifacts side by side.
+const mostCompared = 8
+
+// compare shows artifacts side by side: tables joined by row, texts line by line, images on each other.
+func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
+	list, err := h.compared(r.Context(), r.URL.Query().Get("ids"))
+	if err != nil {
+		return err
+	}
+	clock := h.Page.Clock(r)
+	m := views.ArtifactCompare{
+		Page: h.Page.Base(r, "Compare artifacts", views.SectionArtifacts, views.Crumb{Name: "Artifacts", URL: views.ArtifactsURL()}),
+		Name: list[0].Name, Same: sameBytes(list),
+	}
+	for i, a := range list {
+		m.Items = append(m.Items, views.ComparedArtifact{Row: Row(clock, a), Preview: h.previewOf(r.Context(), a), First: i == 0})
+	}
+	if err := contrast(&m); err != nil {
+		return err
+	}
+	return web.Render(w, r, http.StatusOK, views.ArtifactComparePage(m))
+}
+
+// compared are the artifacts that a list of ids names.
+func (h *Pages) compared(ctx context.Context, text string) ([]artifact.Artifact, error) {
+	var list []artifact.Artifact
+	for ref := range strings.SplitSeq(text, ",") {
+		if ref = strings.TrimSpace(ref); ref == "" {
+			continue
+		}
+		if len(list) == mostCompared {
+			return nil, apperr.New(apperr.Invalid, "Compare at most %d artifacts.", mostCompared)
+		}
+		id, err := request.ParseID(ref, "artifact")
+		if err != nil {
+			return nil, err
+		}
+		a, err := h.Artifacts.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(list, func(b artifact.Artifact) bool { return b.ID == a.ID }) {
+			list = append(list, a)
+		}
+	}
+	if len(list) < 2 {
+		return nil, apperr.New(apperr.Invalid, "Name at least two artifacts, separated by commas.")
+	}
+	return list, nil
+}
+
+// sameBytes says which artifacts are equal to the first one.
+func sameBytes(list []artifact.Artifact) string {
+	var same []string
+	for _, a := range list[1:] {
+		if a.SHA256 == list[0].SHA256 {
+			same = append(same, label.ShortID(a.ExecutionID))
+		}
+	}
+	switch len(same) {
+	case 0:
+		return ""
+	case len(list) - 1:
+		return "All have the same bytes."
+	}
+	return strings.Join(same, ", ") + " and " + label.ShortID(list[0].ExecutionID) + " have the same bytes."
+}
+
+// contrast fills in what differs, as far as the previews show it.
+func contrast(m *views.ArtifactCompare) error {
+	all := func(kinds ...string) bool {
+		return !slices.ContainsFunc(m.Items, func(i views.ComparedArtifact) bool {
+			return i.Preview.Problem != "" || !slices.Contains(kinds, i.Preview.Kind)
+		})
+	}
+	switch {
+	case all(string(artifact.PreviewImage)):
+		m.Images = true
+	case all(string(artifact.PreviewTable)):
+		m.Table = joined(m.Items)
+	case all(string(artifact.PreviewText), string(artifact.PreviewJSON)):
+		if len(m.Items) > 2 {
+			m.Problem = "Only two texts are compared line by line."
+			return nil
+		}
+		p, err := change.Texts(m.Items[0].Preview.Text, m.Items[1].Preview.Text)
+		if err != nil {
+			return err //nolint:wrapcheck // edits of one library
+		}
+		m.Lines = source.PatchLines(m.Name, p)
+		m.Counts = units.Plural(p.Added, "line", "lines") + " added, " + units.Number(int64(p.Removed)) + " removed"
+		if m.Items[0].Preview.Truncated+m.Items[1].Preview.Truncated != "" {
+			m.Counts += "; the beginnings are compared"
+		}
+	}
+	return nil
+}
+
+func joined(items []views.ComparedArtifact) *views.JoinedTable {
+	tables := make([]sheet.Table, len(items))
+	out := &views.JoinedTable{}
+	for i, item := range items {
+		for _, c := range item.Preview.Table.Columns {
+			tables[i].Columns = append(tables[i].Columns, c.Name)
+		}
+		tables[i].Rows = item.Preview.Table.Rows
+		out.Names = append(out.Names, item.Row.Execution)
+	}
+	j := sheet.Join(tables)
+	out.Key, out.Columns = j.Key, j.Columns
+	differing := 0
+	for _, r := range j.Rows {
+		row := views.JoinedRow{Key: r.Key}
+		for _, cells := range r.Cells {
+			for _, c := range cells {
+				cell := views.CompareCell{Missing: !c.Present, Text: ui.Short(c.Text, 80), Exact: ui.Short(c.Text, 500), Changed: c.Changed}
+				if c.Delta != nil {
+					cell.Delta = signed(*c.Delta)
+				}
+				row.Cells = append(row.Cells, cell)
+			}
+		}
+		if r.Differs {
+			differing++
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	out.Note = units.Plural(differing, "row differs", "rows differ") + " of " + units.Number(int64(len(j.Rows)))
+	if slices.ContainsFunc(items, func(i views.ComparedArtifact) bool { return strings.HasPrefix(i.Preview.Truncated, "the first") }) {
+		out.Note += "; only the first rows of each table are compared"
+	}
+	if out.Key == "" {
+		out.Key = "Row"
+		out.Note += "; no column identifies rows, so they are joined by number"
+	}
+	return out
+}
+
+func signed(v float64) string {
+	if v < 0 {
+		return "−" + ui.Float(-v)
+	}
+	return "+" + ui.Float(v)
+}

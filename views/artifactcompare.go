@@ -1,0 +1,46 @@
+package views
+
+import (
+	"net/url"
+	"strings"
+)
+
+// ArtifactCompare is the page of several artifacts side by side.
+type ArtifactCompare struct {
+	Page
+	Name    string
+	Items   []ComparedArtifact
+	Same    string // which artifacts have the same bytes, a sentence; "" if all differ
+	Images  bool   // all are images: they can also lie on each other
+	Table   *JoinedTable
+	Lines   []DiffLine // of two texts
+	Counts  string     // "2 lines added, 1 removed"
+	Problem string     // why their content is not compared line by line or row by row
+}
+
+// ComparedArtifact is one of the artifacts.
+type ComparedArtifact struct {
+	Row     ArtifactRow
+	Preview Preview
+	First   bool // the others are compared with it
+}
+
+// JoinedTable is several tables side by side.
+type JoinedTable struct {
+	Key     string // name of the column that identifies rows
+	Columns []string
+	Names   []string // of the artifacts
+	Rows    []JoinedRow
+	Note    string
+}
+
+// JoinedRow has the cells of all columns, for each of them one per artifact.
+type JoinedRow struct {
+	Key   string
+	Cells []CompareCell
+}
+
+// ArtifactCompareURL shows artifacts side by side.
+func ArtifactCompareURL(ids []string) string {
+	return "/artifacts/compare?" + url.Values{"ids": {strings.Join(ids, ",")}}.Encode()
+}
