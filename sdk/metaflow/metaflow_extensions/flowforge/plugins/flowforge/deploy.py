@@ -64,10 +64,7 @@ def store(server: Server) -> Store:
     """Return the datastore of the project."""
     found = server.find("/metaflow/datastore") or {}
     if not found.get("root"):
-        root = os.environ.get("METAFLOW_DATASTORE_SYSROOT_LOCAL")
-        if not root:
-            raise FlowForgeException(f"{server.url} does not name the datastore of Metaflow. Update the server, or set METAFLOW_DATASTORE_SYSROOT_LOCAL.")
-        found = {"kind": "local", "root": os.path.abspath(root)}
+        raise FlowForgeException(f"{server.url} does not name the datastore of Metaflow. Update the server.")
     secrets = {
         variable: found[field]
         for variable, field in (
