@@ -63,7 +63,7 @@ func toDatastoreBody(p datastore.Place) contract.MetaflowDatastore {
 			Kind: string(p.Kind), Root: p.Root, Endpoint: p.Endpoint, Region: p.Region,
 			AccessKeySecret: p.AccessKeySecret, SecretKeySecret: p.SecretKeySecret, SessionTokenSecret: p.SessionTokenSecret,
 		},
-		Own: p.Own, UpdatedBy: p.UpdatedBy, Environment: map[string]string{},
+		Own: p.Own, UpdatedBy: p.UpdatedBy, Machine: datastore.Machine(), Environment: map[string]string{},
 	}
 	if !p.UpdatedAt.IsZero() {
 		out.UpdatedAt = &p.UpdatedAt

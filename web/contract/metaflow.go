@@ -19,6 +19,7 @@ type MetaflowDatastore struct {
 
 	Own         bool              `json:"own" doc:"Whether root is the project's own folder in the data directory of the server"`
 	Environment map[string]string `json:"environment" doc:"Environment variables of a client that uses the datastore, without credentials"`
+	Machine     string            `json:"machine,omitempty" doc:"Of the server: SHA-256 of the ID of its boot, the device and the inode of its root folder, with spaces between. A client with the same sees the same files"`
 	UpdatedAt   *time.Time        `json:"updated_at,omitempty" doc:"Absent before the first change"`
 	UpdatedBy   string            `json:"updated_by,omitempty"`
 }

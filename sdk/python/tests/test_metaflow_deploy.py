@@ -1,4 +1,4 @@
-"""What a deployment of a flow asks the server about the datastore."""
+"""What a deployment of a flow asks the server about the datastore and the machine."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ import json, sys
 from flowforge._api import Server
 from metaflow_extensions.flowforge.plugins.flowforge import deploy
 where = deploy.store(Server())
-print(json.dumps(where.root))
+environment, packages = deploy._python(where, deploy.Options())
+print(json.dumps([environment.get("VIRTUAL_ENV") == sys.prefix, where.root]))
 """
+
+MACHINE = "import sys; from metaflow_extensions.flowforge.plugins.flowforge import deploy; print(deploy._machine())"
+
 
 def python(program: str, **env: str) -> "subprocess.CompletedProcess[str]":
     path = os.pathsep.join([str(ROOT / "sdk" / "metaflow"), str(ROOT / "sdk" / "python")])
@@ -51,3 +55,12 @@ def deployed(datastore: Dict[str, Any], **env: str) -> "subprocess.CompletedProc
 def test_the_root_is_that_of_the_server() -> None:
     done = deployed({"kind": "local"}, METAFLOW_DATASTORE_SYSROOT_LOCAL="/tmp/elsewhere")
     assert done.returncode != 0 and "does not name the datastore of Metaflow" in done.stderr, done.stdout + done.stderr
+
+
+def test_the_server_says_whether_it_is_on_this_machine() -> None:
+    here = python(MACHINE).stdout.strip()
+    assert len(here) == 64
+    for machine, own in ((here, True), ("0" * 64, False), ("", False)):
+        done = deployed({"kind": "local", "root": "/data", "machine": machine})
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == [own, "/data"], "a forwarded port is an address of this machine, too"

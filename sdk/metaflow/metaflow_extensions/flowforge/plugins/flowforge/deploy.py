@@ -9,7 +9,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
-from urllib.parse import urlsplit
 
 from flowforge._api import Server, quoted
 from metaflow import current
@@ -54,6 +53,7 @@ class Store(NamedTuple):
     root: str
     environment: Mapping[str, str]
     secrets: Mapping[str, str]  # names of secrets by the variables that get their values
+    machine: str = ""  # of the server
 
     @property
     def datastore_root(self) -> str:
@@ -83,7 +83,7 @@ def store(server: Server) -> Store:
             environment["AWS_DEFAULT_REGION"] = found["region"]
     else:
         environment["METAFLOW_DATASTORE_SYSROOT_LOCAL"] = found["root"]
-    return Store(found["kind"], found["root"], environment, secrets)
+    return Store(found["kind"], found["root"], environment, secrets, str(found.get("machine") or ""))
 
 
 def resolve_name(name: str) -> str:
@@ -186,7 +186,7 @@ def definition(obj: Any, server: Server, where: Store, options: Options) -> Dict
     name = resolve_name(options.name)
     inputs, by_name = parameters.read(obj.flow, lambda path: _upload(server, path))
     here = "%d.%d.%d" % sys.version_info[:3]
-    environment, packages = _python(server, where, options)
+    environment, packages = _python(where, options)
     configs = {p.name: ConfigInput.make_key_name(p.name) for _, p in obj.flow._get_parameters() if p.IS_CONFIG_PARAMETER}
     if configs:  # their values are in the code package
         environment["METAFLOW_FLOW_CONFIG_VALUE"] = json.dumps(configs)
@@ -220,7 +220,7 @@ def _port(entry: Mapping[str, Any]) -> Dict[str, Any]:
     return {"name": entry["name"], "type": kind, "from": f"inputs.{entry['name']}"}
 
 
-def _python(server: Server, where: Store, options: Options) -> Any:
+def _python(where: Store, options: Options) -> Any:
     """Return the environment of the tasks, and the packages that they need.
 
     A server on this machine that starts processes can use the author's own Python, as `run` does.
@@ -233,7 +233,7 @@ def _python(server: Server, where: Store, options: Options) -> Any:
         "METAFLOW_RUNTIME_ENVIRONMENT": "flowforge",
     }
     packages = [*options.packages]
-    own = _here(server) and where.kind == "local" and not packages
+    own = where.kind == "local" and where.machine == _machine() != "" and not packages
     if options.python:
         environment["VIRTUAL_ENV"] = options.python
     elif own:
@@ -241,8 +241,14 @@ def _python(server: Server, where: Store, options: Options) -> Any:
     return environment, sorted({f"metaflow=={_release()}", *packages})
 
 
-def _here(server: Server) -> bool:
-    return (urlsplit(server.url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+def _machine() -> str:
+    """Return what identifies this machine and its files, as the server does; "" where that is unknown."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+    root = os.stat("/")
+    return hashlib.sha256(f"{boot} {root.st_dev} {root.st_ino}".encode()).hexdigest()
 
 
 def _release() -> str:
