@@ -191,6 +191,53 @@ def test_a_resumed_execution_is_a_complete_run(author: Author) -> None:
     assert "Cloning previously run task" in author.flow("again", "resume", "--origin-run-id", failed.group(1))
 
 
+MANY = '''
+import os
+from metaflow import FlowSpec, step
+
+
+class ManyFlow(FlowSpec):
+    @step
+    def start(self):
+        self.items = list(range(6))
+        self.next(self.work, foreach="items")
+
+    @step
+    def work(self):
+        if not os.path.exists(PATH):
+            raise ValueError("not yet")
+        self.value = self.input
+        self.next(self.join)
+
+    @step
+    def join(self, inputs):
+        self.values = [i.value for i in inputs]
+        self.next(self.end)
+
+    @step
+    def end(self):
+        pass
+
+
+if __name__ == "__main__":
+    ManyFlow()
+'''
+
+COPIES = "import json, sys; from metaflow import Task, namespace; namespace(None); print(json.dumps([m.value for m in Task(sys.argv[1]).metadata if m.name == 'origin-run-id']))"
+
+
+def test_one_task_copies_what_a_resumed_run_reuses(author: Author) -> None:
+    ready = author.folder / "many-ready"
+    (author.folder / "many.py").write_text(f"PATH = {str(ready)!r}\n" + MANY)
+    failed = re.search(r"run-id (flowforge-([\w-]+))", author.flow("many", "flowforge", "run", ends=1))
+    assert failed
+    ready.touch()
+    execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
+    assert execution["status"] == "SUCCEEDED", execution
+    copies = author.call("-c", COPIES, f"ManyFlow/flowforge-{execution['execution_id']}/start/start")
+    assert json.loads(copies.strip().splitlines()[-1]) == [failed.group(1)]
+
+
 SECRETS = '''
 import os
 from metaflow import FlowSpec, secrets, step

@@ -24,6 +24,7 @@ def load(name: str) -> Any:
 
 graph = load("graph")
 names = load("names")
+clone = load("clone")
 
 
 def step(name: str, kind: str = "linear", after: str = "", to: str = "", **more: Any) -> Any:
@@ -141,3 +142,16 @@ def test_tasks_have_one_name_for_each_node() -> None:
     assert max(len(names.task_id(n)) for n in long) <= 96
     assert names.execution_of(names.run_id("0198")) == "0198" and names.execution_of("HelloFlow/flowforge-0198") == "0198" and names.execution_of("12") == ""
     assert [names.workflow_name(n) for n in ("TrainFlow", "demo.user.ada@x.TrainFlow", "_Flow")] == ["trainflow", "demo.user.ada-x.trainflow", "flow"]
+
+
+def test_the_first_task_that_claims_copies() -> None:
+    def claim(id: int, task: str, at: int) -> Dict[str, Any]:
+        return {"id": id, "field_name": "flowforge-copies", "value": task, "ts_epoch": at}
+
+    other = {"id": 1, "field_name": "attempt", "value": "0", "ts_epoch": 0}
+    assert clone.elected([other]) == ""
+    claims = [claim(12, "work.1.0", 1000), claim(9, "work.2.0", 900), other]
+    assert clone.elected(claims) == "work.2.0"
+    assert clone.elected([*claims, claim(20, "work.1.0", 60_900)]) == "work.2.0"
+    assert clone.elected([*claims, claim(20, "work.1.0", 60_901)]) == "work.1.0", "the other one is silent for a minute"
+    assert clone.elected([*claims, claim(20, "work.1.0", 60_901), claim(21, "work.2.0", 60_950)]) == "work.2.0"

@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import Any, List
+from typing import Any, Dict, List, Tuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -51,19 +51,67 @@ def _ask(request: Request) -> Any:
     raise RuntimeError(f"{request.full_url}: {said}")
 
 
-def missing(obj: Any, run: str, found: Reused) -> None:
-    """Copy all reused tasks that the run does not have, with their parameters."""
+# Metadata of the first reused task with which tasks agree on the one that copies.
+_CLAIM = "flowforge-copies"
+_COPIED = "copied"
+_SILENCE = 60_000  # milliseconds after which a task that copies is taken to be gone
+_RENEW = 15.0  # seconds between claims of one task
+_POLL = 1.0
+
+
+def missing(obj: Any, run: str, found: Reused, task: str) -> None:
+    """Return when the run has copies of all reused tasks. One of the tasks that need them copies."""
+    obj.metadata.register_run_id(run, [])
+    _, step, first = found.tasks[0].split("/")
+    obj.metadata.register_task_id(run, step, first, 0)
+    place = (run, step, first)
+    claimed = 0.0
+    while True:
+        if time.monotonic() - claimed > _RENEW:
+            _claim(obj, place, task)
+            claimed = time.monotonic()
+        records = obj.metadata.get_object("task", "metadata", None, None, obj.flow.name, *place) or []
+        if any(r["field_name"] == _CLAIM and r["value"] == _COPIED for r in records):
+            return
+        if elected(records) == task:
+            break
+        time.sleep(_POLL)
+    for path in found.tasks:
+        if time.monotonic() - claimed > _RENEW:
+            _claim(obj, place, task)
+            claimed = time.monotonic()
+        _copy(obj, run, path)
+    _claim(obj, place, _COPIED)
+
+
+def elected(records: List[Dict[str, Any]]) -> str:
+    """Return the task that copies: the first that claimed it, unless it is silent for a minute.
+
+    Times are those of the server, and a task that waits claims again, so no clocks are compared.
+    """
+    claims = sorted((r for r in records if r["field_name"] == _CLAIM), key=lambda r: int(r["id"]))
+    latest = {r["value"]: int(r["ts_epoch"]) for r in claims}
+    now = max(latest.values(), default=0)
+    return next((str(r["value"]) for r in claims if now - latest[r["value"]] <= _SILENCE), "")
+
+
+def _claim(obj: Any, place: Tuple[str, str, str], value: str) -> None:
+    from metaflow.metadata_provider import MetaDatum
+
+    obj.metadata.register_metadata(*place, [MetaDatum(field=_CLAIM, value=value, type=_CLAIM, tags=["attempt_id:0"])])
+
+
+def _copy(obj: Any, run: str, path: str) -> None:
+    """Copy a task that the run does not have, with its parameters."""
     from metaflow.clone_util import clone_task_helper
 
-    obj.metadata.register_run_id(run, [])
-    for path in found.tasks:
-        origin, step, task = path.split("/")
-        for name, ident in ((step, task), ("_parameters", f"{task}-params")):
-            source = f"{origin}/{name}/{ident}"
-            if name == "_parameters" and not _done(obj, source):
-                continue  # only the first step has parameters
-            if not _done(obj, f"{run}/{name}/{ident}"):
-                clone_task_helper(obj.flow.name, origin, run, name, ident, ident, obj.flow_datastore, obj.metadata)
+    origin, step, task = path.split("/")
+    for name, ident in ((step, task), ("_parameters", f"{task}-params")):
+        source = f"{origin}/{name}/{ident}"
+        if name == "_parameters" and not _done(obj, source):
+            continue  # only the first step has parameters
+        if not _done(obj, f"{run}/{name}/{ident}"):
+            clone_task_helper(obj.flow.name, origin, run, name, ident, ident, obj.flow_datastore, obj.metadata)
 
 
 def _done(obj: Any, path: str) -> bool:

@@ -54,7 +54,7 @@ def run(ctx: Any, step: str, settings: Dict[str, Any]) -> None:
         _in_child(lambda: _init(ctx, attempt, settings, parameters_task))
         paths = [parameters_task]
     elif any(not p.startswith(attempt.run + "/") for p in paths):
-        _in_child(lambda: clone.missing(ctx.obj, attempt.run, reused))
+        _in_child(lambda: clone.missing(ctx.obj, attempt.run, reused, f"{attempt.task}.{attempt.retry}"))
         paths = ["/".join([attempt.run, *p.split("/")[1:]]) for p in paths]
     args = _step_arguments(attempt, step, settings, paths, reused.origin)
     stdout, stderr = os.pipe(), os.pipe()
