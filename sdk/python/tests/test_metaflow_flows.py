@@ -225,6 +225,15 @@ if __name__ == "__main__":
 
 COPIES = "import json, sys; from metaflow import Task, namespace; namespace(None); print(json.dumps([m.value for m in Task(sys.argv[1]).metadata if m.name == 'origin-run-id']))"
 
+# The code of a resumed run and of the run that it resumes.
+CODE = """
+import json, sys
+from metaflow import Run, namespace
+namespace(None)
+code = Run(sys.argv[1]).code
+print(json.dumps([b"class ManyFlow" in code.flowspec, Run("ManyFlow/" + sys.argv[2]).code.flowspec == code.flowspec, [n for n in code.tarball.getnames() if n == "many.py" or n.startswith(".mf_code/metaflow/") or n.startswith(".mf_log")]]))
+"""
+
 
 def test_one_task_copies_what_a_resumed_run_reuses(author: Author) -> None:
     ready = author.folder / "many-ready"
@@ -234,6 +243,8 @@ def test_one_task_copies_what_a_resumed_run_reuses(author: Author) -> None:
     ready.touch()
     execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
     assert execution["status"] == "SUCCEEDED", execution
+    code = author.call("-c", CODE, f"ManyFlow/flowforge-{execution['execution_id']}", failed.group(1))
+    assert json.loads(code.strip().splitlines()[-1]) == [True, True, ["many.py"]]
     copies = author.call("-c", COPIES, f"ManyFlow/flowforge-{execution['execution_id']}/start/start")
     assert json.loads(copies.strip().splitlines()[-1]) == [failed.group(1)]
 

@@ -17,8 +17,9 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 from metaflow.metaflow_config import MAX_ATTEMPTS
 from metaflow.mflog import TASK_LOG_SOURCE
 from metaflow.mflog.mflog import decorate
+from metaflow.packaging_sys import MFCONTENT_MARKER
 
-from . import clone, names, parameters
+from . import clone, names, package, parameters
 
 _SAVE = 10.0  # seconds between uploads of a log that grows
 
@@ -50,12 +51,15 @@ def run(ctx: Any, step: str, settings: Dict[str, Any]) -> None:
     reused = clone.reused()
     parameters_task = f"{attempt.run}/_parameters/{attempt.task}-params"
     paths = attempt.paths
+    begins = not paths or any(not p.startswith(attempt.run + "/") for p in paths)
     if not paths:
         _in_child(lambda: _init(ctx, attempt, settings, parameters_task))
         paths = [parameters_task]
-    elif any(not p.startswith(attempt.run + "/") for p in paths):
+    elif begins:
         _in_child(lambda: clone.missing(ctx.obj, attempt.run, reused, f"{attempt.task}.{attempt.retry}"))
         paths = ["/".join([attempt.run, *p.split("/")[1:]]) for p in paths]
+    if begins:  # one task is sufficient for run.code
+        _store_code(ctx.obj)
     args = _step_arguments(attempt, step, settings, paths, reused.origin)
     stdout, stderr = os.pipe(), os.pipe()
     child = os.fork()
@@ -93,6 +97,17 @@ def _init(ctx: Any, attempt: Attempt, settings: Dict[str, Any], path: str) -> No
         return
     given = parameters.arguments(settings["parameters"], attempt.inputs)
     _call(ctx, "init", [f"--run-id={run}", f"--task-id={task}", *(f"--tag={t}" for t in settings["tags"]), *given])
+
+
+def _store_code(obj: Any) -> None:
+    """Store the code package in the datastore of the run, and name it in the metadata of the task."""
+    [(url, sha)] = obj.flow_datastore.save_data([package.again(os.getcwd())], len_hint=1)
+    with open(MFCONTENT_MARKER, encoding="utf-8") as file:
+        version = json.load(file)["version"]
+    os.environ.update(
+        METAFLOW_CODE_URL=url, METAFLOW_CODE_SHA=sha, METAFLOW_CODE_DS=obj.flow_datastore.TYPE,
+        METAFLOW_CODE_METADATA=json.dumps({"version": 0, "archive_format": "tgz", "mfcontent_version": version}),
+    )  # fmt: skip
 
 
 def _call(ctx: Any, name: str, args: Sequence[str]) -> None:
