@@ -290,6 +290,32 @@ print(json.dumps([deployed.name, status, run.data.user, run.data.length, sorted(
     assert "the key is" in logs and "xyzzy" not in logs
 
 
+def test_deployed_flows_are_found_and_triggered(author: Author, runs: Dict[str, Tuple[str, str]]) -> None:
+    program = """
+import json
+from metaflow import DeployedFlow
+listed = sorted(f.name for f in DeployedFlow.list_deployed_flows(impl="flowforge"))
+own = [f.name for f in DeployedFlow.list_deployed_flows("StockFlow", impl="flowforge")]
+flow = DeployedFlow.from_deployment("stockflow", impl="flowforge")
+run = flow.trigger(table="other.csv", prices={"apple": 7, "pear": 1}, note="again")
+wrong = missing = ""
+try:
+    flow.trigger(colour="red")
+except Exception as err:
+    wrong = str(err)
+try:
+    DeployedFlow.from_deployment("absent", impl="flowforge")
+except Exception as err:
+    missing = str(err)
+status = run.wait(120)
+print(json.dumps([listed, own, flow.flow_name, status, run.run.data.report, wrong, missing, len(flow.list_runs())]))
+"""
+    listed, own, flow, status, report, wrong, missing, count = json.loads(author.call("-c", program).strip().splitlines()[-1])
+    assert {"stockflow", "scoreflow"} <= set(listed)
+    assert [own, flow, status] == [["stockflow"], "StockFlow", "SUCCEEDED"] and report.endswith("note: again") and count == 2
+    assert "no parameter *colour*" in wrong and "no workflow *absent*" in missing
+
+
 UNSUPPORTED = {
     "@conda(packages={'pandas': '2.2'})": ("--environment=conda", "FlowForge does not install"),
     "@pypi(packages={'six': '1'}, python='3.4')": ("--environment=pypi", "requests Python 3.4"),

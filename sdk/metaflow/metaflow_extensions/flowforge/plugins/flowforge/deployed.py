@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from typing import Any, ClassVar, Dict, List, Optional
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from metaflow.runner.deployer import DeployedFlow, TriggeredRun
 from metaflow.runner.utils import get_lower_level_group, handle_timeout, temporary_fifo
+
+from .errors import FlowForgeException
 
 
 class FlowForgeTriggeredRun(TriggeredRun):  # type: ignore[misc]
@@ -61,6 +65,8 @@ class FlowForgeDeployedFlow(DeployedFlow):  # type: ignore[misc]
 
     def trigger(self, **kwargs: Any) -> FlowForgeTriggeredRun:
         """Start a run. Arguments are values of parameters."""
+        if isinstance(self.deployer, Known):
+            return FlowForgeTriggeredRun(deployer=self.deployer, content=self.deployer.trigger(kwargs))
         content = _call(self.deployer, "trigger", kwargs)
         return FlowForgeTriggeredRun(deployer=self.deployer, content=content)
 
@@ -78,17 +84,80 @@ class FlowForgeDeployedFlow(DeployedFlow):  # type: ignore[misc]
         return found
 
     @classmethod
-    def list_deployed_flows(cls, flow_name: Optional[str] = None) -> Any:
-        raise NotImplementedError("The page Workflows of FlowForge lists deployed flows; the Deployer API does not yet.")
+    def list_deployed_flows(cls, flow_name: Optional[str] = None) -> Iterator[FlowForgeDeployedFlow]:
+        """Yield the deployed flows of the project, or those of one flow, such as of several branches."""
+        from flowforge._api import Server
+
+        for one in Server().pages("/workflows", "workflows"):
+            known = _known(str(one["name"]))
+            if known is not None and flow_name in (None, known.flow_name):
+                yield cls(deployer=known)
 
     @classmethod
-    def from_deployment(cls, identifier: str, metadata: Optional[str] = None) -> Any:
-        raise NotImplementedError('Use Deployer("flow.py").flowforge().create(), which registers nothing if the workflow is up to date.')
+    def from_deployment(cls, identifier: str, metadata: Optional[str] = None) -> FlowForgeDeployedFlow:
+        """Return a deployed flow by the name of its workflow."""
+        known = _known(identifier)
+        if known is None:
+            raise FlowForgeException(f"There is no workflow *{identifier}* that is a flow of Metaflow.")
+        return cls(deployer=known if metadata is None else replace(known, metadata=metadata))
 
     @classmethod
     def get_triggered_run(cls, identifier: str, run_id: str, metadata: Optional[str] = None) -> FlowForgeTriggeredRun:
         """Return a run by its path, such as HelloFlow/flowforge-0198…."""
         return FlowForgeTriggeredRun(deployer=None, content=json.dumps({"metadata": metadata, "pathspec": run_id, "name": identifier}))
+
+
+@dataclass(frozen=True)
+class Known:
+    """A flow that is deployed, without its file."""
+
+    name: str
+    flow_name: str
+    metadata: str
+    inputs: Tuple[Mapping[str, Any], ...]  # of the latest version
+    TYPE: ClassVar[str] = "flowforge"
+
+    def trigger(self, values: Mapping[str, Any]) -> str:
+        """Launch the workflow, and return what the command `trigger` reports."""
+        from flowforge._api import Server
+
+        from . import names, parameters
+
+        types = {i["name"]: str(i["type"]) for i in self.inputs}
+        server, inputs = Server(), {}
+        for option, value in values.items():
+            name = parameters.input_name(option)
+            if name not in types:
+                raise FlowForgeException(f"The flow *{self.flow_name}* has no parameter *{option}*. It has: {', '.join(sorted(types)) or 'none'}.")
+            inputs[name] = _sent(server, types[name], value)
+        execution = server.post("/executions", {"workflow": self.name, "inputs": inputs})["execution_id"]
+        return json.dumps({"name": self.name, "metadata": self.metadata, "pathspec": f"{self.flow_name}/{names.run_id(execution)}"})
+
+
+def _sent(server: Any, kind: str, value: Any) -> Any:
+    """Return a value of a parameter as its input; the value of an IncludeFile is a path."""
+    if kind == "File" and isinstance(value, str):
+        with open(value, "rb") as file:
+            return server.upload(file, os.path.basename(value))
+    if kind == "JSON" and isinstance(value, str):
+        return json.loads(value)
+    return value
+
+
+def _known(name: str) -> Optional[Known]:
+    """Return the flow of a workflow, or None if it is none."""
+    from flowforge._api import Server, quoted
+
+    server = Server()
+    found = server.find(f"/workflows/{quoted(name)}") or {}
+    version = str(found.get("latest_version") or "")
+    if not version:
+        return None
+    definition = server.get(f"/workflows/{quoted(name)}/versions/{quoted(version)}")["definition"]
+    flow = ((definition.get("metadata") or {}).get("metaflow") or {}).get("flow")
+    if not flow:
+        return None
+    return Known(name, str(flow), f"service@{server.url}/metaflow", tuple(definition.get("inputs") or ()))
 
 
 def _call(deployer: Any, command: str, kwargs: Dict[str, Any]) -> str:
