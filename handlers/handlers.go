@@ -159,7 +159,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Forms: forms, Page: shell, Leader: marked,
 		}),
 		metaflow: d.records(),
-		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
+		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
 		quotas:   quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

@@ -114,6 +114,17 @@ func TestRunAndExecutionLinkToEachOther(t *testing.T) {
 	run := "/executions/metaflow/Train/" + metaflow.RunOf(id)
 	require.Contains(t, b.member.get(t, "/executions/"+id.String()).body, `href="`+run+`"`)
 	require.Contains(t, b.member.get(t, run).body, `href="/executions/`+id.String()+`"`)
+
+	b.register(t, `{"name": "plain.flow", "version": "1.0.0", "operators": [{"name": "go", "type": "noop"}]}`)
+	plain, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "plain.flow"})
+	require.NoError(t, err)
+	for _, other := range []uuid.UUID{plain.ID, uuid.Must(uuid.NewV7())} {
+		_, err := b.pool.Exec(b.ctx, "UPDATE metaflow_runs SET run_id = $1 WHERE run_id IS NOT NULL", metaflow.RunOf(other))
+		require.NoError(t, err)
+		page := b.member.get(t, "/executions/metaflow/Train/"+metaflow.RunOf(other))
+		require.Equal(t, http.StatusOK, page.status, page.body)
+		require.NotContains(t, page.body, `href="/executions/`+other.String()+`"`, "no execution records the run, whatever its ID")
+	}
 }
 
 // TestReusedTasks: an execution that resumes another names the tasks that it takes over.

@@ -30,6 +30,7 @@ type runView struct {
 	settings  []metaflow.Artifact // the artifacts of the parameters
 	plan      plan
 	mayTag    bool
+	ours      bool // an execution records it
 }
 
 // load reads the run in the path of r.
@@ -53,6 +54,11 @@ func (h *Pages) refresh(ctx context.Context, x *runView) error {
 		return err
 	}
 	x.clock.Now = h.Now()
+	if id, ours := metaflow.ExecutionOf(x.Run.RunNumber.String()); ours && !x.ours {
+		if x.ours, err = h.Executions.RecordsFlow(ctx, id, x.flow); err != nil {
+			return err
+		}
+	}
 	if x.page, x.more, err = h.Records.RunTasks(ctx, x.Run, x.filter); err != nil {
 		return err
 	}
@@ -189,7 +195,7 @@ func (x *runView) head() views.MetaflowRunHead {
 		Flow: x.flow, FlowURL: views.MetaflowFlowURL(x.flow), Run: x.Run.RunNumber.String(), State: string(stateOf(x.Run.Status)), User: x.Run.User,
 		Started: x.clock.Moment(time.UnixMilli(x.Run.TSEpoch)), Bar: ui.NewBar("tasks", x.counts("", x.allTasks())),
 	}
-	if id, ours := metaflow.ExecutionOf(head.Run); ours {
+	if id, ours := metaflow.ExecutionOf(head.Run); ours && x.ours {
 		head.ExecutionURL = views.ExecutionURL(id.String())
 	}
 	head.Took, head.Since = took(x.clock, x.Run)

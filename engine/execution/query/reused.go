@@ -24,6 +24,22 @@ func (q *Reader) ReusedTasks(ctx context.Context, id uuid.UUID) (uuid.UUID, []st
 	return *row.ResumeOf, tasks, nil
 }
 
+// RecordsFlow reports whether an execution records its run of a flow of Metaflow. It is false for an
+// execution that does not exist for the caller.
+func (q *Reader) RecordsFlow(ctx context.Context, id uuid.UUID, flow string) (bool, error) {
+	if _, err := q.Several(ctx, []uuid.UUID{id}); err != nil {
+		if apperr.Is(err, apperr.NotFound) {
+			return false, nil
+		}
+		return false, err
+	}
+	own, err := q.queries.FlowOfExecution(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("find the flow of %s: %w", id, err)
+	}
+	return own == flow, nil
+}
+
 // FlowOf returns the flow of Metaflow that the workflow of an execution was deployed from; "" for
 // other workflows.
 func (q *Reader) FlowOf(ctx context.Context, id uuid.UUID) (string, error) {
