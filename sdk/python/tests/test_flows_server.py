@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import importlib
-import io
 import json
-import os
-import re
-import signal
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Tuple
 
 import pytest
 
@@ -36,23 +29,11 @@ from flowforge import (
     workflow,
     workflow_ref,
 )
-from flowforge import _cli, _follow, _launch
-from flowforge._api import Server, store_token, stored_token
+from flowforge import _cli
+from flowforge._api import Server
 
 from .flows import dependent, frames, nested, search, trouble, typed, values
-from .running import Running
-
-PACKAGE = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(scope="module")
-def server(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("flows")
-    before = dict(os.environ)
-    os.environ.update(FLOWFORGE_SERVER=running.url, FLOWFORGE_TOKEN=running.token, XDG_CACHE_HOME=str(folder), XDG_CONFIG_HOME=str(folder))
-    yield Server()
-    os.environ.clear()
-    os.environ.update(before)
+from .serving import PACKAGE, server
 
 
 def both(flow: Workflow[Any, Any], *args: Any, **kwargs: Any) -> Tuple[Any, Any]:
@@ -202,135 +183,6 @@ def test_the_server_refuses_inputs(server: Server) -> None:
         trouble.trouble.launch(way="sideways")  # type: ignore[call-overload]
 
 
-def cli(*argv: str, cwd: Path = PACKAGE) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-    return subprocess.run([sys.executable, "-m", "flowforge", *argv], capture_output=True, text=True, env=environment, cwd=cwd, timeout=120)
-
-
-FLOW = '''
-from typing import Optional
-from flowforge import operator, workflow
-from helper import FACTOR
-
-@operator(cpu=0.1, memory="64Mi")
-def scale(n: int) -> int:
-    print("scaling", n)
-    if n > 10:
-        raise ValueError("too much")
-    return n * FACTOR
-
-@workflow(name="cli.scale")
-def flow({parameters}) -> int:
-    return scale(n)
-'''
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "flow.py").write_text(FLOW.format(parameters="n: int = 2"))
-    (tmp_path / "helper.py").write_text("FACTOR = 3\n")
-    (tmp_path / ".gitignore").write_text("data/\n")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "large.bin").write_bytes(b"x" * 1000)
-    return tmp_path
-
-
-def test_command_line(server: Server, project: Path) -> None:
-    done = cli("run", "flow.py", "--n", "5", cwd=project)
-    assert done.returncode == 0, done.stderr
-    assert "result = 15" in done.stdout and "scale | scaling 5" in done.stdout and "/executions/" in done.stdout
-
-    failed = cli("run", "flow.py", "--n", "11", cwd=project)
-    assert failed.returncode == 1
-    assert "ValueError: too much" in failed.stdout + failed.stderr
-
-    wrong = cli("run", "flow.py", "--n", "x", cwd=project)
-    assert (wrong.returncode, "argument --n: 'x' is not an `int`" in wrong.stderr) == (2, True)
-
-
-REPORTING = """
-from flowforge import Report, operator, when, workflow
-
-@operator
-def report(n: int) -> Report:
-    return Report(f"<p>{n} rows\u2026</p>")
-
-@operator
-def warn() -> Report:
-    return Report("few")
-
-@workflow(name="tests.reporting")
-def flow(n: int = 2) -> Report:
-    return when(n > 1, lambda: report(n), lambda: warn())
-"""
-
-
-def test_files_and_skipped_nodes_in_the_terminal(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "reporting.py").write_text(REPORTING, encoding="utf-8")
-    done = cli("run", "reporting.py", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^result = result\.html \(Report, 16 bytes\): http://\S+/api/v1/artifacts/\S+/download$", done.stdout, re.M), done.stdout
-    assert re.search(r"^SUCCEEDED .* nodes, 1 skipped$", done.stdout, re.M), done.stdout
-    monkeypatch.syspath_prepend(str(tmp_path))
-    flow = importlib.import_module("reporting").flow
-    run = flow.launch().wait(120)
-    assert run.artifacts["report.result"].load() == run.result().load() == flow().load() == "<p>2 rows\u2026</p>"
-
-
-def test_files_that_choose_an_interpreter_do_not_reach_tasks(server: Server, project: Path) -> None:
-    (project / ".python-version").write_text("3.8.99\n")
-    (project / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=99"\n')
-    (project / "uv.lock").write_text("version = 1\n")
-    flow = FLOW.format(parameters="n: int = 2").replace("cli.scale", "cli.interpreter")
-    (project / "flow.py").write_text(flow.replace('    print("scaling", n)\n', '    import os\n    print(sorted(os.listdir(".")))\n'))
-    done = cli("run", "flow.py", "--n", "5", cwd=project)
-    assert done.returncode == 0, done.stderr
-    assert "result = 15" in done.stdout and "'pyproject.toml'" in done.stdout and ".python-version" not in done.stdout
-
-
-def test_deploy_numbers_versions_by_content(server: Server, project: Path) -> None:
-    (project / "flow.py").write_text(FLOW.format(parameters="n: int = 2").replace("cli.scale", "cli.deploy"))
-    first = cli("deploy", "flow.py", cwd=project)
-    assert first.stdout.splitlines() == ["cli.deploy 1.0.0: the first version.", f"{server.url}/workflows/cli.deploy/launch"], first.stderr
-    again = cli("deploy", "flow.py", cwd=project)
-    assert again.stdout.splitlines()[0] == "cli.deploy 1.0.0 has the same content; nothing to register."
-
-    (project / "helper.py").write_text("FACTOR = 4\n")
-    patch = cli("deploy", "flow.py", cwd=project)
-    assert patch.stdout.splitlines()[0] == "cli.deploy 1.0.0 → 1.0.1 (patch): signature unchanged."
-
-    (project / "flow.py").write_text(FLOW.format(parameters="n: int = 2, rows: Optional[int] = None").replace("cli.scale", "cli.deploy"))
-    minor = cli("deploy", "flow.py", cwd=project)
-    assert minor.stdout.splitlines()[0] == "cli.deploy 1.0.1 → 1.1.0 (minor): adds optional input rows."
-
-    chosen = cli("deploy", "flow.py", "--version", "7.0.0", cwd=project)
-    assert chosen.returncode == 0 and "7.0.0" in chosen.stdout
-    versions = [v["version"] for v in server.get("/workflows/cli.deploy")["versions"]]
-    assert sorted(versions) == ["1.0.0", "1.0.1", "1.1.0", "7.0.0"]
-
-
-def test_git_is_recorded(server: Server, project: Path) -> None:
-    for command in ("init -q -b main", "add -A", "-c user.name=a -c user.email=a@b.c commit -q -m First"):
-        subprocess.run(["git", *command.split()], cwd=project, check=True)
-    (project / "helper.py").write_text("FACTOR = 9\n")
-    assert cli("deploy", "flow.py", "--version", "3.0.0", cwd=project).returncode == 0
-    definition = server.get("/workflows/cli.scale/versions/3.0.0")["definition"]
-    git = definition["metadata"]["git"]
-    assert (git["branch"], git["subject"], git["dirty"], len(git["commit"])) == ("main", "First", True, 40)
-    assert definition["metadata"]["python"]["file"] == "flow.py"
-
-
-def test_export_can_be_applied(server: Server, project: Path) -> None:
-    out = project / "out"
-    out.mkdir()
-    done = cli("export", "flow.py", "-o", "out/workflow.yaml", cwd=project)
-    assert done.returncode == 0, done.stderr
-    assert "package: .." in (out / "workflow.yaml").read_text()
-    binary = os.environ.get("FLOWFORGE_BINARY", str(PACKAGE.parents[1] / "bin" / "flowforge"))
-    applied = subprocess.run([binary, "apply", "-f", str(out / "workflow.yaml"), "--server", server.url], capture_output=True, text=True)
-    assert "cli.scale@1.0.0" in applied.stdout, applied.stderr
-
-
 def test_the_server_accepts_every_option(server: Server) -> None:
     from .test_package import heavy, hook
 
@@ -408,87 +260,6 @@ def test_the_example_digits(server: Server, tmp_path: Path, monkeypatch: pytest.
     assert local.history.path.read_bytes() == remote.history.path.read_bytes()
 
 
-def test_login_stores_the_key(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(server.token + "\n"))
-    assert _cli.main(["login", server.url]) == 0
-    assert stored_token(server.url) == server.token
-    assert "Signed in to" in capsys.readouterr().out
-    store_token(server.url, "other", "ada")
-    assert stored_token(server.url) == "other"
-
-
-def test_a_log_that_the_server_refuses(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    _follow._logs(Run("01990000-0000-7000-8000-000000000000", server), server)
-    assert capsys.readouterr().err.startswith("no log lines: ")
-
-
 def test_a_result_without_types(server: Server) -> None:
     with pytest.raises(FlowForgeError, match="known only for a run of launch"):
         Run("x", server).result()
-
-
-def test_documents_of_development_versions(server: Server, project: Path) -> None:
-    sys.path.insert(0, str(project))
-    try:
-        module = _cli.load(str(project / "flow.py"))
-        first = _launch.develop(module.flow, server)
-        assert first.version.partition("-dev.h")[1] and _launch.develop(module.flow, server).version == first.version
-        document: Dict[str, Any] = module.flow.definition().document()
-        assert json.dumps(document)
-        assert set(module.flow.definition().code.files) == {"flow.py", "helper.py"}
-    finally:
-        sys.path.remove(str(project))
-
-
-def heed_interrupts() -> None:
-    """Undo what a shell does for commands in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def test_dev_registers_every_save(server: Server, tmp_path: Path) -> None:
-    file = tmp_path / "tuned.py"
-    text = "from flowforge import operator, workflow\n\n\n@operator\ndef one(rate: float) -> float:\n    return rate\n\n\n@workflow(name='tests.tuned')\ndef tuned(rate: float = 0.5) -> float:\n    return one(rate)\n"
-    file.write_text(text)
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONUNBUFFERED": "1"}
-    watching = subprocess.Popen([sys.executable, "-m", "flowforge", "dev", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, preexec_fn=heed_interrupts)
-    limit = threading.Timer(120, watching.kill)
-    limit.start()
-    try:
-        assert watching.stdout is not None
-        assert watching.stdout.readline() == f"Watching 1 file in {tmp_path}. Press Ctrl+C to stop.\n"
-        line = watching.stdout.readline()
-        assert "tests.tuned 1.0.0-dev.h" in line, line
-        assert watching.stdout.readline().strip() == f"{server.url}/workflows/tests.tuned/dev"
-        first = server.get("/workflows/tests.tuned/development")["version"]
-        assert first in line
-
-        file.write_text(text.replace("one(rate)", "one(oops)"))
-        said = watching.stdout.readline()
-        while not said.startswith("flowforge:"):
-            assert said, "the command ended"
-            said = watching.stdout.readline()
-        assert "oops" in said
-        assert server.get("/workflows/tests.tuned/development")["version"] == first
-
-        (tmp_path / "helper.py").write_text("factor = 2\n")
-        file.write_text(text.replace("rate: float = 0.5", "rate: float = 0.5, momentum: float = 0.9"))
-        while "tests.tuned 1.0.0-dev.h" not in said:
-            assert said, "the command ended"
-            said = watching.stdout.readline()
-        second = server.get("/workflows/tests.tuned/development")["version"]
-        while second not in said:  # each file that was saved can be one registration
-            said = watching.stdout.readline()
-            assert said, "the command ended"
-        assert second != first
-        watching.send_signal(signal.SIGINT)
-        assert watching.wait(30) == 0
-    finally:
-        limit.cancel()
-        watching.kill()
-        watching.wait()
-        watching.stdout and watching.stdout.close()
-
-
-def test_dev_in_a_file_that_does_not_exist(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _cli.main(["dev", "nowhere.py"]) == 1
-    assert "the file nowhere.py does not exist" in capsys.readouterr().err
