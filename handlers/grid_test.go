@@ -73,6 +73,31 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, empty.status)
 }
 
+// TestExecutionsOfAPerson: a name means people and not the name that an execution shows, and the ID
+// of a person works everywhere.
+func TestExecutionsOfAPerson(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	one := b.launchTyped(t, 1)
+	launched, err := b.executions.Get(b.ctx, uuid.MustParse(one))
+	require.NoError(t, err)
+	person := launched.SubmittedBy.ID.String()
+	_, err = b.pool.Exec(b.ctx, "UPDATE users SET name = 'Mia Quist' WHERE id = $1", person)
+	require.NoError(t, err)
+	for query, found := range map[string]bool{
+		"user=Mia+Quist": true, "user=Mia+Quist&where=epochs%3D1": true, "user=" + person + "&where=epochs%3D1": true,
+		"where=" + url.QueryEscape("user = "+person): true, "where=" + url.QueryEscape("user != "+person): false,
+		"where=" + url.QueryEscape("user = "+uuid.NewString()): false, "user=mia": false, "user=mia&where=epochs%3D1": false,
+	} {
+		list := b.member.get(t, "/executions?"+query)
+		require.Equal(t, http.StatusOK, list.status, query)
+		require.Equal(t, found, strings.Contains(list.body, `href="/executions/`+one), query)
+		api := b.member.get(t, "/api/v1/executions?"+query).object(t, http.StatusOK)
+		require.Equal(t, found, len(idsOf(api)) == 1, query)
+	}
+}
+
 // TestBulkResumeRunsOnce: a second press of the button of a preview, and a reload of its results,
 // show the executions of the first, and launch nothing.
 func TestBulkResumeRunsOnce(t *testing.T) {

@@ -42,6 +42,9 @@ func (p *parser) word(f Field, t token) (Value, *Error) {
 	if f.Part == Facts && f.Name == "user" && strings.EqualFold(t.text, "me") && p.context.Me != "" {
 		v.Text, v.ID = p.context.Me, p.context.MeID
 	}
+	if f.Part == Facts && f.Name == "user" && isID(t.text) {
+		v.ID = strings.ToLower(t.text)
+	}
 	if f.Words == nil {
 		return v, nil
 	}
@@ -52,6 +55,20 @@ func (p *parser) word(f Field, t token) (Value, *Error) {
 	err := p.at(t, "%q is not a %s. Enter one of %s.", t.text, f.Name, strings.Join(f.Words, ", "))
 	err.Suggestion = nearest(v.Text, f.Words)
 	return Value{}, err
+}
+
+// isID reports whether a text is the ID of a person.
+func isID(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i, c := range strings.ToLower(text) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdef", c) {
+			return false
+		}
+	}
+	return true
 }
 
 // numberOf reads a number; quotes make it a text.

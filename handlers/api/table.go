@@ -57,7 +57,7 @@ func (h *API) searchExecutions(ctx context.Context, f query.Filter, t TableQuery
 		return nil, err
 	}
 	q := t.index()
-	if q.And, err = table.Conditions(f); err != nil {
+	if q.And, err = h.Table.Conditions(ctx, f); err != nil {
 		return nil, err
 	}
 	q.After, q.Limit, q.Counted = f.After, f.Limit, true

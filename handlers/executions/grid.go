@@ -143,7 +143,7 @@ func (h *Pages) gridQuery(r *http.Request, where search.Expr) (index.Query, erro
 	if err != nil {
 		return index.Query{}, err
 	}
-	conditions, err := table.Conditions(filter)
+	conditions, err := h.Table.Conditions(r.Context(), filter)
 	if err != nil {
 		return index.Query{}, err
 	}

@@ -4,6 +4,7 @@ package table
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func (s *Service) Find(ctx context.Context, q index.Query) (Page, error) {
 
 // Conditions are those of a filter, without its pages. They refuse filters on what executions wait
 // for, which the index does not contain.
-func Conditions(f query.Filter) (search.And, error) {
+func (s *Service) Conditions(ctx context.Context, f query.Filter) (search.And, error) {
 	if f.Waiting || f.AwaitingApproval {
 		return nil, apperr.New(apperr.Invalid, "The table cannot select executions that wait or await approval. Remove this state, or the query and the columns.")
 	}
@@ -60,11 +61,16 @@ func Conditions(f query.Filter) (search.And, error) {
 		fact("workflow", search.Equal, word(f.Workflow))
 	}
 	if f.User != "" {
-		user := word(f.User)
-		if id, err := uuid.Parse(f.User); err == nil {
-			user.ID = id.String()
+		people, err := s.Executions.People(ctx, f.User)
+		if err != nil {
+			return nil, fmt.Errorf("conditions of a table: %w", err)
 		}
-		fact("user", search.Equal, user)
+		users := make([]search.Value, len(people))
+		for i, id := range people {
+			users[i] = word(f.User)
+			users[i].ID = id.String()
+		}
+		fact("user", search.Equal, users...)
 	}
 	if f.Query != "" {
 		list = append(list, search.Text(f.Query))

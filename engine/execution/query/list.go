@@ -191,6 +191,14 @@ func (q *Reader) workflowID(ctx context.Context, ref string) (*uuid.UUID, error)
 	return &w.ID, nil
 }
 
+// People returns the IDs of the people that a name or an ID means; uuid.Nil for an unknown one.
+func (q *Reader) People(ctx context.Context, ref string) ([]uuid.UUID, error) {
+	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+		return nil, err
+	}
+	return q.submitters(ctx, ref)
+}
+
 // submitters resolves a person's name or id; an unknown one becomes an id that no person
 // has.
 func (q *Reader) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
