@@ -230,3 +230,38 @@ func TestSavedViews(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.member.get(t, link).status)
 	require.Equal(t, http.StatusOK, b.member.get(t, "/executions").status)
 }
+
+// TestGroupsOfTheTable: groups have aggregates, open with their executions, and lead to the table of
+// these alone.
+func TestGroupsOfTheTable(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	one, two, three := b.launchTyped(t, 1), b.launchTyped(t, 2), b.launchTyped(t, 2)
+	page := func(query string, status int) string {
+		res := b.member.get(t, "/executions?"+query)
+		require.Equal(t, status, res.status, res.body)
+		return res.body
+	}
+	closed := page("group=epochs&columns=inputs.epochs,priority", http.StatusOK)
+	require.Contains(t, closed, "3 executions")
+	require.Regexp(t, `(?s)class="group-row".*>2<.*2 executions.*class="group-row".*>1<.*1 execution`, closed)
+	require.NotContains(t, closed, "/executions/"+two)
+	require.Contains(t, closed, "open=n2#group-1")
+	require.Contains(t, closed, "where=inputs.epochs+%3D+2")
+	open := page("group=epochs&columns=inputs.epochs&open=n2", http.StatusOK)
+	require.Contains(t, open, "/executions/"+two)
+	require.Contains(t, open, "/executions/"+three)
+	require.NotContains(t, open, "/executions/"+one)
+	require.Contains(t, page("group=created", http.StatusUnprocessableEntity), "cannot be grouped by created")
+	require.Contains(t, page("group=state&where=name%3Anone", http.StatusOK), "No execution matches")
+
+	api := b.member.get(t, "/api/v1/executions/groups?group=epochs&columns=priority&where=epochs+%3E+1").object(t, http.StatusOK)
+	require.Equal(t, "inputs.epochs", api["group"])
+	require.Len(t, api["groups"], 1)
+	group := api["groups"].([]any)[0].(map[string]any)
+	require.Equal(t, "2 2 inputs.epochs = 2", fmt.Sprint(group["value"], " ", group["executions"], " ", group["where"]))
+	require.Equal(t, "2", fmt.Sprint(group["columns"].(map[string]any)["priority"].(map[string]any)["count"]))
+	b.member.get(t, "/api/v1/executions/groups?group=nothing").problem(t, http.StatusUnprocessableEntity)
+	b.member.get(t, "/api/v1/executions/groups").problem(t, http.StatusUnprocessableEntity)
+}

@@ -62,6 +62,7 @@ func listRows() []row {
 		page("/approvals", "/approvals", auth.ExecutionRead),
 		read("/templates", "/templates", auth.WorkflowRead),
 		page("/executions", "/executions", auth.ExecutionRead),
+		unavailable(read("/executions/groups", "/executions/groups?group=state", auth.ExecutionRead)),
 		unavailable(read("/executions/complete", "/executions/complete?before=sta", auth.ExecutionRead)), page("/executions/complete", "/executions/complete?before=sta", auth.ExecutionRead),
 		read("/executions/fields", "/executions/fields", auth.ExecutionRead),
 		unavailable(read("/executions/export", "/executions/export", auth.ExecutionRead)),

@@ -58,6 +58,8 @@ type ExecutionGrid struct {
 	Total    string
 	Columns  []GridColumn
 	Rows     []GridRow
+	GroupBy  GroupChoice
+	Groups   *GridGroups // nil for a table of executions
 	Pager    ui.Pager
 	Facets   []Facet
 	CSVURL   string

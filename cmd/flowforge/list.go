@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -20,6 +22,7 @@ func newListCommand() *cobra.Command {
 		Short: "List executions by their inputs, outputs, metrics and tags",
 		Example: `  flowforge list --where 'lr > 0.01 and accuracy >= 0.9' --sort=-accuracy --columns inputs.lr,metrics.accuracy.max
   flowforge list --where 'state:failed since:7d'
+  flowforge list --group optimizer --columns metrics.accuracy
   flowforge list --view 'Learning-rate study'`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,12 +30,16 @@ func newListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if group, _ := cmd.Flags().GetString("group"); group != "" {
+				return c.listGroups(cmd)
+			}
 			return c.listTable(cmd)
 		},
 	}
 	cmd.Flags().String("view", "", "name or ID of a saved view; --where adds conditions to it")
 	cmd.Flags().String("where", "", "conditions, such as 'lr > 0.01 and tag:baseline'")
 	cmd.Flags().String("sort", "", "name to sort by; with - before it, the greatest first")
+	cmd.Flags().String("group", "", "name whose values group the executions, such as inputs.optimizer")
 	cmd.Flags().String("columns", "", "names of further columns, separated by commas")
 	cmd.Flags().Int("limit", 20, "maximum number of executions")
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
@@ -79,6 +86,61 @@ func (c *client) listTable(cmd *cobra.Command) error {
 	}
 	if page.Total != nil && *page.Total > len(page.Executions) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d executions\n", len(page.Executions), *page.Total)
+	}
+	return nil
+}
+
+// listGroups prints the groups of a query with the means and the best values of columns.
+func (c *client) listGroups(cmd *cobra.Command) error {
+	query := url.Values{}
+	for _, name := range []string{"view", "where", "columns", "group"} {
+		if value, _ := cmd.Flags().GetString(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/executions/groups?"+query.Encode(), nil, &raw); err != nil {
+		return err
+	}
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var found contract.ExecutionGroups
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+	columns := map[string]bool{}
+	for _, g := range found.Groups {
+		for path := range g.Columns {
+			columns[path] = true
+		}
+	}
+	paths := slices.Sorted(maps.Keys(columns))
+	head := []string{strings.ToUpper(found.Group), "EXECUTIONS"}
+	for _, path := range paths {
+		head = append(head, strings.ToUpper(path)+" MEAN", "MIN", "MAX")
+	}
+	fmt.Fprintln(w, strings.Join(head, "\t"))
+	for _, g := range found.Groups {
+		row := []string{tableCell(g.Value), strconv.Itoa(g.Executions)}
+		for _, path := range paths {
+			s, has := g.Columns[path]
+			for _, v := range []float64{s.Mean, s.Min, s.Max} {
+				if has {
+					row = append(row, tableCell(v))
+				} else {
+					row = append(row, "-")
+				}
+			}
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if found.Total > len(found.Groups) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d groups\n", len(found.Groups), found.Total)
 	}
 	return nil
 }

@@ -356,7 +356,7 @@ func (c Column) value(number *float64, text *string) any {
 	switch {
 	case c.Type == "time" && number != nil:
 		return time.UnixMicro(int64(*number)).UTC()
-	case c.Type == "tags":
+	case c.Type == tagsType:
 		if text == nil || *text == "" {
 			return nil
 		}

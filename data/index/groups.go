@@ -3,11 +3,13 @@ package index
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/search"
 )
 
@@ -35,11 +37,14 @@ func (s *Service) Groups(ctx context.Context, q Query, by string) (columns []Col
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	c, err := a.column(by, "group")
+	c, err := a.groupColumn(by)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	numbers, texts := a.sql(c)
+	if c.Type == tagsType { // an execution is in the group of each of its tags
+		texts = "nullIf(arrayJoin(if(empty(tags), [''], tags)), '')"
+	}
 	expressions := []string{"count() AS size", "count() OVER () AS groups", "any(" + orNull(numbers, "Float64") + ")", "any(" + orNull(texts, "String") + ")"}
 	for _, column := range a.columns {
 		expressions = append(expressions, a.stats(column)...)
@@ -70,6 +75,74 @@ func (s *Service) Groups(ctx context.Context, q Query, by string) (columns []Col
 	return a.columns, groups, total, nil
 }
 
+const tagsType = "tags"
+
+// groupColumn returns the column that groups executions.
+func (p project) groupColumn(name string) (Column, error) {
+	c, err := p.column(name, "group")
+	if err == nil && (c.Type == "time" || c.Path == "id") {
+		message := "Executions cannot be grouped by " + c.Path + ": each has its own."
+		err = apperr.InvalidFields(message, []apperr.Field{{Path: "group", Message: message}})
+	}
+	return c, err
+}
+
+// Of is the condition of the executions in a group.
+func (g Group) Of(by Column) search.Expr {
+	compare := search.Compare{Field: by.field, Op: search.Equal}
+	switch v := g.Value.(type) {
+	case float64:
+		kind := search.Number
+		if by.field.Is(search.Span) {
+			kind = search.Span
+		}
+		compare.Values = []search.Value{{Type: kind, Number: v}}
+	case string:
+		compare.Values = []search.Value{{Type: search.String, Text: v}}
+	default:
+		return search.Not{Of: search.Compare{Field: by.field, Op: search.Has}}
+	}
+	return compare
+}
+
+// Where is Of as a query writes it.
+func (g Group) Where(by Column) string {
+	switch v := g.Value.(type) {
+	case float64:
+		unit := ""
+		if by.field.Is(search.Span) {
+			unit = "s"
+		}
+		return by.field.Quoted() + " = " + strconv.FormatFloat(v, 'g', -1, 64) + unit
+	case string:
+		if by.Path == "state" {
+			v = strings.ToLower(v)
+		}
+		return by.field.Quoted() + " = " + search.QuoteText(v)
+	}
+	return "not has:" + by.field.Quoted()
+}
+
+// Key names a group in an address.
+func (g Group) Key() string {
+	switch v := g.Value.(type) {
+	case float64:
+		return "n" + strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		return "t" + v
+	}
+	return "-"
+}
+
+// GroupBy returns the column of a group parameter.
+func (s *Service) GroupBy(ctx context.Context, name string) (Column, error) {
+	p, _, err := s.project(ctx)
+	if err != nil {
+		return Column{}, err
+	}
+	return p.groupColumn(name)
+}
+
 // stats are the expressions of a column's Stats.
 func (a asked) stats(c Column) []string {
 	numbers, _ := a.sql(c)
@@ -98,7 +171,11 @@ func (a asked) group(rows driver.Rows, by Column) (Group, int, error) {
 	if err := rows.Scan(into...); err != nil {
 		return Group{}, 0, err
 	}
-	g := Group{Value: by.value(number, text), Count: int(size), Stats: make([]*Stats, len(stats))}
+	value := by.value(number, text)
+	if by.Type == tagsType && text != nil {
+		value = *text
+	}
+	g := Group{Value: value, Count: int(size), Stats: make([]*Stats, len(stats))}
 	for i := range stats {
 		if counts[i] > 0 {
 			stats[i].Count = int(counts[i]) //nolint:gosec // a number of rows

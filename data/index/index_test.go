@@ -271,11 +271,33 @@ func TestPagesColumnsGroupsAndFacets(t *testing.T) {
 	require.Equal(t, 4, total)
 	require.Len(t, groups, 4)
 
+	_, err = b.Label(b.ctx, ids[0], index.Change{Add: []string{"x", "y"}})
+	require.NoError(t, err)
+	_, err = b.Label(b.ctx, ids[1], index.Change{Add: []string{"x"}})
+	require.NoError(t, err)
+	require.Equal(t, []uuid.UUID{ids[6], ids[5], ids[4], ids[3], ids[2], ids[1]}, b.find(index.Query{Where: "tag != y"}), "also without tags")
+	require.Equal(t, []uuid.UUID{ids[1]}, b.find(index.Query{Where: "tag != y has:tag"}))
+	for _, name := range []string{"size", "kind", "state", "tags", "priority", "duration"} { // its conditions select the executions of a group
+		by, err := b.GroupBy(b.ctx, name)
+		require.NoError(t, err)
+		_, groups, _, err := b.Groups(b.ctx, index.Query{}, name)
+		require.NoError(t, err, name)
+		for _, g := range groups {
+			require.Len(t, b.find(index.Query{And: search.And{g.Of(by)}}), g.Count, "%s %v", name, g.Value)
+			require.Len(t, b.find(index.Query{Where: g.Where(by)}), g.Count, g.Where(by))
+		}
+		if name == "tags" {
+			require.Equal(t, "[5 2 1]", fmt.Sprint([]int{groups[0].Count, groups[1].Count, groups[2].Count}))
+		}
+	}
+	_, _, _, err = b.Groups(b.ctx, index.Query{}, "created")
+	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
+
 	f, err := b.Facets(b.ctx, index.Query{Where: "kind = a"})
 	require.NoError(t, err)
 	require.Equal(t, []index.Count{{Value: "PENDING", N: 3}}, f.States)
 	require.Equal(t, []index.Count{{Value: "Mei", N: 3}}, f.People)
-	require.Empty(t, f.Tags)
+	require.Equal(t, []index.Count{{Value: "x", N: 1}, {Value: "y", N: 1}}, f.Tags)
 	fields, err := b.Fields(b.ctx)
 	require.NoError(t, err)
 	kind, _ := fields.Names.Find("kind")

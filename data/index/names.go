@@ -130,7 +130,7 @@ func (p project) column(name, parameter string) (Column, error) {
 		c.Title += "." + string(f.Stat)
 	}
 	if f.Part == search.Facts && f.Name == "tag" {
-		c.Path, c.Title, c.Type = "tags", "tags", "tags"
+		c.Path, c.Title, c.Type = "tags", "tags", tagsType
 	}
 	return c, nil
 }
@@ -153,7 +153,7 @@ func (p project) sql(c Column) (numbers, texts string) {
 		return "toFloat64(toUnixTimestamp64Micro(" + column + "))", ""
 	case "number", "duration":
 		return "toFloat64(" + column + ")", ""
-	case "tags":
+	case tagsType:
 		return "", "arrayStringConcat(tags, '\\n')"
 	}
 	if c.field.Name == "id" {
@@ -195,7 +195,7 @@ func (s *Service) check(ctx context.Context, q Query, group string) error {
 		return err
 	}
 	if group != "" {
-		_, err = a.column(group, "group")
+		_, err = a.groupColumn(group)
 	}
 	return err
 }

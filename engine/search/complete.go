@@ -180,6 +180,14 @@ func Quote(value string) string {
 	return quote(value)
 }
 
+// QuoteText is Quote for a text, which has quotes if it could be read as a number.
+func QuoteText(value string) string {
+	if _, number := numberOf(token{kind: tokenWord, text: value}); number {
+		return quote(value)
+	}
+	return Quote(value)
+}
+
 func quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }

@@ -73,7 +73,7 @@ func (h *Pages) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 
 // fillGrid reads the table. A mistake, and a missing ClickHouse, are shown on the page.
 func (h *Pages) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) (int, error) {
-	found, err := h.Table.Find(r.Context(), request)
+	err := h.readGrid(r, m, request)
 	switch {
 	case apperr.Is(err, apperr.Unavailable):
 		m.Failed = apperr.MessageOf(err)
@@ -84,13 +84,34 @@ func (h *Pages) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	case err != nil:
 		return 0, err
 	}
+	return http.StatusOK, nil
+}
+
+func (h *Pages) readGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) error {
 	q, clock := r.URL.Query(), h.Page.Clock(r)
+	grouped := q.Get("group") != ""
+	page := request
+	if grouped {
+		page.Limit, page.After = 1, "" // for the total and the columns
+	}
+	found, err := h.Table.Find(r.Context(), page)
+	if err != nil {
+		return err
+	}
 	m.Total = units.Plural(found.Total, "execution", "executions")
 	if found.Behind > 0 {
 		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values are not searched yet."
 	}
-	m.Columns = gridColumns(q, found.Columns)
-	m.Rows = gridRows(clock, found)
+	m.GroupBy = groupOptions(q, m.Query.Fields)
+	if grouped {
+		if err := h.fillGroups(r, m, request); err != nil {
+			return err
+		}
+	} else {
+		m.Columns = gridColumns(q, found.Columns)
+		m.Rows = gridRows(clock, found)
+		h.pageGrid(q, m, found)
+	}
 	for i := range m.Query.Fields {
 		for k := range m.Query.Fields[i].Fields {
 			f := &m.Query.Fields[i].Fields[k]
@@ -99,9 +120,21 @@ func (h *Pages) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	}
 	facets, err := h.Table.Index.Facets(r.Context(), index.Query{Where: request.Where, And: request.And})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	m.Facets = facetLinks(q, facets)
+	export := url.Values{"where": {request.Where}, "sort": {request.Sort}, "columns": {strings.Join(request.Columns, ",")}}
+	if len(request.And) == 0 { // the export has no parameters of the filters
+		export.Set("format", table.CSV)
+		m.CSVURL = "/api/v1/executions/export?" + export.Encode()
+		export.Set("format", table.Parquet)
+		m.Parquet = "/api/v1/executions/export?" + export.Encode()
+	}
+	return nil
+}
+
+// pageGrid links the pages of a table and its stream.
+func (h *Pages) pageGrid(q url.Values, m *views.ExecutionGrid, found table.Page) {
 	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
 	if found.Next != "" {
 		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", found.Next)
@@ -111,14 +144,6 @@ func (h *Pages) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	} else if len(found.Executions) > 0 {
 		m.Stream = label.ListURL(views.ExecutionsURL()+"/stream", q, "top", found.Executions[0].ID.String())
 	}
-	export := url.Values{"where": {request.Where}, "sort": {request.Sort}, "columns": {strings.Join(request.Columns, ",")}}
-	if len(request.And) == 0 { // the export has no parameters of the filters
-		export.Set("format", table.CSV)
-		m.CSVURL = "/api/v1/executions/export?" + export.Encode()
-		export.Set("format", table.Parquet)
-		m.Parquet = "/api/v1/executions/export?" + export.Encode()
-	}
-	return http.StatusOK, nil
 }
 
 // readQuery resolves the names of a query.
@@ -301,46 +326,6 @@ func gridCell(clock ui.Clock, c index.Column, v any) views.GridCell {
 		cell.Text = ui.Word(cell.Text)
 	}
 	return cell
-}
-
-// facetLinks add a condition to the query, or remove it.
-func facetLinks(q url.Values, f index.Facets) []views.Facet {
-	facet := func(name, fact string, counts []index.Count) views.Facet {
-		out := views.Facet{Name: name}
-		for _, c := range counts {
-			value := search.Quote(c.Value)
-			v := views.FacetValue{Name: c.Value, N: units.Number(int64(c.N))}
-			if fact == "state" {
-				v.State, value = c.Value, strings.ToLower(value)
-			}
-			where, on := toggled(q.Get("where"), fact+":"+value)
-			v.On, v.URL = on, label.ListURL(views.ExecutionsURL(), q, "where", where)
-			out.Values = append(out.Values, v)
-		}
-		return out
-	}
-	return []views.Facet{facet("State", "state", f.States), facet("Tag", "tag", f.Tags), facet("Workflow", "workflow", f.Workflows), facet("Person", "user", f.People)}
-}
-
-// toggled adds a condition to the end of a query, or removes it from there or from its beginning.
-// The second result says that the query had it.
-func toggled(where, condition string) (string, bool) {
-	if where == condition {
-		return "", true
-	}
-	if rest, found := strings.CutSuffix(where, " and "+condition); found {
-		return rest, true
-	}
-	if rest, found := strings.CutPrefix(where, condition+" and "); found {
-		return rest, true
-	}
-	if where == "" {
-		return condition, false
-	}
-	if strings.Contains(strings.ToLower(where), " or ") && !strings.HasPrefix(where, "(") {
-		where = "(" + where + ")"
-	}
-	return where + " and " + condition, false
 }
 
 // gridStream sends changed rows of a table and the number of new ones.

@@ -48,3 +48,29 @@ type ViewChange struct {
 	Group     *string    `json:"group,omitempty" maxLength:"300"`
 	UpdatedAt *time.Time `json:"updated_at,omitempty" doc:"updated_at of the view that the change is based on: if it has changed since, the answer is 409. Without it, the change replaces any state"`
 }
+
+// GroupStats sum up the numbers of a column in a group.
+type GroupStats struct {
+	Count  int      `json:"count" doc:"Executions that have a number"`
+	Min    float64  `json:"min"`
+	Max    float64  `json:"max"`
+	Mean   float64  `json:"mean"`
+	Median float64  `json:"median"`
+	Sum    float64  `json:"sum"`
+	Best   *float64 `json:"best,omitempty" doc:"Of metrics: max, or min of those that improve as they decrease, by their names"`
+}
+
+// ExecutionGroup are the executions that have one value in common.
+type ExecutionGroup struct {
+	Value      any                   `json:"value" doc:"A number or a text; null for the executions without one"`
+	Executions int                   `json:"executions"`
+	Where      string                `json:"where" doc:"The condition of the group"`
+	Columns    map[string]GroupStats `json:"columns" doc:"By the full names of columns with numbers"`
+}
+
+// ExecutionGroups are the groups of a query, the largest first.
+type ExecutionGroups struct {
+	Group  string           `json:"group" doc:"Full name"`
+	Groups []ExecutionGroup `json:"groups"`
+	Total  int              `json:"total" doc:"All groups; the answer has at most 50"`
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+
+	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/search"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+func (h *API) apiGroups(ctx context.Context, in *struct {
+	Group string `query:"group" doc:"Name whose values group the executions, such as inputs.optimizer; the group of the view when empty" maxLength:"300"`
+	TableQuery
+}) (*body[contract.ExecutionGroups], error) {
+	q, err := h.inView(ctx, in.TableQuery)
+	if err != nil {
+		return nil, err
+	}
+	if in.Group == "" && in.View != "" {
+		v, err := h.Views.Get(ctx, in.View)
+		if err != nil {
+			return nil, err
+		}
+		in.Group = v.Table.Group
+	}
+	columns, groups, total, err := h.Table.Index.Groups(ctx, q.index(), in.Group)
+	if err != nil {
+		return nil, err
+	}
+	by, err := h.Table.Index.GroupBy(ctx, in.Group)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.ExecutionGroups{Group: by.Path, Groups: []contract.ExecutionGroup{}, Total: total}
+	for _, g := range groups {
+		one := contract.ExecutionGroup{Value: g.Value, Executions: g.Count, Where: g.Where(by), Columns: map[string]contract.GroupStats{}}
+		for i, s := range g.Stats {
+			if s != nil {
+				one.Columns[columns[i].Path] = statsBody(columns[i], s)
+			}
+		}
+		out.Groups = append(out.Groups, one)
+	}
+	return reply(out), nil
+}
+
+func statsBody(c index.Column, s *index.Stats) contract.GroupStats {
+	b := contract.GroupStats{Count: s.Count, Min: s.Least, Max: s.Most, Mean: s.Mean, Median: s.Median, Sum: s.Sum}
+	switch {
+	case c.Part == search.Metrics && search.LowerIsBetter(c.Path):
+		b.Best = &s.Least
+	case c.Part == search.Metrics:
+		b.Best = &s.Most
+	}
+	return b
+}
