@@ -242,7 +242,8 @@ func TestSessionsOnTheAccountPage(t *testing.T) {
 		}
 	}
 	require.Equal(t, http.StatusSeeOther, phone.status(t, "/account"), "ended from the desk")
-	require.Equal(t, http.StatusOK, train.status(t, "/account"))
+	account := header(train).get(t, "/account")
+	account.says(t, http.StatusOK, `<span class="stack-label muted">Signed in </span>`, `<span class="stack-label muted">Last seen </span>`)
 	require.Equal(t, http.StatusSeeOther, desk.do(t, http.MethodPost, "/account/sessions/end", "").StatusCode)
 	require.Empty(t, desk.cookies["flowforge_session"])
 	require.Equal(t, http.StatusSeeOther, train.status(t, "/account"), "signed out everywhere")
