@@ -76,6 +76,6 @@ func (s *server) swept(t *testing.T) bool {
 			EndedAt *time.Time `json:"ended_at"`
 		} `json:"sweeps"`
 	}
-	s.api(t, http.MethodGet, "/sweeps", nil, &list)
+	s.api(t, http.MethodGet, "/retention/sweeps", nil, &list)
 	return len(list.Sweeps) > 0 && list.Sweeps[0].EndedAt != nil
 }

@@ -24,8 +24,8 @@ func newGCCommand() *cobra.Command {
 				return err
 			}
 			dry, _ := cmd.Flags().GetBool("dry-run")
-			var s contract.SweepBody
-			if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/sweeps", contract.SweepInputBody{DryRun: dry}, &s); err != nil {
+			var s contract.RetentionSweepBody
+			if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/retention/sweeps", contract.RetentionSweepInput{DryRun: dry}, &s); err != nil {
 				return err
 			}
 			verb := "removed"

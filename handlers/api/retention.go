@@ -13,8 +13,8 @@ import (
 func (h *API) retentionAPI(api huma.API) {
 	operation(h, api, post("keep-execution", "/executions/{execution_id}/keep", "Keep an execution beyond its retention time", "Executions"), h.apiKeep(h.Retention.Keep))
 	operation(h, api, deletion("release-execution", "/executions/{execution_id}/keep", "Stop keeping an execution beyond its retention time", "Executions"), h.apiRelease)
-	operation(h, api, get("list-sweeps", "/sweeps", "List sweeps, newest first", "Administration"), h.apiSweeps)
-	operation(h, api, post("sweep", "/sweeps", "Remove expired executions and unused files now, or count them", "Administration"), h.apiSweep)
+	operation(h, api, get("list-retention-sweeps", "/retention/sweeps", "List retention sweeps, newest first", "Administration"), h.apiRetentionSweeps)
+	operation(h, api, post("run-retention-sweep", "/retention/sweeps", "Remove expired executions and unused files now, or count them", "Administration"), h.apiRetentionSweep)
 }
 
 func (h *API) apiKeep(do func(context.Context, uuid.UUID) error) func(context.Context, *ExecutionPath) (*body[contract.ExecutionBody], error) {
@@ -42,39 +42,39 @@ func (h *API) apiRelease(ctx context.Context, in *ExecutionPath) (*struct{}, err
 	return nil, h.Retention.Release(ctx, id)
 }
 
-func toSweepBody(r retention.Report) contract.SweepBody {
-	return contract.SweepBody{
+func toRetentionSweep(r retention.Report) contract.RetentionSweepBody {
+	return contract.RetentionSweepBody{
 		BeganAt: r.BeganAt, EndedAt: r.EndedAt, DryRun: r.DryRun, Executions: r.Executions, Artifacts: r.Artifacts, ProjectBlobs: r.ProjectBlobs,
 		ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions, Versions: r.Versions, Error: r.Error,
 	}
 }
 
-type sweepsBody struct {
-	Sweeps []contract.SweepBody `json:"sweeps"`
+type retentionSweepsBody struct {
+	Sweeps []contract.RetentionSweepBody `json:"sweeps"`
 }
 
-type sweepInput struct {
-	Body contract.SweepInputBody
+type retentionSweepInput struct {
+	Body contract.RetentionSweepInput
 }
 
-const sweepsShown = 50
+const retentionSweepsShown = 50
 
-func (h *API) apiSweeps(ctx context.Context, _ *struct{}) (*body[sweepsBody], error) {
-	reports, err := h.Retention.Sweeps(ctx, sweepsShown)
+func (h *API) apiRetentionSweeps(ctx context.Context, _ *struct{}) (*body[retentionSweepsBody], error) {
+	reports, err := h.Retention.Sweeps(ctx, retentionSweepsShown)
 	if err != nil {
 		return nil, err
 	}
-	out := sweepsBody{Sweeps: make([]contract.SweepBody, len(reports))}
+	out := retentionSweepsBody{Sweeps: make([]contract.RetentionSweepBody, len(reports))}
 	for i, r := range reports {
-		out.Sweeps[i] = toSweepBody(r)
+		out.Sweeps[i] = toRetentionSweep(r)
 	}
 	return reply(out), nil
 }
 
-func (h *API) apiSweep(ctx context.Context, in *sweepInput) (*body[contract.SweepBody], error) {
+func (h *API) apiRetentionSweep(ctx context.Context, in *retentionSweepInput) (*body[contract.RetentionSweepBody], error) {
 	r, err := h.Retention.Sweep(ctx, in.Body.DryRun)
 	if err != nil {
 		return nil, err
 	}
-	return reply(toSweepBody(r)), nil
+	return reply(toRetentionSweep(r)), nil
 }

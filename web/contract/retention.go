@@ -2,8 +2,8 @@ package contract
 
 import "time"
 
-// SweepBody is one sweep, running or ended.
-type SweepBody struct {
+// RetentionSweepBody is one sweep of the retention, running or ended.
+type RetentionSweepBody struct {
 	BeganAt      time.Time  `json:"began_at"`
 	EndedAt      *time.Time `json:"ended_at,omitempty"`
 	DryRun       bool       `json:"dry_run" doc:"True if the sweep only counted and removed nothing"`
@@ -18,7 +18,7 @@ type SweepBody struct {
 	Error        string     `json:"error,omitempty" doc:"Error of the sweep; the next sweep retries"`
 }
 
-// SweepInputBody requests a sweep.
-type SweepInputBody struct {
+// RetentionSweepInput requests a sweep of the retention.
+type RetentionSweepInput struct {
 	DryRun bool `json:"dry_run" doc:"Count without removing"`
 }
