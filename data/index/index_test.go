@@ -290,7 +290,7 @@ func TestPagesColumnsGroupsAndFacets(t *testing.T) {
 			require.Equal(t, "[5 2 1]", fmt.Sprint([]int{groups[0].Count, groups[1].Count, groups[2].Count}))
 		}
 	}
-	_, _, _, err = b.Groups(b.ctx, index.Query{}, "created")
+	_, _, _, err = b.Groups(b.ctx, index.Query{}, "created") //nolint:dogsled // only the error counts
 	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
 
 	f, err := b.Facets(b.ctx, index.Query{Where: "kind = a"})

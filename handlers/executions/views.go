@@ -1,6 +1,7 @@
 package executions
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,9 +51,7 @@ func (h *Pages) withView(r *http.Request) (*http.Request, error) {
 	literal := slices.ContainsFunc(append(tableKeys(), editKey), q.Has)
 	q.Set("view", v.ID.String())
 	if !literal {
-		for key, value := range tableQuery(v.Table) {
-			q[key] = value
-		}
+		maps.Copy(q, tableQuery(v.Table))
 	}
 	q.Set(editKey, "1")
 	return withQuery(r, q), nil
