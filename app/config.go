@@ -56,6 +56,9 @@ type Config struct {
 	// CPU or memory requests, unless a level of the tree sets a default; 0: none.
 	DefaultCPUMillis, DefaultMemoryMiB int
 	Slots                              int // concurrent processes; 0: derived from the cores
+	// Python is the interpreter that makes environments; "" is python3. SweepPython has Optuna; "" makes
+	// an environment in the data directory when the first sweep needs it.
+	Python, SweepPython string
 	// GPUs lists the GPUs ("A100:4,H100:2", or "none"); "": detected by nvidia-smi.
 	GPUs string
 

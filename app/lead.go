@@ -73,7 +73,15 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 		end()
 	})
+	sweeping, endSweeps := context.WithCancel(ctx)
+	sweeps := make(chan struct{})
+	go func() {
+		defer close(sweeps)
+		p.sweeps.Run(sweeping)
+	}()
 	err = p.executions.Lead(leading)
+	endSweeps()
+	<-sweeps
 	if stopped() { // the term ended by itself
 		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 	}

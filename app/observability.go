@@ -259,6 +259,7 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 			return err
 		}
 		a.reportEnd(ctx, p, e)
+		p.sweeps.Wake()
 		return nil
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/handlers/admin"
@@ -62,6 +63,7 @@ type parts struct {
 	workflows   *workflow.Service
 	executions  *execution.Service
 	secrets     *secret.Service
+	sweeps      *sweep.Service
 	quotas      *quota.Service
 	resident    *resident.Service // nil: there are no warm pods
 	instance    string            // name of this server, unique on the database
@@ -179,6 +181,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	if err := a.openExecutions(p, launcher, cluster.configMaps()); err != nil {
 		return err
 	}
+	a.openSweeps(p)
 	a.openRetention(p)
 	if err := p.executions.EnsurePartitions(ctx); err != nil {
 		return err
@@ -260,7 +263,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Views: view.NewService(p.pool, p.index, time.Now), Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }
 

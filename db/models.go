@@ -361,6 +361,61 @@ type GroupRole struct {
 	CreatedBy *uuid.UUID
 }
 
+type InputSweep struct {
+	ID            uuid.UUID
+	TenantID      uuid.UUID
+	ProjectID     uuid.UUID
+	WorkflowID    uuid.UUID
+	VersionID     uuid.UUID
+	WorkflowName  string
+	Version       string
+	Name          string
+	State         string
+	Reason        string
+	Message       string
+	Method        string
+	Space         json.RawMessage
+	SpaceVersion  int32
+	SpaceFrom     int32
+	Inputs        json.RawMessage
+	Objective     json.RawMessage
+	Stopping      json.RawMessage
+	Planned       int32
+	Created       int32
+	Parallelism   int32
+	GpuHours      float64
+	Seed          int64
+	Priority      int32
+	Refused       int32
+	CreatedBy     uuid.UUID
+	CreatedByName string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	EndedAt       *time.Time
+	RequestKey    string
+	RequestHash   []byte
+}
+
+type InputSweepRun struct {
+	SweepID      uuid.UUID
+	Number       int32
+	State        string
+	Chosen       json.RawMessage
+	SpaceVersion int32
+	ExecutionID  *uuid.UUID
+	Objective    *float64
+	Step         *int64
+	BestStep     *int64
+	Rungs        json.RawMessage
+	Stop         string
+	Message      string
+	GpuHours     float64
+	CreatedAt    time.Time
+	StartedAt    *time.Time
+	FinishedAt   *time.Time
+	Settled      bool
+}
+
 type LaunchPreset struct {
 	ID          uuid.UUID
 	WorkflowID  uuid.UUID

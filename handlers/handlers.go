@@ -26,6 +26,7 @@ import (
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/account"
 	"github.com/flowforge/flowforge/handlers/admin"
@@ -76,6 +77,7 @@ type Deps struct {
 	Quotas     *quota.Service
 	Retention  *retention.Service
 	Presets    *preset.Service
+	Sweeps     *sweep.Service
 	Views      *view.Service
 	Resident   *resident.Service // nil: there are no warm pods
 	Signer     auth.Signer       // of task tokens
@@ -128,7 +130,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Views: d.Views, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),

@@ -40,6 +40,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/jobs"
@@ -120,6 +121,7 @@ func setup(t *testing.T) *testBundle {
 		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Presets:   preset.NewService(b.pool, b.workflows, now),
+		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
 		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}

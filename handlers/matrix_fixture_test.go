@@ -173,7 +173,9 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	sharing := view.Project
 	table, err := b.deps.Views.Save(auth.WithSubject(b.ctx, subject), view.Edit{Name: &name, Sharing: &sharing, Table: &view.Table{}})
 	require.NoError(t, err)
+	swept := b.register(t, "inputs: [{name: x, type: Float}]\n"+matrixDocument(prefix+".swept")).WorkflowID.String()
 	return []string{
+		"{sweep}", matrixSweep(b.ctx, t, b, swept), "{halted}", matrixSweep(b.ctx, t, b, swept),
 		"{view}", table.ID.String(),
 		"{preset}", saved.ID.String(), "{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{python}", prefix + ".python", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),

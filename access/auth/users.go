@@ -65,6 +65,16 @@ func (u *Users) Service(id uuid.UUID, name string, project uuid.UUID, credential
 	return u.subject(account{id: id, name: name}, credential).in(place), nil
 }
 
+// Acting returns a person or service account with the rights that it has now, in a project: for work
+// that continues without them. It returns apperr.Conflict for an archived project.
+func (u *Users) Acting(id uuid.UUID, name string, project uuid.UUID) (Subject, error) {
+	place, ok := u.policies.Project(project)
+	if !ok {
+		return Subject{}, apperr.New(apperr.Conflict, "The project is archived.")
+	}
+	return u.subject(account{id: id, name: name, admin: id == LocalAdmin || u.policies.IsAdmin(id)}, "").in(place), nil
+}
+
 // in returns s with place as its current project.
 func (s Subject) in(place ProjectRef) Subject {
 	s.ProjectID, s.TenantID = place.ID, place.TenantID

@@ -83,6 +83,7 @@ func configFrom(environ []string) (app.Config, error) {
 		SpoolMaxBytes: int64(s.Databases.SpoolMaxMiB) << 20, LogRetentionDays: s.Databases.LogRetentionDays,
 		CPUMillis: s.Tasks.CPUMillis, MemoryMiB: s.Tasks.MemoryMiB, Slots: s.Tasks.Slots,
 		DefaultCPUMillis: s.Tasks.DefaultCPUMillis, DefaultMemoryMiB: s.Tasks.DefaultMemoryMiB,
+		Python: s.Tasks.Python, SweepPython: s.Tasks.SweepPython,
 		GPUs: s.Tasks.GPUs, LocalImages: s.Tasks.LocalImages, TaskAddr: s.Tasks.TaskAddr, TaskURL: s.Tasks.TaskURL,
 		Roles: roles, Instance: s.Servers.Instance, SecretsDir: s.Servers.SecretsDir, AdvertiseAddr: s.Servers.AdvertiseAddr,
 		Leases: s.Servers.Leases, Kubernetes: app.KubernetesLeases{Kubeconfig: s.Pods.Kubeconfig, Namespace: s.Servers.LeaseNamespace},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -100,6 +101,44 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority qu
 	return out, nil
 }
 
+// FitAtOnce returns how many executions of a version could begin now beside each other, at most most.
+// It considers the same nodes as Forecast, one kind at a time.
+func (s *Service) FitAtOnce(ctx context.Context, versionID uuid.UUID, priority query.Priority, most int) (int, error) {
+	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+		return 0, err
+	}
+	version, err := s.workflows.VersionByID(ctx, versionID)
+	if err != nil {
+		return 0, err
+	}
+	estimates, err := s.estimates.Of(ctx, version.WorkflowID)
+	if err != nil {
+		return 0, err
+	}
+	p := &hypotheticalLaunch{service: s, project: version.ProjectID, version: version, estimates: estimates, priority: priorityOf(priority, version.Definition)}
+	fits := func(n int, node *int) bool {
+		var requests []fair.Request
+		for range n {
+			p.id = uuid.New()
+			requests = append(requests, p.requests(node)...)
+		}
+		return s.quota.Forecast(requests).Verdict == fair.FitsNow
+	}
+	most = p.largest(most, nil, fits)
+	for _, i := range p.demanding() {
+		most = p.largest(most, &i, fits)
+	}
+	return most, nil
+}
+
+// largest returns the largest number up to most that fits.
+func (p *hypotheticalLaunch) largest(most int, node *int, fits func(int, *int) bool) int {
+	if most == 0 || fits(most, node) {
+		return most
+	}
+	return sort.Search(most-1, func(n int) bool { return !fits(n+1, node) })
+}
+
 // hypotheticalLaunch is a hypothetical launch.
 type hypotheticalLaunch struct {
 	service   *Service
@@ -112,6 +151,11 @@ type hypotheticalLaunch struct {
 
 // of returns the forecast of the execution together with the node of an index, if given.
 func (p *hypotheticalLaunch) of(node *int) fair.Forecast {
+	return p.service.quota.Forecast(p.requests(node))
+}
+
+// requests are those of the execution and of the node of an index, if given.
+func (p *hypotheticalLaunch) requests(node *int) []fair.Request {
 	now := p.service.now()
 	requests := []fair.Request{{
 		Key: fair.Key{Execution: p.id, Node: fair.ExecutionItself}, Project: p.project, Priority: int(p.priority), Since: now,
@@ -120,7 +164,7 @@ func (p *hypotheticalLaunch) of(node *int) fair.Forecast {
 	if node != nil {
 		requests = append(requests, p.request(*node, now))
 	}
-	return p.service.quota.Forecast(requests)
+	return requests
 }
 
 func (p *hypotheticalLaunch) request(i int, now time.Time) fair.Request {

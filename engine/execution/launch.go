@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,8 +34,19 @@ type LaunchRequest struct {
 	RelaunchOf     *uuid.UUID
 	Cache          CacheUse
 	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
+	Sweep          *SweepRun    // nil: it belongs to no sweep
 
 	resume *resumption // nil: everything runs
+}
+
+// ErrRunNotWaiting means that a run of a sweep has an execution, or that the sweep does not launch now.
+var ErrRunNotWaiting = errors.New("the run is not waiting for its launch")
+
+// SweepRun is the run of a sweep that an execution is. A run is launched once: otherwise the launch
+// returns ErrRunNotWaiting as Conflict.
+type SweepRun struct {
+	ID     uuid.UUID // of the sweep
+	Number int
 }
 
 const (

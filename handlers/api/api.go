@@ -34,6 +34,7 @@ import (
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/source"
@@ -168,6 +169,7 @@ type Config struct {
 	Quotas     *quota.Service
 	Retention  *retention.Service
 	Presets    *preset.Service
+	Sweeps     *sweep.Service
 	Views      *view.Service
 	Comparison *comparison.Service
 
@@ -228,6 +230,7 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.secretsAPI(api)
 	h.metaflowAPI(api)
 	h.presetAPI(api)
+	h.sweepAPI(api)
 	h.tenancyAPI(api)
 	describeRoutes(api)
 	return api

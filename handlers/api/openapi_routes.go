@@ -19,6 +19,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved tables of executions: a query with its columns, order and groups."},
 		{Name: "Presets", Description: "Named inputs of workflows that people save and share."},
+		{Name: "Sweeps", Description: "Workflows that are launched many times with different inputs."},
 		{Name: "Templates", Description: "Operators that definitions refer to by name."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
 		{Name: "Queue", Description: "Nodes and executions that wait for capacity, with reasons and estimates."},

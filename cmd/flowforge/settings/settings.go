@@ -59,6 +59,7 @@ type Tasks struct {
 	GPUs             string `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
 	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host”: commands that name an image, such as those of Argo manifests, run on this machine without the image; otherwise local processes refuse them"`
 	Python           string `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
+	SweepPython      string `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, made when the first sweep needs it" doc:"interpreter that has Optuna, for sweeps with tpe (docs/sweeps.md)"`
 	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"number of warm Python processes on this machine and in each warm pod, one for each environment, of which attempts are forks; with “0”, every attempt starts an interpreter (docs/python.md)"`
 	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"memory for all warm Python processes on this machine together, and at most for those of a warm pod"`
 	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a second address that serves only the API of tasks"`

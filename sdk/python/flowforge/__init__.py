@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     )
     from ._run import Run, compare, executions
     from ._schema import Columns
+    from ._sweep import Sweep, sweep
     from ._workflow import Workflow, workflow
 
 # Tasks that only report import nothing of these modules, so that they start quickly.
@@ -92,6 +93,7 @@ _LATER = {
     "_rules": "all_failed any_succeeded completed execution failed length on_exit skipped status succeeded",
     "_run": "Run compare executions",
     "_schema": "Columns",
+    "_sweep": "Sweep sweep",
     "_workflow": "Workflow workflow",
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names.split()}
@@ -145,6 +147,7 @@ __all__ = [
     "ServerError",
     "ShowIf",
     "Storage",
+    "Sweep",
     "Table",
     "TaskStatus",
     "Unit",
@@ -168,6 +171,7 @@ __all__ = [
     "skipped",
     "status",
     "succeeded",
+    "sweep",
     "template_ref",
     "types",
     "when",

@@ -26,7 +26,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "Range", "Length", "Pattern", "Format", "Unit", "Columns", "MediaTypes", "MaxBytes", "CustomType", "Outputs", "Storage",
         "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline", "ShowIf", "RequiredIf", "Limits", "OptionsFrom",
     ),
-    "Runs": ("Run", "executions", "compare"),
+    "Runs": ("Run", "executions", "compare", "Sweep", "sweep"),
     "Tasks": ("client", "Client", "FlowForgeClient", "TaskStatus", "LogLevel", "MetricType", "types"),
     "Errors": ("FlowForgeError", "DefinitionError", "ExecutionError", "InputError", "OutputError", "ServerError"),
 }  # fmt: skip

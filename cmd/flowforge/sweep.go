@@ -1,0 +1,392 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+const sweepsPath = "/api/v1/sweeps"
+
+func newSweepCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Launch a workflow many times with different inputs",
+		Args:  arguments(),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	list := &cobra.Command{Use: "list", Short: "List the sweeps of the project, newest first", Args: arguments(), RunE: runSweepList}
+	list.Flags().String("workflow", "", "only sweeps of this workflow")
+	list.Flags().Bool("json", false, "print the API response as JSON")
+	show := &cobra.Command{Use: "show SWEEP", Short: "Show a sweep, its best runs and which inputs matter", Args: arguments("SWEEP"), RunE: runSweepShow}
+	show.Flags().Int("runs", 10, "number of runs to show, the best first")
+	show.Flags().Bool("json", false, "print the API response as JSON")
+	stop := sweepCommand("stop", "End a sweep: it launches nothing more", func(cmd *cobra.Command) (string, any) {
+		if cancel, _ := cmd.Flags().GetBool("cancel"); cancel {
+			return "/stop", contract.SweepStop{Running: "cancel"}
+		}
+		return "/stop", contract.SweepStop{}
+	})
+	stop.Flags().Bool("cancel", false, "cancel the runs that have begun; otherwise they finish")
+	commands := []*cobra.Command{
+		newSweepCreateCommand(), list, show, stop, newSweepAddCommand(), newSweepChangeCommand(),
+		sweepCommand("pause", "Launch no more runs until the sweep is resumed", func(*cobra.Command) (string, any) { return "/pause", nil }),
+		sweepCommand("resume", "Continue a paused sweep", func(*cobra.Command) (string, any) { return "/resume", nil }),
+	}
+	for _, c := range commands {
+		addClientFlags(c)
+		cmd.AddCommand(c)
+	}
+	return cmd
+}
+
+// sweepCommand is a command that posts to a sweep and prints its state.
+func sweepCommand(name, short string, request func(*cobra.Command) (path string, body any)) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " SWEEP", Short: short, Args: arguments("SWEEP"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, body := request(cmd)
+			return changeSweep(cmd, http.MethodPost, args[0], path, body)
+		},
+	}
+}
+
+func changeSweep(cmd *cobra.Command, method, id, path string, in any) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	var sw contract.SweepBody
+	if err := c.call(cmd.Context(), method, sweepsPath+"/"+url.PathEscape(id)+path, in, &sw); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s is %s: %d of %d runs ended\n", sw.Name, sw.State, endedRuns(sw.Counts), sw.Runs)
+	return nil
+}
+
+func endedRuns(c contract.SweepCounts) int { return c.Created - c.Proposed - c.Running }
+
+func newSweepAddCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "add SWEEP RUNS", Short: "Add runs; continues a sweep that has ended", Args: arguments("SWEEP", "RUNS"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.Atoi(args[1])
+			if err != nil || n < 1 {
+				return fmt.Errorf("RUNS must be a whole number of 1 or more, not %q", args[1])
+			}
+			return changeSweep(cmd, http.MethodPatch, args[0], "", contract.SweepChange{AddRuns: &n})
+		},
+	}
+}
+
+func newSweepChangeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "change SWEEP", Short: "Change the space or the settings of a sweep for runs to come", Args: arguments("SWEEP"),
+		Example: "  flowforge sweep change 01a2… --parallelism 8 --gpu-hours 20\n  flowforge sweep change 01a2… --range lr=0.001:0.01:log --values optimizer=adam",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			parameters, err := spaceOf(cmd)
+			if err != nil {
+				return err
+			}
+			change := contract.SweepChange{Space: parameters}
+			if cmd.Flags().Changed("parallelism") {
+				n, _ := cmd.Flags().GetInt("parallelism")
+				change.Parallelism = &n
+			}
+			if cmd.Flags().Changed("gpu-hours") {
+				hours, _ := cmd.Flags().GetFloat64("gpu-hours")
+				change.GPUHours = &hours
+			}
+			if cmd.Flags().Changed("early-stopping") {
+				change.EarlyStopping = stoppingOf(cmd)
+			}
+			return changeSweep(cmd, http.MethodPatch, args[0], "", change)
+		},
+	}
+	addSpaceFlags(cmd)
+	return cmd
+}
+
+func addSpaceFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArray("values", nil, "an input with these values: lr=0.1,0.01, or JSON: layers=[[8],[8,8]]")
+	f.StringArray("range", nil, "an input in a range: lr=0.0001:0.1, with :log for a logarithmic scale, :steps=5 or :step=0.1")
+	f.StringArray("distribution", nil, "an input with a distribution: lr=loguniform:0.0001:0.1, x=normal:MEAN:DEVIATION, n=int:1:9, x=uniform:0:1")
+	f.Int("parallelism", 0, "runs at the same time (default 4)")
+	f.Float64("gpu-hours", 0, "budget: no run begins once it is spent; 0: none")
+	f.String("early-stopping", "none", "none, median or halving")
+	f.Int64("min-step", 0, "first step that early stopping compares (default 1)")
+}
+
+func newSweepCreateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create WORKFLOW[@VERSION] | FILE",
+		Short: "Create a sweep from flags, or from a YAML or JSON file",
+		Example: "  flowforge sweep create digits.train --range lr=0.0001:0.1:log --values optimizer=adam,sgd --runs 20 --metric accuracy\n" +
+			"  flowforge sweep create sweep.yaml --preview",
+		Args: arguments("WORKFLOW or FILE"),
+		RunE: runSweepCreate,
+	}
+	addSpaceFlags(cmd)
+	f := cmd.Flags()
+	f.StringArrayP("input", "i", nil, "an input of all runs: name=value (JSON or text), or name=@path to upload a file")
+	f.String("inputs", "", "a JSON file with inputs of all runs (- for standard input)")
+	f.String("name", "", "name of the sweep")
+	f.String("method", "", "grid, random, sobol or tpe (default random)")
+	f.Int("runs", 0, "number of runs; of a grid, all combinations when left out")
+	f.String("metric", "", "objective: a metric of the runs")
+	f.String("output", "", "objective: an output that is a number")
+	f.String("goal", "", "which objective is better: max or min (default max)")
+	f.String("value", "", "which value of the metric counts: best or last (default best)")
+	f.Int64("seed", 0, "the same seed draws the same values; 0: chosen")
+	f.Bool("preview", false, "print what would happen, and create nothing")
+	f.Bool("json", false, "print the API response as JSON")
+	return cmd
+}
+
+func runSweepCreate(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	in, err := c.sweepOf(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	path := sweepsPath
+	preview, _ := cmd.Flags().GetBool("preview")
+	if preview {
+		path += "/preview"
+	}
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodPost, path, in, &raw); err != nil {
+		return err
+	}
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printJSON(out, raw)
+	}
+	if preview {
+		var p contract.SweepPreview
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return fmt.Errorf("read answer: %w", err)
+		}
+		return writePreview(out, p)
+	}
+	var sw contract.SweepBody
+	if err := json.Unmarshal(raw, &sw); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	fmt.Fprintf(out, "%s: %d runs by %s, %d at the same time\n%s\n%s%s\n", sw.Name, sw.Runs, sw.Method, sw.Parallelism, sw.ID, c.base, sw.URL)
+	return nil
+}
+
+// sweepOf reads a sweep from a file, or from flags for a workflow. Flags replace what a file has.
+func (c *client) sweepOf(cmd *cobra.Command, ref string) (contract.SweepInput, error) {
+	var in contract.SweepInput
+	if text, err := os.ReadFile(ref); err == nil { // a workflow cannot be a file
+		converted, err := yaml.YAMLToJSON(text)
+		if err == nil {
+			err = json.Unmarshal(converted, &in)
+		}
+		if err != nil {
+			return in, fmt.Errorf("%s: %w", ref, err)
+		}
+	} else if strings.HasSuffix(ref, ".yaml") || strings.HasSuffix(ref, ".yml") || strings.HasSuffix(ref, ".json") {
+		return in, err //nolint:wrapcheck // it names the file
+	} else {
+		in.Workflow, in.Version, _ = strings.Cut(ref, "@")
+	}
+	inputs, err := c.inputs(cmd)
+	if err != nil {
+		return in, err
+	}
+	if len(inputs) > 0 {
+		if in.Inputs, err = json.Marshal(inputs); err != nil {
+			return in, fmt.Errorf("encode inputs: %w", err)
+		}
+	}
+	parameters, err := spaceOf(cmd)
+	if err != nil {
+		return in, err
+	}
+	in.Space = append(in.Space, parameters...)
+	f := cmd.Flags()
+	for name, into := range map[string]*string{"name": &in.Name, "method": &in.Method} {
+		if f.Changed(name) {
+			*into, _ = f.GetString(name)
+		}
+	}
+	for name, into := range map[string]*int{"runs": &in.Runs, "parallelism": &in.Parallelism} {
+		if f.Changed(name) {
+			*into, _ = f.GetInt(name)
+		}
+	}
+	if f.Changed("seed") {
+		in.Seed, _ = f.GetInt64("seed")
+	}
+	if f.Changed("gpu-hours") {
+		in.GPUHours, _ = f.GetFloat64("gpu-hours")
+	}
+	if f.Changed("early-stopping") {
+		in.EarlyStopping = stoppingOf(cmd)
+	}
+	if f.Changed("metric") || f.Changed("output") {
+		o := &contract.SweepObjective{}
+		o.Metric, _ = f.GetString("metric")
+		o.Output, _ = f.GetString("output")
+		in.Objective = o
+	}
+	if in.Objective != nil {
+		if f.Changed("goal") {
+			in.Objective.Goal, _ = f.GetString("goal")
+		}
+		if f.Changed("value") {
+			in.Objective.Value, _ = f.GetString("value")
+		}
+	}
+	return in, nil
+}
+
+func stoppingOf(cmd *cobra.Command) *contract.SweepStopping {
+	s := &contract.SweepStopping{}
+	s.Rule, _ = cmd.Flags().GetString("early-stopping")
+	s.MinStep, _ = cmd.Flags().GetInt64("min-step")
+	return s
+}
+
+// writePreview prints what would happen to a sweep.
+func writePreview(out io.Writer, p contract.SweepPreview) error {
+	if !p.Valid {
+		for _, f := range p.Errors {
+			fmt.Fprintf(out, "%s: %s\n", f.Path, f.Message)
+		}
+		return fmt.Errorf("the sweep cannot be created with these values")
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "Runs\t%d\n", p.Runs)
+	if p.Combinations > 0 {
+		fmt.Fprintf(table, "Combinations\t%d\n", p.Combinations)
+	}
+	fmt.Fprintf(table, "Fit now\t%d of %d at the same time\n", p.FitsNow, min(p.Parallelism, p.Runs))
+	if p.Reason != "" {
+		fmt.Fprintf(table, "\t%s\n", p.Reason)
+	}
+	if p.RunSeconds == nil || p.TotalSeconds == nil {
+		fmt.Fprintln(table, "Time\tunknown: no earlier execution has succeeded")
+	} else {
+		fmt.Fprintf(table, "Time\tabout %s, %s for one run (%s)\n", spanOf(*p.TotalSeconds), spanOf(*p.RunSeconds), units.Plural(p.Basis, "earlier execution", "earlier executions"))
+	}
+	if p.GPUHours != nil {
+		fmt.Fprintf(table, "GPU-hours\tabout %.3g\n", *p.GPUHours)
+	}
+	for i, first := range p.First {
+		raw, err := json.Marshal(first)
+		if err != nil {
+			return fmt.Errorf("print values: %w", err)
+		}
+		fmt.Fprintf(table, "Run %d\t%s\n", i, raw)
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintf(table, "Note\t%s\n", w)
+	}
+	return table.Flush()
+}
+
+func spanOf(n float64) string { return units.Duration(time.Duration(n * float64(time.Second))) }
+
+func runSweepList(cmd *cobra.Command, _ []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	q := url.Values{}
+	if workflow, _ := cmd.Flags().GetString("workflow"); workflow != "" {
+		q.Set("workflow", workflow)
+	}
+	var list contract.SweepList
+	if err := c.call(cmd.Context(), http.MethodGet, sweepsPath+"?"+q.Encode(), nil, &list); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(list)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SWEEP\tNAME\tWORKFLOW\tMETHOD\tSTATE\tENDED\tBEST\tBY")
+	for _, sw := range list.Sweeps {
+		best := ""
+		if sw.Best != nil && sw.Best.Objective != nil {
+			best = strconv.FormatFloat(*sw.Best.Objective, 'g', 6, 64)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\t%s\n", sw.ID, sw.Name, sw.Workflow, sw.Method, sw.State, endedRuns(sw.Counts), sw.Runs, best, sw.CreatedBy)
+	}
+	return table.Flush()
+}
+
+func runSweepShow(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	n, _ := cmd.Flags().GetInt("runs")
+	var raw json.RawMessage
+	path := sweepsPath + "/" + url.PathEscape(args[0]) + "?sort=objective&limit=" + strconv.Itoa(max(n, 1))
+	if err := c.call(cmd.Context(), http.MethodGet, path, nil, &raw); err != nil {
+		return err
+	}
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var sw contract.SweepDetail
+	if err := json.Unmarshal(raw, &sw); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return writeSweep(cmd.OutOrStdout(), sw)
+}
+
+func writeSweep(out io.Writer, sw contract.SweepDetail) error {
+	fmt.Fprintf(out, "%s of %s %s: %s, %d of %d runs ended\n", sw.Name, sw.Workflow, sw.Version, sw.State, endedRuns(sw.Counts), sw.SweepBody.Runs)
+	if sw.Message != "" {
+		fmt.Fprintln(out, sw.Message)
+	}
+	for _, p := range sw.Importance.Parameters {
+		fmt.Fprintf(out, "importance of %s: %.2f ± %.2f\n", p.Path, p.Share, p.Deviation)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var paths []string
+	for _, p := range sw.Space {
+		paths = append(paths, p.Path)
+	}
+	fmt.Fprintln(table, strings.Join(slices.Concat([]string{"RANK", "RUN", "STATE", "OBJECTIVE"}, paths, []string{"EXECUTION"}), "\t"))
+	for _, r := range sw.RunList {
+		row := []string{"", strconv.Itoa(r.Index), r.State, ""}
+		if r.Rank > 0 && r.Objective != nil {
+			row[0], row[3] = strconv.Itoa(r.Rank), strconv.FormatFloat(*r.Objective, 'g', 6, 64)
+		}
+		for _, path := range paths {
+			row = append(row, fmt.Sprint(r.Values[path]))
+		}
+		if r.ExecutionID != nil {
+			row = append(row, r.ExecutionID.String())
+		}
+		fmt.Fprintln(table, strings.Join(row, "\t"))
+	}
+	return table.Flush()
+}

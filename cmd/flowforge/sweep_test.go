@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSweepFlags(t *testing.T) {
+	t.Parallel()
+	parse := func(args ...string) (string, error) {
+		cmd := newSweepCreateCommand()
+		require.NoError(t, cmd.ParseFlags(args))
+		parameters, err := spaceOf(cmd)
+		raw, _ := json.Marshal(parameters)
+		return string(raw), err
+	}
+	for flag, want := range map[string]string{
+		"--values=lr=0.1,0.01":                  `[{"path":"lr","kind":"values","values":[0.1,0.01]}]`,
+		"--values=opt=adam, sgd":                `[{"path":"opt","kind":"values","values":["adam","sgd"]}]`,
+		"--values=net.layers=[[8],[8,8]]":       `[{"path":"net.layers","kind":"values","values":[[8],[8,8]]}]`,
+		"--range=lr=1e-4:0.1:log":               `[{"path":"lr","kind":"range","from":0.0001,"to":0.1,"scale":"log"}]`,
+		"--range=n=1:9:step=2":                  `[{"path":"n","kind":"range","from":1,"to":9,"step":2}]`,
+		"--range=n=1:9:linear:steps=3":          `[{"path":"n","kind":"range","from":1,"to":9,"scale":"linear","steps":3}]`,
+		"--distribution=x=normal:0:1":           `[{"path":"x","kind":"normal","mean":0,"deviation":1}]`,
+		"--distribution=x=normal:0:1:-2:2":      `[{"path":"x","kind":"normal","from":-2,"to":2,"mean":0,"deviation":1}]`,
+		"--distribution=x=loguniform:0.001:0.1": `[{"path":"x","kind":"loguniform","from":0.001,"to":0.1}]`,
+		"--distribution=n=int:1:9":              `[{"path":"n","kind":"int","from":1,"to":9}]`,
+	} {
+		got, err := parse(flag)
+		require.NoError(t, err, flag)
+		require.JSONEq(t, want, got, flag)
+	}
+	for flag, want := range map[string]string{
+		"--values=lr":                "= and its values",
+		"--values=lr=[1,":            "not a JSON list",
+		"--range=lr=1":               "write FROM:TO",
+		"--range=lr=1:x":             `"x" is not a number`,
+		"--range=lr=1:2:cubic":       "not a part of a range",
+		"--range=lr=1:2:steps=many":  "whole number",
+		"--distribution=x=beta:1:2":  "is not a distribution",
+		"--distribution=x=normal:1":  "normal:MEAN:DEVIATION",
+		"--distribution=x=uniform:1": "write uniform:FROM:TO",
+	} {
+		_, err := parse(flag)
+		require.ErrorContains(t, err, want, flag)
+	}
+}

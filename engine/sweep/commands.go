@@ -1,0 +1,252 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/sweep/space"
+)
+
+// Pause keeps a sweep from launching more runs. Runs that have begun continue. Pausing again changes
+// nothing; Conflict for a sweep that stops or has ended.
+func (s *Service) Pause(ctx context.Context, id uuid.UUID) error {
+	return s.command(ctx, id, "sweep.pause", func(_ *db.Queries, row *db.InputSweep, by string) (bool, error) {
+		switch State(row.State) {
+		case Paused:
+			return false, nil
+		case Running:
+			row.State, row.Reason, row.Message = string(Paused), ReasonPerson, "Paused by "+by+"."
+			return true, nil
+		case Stopping, Succeeded, Stopped:
+		}
+		return false, ended(row)
+	})
+}
+
+// Resume continues a paused sweep. Conflict for one that stops or has ended.
+func (s *Service) Resume(ctx context.Context, id uuid.UUID) error {
+	return s.command(ctx, id, "sweep.resume", func(_ *db.Queries, row *db.InputSweep, _ string) (bool, error) {
+		switch State(row.State) {
+		case Running:
+			return false, nil
+		case Paused:
+			row.State, row.Reason, row.Message, row.Refused = string(Running), "", "", 0
+			return true, nil
+		case Stopping, Succeeded, Stopped:
+		}
+		return false, ended(row)
+	})
+}
+
+// Stop ends a sweep: it launches nothing more. Runs that have begun finish, or are cancelled.
+// Stopping again can cancel those that were to finish; Conflict for a sweep that has ended.
+func (s *Service) Stop(ctx context.Context, id uuid.UUID, cancel bool) error {
+	err := s.command(ctx, id, "sweep.stop", func(q *db.Queries, row *db.InputSweep, by string) (bool, error) {
+		switch State(row.State) {
+		case Stopping:
+			return false, nil
+		case Running, Paused:
+			row.State, row.Reason, row.Message = string(Stopping), ReasonPerson, "Stopped by "+by+"."
+			return true, q.CancelProposedRuns(ctx, row.Message, new(s.now()), id)
+		case Succeeded, Stopped:
+		}
+		return false, ended(row)
+	})
+	if err != nil || !cancel {
+		return err
+	}
+	live, err := s.queries.LiveSweepExecutions(ctx, id)
+	if err != nil {
+		return fmt.Errorf("list the executions of sweep %s: %w", id, err)
+	}
+	for _, execution := range live {
+		// The right to stop the sweep includes cancelling its runs.
+		if err := s.config.Executions.Cancel(ctx, execution, "The sweep was stopped."); err != nil && !apperr.Is(err, apperr.Conflict) {
+			return fmt.Errorf("cancel an execution of sweep %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func ended(row *db.InputSweep) error {
+	if State(row.State) == Stopping {
+		return apperr.New(apperr.Conflict, "The sweep is stopping. Add runs to continue it once it has ended.")
+	}
+	return apperr.New(apperr.Conflict, "The sweep has ended. Add runs to continue it.")
+}
+
+// command is a change by a person.
+func (s *Service) command(ctx context.Context, id uuid.UUID, action string, f func(q *db.Queries, row *db.InputSweep, by string) (bool, error)) error {
+	if err := s.changeable(ctx, id); err != nil {
+		return err
+	}
+	subject, _ := auth.SubjectOf(ctx)
+	return s.change(ctx, id, action, func(q *db.Queries, row *db.InputSweep) (bool, error) { return f(q, row, subject.Name) })
+}
+
+// Change changes a sweep. It returns Invalid with fields, and Conflict for a sweep that stops. More
+// runs continue a sweep that has ended.
+func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, error) {
+	if err := s.changeable(ctx, id); err != nil {
+		return Sweep{}, err
+	}
+	err := s.change(ctx, id, "sweep.update", func(_ *db.Queries, row *db.InputSweep) (bool, error) {
+		if State(row.State) == Stopping {
+			return false, ended(row)
+		}
+		sw, err := fromRow(*row)
+		if err != nil {
+			return false, err
+		}
+		fields, err := s.apply(ctx, sw, e, row)
+		if err == nil && len(fields) > 0 {
+			err = apperr.InvalidFields("The sweep cannot be changed to these values.", fields)
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return Sweep{}, err
+	}
+	return s.Get(ctx, id)
+}
+
+// apply changes row, and returns what is wrong with an edit.
+func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSweep) (fields []apperr.Field, err error) {
+	if e.Name != nil {
+		row.Name = strings.TrimSpace(*e.Name)
+		if row.Name == "" || len(row.Name) > MaxName {
+			fields = append(fields, apperr.Field{Path: "name", Message: fmt.Sprintf("Enter a name of at most %d characters.", MaxName)})
+		}
+	}
+	if e.Parallelism != nil {
+		if *e.Parallelism < 1 || *e.Parallelism > MaxParallelism {
+			fields = append(fields, apperr.Field{Path: "parallelism", Message: fmt.Sprintf("Enter 1 to %d runs at the same time.", MaxParallelism)})
+		} else {
+			row.Parallelism = int32(*e.Parallelism)
+		}
+	}
+	if e.GPUHours != nil {
+		if !(*e.GPUHours >= 0) || *e.GPUHours > 1e12 {
+			fields = append(fields, apperr.Field{Path: "gpu_hours", Message: "Enter 0 for no budget, or a number above 0."})
+		} else {
+			row.GpuHours = *e.GPUHours
+		}
+	}
+	if e.EarlyStopping != nil {
+		fields = append(fields, applyStopping(sw, *e.EarlyStopping, row)...)
+	}
+	if e.Space != nil {
+		more, err := s.applySpace(ctx, sw, e.Space, row)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, more...)
+	}
+	if len(fields) > 0 {
+		return fields, nil
+	}
+	return s.applyRuns(ctx, sw, e, row)
+}
+
+func applyStopping(sw Sweep, e EarlyStopping, row *db.InputSweep) []apperr.Field {
+	fields := e.fill()
+	if e.Rule != NoRule && (sw.Objective == nil || sw.Objective.Metric == "") {
+		fields = append(fields, apperr.Field{Path: "early_stopping.rule", Message: "Early stopping compares a metric, and the objective of this sweep is none."})
+	}
+	row.Stopping = mustJSON(e)
+	return fields
+}
+
+// applySpace replaces the space for the runs to come.
+func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, row *db.InputSweep) ([]apperr.Field, error) {
+	v, err := s.config.Workflows.VersionByID(ctx, sw.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	c, problems := space.Check(next, v.Definition.Inputs, s.env(ctx))
+	if len(problems) > 0 {
+		return located("space", problems), nil
+	}
+	if _, continuous := c.Combinations(); sw.Method == Grid && len(continuous) > 0 {
+		return []apperr.Field{{Path: "space", Message: fmt.Sprintf("A grid needs a finite number of values. Give %s values, a step or steps.", strings.Join(continuous, ", "))}}, nil
+	}
+	if _, problems := space.Apply(sw.Inputs, c.At(make([]float64, len(next)))); len(problems) > 0 {
+		return located("inputs", problems), nil
+	}
+	row.Space, row.SpaceVersion, row.SpaceFrom = mustJSON(c.Parameters()), row.SpaceVersion+1, row.Created
+	return nil, nil
+}
+
+// applyRuns changes the number of runs, and continues an ended sweep.
+func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.InputSweep) ([]apperr.Field, error) {
+	path, planned := "runs", int(row.Planned)
+	switch {
+	case e.Runs != nil && e.AddRuns != nil:
+		return []apperr.Field{{Path: "add_runs", Message: "Enter runs or add_runs, not both."}}, nil
+	case e.Runs != nil:
+		planned = *e.Runs
+	case e.AddRuns != nil:
+		path = "add_runs"
+		if *e.AddRuns < 1 || *e.AddRuns > MaxRuns {
+			return []apperr.Field{{Path: path, Message: fmt.Sprintf("Enter 1 to %d runs.", MaxRuns)}}, nil
+		}
+		planned += *e.AddRuns
+		if sw.State == Stopped { // the runs that did not begin before do not come back
+			planned = int(row.Created) + *e.AddRuns
+		}
+	}
+	if planned > MaxRuns {
+		return []apperr.Field{{Path: path, Message: fmt.Sprintf("A sweep has at most %d runs; these would be %d.", MaxRuns, planned)}}, nil
+	}
+	if planned < max(int(row.Created), 1) {
+		return []apperr.Field{{Path: path, Message: fmt.Sprintf("%d runs exist already. Enter at least as many, or stop the sweep.", row.Created)}}, nil
+	}
+	if Method(row.Method) == Grid {
+		size, err := s.gridOf(ctx, *row)
+		if err != nil {
+			return nil, err
+		}
+		most := int(row.SpaceFrom) + size
+		if e.Space != nil && e.Runs == nil && e.AddRuns == nil {
+			planned = min(most, MaxRuns)
+		}
+		if planned > max(most, int(row.Planned)) || e.Space != nil && planned > most {
+			return []apperr.Field{{Path: path, Message: fmt.Sprintf("The grid has %d combinations, so the sweep has at most %d runs. Change the space to add values.", size, most)}}, nil
+		}
+	}
+	row.Planned = int32(planned) //nolint:gosec // checked
+	if !sw.State.Ended() || planned <= int(row.Created) {
+		return nil, nil
+	}
+	if sw.Reason == ReasonBudget && row.GpuHours > 0 {
+		t, err := s.totals(ctx, s.queries, sw.ID)
+		if err != nil {
+			return nil, err
+		}
+		if t.hours >= row.GpuHours {
+			return []apperr.Field{{Path: "gpu_hours", Message: "The budget is spent. Raise it to add runs."}}, nil
+		}
+	}
+	row.State, row.Reason, row.Message, row.EndedAt, row.Refused = string(Running), "", "", nil, 0
+	return nil, nil
+}
+
+// gridOf returns the number of combinations of the space of row.
+func (s *Service) gridOf(ctx context.Context, row db.InputSweep) (int, error) {
+	sw, err := fromRow(row)
+	if err != nil {
+		return 0, err
+	}
+	c, err := s.checked(ctx, sw)
+	if err != nil {
+		return 0, err
+	}
+	size, _ := c.Combinations()
+	return size, nil
+}

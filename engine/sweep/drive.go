@@ -1,0 +1,370 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/sweep/optuna"
+	"github.com/flowforge/flowforge/engine/sweep/space"
+)
+
+const (
+	together   = 8   // sweeps that are driven at the same time
+	maxBatch   = 100 // runs that are proposed at once
+	leastGap   = 100 * time.Millisecond
+	maxRefused = 5 // launches refused one after the other pause a sweep
+)
+
+// Run drives the sweeps until ctx ends. The leader calls it; a second driver would do no harm, since
+// every step is a transaction that checks what it found. A slow sweep does not delay the others.
+func (s *Service) Run(ctx context.Context) {
+	ctx = auth.AsSystem(ctx)
+	d := driver{s: s, slots: make(chan struct{}, together), busy: map[uuid.UUID]bool{}}
+	defer d.all.Wait()
+	ticks := time.NewTicker(s.config.Every)
+	defer ticks.Stop()
+	for {
+		if err := d.look(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("sweeps could not be driven; the next look retries", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		case <-s.wake:
+			rest := time.NewTimer(leastGap) // many executions may end at once
+			select {
+			case <-ctx.Done():
+			case <-rest.C:
+			}
+		}
+	}
+}
+
+// driver advances sweeps beside each other, each in one goroutine at a time.
+type driver struct {
+	s     *Service
+	slots chan struct{}
+	all   sync.WaitGroup
+
+	mu   sync.Mutex
+	busy map[uuid.UUID]bool
+}
+
+func (d *driver) look(ctx context.Context) error {
+	ids, err := d.s.queries.OpenInputSweeps(ctx)
+	if err != nil {
+		return fmt.Errorf("list open sweeps: %w", err)
+	}
+	for _, id := range ids {
+		d.mu.Lock()
+		busy := d.busy[id]
+		d.busy[id] = true
+		d.mu.Unlock()
+		if !busy {
+			d.all.Go(func() { d.advance(ctx, id) })
+		}
+	}
+	return nil
+}
+
+func (d *driver) advance(ctx context.Context, id uuid.UUID) {
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.busy, id)
+	}()
+	select {
+	case <-ctx.Done():
+		return
+	case d.slots <- struct{}{}:
+	}
+	defer func() { <-d.slots }()
+	if err := d.s.advance(ctx, id); err != nil && ctx.Err() == nil {
+		d.s.config.Logger.Warn("a sweep could not be driven; the next look retries", "sweep", id, "error", err)
+	}
+}
+
+// advance does for one sweep what can be done now.
+func (s *Service) advance(ctx context.Context, id uuid.UUID) error {
+	row, err := s.queries.GetInputSweep(ctx, id)
+	if err != nil {
+		return fmt.Errorf("get sweep %s: %w", id, err)
+	}
+	sw, err := fromRow(row)
+	if err != nil {
+		return err
+	}
+	if err := s.observe(ctx, row, sw); err != nil {
+		return err
+	}
+	if sw.State == Running {
+		if err := s.propose(ctx, row, sw); err != nil {
+			return err
+		}
+		if err := s.launchProposed(ctx, row, sw); err != nil {
+			return err
+		}
+	}
+	return s.finish(ctx, id)
+}
+
+// totals are the counts of one sweep.
+type totals struct {
+	counts  Counts
+	hours   float64
+	settled bool
+}
+
+func (s *Service) totals(ctx context.Context, q *db.Queries, id uuid.UUID) (totals, error) {
+	rows, err := q.CountSweepRuns(ctx, []uuid.UUID{id})
+	if err != nil {
+		return totals{}, fmt.Errorf("count the runs of sweep %s: %w", id, err)
+	}
+	return totalsOf(rows, id), nil
+}
+
+func totalsOf(rows []db.CountSweepRunsRow, id uuid.UUID) totals {
+	t := totals{settled: true}
+	for _, r := range rows {
+		if r.SweepID != id {
+			continue
+		}
+		n := int(r.Runs)
+		t.counts.Created += n
+		t.hours += r.GpuHours
+		t.settled = t.settled && r.Settled
+		switch RunState(r.State) {
+		case RunProposed:
+			t.counts.Waiting = n
+		case RunRunning:
+			t.counts.Running = n
+		case RunSucceeded:
+			t.counts.Succeeded = n
+		case RunFailed:
+			t.counts.Failed = n
+		case RunCancelled:
+			t.counts.Cancelled = n
+		case RunStoppedEarly:
+			t.counts.StoppedEarly = n
+		case RunRefused:
+			t.counts.Refused = n
+		}
+	}
+	return t
+}
+
+// propose writes the values of the next runs, as many as may run beside those that do.
+func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) error {
+	t, err := s.totals(ctx, s.queries, sw.ID)
+	if err != nil {
+		return err
+	}
+	if sw.GPUHours > 0 && t.hours >= sw.GPUHours {
+		return s.halt(ctx, sw.ID, Stopping, ReasonBudget, fmt.Sprintf("The budget of %s GPU-hours is spent.", space.Text(sw.GPUHours)))
+	}
+	created := int(row.Created)
+	n := min(sw.Parallelism-t.counts.Waiting-t.counts.Running, sw.Planned-created, maxBatch)
+	if n <= 0 {
+		return nil
+	}
+	c, err := s.checked(ctx, sw)
+	if err != nil {
+		return err
+	}
+	values, err := s.next(ctx, sw, source{sw.Method, c, sw.Seed, int(row.SpaceFrom)}, created, n)
+	var unavailable *optuna.UnavailableError
+	if errors.As(err, &unavailable) && ctx.Err() == nil {
+		return s.halt(ctx, sw.ID, Paused, ReasonSuggestions, unavailable.Error())
+	}
+	if err != nil {
+		return err
+	}
+	if len(values) == 0 {
+		return s.halt(ctx, sw.ID, Stopping, ReasonExhausted, "All combinations of the grid have been used.")
+	}
+	s.config.Crash("propose.begin")
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		changed, err := q.AddCreatedRuns(ctx, int32(len(values)), sw.ID, row.Created, row.SpaceVersion) //nolint:gosec // at most maxBatch
+		if err != nil || changed == 0 {                                                                 // a command came between
+			return err
+		}
+		type proposal struct {
+			Number int               `json:"number"`
+			Chosen space.Combination `json:"chosen"`
+		}
+		rows := make([]proposal, len(values))
+		for i, v := range values {
+			rows[i] = proposal{created + i, v}
+		}
+		return q.InsertSweepRuns(ctx, sw.ID, row.SpaceVersion, s.now(), mustJSON(rows))
+	})
+	s.config.Crash("propose.committed")
+	if err != nil {
+		return fmt.Errorf("propose runs of sweep %s: %w", sw.ID, err)
+	}
+	return nil
+}
+
+// launchProposed launches the runs that have values. The transaction of each launch links the
+// execution to its run, so a run is launched once, whatever stops between.
+func (s *Service) launchProposed(ctx context.Context, row db.InputSweep, sw Sweep) error {
+	rows, err := s.queries.ProposedSweepRuns(ctx, sw.ID)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	subject, err := s.config.Acting(row.CreatedBy, row.CreatedByName, row.ProjectID)
+	if err != nil {
+		return s.refusedAll(ctx, sw.ID, err)
+	}
+	ctx = auth.WithSubject(ctx, subject)
+	refused := int(row.Refused)
+	for _, r := range rows {
+		err := s.launchRun(ctx, sw, int(r.Number), r.Chosen)
+		switch {
+		case err == nil:
+			if refused > 0 {
+				refused = 0
+				if err := s.queries.CountRefused(ctx, 0, sw.ID); err != nil {
+					return fmt.Errorf("count refused launches: %w", err)
+				}
+			}
+		case errors.Is(err, execution.ErrRunNotWaiting):
+			return nil // a command came between
+		case apperr.Is(err, apperr.Invalid):
+			refused++
+			if stop, err := s.refuse(ctx, sw.ID, int(r.Number), refused, err); err != nil || stop {
+				return err
+			}
+		default:
+			return s.refusedAll(ctx, sw.ID, err)
+		}
+		s.config.Crash("launch.done")
+	}
+	return nil
+}
+
+func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen json.RawMessage) error {
+	inputs, _, err := requestInputs(sw.Inputs, chosen)
+	if err != nil {
+		return err
+	}
+	s.config.Crash("launch.begin")
+	_, _, err = s.config.Executions.Launch(ctx, execution.LaunchRequest{
+		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: runName(sw.Name, number),
+		Sweep: &execution.SweepRun{ID: sw.ID, Number: number},
+	})
+	return err //nolint:wrapcheck // shown to people as it is
+}
+
+// runName is the name of an execution: "Learning rate, run 7".
+func runName(sweep string, number int) string {
+	suffix := fmt.Sprintf(", run %d", number)
+	letters := []rune(sweep)
+	for len(string(letters))+len(suffix) > MaxName {
+		letters = letters[:len(letters)-1]
+	}
+	return string(letters) + suffix
+}
+
+// refuse records that the inputs of a run are not accepted. stop: too many in a row.
+func (s *Service) refuse(ctx context.Context, id uuid.UUID, number, refused int, cause error) (stop bool, err error) {
+	message := sentenceOf(cause)
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := q.RefuseSweepRun(ctx, message, new(s.now()), id, int32(number)); err != nil { //nolint:gosec // at most MaxRuns
+			return err
+		}
+		return q.CountRefused(ctx, int32(refused), id) //nolint:gosec // small
+	})
+	if err != nil {
+		return false, fmt.Errorf("refuse run %d of sweep %s: %w", number, id, err)
+	}
+	if refused < maxRefused {
+		return false, nil
+	}
+	return true, s.halt(ctx, id, Paused, ReasonAllRefused, fmt.Sprintf("The last %d runs could not be launched. %s", refused, message))
+}
+
+// sentenceOf is an error with its fields in one line.
+func sentenceOf(err error) string {
+	parts := []string{apperr.MessageOf(err)}
+	for _, f := range apperr.FieldsOf(err) {
+		parts = append(parts, f.Path+": "+f.Message)
+	}
+	return strings.Join(parts, " ")
+}
+
+// refusedAll pauses a sweep when nothing of it can be launched; other errors are retried.
+func (s *Service) refusedAll(ctx context.Context, id uuid.UUID, err error) error {
+	switch apperr.CodeOf(err) { //nolint:exhaustive // the others pass
+	case apperr.Forbidden, apperr.NotFound, apperr.Unauthenticated:
+		return s.halt(ctx, id, Paused, ReasonAccess, "The person who created the sweep cannot launch this workflow any more: "+apperr.MessageOf(err))
+	case apperr.Conflict:
+		return s.halt(ctx, id, Paused, ReasonAccess, "Runs cannot be launched: "+apperr.MessageOf(err))
+	}
+	return fmt.Errorf("launch runs of sweep %s: %w", id, err)
+}
+
+// halt pauses or stops a sweep that runs.
+func (s *Service) halt(ctx context.Context, id uuid.UUID, to State, reason, message string) error {
+	action := "sweep.pause"
+	if to == Stopping {
+		action = "sweep.stop"
+	}
+	return s.change(auth.AsSystem(ctx), id, action, func(q *db.Queries, row *db.InputSweep) (bool, error) {
+		if State(row.State) != Running {
+			return false, nil
+		}
+		row.State, row.Reason, row.Message = string(to), reason, message
+		if to == Stopping {
+			return true, q.CancelProposedRuns(ctx, message, new(s.now()), id)
+		}
+		return true, nil
+	})
+}
+
+// finish ends a sweep whose runs have all ended.
+func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
+	row, err := s.queries.GetInputSweep(ctx, id)
+	if err != nil {
+		return fmt.Errorf("get sweep %s: %w", id, err)
+	}
+	if State(row.State) == Paused || State(row.State) == Running && row.Created < row.Planned {
+		return nil
+	}
+	t, err := s.totals(ctx, s.queries, id)
+	if err != nil || !t.settled {
+		return err
+	}
+	return s.change(ctx, id, "sweep.end", func(q *db.Queries, row *db.InputSweep) (bool, error) {
+		t, err := s.totals(ctx, q, id)
+		if err != nil || !t.settled {
+			return false, err
+		}
+		switch State(row.State) {
+		case Running:
+			if row.Created < row.Planned { // runs were added
+				return false, nil
+			}
+			row.State = string(Succeeded)
+		case Stopping:
+			row.State = string(Stopped)
+		case Paused, Succeeded, Stopped:
+			return false, nil
+		}
+		row.EndedAt = new(s.now())
+		return true, nil
+	})
+}

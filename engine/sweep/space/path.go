@@ -1,0 +1,118 @@
+package space
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// TypeAt returns the type of the value at a path of inputs, or why there is none.
+func TypeAt(inputs typeregistry.Schema, path string) (*typeregistry.Type, string) {
+	if path == "" || len(path) > MaxPath {
+		return nil, fmt.Sprintf("Enter the name of an input, of at most %d characters.", MaxPath)
+	}
+	name, rest, nested := strings.Cut(path, ".")
+	f, ok := inputs.Field(name)
+	if !ok {
+		return nil, fmt.Sprintf("There is no input %q.", name)
+	}
+	if f.Type.Kind == typeregistry.KindSecret {
+		return nil, "A secret cannot take many values."
+	}
+	if !nested {
+		return f.Type, ""
+	}
+	return below(f.Type, name, rest)
+}
+
+// below returns the type at rest inside a value of t, which is at path.
+func below(t *typeregistry.Type, path, rest string) (*typeregistry.Type, string) {
+	if t.Kind == typeregistry.KindOptional {
+		return below(t.Elem, path, rest)
+	}
+	name, rest, nested := strings.Cut(rest, ".")
+	var found *typeregistry.Type
+	switch t.Kind { //nolint:exhaustive // the others have no parts with a path
+	case typeregistry.KindStruct, typeregistry.KindHyperparam:
+		if f, ok := t.FieldNamed(name); ok {
+			found = f.Type
+		}
+	case typeregistry.KindMap:
+		found = t.Elem
+	case typeregistry.KindList:
+		if _, ok := index(name); ok {
+			found = t.Elem
+		}
+	default:
+		return nil, fmt.Sprintf("%s is %s, which has no parts that a sweep can vary. Use %s with values.", path, t, path)
+	}
+	switch {
+	case found == nil:
+		return nil, fmt.Sprintf("%s has no %q.", path, name)
+	case found.Kind == typeregistry.KindSecret:
+		return nil, "A secret cannot take many values."
+	case nested:
+		return below(found, path+"."+name, rest)
+	}
+	return found, ""
+}
+
+// Apply returns inputs with the values of a combination. Inputs stay as they are. It returns a
+// problem at a path whose surroundings are missing from the inputs, such as an absent item of a list.
+func Apply(inputs map[string]any, c Combination) (map[string]any, []typeregistry.Problem) {
+	out := maps.Clone(inputs)
+	if out == nil {
+		out = map[string]any{}
+	}
+	var problems []typeregistry.Problem
+	for _, path := range slices.Sorted(maps.Keys(c)) {
+		name, rest, nested := strings.Cut(path, ".")
+		if !nested {
+			out[name] = c[path]
+			continue
+		}
+		changed, message := put(out[name], strings.Split(rest, "."), c[path])
+		if message != "" {
+			problems = append(problems, typeregistry.Problem{Path: path, Message: message})
+			continue
+		}
+		out[name] = changed
+	}
+	return out, problems
+}
+
+// put returns a copy of v with another value at a path inside it.
+func put(v any, path []string, value any) (any, string) {
+	if len(path) == 0 {
+		return value, ""
+	}
+	switch x := v.(type) {
+	case nil:
+		inner, message := put(nil, path[1:], value)
+		return map[string]any{path[0]: inner}, message
+	case map[string]any:
+		inner, message := put(x[path[0]], path[1:], value)
+		out := maps.Clone(x)
+		out[path[0]] = inner
+		return out, message
+	case []any:
+		i, ok := index(path[0])
+		if !ok || i >= len(x) {
+			return v, fmt.Sprintf("The list has %d items, so item %s cannot take another value. Add the item to the inputs first.", len(x), path[0])
+		}
+		inner, message := put(x[i], path[1:], value)
+		out := slices.Clone(x)
+		out[i] = inner
+		return out, message
+	}
+	return v, fmt.Sprintf("%s has no part %s.", Text(v), path[0])
+}
+
+func index(text string) (int, bool) {
+	i, err := strconv.Atoi(text)
+	return i, err == nil && i >= 0 && strconv.Itoa(i) == text
+}

@@ -1,0 +1,291 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/sweep"
+	"github.com/flowforge/flowforge/engine/sweep/space"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// SweepPath names a sweep.
+type SweepPath struct {
+	ID string `path:"sweep_id" doc:"ID of the sweep"`
+}
+
+func (p SweepPath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "sweep") }
+
+type sweepQuery struct {
+	Workflow string `query:"workflow" doc:"Name or ID of the workflow" maxLength:"200"`
+	State    string `query:"state" doc:"State of the sweeps" enum:"RUNNING,PAUSED,STOPPING,SUCCEEDED,STOPPED"`
+	Before   string `query:"before" doc:"next of the previous page" maxLength:"40"`
+	Limit    int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+}
+
+type runQuery struct {
+	SweepPath
+	Sort  string `query:"sort" doc:"index, objective (the best first) or the path of a parameter; with - in the reverse order" maxLength:"201" default:"index"`
+	State string `query:"state" doc:"State of the runs" enum:"PROPOSED,RUNNING,SUCCEEDED,FAILED,CANCELLED,STOPPED_EARLY,REFUSED"`
+	After int    `query:"after" doc:"next of the previous page" minimum:"0" maximum:"10000"`
+	Limit int    `query:"limit" doc:"Runs of a page" minimum:"1" maximum:"10000" default:"100"`
+}
+
+func (h *API) sweepAPI(api huma.API) {
+	create := post("create-sweep", "/sweeps", "Launch a workflow many times with different inputs", "Sweeps")
+	create.DefaultStatus = http.StatusCreated
+	operation(h, api, create, h.apiCreateSweep)
+	operation(h, api, get("list-sweeps", "/sweeps", "List sweeps, newest first", "Sweeps"), h.apiSweeps)
+	operation(h, api, h.ledBy(post("preview-sweep", "/sweeps/preview", "Say what would happen to a sweep, without creating it", "Sweeps"), nil), h.apiPreviewSweep)
+	operation(h, api, get("get-sweep", "/sweeps/{sweep_id}", "Get a sweep with its runs, the best of them, and the importance of each parameter", "Sweeps"), h.apiSweep)
+	change := post("change-sweep", "/sweeps/{sweep_id}", "Add runs, or change the space, the budget and other settings for runs to come", "Sweeps")
+	change.Method = http.MethodPatch
+	operation(h, api, change, h.apiChangeSweep)
+	operation(h, api, post("pause-sweep", "/sweeps/{sweep_id}/pause", "Launch no more runs until the sweep is resumed", "Sweeps"), h.apiCommandSweep(h.Sweeps.Pause))
+	operation(h, api, post("resume-sweep", "/sweeps/{sweep_id}/resume", "Continue a paused sweep", "Sweeps"), h.apiCommandSweep(h.Sweeps.Resume))
+	operation(h, api, post("stop-sweep", "/sweeps/{sweep_id}/stop", "End a sweep; runs that have begun finish or are cancelled", "Sweeps"), h.apiStopSweep)
+}
+
+func (h *API) apiCreateSweep(ctx context.Context, in *struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
+	Body           contract.SweepInput
+}) (*body[contract.SweepBody], error) {
+	spec, err := toSpec(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	spec.IdempotencyKey = in.IdempotencyKey
+	sw, _, err := h.Sweeps.Create(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toSweepBody(sw)), nil
+}
+
+func (h *API) apiPreviewSweep(ctx context.Context, in *struct{ Body contract.SweepInput }) (*body[contract.SweepPreview], error) {
+	spec, err := toSpec(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.Sweeps.Preview(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.SweepPreview{
+		Version: p.Version, Valid: len(p.Problems) == 0, Errors: p.Problems, Runs: p.Runs, Combinations: p.Combinations, Continuous: p.Continuous,
+		Parallelism: p.Parallelism, FitsNow: p.FitsNow, Fits: string(p.Fits), Reason: p.Reason, StartsFrom: p.StartsFrom, GPUHours: p.GPUHours,
+		Basis: p.Basis, OverBudget: p.OverBudget, Seed: p.Seed, First: []map[string]any{}, Warnings: p.Warnings,
+	}
+	if p.PerRun != nil && p.Total != nil {
+		out.RunSeconds, out.TotalSeconds = new(p.PerRun.Seconds()), new(p.Total.Seconds())
+	}
+	for _, c := range p.First {
+		out.First = append(out.First, c)
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiSweeps(ctx context.Context, in *sweepQuery) (*body[contract.SweepList], error) {
+	listed := sweep.Listed{Workflow: in.Workflow, State: sweep.State(in.State), Limit: in.Limit}
+	if in.Before != "" {
+		before, err := request.ParseID(in.Before, "sweep")
+		if err != nil {
+			return nil, err
+		}
+		listed.Before = &before
+	}
+	list, next, err := h.Sweeps.List(ctx, listed)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.SweepList{Sweeps: make([]contract.SweepBody, 0, len(list)), Next: next}
+	for _, sw := range list {
+		out.Sweeps = append(out.Sweeps, toSweepBody(sw))
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiSweep(ctx context.Context, in *runQuery) (*body[contract.SweepDetail], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	sw, err := h.Sweeps.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	runs, total, err := h.Sweeps.Runs(ctx, id, sweep.Filter{Sort: in.Sort, After: in.After, Limit: in.Limit, State: sweep.RunState(in.State)})
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.Sweeps.Importance(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.SweepDetail{SweepBody: toSweepBody(sw), RunList: make([]contract.SweepRun, 0, len(runs)), Importance: contract.SweepImportance{
+		Method: found.Method, Runs: found.Runs, Message: found.Message, Parameters: []contract.ParameterImportance{},
+	}}
+	for _, r := range runs {
+		out.RunList = append(out.RunList, toSweepRun(r))
+	}
+	if after := in.After + len(runs); after < total {
+		out.Next = &after
+	}
+	for _, p := range found.Parameters {
+		out.Importance.Parameters = append(out.Importance.Parameters, contract.ParameterImportance(p))
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiChangeSweep(ctx context.Context, in *struct {
+	SweepPath
+	Body contract.SweepChange
+}) (*body[contract.SweepBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	edit := sweep.Edit{Name: in.Body.Name, Runs: in.Body.Runs, AddRuns: in.Body.AddRuns, Parallelism: in.Body.Parallelism, GPUHours: in.Body.GPUHours}
+	if in.Body.Space != nil {
+		if edit.Space, err = toSpace(in.Body.Space); err != nil {
+			return nil, err
+		}
+	}
+	if in.Body.EarlyStopping != nil {
+		edit.EarlyStopping = new(toStopping(*in.Body.EarlyStopping))
+	}
+	sw, err := h.Sweeps.Change(ctx, id, edit)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toSweepBody(sw)), nil
+}
+
+func (h *API) apiCommandSweep(do func(context.Context, uuid.UUID) error) func(context.Context, *SweepPath) (*body[contract.SweepBody], error) {
+	return func(ctx context.Context, in *SweepPath) (*body[contract.SweepBody], error) {
+		id, err := in.id()
+		if err != nil {
+			return nil, err
+		}
+		if err := do(ctx, id); err != nil {
+			return nil, err
+		}
+		return h.sweepNow(ctx, id)
+	}
+}
+
+func (h *API) apiStopSweep(ctx context.Context, in *struct {
+	SweepPath
+	Body contract.SweepStop
+}) (*body[contract.SweepBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Sweeps.Stop(ctx, id, in.Body.Running == "cancel"); err != nil {
+		return nil, err
+	}
+	return h.sweepNow(ctx, id)
+}
+
+func (h *API) sweepNow(ctx context.Context, id uuid.UUID) (*body[contract.SweepBody], error) {
+	sw, err := h.Sweeps.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toSweepBody(sw)), nil
+}
+
+func toSpec(in contract.SweepInput) (sweep.Spec, error) {
+	inputs, err := decodeInputs(in.Inputs)
+	if err != nil {
+		return sweep.Spec{}, err
+	}
+	parameters, err := toSpace(in.Space)
+	if err != nil {
+		return sweep.Spec{}, err
+	}
+	spec := sweep.Spec{
+		Workflow: in.Workflow, Version: in.Version, Name: in.Name, Inputs: inputs, Space: parameters, Method: sweep.Method(in.Method), Runs: in.Runs,
+		Parallelism: in.Parallelism, GPUHours: in.GPUHours, Seed: in.Seed, Priority: query.Declared,
+	}
+	if in.Priority != nil {
+		spec.Priority = query.Priority(*in.Priority)
+	}
+	if o := in.Objective; o != nil {
+		spec.Objective = &sweep.Objective{Metric: o.Metric, Output: o.Output, Goal: sweep.Goal(o.Goal), Value: o.Value}
+	}
+	if in.EarlyStopping != nil {
+		spec.EarlyStopping = toStopping(*in.EarlyStopping)
+	}
+	return spec, nil
+}
+
+func toStopping(in contract.SweepStopping) sweep.EarlyStopping {
+	return sweep.EarlyStopping{Rule: sweep.Rule(in.Rule), MinStep: in.MinStep, MinRuns: in.MinRuns, Factor: in.Factor}
+}
+
+// toSpace keeps numbers as they were written.
+func toSpace(in []contract.SweepParameter) (space.Space, error) {
+	out := make(space.Space, len(in))
+	for i, p := range in {
+		out[i] = space.Parameter{
+			Path: p.Path, Kind: space.Kind(p.Kind), From: p.From, To: p.To, Scale: space.Scale(p.Scale), Step: p.Step, Steps: p.Steps, Mean: p.Mean, Deviation: p.Deviation,
+		}
+		for j, raw := range p.Values {
+			v, err := typeregistry.DecodeJSON(raw)
+			if err != nil {
+				return nil, apperr.InvalidFields("The space cannot be read.", []apperr.Field{{Path: fmt.Sprintf("space.%d.values.%d", i, j), Message: "Send a JSON value."}})
+			}
+			out[i].Values = append(out[i].Values, v)
+		}
+	}
+	return out, nil
+}
+
+func toSweepBody(sw sweep.Sweep) contract.SweepBody {
+	c := sw.Counts
+	out := contract.SweepBody{
+		ID: sw.ID, Name: sw.Name, Workflow: sw.WorkflowName, WorkflowID: sw.WorkflowID, Version: sw.Version, State: string(sw.State), Reason: sw.Reason, Message: sw.Message,
+		Method: string(sw.Method), Space: []contract.SweepParameter{}, SpaceVersion: sw.SpaceVersion, Inputs: sw.Inputs,
+		EarlyStopping: contract.SweepStopping{Rule: string(sw.EarlyStopping.Rule), MinStep: sw.EarlyStopping.MinStep, MinRuns: sw.EarlyStopping.MinRuns, Factor: sw.EarlyStopping.Factor},
+		Runs:          sw.Planned, Parallelism: sw.Parallelism, GPUHours: sw.GPUHours, UsedGPUHours: sw.UsedGPUHours, Seed: sw.Seed, CreatedBy: sw.CreatedBy.Name,
+		CreatedAt: sw.CreatedAt, UpdatedAt: sw.UpdatedAt, EndedAt: sw.EndedAt, URL: "/sweeps/" + sw.ID.String(),
+		Counts: contract.SweepCounts{
+			Created: c.Created, Proposed: c.Waiting, Running: c.Running, Succeeded: c.Succeeded, Failed: c.Failed, Cancelled: c.Cancelled,
+			StoppedEarly: c.StoppedEarly, Refused: c.Refused,
+		},
+	}
+	for _, p := range sw.Space {
+		parameter := contract.SweepParameter{
+			Path: p.Path, Kind: string(p.Kind), From: p.From, To: p.To, Scale: string(p.Scale), Step: p.Step, Steps: p.Steps, Mean: p.Mean, Deviation: p.Deviation,
+		}
+		for _, v := range p.Values {
+			parameter.Values = append(parameter.Values, json.RawMessage(space.JSON(v)))
+		}
+		out.Space = append(out.Space, parameter)
+	}
+	if o := sw.Objective; o != nil {
+		out.Objective = &contract.SweepObjective{Metric: o.Metric, Output: o.Output, Goal: string(o.Goal), Value: o.Value}
+	}
+	if sw.Best != nil {
+		out.Best = new(toSweepRun(*sw.Best))
+	}
+	return out
+}
+
+func toSweepRun(r sweep.Run) contract.SweepRun {
+	return contract.SweepRun{
+		Index: r.Index, ExecutionID: r.ExecutionID, State: string(r.State), Values: r.Values, SpaceVersion: r.SpaceVersion, Objective: r.Objective, Step: r.Step,
+		BestStep: r.BestStep, Message: r.Message, Rank: r.Rank, GPUHours: r.GPUHours, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+	}
+}

@@ -1,0 +1,137 @@
+"""Sweeps on a server: a workflow launched many times with different inputs."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Dict, List, Mapping, Optional
+
+from ._api import Server, quoted
+from ._run import Run, _table
+from .exceptions import FlowForgeError
+
+_ENDED = ("SUCCEEDED", "STOPPED")
+
+
+class Sweep:
+    """One sweep."""
+
+    def __init__(self, sweep_id: str, server: Optional[Server] = None) -> None:
+        self.id = sweep_id
+        self._server = server or Server()
+        self._path = f"/sweeps/{quoted(sweep_id)}"
+
+    @property
+    def url(self) -> str:
+        """The page of the sweep."""
+        return f"{self._server.url}/sweeps/{self.id}"
+
+    def refresh(self) -> Dict[str, Any]:
+        """Return the sweep as the server describes it now, with up to 10,000 runs, the best first."""
+        found: Dict[str, Any] = self._server.get(self._path, sort="objective", limit=10_000)
+        return found
+
+    @property
+    def state(self) -> str:
+        """RUNNING, PAUSED, STOPPING, SUCCEEDED or STOPPED."""
+        return str(self.refresh()["state"])
+
+    @property
+    def best(self) -> Optional[Dict[str, Any]]:
+        """The best run so far, with values and objective; None if there is none."""
+        found: Optional[Dict[str, Any]] = self.refresh().get("best")
+        return found
+
+    @property
+    def best_run(self) -> Optional[Run]:
+        """The execution of the best run."""
+        best = self.best
+        return Run(best["execution_id"], self._server) if best else None
+
+    def runs(self) -> Any:
+        """Return the runs as a pandas DataFrame, the best first, with a column for each parameter."""
+        found = self.refresh()
+        paths = [p["path"] for p in found["space"]]
+        rows: List[Dict[str, Any]] = [{**run, **run["values"]} for run in found["run_list"]]
+        return _table(rows, ["rank", "index", "state", "objective", *paths, "gpu_hours", "execution_id", "message"])
+
+    def wait(self, timeout: Optional[float] = None, poll: float = 1.0) -> Sweep:
+        """Wait until the sweep has ended, and return it.
+
+        Raises FlowForgeError if it pauses, and TimeoutError after timeout seconds.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            found = self._server.get(self._path, limit=1)
+            if found["state"] in _ENDED:
+                return self
+            if found["state"] == "PAUSED":
+                raise FlowForgeError(f"the sweep is paused: {found.get('message', '')}")
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"the sweep has not ended after {timeout} s: {self.url}")
+            time.sleep(poll)
+
+    def pause(self) -> None:
+        """Launch no more runs until resume."""
+        self._server.call("POST", f"{self._path}/pause")
+
+    def resume(self) -> None:
+        """Continue a paused sweep."""
+        self._server.call("POST", f"{self._path}/resume")
+
+    def stop(self, cancel: bool = False) -> None:
+        """End the sweep. Runs that have begun finish, or are cancelled."""
+        self._server.post(f"{self._path}/stop", {"running": "cancel" if cancel else "finish"})
+
+    def __repr__(self) -> str:
+        return f"Sweep({self.id}, {self.url})"
+
+
+def sweep(
+    workflow: str,
+    space: Mapping[str, Any],
+    *,
+    inputs: Optional[Mapping[str, Any]] = None,
+    version: str = "",
+    name: str = "",
+    method: str = "random",
+    runs: int = 0,
+    parallelism: int = 4,
+    metric: str = "",
+    output: str = "",
+    goal: str = "max",
+    value: str = "best",
+    early_stopping: Optional[Mapping[str, Any]] = None,
+    gpu_hours: float = 0,
+    seed: int = 0,
+) -> Sweep:
+    """Launch a workflow many times with different inputs, and return the sweep.
+
+    space has a parameter for each input to vary: a list of values, or what the functions of
+    flowforge.search return. Dots name parts of an input: "optimizer.lr". method is "grid", "random",
+    "sobol" or "tpe". metric or output is the objective, and goal "max" or "min". early_stopping is
+    such as {"rule": "median", "min_step": 5}. Raises ServerError with the fields at fault, and
+    FlowForgeError in a task: a sweep of sweeps is not possible.
+    """
+    if os.environ.get("FLOWFORGE_TASK_ID"):
+        raise FlowForgeError("a task cannot create a sweep; vary all inputs in one sweep instead")
+    parameters = [{"path": path, **({"kind": "values", "values": list(p)} if not isinstance(p, Mapping) else p)} for path, p in space.items()]
+    body: Dict[str, Any] = {
+        "workflow": workflow,
+        "version": version,
+        "name": name,
+        "inputs": dict(inputs or {}),
+        "space": parameters,
+        "method": method,
+        "runs": runs,
+        "parallelism": parallelism,
+        "gpu_hours": gpu_hours,
+        "seed": seed,
+    }
+    if metric or output:
+        objective = {"metric": metric, "output": output, "goal": goal, "value": value}
+        body["objective"] = {key: one for key, one in objective.items() if one}
+    if early_stopping:
+        body["early_stopping"] = dict(early_stopping)
+    server = Server()
+    return Sweep(server.post("/sweeps", body)["id"], server)
