@@ -202,6 +202,71 @@ func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex 
 	return i, err
 }
 
+const gridNodes = `-- name: GridNodes :many
+SELECT execution_id, array_agg(node_index ORDER BY node_index)::int[] AS indexes, array_agg(name ORDER BY node_index)::text[] AS names,
+    array_agg(state ORDER BY node_index)::text[] AS states,
+    array_agg(coalesce((extract(epoch FROM started_at) * 1000000)::bigint, -1) ORDER BY node_index)::bigint[] AS started,
+    array_agg(coalesce((extract(epoch FROM finished_at) * 1000000)::bigint, -1) ORDER BY node_index)::bigint[] AS finished
+FROM nodes
+WHERE execution_id = ANY ($1::uuid[]) AND execution_id >= $2::uuid AND execution_id <= $3::uuid
+    AND parent_index IS NULL AND node_index >= $4::int AND node_index < $5::int
+GROUP BY execution_id
+ORDER BY execution_id DESC
+`
+
+type GridNodesParams struct {
+	Executions  []uuid.UUID
+	Least       uuid.UUID
+	Most        uuid.UUID
+	FirstIndex  int32
+	BeyondIndex int32
+}
+
+type GridNodesRow struct {
+	ExecutionID uuid.UUID
+	Indexes     []int32
+	Names       []string
+	States      []string
+	Started     []int64
+	Finished    []int64
+}
+
+// Returns the nodes of the plans of executions, which have the lowest indexes, as arrays: an array is
+// read several times faster than a row for each node. Times are microseconds, -1 for none. The bounds
+// of the IDs let Postgres leave out months.
+func (q *Queries) GridNodes(ctx context.Context, arg GridNodesParams) ([]GridNodesRow, error) {
+	rows, err := q.db.Query(ctx, gridNodes,
+		arg.Executions,
+		arg.Least,
+		arg.Most,
+		arg.FirstIndex,
+		arg.BeyondIndex,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []GridNodesRow
+	for rows.Next() {
+		var i GridNodesRow
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.Indexes,
+			&i.Names,
+			&i.States,
+			&i.Started,
+			&i.Finished,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const hasOpenLogs = `-- name: HasOpenLogs :one
 SELECT EXISTS (SELECT 1 FROM open_logs o WHERE o.execution_id = $1 AND o.since > $2::timestamptz)::bool AS open
 `

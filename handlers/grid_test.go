@@ -265,3 +265,32 @@ func TestGroupsOfTheTable(t *testing.T) {
 	b.member.get(t, "/api/v1/executions/groups?group=nothing").problem(t, http.StatusUnprocessableEntity)
 	b.member.get(t, "/api/v1/executions/groups").problem(t, http.StatusUnprocessableEntity)
 }
+
+// TestTheGridOfAWorkflow: nodes over executions with states, links, and names for the stream; pages
+// of executions; the same by the API.
+func TestTheGridOfAWorkflow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, typedDocument)
+	one, two := b.launchTyped(t, 1), b.launchTyped(t, 2)
+	_, err := b.pool.Exec(b.ctx, `UPDATE nodes SET state = 'SUCCEEDED', attempt = 1, started_at = now() - interval '150 seconds', finished_at = now() WHERE execution_id = $1`, one)
+	require.NoError(t, err)
+	page := b.member.get(t, "/workflows/typed.train/grid")
+	require.Equal(t, http.StatusOK, page.status, page.body)
+	require.Regexp(t, `(?s)href="/executions/`+one+`".*href="/executions/`+two+`"`, page.body, "the newest is at the right")
+	require.Regexp(t, `(?s)id="n-`+one+`-[0-9a-z]+" data-state="SUCCEEDED" href="/executions/`+one+`/nodes/[^"]+".*2m30`, page.body)
+	require.Contains(t, page.body, `data-state="PENDING"`)
+	require.Contains(t, page.body, `hx-sse:connect="/workflows/typed.train/grid/stream?top=`+two)
+	require.Contains(t, b.member.get(t, "/workflows/typed.train").body, `href="/workflows/typed.train/grid"`)
+	require.Contains(t, b.member.get(t, "/workflows/typed.train/grid?state=FAILED").body, "No executions")
+	require.Equal(t, http.StatusNotFound, b.member.get(t, "/workflows/absent/grid").status)
+	require.Equal(t, http.StatusUnprocessableEntity, b.member.get(t, "/workflows/typed.train/grid?first=-1").status)
+
+	grid := b.member.get(t, "/api/v1/workflows/typed.train/grid?limit=1").object(t, http.StatusOK)
+	require.Equal(t, two, grid["executions"].([]any)[0].(map[string]any)["execution_id"])
+	rest := b.member.get(t, "/api/v1/workflows/typed.train/grid?limit=1&page="+grid["next_page"].(string)).object(t, http.StatusOK)
+	node := rest["nodes"].([]any)[0].(map[string]any)
+	require.Equal(t, "150", fmt.Sprint(node["median_seconds"]))
+	require.Equal(t, "map[seconds:150 state:SUCCEEDED]", fmt.Sprint(node["executions"].([]any)[0]))
+	require.Empty(t, b.member.get(t, "/api/v1/workflows/typed.train/grid?first=1").object(t, http.StatusOK)["nodes"])
+}

@@ -83,6 +83,9 @@ func workflowRows() []row {
 	return []row{
 		page("/register", "/register", auth.WorkflowWrite),
 		page("/workflows/{name}", "/workflows/{flow}", auth.WorkflowRead).object(),
+		page("/workflows/{name}/grid", "/workflows/{flow}/grid", auth.ExecutionRead).object(),
+		page("/workflows/{name}/grid/stream", "/workflows/{flow}/grid/stream?top=00000000-0000-0000-0000-000000000000", auth.ExecutionRead).object(),
+		read("/workflows/{workflow_id}/grid", "/workflows/{flow}/grid", auth.ExecutionRead).object(),
 		page("/workflows/{name}", "/workflows/{flow id}", auth.WorkflowRead).object(),
 		page("/workflows/{name}/versions/{version}", "/workflows/{flow}/versions/1.0.0", auth.WorkflowRead).object(),
 		page("/workflows/{name}/versions/{version}/package", "/workflows/{python}/versions/1.0.0/package", auth.WorkflowRead).object(),

@@ -25,7 +25,7 @@ const Prefix = "/static/"
 
 // Stylesheet is the shared stylesheet: tokens, base, then every other file in css in
 // alphabetical order, then the styles of the chart library. Styles that only one page
-// needs, such as css/docs.css, are linked by that page.
+// needs, such as css/docs.css and css/grid.css, are linked by that page.
 const Stylesheet = "css/app.css"
 
 //go:embed css fonts icons js vendor
@@ -171,7 +171,7 @@ func stylesheet(bodies map[string][]byte) []byte {
 	order := []string{"css/tokens.css", "css/base.css"}
 	var rest []string
 	for name := range bodies {
-		if path.Dir(name) == "css" && !slices.Contains(order, name) && name != "css/docs.css" {
+		if path.Dir(name) == "css" && !slices.Contains(order, name) && name != "css/docs.css" && name != "css/grid.css" {
 			rest = append(rest, name)
 		}
 	}

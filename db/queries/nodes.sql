@@ -174,3 +174,17 @@ WHERE o.execution_id = k.execution_id AND o.node_index = k.i AND o.attempt = k.a
 -- name: HasOpenLogs :one
 -- Reports whether the log of an ended attempt of the execution is incomplete.
 SELECT EXISTS (SELECT 1 FROM open_logs o WHERE o.execution_id = @execution_id AND o.since > @after::timestamptz)::bool AS open;
+
+-- name: GridNodes :many
+-- Returns the nodes of the plans of executions, which have the lowest indexes, as arrays: an array is
+-- read several times faster than a row for each node. Times are microseconds, -1 for none. The bounds
+-- of the IDs let Postgres leave out months.
+SELECT execution_id, array_agg(node_index ORDER BY node_index)::int[] AS indexes, array_agg(name ORDER BY node_index)::text[] AS names,
+    array_agg(state ORDER BY node_index)::text[] AS states,
+    array_agg(coalesce((extract(epoch FROM started_at) * 1000000)::bigint, -1) ORDER BY node_index)::bigint[] AS started,
+    array_agg(coalesce((extract(epoch FROM finished_at) * 1000000)::bigint, -1) ORDER BY node_index)::bigint[] AS finished
+FROM nodes
+WHERE execution_id = ANY (@executions::uuid[]) AND execution_id >= @least::uuid AND execution_id <= @most::uuid
+    AND parent_index IS NULL AND node_index >= @first_index::int AND node_index < @beyond_index::int
+GROUP BY execution_id
+ORDER BY execution_id DESC;

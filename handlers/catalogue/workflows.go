@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -165,13 +164,13 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 	if python, found := version.Definition.Python(); found {
 		m.FromPython, m.Commit, m.PackageURL = true, gitText(python.Git), views.PackageURL(ref, version.Version)
 	}
-	m.Tabs = workflowTabs(flow, ref, version.Version, versionName, m.Tab)
-	executions := recent[flow.ID]
-	m.Trend, m.TrendLabel = trendOf(h.Now(), executions)
-	if len(executions) == 0 {
+	m.Tabs = executions.WorkflowTabs(flow, ref, version.Version, versionName, m.Tab)
+	latest := recent[flow.ID]
+	m.Trend, m.TrendLabel = trendOf(h.Now(), latest)
+	if len(latest) == 0 {
 		m.Trend = nil
 	}
-	m.History = historyFacts(h.Now(), executions)
+	m.History = historyFacts(h.Now(), latest)
 	switch m.Tab {
 	case "executions":
 		if m.Executions, err = h.Rows.OfWorkflow(ctx, clock, flow.ID); err != nil {
@@ -192,35 +191,6 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 		return err
 	}
 	return web.Render(w, r, http.StatusOK, views.WorkflowPage(m))
-}
-
-func workflowTabs(flow workflow.Workflow, ref, shown, asked, current string) []ui.Tab {
-	base := views.WorkflowURL(ref)
-	if asked != "" {
-		base = views.VersionURL(ref, shown)
-	}
-	var tabs []ui.Tab
-	for _, t := range []struct{ key, name, count string }{
-		{"", "Overview", ""}, {"executions", "Executions", ""}, {"versions", "Versions", units.Number(int64(releases(flow)))}, {"source", "Source", ""},
-	} {
-		u := base
-		if t.key != "" {
-			u += "?tab=" + url.QueryEscape(t.key)
-		}
-		tabs = append(tabs, ui.Tab{Name: t.name, URL: u, Count: t.count, Current: t.key == current})
-	}
-	return tabs
-}
-
-// releases is the number of versions that are not development versions.
-func releases(flow workflow.Workflow) int {
-	n := 0
-	for _, v := range flow.Versions {
-		if !v.Development {
-			n++
-		}
-	}
-	return n
 }
 
 func versionRows(clock ui.Clock, flow workflow.Workflow, list []workflow.VersionHead, ref, current string) []views.VersionRow {

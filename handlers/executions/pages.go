@@ -63,6 +63,8 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/executions/views/{view}", h.Page.Serve(h.changeView))
 	r.Post("/executions/views/{view}/default", h.Page.Serve(h.defaultView))
 	r.Post("/executions/views/{view}/delete", h.Page.Serve(h.deleteView))
+	r.Get("/workflows/{name}/grid", h.Page.Serve(h.nodeGrid))
+	r.Get("/workflows/{name}/grid/stream", h.Page.Serve(h.nodeGridStream))
 	r.Get("/executions/{id}", h.Page.Serve(h.execution))
 	r.Get("/executions/{id}/stream", h.Page.Serve(h.executionStream))
 	r.Get("/executions/{id}/cancel", h.Page.Serve(h.cancelPage))

@@ -22,6 +22,7 @@ const parts = [
   ["[data-charts]", "./charts.js"],
   ["[data-compare]", "./compare.js"],
   ["[data-overlay]", "./overlay.js"],
+  ["[data-grid]", "./nodegrid.js"],
   ["[data-complete]", "./query.js"],
   ["[data-launch], [data-rules], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];

@@ -74,3 +74,35 @@ type ExecutionGroups struct {
 	Groups []ExecutionGroup `json:"groups"`
 	Total  int              `json:"total" doc:"All groups; the answer has at most 50"`
 }
+
+// GridExecution is a column of the grid of a workflow.
+type GridExecution struct {
+	ExecutionID uuid.UUID  `json:"execution_id"`
+	Name        string     `json:"name"`
+	Version     string     `json:"version"`
+	Status      string     `json:"status"`
+	CreatedAt   time.Time  `json:"created_at"`
+	StartedAt   *time.Time `json:"started_at,omitempty"`
+	FinishedAt  *time.Time `json:"finished_at,omitempty"`
+}
+
+// GridNode is a node in one execution.
+type GridNode struct {
+	State   string   `json:"state"`
+	Seconds *float64 `json:"seconds,omitempty" doc:"How long it ran, or has run so far"`
+}
+
+// GridNodes is a node over the executions of a grid.
+type GridNodes struct {
+	Name          string      `json:"name"`
+	MedianSeconds *float64    `json:"median_seconds,omitempty" doc:"Of the successful ones"`
+	Executions    []*GridNode `json:"executions" doc:"In the order of the executions; null where the plan has no such node"`
+}
+
+// WorkflowGrid has the nodes of several executions of a workflow side by side.
+type WorkflowGrid struct {
+	Executions []GridExecution `json:"executions" doc:"Newest first"`
+	Nodes      []GridNodes     `json:"nodes" doc:"In the order of the newest plan"`
+	More       bool            `json:"more_nodes" doc:"The plans have further nodes: ask with a greater first"`
+	NextPage   string          `json:"next_page,omitempty"`
+}
