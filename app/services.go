@@ -23,11 +23,13 @@ import (
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -263,7 +265,8 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
+		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }
 
@@ -272,6 +275,10 @@ type references struct{ catalogue *catalogue.Service }
 
 func (r references) Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool {
 	return r.catalogue.Exists(ctx, kind, ref)
+}
+
+func (r references) Pin(ctx context.Context, kind typeregistry.Kind, ref string) (uuid.UUID, string, error) {
+	return r.catalogue.Pin(ctx, kind, ref)
 }
 
 func (r references) Blob(ctx context.Context, kind typeregistry.Kind, ref string) (execution.BlobRef, error) {

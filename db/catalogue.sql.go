@@ -14,7 +14,7 @@ import (
 )
 
 const getCatalogueEntry = `-- name: GetCatalogueEntry :one
-SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at FROM catalogue_entries
+SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id FROM catalogue_entries
 WHERE project_id = $1 AND kind = $2 AND name = $3 AND ($4::text = '' OR version = $4)
 ORDER BY id DESC
 LIMIT 1
@@ -42,13 +42,14 @@ func (q *Queries) GetCatalogueEntry(ctx context.Context, projectID uuid.UUID, ki
 		&i.Blob,
 		&i.CreatedBy,
 		&i.CreatedAt,
+		&i.ArtifactID,
 	)
 	return i, err
 }
 
 const insertCatalogueEntry = `-- name: InsertCatalogueEntry :exec
-INSERT INTO catalogue_entries (id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+INSERT INTO catalogue_entries (id, project_id, kind, name, version, description, format, framework, tags, facts, blob, artifact_id, created_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 `
 
 type InsertCatalogueEntryParams struct {
@@ -63,6 +64,7 @@ type InsertCatalogueEntryParams struct {
 	Tags        []string
 	Facts       json.RawMessage
 	Blob        json.RawMessage
+	ArtifactID  *uuid.UUID
 	CreatedBy   string
 	CreatedAt   time.Time
 }
@@ -80,6 +82,7 @@ func (q *Queries) InsertCatalogueEntry(ctx context.Context, arg InsertCatalogueE
 		arg.Tags,
 		arg.Facts,
 		arg.Blob,
+		arg.ArtifactID,
 		arg.CreatedBy,
 		arg.CreatedAt,
 	)
@@ -144,7 +147,7 @@ func (q *Queries) LockCustomTypes(ctx context.Context, tenant string) error {
 }
 
 const searchCatalogue = `-- name: SearchCatalogue :many
-SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at FROM catalogue_entries
+SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id FROM catalogue_entries
 WHERE project_id = $1 AND kind = $2 AND id < $3
     AND ($4::text = '' OR format = '' OR format = $4)
     AND ($5::text = '' OR framework = '' OR framework = $5)
@@ -198,6 +201,7 @@ func (q *Queries) SearchCatalogue(ctx context.Context, arg SearchCatalogueParams
 			&i.Blob,
 			&i.CreatedBy,
 			&i.CreatedAt,
+			&i.ArtifactID,
 		); err != nil {
 			return nil, err
 		}

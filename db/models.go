@@ -133,6 +133,7 @@ type CatalogueEntry struct {
 	Blob        json.RawMessage
 	CreatedBy   string
 	CreatedAt   time.Time
+	ArtifactID  *uuid.UUID
 }
 
 type Checkpoint struct {
@@ -220,6 +221,13 @@ type DevelopmentVersion struct {
 	UserID     uuid.UUID
 	VersionID  uuid.UUID
 	SavedAt    time.Time
+}
+
+type EntryUse struct {
+	EntryID     uuid.UUID
+	ExecutionID uuid.UUID
+	Input       string
+	Requested   string
 }
 
 type Event struct {
@@ -577,6 +585,65 @@ type MetaflowTask struct {
 	Ended      int64
 	Ok         string
 	Origin     string
+}
+
+type ModelAlias struct {
+	ProjectID uuid.UUID
+	Name      string
+	Alias     string
+	EntryID   uuid.UUID
+	SetBy     string
+	SetAt     time.Time
+}
+
+type ModelHistory struct {
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	Name      string
+	EntryID   uuid.UUID
+	Version   string
+	Action    string
+	Detail    string
+	Reason    string
+	ByName    string
+	At        time.Time
+}
+
+type ModelPolicy struct {
+	ProjectID uuid.UUID
+	Name      string
+	Approval  bool
+	Propose   bool
+	Rules     json.RawMessage
+	UpdatedBy string
+	UpdatedAt time.Time
+}
+
+type ModelRequest struct {
+	ID              uuid.UUID
+	EntryID         uuid.UUID
+	ProjectID       uuid.UUID
+	Name            string
+	Stage           string
+	State           string
+	Reason          string
+	Proposed        bool
+	Checks          json.RawMessage
+	RequestedBy     uuid.UUID
+	RequestedByName string
+	RequestedAt     time.Time
+	DecidedByName   string
+	DecidedAt       *time.Time
+	Decision        string
+}
+
+type ModelStage struct {
+	EntryID   uuid.UUID
+	ProjectID uuid.UUID
+	Name      string
+	Stage     string
+	ChangedBy string
+	ChangedAt time.Time
 }
 
 type Node struct {

@@ -143,6 +143,7 @@ const completedArtifacts = `-- name: CompletedArtifacts :many
 SELECT a.id FROM artifacts a JOIN executions e ON e.id = a.execution_id
 WHERE a.gc = 'completion' AND a.id > $1 AND e.finished_at IS NOT NULL AND e.kept_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM catalogue_entries c WHERE c.artifact_id = a.id)
     AND NOT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
 ORDER BY a.id LIMIT $2
 `
@@ -207,12 +208,13 @@ const deleteArtifacts = `-- name: DeleteArtifacts :many
 DELETE FROM artifacts a
 WHERE a.id = ANY ($1::uuid[]) AND a.id <> ALL ($2::uuid[]) AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM catalogue_entries c WHERE c.artifact_id = a.id)
     AND (a.execution_id = ANY ($3::uuid[]) OR NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
         OR a.gc = 'completion' AND EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id AND e.finished_at IS NOT NULL))
 RETURNING a.id
 `
 
-// Deletes artifacts that no execution uses and no definition names. Their own execution must
+// Deletes artifacts that no execution uses, no definition names and no version was registered from. Their own execution must
 // be removed (earlier, or now: gone), or must have ended if gc is completion.
 func (q *Queries) DeleteArtifacts(ctx context.Context, ids []uuid.UUID, named []uuid.UUID, gone []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, deleteArtifacts, ids, named, gone)
@@ -599,6 +601,7 @@ SELECT a.id FROM artifacts a
 WHERE a.id > $1 AND a.created_at < $2::timestamptz AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM catalogue_entries c WHERE c.artifact_id = a.id)
 ORDER BY a.id LIMIT $3
 `
 
@@ -712,10 +715,11 @@ func (q *Queries) ReleaseExecution(ctx context.Context, id uuid.UUID) error {
 }
 
 const releaseUses = `-- name: ReleaseUses :many
+WITH entries AS (DELETE FROM entry_uses WHERE execution_id = ANY ($1::uuid[]))
 DELETE FROM artifact_uses WHERE execution_id = ANY ($1::uuid[]) RETURNING artifact_id
 `
 
-// Deletes the records of the artifacts that executions used.
+// Deletes the records of the artifacts and entries that executions used.
 func (q *Queries) ReleaseUses(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, releaseUses, ids)
 	if err != nil {

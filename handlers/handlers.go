@@ -19,10 +19,12 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -41,11 +43,13 @@ import (
 	"github.com/flowforge/flowforge/handlers/home"
 	"github.com/flowforge/flowforge/handlers/launch"
 	"github.com/flowforge/flowforge/handlers/leader"
+	lineagepages "github.com/flowforge/flowforge/handlers/lineage"
 	metaflowapi "github.com/flowforge/flowforge/handlers/metaflow"
 	"github.com/flowforge/flowforge/handlers/metaflowruns"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/quotas"
+	registrypages "github.com/flowforge/flowforge/handlers/registry"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/scheduler"
 	"github.com/flowforge/flowforge/handlers/source"
@@ -79,6 +83,8 @@ type Deps struct {
 	Presets    *preset.Service
 	Sweeps     *sweep.Service
 	Views      *view.Service
+	Lineage    *lineage.Service
+	Registry   *registry.Service // of models
 	Resident   *resident.Service // nil: there are no warm pods
 	Signer     auth.Signer       // of task tokens
 	Bodies     web.Bodies        // limits of request bodies; zero: the defaults
@@ -110,6 +116,8 @@ type areas struct {
 	forms      *form.Forms
 	home       *home.Pages
 	launch     *launch.Pages
+	lineage    *lineagepages.Pages
+	registry   *registrypages.Pages
 	metaflow   *metaflowapi.API
 	runs       *metaflowruns.Pages
 	quotas     *quotas.Pages
@@ -130,7 +138,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
@@ -160,6 +168,8 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets,
 			Forms: forms, Page: shell, Leader: marked,
 		}),
+		lineage:  lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
+		registry: registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
 		metaflow: d.records(),
 		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
 		quotas:   quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),

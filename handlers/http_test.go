@@ -29,6 +29,7 @@ import (
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/db"
@@ -36,6 +37,7 @@ import (
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
@@ -123,6 +125,8 @@ func setup(t *testing.T) *testBundle {
 		Presets:   preset.NewService(b.pool, b.workflows, now),
 		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
+		Lineage:   lineage.NewService(b.pool, b.workflows, b.catalogue),
+		Registry:  registry.NewService(b.pool, b.catalogue, now),
 		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
 	b.routes = handlers.New(b.deps)

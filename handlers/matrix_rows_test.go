@@ -11,7 +11,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), sweepRows(), viewRows(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), sweepRows(), modelRows(), viewRows(), leavingRows())
 }
 
 // openRows are public.
@@ -143,6 +143,8 @@ func dataRows() []row {
 	return []row{
 		page("/artifacts/{id}", "/artifacts/{artifact}", auth.ArtifactRead).object(),
 		page("/artifacts/compare", "/artifacts/compare?ids={artifact}", auth.ArtifactRead).object().answers(http.StatusUnprocessableEntity), // one artifact
+		page("/lineage", "/lineage?of=artifact:{artifact}", auth.ArtifactRead).object(),
+		read("/lineage", "/lineage?of=artifact:{artifact}", auth.ArtifactRead).object(),
 		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object(),
 		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object().head(),
 		page("/artifacts/{id}/frame", "/artifacts/{artifact}/frame", auth.ArtifactRead).object(),

@@ -96,6 +96,8 @@ func (a *areas) mountPages(r chi.Router) {
 	a.runs.Mount(r)
 	a.failures.Mount(r)
 	a.artifacts.Mount(r)
+	a.lineage.Mount(r)
+	a.registry.Mount(r)
 	a.quotas.Mount(r)
 }
 

@@ -29,6 +29,7 @@ type Artifact struct {
 	Preview     Preview
 	Siblings    []ArtifactRow // other artifacts of the same node
 	Lineage     []LineageStep
+	RegisterURL string // "" unless it is a model and the reader may register it
 }
 
 // LineageStep is one step of the lineage from the workflow to the artifact.

@@ -37,6 +37,7 @@ type ExecutionHead struct {
 	PauseURL, UnpauseURL     string // one of them before the end
 	CancelText               string // the consequences in numbers
 	RelaunchURL              string
+	LineageURL               string
 	ResumeURL                string // "" before the end
 	ResumeOf, ResumeLink     string // the resumed execution, or ""
 	Run, RunURL              string // the flow of Metaflow and the page of its run, or ""

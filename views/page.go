@@ -19,6 +19,7 @@ const (
 	SectionExecutions Section = "executions"
 	SectionWorkflows  Section = "workflows"
 	SectionArtifacts  Section = "artifacts"
+	SectionModels     Section = "models"
 	SectionTypes      Section = "types"
 	SectionTeam       Section = "team"
 	SectionWaiting    Section = "waiting"
@@ -79,7 +80,8 @@ func navEntries() []navEntry {
 		{SectionCompare, "Compare", "table", CompareURL()},
 		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
 		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},
-		{SectionArtifacts, "Artifacts", "box", ArtifactsURL()},
+		{SectionArtifacts, "Artifacts", "file", ArtifactsURL()},
+		{SectionModels, "Models", "box", ModelsURL()},
 		{SectionTypes, "Types", "type", TypesURL()},
 		{SectionSecrets, "Secrets", "key", SecretsURL()},
 		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},

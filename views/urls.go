@@ -1,6 +1,7 @@
 package views
 
 import (
+	"maps"
 	"net/url"
 	"strconv"
 )
@@ -177,6 +178,28 @@ func ArtifactDownloadURL(id string) string { return ArtifactURL(id) + "/download
 
 // ArtifactFrameURL is an HTML report for a sandboxed frame.
 func ArtifactFrameURL(id string) string { return ArtifactURL(id) + "/frame" }
+
+// LineageURL is the lineage of an item, such as "artifact:<id>".
+func LineageURL(of string, q url.Values) string {
+	all := url.Values{"of": {of}}
+	maps.Copy(all, q)
+	return withQuery("/lineage", all)
+}
+
+// ModelsURL lists the models of the project.
+func ModelsURL() string { return "/models" }
+
+// ModelURL is the page of a model, with one of its versions; "" shows the newest one.
+func ModelURL(name, version string) string {
+	return withQuery("/models/"+url.PathEscape(name), versionQuery(version))
+}
+
+func versionQuery(version string) url.Values {
+	if version == "" {
+		return nil
+	}
+	return url.Values{"version": {version}}
+}
 
 // TypesURL lists the types.
 func TypesURL() string { return "/types" }

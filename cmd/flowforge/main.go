@@ -61,7 +61,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	group(root, "workflows", "Workflows and executions:",
-		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newPresetCommand(), newSweepCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newDiffCommand(), newLogsCommand(), newWhyCommand())...)
+		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newPresetCommand(), newSweepCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newNodeCommand())
 	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newMetaflowCommand(), newGCCommand())

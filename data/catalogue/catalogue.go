@@ -60,6 +60,8 @@ type Facts struct {
 	Exportable   []string              `json:"exportable_formats,omitempty"`
 	URI          string                `json:"uri,omitempty"` // where the data is when its bytes are not here
 	Metadata     map[string]any        `json:"metadata,omitempty"`
+	Metrics      map[string]float64    `json:"metrics,omitempty"`  // Model
+	TestSet      string                `json:"test_set,omitempty"` // Model: what the metrics were measured on
 }
 
 // Entry is one version of a dataset, feature set or model, or an earlier output.
@@ -75,6 +77,7 @@ type Entry struct {
 	Facts       Facts
 	Blob        *BlobRef   // nil when the bytes are elsewhere
 	ArtifactID  *uuid.UUID // set for an earlier output
+	From        *uuid.UUID // the artifact that the version was registered from
 	ExecutionID uuid.UUID  // that produced an earlier output
 	CreatedBy   string
 	CreatedAt   time.Time
@@ -112,6 +115,9 @@ func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created b
 	e.ID, e.CreatedBy, e.CreatedAt = id, subject.Name, s.now().UTC().Truncate(time.Microsecond)
 	if e.Tags == nil {
 		e.Tags = []string{}
+	}
+	if err := s.fromArtifact(ctx, &e, subject.ProjectID); err != nil {
+		return Entry{}, false, err
 	}
 	if err := s.checkBlob(ctx, subject.ProjectID, e.Blob); err != nil {
 		return Entry{}, false, err
@@ -242,14 +248,14 @@ func toRow(e Entry, projectID uuid.UUID) (db.InsertCatalogueEntryParams, error) 
 	}
 	return db.InsertCatalogueEntryParams{
 		ID: e.ID, ProjectID: projectID, Kind: string(e.Kind), Name: e.Name, Version: e.Version, Description: e.Description,
-		Format: e.Format, Framework: e.Framework, Tags: e.Tags, Facts: facts, Blob: blob, CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt,
+		Format: e.Format, Framework: e.Framework, Tags: e.Tags, Facts: facts, Blob: blob, ArtifactID: e.From, CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt,
 	}, nil
 }
 
 func fromRow(row db.CatalogueEntry) (Entry, error) {
 	e := Entry{
 		ID: row.ID, Kind: typeregistry.Kind(row.Kind), Name: row.Name, Version: row.Version, Description: row.Description,
-		Format: row.Format, Framework: row.Framework, Tags: row.Tags, CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt,
+		Format: row.Format, Framework: row.Framework, Tags: row.Tags, From: row.ArtifactID, CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt,
 	}
 	if err := json.Unmarshal(row.Facts, &e.Facts); err != nil {
 		return e, fmt.Errorf("entry %s: facts: %w", e.Ref(), err)

@@ -124,7 +124,8 @@ func fromArtifact(row db.Artifact) Entry {
 }
 
 // Get returns the entry that ref identifies in the current project: "name@version",
-// "name" for the newest version, or the id of an artifact of kind. Else it is
+// "name" for the newest version, of a model also "name@production", "name@staging" or "name@<alias>",
+// or the id of an artifact of kind. Else it is
 // apperr.NotFound.
 func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (Entry, error) {
 	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
@@ -144,6 +145,9 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (
 	}
 	name, version := SplitRef(ref)
 	row, err := db.New(s.pool).GetCatalogueEntry(ctx, subject.ProjectID, string(kind), name, version)
+	if db.IsNoRows(err) && kind == typeregistry.KindModel && version != "" {
+		row, err = db.New(s.pool).ResolveModel(ctx, version, name, subject.ProjectID)
+	}
 	if db.IsNoRows(err) {
 		return Entry{}, missing
 	}
@@ -151,6 +155,12 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (
 		return Entry{}, fmt.Errorf("get %s %s: %w", kind, ref, err)
 	}
 	return fromRow(row)
+}
+
+// Pin returns the entry that ref identifies now, and the reference to its version.
+func (s *Service) Pin(ctx context.Context, kind typeregistry.Kind, ref string) (uuid.UUID, string, error) {
+	e, err := s.Get(ctx, kind, ref)
+	return e.ID, e.Ref(), err
 }
 
 // Exists reports whether ref identifies an entry of kind that the caller may use.

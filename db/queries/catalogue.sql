@@ -1,6 +1,6 @@
 -- name: InsertCatalogueEntry :exec
-INSERT INTO catalogue_entries (id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at)
-VALUES (@id, @project_id, @kind, @name, @version, @description, @format, @framework, @tags, @facts, @blob, @created_by, @created_at);
+INSERT INTO catalogue_entries (id, project_id, kind, name, version, description, format, framework, tags, facts, blob, artifact_id, created_by, created_at)
+VALUES (@id, @project_id, @kind, @name, @version, @description, @format, @framework, @tags, @facts, @blob, @artifact_id, @created_by, @created_at);
 
 -- name: GetCatalogueEntry :one
 SELECT * FROM catalogue_entries

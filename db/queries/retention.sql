@@ -54,7 +54,8 @@ WHERE (e.expires_at <= @moment::timestamptz OR e.expires_at IS NULL AND e.id < u
 SELECT id FROM executions WHERE id = ANY (@ids::uuid[]) AND removal_began_at IS NOT NULL ORDER BY id FOR UPDATE;
 
 -- name: ReleaseUses :many
--- Deletes the records of the artifacts that executions used.
+-- Deletes the records of the artifacts and entries that executions used.
+WITH entries AS (DELETE FROM entry_uses WHERE execution_id = ANY (@ids::uuid[]))
 DELETE FROM artifact_uses WHERE execution_id = ANY (@ids::uuid[]) RETURNING artifact_id;
 
 -- name: LockArtifacts :many
@@ -63,11 +64,12 @@ DELETE FROM artifact_uses WHERE execution_id = ANY (@ids::uuid[]) RETURNING arti
 SELECT id FROM artifacts WHERE execution_id = ANY (@executions::uuid[]) OR id = ANY (@ids::uuid[]) ORDER BY id FOR UPDATE;
 
 -- name: DeleteArtifacts :many
--- Deletes artifacts that no execution uses and no definition names. Their own execution must
+-- Deletes artifacts that no execution uses, no definition names and no version was registered from. Their own execution must
 -- be removed (earlier, or now: gone), or must have ended if gc is completion.
 DELETE FROM artifacts a
 WHERE a.id = ANY (@ids::uuid[]) AND a.id <> ALL (@named::uuid[]) AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM catalogue_entries c WHERE c.artifact_id = a.id)
     AND (a.execution_id = ANY (@gone::uuid[]) OR NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
         OR a.gc = 'completion' AND EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id AND e.finished_at IS NOT NULL))
 RETURNING a.id;
@@ -78,6 +80,7 @@ SELECT a.id FROM artifacts a
 WHERE a.id > @after AND a.created_at < @before::timestamptz AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM catalogue_entries c WHERE c.artifact_id = a.id)
 ORDER BY a.id LIMIT @row_limit;
 
 -- name: CompletedArtifacts :many
@@ -85,6 +88,7 @@ ORDER BY a.id LIMIT @row_limit;
 SELECT a.id FROM artifacts a JOIN executions e ON e.id = a.execution_id
 WHERE a.gc = 'completion' AND a.id > @after AND e.finished_at IS NOT NULL AND e.kept_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM catalogue_entries c WHERE c.artifact_id = a.id)
     AND NOT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
 ORDER BY a.id LIMIT @row_limit;
 

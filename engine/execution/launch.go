@@ -93,7 +93,11 @@ func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subj
 	if err != nil {
 		return query.Execution{}, false, fmt.Errorf("make execution id: %w", err)
 	}
-	l := &launch{id: id, request: r, subject: subject, version: version, inputs: mustJSON(inputs), now: s.now()}
+	l := &launch{id: id, request: r, subject: subject, version: version, now: s.now()}
+	if inputs, err = s.pin(ctx, l, inputs); err != nil {
+		return query.Execution{}, false, err
+	}
+	l.inputs = mustJSON(inputs)
 	s.config.Crash("launch.begin")
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.insert(ctx, tx, q, l) })
 	if err != nil {
@@ -117,6 +121,7 @@ type launch struct {
 	version workflow.Version
 	inputs  json.RawMessage
 	now     time.Time
+	entries []entryUse
 	ready   int32 // nodes that are READY from the start
 }
 
@@ -228,6 +233,9 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 		return err
 	}
 	if err := holdNamed(ctx, q, l); err != nil {
+		return err
+	}
+	if err := insertEntryUses(ctx, q, l); err != nil {
 		return err
 	}
 	err = q.InsertFirstEvent(ctx, l.now, l.begunBy(), l.id)

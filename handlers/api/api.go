@@ -27,10 +27,12 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -171,6 +173,8 @@ type Config struct {
 	Presets    *preset.Service
 	Sweeps     *sweep.Service
 	Views      *view.Service
+	Lineage    *lineage.Service
+	Registry   *registry.Service
 	Comparison *comparison.Service
 
 	Scope    request.Scope
@@ -231,6 +235,8 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.metaflowAPI(api)
 	h.presetAPI(api)
 	h.sweepAPI(api)
+	h.lineageAPI(api)
+	h.modelAPI(api)
 	h.tenancyAPI(api)
 	describeRoutes(api)
 	return api

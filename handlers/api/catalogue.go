@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
@@ -42,6 +43,9 @@ type entryInput struct {
 	URI          string                `json:"uri,omitempty" doc:"Location of data that FlowForge does not store" maxLength:"2000"`
 	File         *content.FileRef      `json:"file,omitempty" doc:"Response of POST /blobs: reference to the bytes"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
+	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of the artifact to register, instead of file. Its framework, tags and metadata are adopted"`
+	Metrics      map[string]float64    `json:"metrics,omitempty" doc:"Metrics of a model; numbers in its metadata count, too" maxProperties:"200"`
+	TestSet      string                `json:"test_set,omitempty" doc:"What the metrics of a model were measured on" maxLength:"200"`
 }
 
 type entryBody struct {
@@ -72,6 +76,9 @@ type entryBody struct {
 	Filename     string                `json:"filename,omitempty"`
 	DownloadURL  string                `json:"download_url,omitempty" doc:"Absent if FlowForge does not store the data"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
+	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of the artifact that it was registered from"`
+	Metrics      map[string]float64    `json:"metrics,omitempty"`
+	TestSet      string                `json:"test_set,omitempty"`
 	CreatedBy    string                `json:"created_by,omitempty"`
 	CreatedAt    time.Time             `json:"created_at"`
 }
@@ -141,10 +148,11 @@ func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in e
 		return nil, err
 	}
 	e := catalogue.Entry{
-		Kind: kind, Name: in.Name, Version: in.Version, Description: in.Description, Format: in.Format, Framework: in.Framework, Tags: in.Tags,
+		Kind: kind, Name: in.Name, Version: in.Version, Description: in.Description, Format: in.Format, Framework: in.Framework, Tags: in.Tags, From: in.Artifact,
 		Facts: catalogue.Facts{
 			Rows: cmp.Or(in.Rows, in.Estimated), Columns: columns, Partitioning: in.Partitioning, Features: in.Features, EntityKey: in.EntityKey,
 			TimestampKey: in.TimestampKey, Architecture: in.Architecture, Inputs: in.Inputs, Outputs: in.Outputs, Exportable: in.Exportable, URI: in.URI, Metadata: in.Metadata,
+			Metrics: in.Metrics, TestSet: in.TestSet,
 		},
 	}
 	if in.File != nil {
@@ -159,7 +167,11 @@ func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in e
 			Filename: artifact.SafeFilename(in.File.Name, in.Name, string(kind), mediaType),
 		}
 	}
-	registered, _, err := h.Catalogue.Register(ctx, e)
+	register := h.Catalogue.Register
+	if kind == typeregistry.KindModel {
+		register = h.Registry.Register
+	}
+	registered, _, err := register(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -247,6 +259,7 @@ func toEntryBody(e catalogue.Entry) entryBody {
 		Tags: e.Tags, Rows: e.Facts.Rows, Estimated: e.Facts.Rows, Columns: e.Facts.Columns, Schema: e.Facts.Columns,
 		Partitioning: e.Facts.Partitioning, Features: e.Facts.Features,
 		EntityKey: e.Facts.EntityKey, TimestampKey: e.Facts.TimestampKey, URI: e.Facts.URI, Metadata: e.Facts.Metadata,
+		Artifact: e.From, Metrics: e.Facts.Metrics, TestSet: e.Facts.TestSet,
 		CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt,
 	}
 	if e.Blob != nil {

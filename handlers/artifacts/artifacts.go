@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -155,6 +156,9 @@ func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Metadata = metadataFacts(a.Metadata)
 	m.Preview = h.previewOf(ctx, a)
+	if subject, ok := auth.SubjectOf(ctx); ok && a.Kind == string(typeregistry.KindModel) && subject.May(auth.CatalogueWrite, a.ProjectID) && subject.ProjectID == a.ProjectID {
+		m.RegisterURL = views.RegisterModelURL(a.ID.String())
+	}
 	if m.Lineage, err = h.lineage(ctx, clock, a); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (x *executionView) head() views.ExecutionHead {
 	id := x.ID.String()
 	head := views.ExecutionHead{
 		ID: id, Title: label.ExecutionTitle(x.Execution), Short: label.ShortID(x.ID), State: string(x.Status),
-		RelaunchURL: views.RelaunchURL(x.workflow, id), Workflow: x.WorkflowName + " " + x.Version,
+		RelaunchURL: views.RelaunchURL(x.workflow, id), LineageURL: views.LineageURL("execution:"+id, nil), Workflow: x.WorkflowName + " " + x.Version,
 		WorkflowURL: views.VersionURL(x.workflow, x.Version), By: x.SubmittedBy.Name, Started: x.clock.Moment(x.CreatedAt),
 		Took: units.Duration(label.TookSoFar(x.clock.Now, x.Execution)), Bar: executionBar(x.Execution, id),
 		Levels: fmt.Sprintf("%d of %s", x.LevelsDone, units.Plural(x.Levels, "level", "levels")),

@@ -34,6 +34,8 @@ func sections() []views.DocSection {
 			doc("retries", "Retry policies, circuit breakers, budgets and dead letters."),
 			doc("resume", "Resume an execution and reuse earlier results."),
 			doc("data-channels", "How files of one node reach the next."),
+			doc("models", "Versions, stages, approval and aliases of models."),
+			doc("lineage", "What data and models were made from and used for."),
 			doc("argo", "Run the manifests of Argo Workflows."),
 			doc("metaflow", "Record the runs of Metaflow's own client."),
 			doc("states", "The states of executions, nodes and attempts."),

@@ -18,6 +18,8 @@ type NodeState struct {
 	Since    string // RFC 3339: Sub is the time elapsed since then
 
 	// For an item that expands:
+	Icon string // of an item without a state
+
 	Times    string // after its name: "× 1,000"
 	Note     string // a second line
 	Children []ui.Count
@@ -61,7 +63,7 @@ const fitFrom = 736
 
 // inset is the x offset of the texts of a box, after its icon.
 func (s Shape) inset() int {
-	if s.State == "" {
+	if s.State == "" && s.Icon == "" {
 		return 12
 	}
 	return nameInset
@@ -80,6 +82,7 @@ func (s Shape) noteAt() int {
 type Shape struct {
 	ID, State, Title, FullTitle, Sub, FullSub, Note, URL string
 	Since                                                string // Sub is the time elapsed since then
+	Icon                                                 string // of a box without a state
 	X, Y, W, H                                           int
 	Group, Current                                       bool
 	Bars                                                 []Rect
@@ -144,7 +147,7 @@ func (p Painter) Shape(b int) Shape {
 		}
 		s.Title = fit(s.FullTitle, float64(box.W-nameInset-8), nameSize)
 		s.Sub = fit(p.States[i].Sub, float64(box.W-nameInset-8), subSize)
-		s.FullSub, s.Since = p.States[i].Sub, p.States[i].Since
+		s.FullSub, s.Since, s.Icon = p.States[i].Sub, p.States[i].Since, p.States[i].Icon
 		s.Current = i == p.Selected
 		if p.Links.Node != nil {
 			s.URL = p.Links.Node(i)

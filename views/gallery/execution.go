@@ -19,7 +19,7 @@ func executionRunning(f views.Page) views.Execution {
 		Head: views.ExecutionHead{
 			ID: someID, Title: "digits.train", Short: "#7k2f00", State: "RUNNING", GPUHours: "3.5 GPU-hours", CancelURL: views.CancelURL(someID),
 			CancelText:  "1 running node is stopped and 4 do not start. Results of succeeded nodes are kept.",
-			RelaunchURL: views.RelaunchURL("digits.train", someID), Workflow: "digits.train 1.0.0", WorkflowURL: "#", By: "Amara Okafor",
+			RelaunchURL: views.RelaunchURL("digits.train", someID), LineageURL: views.LineageURL("execution:"+someID, nil), Workflow: "digits.train 1.0.0", WorkflowURL: "#", By: "Amara Okafor",
 			Started: clock().Moment(ago(4 * time.Minute)), Took: "4 min 12 s", Priority: "high", RelaunchOf: "#6b0d77", RelaunchLink: "#",
 			Bar:    ui.NewBar("nodes", []ui.Count{{State: "SUCCEEDED", N: 3, URL: "#"}, {State: "RUNNING", N: 1, URL: "#"}, {State: "READY", N: 1, URL: "#"}, {State: "PENDING", N: 2, URL: "#"}, {State: "SKIPPED", N: 1, URL: "#"}}),
 			Levels: "3 of 6 levels", Left: "about 2 min left",

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+func newLineageCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lineage ITEM",
+		Short: "Show what an item was made from, what was made from it, and the models in production among it",
+		Long: "Show what an item was made from and what was made from it. ITEM is artifact:ID, execution:ID,\n" +
+			"dataset:NAME@VERSION, feature-set:NAME@VERSION, model:NAME@VERSION, or a key that this command printed.",
+		Example: "  flowforge lineage model:digits-net@production --up 5\n  flowforge lineage dataset:digits@3 --down 5",
+		Args:    arguments("ITEM"),
+		RunE:    runLineage,
+	}
+	cmd.Flags().Int("up", 2, "steps to what it was made from, 0 to 20")
+	cmd.Flags().Int("down", 2, "steps to what was made from it, 0 to 20")
+	cmd.Flags().Int("limit", 200, "items, at most 1000")
+	cmd.Flags().Bool("json", false, "print the API response as JSON")
+	addClientFlags(cmd)
+	return cmd
+}
+
+func runLineage(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	q := url.Values{"of": {args[0]}}
+	for _, name := range []string{"up", "down", "limit"} {
+		n, _ := cmd.Flags().GetInt(name)
+		q.Set(name, strconv.Itoa(n))
+	}
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/lineage?"+q.Encode(), nil, &raw); err != nil {
+		return err
+	}
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var b contract.LineageBody
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return writeLineage(cmd.OutOrStdout(), b)
+}
+
+func writeLineage(out io.Writer, b contract.LineageBody) error {
+	for _, m := range b.Production.Models {
+		fmt.Fprintf(out, "In production: %s %s\n", m.Name, m.Version)
+	}
+	switch {
+	case !b.Production.Complete:
+		fmt.Fprintln(out, "The search for models in production ended at a limit or at an item that you may not read: there may be more.")
+	case len(b.Production.Models) == 0:
+		fmt.Fprintln(out, "No model in production was made from it.")
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "STEP\tKIND\tNAME\tWORKFLOW\tSTATUS\tNOT SHOWN\tKEY")
+	for _, i := range b.Items {
+		name := i.Name
+		if i.Version != "" && i.Kind != "node" && i.Kind != "execution" {
+			name += "@" + i.Version
+		}
+		if i.Removed {
+			name += " (removed)"
+		}
+		status := i.Status
+		if i.Stage != "" {
+			status = i.Stage
+		}
+		fmt.Fprintf(table, "%+d\t%s\t%s\t%s\t%s\t%s\t%s\n", i.Step, i.Kind, name, i.WorkflowName, status, notShown(i), i.Key)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if b.Cut {
+		fmt.Fprintf(out, "Only %s: raise --limit, or ask for the lineage of another item.\n", units.Plural(len(b.Items), "item is shown", "items are shown"))
+	}
+	return nil
+}
+
+// notShown says what is next to an item and not in the answer.
+func notShown(i contract.LineageItem) string {
+	n, hidden := i.MoreBefore+i.MoreAfter, i.HiddenBefore+i.HiddenAfter
+	text := ""
+	if n > 0 {
+		text = fmt.Sprintf("%d more", n)
+		if i.AtLeast {
+			text = "at least " + text
+		}
+	}
+	if hidden > 0 {
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d not visible to you", hidden)
+	}
+	return text
+}

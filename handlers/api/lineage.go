@@ -1,0 +1,58 @@
+package api
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+func (h *API) lineageAPI(api huma.API) {
+	operation(h, api, get("get-lineage", "/lineage", "Read what an item was made from, and what was made from it", "Lineage"), h.apiLineage)
+}
+
+func (h *API) apiLineage(ctx context.Context, in *struct {
+	Of     string   `query:"of" required:"true" doc:"artifact:ID, execution:ID, dataset:NAME@VERSION, feature-set:NAME@VERSION, model:NAME@VERSION, or the key of an item" minLength:"1" maxLength:"400"`
+	Up     int      `query:"up" doc:"Steps to what it was made from" minimum:"0" maximum:"20" default:"2"`
+	Down   int      `query:"down" doc:"Steps to what was made from it" minimum:"0" maximum:"20" default:"2"`
+	Fan    int      `query:"neighbours" doc:"Neighbours of an item" minimum:"1" maximum:"100" default:"12"`
+	Limit  int      `query:"limit" doc:"Items in the answer" minimum:"1" maximum:"1000" default:"200"`
+	Expand []string `query:"expand" doc:"Keys of items with up to 200 neighbours" maxItems:"50"`
+}) (*body[contract.LineageBody], error) {
+	l, err := h.Lineage.Trace(ctx, lineage.Request{Of: in.Of, Up: in.Up, Down: in.Down, Fan: in.Fan, Items: in.Limit, Expand: in.Expand})
+	if err != nil {
+		return nil, err
+	}
+	out := contract.LineageBody{
+		Focus: string(l.Focus.Key), Items: toLineageItems(l.Items), Edges: []contract.LineageEdge{}, Cut: l.Cut,
+		Production: contract.LineageProduction{Models: toLineageItems(l.Production.Models), Complete: l.Production.Complete},
+	}
+	for _, e := range l.Edges {
+		out.Edges = append(out.Edges, contract.LineageEdge{From: string(e.From), To: string(e.To), Relation: string(e.Relation), Label: e.Label})
+	}
+	return reply(out), nil
+}
+
+func toLineageItems(items []lineage.Item) []contract.LineageItem {
+	out := make([]contract.LineageItem, 0, len(items))
+	for _, i := range items {
+		item := contract.LineageItem{
+			Key: string(i.Key), Kind: string(i.Kind), Step: i.Step, Name: i.Name, Version: i.Version, Type: i.Type, Stage: i.Stage,
+			WorkflowName: i.Workflow, Node: i.Node, Status: i.State, CreatedBy: i.By, Removed: i.Removed, URL: label.LineageItemURL(i),
+			MoreBefore: i.Before.Items, MoreAfter: i.After.Items, AtLeast: i.Before.AtLeast || i.After.AtLeast,
+			HiddenBefore: i.Before.Hidden, HiddenAfter: i.After.Hidden,
+		}
+		if i.Execution != uuid.Nil {
+			item.ExecutionID = &i.Execution
+		}
+		if !i.At.IsZero() {
+			item.CreatedAt = &i.At
+		}
+		out = append(out, item)
+	}
+	return out
+}

@@ -1,0 +1,47 @@
+package label
+
+import (
+	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/lineage/graph"
+	"github.com/flowforge/flowforge/views"
+)
+
+// LineageItemURL is the page of an item of lineage; "" for one without a page.
+func LineageItemURL(i lineage.Item) string {
+	if i.Removed {
+		return ""
+	}
+	switch i.Kind {
+	case lineage.KindArtifact:
+		return views.ArtifactURL(string(i.Key[len("artifact:"):]))
+	case lineage.KindExecution:
+		return views.ExecutionURL(i.Execution.String())
+	case lineage.KindNode:
+		return views.NodeURL(i.Execution.String(), i.Node)
+	case lineage.KindModel:
+		return views.ModelURL(i.Name, i.Version)
+	case lineage.KindDataset, lineage.KindFeatureSet, lineage.KindFile:
+	}
+	return ""
+}
+
+// RelationWords says how two items are connected.
+func RelationWords(e graph.Edge) string {
+	words := map[graph.Relation]string{
+		graph.Input: "input", graph.Output: "output", graph.Value: "value", graph.After: "runs after", graph.Registered: "registered as", graph.SameBytes: "same bytes as",
+	}
+	text := words[e.Relation]
+	if e.Label != "" {
+		text += " " + e.Label
+	}
+	return text
+}
+
+// LineageKind is the kind of an item for people.
+func LineageKind(k lineage.Kind) string {
+	words := map[lineage.Kind]string{
+		lineage.KindArtifact: "Artifact", lineage.KindDataset: "Dataset", lineage.KindFeatureSet: "Feature set", lineage.KindModel: "Model",
+		lineage.KindFile: "Uploaded file", lineage.KindNode: "Node", lineage.KindExecution: "Execution",
+	}
+	return words[k]
+}

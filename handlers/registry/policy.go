@@ -1,0 +1,85 @@
+package registry
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/views"
+)
+
+// policy is what promotions need, with the form for those who may change it.
+func (x *shown) policy(t typed) views.ModelPolicy {
+	p := x.model.Policy
+	v := views.ModelPolicy{Whose: "policy of the project", Approval: p.Approval, Propose: p.Propose, Rules: ruleLines(p.Rules), Error: t.rulesError}
+	if p.OfModel {
+		v.Whose = "policy of this model"
+	}
+	v.Lines = append(v.Lines, "People with write access move versions.")
+	if p.Approval {
+		v.Lines[0] = "Another person approves."
+	}
+	for _, r := range p.Rules {
+		v.Lines = append(v.Lines, r.Text())
+	}
+	if p.Propose && len(p.Rules) > 0 {
+		v.Lines = append(v.Lines, "A new version that passes all rules is proposed.")
+	}
+	if x.model.MayRule {
+		v.URL = views.ModelFormURL(x.model.Name, "policy")
+	}
+	if t.policy {
+		v.Approval, v.Propose, v.Rules = t.approval, t.propose, t.rules
+	}
+	return v
+}
+
+// anyTestSet in a line allows versions that were measured on different test sets.
+const anyTestSet = "any test set"
+
+// ruleLines writes rules as the form shows them: "loss lower by 0.01".
+func ruleLines(rules []registry.Rule) string {
+	var lines []string
+	for _, r := range rules {
+		line := r.Metric + " " + r.Better
+		if r.Margin > 0 {
+			line += " by " + strconv.FormatFloat(r.Margin, 'g', -1, 64)
+		}
+		if !r.SameTestSet {
+			line += " " + anyTestSet
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// parseRules reads what ruleLines writes.
+func parseRules(text string) (rules []registry.Rule, problem string) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		r := registry.Rule{SameTestSet: true}
+		if rest, ok := strings.CutSuffix(line, anyTestSet); ok {
+			r.SameTestSet, line = false, strings.TrimSpace(rest)
+		}
+		words := strings.Fields(line)
+		if len(words) == 4 && words[2] == "by" {
+			margin, err := strconv.ParseFloat(words[3], 64)
+			if err != nil || margin < 0 || margin != margin {
+				return nil, fmt.Sprintf("Line %d: %s is not a number from 0. Enter a margin such as 0.01.", n, words[3])
+			}
+			r.Margin, words = margin, words[:2]
+		}
+		if len(words) != 2 || words[1] != registry.Higher && words[1] != registry.Lower {
+			return nil, fmt.Sprintf("Line %d: enter a metric and higher or lower, such as accuracy higher.", n)
+		}
+		r.Metric, r.Better = words[0], words[1]
+		rules = append(rules, r)
+	}
+	return rules, ""
+}

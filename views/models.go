@@ -1,0 +1,123 @@
+package views
+
+import (
+	"net/url"
+
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Models is the list of models.
+type Models struct {
+	Page
+	Query string
+	Rows  []ModelRow
+	Pager ui.Pager
+}
+
+// ModelRow is a model in the list.
+type ModelRow struct {
+	Name, URL          string
+	Production, Newest string
+	Versions           string
+	Open               string // open requests, or ""
+	NewestAt           ui.Moment
+}
+
+// Model is the page of a model, with one of its versions chosen.
+type Model struct {
+	Page
+	Name       string
+	Versions   string // "14 versions"
+	Stages     []ModelStage
+	Failed     string // why a change was refused, or ""
+	Done       string // what was just done, or ""
+	Chosen     ModelVersion
+	Compared   ModelComparison
+	Signature  []ModelTensor
+	Changes    []string // of the signature
+	Against    string   // version that the signature is compared with, or ""
+	Rows       []ModelVersion
+	Older      ui.Pager
+	Requests   []ModelRequest
+	Aliases    []ModelAlias
+	History    []ModelEvent
+	Policy     ModelPolicy
+	MoveURL    string // "": the reader may not change the model
+	MoveTo     []ui.Option
+	Reason     string // as typed
+	AliasURL   string
+	LineageURL string
+}
+
+// ModelStage is a card: what is in production, what waits, what is in staging.
+type ModelStage struct{ Class, State, Title, Version, URL, Note string }
+
+// ModelVersion is a version of a model.
+type ModelVersion struct {
+	Version, URL  string
+	Stage         string
+	Aliases       []string
+	Metric        string // the first metric, "accuracy 0.97"
+	From, FromURL string // the artifact
+	Framework     string
+	By            string
+	At            ui.Moment
+	Current       bool
+	Facts         []ui.Fact
+}
+
+// ModelComparison are the metrics of two versions.
+type ModelComparison struct {
+	Title, Before, Now string
+	Rows               []ModelMetric
+	Foot               string
+}
+
+// ModelMetric is a metric of two versions. Verdict is "better", "worse" or "".
+type ModelMetric struct{ Name, Before, Now, Difference, Verdict string }
+
+// ModelTensor is an input or an output of a model.
+type ModelTensor struct{ Side, Name, Type, Note string }
+
+// ModelRequest is an open request.
+type ModelRequest struct {
+	Title, By, Reason string
+	At                ui.Moment
+	Checks            []ModelCheck
+	URL               string // of the form, or ""
+	Mine              bool
+}
+
+// ModelCheck is how a rule judged a version.
+type ModelCheck struct {
+	Text, Detail string
+	OK           bool
+}
+
+// ModelAlias is a name of a version. RemoveURL is "" for readers.
+type ModelAlias struct{ Name, Version, URL, RemoveURL string }
+
+// ModelEvent is an entry of the history.
+type ModelEvent struct {
+	Text, Note string
+	At         ui.Moment
+}
+
+// ModelPolicy says what promotions need.
+type ModelPolicy struct {
+	Whose             string
+	Lines             []string
+	URL               string // of the form, or ""
+	Approval, Propose bool
+	Rules             string // as in the form: a line for each rule
+	Error             string
+}
+
+// ModelFormURL is the address of a form of a model.
+func ModelFormURL(name, form string) string { return "/models/" + url.PathEscape(name) + "/" + form }
+
+// ModelRequestURL decides about a request.
+func ModelRequestURL(name, id string) string { return ModelFormURL(name, "requests/"+id) }
+
+// RegisterModelURL registers an artifact as a version of a model.
+func RegisterModelURL(artifact string) string { return ArtifactURL(artifact) + "/register" }

@@ -1,0 +1,127 @@
+package contract
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ModelList are the models of a project.
+type ModelList struct {
+	Models []ModelSummary `json:"models"`
+	Next   string         `json:"next_page,omitempty" doc:"Pass as page to read on"`
+}
+
+// ModelSummary is a model in a list.
+type ModelSummary struct {
+	Name         string    `json:"name"`
+	Versions     int       `json:"versions"`
+	Newest       string    `json:"newest_version"`
+	NewestAt     time.Time `json:"newest_at"`
+	Production   string    `json:"production_version,omitempty"`
+	OpenRequests int       `json:"open_requests"`
+}
+
+// ModelBody is a model with its versions.
+type ModelBody struct {
+	Name       string         `json:"name"`
+	Production string         `json:"production_version,omitempty"`
+	Versions   []ModelVersion `json:"versions" doc:"Newest first"`
+	Next       string         `json:"next_page,omitempty" doc:"Pass as page for older versions"`
+	Aliases    []ModelAlias   `json:"aliases"`
+	Requests   []ModelRequest `json:"requests" doc:"Open requests"`
+	History    []ModelEvent   `json:"history" doc:"Newest first, at most 200"`
+	Policy     ModelPolicy    `json:"policy"`
+	URL        string         `json:"ui_url"`
+}
+
+// ModelVersion is a version of a model.
+type ModelVersion struct {
+	Version    string             `json:"version"`
+	Stage      string             `json:"stage" enum:"none,staging,production,archived"`
+	Aliases    []string           `json:"aliases"`
+	Framework  string             `json:"framework,omitempty"`
+	Metrics    map[string]float64 `json:"metrics"`
+	TestSet    string             `json:"test_set,omitempty" doc:"What the metrics were measured on"`
+	ArtifactID *uuid.UUID         `json:"artifact_id,omitempty" doc:"The artifact that it was registered from"`
+	CreatedBy  string             `json:"created_by"`
+	CreatedAt  time.Time          `json:"created_at"`
+	ChangedBy  string             `json:"stage_changed_by,omitempty"`
+	ChangedAt  *time.Time         `json:"stage_changed_at,omitempty"`
+}
+
+// ModelAlias is a name of a version.
+type ModelAlias struct {
+	Alias   string    `json:"alias"`
+	Version string    `json:"version"`
+	SetBy   string    `json:"set_by"`
+	SetAt   time.Time `json:"set_at"`
+}
+
+// ModelRequest asks to move a version to a stage.
+type ModelRequest struct {
+	ID          uuid.UUID    `json:"id"`
+	Version     string       `json:"version"`
+	Stage       string       `json:"stage" enum:"none,staging,production,archived"`
+	Reason      string       `json:"reason"`
+	Proposed    bool         `json:"proposed" doc:"The rules of the project made it"`
+	Checks      []ModelCheck `json:"checks"`
+	RequestedBy string       `json:"requested_by"`
+	RequestedAt time.Time    `json:"requested_at"`
+}
+
+// ModelCheck is how a rule judged a version when the request was made.
+type ModelCheck struct {
+	Rule   string `json:"rule"`
+	Passed bool   `json:"passed"`
+	Detail string `json:"detail"`
+}
+
+// ModelEvent is something that happened to a model.
+type ModelEvent struct {
+	Version string    `json:"version"`
+	Action  string    `json:"action" enum:"registered,requested,approved,rejected,withdrawn,moved,archived,alias_set,alias_removed"`
+	Detail  string    `json:"detail,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+// ModelPolicy is what promotions to production need.
+type ModelPolicy struct {
+	Approval bool        `json:"approval" doc:"Another person approves"`
+	Propose  bool        `json:"propose" doc:"A version that passes all rules when it is registered is proposed for production"`
+	Rules    []ModelRule `json:"rules"`
+	OfModel  bool        `json:"of_model,omitempty" readOnly:"true" doc:"The model has its own policy; else it is that of the project"`
+}
+
+// ModelRule compares a metric with that of the version in production.
+type ModelRule struct {
+	Metric      string  `json:"metric" minLength:"1" maxLength:"200"`
+	Better      string  `json:"better" enum:"higher,lower"`
+	Margin      float64 `json:"margin,omitempty" minimum:"0" doc:"By which it must be better"`
+	SameTestSet bool    `json:"same_test_set,omitempty" doc:"Both were measured on the same test set"`
+}
+
+// ModelMove moves a version to a stage.
+type ModelMove struct {
+	Stage  string `json:"stage" enum:"none,staging,production,archived"`
+	Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Required for production. It is kept in the history"`
+}
+
+// ModelMoved is the answer to a move.
+type ModelMoved struct {
+	Moved   bool          `json:"moved" doc:"false: another person must approve the request"`
+	Request *ModelRequest `json:"request,omitempty"`
+}
+
+// ModelDecision decides about a request.
+type ModelDecision struct {
+	Decision string `json:"decision" enum:"approve,reject,withdraw" doc:"The person who asked can only withdraw"`
+	Reason   string `json:"reason,omitempty" maxLength:"2000" doc:"Required to reject. It is kept in the history"`
+}
+
+// ModelAliasTarget is the version that an alias names.
+type ModelAliasTarget struct {
+	Version string `json:"version" minLength:"1" maxLength:"100"`
+}
