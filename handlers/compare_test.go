@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -141,6 +142,14 @@ func TestCompareCurves(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(b.member.get(t, "/compare/curves"+both+"&group=inputs:rate").body), &frame))
 	require.Equal(t, "rate = 0.125", frame.Lines[0].Name)
 	require.Len(t, frame.Lines[0].High, 6)
+
+	var plots views.PlotFrame
+	require.NoError(t, json.Unmarshal([]byte(b.member.get(t, "/compare/plots.json"+both).body), &plots))
+	require.Equal(t, []string{"input", "objective"}, []string{plots.Columns[0].Role, plots.Columns[plots.Objective].Role})
+	require.Equal(t, views.PlotNumbers{0.125, 0.25}, plots.Columns[0].Values)
+	require.Equal(t, "loss", plots.Columns[plots.Objective].Name)
+	require.Equal(t, "min", plots.Columns[plots.Objective].Better)
+	require.Equal(t, 1, plots.Best, "the retry of the first run ended with a higher loss")
 
 	file := b.member.get(t, "/compare/curves.csv"+both)
 	require.Equal(t, 11, strings.Count(file.body, "\n"), file.body)

@@ -53,6 +53,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/scheduler"
 	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/handlers/sweeps"
 	"github.com/flowforge/flowforge/handlers/table"
 	"github.com/flowforge/flowforge/web"
 )
@@ -121,6 +122,7 @@ type areas struct {
 	metaflow   *metaflowapi.API
 	runs       *metaflowruns.Pages
 	quotas     *quotas.Pages
+	sweeps     *sweeps.Pages
 }
 
 func newAreas(d Deps, marked *leader.Routes) areas {
@@ -159,19 +161,20 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
-			Table: tables, Views: d.Views, Metaflow: d.Metaflow, Retention: d.Retention, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+			Table: tables, Views: d.Views, Metaflow: d.Metaflow, Retention: d.Retention, Sweeps: d.Sweeps, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,
 		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
 		launch: launch.New(launch.Config{
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets,
-			Forms: forms, Page: shell, Leader: marked,
+			Sweeps: d.Sweeps, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
 		}),
 		lineage:  lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
 		registry: registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
 		metaflow: d.records(),
 		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
+		sweeps:   sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
 		quotas:   quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

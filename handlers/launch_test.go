@@ -27,6 +27,7 @@ import (
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -92,6 +93,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 		Workflows: workflows, Executions: executions, Artifacts: artifacts, Catalogue: entries,
 		Retention: retention.New(retention.Config{Pool: pool, Store: store, Now: now, Logger: log}),
 		Presets:   preset.NewService(pool, workflows, now),
+		Sweeps:    sweep.New(sweep.Config{Pool: pool, Workflows: workflows, Executions: executions, Logger: log, Now: now}),
 	}))
 	t.Cleanup(server.Close)
 	return &launchBundle{server: server, executions: executions, artifacts: artifacts}

@@ -11,7 +11,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), sweepRows(), modelRows(), viewRows(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), sweepRows(), sweepPageRows(), modelRows(), viewRows(), leavingRows())
 }
 
 // openRows are public.
@@ -114,6 +114,7 @@ func executionRows() []row {
 		page("/compare/stream", "/compare/stream"+compared, auth.ExecutionRead).object(),
 		page("/compare/curves", "/compare/curves"+compared+"&metric=loss", auth.LogRead).object(),
 		page("/compare/curves.csv", "/compare/curves.csv"+compared+"&metric=loss", auth.LogRead).object(),
+		page("/compare/plots.json", "/compare/plots.json"+compared, auth.ExecutionRead).object(),
 		page("/compare/table.csv", "/compare/table.csv"+compared, auth.ExecutionRead).object(),
 		read("/compare", "/compare"+compared, auth.ExecutionRead).object(),
 		read("/compare/metrics", "/compare/metrics"+compared+"&name=loss", auth.LogRead).object(),

@@ -99,6 +99,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.lineage.Mount(r)
 	a.registry.Mount(r)
 	a.quotas.Mount(r)
+	a.sweeps.Mount(r)
 }
 
 // methodsOf are the methods that a path supports.

@@ -28,6 +28,9 @@ const Prefix = "/static/"
 // needs, such as css/docs.css and css/grid.css, are linked by that page.
 const Stylesheet = "css/app.css"
 
+// ownStyles are the style files that the pages that need them link.
+func ownStyles() []string { return []string{"css/docs.css", "css/grid.css", "css/sweeps.css"} }
+
 //go:embed css fonts icons js vendor
 var files embed.FS
 
@@ -171,7 +174,7 @@ func stylesheet(bodies map[string][]byte) []byte {
 	order := []string{"css/tokens.css", "css/base.css"}
 	var rest []string
 	for name := range bodies {
-		if path.Dir(name) == "css" && !slices.Contains(order, name) && name != "css/docs.css" && name != "css/grid.css" {
+		if path.Dir(name) == "css" && !slices.Contains(order, name) && !slices.Contains(ownStyles(), name) {
 			rest = append(rest, name)
 		}
 	}

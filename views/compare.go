@@ -16,7 +16,8 @@ type Compare struct {
 	Find    CompareFind
 	Table   CompareTable
 	Curves  CompareCurves
-	Chosen  bool // at least two executions
+	Plots   *ComparePlots // nil without inputs that differ, or without results
+	Chosen  bool          // at least two executions
 	Link    string
 	CSVURL  string
 	Stream  string // "" when all executions have ended
@@ -109,12 +110,24 @@ type CompareCurves struct {
 // CompareChart is the curves of a metric, which the script reads and draws.
 type CompareChart struct{ Name, DataURL, CSVURL string }
 
+// ComparePlots is the drawings of inputs and results.
+type ComparePlots struct {
+	Plots      Plots
+	Version    string // changes with the columns
+	Objectives []ui.Option
+	Hidden     [][2]string
+}
+
+// ComparePlotsSelector selects the element whose data-version changes with the columns.
+func ComparePlotsSelector() string { return "#" + comparePlotsID }
+
 // Element ids of the parts of the page that the stream replaces.
 const (
 	compareLegendID = "compare-legend"
 	compareTableID  = "compare-table"
 	compareFoundID  = "compare-found"
 	compareNotesID  = "compare-notes"
+	comparePlotsID  = "compare-plots"
 )
 
 // seriesStyles is the number of colours with a dash of their own. Further series are grey until

@@ -55,6 +55,7 @@ type ExecutionHead struct {
 	Failure                  *FailureNotice
 	Keeping                  Keeping
 	Wait                     WaitPanel // why the execution waits
+	Sweep                    SweepLink
 }
 
 // FailureNotice is the cause of a failure, with links.

@@ -46,6 +46,25 @@ type LaunchPage struct {
 	Check      LaunchCheck
 	Recent     []RecentInputs
 	Presets    PresetPanel
+
+	Sweep *LaunchSweep // the form launches a sweep; nil: one execution
+	Kept  url.Values   // controls of the other form, so that switching loses nothing
+}
+
+// action is the address that takes the form.
+func (p LaunchPage) action() string {
+	if p.Sweep != nil {
+		return SweepLaunchURL(p.Workflow.ID)
+	}
+	return LaunchURL(p.Workflow.ID)
+}
+
+// address is that of the form for people.
+func (p LaunchPage) address() string {
+	if p.Sweep != nil {
+		return SweepLaunchURL(p.Workflow.Ref)
+	}
+	return LaunchURL(p.Workflow.Ref)
 }
 
 // Develop is the version that the reader develops. The form reloads when it changes.

@@ -27,13 +27,14 @@ const (
 	SectionAdmin      Section = "admin"
 	SectionAudit      Section = "audit"
 	SectionCluster    Section = "cluster"
-	SectionSweeps     Section = "storage" // a tab of the administration
+	SectionStorage    Section = "storage" // a tab of the administration
 	SectionSecrets    Section = "secrets"
 	SectionFailures   Section = "failures"
 	SectionApprovals  Section = "approvals"
 	SectionDocs       Section = "docs"
 	SectionPython     Section = "python"
 	SectionCompare    Section = "compare"
+	SectionSweeps     Section = "sweeps"
 	SectionNone       Section = ""
 )
 
@@ -77,6 +78,7 @@ func navEntries() []navEntry {
 	return []navEntry{
 		{SectionHome, "Home", "home", HomeURL()},
 		{SectionExecutions, "Executions", "runs", ExecutionsURL()},
+		{SectionSweeps, "Sweeps", "sweep", SweepsURL()},
 		{SectionCompare, "Compare", "table", CompareURL()},
 		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
 		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},

@@ -47,7 +47,7 @@ const (
 func synonyms(s Section) string {
 	return map[Section]string{
 		SectionHome: "start dashboard overview", SectionExecutions: "runs jobs history", SectionApprovals: "approve reject gates questions",
-		SectionWorkflows: "pipelines flows dags graphs", SectionArtifacts: "files models datasets tables images reports outputs",
+		SectionSweeps: "hyperparameter search tuning grid random optuna experiments", SectionWorkflows: "pipelines flows dags graphs", SectionArtifacts: "files models datasets tables images reports outputs",
 		SectionTypes: "schemas inputs fields", SectionSecrets: "credentials passwords", SectionFailures: "errors dead letters breakers",
 		SectionTeam: "quotas usage budget gpus", SectionWaiting: "queue pending capacity", SectionQuotas: "limits capacity shares gpus cpu memory",
 		SectionAdmin: "tenants departments projects roles permissions members", SectionCluster: "machines nodes namespaces pods gpus",
@@ -75,7 +75,7 @@ func (p Page) paletteEntries() []paletteEntry {
 	}
 	add(p.Nav.Waiting, paletteEntry{name: "Semaphores", icon: "pause", url: SemaphoresURL(""), words: "locks mutexes concurrency limits"})
 	add(p.Nav.Tenancy, paletteEntry{name: "People", icon: "user", url: AdminUsersURL(), words: "users members accounts"})
-	add(p.Nav.Cluster, paletteEntry{name: "Storage", icon: "db", url: SweepsURL(), words: "disk retention cleanup sweeps"})
+	add(p.Nav.Cluster, paletteEntry{name: "Storage", icon: "db", url: StorageURL(), words: "disk retention cleanup sweeps"})
 	out = append(out,
 		paletteEntry{name: "Your account", icon: "user", url: AccountURL(), words: "profile preferences settings sessions"},
 		paletteEntry{name: "API keys", icon: "key", url: AccountKeysURL(), words: "tokens credentials"},

@@ -15,7 +15,7 @@ func TestPaletteFindsPagesBySynonyms(t *testing.T) {
 	for query, want := range map[string]string{
 		"jobs": views.ExecutionsURL(), "runs": views.ExecutionsURL(), "execu": views.ExecutionsURL(), "limits": views.QuotasURL(nil), "api keys": views.AccountKeysURL(),
 		"tokens": views.AccountKeysURL(), "users": views.AdminUsersURL(), "queue": views.WaitingURL("", ""), "start": views.WorkflowsURL(), "upload": views.RegisterURL(),
-		"Dead Letters": views.DeadLettersURL("", ""), "locks": views.SemaphoresURL(""), "disk": views.SweepsURL(), "swagger": views.APIDocsURL(), "help": views.DocsURL(),
+		"Dead Letters": views.DeadLettersURL("", ""), "locks": views.SemaphoresURL(""), "disk": views.StorageURL(), "swagger": views.APIDocsURL(), "help": views.DocsURL(),
 		"settings": views.AccountURL(), "machines": views.ClusterURL(), "templates": views.TemplatesURL(), "switch": views.ProjectsURL(),
 	} {
 		var urls []string

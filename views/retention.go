@@ -8,8 +8,8 @@ func KeepURL(id string) string { return ExecutionURL(id) + "/keep" }
 // ReleaseURL applies the retention of an execution again.
 func ReleaseURL(id string) string { return ExecutionURL(id) + "/release" }
 
-// SweepsURL lists the cleanups; a POST starts one.
-func SweepsURL() string { return "/admin/storage" }
+// StorageURL lists the cleanups; a POST starts one.
+func StorageURL() string { return "/admin/storage" }
 
 // Keeping shows and changes the expiry of an execution.
 type Keeping struct {
@@ -19,19 +19,19 @@ type Keeping struct {
 	KeepURL, FreeURL string     // one of them; "" without permission
 }
 
-// SweepsPage is the page of past and previewed cleanups.
-type SweepsPage struct {
+// StoragePage is the page of past and previewed cleanups.
+type StoragePage struct {
 	Page
 	Tabs    []ui.Tab
 	Rule    string // retention rule of the installation, as text
 	Notice  *AdminNotice
-	Last    *Sweep
-	Foresee *Sweep // the latest preview; nil if a cleanup followed
-	Rows    []Sweep
+	Last    *Cleanup
+	Foresee *Cleanup // the latest preview; nil if a cleanup followed
+	Rows    []Cleanup
 }
 
-// Sweep is one cleanup.
-type Sweep struct {
+// Cleanup is one cleanup.
+type Cleanup struct {
 	Began      ui.Moment
 	Took       string // "" while it runs
 	Kind       string // "Sweep" or "Look ahead"

@@ -52,6 +52,9 @@ func PackageFileURL(name, version, file string) string {
 // LaunchURL is the launch form of a workflow.
 func LaunchURL(name string) string { return WorkflowURL(name) + "/launch" }
 
+// LaunchQueryURL fills in the launch form.
+func LaunchQueryURL(name string, q url.Values) string { return withQuery(LaunchURL(name), q) }
+
 // LaunchVersionURL is the launch form of one version.
 func LaunchVersionURL(name, version string) string {
 	return LaunchURL(name) + "?version=" + url.QueryEscape(version)

@@ -126,7 +126,7 @@ func (h *Pages) tabs(r *http.Request, current views.Section, users bool) []ui.Ta
 		tabs = append(tabs, ui.Tab{Name: "Cluster", URL: views.ClusterURL(), Icon: "cpu", Current: current == views.SectionCluster})
 	}
 	if subject.May(auth.Administer, auth.Installation) {
-		tabs = append(tabs, ui.Tab{Name: "Storage", URL: views.SweepsURL(), Icon: "box", Current: current == views.SectionSweeps})
+		tabs = append(tabs, ui.Tab{Name: "Storage", URL: views.StorageURL(), Icon: "box", Current: current == views.SectionStorage})
 	}
 	if page.ReadsAudit(subject) {
 		tabs = append(tabs, ui.Tab{Name: "Audit log", URL: views.AuditURL(), Icon: "log", Current: current == views.SectionAudit})

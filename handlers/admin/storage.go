@@ -21,8 +21,8 @@ func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	clock := h.Page.Clock(r)
-	page := views.SweepsPage{
-		Page: h.Page.Base(r, "Storage", views.SectionAdmin), Tabs: h.tabs(r, views.SectionSweeps, false), Rule: h.Retention.RuleText(),
+	page := views.StoragePage{
+		Page: h.Page.Base(r, "Storage", views.SectionAdmin), Tabs: h.tabs(r, views.SectionStorage, false), Rule: h.Retention.RuleText(),
 	}
 	if r.URL.Query().Get("did") == "busy" {
 		page.Notice = &views.AdminNotice{Kind: "info", Strong: "A cleanup is already running.", Text: "Try again when it has finished."}
@@ -37,11 +37,11 @@ func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
 			page.Foresee = &row
 		}
 	}
-	return web.Render(w, r, http.StatusOK, views.SweepsView(page))
+	return web.Render(w, r, http.StatusOK, views.StorageView(page))
 }
 
-func sweepRow(clock ui.Clock, r retention.Report) views.Sweep {
-	row := views.Sweep{
+func sweepRow(clock ui.Clock, r retention.Report) views.Cleanup {
+	row := views.Cleanup{
 		Began: clock.Moment(r.BeganAt), Kind: "Cleanup", Executions: units.Number(r.Executions), Removes: units.Plural(int(r.Executions), "execution", "executions"), Artifacts: units.Number(r.Artifacts),
 		Released: units.Bytes(r.ProjectBytes), Freed: units.Bytes(r.Bytes), Error: r.Error,
 	}
@@ -60,7 +60,7 @@ func (h *Pages) beginSweep(w http.ResponseWriter, r *http.Request) error {
 	if r.PostFormValue("dry_run") != "1" {
 		return apperr.New(apperr.Invalid, "Cleanup runs automatically. To start it now, use %s.", "flowforge gc")
 	}
-	to := views.SweepsURL()
+	to := views.StorageURL()
 	_, err := h.Retention.Sweep(r.Context(), true)
 	if apperr.Is(err, apperr.Conflict) {
 		to, err = to+"?did=busy", nil

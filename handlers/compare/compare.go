@@ -50,7 +50,7 @@ func (c choice) with(key, value string) string {
 
 func (c choice) next(key, value string) url.Values {
 	q := url.Values{}
-	for _, k := range []string{"executions", "baseline", "all", "stat", "x", "scale", "smooth", "outliers", "group"} {
+	for _, k := range []string{"executions", "baseline", "all", "stat", "x", "scale", "smooth", "outliers", "group", "objective"} {
 		if v := c.q.Get(k); v != "" && k != key {
 			q.Set(k, v)
 		}
@@ -99,7 +99,7 @@ func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 		m.Chosen, m.Notes, m.Heading = true, compared.Notes, "Compare "+units.Plural(len(c.ids), "execution", "executions")
 		m.Legend, m.Table = h.legend(r, c, compared), table(r.Context(), c, compared)
 		m.Table.Runs = m.Legend.Runs
-		m.Curves = curves(c, compared)
+		m.Curves, m.Plots = curves(c, compared), plots(c, compared)
 		if compared.Live {
 			m.Stream = views.ComparePartURL("/stream", c.next("", ""))
 		}
@@ -273,8 +273,9 @@ func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 		known = version
 		l, t := h.legend(r, c, compared), table(r.Context(), c, compared)
 		t.Runs, t.Version = l.Runs, strconv.Itoa(version)
-		if sent.Changed("compare", []any{l, t, compared.Notes}) {
-			if err := stream.SendComponent(ctx, "", "", views.CompareUpdate(l, t, compared.Notes)); err != nil {
+		drawn := plots(c, compared)
+		if sent.Changed("compare", []any{l, t, compared.Notes, drawn}) {
+			if err := stream.SendComponent(ctx, "", "", views.CompareUpdate(l, t, compared.Notes, drawn)); err != nil {
 				return err //nolint:wrapcheck // it names its context
 			}
 		}

@@ -55,7 +55,7 @@ func curves(c choice, compared comparison.Comparison) views.CompareCurves {
 		_, name, _ := strings.Cut(p, ":")
 		m.Groups = append(m.Groups, ui.Option{Value: p, Name: name, Selected: p == group})
 	}
-	for _, key := range []string{"executions", "baseline", "all", "stat", "x"} {
+	for _, key := range []string{"executions", "baseline", "all", "stat", "x", "objective"} {
 		if v := c.next("", "").Get(key); v != "" {
 			m.Hidden = append(m.Hidden, [2]string{key, v})
 		}

@@ -36,5 +36,6 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/compare/stream", h.Page.Serve(h.stream))
 	r.Get("/compare/curves", h.Page.Serve(h.curves))
 	r.Get("/compare/curves.csv", h.Page.Serve(h.curvesCSV))
+	r.Get("/compare/plots.json", h.Page.Serve(h.plotData))
 	r.Get("/compare/table.csv", h.Page.Serve(h.tableCSV))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -37,6 +38,7 @@ type Config struct {
 	Views      *view.Service
 	Metaflow   *metaflow.Service
 	Retention  *retention.Service
+	Sweeps     *sweep.Service
 	Packages   source.Packages
 	Content    *content.Content
 	Drawings   *planview.Drawings // layouts of the versions in use

@@ -34,6 +34,7 @@ type executionView struct {
 	mark     int64   // position up to which changes of nodes have been read
 	hours    float64 // GPU-hours until hoursAt
 	hoursAt  time.Time
+	sweep    views.SweepLink // of which it is a run
 }
 
 // loadExecution reads the execution that r names, with the data of its page.
@@ -49,6 +50,13 @@ func (h *Pages) loadExecution(r *http.Request) (*executionView, error) {
 	}
 	if err := x.loadHours(ctx); err != nil {
 		return nil, err
+	}
+	sweep, number, name, ok, err := h.Sweeps.OfExecution(ctx, x.ID)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		x.sweep = views.SweepLink{URL: views.SweepURL(sweep.String()), Name: name, Run: number + 1}
 	}
 	return x, x.loadNodes(ctx)
 }

@@ -39,6 +39,9 @@ type draft struct {
 	saving      views.PresetForm // the form that saves a preset
 	presets     []preset.Preset  // those of the workflow; nil until they are read
 
+	kept  url.Values  // controls of a sweep, and of a launch, that only the other form shows
+	sweep *sweepDraft // the form launches a sweep; nil: one execution
+
 	secrets   []forms.NewSecret // typed into the form; no other place contains their values
 	spoolFull []forms.Problem   // secrets that could not be saved
 
@@ -66,7 +69,7 @@ func (d *draft) take(sent url.Values) {
 	d.mode = view(sent.Get("$mode"))
 	d.json = sent.Get("$json")
 	d.key, d.name, d.priority = sent.Get("$key"), strings.TrimSpace(sent.Get("name")), sent.Get("priority")
-	d.options = takeOptions(sent)
+	d.options, d.kept = takeOptions(sent), keptControls(sent)
 	d.shown = sent.Get("$shown")
 	d.from = parseFrom(sent)
 	d.develops = sent.Has("$dev")
@@ -171,5 +174,9 @@ func (d *draft) edit() bool {
 
 // drawn is the form for the draft.
 func (d *draft) drawn() forms.Config {
-	return forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus}
+	config := forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus}
+	if d.sweep != nil {
+		config.Many = d.sweep.many
+	}
+	return config
 }

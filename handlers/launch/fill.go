@@ -69,6 +69,7 @@ func (h *Pages) prefill(r *http.Request, d *draft) error {
 	d.came = taken.note(d, provenance(d, source, len(linked) > 0, unknown))
 	if source != nil {
 		d.name, d.options = source.Name, optionsOf(source.TTL)
+		d.saving.Open = link.Has("save")
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
 	switch {
-	case sent.Has("$version"):
+	case sent.Has("$version"), sent.Has("$once"):
 		return h.renderDraft(w, r, http.StatusOK, d)
 	case sent.Has("$restored"):
 		d.came = &views.Provenance{From: "Your values from this tab were restored.", Text: "Nothing was launched yet.", Reset: views.LaunchVersionURL(d.ref, d.version.Version)}

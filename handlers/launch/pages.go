@@ -9,9 +9,11 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/form"
 	"github.com/flowforge/flowforge/handlers/leader"
@@ -27,6 +29,8 @@ type Config struct {
 	Secrets    *secret.Service
 	Retention  *retention.Service
 	Presets    *preset.Service
+	Sweeps     *sweep.Service
+	Index      *index.Service
 	Forms      *form.Forms
 	Page       *page.Shell
 	Leader     *leader.Routes
@@ -42,6 +46,7 @@ func New(c Config) *Pages { return &Pages{c} }
 // because it can forecast the start.
 func (h *Pages) MountUploads(r chi.Router) {
 	h.Leader.Prefers(r).Post("/workflows/{name}/launch", h.Page.Serve(h.launch)) // with files
+	h.Leader.Prefers(r).Post("/workflows/{name}/sweep", h.Page.Serve(h.sweep))   // with files
 	r.Post("/executions/{id}/resume", h.Page.Serve(h.resume))                    // with files
 }
 
@@ -49,6 +54,7 @@ func (h *Pages) MountUploads(r chi.Router) {
 func (h *Pages) Mount(r chi.Router) {
 	forecasts := h.Leader.Prefers(r)
 	forecasts.Get("/workflows/{name}/launch", h.Page.Serve(h.launchForm))
+	forecasts.Get("/workflows/{name}/sweep", h.Page.Serve(h.sweepForm))
 	forecasts.Get("/workflows/{name}/dev", h.Page.Serve(h.developForm))
 	forecasts.Get("/launch/{id}", h.Page.Serve(h.launchByID))
 	r.Get("/workflows/{name}/presets", h.Page.Serve(h.presetsPage))
@@ -58,4 +64,6 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/workflows/{name}/presets/{preset}/delete", h.Page.Serve(h.deletePreset))
 	r.Get("/workflows/{name}/dev/stream", h.Page.Serve(h.developStream))
 	r.Get("/executions/{id}/resume", h.Page.Serve(h.resumeForm))
+	r.Get("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChangeForm))
+	r.Post("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChange))
 }

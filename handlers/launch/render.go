@@ -16,6 +16,11 @@ import (
 
 // renderDraft responds with the complete page.
 func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, d *draft) error {
+	return h.renderPage(w, r, status, d, nil, nil)
+}
+
+// renderPage responds with the form of a launch, or of a sweep with its errors.
+func (h *Pages) renderPage(w http.ResponseWriter, r *http.Request, status int, d *draft, sweep *views.LaunchSweep, errors []forms.ErrorLine) error {
 	form, err := h.Forms.Draw(r, d.drawn())
 	if err != nil {
 		return err
@@ -26,6 +31,9 @@ func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	name := d.version.Name
 	title := "Launch " + name
+	if sweep != nil {
+		title = "Sweep of " + name
+	}
 	if d.failed != "" {
 		title = "Error: " + title
 	}
@@ -33,8 +41,9 @@ func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, 
 		Page: h.Page.Base(r, "Launch", views.SectionWorkflows,
 			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
 		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, JSON: d.json,
-		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: slices.Concat(form.ErrorLines(), d.options.errorLines(), d.presetErrorLines()), Recent: recent,
+		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: slices.Concat(form.ErrorLines(), errors, d.options.errorLines(), d.presetErrorLines()), Recent: recent,
 		Options: d.options.view(d.version, h.keepsWithout(d.version)),
+		Sweep:   sweep, Kept: d.carried(),
 	}
 	page.Title = title
 	if d.from != nil {
@@ -57,7 +66,11 @@ func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, 
 		page.Carried = d.values
 		page.Command = forms.Command(name, d.version.Version, d.schema, inputs, forms.Defaults(d.schema, env)) + d.options.flags()
 	}
-	page.Check = h.verdict(r, d, inputs, problems)
+	if sweep == nil {
+		page.Check = h.verdict(r, d, inputs, problems)
+	} else {
+		page.Check.States = h.form(r, d, nil).States()
+	}
 	return web.Render(w, r, status, views.LaunchView(page))
 }
 

@@ -122,6 +122,14 @@ func (c Control) focused(sub ...string) bool {
 	return c.form.cfg.Focus != "" && c.form.cfg.Focus == strings.Join(append([]string{c.Name}, sub...), ".")
 }
 
+// many takes many values for the control; nil: it takes one.
+func (c Control) many() templ.Component {
+	if c.form.cfg.Many == nil || c.Path == "" {
+		return nil
+	}
+	return c.form.cfg.Many(c.Path)
+}
+
 // Tag is the type without its limits.
 func (c Control) Tag() string { return ShortType(c.Type) }
 

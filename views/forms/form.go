@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -53,6 +55,10 @@ type Config struct {
 	Focus     string    // name of the control that gets the focus
 	Typeahead string    // URL that completes references; "" leaves comboboxes plain
 	Upload    string    // URL for background uploads; "" submits files with the form
+
+	// Many returns what takes many values for a control, or nil for one that takes one value. Nil: no
+	// control takes many.
+	Many func(path string) templ.Component
 }
 
 // Form is a form ready for rendering. It is immutable.

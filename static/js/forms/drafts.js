@@ -15,6 +15,11 @@ export function setUpDrafts(replace) {
   const keep = (event) => event.target.closest?.("[data-launch]") && save(event.target.closest("[data-launch]"), false);
   document.addEventListener("input", keep);
   document.addEventListener("change", keep);
+  document.addEventListener("moved", () => {
+    sessionStorage.removeItem(key); // the same values, at another address
+    key = keyOf(location);
+    first = null;
+  });
   document.addEventListener("submit", (event) => {
     if (event.target.matches("[data-launch]") && !event.submitter?.name.startsWith("$")) save(event.target, true);
   });

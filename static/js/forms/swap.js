@@ -7,7 +7,8 @@ export function setUpServerButtons(enhance) {
     if (!event.target.matches("[data-launch]") || !button?.name.startsWith("$")) return;
     event.preventDefault();
     button.setAttribute("aria-busy", "true");
-    const next = await answer(event.target, new FormData(event.target, button));
+    const action = button.getAttribute("formaction") ?? event.target.action;
+    const next = await answer(event.target, new FormData(event.target, button), action);
     if (!next) {
       event.target.requestSubmit(plainCopy(event.target, button));
       return;
@@ -20,6 +21,11 @@ export function setUpServerButtons(enhance) {
 export function replaceForm(form, next, enhance) {
   const scroll = scrollY;
   form.replaceWith(next);
+  const { address } = next.dataset;
+  if (address && address !== form.dataset.address) {
+    history.replaceState(history.state, "", address);
+    next.dispatchEvent(new Event("moved", { bubbles: true }));
+  }
   enhance(next);
   scrollTo({ top: scroll, behavior: "instant" });
   next.querySelector("[autofocus]")?.focus({ preventScroll: false });
@@ -27,9 +33,9 @@ export function replaceForm(form, next, enhance) {
 }
 
 // answer returns the form that the server draws for these values, or null.
-export async function answer(form, body) {
+export async function answer(form, body, action = form.action) {
   try {
-    const response = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+    const response = await fetch(action, { method: "POST", body, headers: { Accept: "text/html" } });
     if (response.redirected || !(response.headers.get("Content-Type") ?? "").startsWith("text/html")) return null;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const next = page.getElementById(form.id);
@@ -47,6 +53,7 @@ function plainCopy(form, button) {
   hidden.value = button.value;
   const submit = document.createElement("button");
   submit.hidden = true;
+  if (button.hasAttribute("formaction")) submit.setAttribute("formaction", button.getAttribute("formaction"));
   form.append(hidden, submit);
   return submit;
 }
