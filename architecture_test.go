@@ -62,6 +62,7 @@ func table() []rule {
 		{packages: "engine/quota/fair", may: "apperr platform/units"},
 		{packages: "access/tenancy access/secret engine/quota data/artifact/... data/bucket/...", may: "db apperr access/auth access/audit engine/quota/fair data/channel/mark platform/freeport platform/testserver platform/units"},
 		{packages: "compute/resident", may: "db apperr access/auth proto/... compute/launcher"},
+		{packages: "data/artifact/preview", may: "apperr"},
 		{packages: "data/metaflow/pickle"},
 		{packages: "data/metaflow/...", may: "db apperr access/auth access/audit data/bucket platform/units"},
 		{packages: "data/telemetry/...", may: "migrations platform/unixsocket db apperr access/auth"},

@@ -126,3 +126,60 @@ func TestBlobs(t *testing.T) {
 	stored := b.member.get(t, "/api/v1/executions/"+e["execution_id"].(string)).object(t, http.StatusOK)
 	require.Equal(t, first["$file"], stored["inputs"].(map[string]any)["rows"].(map[string]any)["$file"])
 }
+
+// TestTables: the API and the page show the same rows of a table, in pages, sorted and filtered.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e, err := b.executions.Get(b.ctx, b.launched(t))
+	require.NoError(t, err)
+	var csv strings.Builder
+	csv.WriteString("id,share,name\n")
+	for i := range 120 {
+		fmt.Fprintf(&csv, "%d,%g,<b>n%d</b>\n", i, float64(i)/8, i%3)
+	}
+	a := b.publish(t, e, artifact.New{Node: "wait", Name: "scores", Type: "Table", Kind: "Table", Filename: "scores.csv", MediaType: "text/csv"}, csv.String())
+	path := "/api/v1/artifacts/" + a.ID.String() + "/table"
+
+	var answer struct {
+		Columns []struct {
+			Name, Type string
+		}
+		Rows       [][]any
+		NextPage   string `json:"next_page"`
+		Complete   bool
+		Statistics struct {
+			Rows    int
+			All     bool
+			Columns []struct {
+				Count, Nulls, Distinct int
+				Min, Mean, Max         any
+			}
+		}
+	}
+	b.member.get(t, path+"?statistics=true&limit=100").into(t, http.StatusOK, &answer)
+	require.Len(t, answer.Rows, 100)
+	require.Equal(t, "Float", answer.Columns[1].Type)
+	require.Equal(t, 120, answer.Statistics.Rows)
+	require.True(t, answer.Statistics.All)
+	require.Equal(t, "119", fmt.Sprint(answer.Statistics.Columns[0].Max))
+	b.member.get(t, path+"?page="+answer.NextPage).into(t, http.StatusOK, &answer)
+	require.Len(t, answer.Rows, 20)
+	b.member.get(t, path+"?sort=-share&filter=lt:id:60&filter=contains:name:N1&limit=2").into(t, http.StatusOK, &answer)
+	require.Equal(t, "[[58 7.25 <b>n1</b>] [55 6.875 <b>n1</b>]]", fmt.Sprint(answer.Rows))
+	require.True(t, answer.Complete)
+	for _, bad := range []string{"sort=nothing", "filter=is:id:1", "filter=eq:id:one", "page=x", "limit=0"} {
+		b.member.get(t, path+"?"+bad).problem(t, http.StatusUnprocessableEntity)
+	}
+
+	page := "/artifacts/" + a.ID.String()
+	b.member.get(t, page).says(t, http.StatusOK, "Rows 1 to 50", "Column statistics", "Statistics of all 120 rows", "&lt;b&gt;n1&lt;/b&gt;", "?page=50.")
+	b.member.get(t, page+"?sort=-id&column=id&op=lt&value=60").says(t, http.StatusOK, `aria-sort="descending"`, "Remove filter id &lt; 60", ">59<")
+	b.member.get(t, page+"?filter=eq:id:one").says(t, http.StatusOK, "The rows are not filtered or sorted.", "not a value of column id", "Rows 1 to 50")
+
+	broken := b.publish(t, e, artifact.New{Node: "wait", Name: "broken", Type: "Table", Kind: "Table", Filename: "x.parquet", MediaType: artifact.ParquetMediaType}, "PAR1 and no more")
+	b.member.get(t, "/artifacts/"+broken.ID.String()).says(t, http.StatusOK, "No preview.", "it does not end with PAR1")
+	b.member.get(t, "/api/v1/artifacts/"+broken.ID.String()+"/table").problem(t, http.StatusUnprocessableEntity)
+	text := b.publish(t, e, artifact.New{Node: "wait", Name: "notes", Type: "Text", Kind: "Text", Filename: "x.txt", MediaType: "text/plain"}, "hello")
+	b.member.get(t, "/api/v1/artifacts/"+text.ID.String()+"/table").problem(t, http.StatusUnprocessableEntity)
+}

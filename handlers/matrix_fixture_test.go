@@ -153,6 +153,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	}
 	first := launch()
 	a := b.publish(t, first, artifact.New{Node: "wait", Name: "report", Type: "Report", Kind: "Report", Filename: "report.html"}, "<p>fine in "+subject.ProjectID.String()+"</p>")
+	rows := b.publish(t, first, artifact.New{Node: "wait", Name: "rows", Type: "Table", Kind: "Table", Filename: "rows.csv", MediaType: "text/csv"}, "project\n"+subject.ProjectID.String()+"\n")
 	b.register(t, fmt.Sprintf("name: %s.python\nversion: 1.0.0\nmetadata: {python: {file: flow.py}}\noperators:\n  - {name: work, type: python, code: {package: \"sha256:%s\", script: pass}}\n", prefix, a.SHA256))
 	for kind, name := range map[typeregistry.Kind]string{typeregistry.KindDataset: ".digits", typeregistry.KindModel: ".net", typeregistry.KindFeatureSet: ".people"} {
 		entry := catalogue.Entry{Kind: kind, Name: prefix + name, Version: "1", Blob: &catalogue.BlobRef{SHA256: a.SHA256, Size: a.Size, Filename: "data"}}
@@ -179,7 +180,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 		"{view}", table.ID.String(),
 		"{preset}", saved.ID.String(), "{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{python}", prefix + ".python", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
-		"{artifact}", a.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{net}", prefix + ".net", "{features}", prefix + ".people@1",
+		"{artifact}", a.ID.String(), "{table}", rows.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{net}", prefix + ".net", "{features}", prefix + ".people@1",
 		"{project}", subject.ProjectID.String(), "{team}", group.String(), "{tenant}", subject.TenantID.String(),
 		"{letter}", deadLetter(t, b, subject).String(), "{breaker}", openBreaker(t, b, subject, flow.WorkflowID).String(),
 	}

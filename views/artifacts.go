@@ -41,7 +41,7 @@ type LineageStep struct{ What, Name, URL, Note string }
 type Preview struct {
 	Kind      string // text, json, table, image, markdown, metrics, confusion_matrix, report, directory, binary
 	Text      string
-	Table     PreviewTable
+	Table     *DataTable
 	Image     string // address
 	Alt       string
 	HTML      string // sanitised Markdown
@@ -51,16 +51,4 @@ type Preview struct {
 	Files     []ui.Fact // of a directory: name, size
 	Truncated string    // "the first 200 of 1,797 rows"
 	Problem   string    // why there is no preview
-}
-
-// PreviewTable is the first rows of a table.
-type PreviewTable struct {
-	Columns []PreviewColumn
-	Rows    [][]string
-}
-
-// PreviewColumn is one column; numbers are right-aligned.
-type PreviewColumn struct {
-	Name   string
-	Number bool
 }

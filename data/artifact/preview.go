@@ -19,7 +19,6 @@ type PreviewKind string
 const (
 	PreviewText      PreviewKind = "text"
 	PreviewJSON      PreviewKind = "json"
-	PreviewTable     PreviewKind = "table"
 	PreviewImage     PreviewKind = "image"
 	PreviewMarkdown  PreviewKind = "markdown"
 	PreviewMetrics   PreviewKind = "metrics"
@@ -36,7 +35,6 @@ type Preview struct {
 	Truncated bool // the artifact is longer than the preview
 	Text      string
 	HTML      string // of Markdown, sanitised
-	Table     *Table
 	Metrics   []Metric
 	Confusion *Confusion
 	Image     *ImageFacts
@@ -106,10 +104,6 @@ func previewText(a Artifact, head []byte, truncated bool) Preview {
 	switch a.MediaType {
 	case "text/html":
 		return Preview{Kind: PreviewReport}
-	case "text/csv":
-		return previewTable(head, ',', truncated)
-	case "text/tab-separated-values":
-		return previewTable(head, '\t', truncated)
 	case "text/markdown":
 		return previewMarkdown(head)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-func preview(t *testing.T, mediaType string, content []byte) (Preview, error) {
+func previewed(t *testing.T, mediaType string, content []byte) (Preview, error) {
 	t.Helper()
 	s := newDisk(t)
 	blob, err := s.Put(t.Context(), bytes.NewReader(content), "")
@@ -40,8 +40,6 @@ func TestPreviewKinds(t *testing.T) {
 		{"metrics", "application/json", `{"accuracy":0.97,"loss":1e-3}`, PreviewMetrics},
 		{"confusion", "application/json", `{"kind":"confusion_matrix","labels":["a","b"],"matrix":[[3,1],[0,4]]}`, PreviewConfusion},
 		{"confusion that is not square", "application/json", `{"kind":"confusion_matrix","labels":["a","b"],"matrix":[[3],[0]]}`, PreviewJSON},
-		{"csv", "text/csv", "a,b\n1,x\n", PreviewTable},
-		{"broken csv", "text/csv", "a,\"b\n1,x\n", PreviewTable},
 		{"markdown", "text/markdown", "# Hi", PreviewMarkdown},
 		{"html", "text/html", "<script>alert(1)</script>", PreviewReport},
 		{"svg is never drawn", "image/svg+xml", "<svg onload='alert(1)'/>", PreviewText},
@@ -53,34 +51,16 @@ func TestPreviewKinds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p, err := preview(t, tt.mediaType, []byte(tt.content))
+			p, err := previewed(t, tt.mediaType, []byte(tt.content))
 			require.NoError(t, err)
 			require.Equal(t, tt.want, p.Kind)
 		})
 	}
 }
 
-func TestPreviewTable(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	b.WriteString("id,share,flag,name,empty\n")
-	for range 80 {
-		b.WriteString("1,0.5,true,x,\n")
-	}
-	p, err := preview(t, "text/csv", []byte(b.String()))
-	require.NoError(t, err)
-	require.Len(t, p.Table.Rows, tableRows)
-	require.True(t, p.Truncated)
-	var types []string
-	for _, c := range p.Table.Columns {
-		types = append(types, c.Type)
-	}
-	require.Equal(t, []string{"Integer", "Float", "Boolean", "String", "String"}, types)
-}
-
 func TestPreviewIsBounded(t *testing.T) {
 	t.Parallel()
-	p, err := preview(t, "text/plain", bytes.Repeat([]byte("ä"), 1<<20))
+	p, err := previewed(t, "text/plain", bytes.Repeat([]byte("ä"), 1<<20))
 	require.NoError(t, err)
 	require.True(t, p.Truncated)
 	require.LessOrEqual(t, len(p.Text), previewBytes)
@@ -90,7 +70,7 @@ func TestPreviewIsBounded(t *testing.T) {
 // TestPreviewMarkdownTables: columns of numbers are aligned, and tasks show whether they are done.
 func TestPreviewMarkdownTables(t *testing.T) {
 	t.Parallel()
-	p, err := preview(t, "text/markdown", []byte("| a | b |\n|---|---:|\n| x | 1 |\n\n- [x] done\n- [ ] open\n"))
+	p, err := previewed(t, "text/markdown", []byte("| a | b |\n|---|---:|\n| x | 1 |\n\n- [x] done\n- [ ] open\n"))
 	require.NoError(t, err)
 	for _, part := range []string{`<td align="right">1</td>`, "☑ done", "☐ open"} {
 		require.Contains(t, p.HTML, part)
@@ -99,7 +79,7 @@ func TestPreviewMarkdownTables(t *testing.T) {
 
 func TestPreviewMarkdownIsHarmless(t *testing.T) {
 	t.Parallel()
-	p, err := preview(t, "text/markdown", []byte("[x](javascript:alert(1)) <img src=x onerror=alert(1)> <script>alert(1)</script> **bold**"))
+	p, err := previewed(t, "text/markdown", []byte("[x](javascript:alert(1)) <img src=x onerror=alert(1)> <script>alert(1)</script> **bold**"))
 	require.NoError(t, err)
 	require.Contains(t, p.HTML, "<strong>bold</strong>")
 	for _, bad := range []string{"javascript:", "onerror", "<script"} {
@@ -111,7 +91,7 @@ func TestPreviewMarkdownIsHarmless(t *testing.T) {
 // to it.
 func TestPreviewMarkdownLoadsNothing(t *testing.T) {
 	t.Parallel()
-	p, err := preview(t, "text/markdown", []byte("![x](https://evil.example/x.png) <img src=\"//evil.example/y.png\" srcset=\"https://evil.example/z.png 2x\"> <video poster=https://evil.example/v src=https://evil.example/w></video>"))
+	p, err := previewed(t, "text/markdown", []byte("![x](https://evil.example/x.png) <img src=\"//evil.example/y.png\" srcset=\"https://evil.example/z.png 2x\"> <video poster=https://evil.example/v src=https://evil.example/w></video>"))
 	require.NoError(t, err)
 	require.NotContains(t, p.HTML, "evil.example")
 }
@@ -124,7 +104,7 @@ func TestPictureBombsAreNotDrawn(t *testing.T) {
 		header = append(header, 8, 6, 0, 0, 0)
 		png := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), header...)
 		png = binary.BigEndian.AppendUint32(png, crc32.ChecksumIEEE(header))
-		p, err := preview(t, "image/png", png)
+		p, err := previewed(t, "image/png", png)
 		require.NoError(t, err)
 		require.Equal(t, want, p.Kind, size)
 	}

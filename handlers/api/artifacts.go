@@ -51,6 +51,7 @@ func (h *API) artifactAPI(api huma.API) {
 	operation(h, api, get("list-artifacts", "/artifacts", "List artifacts, newest first", "Artifacts"), h.apiArtifacts)
 	operation(h, api, get("get-artifact", "/artifacts/{artifact_id}", "Get an artifact", "Artifacts"), h.apiArtifact)
 	operation(h, api, get("get-artifacts-by-hash", "/artifacts/by-hash/{sha256}", "Find artifacts by the SHA-256 of their bytes", "Artifacts"), h.apiArtifactsByHash)
+	operation(h, api, get("read-table", "/artifacts/{artifact_id}/table", "Read rows and column statistics of a table", "Artifacts"), h.apiTable)
 }
 
 // artifactRoutes are the routes that carry bytes.

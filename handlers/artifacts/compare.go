@@ -2,12 +2,15 @@ package artifacts
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/artifact/preview"
 	"github.com/flowforge/flowforge/engine/comparison/change"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -22,6 +25,12 @@ import (
 // mostCompared is the largest number of artifacts side by side.
 const mostCompared = 8
 
+// What the page of several tables compares of each.
+const (
+	joinedRows    = 200
+	joinedColumns = 20
+)
+
 // compare shows artifacts side by side: tables joined by row, texts line by line, images on each other.
 func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 	list, err := h.compared(r.Context(), r.URL.Query().Get("ids"))
@@ -33,10 +42,20 @@ func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 		Page: h.Page.Base(r, "Compare artifacts", views.SectionArtifacts, views.Crumb{Name: "Artifacts", URL: views.ArtifactsURL()}),
 		Name: list[0].Name, Same: sameBytes(list),
 	}
+	tables := !slices.ContainsFunc(list, func(a artifact.Artifact) bool { _, ok := artifact.TableFormat(a); return !ok })
 	for i, a := range list {
-		m.Items = append(m.Items, views.ComparedArtifact{Row: Row(clock, a), Preview: h.previewOf(r.Context(), a), First: i == 0})
+		item := views.ComparedArtifact{Row: Row(clock, a), First: i == 0}
+		if !tables {
+			item.Preview = h.previewOf(r.Context(), a, url.Values{})
+		}
+		m.Items = append(m.Items, item)
 	}
-	if err := contrast(&m); err != nil {
+	if tables {
+		m.Table, err = h.joined(r.Context(), m.Items, list)
+	} else {
+		err = contrast(&m)
+	}
+	if err != nil {
 		return err
 	}
 	return web.Render(w, r, http.StatusOK, views.ArtifactComparePage(m))
@@ -97,8 +116,6 @@ func contrast(m *views.ArtifactCompare) error {
 	switch {
 	case all(string(artifact.PreviewImage)):
 		m.Images = true
-	case all(string(artifact.PreviewTable)):
-		m.Table = joined(m.Items)
 	case all(string(artifact.PreviewText), string(artifact.PreviewJSON)):
 		if len(m.Items) > 2 {
 			m.Problem = "Only two texts are compared line by line."
@@ -117,15 +134,30 @@ func contrast(m *views.ArtifactCompare) error {
 	return nil
 }
 
-func joined(items []views.ComparedArtifact) *views.JoinedTable {
-	tables := make([]sheet.Table, len(items))
+// joined puts the first rows and columns of tables side by side.
+func (h *Pages) joined(ctx context.Context, items []views.ComparedArtifact, list []artifact.Artifact) (*views.JoinedTable, error) {
+	tables := make([]sheet.Table, len(list))
 	out := &views.JoinedTable{}
-	for i, item := range items {
-		for _, c := range item.Preview.Table.Columns {
-			tables[i].Columns = append(tables[i].Columns, c.Name)
+	cut := false
+	for i, a := range list {
+		t, err := h.Artifacts.Table(ctx, a, preview.Query{Limit: joinedRows, Columns: joinedColumns})
+		if err != nil {
+			return nil, err
 		}
-		tables[i].Rows = item.Preview.Table.Rows
-		out.Names = append(out.Names, item.Row.Execution)
+		for _, c := range t.Shown {
+			tables[i].Columns = append(tables[i].Columns, t.Columns[c].Name)
+		}
+		for _, row := range t.Rows {
+			cells := make([]string, len(row))
+			for k, v := range row {
+				if v != nil {
+					cells[k] = preview.Text(v)
+				}
+			}
+			tables[i].Rows = append(tables[i].Rows, cells)
+		}
+		cut = cut || t.Next != nil || len(t.Shown) < len(t.Columns)
+		out.Names = append(out.Names, items[i].Row.Execution)
 	}
 	j := sheet.Join(tables)
 	out.Key, out.Columns = j.Key, j.Columns
@@ -147,14 +179,14 @@ func joined(items []views.ComparedArtifact) *views.JoinedTable {
 		out.Rows = append(out.Rows, row)
 	}
 	out.Note = units.Plural(differing, "row differs", "rows differ") + " of " + units.Number(int64(len(j.Rows)))
-	if slices.ContainsFunc(items, func(i views.ComparedArtifact) bool { return strings.HasPrefix(i.Preview.Truncated, "the first") }) {
-		out.Note += "; only the first rows of each table are compared"
+	if cut {
+		out.Note += fmt.Sprintf("; the first %d rows and %d columns of each table are compared", joinedRows, joinedColumns)
 	}
 	if out.Key == "" {
 		out.Key = "Row"
 		out.Note += "; no column identifies rows, so they are joined by number"
 	}
-	return out
+	return out, nil
 }
 
 func signed(v float64) string {

@@ -3,8 +3,8 @@ package artifacts
 import (
 	"context"
 	"fmt"
+	"net/url"
 
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
@@ -12,15 +12,15 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// previewOf is the beginning of an artifact for its page. A preview that cannot be read
+// previewOf is the part that query selects, or the beginning, of an artifact for its page. A preview that cannot be read
 // does not prevent the rest of the page.
-func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact) views.Preview {
+func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact, query url.Values) views.Preview {
+	if _, ok := artifact.TableFormat(a); ok {
+		return h.tableOf(ctx, a, query)
+	}
 	p, err := h.Artifacts.Preview(ctx, a)
 	if err != nil {
-		if apperr.CodeOf(err) == apperr.Internal {
-			h.Log.Error("an artifact cannot be previewed", "artifact", a.ID, "error", err)
-		}
-		return views.Preview{Problem: apperr.MessageOf(err)}
+		return h.noPreview(a, err)
 	}
 	id := a.ID.String()
 	v := views.Preview{Kind: string(p.Kind), Text: p.Text, HTML: p.HTML}
@@ -28,12 +28,6 @@ func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact) views.Previe
 		v.Truncated = "beginning only; download the artifact for the rest"
 	}
 	switch p.Kind {
-	case artifact.PreviewTable:
-		v.Table = previewTable(p.Table)
-		v.Truncated = units.Plural(len(v.Table.Rows), "row", "rows")
-		if p.Truncated {
-			v.Truncated = "the first " + v.Truncated
-		}
 	case artifact.PreviewImage:
 		v.Image, v.Alt = views.ArtifactDownloadURL(id)+"?inline=1", a.Name+", produced by "+a.Node
 		if p.Image != nil && p.Image.Width > 0 {
@@ -56,18 +50,6 @@ func (h *Pages) previewOf(ctx context.Context, a artifact.Artifact) views.Previe
 	case artifact.PreviewText, artifact.PreviewJSON, artifact.PreviewMarkdown, artifact.PreviewBinary:
 	}
 	return v
-}
-
-func previewTable(t *artifact.Table) views.PreviewTable {
-	var out views.PreviewTable
-	if t == nil {
-		return out
-	}
-	for _, c := range t.Columns {
-		out.Columns = append(out.Columns, views.PreviewColumn{Name: c.Name, Number: c.Numeric})
-	}
-	out.Rows = t.Rows
-	return out
 }
 
 func confusionMatrix(c *artifact.Confusion) chart.Matrix {

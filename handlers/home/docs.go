@@ -36,6 +36,7 @@ func sections() []views.DocSection {
 			doc("data-channels", "How files of one node reach the next."),
 			doc("models", "Versions, stages, approval and aliases of models."),
 			doc("lineage", "What data and models were made from and used for."),
+			doc("artifacts", "Previews of tables: filters, order, statistics and their bounds."),
 			doc("argo", "Run the manifests of Argo Workflows."),
 			doc("metaflow", "Record the runs of Metaflow's own client."),
 			doc("states", "The states of executions, nodes and attempts."),

@@ -125,11 +125,32 @@ func artifact(f views.Page, i int, preview views.Preview) views.Artifact {
 }
 
 func artifactTable(f views.Page) views.Artifact {
-	t := views.PreviewTable{Columns: []views.PreviewColumn{{Name: "class"}, {Name: "precision", Number: true}, {Name: "recall", Number: true}, {Name: "images", Number: true}}}
-	for i := range 10 {
-		t.Rows = append(t.Rows, []string{fmt.Sprint(i), fmt.Sprintf("0.9%d", 90-i), fmt.Sprintf("0.9%d", 80+i), "36"})
+	columns := []views.DataColumn{{Name: "class", Type: "Integer", Number: true, SortURL: "#"}, {Name: "precision", Type: "Float", Number: true, SortURL: "#", Sorted: "descending"}, {Name: "reader", Type: "String", SortURL: "#"}, {Name: "reviewed", Type: "Date", SortURL: "#"}}
+	t := &views.DataTable{
+		Columns: columns, FormURL: "#", Names: []ui.Option{{Value: "class", Name: "class"}}, Ops: []ui.Option{{Value: "ge", Name: "≥"}},
+		Filters: []views.Chip{{Name: "precision", Value: "≥ 0.9", RemoveURL: "#"}}, Read: "Sorted within the first 1,000,000 rows.",
+		Pager: ui.Pager{Text: "Rows 1 to 10", Older: "#", InOrder: true}, Of: "Columns 1 to 4 of 12", RightURL: "#", StatisticsRead: "Statistics of the first 100,000 rows",
 	}
-	return artifact(f, 3, views.Preview{Kind: "table", Table: t, Truncated: "10 rows"})
+	var bins []chart.HistogramBin
+	for i := range 10 {
+		t.Rows = append(t.Rows, []views.DataCell{{Text: fmt.Sprint(i)}, {Text: fmt.Sprintf("0.9%d", 90-i)}, {Text: "writer " + fmt.Sprint(i%3)}, {Null: true}})
+		bins = append(bins, chart.HistogramBin{Name: fmt.Sprintf("0.9%d to 0.9%d", i, i+1), Count: int64((i*7)%10 + 1)})
+	}
+	t.Statistics = []views.ColumnStatistics{
+		{Name: "class", Type: "Integer", Count: "100,000", Nulls: "0", Distinct: "10", Min: "0", Mean: "4.5", Max: "9", Histogram: chart.NewHistogram(bins, "Histogram of class, 0 to 9")},
+		{Name: "precision", Type: "Float", Count: "99,998", Nulls: "2", Distinct: "More than 1,000", Min: "0.9", Mean: "0.94", Max: "1", Histogram: chart.NewHistogram(bins, "Histogram of precision, 0.9 to 1"), Other: "3 values are not of this type."},
+		{Name: "reader", Type: "String", Count: "100,000", Nulls: "0", Distinct: "More than 1,000", Min: "writer 0", Mean: "–", Max: "writer 2"},
+		{Name: "reviewed", Type: "Date", Count: "0", Nulls: "100,000", Distinct: "0", Min: "–", Mean: "–", Max: "–"},
+	}
+	return artifact(f, 3, views.Preview{Kind: "table", Table: t, Truncated: "120,000,000 rows, 12 columns"})
+}
+
+func artifactTableProblem(f views.Page) views.Artifact {
+	t := &views.DataTable{
+		FormURL: "#", Names: []ui.Option{{Value: "class", Name: "class"}}, Ops: []ui.Option{{Value: "ge", Name: "≥"}}, Filters: []views.Chip{{Name: "class", Value: "≥ two", RemoveURL: "#"}},
+		Problem: `filter: "two" is not a value of column class, which has the type Integer.`, Empty: "Change or remove the filter.", ClearURL: "#", Pager: ui.Pager{Text: "No rows", InOrder: true},
+	}
+	return artifact(f, 3, views.Preview{Kind: "table", Table: t})
 }
 
 func artifactMatrix(f views.Page) views.Artifact {

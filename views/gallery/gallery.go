@@ -48,6 +48,7 @@ func Entries() []Entry {
 		{"logs", "Log page", func(f views.Page) templ.Component { return views.LogsOwnPage(logsPage(f)) }},
 		{"artifacts", "Artifacts", func(f views.Page) templ.Component { return views.ArtifactsPage(artifacts(f)) }},
 		{"artifact-table", "Artifact: table", func(f views.Page) templ.Component { return views.ArtifactPage(artifactTable(f)) }},
+		{"artifact-table-problem", "Artifact: table, filter with a problem", func(f views.Page) templ.Component { return views.ArtifactPage(artifactTableProblem(f)) }},
 		{"artifact-matrix", "Artifact: confusion matrix", func(f views.Page) templ.Component { return views.ArtifactPage(artifactMatrix(f)) }},
 		{"artifact-compare", "Artifacts side by side", func(f views.Page) templ.Component { return views.ArtifactComparePage(artifactCompare(f)) }},
 		{"artifact-binary", "Artifact: no preview", func(f views.Page) templ.Component { return views.ArtifactPage(artifactBinary(f)) }},

@@ -54,7 +54,7 @@ func TestTextOfTasksIsNeverMarkup(t *testing.T) {
 	e.Logs.Lines[0].Parts = []views.LogPart{{Text: evil}, {Text: evil, Class: "ansi-red"}, {Text: evil, Hit: true}}
 	e.Inputs = append(e.Inputs, views.Value{Name: evil, Text: evil, Type: evil})
 	a := artifactTable(frame)
-	a.Preview.Table.Rows[0][0] = evil
+	a.Preview.Table.Rows[0][0].Text, a.Preview.Table.Columns[0].Name, a.Preview.Table.Statistics[0].Min = evil, evil, evil
 	for _, page := range []string{render(t, views.ExecutionPage(e)), render(t, views.ArtifactPage(a))} {
 		if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img src=x") {
 			t.Error("text became markup")
