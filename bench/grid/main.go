@@ -121,7 +121,9 @@ func measure(ctx context.Context, reader *query.Reader, flow uuid.UUID, requests
 		cells = len(grid.Executions) * len(grid.Rows)
 	}
 	slices.Sort(took)
-	at := func(percent int) time.Duration { return took[min(len(took)-1, len(took)*percent/100)].Round(100 * time.Microsecond) }
+	at := func(percent int) time.Duration {
+		return took[min(len(took)-1, len(took)*percent/100)].Round(100 * time.Microsecond)
+	}
 	fmt.Printf("%d cells, %d requests: median %s, p95 %s, highest %s\n", cells, requests, at(50), at(95), at(100))
 	return nil
 }

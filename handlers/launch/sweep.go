@@ -166,7 +166,7 @@ func (h *Pages) renderSweep(w http.ResponseWriter, r *http.Request, status int, 
 func (h *Pages) drawSweep(w http.ResponseWriter, r *http.Request, status int, d *draft, s *sweepDraft) error {
 	d.mode, d.sweep = views.LaunchForm, s
 	errors := s.errorLines()
-	view := s.view(d, h.objectives(r.Context(), d))
+	view := s.view(h.objectives(r.Context(), d))
 	estimate, err := h.estimate(r, d, d.newSweepDraft(h.Forms.Env(r)))
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (h *Pages) drawSweep(w http.ResponseWriter, r *http.Request, status int, d 
 func (h *Pages) estimated(r *http.Request, d *draft) (views.LaunchSweep, error) {
 	s := d.newSweepDraft(h.Forms.Env(r))
 	estimate, err := h.estimate(r, d, s)
-	view := s.view(d, nil)
+	view := s.view(nil)
 	view.Estimate = estimate
 	return view, err
 }

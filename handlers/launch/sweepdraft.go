@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -235,7 +236,7 @@ func (s *sweepDraft) errorLines() []forms.ErrorLine {
 }
 
 // view is the part of the form about the sweep.
-func (s *sweepDraft) view(d *draft, known []string) views.LaunchSweep {
+func (s *sweepDraft) view(known []string) views.LaunchSweep {
 	or := func(name, otherwise string) string {
 		if v := s.get(name); v != "" {
 			return v
@@ -287,9 +288,7 @@ func (s *sweepDraft) fill(sw sweep.Sweep) url.Values {
 	for _, p := range sw.Space {
 		for _, v := range s.varied {
 			if v.path == p.Path {
-				for name, values := range controls(p, v.lined()) {
-					out[name] = values
-				}
+				maps.Copy(out, controls(p, v.lined()))
 			}
 		}
 	}

@@ -23,7 +23,7 @@ const (
 )
 
 // runs is a page of the table of runs: the best first, unless the address says otherwise.
-func (h *Pages) runs(ctx context.Context, clock ui.Clock, s sweep.Sweep, q url.Values) (views.SweepRuns, error) {
+func (h *Pages) runs(ctx context.Context, s sweep.Sweep, q url.Values) (views.SweepRuns, error) {
 	sort := q.Get("sort")
 	if sort == "" {
 		sort = "-index"
@@ -41,7 +41,7 @@ func (h *Pages) runs(ctx context.Context, clock ui.Clock, s sweep.Sweep, q url.V
 	}
 	m := views.SweepRuns{ID: s.ID.String(), Caption: "Runs of this sweep", Total: units.Number(int64(total)), Columns: columns(s, sort), Pager: ui.Pager{InOrder: true}}
 	for _, r := range found {
-		m.Rows = append(m.Rows, runRow(clock, s, r))
+		m.Rows = append(m.Rows, runRow(s, r))
 	}
 	m.Pager.Text = "Rows " + units.Number(int64(min(after+1, total))) + " to " + units.Number(int64(after+len(found))) + " of " + units.Number(int64(total))
 	to := func(after int) string {
@@ -121,7 +121,7 @@ func columns(s sweep.Sweep, sort string) []views.SweepColumn {
 	return append(out, column(name, "", key, true), column("Step", "", "", true), column("Duration", "", "", true), column("GPU-h", "GPU-hours", "", true))
 }
 
-func runRow(clock ui.Clock, s sweep.Sweep, r sweep.Run) views.SweepRunRow {
+func runRow(s sweep.Sweep, r sweep.Run) views.SweepRunRow {
 	row := views.SweepRunRow{Index: r.Index, Rank: "–", Name: runName(r), State: runState(r), Message: r.Message, Objective: "–", Step: "–", Took: "–", Hours: rounded(r.GPUHours), Best: r.Rank == 1}
 	if r.ExecutionID != nil {
 		row.URL = views.ExecutionURL(r.ExecutionID.String())

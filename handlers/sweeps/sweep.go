@@ -51,7 +51,7 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 	if err != nil {
 		return views.SweepView{}, err
 	}
-	runs, err := h.runs(ctx, clock, s, q)
+	runs, err := h.runs(ctx, s, q)
 	if err != nil {
 		return views.SweepView{}, err
 	}

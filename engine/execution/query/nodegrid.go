@@ -81,7 +81,7 @@ func (q *Reader) NodeGrid(ctx context.Context, f Filter, first int) (NodeGrid, e
 	compare := func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 	nodes, err := q.queries.GridNodes(ctx, db.GridNodesParams{
 		Executions: ids, Least: slices.MinFunc(ids, compare), Most: slices.MaxFunc(ids, compare),
-		FirstIndex: int32(first), BeyondIndex: int32(first + MaxGridNodes + 1), //nolint:gosec // bounded above
+		FirstIndex: int32(first), BeyondIndex: int32(first + MaxGridNodes + 1),
 	})
 	if err != nil {
 		return NodeGrid{}, fmt.Errorf("nodes of the grid: %w", err)
