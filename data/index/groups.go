@@ -109,11 +109,11 @@ func (g Group) Of(by Column) search.Expr {
 func (g Group) Where(by Column) string {
 	switch v := g.Value.(type) {
 	case float64:
-		unit := ""
+		format, unit := byte('g'), ""
 		if by.field.Is(search.Span) {
-			unit = "s"
+			format, unit = 'f', "s" // durations have no exponents
 		}
-		return by.field.Quoted() + " = " + strconv.FormatFloat(v, 'g', -1, 64) + unit
+		return by.field.Quoted() + " = " + strconv.FormatFloat(v, format, -1, 64) + unit
 	case string:
 		if by.Path == "state" {
 			v = strings.ToLower(v)
