@@ -32,7 +32,7 @@ func ListURL(path string, q url.Values, key, value string) string {
 	next := url.Values{}
 	for k, vs := range q {
 		if k != "after" && k != key && len(vs) > 0 && vs[0] != "" {
-			next[k] = vs[:1]
+			next[k] = vs
 		}
 	}
 	if value != "" {
