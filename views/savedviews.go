@@ -14,6 +14,7 @@ type SavedViews struct {
 type SavedView struct {
 	Name, Sharing, Owner, Updated string
 	Changed                       bool // the table of the page differs from the saved one
+	Shared                        bool // everyone in the project sees it
 	Default                       bool
 	Change                        *ViewForm // nil if the reader may not change it
 	MayDefault                    bool

@@ -30,6 +30,7 @@ const editKey = "edit"
 // viewFailure is a form of a view that came back.
 type viewFailure struct {
 	id, name, sharing string // id is "" for a new view
+	table             bool   // only the table was saved: the form had no name and no sharing
 	errors            map[string]string
 	message           string
 	status            int
@@ -136,7 +137,7 @@ func (h *Pages) savedViews(r *http.Request, failed *viewFailure) (views.SavedVie
 		if form == nil && failed.message == "" {
 			m.Failed = failed.errors["name"]
 		}
-		if form != nil {
+		if form != nil && !failed.table {
 			form.Name, form.Errors, form.Sharings = failed.name, failed.errors, sharings(failed.sharing, failed.id == "" || current.Mine)
 		}
 	}
@@ -151,7 +152,7 @@ func (h *Pages) savedView(r *http.Request, v view.View, back string) *views.Save
 		DefaultURL: views.ChangeViewURL(id) + "/default", DeleteURL: views.ChangeViewURL(id) + "/delete", Link: views.ExecutionViewURL(id),
 	}
 	if v.Sharing == view.Project {
-		m.Sharing = "Everyone in the project sees it"
+		m.Sharing, m.Shared = "Everyone in the project sees it", true
 	}
 	if v.MayChange {
 		m.Change = &views.ViewForm{
@@ -213,7 +214,7 @@ func (h *Pages) changeView(w http.ResponseWriter, r *http.Request) error {
 	}
 	if _, err := h.Views.Change(r.Context(), id, e); err != nil {
 		q.Set("view", id)
-		return h.viewAgain(w, r, q, viewFailure{id: id, name: name, sharing: string(sharing)}, err)
+		return h.viewAgain(w, r, q, viewFailure{id: id, name: name, sharing: string(sharing), table: e.Table != nil}, err)
 	}
 	next := views.ExecutionViewURL(id)
 	if e.Table == nil && q.Get("view") == id { // unsaved changes of the table stay
