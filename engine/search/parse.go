@@ -47,6 +47,24 @@ func Parse(query string, c Context) (Expr, error) {
 	return e, nil
 }
 
+// Alternatives reports whether a query has an "or" outside of all parentheses, so that a condition
+// after it would belong to its last alternative alone. It does for queries that cannot be read.
+func Alternatives(query string) bool {
+	tokens, failed := lex(query)
+	depth := 0
+	for _, t := range tokens {
+		switch {
+		case t.kind == tokenOpen:
+			depth++
+		case t.kind == tokenClose:
+			depth--
+		case depth == 0 && t.is("or"):
+			return true
+		}
+	}
+	return failed != nil
+}
+
 type parser struct {
 	query   string
 	tokens  []token

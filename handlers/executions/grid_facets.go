@@ -31,22 +31,21 @@ func facetLinks(q url.Values, f index.Facets) []views.Facet {
 }
 
 // toggled adds a condition to the end of a query, or removes it from there or from its beginning.
-// The second result says that the query had it.
+// The second result says that the query had it: as one of two alternatives, it does not hold for all.
 func toggled(where, condition string) (string, bool) {
-	if where == condition {
+	switch {
+	case where == "":
+		return condition, false
+	case where == condition:
 		return "", true
+	case search.Alternatives(where):
+		return "(" + where + ") and " + condition, false
 	}
 	if rest, found := strings.CutSuffix(where, " and "+condition); found {
 		return rest, true
 	}
 	if rest, found := strings.CutPrefix(where, condition+" and "); found {
 		return rest, true
-	}
-	if where == "" {
-		return condition, false
-	}
-	if strings.Contains(strings.ToLower(where), " or ") && !strings.HasPrefix(where, "(") {
-		where = "(" + where + ")"
 	}
 	return where + " and " + condition, false
 }
