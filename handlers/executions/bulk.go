@@ -2,8 +2,10 @@ package executions
 
 import (
 	"cmp"
+	"encoding/base64"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +47,7 @@ func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 	if verb == "" {
 		return apperr.New(apperr.Invalid, "%s is not a command.", strconv.Quote(action))
 	}
+	r = h.inProjectOf(r, queryOf(f.Get("back")).Get("view")) // the executions of a view are in its project
 	ids, err := bulkIDs(f["id"])
 	if err != nil {
 		return err
@@ -69,7 +72,11 @@ func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if run {
-		http.Redirect(w, r, bulkResultsURL(action, tag, m.Back, outcomes), http.StatusSeeOther)
+		to := bulkResultsURL(action, tag, m.Back, outcomes)
+		if len(to) > maxResultsURL {
+			return web.Render(w, r, http.StatusOK, views.BulkView(bulkResult(m, outcomes)))
+		}
+		http.Redirect(w, r, to, http.StatusSeeOther)
 		return nil
 	}
 	m.Rows, m.Able = bulkRows(outcomes)
@@ -81,6 +88,10 @@ func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.BulkView(m))
 }
 
+// maxResultsURL is the longest address that the browser is sent to: proxies accept 4 KB of headers
+// in an answer. A command for more executions answers with its results.
+const maxResultsURL = 3000
+
 // bulkResultsURL is the page of the results of a command. It names the executions; the page reads
 // what became of them.
 func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
@@ -88,11 +99,16 @@ func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
 	if tag != "" {
 		q.Set("tag", tag)
 	}
+	var ids, created []byte
 	for _, o := range outcomes {
-		q.Add("id", o.ID.String())
+		ids = append(ids, o.ID[:]...)
 		if o.Created != uuid.Nil {
-			q.Add("created", o.Created.String())
+			created = append(created, o.Created[:]...)
 		}
+	}
+	q.Set("id", base64.RawURLEncoding.EncodeToString(ids))
+	if len(created) > 0 {
+		q.Set("created", base64.RawURLEncoding.EncodeToString(created))
 	}
 	return views.BulkURL() + "?" + q.Encode()
 }
@@ -101,7 +117,8 @@ func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
 func (h *Pages) bulkResults(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	action, tag := q.Get("action"), q.Get("tag")
-	verb, done := bulkVerbs(action)
+	verb, _ := bulkVerbs(action)
+	r = h.inProjectOf(r, queryOf(q.Get("back")).Get("view"))
 	ids, err := bulkIDs(q["id"])
 	if err != nil {
 		return err
@@ -118,12 +135,18 @@ func (h *Pages) bulkResults(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := views.BulkPage{
-		Page: h.Page.Base(r, verb+" executions", views.SectionExecutions), Action: action, Verb: verb, Tag: tag, Done: true,
-		Lead: "Each execution has its own result.", Back: backTo(q.Get("back")),
+		Page: h.Page.Base(r, verb+" executions", views.SectionExecutions), Action: action, Verb: verb, Tag: tag, Back: backTo(q.Get("back")),
 	}
+	return web.Render(w, r, http.StatusOK, views.BulkView(bulkResult(m, outcomes)))
+}
+
+// bulkResult is m with what became of the executions of its command.
+func bulkResult(m views.BulkPage, outcomes []table.Outcome) views.BulkPage {
+	_, done := bulkVerbs(m.Action)
+	m.Done, m.Lead = true, "Each execution has its own result."
 	m.Rows, m.Able = bulkRows(outcomes)
 	m.Heading = done + " " + units.Number(int64(m.Able)) + " of " + units.Plural(len(outcomes), "execution", "executions")
-	return web.Render(w, r, http.StatusOK, views.BulkView(m))
+	return m
 }
 
 // bulkKey is the key of a preview, or a new one for it.
@@ -159,15 +182,21 @@ func backTo(path string) string {
 	return views.ExecutionsURL()
 }
 
-// bulkIDs reads the executions of a form.
+// bulkIDs reads the executions of a form or an address: IDs, or a value with the bytes of many.
 func bulkIDs(values []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, 0, len(values))
 	for _, v := range values {
-		id, err := uuid.Parse(v)
-		if err != nil {
+		if id, err := uuid.Parse(v); err == nil {
+			ids = append(ids, id)
+			continue
+		}
+		packed, err := base64.RawURLEncoding.DecodeString(v)
+		if err != nil || len(packed) == 0 || len(packed)%len(uuid.UUID{}) != 0 {
 			return nil, apperr.New(apperr.Invalid, "%s is not the ID of an execution.", strconv.Quote(v))
 		}
-		ids = append(ids, id)
+		for part := range slices.Chunk(packed, len(uuid.UUID{})) {
+			ids = append(ids, uuid.UUID(part))
+		}
 	}
 	return ids, nil
 }
