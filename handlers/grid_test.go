@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -219,7 +220,10 @@ func TestSavedViews(t *testing.T) {
 	update := url.Values{"table": {"1"}, "based": {based}, "back": {"/executions?view=" + id + "&edit=1&where=epochs+%3E%3D+1"}}
 	require.Equal(t, http.StatusSeeOther, send(b.member, "/executions/views/"+id, update).status)
 	require.Contains(t, b.member.get(t, link).body, one)
-	require.Equal(t, http.StatusConflict, send(b.member, "/executions/views/"+id, update).status, "based on an older state")
+	stale := send(b.member, "/executions/views/"+id, update)
+	require.Equal(t, http.StatusConflict, stale.status, "based on an older state")
+	require.Contains(t, stale.body, `value="Long runs"`, "the form keeps the name")
+	require.Contains(t, stale.body, `<option value="project" selected>`)
 
 	require.Equal(t, http.StatusSeeOther, send(b.admin, "/executions/views/"+id+"/default", url.Values{"on": {"1"}}).status)
 	require.Equal(t, link, b.member.get(t, "/executions").header.Get("Location"))
@@ -229,6 +233,43 @@ func TestSavedViews(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, send(b.member, "/executions/views/"+id+"/delete", nil).status)
 	require.Equal(t, http.StatusNotFound, b.member.get(t, link).status)
 	require.Equal(t, http.StatusOK, b.member.get(t, "/executions").status)
+}
+
+// TestAViewOfAnotherProject: everything on the page of a view belongs to the project of the view, also
+// its suggestions, exports and commands.
+func TestAViewOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	pat, here, there := inTwoProjects(t, b)
+	send := func(path string, form url.Values) reply {
+		return pat.send(t, "POST", path, "application/x-www-form-urlencoded", form.Encode())
+	}
+	send("/preferences/project", url.Values{"project": {there["{project}"]}})
+	link := send("/executions/views", url.Values{"name": {"Theirs"}, "sharing": {"project"}, "back": {"/executions?where=priority+%3E%3D+0"}}).header.Get("Location")
+	send("/preferences/project", url.Values{"project": {here["{project}"]}})
+	page := pat.get(t, link).body
+	require.Contains(t, page, there["{execution}"])
+	view := strings.TrimPrefix(link, "/executions?")
+	require.Contains(t, page, `data-complete="/executions/complete?`+view+`"`)
+	suggestions := func(query string) string { return pat.get(t, "/executions/complete?"+query+"before=workflow%3A").body }
+	require.Contains(t, suggestions(view+"&"), there["{flow}"])
+	require.NotContains(t, suggestions(""), there["{flow}"])
+
+	export := html.UnescapeString(regexp.MustCompile(`href="(/api/v1/executions/export[^"]*format=csv[^"]*)"`).FindStringSubmatch(page)[1])
+	require.Contains(t, export, "project="+there["{project}"])
+	require.Equal(t, http.StatusOK, pat.get(t, export).status)
+	require.NotContains(t, pat.get(t, "/executions?where=priority+%3E%3D+0").body, "project="+here["{project}"])
+
+	form := url.Values{"action": {"tag"}, "tag": {"theirs"}, "id": {there["{execution}"]}, "back": {link}}
+	send("/executions/bulk", form).says(t, http.StatusOK, "Tag 1 execution")
+	form.Set("step", "apply")
+	form.Set("key", uuid.NewString())
+	ran := send("/executions/bulk", form)
+	require.Equal(t, http.StatusSeeOther, ran.status, ran.body)
+	pat.get(t, ran.header.Get("Location")).says(t, http.StatusOK, "Tagged 1 of 1 execution")
+	form.Set("back", "/executions")
+	form.Del("step")
+	send("/executions/bulk", form).says(t, http.StatusOK, "There is no such execution.")
 }
 
 // TestGroupsOfTheTable: groups have aggregates, open with their executions, and lead to the table of

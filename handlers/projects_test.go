@@ -18,6 +18,13 @@ import (
 func twoProjects(t *testing.T) (b *testBundle, person *caller, here, there map[string]string) {
 	t.Helper()
 	b = setup(t)
+	person, here, there = inTwoProjects(t, b)
+	return b, person, here, there
+}
+
+// inTwoProjects is twoProjects in a site.
+func inTwoProjects(t *testing.T, b *testBundle) (person *caller, here, there map[string]string) {
+	t.Helper()
 	sides := leakSides(t, b)
 	elsewhere := uuid.MustParse(sides[1].objects["{project}"])
 	user := b.person(t, "pat", auth.ProjectDev, auth.LocalProject)
@@ -27,7 +34,7 @@ func twoProjects(t *testing.T) (b *testBundle, person *caller, here, there map[s
 	person = b.signIn(t, user)
 	choose := person.send(t, http.MethodPost, "/preferences/project", "application/x-www-form-urlencoded", "project="+auth.LocalProject.String())
 	require.Equal(t, http.StatusSeeOther, choose.status)
-	return b, person, sides[0].objects, sides[1].objects
+	return person, sides[0].objects, sides[1].objects
 }
 
 func TestTheSwitcherChangesTheProject(t *testing.T) {

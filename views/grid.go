@@ -1,10 +1,15 @@
 package views
 
-import "github.com/flowforge/flowforge/views/ui"
+import (
+	"net/url"
+
+	"github.com/flowforge/flowforge/views/ui"
+)
 
 // QueryBar is the query of a list of executions.
 type QueryBar struct {
 	Where  string
+	View   string      // saved view of the list, "" for none
 	Hidden [][2]string // other parameters that the form keeps
 	Error  *QueryError
 	At     [2]int   // the mistake in UTF-16 units, as scripts count them
@@ -33,8 +38,13 @@ type QuerySuggestions struct {
 	Failed string
 }
 
-// CompleteURL suggests what can follow in a query.
-func CompleteURL() string { return "/executions/complete" }
+// CompleteURL suggests what can follow in a query. With a view, the names are of its project.
+func CompleteURL(view string) string {
+	if view == "" {
+		return "/executions/complete"
+	}
+	return "/executions/complete?" + url.Values{"view": {view}}.Encode()
+}
 
 // FieldGroup are the names of one part of the executions.
 type FieldGroup struct {

@@ -13,8 +13,9 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// complete suggests what can follow at the cursor of the query bar.
+// complete suggests what can follow at the cursor of the query bar, in the project of its view.
 func (h *Pages) complete(w http.ResponseWriter, r *http.Request) error {
+	r = h.inProjectOf(r, r.URL.Query().Get("view"))
 	before := r.URL.Query().Get("before")
 	if len(before) > search.MaxLength {
 		return apperr.New(apperr.Invalid, "The query is too long. It can have 4,000 characters.")

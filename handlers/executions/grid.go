@@ -16,6 +16,7 @@ import (
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/table"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
@@ -123,14 +124,24 @@ func (h *Pages) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 		return err
 	}
 	m.Facets = facetLinks(q, facets)
-	export := url.Values{"where": {request.Where}, "sort": {request.Sort}, "columns": {strings.Join(request.Columns, ",")}}
-	if len(request.And) == 0 { // the export has no parameters of the filters
-		export.Set("format", table.CSV)
-		m.CSVURL = "/api/v1/executions/export?" + export.Encode()
-		export.Set("format", table.Parquet)
-		m.Parquet = "/api/v1/executions/export?" + export.Encode()
-	}
+	m.CSVURL, m.Parquet = exportURLs(r.Context(), request)
 	return nil
+}
+
+// exportURLs export the table. There are none for a table with filters, which the export lacks.
+func exportURLs(ctx context.Context, asked index.Query) (asCSV, asParquet string) {
+	if len(asked.And) > 0 {
+		return "", ""
+	}
+	q := url.Values{"where": {asked.Where}, "sort": {asked.Sort}, "columns": {strings.Join(asked.Columns, ",")}}
+	if subject, _ := auth.SubjectOf(ctx); request.Visiting(ctx) {
+		q.Set("project", subject.ProjectID.String())
+	}
+	in := func(format string) string {
+		q.Set("format", format)
+		return request.APIPrefix + "/executions/export?" + q.Encode()
+	}
+	return in(table.CSV), in(table.Parquet)
 }
 
 // pageGrid links the pages of a table and its stream.
@@ -187,6 +198,9 @@ func (h *Pages) gridQuery(r *http.Request, where search.Expr) (index.Query, erro
 // queryBar has the query with its mistake and the names of the project.
 func queryBar(q url.Values, names *search.Names, problem *search.Error) views.QueryBar {
 	bar := views.QueryBar{Where: q.Get("where")}
+	if name := q.Get("view"); name != allViews {
+		bar.View = name
+	}
 	for _, key := range []string{"view", editKey, "group", "sort", "columns", "user", "state", "workflow", "period", "q"} {
 		if q.Get(key) != "" {
 			bar.Hidden = append(bar.Hidden, [2]string{key, q.Get(key)})
