@@ -116,6 +116,21 @@ func TestPatchesAreComplete(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, after, apply(t, before, p))
 	}
+	for range 500 { // few changes, so that equal lines join edits
+		lines := make([]string, 120)
+		for i := range lines {
+			lines[i] = fmt.Sprintf("line %d\n", i)
+		}
+		before := strings.Join(lines, "")
+		for range 1 + random.IntN(6) {
+			at := random.IntN(len(lines))
+			lines[at] = []string{"", "new\n", lines[at] + "more\n"}[random.IntN(3)]
+		}
+		after := strings.Join(lines, "")
+		p, err := change.Texts(before, after)
+		require.NoError(t, err)
+		require.Equal(t, after, apply(t, before, p))
+	}
 	p, err := change.Texts("a", "a\n")
 	require.NoError(t, err)
 	require.Empty(t, p.Hunks, "a missing line break at the end is not a change")

@@ -39,7 +39,8 @@ func Texts(before, after string) (Patch, error) {
 	var p Patch
 	for _, h := range diff.Hunks {
 		var out Hunk
-		from, to := h.FromLine, h.ToLine
+		from := h.FromLine
+		to := from + p.Added - p.Removed // h.ToLine does not count equal lines between two edits
 		for _, l := range h.Lines {
 			line := Line{Text: strings.TrimSuffix(l.Content, "\n")}
 			if l.Kind != udiff.Insert {
