@@ -40,7 +40,10 @@ type JoinedRow struct {
 	Cells []CompareCell
 }
 
-// ArtifactCompareURL shows artifacts side by side.
+// MostArtifactsCompared is the largest number of artifacts side by side.
+const MostArtifactsCompared = 8
+
+// ArtifactCompareURL shows artifacts side by side, at most MostArtifactsCompared.
 func ArtifactCompareURL(ids []string) string {
 	return "/artifacts/compare?" + url.Values{"ids": {strings.Join(ids, ",")}}.Encode()
 }

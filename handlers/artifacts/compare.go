@@ -22,9 +22,6 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// mostCompared is the largest number of artifacts side by side.
-const mostCompared = 8
-
 // What the page of several tables compares of each.
 const (
 	joinedRows    = 200
@@ -68,8 +65,8 @@ func (h *Pages) compared(ctx context.Context, text string) ([]artifact.Artifact,
 		if ref = strings.TrimSpace(ref); ref == "" {
 			continue
 		}
-		if len(list) == mostCompared {
-			return nil, apperr.New(apperr.Invalid, "Compare at most %d artifacts.", mostCompared)
+		if len(list) == views.MostArtifactsCompared {
+			return nil, apperr.New(apperr.Invalid, "Compare at most %d artifacts.", views.MostArtifactsCompared)
 		}
 		id, err := request.ParseID(ref, "artifact")
 		if err != nil {

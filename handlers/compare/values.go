@@ -50,14 +50,11 @@ func tableRow(r sheet.Row) views.CompareRow {
 	return row
 }
 
-// mostSideBySide is the largest number of artifacts that their page shows side by side.
-const mostSideBySide = 8
-
 // sideBySide links the artifacts of a row that differ, the first ones of many.
 func sideBySide(r sheet.Row) string {
 	var ids []string
 	for _, c := range r.Cells {
-		if c.Artifact != "" && !slices.Contains(ids, c.Artifact) && len(ids) < mostSideBySide {
+		if c.Artifact != "" && !slices.Contains(ids, c.Artifact) && len(ids) < views.MostArtifactsCompared {
 			ids = append(ids, c.Artifact)
 		}
 	}
