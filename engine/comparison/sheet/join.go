@@ -14,7 +14,8 @@ type Table struct {
 
 // Joined is several tables side by side.
 type Joined struct {
-	Key     string   // the column that identifies rows; "": their number
+	Keyed   bool     // a column identifies rows; otherwise their number does
+	Key     string   // the name of that column; "" if not Keyed
 	Columns []string // the other columns of any table, in the order in which they appear
 	Rows    []JoinedRow
 }
@@ -34,51 +35,55 @@ type JoinedCell struct {
 	Delta   *float64 // difference from the first table, for numbers
 }
 
-// Join puts tables side by side. The key is the first column whose values differ in all rows of
-// every table. Without one, rows are joined by their number.
+// Join puts tables side by side. The key is the first column with a name whose values differ in all
+// rows of every table. Without one, rows are joined by their number. Columns of one name are joined
+// in their order: the second of one table with the second of another.
 func Join(tables []Table) Joined {
 	var out Joined
 	if len(tables) == 0 {
 		return out
 	}
-	for _, name := range tables[0].Columns {
-		if !slices.ContainsFunc(tables, func(t Table) bool { return !t.identifies(name) }) {
-			out.Key = name
-			break
-		}
+	places := make([]map[column]int, len(tables))
+	for i, t := range tables {
+		places[i] = t.places()
 	}
+	key := keyOf(tables)
+	out.Keyed, out.Key = key.name != "", key.name
+	var columns []column
+	known := map[column]bool{}
 	for _, t := range tables {
-		for _, name := range t.Columns {
-			if name != out.Key && !slices.Contains(out.Columns, name) {
-				out.Columns = append(out.Columns, name)
+		for _, c := range columnsOf(t) {
+			if (!out.Keyed || c != key) && !known[c] {
+				known[c] = true
+				columns = append(columns, c)
+				out.Columns = append(out.Columns, c.name)
 			}
 		}
 	}
 	byKey := make([]map[string][]string, len(tables))
 	var keys []string
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for i, t := range tables {
-		byKey[i] = map[string][]string{}
-		at := slices.Index(t.Columns, out.Key)
+		byKey[i] = make(map[string][]string, len(t.Rows))
 		for n, row := range t.Rows {
-			key := strconv.Itoa(n + 1)
-			if out.Key != "" {
-				key = row[at]
+			name := strconv.Itoa(n + 1)
+			if out.Keyed {
+				name = row[places[i][key]]
 			}
-			byKey[i][key] = row
-			if !known[key] {
-				known[key] = true
-				keys = append(keys, key)
+			byKey[i][name] = row
+			if !seen[name] {
+				seen[name] = true
+				keys = append(keys, name)
 			}
 		}
 	}
-	for _, key := range keys {
-		row := JoinedRow{Key: key}
-		for _, name := range out.Columns {
+	for _, name := range keys {
+		row := JoinedRow{Key: name}
+		for _, c := range columns {
 			cells := make([]JoinedCell, len(tables))
-			for i, t := range tables {
-				if at := slices.Index(t.Columns, name); at >= 0 && byKey[i][key] != nil {
-					cells[i] = JoinedCell{Present: true, Text: byKey[i][key][at]}
+			for i := range tables {
+				if at, ok := places[i][c]; ok && byKey[i][name] != nil {
+					cells[i] = JoinedCell{Present: true, Text: byKey[i][name][at]}
 				}
 			}
 			row.Differs = compareCells(cells) || row.Differs
@@ -89,9 +94,43 @@ func Join(tables []Table) Joined {
 	return out
 }
 
+// keyOf is the column that identifies rows; without a name if there is none.
+func keyOf(tables []Table) column {
+	for i, c := range columnsOf(tables[0]) {
+		if c.name != "" && c.nth == 0 && tables[0].identifies(i) && !slices.ContainsFunc(tables[1:], func(t Table) bool { return !t.identifies(slices.Index(t.Columns, c.name)) }) {
+			return c
+		}
+	}
+	return column{}
+}
+
+// column is a column by its name; nth counts the earlier ones of the same name.
+type column struct {
+	name string
+	nth  int
+}
+
+func columnsOf(t Table) []column {
+	out := make([]column, len(t.Columns))
+	count := map[string]int{}
+	for i, name := range t.Columns {
+		out[i] = column{name, count[name]}
+		count[name]++
+	}
+	return out
+}
+
+// places are the indexes of the columns.
+func (t Table) places() map[column]int {
+	out := make(map[column]int, len(t.Columns))
+	for i, c := range columnsOf(t) {
+		out[c] = i
+	}
+	return out
+}
+
 // identifies reports whether the column exists and its values are all different.
-func (t Table) identifies(name string) bool {
-	at := slices.Index(t.Columns, name)
+func (t Table) identifies(at int) bool {
 	if at < 0 {
 		return false
 	}

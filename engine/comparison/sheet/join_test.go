@@ -41,4 +41,11 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, []string{"class|n recall", "a true: 1 1.0 0.5 0.75(+0.25)", "b true: 1 ! 1 !", "c true:  2!  1!"}, text(joined), "1 and 1.0 are the same number")
 	require.Equal(t, []string{"|a", "1 false: x x", "2 true: x y!"}, text(Join([]Table{table("a", "x", "x"), table("a", "x", "y")})), "without a key, rows are joined by number")
 	require.Empty(t, Join(nil).Rows)
+
+	index := Join([]Table{{Columns: []string{"", "a"}, Rows: [][]string{{"0", "x"}, {"1", "x"}}}})
+	require.False(t, index.Keyed, "a column without a name is no key")
+	require.Equal(t, []string{"", "a"}, index.Columns)
+	twice := Join([]Table{table("k a a", "1 x y"), table("k a a", "1 x z")})
+	require.True(t, twice.Keyed)
+	require.Equal(t, []string{"k|a a", "1 true: x x y z!"}, text(twice), "columns of one name are joined in their order")
 }
