@@ -2,7 +2,6 @@ package typeregistry
 
 import (
 	"maps"
-	"slices"
 	"strings"
 )
 
@@ -14,50 +13,81 @@ func (s Schema) Assemble(values map[string]any, env Env) map[string]any {
 }
 
 func assemble(c *checker, fields []Field, values map[string]any) map[string]any {
-	dotted := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return !strings.Contains(name, ".") })
-	if len(dotted) == 0 {
+	parts := map[string]map[string]any{} // by the first segment of their names
+	for name, value := range values {
+		if first, rest, dotted := strings.Cut(name, "."); dotted {
+			if parts[first] == nil {
+				parts[first] = map[string]any{}
+			}
+			parts[first][rest] = value
+		}
+	}
+	if len(parts) == 0 {
 		return values
 	}
 	out := maps.Clone(values)
-	for _, name := range dotted {
-		if setPart(c, fields, out, name, values[name]) {
-			delete(out, name)
+	for first, rest := range parts {
+		object, left, ok := setParts(c, fields, values[first], first, rest)
+		if !ok {
+			continue
+		}
+		out[first] = object
+		for name := range rest {
+			if _, stays := left[name]; !stays {
+				delete(out, first+"."+name)
+			}
 		}
 	}
 	return out
 }
 
-// setPart sets the field that a dotted name names, and reports whether there is such a field.
-// It copies the objects that it changes.
-func setPart(c *checker, fields []Field, values map[string]any, name string, value any) bool {
-	first, rest, _ := strings.Cut(name, ".")
-	f, ok := fieldNamed(fields, first)
+// setParts returns a copy of the object called name with parts, by their names in it, and the parts
+// that do not fit in it. It returns false if no part fits.
+func setParts(c *checker, fields []Field, given any, name string, parts map[string]any) (map[string]any, map[string]any, bool) {
+	f, ok := fieldNamed(fields, name)
 	if !ok {
-		return false
+		return nil, nil, false
 	}
 	inner := objectType(f.Type)
 	if inner == nil {
-		return false
+		return nil, nil, false
 	}
-	given := values[first]
 	if given == nil {
 		given, _ = f.fill(c)
 	}
 	object, isObject := given.(map[string]any)
 	if given != nil && !isObject {
-		return false
+		return nil, nil, false
 	}
 	object = maps.Clone(object)
 	if object == nil {
-		object = map[string]any{}
+		object = make(map[string]any, len(parts))
 	}
-	if !strings.Contains(rest, ".") {
-		object[rest] = value
-	} else if !setPart(c, inner.Fields, object, rest, value) {
-		return false
+	left := map[string]any{}
+	deeper := map[string]map[string]any{}
+	for part, value := range parts {
+		first, rest, dotted := strings.Cut(part, ".")
+		if !dotted {
+			object[part] = value
+			continue
+		}
+		if deeper[first] == nil {
+			deeper[first] = map[string]any{}
+		}
+		deeper[first][rest] = value
 	}
-	values[first] = object
-	return true
+	for first, rest := range deeper {
+		set, wrong, ok := setParts(c, inner.Fields, object[first], first, rest)
+		if !ok {
+			wrong = rest
+		} else {
+			object[first] = set
+		}
+		for part, value := range wrong {
+			left[first+"."+part] = value
+		}
+	}
+	return object, left, len(left) < len(parts)
 }
 
 // objectType is the type with fields that t is or may be, nil for others.

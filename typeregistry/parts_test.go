@@ -1,7 +1,9 @@
 package typeregistry
 
 import (
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -25,6 +27,8 @@ func TestDottedNamesSetParts(t *testing.T) {
 		"a part of a part":        {`{"deep.inner.b": 7}`, `{"deep":{"inner":{"a":1,"b":7}},"epochs":2,"params":{"lr":0.5,"size":8}}`, ""},
 		"an unknown part":         {`{"params.rate": 1}`, "", "params.rate: There is no field “rate”. The fields are lr, size."},
 		"a part of a number":      {`{"epochs.lr": 1}`, "", "epochs.lr: There is no field “epochs.lr”. The fields are epochs, params, deep."},
+		"a part of a given part":  {`{"deep.inner": {"a": 5}, "deep.inner.b": 7}`, `{"deep":{"inner":{"a":5,"b":7}},"epochs":2,"params":{"lr":0.5,"size":8}}`, ""},
+		"a part of no object":     {`{"deep.other.b": 7}`, "", "deep.other.b: There is no field “deep.other.b”. The fields are epochs, params, deep."},
 		"an unknown name":         {`{"rate": 1}`, "", "rate: There is no field “rate”. The fields are epochs, params, deep."},
 		"a wrong value of a part": {`{"params.lr": "fast"}`, "", "params.lr: "},
 	} {
@@ -48,5 +52,31 @@ func TestDottedNamesSetParts(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// Many parts of one object copy it once, not once each.
+func TestManyDottedNames(t *testing.T) {
+	t.Parallel()
+	raw, err := DecodeJSON([]byte(`{"fields": [{"name": "params", "type": "Struct{a: Integer = 1}"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, problems := Builtin().ParseSchema(raw, "input_schema")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	const count = 60_000
+	values := make(map[string]any, count)
+	for i := range count {
+		values["params.x"+strconv.Itoa(i)] = 1
+	}
+	start := time.Now()
+	out := schema.Assemble(values, Env{})
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("%d names took %v", count, took)
+	}
+	if params, _ := out["params"].(map[string]any); len(out) != 1 || len(params) != count {
+		t.Errorf("%d values, %d parts", len(out), len(params))
 	}
 }
