@@ -8,9 +8,20 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Settings returns the operator in the canonical form without its name, as decoded JSON.
+// Settings returns the operator in the canonical form without its name, as decoded JSON, and whether
+// it runs on exit.
 func (o *Operator) Settings() (map[string]any, error) {
-	return settings(o.wire(), "name")
+	out, err := settings(o.wire(), "name")
+	if err == nil && o.Final {
+		out["runs on exit"] = true
+	}
+	return out, err
+}
+
+// Settings returns the inputs, outputs and settings of the graph, without its operators, as decoded
+// JSON.
+func (g *Graph) Settings() (map[string]any, error) {
+	return settings(g.wire(), "operators", "on_exit")
 }
 
 // Settings returns what the definition says beside its operators, inputs, outputs, graphs and

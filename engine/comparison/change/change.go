@@ -70,7 +70,53 @@ func Between(before, after *workflow.Definition) ([]Change, error) {
 		return nil, fmt.Errorf("version %s: %w", after.Version, err)
 	}
 	settings, err := settingChanges(was, is)
-	return append(changes, settings...), err
+	if err != nil {
+		return nil, err
+	}
+	graphs, err := graphChanges(before, after)
+	if err != nil {
+		return nil, err
+	}
+	settings = append(graphs, settings...)
+	slices.SortFunc(settings, func(a, b Change) int { return cmp.Compare(a.Name, b.Name) })
+	return append(changes, settings...), nil
+}
+
+// graphChanges compares the graphs of a workflow without their operators, as "graph/NAME".
+func graphChanges(before, after *workflow.Definition) ([]Change, error) {
+	was, is := graphsOf(before), graphsOf(after)
+	var changes []Change
+	for _, name := range names(was, is) {
+		old, existed := was[name]
+		now, exists := is[name]
+		c := Change{Section: Settings, Name: "graph/" + name, Kind: kindOf(existed, exists)}
+		if c.Kind == Changed {
+			oldSettings, err := old.Settings()
+			if err != nil {
+				return nil, fmt.Errorf("graph %s: %w", name, err)
+			}
+			newSettings, err := now.Settings()
+			if err != nil {
+				return nil, fmt.Errorf("graph %s: %w", name, err)
+			}
+			if c.Details, err = differences(oldSettings, newSettings); err != nil {
+				return nil, fmt.Errorf("graph %s: %w", name, err)
+			}
+			if len(c.Details) == 0 {
+				continue
+			}
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+func graphsOf(d *workflow.Definition) map[string]*workflow.Graph {
+	out := make(map[string]*workflow.Graph, len(d.Graphs))
+	for i := range d.Graphs {
+		out[d.Graphs[i].Name] = &d.Graphs[i]
+	}
+	return out
 }
 
 // settingChanges has one change for each top-level setting that differs.

@@ -39,6 +39,22 @@ func TestWhatBreaksLaunches(t *testing.T) {
 		"another default":           {"{name: lr, type: Float, default: 1}", "{name: lr, type: Float, default: 2}", "changed", ""},
 		"no default any more":       {"{name: lr, type: Float, default: 1}", "{name: lr, type: Float}", "changed", `Every launch must set "lr".`},
 		"optional with a default":   {"{name: lr, type: Float?}", "{name: lr, type: Float, default: 1}", "changed", ""},
+		"more items":                {"{name: l, type: 'List<Integer>'}", "{name: l, type: 'List<Integer>(min_items=2)'}", "changed", `Some values of "l" are now refused: at least 2 items are required.`},
+		"unique items":              {"{name: l, type: 'List<Integer>'}", "{name: l, type: 'List<Integer>(unique=true)'}", "changed", `Some values of "l" are now refused: items must be unique.`},
+		"a bound of items":          {"{name: l, type: 'List<Integer>'}", "{name: l, type: 'List<Integer(max=5)>'}", "changed", `Some values of "l[]" are now refused: the maximum is 5.`},
+		"a pattern of keys":         {"{name: m, type: 'Map<String, Integer>'}", "{name: m, type: 'Map<String, Integer>(key_pattern=\"[a-z]+\")'}", "changed", `Some values of "m" are now refused: keys must match [a-z]+.`},
+		"a bound of values":         {"{name: m, type: 'Map<String, Integer>'}", "{name: m, type: 'Map<String, Integer(min=1)>'}", "changed", `Some values of "m.*" are now refused: the minimum is 1.`},
+		"a bound of a field":        {"{name: s, type: 'Struct{a: Integer = 1}'}", "{name: s, type: 'Struct{a: Integer(max=9) = 1}'}", "changed", `Some values of "s.a" are now refused: the maximum is 9.`},
+		"a later first day":         {"{name: d, type: 'Date(min=\"2020-01-01\")'}", "{name: d, type: 'Date(min=\"2021-01-01\")'}", "changed", `Some values of "d" are now refused: the minimum is 2021-01-01.`},
+		"an earlier first day":      {"{name: d, type: 'Date(min=\"2021-01-01\")'}", "{name: d, type: 'Date(min=\"2020-01-01\")'}", "changed", ""},
+		"a shorter duration":        {"{name: d, type: 'Duration(max=\"10h\")'}", "{name: d, type: 'Duration(max=\"90m\")'}", "changed", `Some values of "d" are now refused: the maximum is PT1H30M.`},
+		"a format":                  {"{name: t, type: String}", "{name: t, type: 'String(format=\"email\")'}", "changed", `Some values of "t" are now refused: the format is email.`},
+		"fewer bytes":               {"{name: f, type: File}", "{name: f, type: 'File(max_bytes=1024)'}", "changed", `Some values of "f" are now refused: at most 1 KiB are allowed.`},
+		"fewer media types":         {"{name: f, type: 'File(media_types=[\"image/png\", \"text/csv\"])'}", "{name: f, type: 'File(media_types=[\"image/*\"])'}", "changed", `Some values of "f" are now refused: the media types are image/*.`},
+		"more media types":          {"{name: f, type: 'File(media_types=[\"image/png\"])'}", "{name: f, type: 'File(media_types=[\"image/*\"])'}", "changed", ""},
+		"a rule":                    {"{name: lr, type: Float}", "{name: lr, type: Float, max: '2 * 3'}", "changed", `Some launches may be refused: the rules of "lr" changed.`},
+		"a validator":               {"{name: lr, type: Float}", "{name: lr, type: Float, validators: [{rule: range, max: 3}]}", "changed", `Some launches may be refused: the rules of "lr" changed.`},
+		"no validator any more":     {"{name: lr, type: Float, validators: [{rule: range, max: 3}]}", "{name: lr, type: Float}", "changed", ""},
 		"an optional one, required": {"{name: lr, type: Float?}", "{name: lr, type: Float}", "changed", `Values of "lr" no longer fit: it may be absent, but Float is required.`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +113,20 @@ operators:
 	same, err := change.Between(before, before)
 	require.NoError(t, err)
 	require.Empty(t, same)
+}
+
+func TestGraphsAndExit(t *testing.T) {
+	t.Parallel()
+	doc := func(parallelism, fit, exit string) *workflow.Definition {
+		return parse(t, "operators: [{name: run, type: graph, graph: part}"+fit+"]\non_exit: ["+exit+"]\ngraphs: {part: {parallelism: "+parallelism+", operators: [{name: a, type: shell, code: {script: 'true'}}]}}\n")
+	}
+	const task = "{name: tidy, type: shell, code: {script: 'true'}}"
+	changes, err := change.Between(doc("1", ", "+task, ""), doc("2", "", task))
+	require.NoError(t, err)
+	require.Equal(t, []change.Change{
+		{Section: change.Operators, Name: "tidy", Kind: change.Changed, Details: []change.Detail{{Path: "runs on exit", After: "true"}}},
+		{Section: change.Settings, Name: "graph/part", Kind: change.Changed, Details: []change.Detail{{Path: "parallelism", Before: "1", After: "2"}}},
+	}, changes)
 }
 
 // Applying a patch to the text before gives the text after, whatever the texts are.

@@ -3,7 +3,6 @@ package change
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -42,11 +41,14 @@ func inputBreaks(old, now *typeregistry.Field) string {
 	if err := typeregistry.Assignable(old.Type, now.Type); err != nil && !mayBeAbsent(old, now) {
 		return fmt.Sprintf("Values of %q no longer fit: %v.", now.Name, err)
 	}
-	if limit := narrower(inner(old.Type), inner(now.Type)); limit != "" {
-		return fmt.Sprintf("Some values of %q are now refused: %s.", now.Name, limit)
+	if said := limitBreaks(now.Name, old.Type, now.Type); said != "" {
+		return said
 	}
 	if mustSet(now) && !mustSet(old) {
 		return fmt.Sprintf("Every launch must set %q.", now.Name)
+	}
+	if ruleBreaks(old, now) {
+		return rulesChanged(now.Name)
 	}
 	return ""
 }
@@ -110,7 +112,7 @@ func inputProperties(f *typeregistry.Field) []property {
 	if mustSet(f) {
 		required = "yes"
 	}
-	return []property{{"type", f.Type.String()}, {"default", string(f.Default)}, {"required", required}, {"description", f.Description}, {"rules", rulesText(f)}}
+	return []property{{"type", f.Type.String()}, {"default", string(f.Default)}, {"required", required}, {"description", f.Description}, {"rules", rulesText(f)}, {"validators", validatorsText(f)}}
 }
 
 func outputProperties(o *workflow.Output) []property {
@@ -122,6 +124,17 @@ func rulesText(f *typeregistry.Field) string {
 		return ""
 	}
 	raw, err := json.Marshal(f.Rules)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+func validatorsText(f *typeregistry.Field) string {
+	if len(f.Validators) == 0 {
+		return ""
+	}
+	raw, err := json.Marshal(f.Validators)
 	if err != nil {
 		return ""
 	}
@@ -153,38 +166,4 @@ func mustSet(f *typeregistry.Field) bool {
 	}
 	_, filled := f.DefaultValue(typeregistry.Env{})
 	return !filled
-}
-
-func inner(t *typeregistry.Type) *typeregistry.Type {
-	if t.Kind == typeregistry.KindOptional {
-		return t.Elem
-	}
-	return t
-}
-
-// narrower says which limit of a type excludes values that were allowed; "" for none.
-func narrower(old, now *typeregistry.Type) string {
-	a, b := old.Params, now.Params
-	switch {
-	case b.Min != "" && (a.Min == "" || less(a.Min, b.Min)):
-		return "the minimum is " + b.Min.String()
-	case b.Max != "" && (a.Max == "" || less(b.Max, a.Max)):
-		return "the maximum is " + b.Max.String()
-	case b.MaxLength != nil && (a.MaxLength == nil || *b.MaxLength < *a.MaxLength):
-		return fmt.Sprintf("at most %d characters are allowed", *b.MaxLength)
-	case b.MinLength != nil && (a.MinLength == nil && *b.MinLength > 0 || a.MinLength != nil && *b.MinLength > *a.MinLength):
-		return fmt.Sprintf("at least %d characters are required", *b.MinLength)
-	case b.MaxItems != nil && (a.MaxItems == nil || *b.MaxItems < *a.MaxItems):
-		return fmt.Sprintf("at most %d items are allowed", *b.MaxItems)
-	case b.Pattern != "" && b.Pattern != a.Pattern:
-		return "they must match " + b.Pattern
-	}
-	return ""
-}
-
-// less compares decimal numbers exactly.
-func less(a, b json.Number) bool {
-	x, okX := new(big.Rat).SetString(a.String())
-	y, okY := new(big.Rat).SetString(b.String())
-	return okX && okY && x.Cmp(y) < 0
 }
