@@ -23,7 +23,9 @@ const (
 	filesOpen        = 3    // files whose lines are visible at first
 	linesOpen        = 400  // lines of a file that is open at first
 	linesShown       = 4000 // of one file
-	operatorsInGraph = 2000 // nodes that a graph of two versions has at most
+	filesListed      = 500
+	linesOnPage      = 20_000 // of all files and properties
+	operatorsInGraph = 2000   // nodes that a graph of two versions has at most
 )
 
 // versionDiff shows what changed between two versions of a workflow.
@@ -54,16 +56,14 @@ func (h *Pages) versionDiff(w http.ResponseWriter, r *http.Request) error {
 		Name: flow.Name, URL: views.WorkflowURL(ref), Action: views.VersionDiffURL(ref, "", ""),
 		From: before.Version, To: after.Version, SwapURL: views.VersionDiffURL(ref, after.Version, before.Version),
 		Versions: versionChoices(flow, before.Version, after.Version), Notes: d.Notes,
-		Sections: diffSections(d.Changes), Graph: diffGraph(before, after, d.Changes),
+		Graph: diffGraph(before, after, d.Changes),
 	}
 	for _, c := range d.Changes {
 		if c.Breaks != "" {
 			m.Breaks = append(m.Breaks, c.Breaks)
 		}
 	}
-	for i, f := range d.Files {
-		m.Files = append(m.Files, diffFile(i, f))
-	}
+	diffContent(&m, d)
 	return web.Render(w, r, http.StatusOK, views.VersionDiffPage(m))
 }
 
@@ -89,14 +89,55 @@ func versionChoices(flow workflow.Workflow, shown ...string) []string {
 	return out
 }
 
-func diffSections(changes []change.Change) []views.DiffSection {
+// diffContent fills in the changes and files, as far as the page shows them.
+func diffContent(m *views.VersionDiff, d source.Diff) {
+	left := lineBudget{left: linesOnPage}
+	m.Sections = diffSections(d.Changes, &left)
+	for i, f := range d.Files[:min(len(d.Files), filesListed)] {
+		m.Files = append(m.Files, diffFile(i, f, &left))
+	}
+	if len(d.Files) > filesListed {
+		m.Notes = append(m.Notes, "Only the first "+units.Number(filesListed)+" of "+units.Plural(len(d.Files), "changed file", "changed files")+" are listed. The API and flowforge diff list all of them.")
+	}
+	if left.exceeded {
+		m.Notes = append(m.Notes, "The page shows at most "+units.Number(linesOnPage)+" lines of changes. The API and flowforge diff show all of them.")
+	}
+}
+
+// lineBudget bounds the lines of a page before they are highlighted.
+type lineBudget struct {
+	left     int
+	exceeded bool
+}
+
+// take reports whether the lines of a patch fit.
+func (b *lineBudget) take(p change.Patch) bool {
+	lines := patchLines(p)
+	if lines > b.left {
+		b.exceeded = true
+		return false
+	}
+	b.left -= lines
+	return true
+}
+
+// patchLines counts the lines of a patch with their headers.
+func patchLines(p change.Patch) int {
+	lines := len(p.Hunks)
+	for _, h := range p.Hunks {
+		lines += len(h.Lines)
+	}
+	return lines
+}
+
+func diffSections(changes []change.Change, left *lineBudget) []views.DiffSection {
 	titles := map[change.Section]string{change.Inputs: "Inputs", change.Outputs: "Outputs", change.Operators: "Operators", change.Settings: "Settings"}
 	var out []views.DiffSection
 	for _, section := range change.Sections() {
 		s := views.DiffSection{ID: "h-diff-" + string(section), Title: titles[section]}
 		for _, c := range changes {
 			if c.Section == section {
-				s.Rows = append(s.Rows, diffRow(c))
+				s.Rows = append(s.Rows, diffRow(c, left))
 			}
 		}
 		if len(s.Rows) > 0 {
@@ -106,19 +147,25 @@ func diffSections(changes []change.Change) []views.DiffSection {
 	return out
 }
 
-func diffRow(c change.Change) views.DiffRow {
+func diffRow(c change.Change, left *lineBudget) views.DiffRow {
 	row := views.DiffRow{Name: c.Name, State: kindState(c.Kind), Breaks: c.Breaks}
 	for _, d := range c.Details {
 		detail := views.DiffDetail{Path: d.Path, Before: ui.Short(d.Before, 1000), After: ui.Short(d.After, 1000)}
 		switch {
 		case d.Path == "code": // the files follow
-			detail.After = units.Plural(d.Patch.Added, "line", "lines") + " added, " + units.Number(int64(d.Patch.Removed)) + " removed"
+			detail.After = lineCounts(*d.Patch)
+		case d.Patch != nil && !left.take(*d.Patch):
+			detail.Before, detail.After = "", lineCounts(*d.Patch)
 		case d.Patch != nil:
 			detail.Lines = source.PatchLines(codeName(d.Path), *d.Patch)
 		}
 		row.Details = append(row.Details, detail)
 	}
 	return row
+}
+
+func lineCounts(p change.Patch) string {
+	return units.Plural(p.Added, "line", "lines") + " added, " + units.Number(int64(p.Removed)) + " removed"
 }
 
 // codeName is a name of a file that selects the highlighting of a property.
@@ -132,14 +179,18 @@ func codeName(path string) string {
 // kindState is a kind of change as a state with an icon and a colour.
 func kindState(k change.Kind) string { return strings.ToUpper(string(k)) }
 
-func diffFile(i int, f source.FileChange) views.DiffFile {
+func diffFile(i int, f source.FileChange, left *lineBudget) views.DiffFile {
 	out := views.DiffFile{
 		ID: "file-" + strconv.Itoa(i+1), Name: f.Name, State: kindState(f.Kind), Note: f.Note,
 		Added: "+" + units.Number(int64(f.Patch.Added)), Removed: "−" + units.Number(int64(f.Patch.Removed)),
-		Lines: source.PatchLines(f.Name, f.Patch),
 	}
-	if len(out.Lines) > linesShown {
-		out.Lines, out.Note = nil, "The change has more than "+units.Number(linesShown)+" lines. Download both packages to compare it."
+	switch {
+	case patchLines(f.Patch) > linesShown:
+		out.Note = "The change has more than " + units.Number(linesShown) + " lines. Download both packages to compare it."
+	case !left.take(f.Patch):
+		out.Note = "The page shows no more lines: " + lineCounts(f.Patch) + "."
+	default:
+		out.Lines = source.PatchLines(f.Name, f.Patch)
 	}
 	out.Open = i < filesOpen && len(out.Lines) <= linesOpen
 	return out
@@ -148,6 +199,9 @@ func diffFile(i int, f source.FileChange) views.DiffFile {
 // diffGraph draws the operators of both versions, nil if none of them changed or there are too many.
 func diffGraph(before, after workflow.Version, changes []change.Change) *dagview.Picture {
 	if !slices.ContainsFunc(changes, func(c change.Change) bool { return c.Section == change.Operators }) {
+		return nil
+	}
+	if max(len(before.Plan.Nodes), len(after.Plan.Nodes)) > operatorsInGraph {
 		return nil
 	}
 	nodes := change.Union(before, after, changes)
