@@ -49,7 +49,8 @@ func TestChangesBetweenVersions(t *testing.T) {
 	require.Equal(t, `Every launch must set "rate".`, changes["inputs.rate"].Breaks)
 	code := changes["operators.train"].Details
 	require.Equal(t, "code", code[len(code)-1].Path)
-	require.Contains(t, code[len(code)-1].Patch, "-    return FACTOR * lr  # <b>\n+    return FACTOR * lr + 1  # <b>\n")
+	require.Equal(t, "1 line added, 1 removed", code[len(code)-1].After)
+	require.Empty(t, code[len(code)-1].Patch, "the files have it")
 	files := map[string]contract.ChangedFile{}
 	for _, f := range body.Files {
 		files[f.Name] = f
@@ -57,6 +58,7 @@ func TestChangesBetweenVersions(t *testing.T) {
 	require.Len(t, files, 5)
 	require.Equal(t, "added", files["notes.md"].Change)
 	require.Equal(t, 1, files["search/train.py"].Added)
+	require.Contains(t, files["search/train.py"].Patch, "-    return FACTOR * lr  # <b>\n+    return FACTOR * lr + 1  # <b>\n")
 	for _, name := range []string{"weights.bin", "large.py"} {
 		require.Contains(t, files[name].Note, "Not compared line by line")
 		require.Empty(t, files[name].Patch)

@@ -21,7 +21,7 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
-// comparedText limits the texts of one package that are compared line by line, in bytes.
+// comparedText limits the texts of one version that are compared line by line, in bytes.
 const comparedText = 8 << 20
 
 // Diff is how one version differs from another.
@@ -84,9 +84,11 @@ func (p Packages) Diff(ctx context.Context, before, after workflow.Version) (Dif
 	return d, nil
 }
 
-// codePatches compares the functions and files that operators of both versions run.
+// codePatches counts the lines that differ in the functions and files that operators of both versions
+// run. The patches have no hunks, because many operators can run one file; the list of files has them.
 func codePatches(before, after workflow.Version, was, is map[string]*content) (map[string]change.Patch, error) {
 	patches := map[string]change.Patch{}
+	known := map[[2]string]change.Patch{} // by both texts
 	later := change.OperatorsOf(after.Definition)
 	for name, old := range change.OperatorsOf(before.Definition) {
 		now, exists := later[name]
@@ -94,15 +96,21 @@ func codePatches(before, after workflow.Version, was, is map[string]*content) (m
 			continue
 		}
 		oldText, ok := codeOf(before, old, was)
-		newText, known := codeOf(after, now, is)
-		if !ok || !known || oldText == newText {
+		newText, exists := codeOf(after, now, is)
+		if !ok || !exists || oldText == newText {
 			continue
 		}
-		p, err := change.Texts(oldText, newText)
-		if err != nil {
-			return nil, fmt.Errorf("code of operator %s: %w", name, err)
+		texts := [2]string{oldText, newText}
+		p, counted := known[texts]
+		if !counted {
+			var err error
+			if p, err = change.Texts(oldText, newText); err != nil {
+				return nil, fmt.Errorf("code of operator %s: %w", name, err)
+			}
+			p.Hunks = nil
+			known[texts] = p
 		}
-		if len(p.Hunks) > 0 {
+		if p.Added+p.Removed > 0 {
 			patches[name] = p
 		}
 	}
@@ -142,7 +150,7 @@ func fileChange(name string, was, is *content) (FileChange, bool, error) {
 		return f, false, nil
 	}
 	if !was.isText || !is.isText {
-		f.Note = fmt.Sprintf("Not compared line by line: the file is not text, or larger than %s.", units.Bytes(Shown))
+		f.Note = fmt.Sprintf("Not compared line by line: the file is not text, it is larger than %s, or the texts of its version are larger than %s.", units.Bytes(Shown), units.Bytes(comparedText))
 		return f, true, nil
 	}
 	var err error
@@ -207,7 +215,10 @@ func (p Packages) collect(ctx context.Context, project uuid.UUID, ref string, fi
 			to = io.MultiWriter(h, &text)
 		}
 		if _, err := io.Copy(to, r); err != nil {
-			return err
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return errUnreadable // walk returns errCut instead where the limit ended the bytes
 		}
 		c := &content{isText: keeps && utf8.Valid(text.Bytes()) && !bytes.ContainsRune(text.Bytes(), 0)}
 		copy(c.hash[:], h.Sum(nil))

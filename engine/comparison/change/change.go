@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Section is what a change is about.
@@ -246,11 +247,12 @@ func byName(value any) any {
 	return value
 }
 
-// WithCode adds a change of the code of operators: the patch of each by the name of its operator.
+// WithCode adds a change of the code of operators: the patch of each by the name of its operator. The
+// detail says how many lines differ.
 func WithCode(changes []Change, path string, patches map[string]Patch) []Change {
 	out := slices.Clone(changes)
 	for name, patch := range patches {
-		detail := Detail{Path: path, Patch: &patch}
+		detail := Detail{Path: path, After: units.Plural(patch.Added, "line", "lines") + " added, " + units.Number(int64(patch.Removed)) + " removed", Patch: &patch}
 		at := slices.IndexFunc(out, func(c Change) bool { return c.Section == Operators && c.Name == name })
 		if at < 0 {
 			out = append(out, Change{Section: Operators, Name: name, Kind: Changed, Details: []Detail{detail}})
