@@ -111,8 +111,17 @@ func (p Parameter) wholes() []float64 {
 // quantile of the normal distribution, cut off at the bounds.
 func (p Parameter) quantile(u float64) any {
 	low, high := p.cut()
+	if p.flat(low, high) {
+		return p.rounded(*p.From + u*(*p.To-*p.From))
+	}
 	u = math.Min(math.Max(low+u*(high-low), 1e-12), 1-1e-12)
 	return p.rounded(*p.Mean + *p.Deviation*math.Sqrt2*math.Erfinv(2*u-1))
+}
+
+// flat reports whether the bounds are so near to each other that the distribution between them is
+// uniform, and its shares too near to compute with.
+func (p Parameter) flat(low, high float64) bool {
+	return p.From != nil && p.To != nil && high-low < 1e-6
 }
 
 // cut returns the shares of the normal distribution below its bounds.

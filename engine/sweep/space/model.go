@@ -116,5 +116,8 @@ func same(a, b any) bool {
 // share is the part of the normal distribution between its bounds that is below x.
 func (p Parameter) share(x float64) float64 {
 	low, high := p.cut()
+	if p.flat(low, high) {
+		return math.Min(math.Max((x-*p.From)/(*p.To-*p.From), 0), 1)
+	}
 	return math.Min(math.Max((cumulative((x-*p.Mean) / *p.Deviation)-low)/(high-low), 0), 1)
 }

@@ -44,6 +44,7 @@ const (
 	MaxValues     = 1000    // of one parameter
 	MaxPath       = 200     // characters
 	mostExact     = 1 << 53 // whole numbers up to it are exact
+	mostNumber    = 1e100   // so that no draw overflows
 )
 
 // Parameter is one input that a sweep varies.
@@ -262,7 +263,7 @@ func (c *checker) normal(p Parameter) {
 	}
 }
 
-// finite refuses numbers that JSON or whole numbers cannot hold.
+// finite refuses numbers that draws, JSON or whole numbers cannot hold.
 func (c *checker) finite(p Parameter) {
 	for _, n := range []struct {
 		name  string
@@ -272,6 +273,8 @@ func (c *checker) finite(p Parameter) {
 		case n.value == nil:
 		case math.IsNaN(*n.value) || math.IsInf(*n.value, 0):
 			c.problem(n.name, "Enter a finite number.")
+		case math.Abs(*n.value) > mostNumber:
+			c.problem(n.name, "Enter a number between -1e100 and 1e100.")
 		case !p.integer || n.name == "mean" || n.name == "deviation":
 		case *n.value != math.Trunc(*n.value):
 			c.problem(n.name, fmt.Sprintf("%s takes whole numbers, and %s is none.", p.Path, Text(*n.value)))

@@ -1,0 +1,69 @@
+package space_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/engine/sweep/space"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// free returns a space of one parameter of an input without bounds.
+func free(t *testing.T, input, parameter string) (space.Checked, []typeregistry.Problem) {
+	t.Helper()
+	raw, err := typeregistry.DecodeJSON(fmt.Appendf(nil, `[{"name": "x", "type": %q}]`, input))
+	require.NoError(t, err)
+	s, problems := typeregistry.Builtin().ParseSchema(raw, "inputs")
+	require.Empty(t, problems)
+	return space.Check(decoded(t, `[{"path": "x", `+parameter+`}]`), s, typeregistry.Env{})
+}
+
+// TestNumbersThatOverflowAreRefused: draws of such parameters would be infinite, which JSON does not
+// have.
+func TestNumbersThatOverflowAreRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`"kind": "normal", "mean": 0, "deviation": 1e308`:                             "0.deviation",
+		`"kind": "normal", "mean": -1e300, "deviation": 1`:                            "0.mean",
+		`"kind": "uniform", "from": -1.7e308, "to": 1.7e308`:                          "0.from",
+		`"kind": "loguniform", "from": 1, "to": 2e100`:                                "0.to",
+		`"kind": "range", "from": 0, "to": 1, "step": 1e200`:                          "0.step",
+		`"kind": "range", "from": 1, "to": 1.7e308, "steps": 3`:                       "0.to",
+		`"kind": "normal", "mean": 0, "deviation": 1, "from": -1e101, "to": 1.7e308`:  "0.from",
+		`"kind": "normal", "mean": 0, "deviation": 1e101, "from": -1e100, "to": 1e99`: "0.deviation",
+	} {
+		_, problems := free(t, "Float", text)
+		require.NotEmpty(t, problems, text)
+		require.Equal(t, want, problems[0].Path, "%s: %v", text, problems)
+		require.Contains(t, problems[0].Message, "between -1e100 and 1e100")
+	}
+}
+
+func TestDrawsOfExtremeNumbersAreFinite(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`"kind": "normal", "mean": 1e100, "deviation": 1e100`,
+		`"kind": "normal", "mean": 0, "deviation": 1e100, "from": -1e-100, "to": 1e-100`,
+		`"kind": "normal", "mean": 0, "deviation": 5e-324, "from": -1, "to": 1`,
+		`"kind": "uniform", "from": -1e100, "to": 1e100`,
+		`"kind": "loguniform", "from": 5e-324, "to": 1e100`,
+		`"kind": "range", "from": -1e100, "to": 1e100, "steps": 7`,
+	} {
+		c, problems := free(t, "Float", text)
+		require.Empty(t, problems, text)
+		for _, u := range []float64{0, 0.001, 0.3, 0.5, 0.999, math.Nextafter(1, 0)} {
+			drawn := c.At([]float64{u})
+			_, err := json.Marshal(drawn)
+			require.NoError(t, err, text)
+			x, ok := c.ToNumbers(drawn)
+			require.True(t, ok, "%s: %v", text, drawn)
+			require.False(t, math.IsNaN(x[0]) || math.IsInf(x[0], 0), "%s: %v", text, drawn)
+			_, err = json.Marshal(c.FromNumbers(x))
+			require.NoError(t, err, text)
+		}
+	}
+}
