@@ -139,7 +139,11 @@ func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSwee
 		}
 	}
 	if e.EarlyStopping != nil {
-		fields = append(fields, applyStopping(sw, *e.EarlyStopping, row)...)
+		more, err := applyStopping(sw, *e.EarlyStopping, row)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, more...)
 	}
 	if e.Space != nil {
 		more, err := s.applySpace(ctx, sw, e.Space, row)
@@ -154,13 +158,13 @@ func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSwee
 	return s.applyRuns(ctx, sw, e, row)
 }
 
-func applyStopping(sw Sweep, e EarlyStopping, row *db.InputSweep) []apperr.Field {
-	fields := e.fill()
+func applyStopping(sw Sweep, e EarlyStopping, row *db.InputSweep) (fields []apperr.Field, err error) {
+	fields = e.fill()
 	if e.Rule != NoRule && (sw.Objective == nil || sw.Objective.Metric == "") {
 		fields = append(fields, apperr.Field{Path: "early_stopping.rule", Message: "Early stopping compares a metric, and the objective of this sweep is none."})
 	}
-	row.Stopping = mustJSON(e)
-	return fields
+	row.Stopping, err = encode(e)
+	return fields, err
 }
 
 // applySpace replaces the space for the runs to come.
@@ -179,7 +183,10 @@ func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, ro
 	if _, problems := space.Apply(sw.Inputs, c.At(make([]float64, len(next)))); len(problems) > 0 {
 		return located("inputs", problems), nil
 	}
-	row.Space, row.SpaceVersion, row.SpaceFrom = mustJSON(c.Parameters()), row.SpaceVersion+1, row.Created
+	if row.Space, err = encode(c.Parameters()); err != nil {
+		return nil, err
+	}
+	row.SpaceVersion, row.SpaceFrom = row.SpaceVersion+1, row.Created
 	return nil, nil
 }
 

@@ -48,7 +48,11 @@ func (s *Service) Create(ctx context.Context, spec Spec) (sw Sweep, created bool
 		return Sweep{}, false, apperr.InvalidFields("The sweep cannot be created with these values.", problems)
 	}
 	ctx = auth.WithSubject(ctx, p.subject)
-	hash := sha256.Sum256(mustJSON(spec))
+	request, err := encode(spec)
+	if err != nil {
+		return Sweep{}, false, err
+	}
+	hash := sha256.Sum256(request)
 	if id, err := s.repeated(ctx, p, hash[:]); err != nil || id != uuid.Nil {
 		if err == nil {
 			sw, err = s.Get(ctx, id)
@@ -59,7 +63,10 @@ func (s *Service) Create(ctx context.Context, spec Spec) (sw Sweep, created bool
 	if err != nil {
 		return Sweep{}, false, fmt.Errorf("make sweep id: %w", err)
 	}
-	params := p.row(id)
+	params, err := p.row(id)
+	if err != nil {
+		return Sweep{}, false, err
+	}
 	params.RequestHash, params.Now = hash[:], s.now()
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockActiveProject(ctx, p.version.ProjectID); db.IsNoRows(err) {
@@ -107,21 +114,30 @@ func (s *Service) repeated(ctx context.Context, p *plan, hash []byte) (uuid.UUID
 	return row.ID, nil
 }
 
-func (p *plan) row(id uuid.UUID) db.InsertInputSweepParams {
+func (p *plan) row(id uuid.UUID) (db.InsertInputSweepParams, error) {
 	spec, v := p.spec, p.version
 	params := db.InsertInputSweepParams{
 		ID: id, TenantID: v.TenantID, ProjectID: v.ProjectID, WorkflowID: v.WorkflowID, VersionID: v.ID, WorkflowName: v.Name, Version: v.Version,
-		Name: spec.Name, Method: string(spec.Method), Space: mustJSON(p.space.Parameters()), Inputs: mustJSON(p.inputs), Stopping: mustJSON(spec.EarlyStopping),
+		Name: spec.Name, Method: string(spec.Method),
 		Planned: int32(spec.Runs), Parallelism: int32(spec.Parallelism), GpuHours: spec.GPUHours, Seed: spec.Seed, Priority: int32(spec.Priority), //nolint:gosec // checked
 		CreatedBy: p.subject.ID, CreatedByName: p.subject.Name, RequestKey: spec.IdempotencyKey,
-	}
-	if spec.Objective != nil {
-		params.Objective = mustJSON(spec.Objective)
 	}
 	if params.Seed == 0 {
 		params.Seed = newSeed()
 	}
-	return params
+	var err error
+	for _, part := range []struct {
+		into *json.RawMessage
+		from any
+	}{{&params.Space, p.space.Parameters()}, {&params.Inputs, p.inputs}, {&params.Stopping, spec.EarlyStopping}, {&params.Objective, spec.Objective}} {
+		if part.from == (*Objective)(nil) {
+			continue
+		}
+		if *part.into, err = encode(part.from); err != nil {
+			return params, err
+		}
+	}
+	return params, nil
 }
 
 func newSeed() int64 { return 1 + rand.Int64N(1<<31) } //nolint:gosec // a seed, not a secret

@@ -92,7 +92,7 @@ func (d *driver) advance(ctx context.Context, id uuid.UUID) {
 	case d.slots <- struct{}{}:
 	}
 	defer func() { <-d.slots }()
-	if err := d.s.advance(ctx, id); err != nil && ctx.Err() == nil {
+	if err := d.s.guarded(ctx, id); err != nil && ctx.Err() == nil {
 		d.s.config.Logger.Warn("a sweep could not be driven; the next look retries", "sweep", id, "error", err)
 	}
 }
@@ -195,21 +195,25 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 	if len(values) == 0 {
 		return s.halt(ctx, sw.ID, Stopping, ReasonExhausted, "All combinations of the grid have been used.")
 	}
+	type proposal struct {
+		Number int               `json:"number"`
+		Chosen space.Combination `json:"chosen"`
+	}
+	rows := make([]proposal, len(values))
+	for i, v := range values {
+		rows[i] = proposal{created + i, v}
+	}
+	list, err := encode(rows)
+	if err != nil {
+		return fmt.Errorf("propose runs of sweep %s: %w", sw.ID, err)
+	}
 	s.config.Crash("propose.begin")
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		changed, err := q.AddCreatedRuns(ctx, int32(len(values)), sw.ID, row.Created, row.SpaceVersion) //nolint:gosec // at most maxBatch
 		if err != nil || changed == 0 {                                                                 // a command came between
 			return err
 		}
-		type proposal struct {
-			Number int               `json:"number"`
-			Chosen space.Combination `json:"chosen"`
-		}
-		rows := make([]proposal, len(values))
-		for i, v := range values {
-			rows[i] = proposal{created + i, v}
-		}
-		return q.InsertSweepRuns(ctx, sw.ID, row.SpaceVersion, s.now(), mustJSON(rows))
+		return q.InsertSweepRuns(ctx, sw.ID, row.SpaceVersion, s.now(), list)
 	})
 	s.config.Crash("propose.committed")
 	if err != nil {

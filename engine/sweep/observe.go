@@ -78,7 +78,11 @@ func (s *Service) observe(ctx context.Context, row db.InputSweep, sw Sweep) erro
 		}
 	}
 	if len(changed) > 0 {
-		if err := s.queries.UpdateSweepRuns(ctx, sw.ID, mustJSON(changed)); err != nil {
+		list, err := encode(changed)
+		if err != nil {
+			return fmt.Errorf("update the runs of sweep %s: %w", sw.ID, err)
+		}
+		if err := s.queries.UpdateSweepRuns(ctx, sw.ID, list); err != nil {
 			return fmt.Errorf("update the runs of sweep %s: %w", sw.ID, err)
 		}
 		s.config.Crash("observe.committed")

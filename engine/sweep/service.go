@@ -183,12 +183,13 @@ func decode(raw json.RawMessage, into any) error {
 	return dec.Decode(into) //nolint:wrapcheck // the caller names the sweep
 }
 
-func mustJSON(v any) json.RawMessage {
+// encode writes JSON. Numbers that are not finite are an error.
+func encode(v any) (json.RawMessage, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // decoded JSON and structs of this package
+		return nil, fmt.Errorf("encode JSON: %w", err)
 	}
-	return b
+	return b, nil
 }
 
 // fromRow returns a sweep without its counts.

@@ -134,6 +134,7 @@ const (
 	ReasonSuggestions = "SUGGESTIONS"  // the program of TPE cannot run
 	ReasonAccess      = "ACCESS"       // the person who created it may no longer launch
 	ReasonExhausted   = "COMBINATIONS" // the grid has no more combinations
+	ReasonFault       = "FAULT"        // it cannot continue as it is
 )
 
 // Sweep is one sweep.
