@@ -74,7 +74,7 @@ func (p Parameter) nth(i int) any {
 	case p.Kind == Values:
 		return p.Values[i]
 	case p.Kind == Int, p.Step == nil && p.Steps == 0:
-		return p.number(*p.From + float64(i))
+		return p.number(float64(int(*p.From) + i)) // at most mostExact
 	case p.Step != nil:
 		return p.rounded(*p.From + float64(i)**p.Step)
 	case p.integer:

@@ -67,3 +67,21 @@ func TestDrawsOfExtremeNumbersAreFinite(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeWholeRangesAreDrawnWhole: a range of more than 2³¹ numbers reaches both of its ends.
+func TestLargeWholeRangesAreDrawnWhole(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`"kind": "int", "from": 0, "to": 1e12`, `"kind": "range", "from": 0, "to": 1e12`} {
+		c, problems := free(t, "Integer", text)
+		require.Empty(t, problems)
+		size, _ := c.Combinations()
+		require.Equal(t, math.MaxInt32, size)
+		require.Equal(t, json.Number("0"), c.At([]float64{0})["x"], text)
+		require.Equal(t, json.Number("500000000000"), c.At([]float64{0.5})["x"], text)
+		require.Equal(t, json.Number("1000000000000"), c.At([]float64{math.Nextafter(1, 0)})["x"], text)
+	}
+	c, problems := free(t, "Integer", `"kind": "int", "from": -9007199254740992, "to": 9007199254740992`)
+	require.Empty(t, problems)
+	require.Equal(t, json.Number("-9007199254740992"), c.At([]float64{0})["x"])
+	require.Equal(t, json.Number("0"), c.At([]float64{0.5})["x"])
+}

@@ -324,22 +324,20 @@ func (p Parameter) finiteCount() int {
 	case p.Kind == Values:
 		return len(p.Values)
 	case p.Kind == Int:
-		return countOf(*p.To - *p.From + 1)
+		return int(*p.To) - int(*p.From) + 1
 	case p.Kind != Range:
 		return 0
 	case p.Step != nil:
-		return countOf(math.Floor((*p.To-*p.From) / *p.Step * (1+1e-12)) + 1)
+		return int(math.Floor((*p.To-*p.From) / *p.Step * (1+1e-12))) + 1
 	case p.Steps > 0 && p.integer:
 		return len(p.wholes())
 	case p.Steps > 0:
 		return p.Steps
 	case p.integer && p.Scale != Log:
-		return countOf(*p.To - *p.From + 1)
+		return int(*p.To) - int(*p.From) + 1
 	}
 	return 0
 }
-
-func countOf(n float64) int { return int(min(n, math.MaxInt32)) }
 
 // Combinations returns the size of the grid of all values. Continuous names the parameters that have
 // no finite number of values; the size is then 0. A size above MaxInt32 is MaxInt32.
@@ -351,7 +349,7 @@ func (c Checked) Combinations() (size int, continuous []string) {
 			continuous = append(continuous, p.Path)
 			continue
 		}
-		size = min(size*n, math.MaxInt32) // the factors are below 2³², so this does not overflow
+		size = min(size*min(n, math.MaxInt32), math.MaxInt32) // the factors are below 2³², so this does not overflow
 	}
 	if len(continuous) > 0 {
 		return 0, continuous
