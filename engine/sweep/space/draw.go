@@ -138,12 +138,13 @@ func (p Parameter) cut() (low, high float64) {
 
 func cumulative(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 
-// rounded returns a number with Digits significant digits, within the bounds.
+// rounded returns a number with Digits significant digits, within the bounds. They begin at the first
+// digit that differs between values, so that those of a narrow range stay apart.
 func (p Parameter) rounded(x float64) json.Number {
 	if p.integer {
 		x = math.Round(x)
-	} else if text, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', Digits, 64), 64); err == nil {
-		x = text
+	} else {
+		x = toDigits(x, p.unit(x))
 	}
 	if p.From != nil {
 		x = math.Max(x, *p.From)
@@ -152,6 +153,45 @@ func (p Parameter) rounded(x float64) json.Number {
 		x = math.Min(x, *p.To)
 	}
 	return p.number(x)
+}
+
+// unit is a number of the size by which values near x differ.
+func (p Parameter) unit(x float64) float64 {
+	switch {
+	case p.Step != nil:
+		return *p.Step
+	case p.Kind == Normal:
+		return math.Min(math.Abs(x), *p.Deviation)
+	case p.From == nil || p.To == nil:
+		return math.Abs(x)
+	}
+	span := *p.To - *p.From
+	if p.Steps > 1 {
+		span /= float64(p.Steps - 1)
+	}
+	if p.Steps > 1 && !p.logarithmic() {
+		return span
+	}
+	return math.Min(math.Abs(x), span)
+}
+
+// toDigits rounds x to Digits digits from the first one of unit.
+func toDigits(x, unit float64) float64 {
+	if x == 0 || unit == 0 {
+		return 0
+	}
+	digits := int(math.Floor(math.Log10(math.Abs(x)))-math.Floor(math.Log10(unit))) + Digits
+	if digits < 1 {
+		return 0
+	}
+	if digits > 17 { // x has no more
+		return x
+	}
+	text, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	if err != nil {
+		return x
+	}
+	return text
 }
 
 // number is x as decoded JSON in canonical form.

@@ -85,3 +85,34 @@ func TestLargeWholeRangesAreDrawnWhole(t *testing.T) {
 	require.Equal(t, json.Number("-9007199254740992"), c.At([]float64{0})["x"])
 	require.Equal(t, json.Number("0"), c.At([]float64{0.5})["x"])
 }
+
+// TestNarrowRangesKeepTheirValuesApart: values are rounded by how much they differ, not by their size.
+func TestNarrowRangesKeepTheirValuesApart(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]any{
+		`"kind": "range", "from": 1700000000, "to": 1700000300, "step": 100`: {"1.7e+09", "1.7000001e+09", "1.7000002e+09", "1.7000003e+09"},
+		`"kind": "range", "from": 1000000, "to": 1000001, "steps": 3`:        {"1e+06", "1.0000005e+06", "1.000001e+06"},
+		`"kind": "range", "from": -0.3, "to": 0.3, "step": 0.1`:              {"-0.3", "-0.2", "-0.1", "0", "0.1", "0.2", "0.3"},
+		`"kind": "range", "from": 0.00001, "to": 1, "steps": 3`:              {"1e-05", "0.500005", "1"},
+	} {
+		c, problems := free(t, "Float", text)
+		require.Empty(t, problems, text)
+		n, _ := c.Combinations()
+		require.Equal(t, len(want), n, text)
+		for i := range n {
+			require.Equal(t, json.Number(want[i].(string)), c.Grid(i)["x"], text)
+		}
+	}
+	for _, text := range []string{
+		`"kind": "uniform", "from": 1700000000, "to": 1700000900`, `"kind": "normal", "mean": 1700000000, "deviation": 100`,
+		`"kind": "loguniform", "from": 1700000000, "to": 1700000900`,
+	} {
+		c, problems := free(t, "Float", text)
+		require.Empty(t, problems, text)
+		seen := map[any]bool{}
+		for i := range 100 {
+			seen[c.At([]float64{(float64(i) + 0.5) / 100})["x"]] = true
+		}
+		require.Len(t, seen, 100, text)
+	}
+}
