@@ -190,11 +190,11 @@ func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, ro
 	return nil, nil
 }
 
-// applyRuns changes the number of runs, and continues an ended sweep if the edit asks for runs, or for
+// applyRuns changes the number of runs, and continues an ended sweep if the edit has runs, or
 // the space of a grid, which has runs of its own. Runs that were stopped do not come back otherwise.
 func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.InputSweep) ([]apperr.Field, error) {
 	path, planned := "runs", int(row.Planned)
-	asked := e.Runs != nil || e.AddRuns != nil || e.Space != nil && sw.Method == Grid
+	more := e.Runs != nil || e.AddRuns != nil || e.Space != nil && sw.Method == Grid
 	switch {
 	case e.Runs != nil && e.AddRuns != nil:
 		return []apperr.Field{{Path: "add_runs", Message: "Enter runs or add_runs, not both."}}, nil
@@ -230,7 +230,7 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 		}
 	}
 	row.Planned = int32(planned) //nolint:gosec // checked
-	if !sw.State.Ended() || !asked || planned <= int(row.Created) {
+	if !sw.State.Ended() || !more || planned <= int(row.Created) {
 		return nil, nil
 	}
 	if sw.Reason == ReasonBudget && row.GpuHours > 0 {

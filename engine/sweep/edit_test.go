@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/engine/sweep"
 )
 
-// TestAnEndedSweepStaysEnded: a change that asks for no runs launches none.
+// TestAnEndedSweepStaysEnded: a change without runs launches none.
 func TestAnEndedSweepStaysEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
