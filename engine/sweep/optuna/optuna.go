@@ -132,10 +132,10 @@ func (p *Program) Suggest(ctx context.Context, r Request) ([][]float64, error) {
 	}
 	var points [][]float64
 	if err := json.Unmarshal(out, &points); err != nil {
-		return nil, fmt.Errorf("read the suggestions of Optuna: %w", err)
+		return nil, &UnavailableError{fmt.Sprintf("Optuna gave an answer that cannot be read. Check that %s has optuna %s.", python, Version), err}
 	}
 	if len(points) != r.N {
-		return nil, fmt.Errorf("Optuna returned %d suggestions instead of %d", len(points), r.N)
+		return nil, &UnavailableError{fmt.Sprintf("Optuna gave an incomplete answer. Check that %s has optuna %s.", python, Version), fmt.Errorf("%d suggestions instead of %d", len(points), r.N)}
 	}
 	return points, nil
 }
@@ -212,6 +212,7 @@ func (p *Program) install(ctx context.Context, dir string) error {
 func run(ctx context.Context, input []byte, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin = bytes.NewReader(input)
+	cmd.Env = environment(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ends the processes of pip, too
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
