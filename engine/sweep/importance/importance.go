@@ -42,6 +42,7 @@ func Of(rows [][]float64, objective []float64) []Result {
 	if len(rows) > MaxRuns {
 		rows, objective = spaced(rows), spaced(objective)
 	}
+	objective = scaled(objective)
 	shares := make([][]float64, len(out))
 	for f := range forests {
 		losses := forest(rows, objective, rand.New(rand.NewPCG(uint64(f), 7))) //nolint:gosec // the same result each time
@@ -58,6 +59,28 @@ func Of(rows [][]float64, objective []float64) []Result {
 	}
 	for j := range out {
 		out[j].Share, out[j].Deviation = spread(shares[j])
+	}
+	return out
+}
+
+// scaled returns values between 0 and 1 in the same proportions, whose squares do not overflow.
+func scaled(values []float64) []float64 {
+	largest := 0.0
+	for _, v := range values {
+		largest = max(largest, math.Abs(v))
+	}
+	out := make([]float64, len(values))
+	if largest == 0 {
+		return out
+	}
+	for i, v := range values {
+		out[i] = v / largest
+	}
+	low, high := slices.Min(out), slices.Max(out)
+	for i := range out {
+		if out[i] -= low; high > low {
+			out[i] /= high - low
+		}
 	}
 	return out
 }
@@ -221,7 +244,10 @@ func (g grower) split(list []int, j int) (limit, gain float64) {
 		m := float64(k)
 		found := left*left/m + (total-left)*(total-left)/(n-m) - total*total/n
 		if found > gain {
-			limit, gain = x+(y-x)/2, found
+			limit, gain = x/2+y/2, found
+			if limit < x || limit >= y { // nothing is between them
+				limit = x
+			}
 		}
 	}
 	return limit, gain

@@ -66,3 +66,40 @@ func TestSpearman(t *testing.T) {
 	require.InDelta(t, 0.8207826816681233, importance.Spearman([]float64{1, 2, 3, 4, 5}, []float64{5, 6, 7, 8, 7}), 1e-12)
 	require.InDelta(t, -1, importance.Spearman([]float64{1, 2, 30}, []float64{3, 2, 1}), 1e-12)
 }
+
+// TestTheSizeOfTheObjectiveChangesNothing: shares of huge and tiny objectives are those of others.
+func TestTheSizeOfTheObjectiveChangesNothing(t *testing.T) {
+	t.Parallel()
+	rows, objective := sample(60, 1)
+	want := importance.Of(rows, objective)
+	for _, factor := range []float64{0x1p1020, 0x1p-600} {
+		other := make([]float64, len(objective))
+		for i, v := range objective {
+			other[i] = v * factor
+		}
+		for j, r := range importance.Of(rows, other) {
+			require.InDelta(t, want[j].Share, r.Share, 1e-6, "%g", factor)
+			require.InDelta(t, want[j].Deviation, r.Deviation, 1e-6, "%g", factor)
+		}
+	}
+	for _, r := range importance.Of(rows, make([]float64, len(rows))) {
+		require.Zero(t, r.Share)
+	}
+}
+
+// TestNeighboursAmongNumbersAreSplit: no number is between the values of the column.
+func TestNeighboursAmongNumbersAreSplit(t *testing.T) {
+	t.Parallel()
+	odd := math.Nextafter(1, 2)
+	even := math.Nextafter(odd, 2) // the middle of both is rounded to it
+	var rows [][]float64
+	var objective []float64
+	for i := range 20 {
+		rows, objective = append(rows, []float64{[]float64{odd, even}[i%2]}), append(objective, float64(i%2))
+	}
+	require.InDelta(t, 1, importance.Of(rows, objective)[0].Share, 1e-9)
+	for i := range rows {
+		rows[i][0] = []float64{-math.MaxFloat64, math.MaxFloat64}[i%2]
+	}
+	require.InDelta(t, 1, importance.Of(rows, objective)[0].Share, 1e-9)
+}
