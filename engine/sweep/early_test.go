@@ -32,6 +32,16 @@ func (b *bundle) report(execution uuid.UUID, values ...float64) {
 	require.NoError(b.t, b.telemetry.AppendMetrics(b.ctx, points))
 }
 
+// hours lets each run use a GPU-hour.
+func (b *bundle) hours(runs ...sweep.Run) {
+	b.t.Helper()
+	for _, r := range runs {
+		_, err := b.pool.Exec(b.ctx, `INSERT INTO resource_hours (execution_id, node_index, attempt, project_id, user_id, workflow_name, ended_at, seconds, cpu_millis, memory_mib, gpus, gpu_type)
+			SELECT id, 0, 1, project_id, submitted_by, workflow_name, now(), 3600, 0, 0, 1, 'A100' FROM executions WHERE id = $1`, r.ExecutionID)
+		require.NoError(b.t, err)
+	}
+}
+
 // waiting creates a sweep whose runs wait for people, and returns its runs once all of them wait.
 func (b *bundle) waiting(n int, change func(*sweep.Spec)) (sweep.Sweep, []sweep.Run) {
 	b.t.Helper()
@@ -111,11 +121,7 @@ func TestTheBudgetStopsLaunches(t *testing.T) {
 	b.drive()
 	sw, runs := b.waiting(5, func(s *sweep.Spec) { s.Parallelism, s.GPUHours = 2, 1.5 })
 	require.Len(t, runs, 2)
-	for _, r := range runs {
-		_, err := b.pool.Exec(b.ctx, `INSERT INTO resource_hours (execution_id, node_index, attempt, project_id, user_id, workflow_name, ended_at, seconds, cpu_millis, memory_mib, gpus, gpu_type)
-			SELECT id, 0, 1, project_id, submitted_by, workflow_name, now(), 3600, 0, 0, 1, 'A100' FROM executions WHERE id = $1`, r.ExecutionID)
-		require.NoError(t, err)
-	}
+	b.hours(runs...)
 	stopping := b.until(sw.ID, "the budget to be spent", func(sw sweep.Sweep) bool { return sw.State == sweep.Stopping })
 	require.Equal(t, sweep.ReasonBudget, stopping.Reason)
 	require.InDelta(t, 2, stopping.UsedGPUHours, 1e-6)

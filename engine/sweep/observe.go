@@ -171,14 +171,17 @@ func (o *observer) look(ctx context.Context, r db.UnsettledSweepRunsRow, run obs
 	}
 	run.GPUHours = max(run.GPUHours, o.hours[*r.ExecutionID])
 	run.StartedAt, run.FinishedAt = r.BegunAt, r.EndedAt
-	o.measure(r, &run)
+	if !o.partial { // what is missing may be better
+		o.measure(r, &run)
+		run = o.compare(*r.ExecutionID, run, query.State(*r.Status).Ended())
+	}
 	if status := query.State(*r.Status); status.Ended() {
 		run.State, run.Message = endOf(status, r, run.Stop)
 		settled, err := o.settled(ctx, r)
 		run.Settled = settled
 		return run, err
 	}
-	return o.compare(*r.ExecutionID, run), nil
+	return run, nil
 }
 
 // endOf is the state of a run whose execution has ended.
@@ -246,8 +249,9 @@ func outputOf(outputs json.RawMessage, path string) *float64 {
 	return &x
 }
 
-// compare applies the rule of early stopping at each step that the run has newly reached.
-func (o *observer) compare(id uuid.UUID, run observed) observed {
+// compare applies the rule of early stopping at each step that the run has newly reached. The values of
+// a run that has ended count for the others, but the rule does not apply to it.
+func (o *observer) compare(id uuid.UUID, run observed, ended bool) observed {
 	p := o.metrics[id]
 	if o.rule.Kind == "" || p == nil {
 		return run
@@ -268,7 +272,7 @@ func (o *observer) compare(id uuid.UUID, run observed) observed {
 			}
 		}
 		o.note(step, run.Number, v)
-		if d, stop := o.rule.Decide(steps[i], v, others); stop && run.Stop == "" {
+		if d, stop := o.rule.Decide(steps[i], v, others); stop && !ended && run.Stop == "" {
 			run.Stop = d.Message()
 		}
 	}

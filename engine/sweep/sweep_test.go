@@ -169,10 +169,15 @@ func (b *bundle) answer(id uuid.UUID) {
 	runs, _, err := b.sweeps.Runs(b.ctx, id, sweep.Filter{State: sweep.RunRunning})
 	require.NoError(b.t, err)
 	for _, r := range runs {
-		require.Eventually(b.t, func() bool {
-			return b.engine.CommandNode(b.ctx, execution.TaskRef{Execution: *r.ExecutionID, Node: 0}, execution.NodeCommand{Command: execution.CommandApprove}) == nil
-		}, time.Minute, 20*time.Millisecond)
+		b.approve(r)
 	}
+}
+
+func (b *bundle) approve(r sweep.Run) {
+	b.t.Helper()
+	require.Eventually(b.t, func() bool {
+		return b.engine.CommandNode(b.ctx, execution.TaskRef{Execution: *r.ExecutionID, Node: 0}, execution.NodeCommand{Command: execution.CommandApprove}) == nil
+	}, time.Minute, 20*time.Millisecond)
 }
 
 func TestFaultySpecsNameTheField(t *testing.T) {
