@@ -57,6 +57,7 @@ DELETE FROM workflow_versions v
 WHERE v.id = ANY ($1::uuid[])
   AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.version_id = v.id AND d.saved_at >= $2)
   AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = v.workflow_id AND e.version_id = v.id)
+  AND NOT EXISTS (SELECT 1 FROM input_sweeps s WHERE s.version_id = v.id AND s.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM workflows w WHERE w.latest_version_id = v.id)
 `
 
@@ -75,6 +76,7 @@ WHERE w.latest_version_id = ANY ($1::uuid[])
   AND (SELECT count(*) FROM workflow_versions v WHERE v.workflow_id = w.id) = 1
   AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.workflow_id = w.id AND d.saved_at >= $2)
   AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = w.id)
+  AND NOT EXISTS (SELECT 1 FROM input_sweeps s WHERE s.workflow_id = w.id AND s.ended_at IS NULL)
 `
 
 // Deletes workflows whose only version is one of the locked and unused versions.

@@ -129,6 +129,7 @@ DELETE FROM workflow_versions v
 WHERE v.id = ANY (@ids::uuid[])
   AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.version_id = v.id AND d.saved_at >= @before)
   AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = v.workflow_id AND e.version_id = v.id)
+  AND NOT EXISTS (SELECT 1 FROM input_sweeps s WHERE s.version_id = v.id AND s.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM workflows w WHERE w.latest_version_id = v.id);
 
 -- name: DeleteUnusedWorkflows :execrows
@@ -137,4 +138,5 @@ DELETE FROM workflows w
 WHERE w.latest_version_id = ANY (@ids::uuid[])
   AND (SELECT count(*) FROM workflow_versions v WHERE v.workflow_id = w.id) = 1
   AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.workflow_id = w.id AND d.saved_at >= @before)
-  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = w.id);
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.workflow_id = w.id)
+  AND NOT EXISTS (SELECT 1 FROM input_sweeps s WHERE s.workflow_id = w.id AND s.ended_at IS NULL);

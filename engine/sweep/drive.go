@@ -100,6 +100,9 @@ func (d *driver) advance(ctx context.Context, id uuid.UUID) {
 // advance does for one sweep what can be done now.
 func (s *Service) advance(ctx context.Context, id uuid.UUID) error {
 	row, err := s.queries.GetInputSweep(ctx, id)
+	if db.IsNoRows(err) { // its workflow or project was deleted
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("get sweep %s: %w", id, err)
 	}
@@ -112,7 +115,7 @@ func (s *Service) advance(ctx context.Context, id uuid.UUID) error {
 	}
 	if sw.State == Running {
 		if err := s.propose(ctx, row, sw); err != nil {
-			return err
+			return s.giveUp(ctx, id, err)
 		}
 		if err := s.launchProposed(ctx, row, sw); err != nil {
 			return err
@@ -172,11 +175,12 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 	if err != nil {
 		return err
 	}
-	if sw.GPUHours > 0 && t.hours >= sw.GPUHours {
+	left := sw.Planned - int(row.Created)
+	if sw.GPUHours > 0 && t.hours >= sw.GPUHours && left+t.counts.Waiting > 0 {
 		return s.halt(ctx, sw.ID, Stopping, ReasonBudget, fmt.Sprintf("The budget of %s GPU-hours is spent.", space.Text(sw.GPUHours)))
 	}
 	created := int(row.Created)
-	n := min(sw.Parallelism-t.counts.Waiting-t.counts.Running, sw.Planned-created, maxBatch)
+	n := min(sw.Parallelism-t.counts.Waiting-t.counts.Running, left, maxBatch)
 	if n <= 0 {
 		return nil
 	}

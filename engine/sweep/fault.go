@@ -2,9 +2,12 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 
 	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
 )
 
 // guarded advances a sweep. A panic pauses the sweep and does not end the server, since every leader
@@ -17,4 +20,13 @@ func (s *Service) guarded(ctx context.Context, id uuid.UUID) (err error) {
 		}
 	}()
 	return s.advance(ctx, id)
+}
+
+// giveUp pauses a sweep whose next runs cannot be chosen, whenever it tries; other errors are retried.
+func (s *Service) giveUp(ctx context.Context, id uuid.UUID, err error) error {
+	switch apperr.CodeOf(err) { //nolint:exhaustive // the others pass
+	case apperr.NotFound, apperr.Invalid, apperr.Forbidden, apperr.Conflict:
+		return s.halt(ctx, id, Paused, ReasonFault, "The next runs cannot be chosen. "+apperr.MessageOf(err))
+	}
+	return fmt.Errorf("propose runs of sweep %s: %w", id, err)
 }
