@@ -465,10 +465,13 @@ func (q *Queries) LockInputSweep(ctx context.Context, id uuid.UUID) (InputSweep,
 }
 
 const openInputSweeps = `-- name: OpenInputSweeps :many
-SELECT s.id FROM input_sweeps s WHERE s.ended_at IS NULL ORDER BY s.id
+SELECT s.id FROM input_sweeps s
+WHERE s.ended_at IS NULL
+    AND (s.state <> 'PAUSED' OR EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.sweep_id = s.id AND NOT r.settled AND r.execution_id IS NOT NULL))
+ORDER BY s.id
 `
 
-// The sweeps that the driver has to look at.
+// The sweeps that the driver has to look at. Nothing changes about a paused one without runs that do.
 func (q *Queries) OpenInputSweeps(ctx context.Context) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, openInputSweeps)
 	if err != nil {
@@ -490,7 +493,7 @@ func (q *Queries) OpenInputSweeps(ctx context.Context) ([]uuid.UUID, error) {
 }
 
 const proposedSweepRuns = `-- name: ProposedSweepRuns :many
-SELECT number, chosen FROM input_sweep_runs WHERE sweep_id = $1 AND state = 'PROPOSED' ORDER BY number
+SELECT number, chosen FROM input_sweep_runs WHERE sweep_id = $1 AND state = 'PROPOSED' AND NOT settled ORDER BY number
 `
 
 type ProposedSweepRunsRow struct {

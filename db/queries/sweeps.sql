@@ -38,8 +38,11 @@ SELECT @sweep_id, r.number, 'PROPOSED', r.chosen, @space_version, @now
 FROM jsonb_to_recordset(@runs::jsonb) AS r(number int, chosen jsonb);
 
 -- name: OpenInputSweeps :many
--- The sweeps that the driver has to look at.
-SELECT s.id FROM input_sweeps s WHERE s.ended_at IS NULL ORDER BY s.id;
+-- The sweeps that the driver has to look at. Nothing changes about a paused one without runs that do.
+SELECT s.id FROM input_sweeps s
+WHERE s.ended_at IS NULL
+    AND (s.state <> 'PAUSED' OR EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.sweep_id = s.id AND NOT r.settled AND r.execution_id IS NOT NULL))
+ORDER BY s.id;
 
 -- name: UnsettledSweepRuns :many
 -- The runs that may still change, with the state of their executions.
@@ -59,7 +62,7 @@ FROM jsonb_to_recordset(@runs::jsonb) AS n(number int, state text, objective flo
 WHERE r.sweep_id = @sweep_id AND r.number = n.number AND NOT r.settled AND r.execution_id IS NOT NULL;
 
 -- name: ProposedSweepRuns :many
-SELECT number, chosen FROM input_sweep_runs WHERE sweep_id = @sweep_id AND state = 'PROPOSED' ORDER BY number;
+SELECT number, chosen FROM input_sweep_runs WHERE sweep_id = @sweep_id AND state = 'PROPOSED' AND NOT settled ORDER BY number;
 
 -- name: LinkSweepRun :execrows
 -- Is part of the transaction that launches the execution.

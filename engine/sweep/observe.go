@@ -21,6 +21,9 @@ import (
 	"github.com/flowforge/flowforge/engine/sweep/stopping"
 )
 
+// leastGrowth is by how much the GPU-hours of a run grow before its row is written again.
+const leastGrowth = 1.01
+
 // observed is what changes of a run.
 type observed struct {
 	Number     int32              `json:"number"`
@@ -169,7 +172,9 @@ func (o *observer) look(ctx context.Context, r db.UnsettledSweepRunsRow, run obs
 		}
 		return run, nil
 	}
-	run.GPUHours = max(run.GPUHours, o.hours[*r.ExecutionID])
+	if hours := o.hours[*r.ExecutionID]; hours >= run.GPUHours*leastGrowth || query.State(*r.Status).Ended() {
+		run.GPUHours = max(run.GPUHours, hours)
+	}
 	run.StartedAt, run.FinishedAt = r.BegunAt, r.EndedAt
 	if !o.partial { // what is missing may be better
 		o.measure(r, &run)
