@@ -116,3 +116,25 @@ func TestNarrowRangesKeepTheirValuesApart(t *testing.T) {
 		require.Len(t, seen, 100, text)
 	}
 }
+
+// TestTheDatabaseWritesNumbersInItsOwnWay: 1e-05 comes back as 0.00001.
+func TestTheDatabaseWritesNumbersInItsOwnWay(t *testing.T) {
+	t.Parallel()
+	c, problems := free(t, "Float", `"kind": "values", "values": [1e-05, 1, 100000]`)
+	require.Empty(t, problems)
+	for i, text := range []json.Number{"0.00001", "1.0", "1e5"} {
+		x, ok := c.ToNumbers(space.Combination{"x": text})
+		require.True(t, ok, text)
+		require.InDelta(t, float64(i), x[0], 0)
+	}
+	_, ok := c.ToNumbers(space.Combination{"x": json.Number("2")})
+	require.False(t, ok)
+	c, problems = free(t, "Integer", `"kind": "range", "from": 1, "to": 1000000, "scale": "log", "steps": 1000`)
+	require.Empty(t, problems)
+	n, _ := c.Combinations()
+	for i := range n {
+		x, ok := c.ToNumbers(c.Grid(i))
+		require.True(t, ok)
+		require.InDelta(t, float64(i), x[0], 0)
+	}
+}

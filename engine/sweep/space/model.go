@@ -73,9 +73,11 @@ func (c Checked) ToNumbers(values Combination) ([]float64, bool) {
 			return nil, false
 		}
 		if p.Kind == Values || p.divided() {
-			if out[i], ok = p.numberOf(v); !ok {
+			at, ok := c.numbers[i][key(v)]
+			if !ok {
 				return nil, false
 			}
+			out[i] = float64(at)
 			continue
 		}
 		n, isNumber := v.(json.Number)
@@ -91,26 +93,50 @@ func (c Checked) ToNumbers(values Combination) ([]float64, bool) {
 	return out, true
 }
 
-// numberOf returns the index of a value.
-func (p Parameter) numberOf(v any) (float64, bool) {
-	for i := range p.finiteCount() {
-		if same(p.nth(i), v) {
-			return float64(i), true
+// numbersOf returns the index of each value of the parameters that have a list or steps.
+func numbersOf(parameters []Parameter) []map[string]int {
+	out := make([]map[string]int, len(parameters))
+	for i, p := range parameters {
+		if p.Kind != Values && !p.divided() {
+			continue
+		}
+		out[i] = map[string]int{}
+		for j, v := range p.all() {
+			if _, ok := out[i][key(v)]; !ok {
+				out[i][key(v)] = j
+			}
 		}
 	}
-	return 0, false
+	return out
 }
 
-// same compares numbers by value, because the database writes them in its own way.
-func same(a, b any) bool {
-	m, first := a.(json.Number)
-	n, second := b.(json.Number)
-	if first && second {
-		x, _ := m.Float64()
-		y, _ := n.Float64()
-		return x == y
+// all returns the values of a parameter that has a list or steps.
+func (p Parameter) all() []any {
+	if p.Kind == Values {
+		return p.Values
 	}
-	return Text(a) == Text(b)
+	var out []any
+	if p.integer && p.Steps > 0 {
+		for _, n := range p.wholes() {
+			out = append(out, p.number(n))
+		}
+		return out
+	}
+	for i := range p.finiteCount() {
+		out = append(out, p.nth(i))
+	}
+	return out
+}
+
+// key is the same for equal values. Numbers are compared by value, because the database writes them
+// in its own way.
+func key(v any) string {
+	if n, ok := v.(json.Number); ok {
+		if x, err := n.Float64(); err == nil {
+			return Text(x + 0) // -0 is 0
+		}
+	}
+	return Text(v)
 }
 
 // share is the part of the normal distribution between its bounds that is below x.

@@ -67,7 +67,10 @@ type Parameter struct {
 type Space []Parameter
 
 // Checked is a space whose parameters fit the inputs of a version. Check creates it.
-type Checked struct{ parameters []Parameter }
+type Checked struct {
+	parameters []Parameter
+	numbers    []map[string]int // index of each value by its key, of parameters with a list or steps
+}
 
 // Parameters returns the parameters, with canonical values.
 func (c Checked) Parameters() []Parameter { return slices.Clone(c.parameters) }
@@ -102,7 +105,10 @@ func Check(s Space, inputs typeregistry.Schema, env typeregistry.Env) (Checked, 
 			}
 		}
 	}
-	return Checked{out}, c.problems
+	if len(c.problems) > 0 {
+		return Checked{parameters: out}, c.problems
+	}
+	return Checked{out, numbersOf(out)}, nil
 }
 
 // within reports whether path is part of the value at whole.
