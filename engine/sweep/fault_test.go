@@ -34,7 +34,7 @@ func TestAPanicPausesOneSweep(t *testing.T) {
 	require.Equal(t, sweep.Succeeded, b.ended(sw.ID).State)
 }
 
-// TestASweepWithoutItsVersionPauses: trying again would not bring the version back.
+// TestASweepWithoutItsVersionPauses: retrying would not bring the version back.
 func TestASweepWithoutItsVersionPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

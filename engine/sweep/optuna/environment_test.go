@@ -20,7 +20,7 @@ func TestProgramsGetNoSecretsOfTheServer(t *testing.T) {
 		t.Setenv(name, "shown")
 	}
 	python, seen := filepath.Join(dir, "python3"), filepath.Join(dir, "seen")
-	require.NoError(t, os.WriteFile(python, []byte("#!/bin/sh\nenv > '"+seen+"'\necho '[[0.5]]'\n"), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(python, []byte("#!/bin/sh\nenv > '"+seen+"'\necho '[[0.5]]'\n"), 0o700))
 	_, err := optuna.New(optuna.Config{Python: python}).Suggest(t.Context(), optuna.Request{N: 1})
 	require.NoError(t, err)
 	text, err := os.ReadFile(seen)

@@ -212,7 +212,7 @@ func (p *Program) install(ctx context.Context, dir string) error {
 func run(ctx context.Context, input []byte, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin = bytes.NewReader(input)
-	cmd.Env = environment(os.Environ())
+	cmd.Env = environment(cmd.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ends the processes of pip, too
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
