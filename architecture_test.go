@@ -77,7 +77,7 @@ func table() []rule {
 		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/bucket data/telemetry data/catalogue engine/workflow platform/units"},
 		{packages: "engine/preset", may: "typeregistry db apperr access/auth access/audit engine/workflow"},
 		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},
-		{packages: "engine/comparison/change", may: "engine/workflow engine/dag typeregistry engine/comparison/sheet"},
+		{packages: "engine/comparison/change", may: "engine/workflow engine/dag typeregistry platform/units engine/comparison/sheet"},
 		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/search engine/comparison/curve engine/comparison/sheet"},
 		{packages: "engine/sweep/space", may: "typeregistry"},
 		{packages: "engine/sweep", may: "typeregistry db apperr access/auth access/audit data/telemetry engine/quota/fair engine/execution engine/execution/query engine/workflow engine/sweep/space engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna"},
