@@ -29,7 +29,9 @@ const Prefix = "/static/"
 const Stylesheet = "css/app.css"
 
 // ownStyles are the style files that the pages that need them link.
-func ownStyles() []string { return []string{"css/diff.css", "css/docs.css", "css/grid.css", "css/sweeps.css"} }
+func ownStyles() []string {
+	return []string{"css/diff.css", "css/docs.css", "css/grid.css", "css/sweeps.css"}
+}
 
 //go:embed css fonts icons js vendor
 var files embed.FS
