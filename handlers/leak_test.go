@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"cmp"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -128,6 +129,7 @@ func invented(real map[string]string) map[string]string {
 			}
 		}
 	}
+	out["{net}"], _, _ = strings.Cut(out["{model}"], "@") // as in real objects: messages name both
 	return out
 }
 
@@ -167,7 +169,9 @@ func (p probe) answer(site http.Handler, c *caller, objects map[string]string) s
 	if nonce != "" {
 		hide = append(hide, nonce, "NONCE")
 	}
-	for _, value := range objects {
+	values := slices.Collect(maps.Values(objects))
+	slices.SortFunc(values, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // a name can begin another value
+	for _, value := range values {
 		hide = append(hide, value, "VALUE", url.QueryEscape(value), "VALUE", url.PathEscape(value), "VALUE")
 		if uuid.Validate(value) == nil {
 			hide = append(hide, value[len(value)-6:], "VALUE") // as pages shorten ids
