@@ -71,7 +71,7 @@ func TestPreviewsOfArtifacts(t *testing.T) {
 		switch a.Name {
 		case "rows":
 			holds(t, page.Locator("table th").First(), "label")
-			holds(t, page.Locator("table td.num"), "7")
+			holds(t, page.Locator("table td.num").First(), "7")
 		case "page":
 			require.NoError(t, expect().Locator(page.Locator("iframe.report")).ToHaveAttribute("sandbox", "allow-scripts"))
 			require.NoError(t, expect().Locator(page.FrameLocator("iframe.report").Locator("#p")).ToHaveText("ran in null"))
