@@ -46,7 +46,7 @@ templates:
     - {name: one, path: $DIR/one, optional: true, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
     - {name: page, path: $DIR/page, optional: true, http: {url: "$URL/none"}}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
-  container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR && { cat one; ls; } | tr '\\n' ' ' > all"]}`, outputs: map[string]any{"all": "first, all one "}},
+  container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR && touch all && { cat one; ls; } | tr '\\n' ' ' > all"]}`, outputs: map[string]any{"all": "first, all one "}},
 		{group: "M2", feature: "artifacts: an object of a bucket that a template of steps passes on", local: true, spec: `
 entrypoint: main
 arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
