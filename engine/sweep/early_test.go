@@ -145,9 +145,7 @@ func TestTPELearns(t *testing.T) {
 	if python == "" {
 		python = filepath.Join(os.Getenv("FLOWFORGE_CACHE_DIR"), "optuna", "bin", "python3")
 	}
-	if _, err := os.Stat(python); err != nil && testing.Short() {
-		t.Skip("needs Optuna")
-	}
+	require.FileExists(t, python, "run scripts/setup sweeps, and the test with scripts/environment")
 	b := setup(t)
 	b.config.Optuna = optuna.New(optuna.Config{Python: "/does/not/exist"})
 	b.sweeps = sweep.New(b.config)

@@ -21,9 +21,6 @@ func interpreter(t *testing.T) string {
 		python = filepath.Join(os.Getenv("FLOWFORGE_CACHE_DIR"), "optuna", "bin", "python3")
 	}
 	if _, err := os.Stat(python); err != nil {
-		if testing.Short() {
-			t.Skip("needs Optuna")
-		}
 		t.Fatalf("this test needs Optuna: run scripts/setup sweeps, and the test with scripts/environment (%v)", err)
 	}
 	return python
