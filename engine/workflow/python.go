@@ -88,16 +88,9 @@ func decodeMetadata(value, into any) bool {
 // codePackage returns the code package of the first operator that has one: all operators of a
 // workflow from Python share one.
 func (d *Definition) codePackage() string {
-	for i := range d.Operators {
-		if p := d.Operators[i].Code.Package; p != "" {
-			return p
-		}
-	}
-	for _, g := range d.Graphs {
-		for i := range g.Operators {
-			if p := g.Operators[i].Code.Package; p != "" {
-				return p
-			}
+	for _, o := range d.EveryOperator() {
+		if o.Code.Package != "" {
+			return o.Code.Package
 		}
 	}
 	return ""
