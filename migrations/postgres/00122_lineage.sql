@@ -16,7 +16,7 @@ CREATE INDEX entry_uses_execution_idx ON entry_uses (execution_id);
 
 -- Earlier executions: a reference has a name and maybe a version, but no kind, so entries of two
 -- kinds with the same name and version both count. Without a version it meant the newest entry.
--- Reading a million executions takes about 10 seconds.
+-- This reads every execution once.
 INSERT INTO entry_uses (entry_id, execution_id, input, requested)
 SELECT DISTINCT c.id, e.id, i.key, r.ref
 FROM executions e
