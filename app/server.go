@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/platform/unixsocket"
+	"github.com/flowforge/flowforge/web"
 )
 
 // maxHeader limits the size of request headers in bytes; net/http adds 4 KiB.
 const maxHeader = 64 << 10
 
-// newServer returns a server whose requests end when ctx is cancelled. Pages, the JSON
-// API, Connect and gRPC share it, so it also supports HTTP/2 without TLS.
+// newServer returns a server whose requests have contexts of ctx. Pages, the JSON API, Connect
+// and gRPC share it, so it also supports HTTP/2 without TLS.
 func newServer(ctx context.Context, handler http.Handler) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -40,14 +41,16 @@ func (a *App) listenSocket(p *parts) error {
 	return nil
 }
 
-// start serves handler on listener until Close: open streams end at once, other requests
-// within two seconds. Run returns an earlier error of the server.
+// start serves handler on listener until Close: streams and long polls end at once, other
+// requests finish within two seconds or are cancelled. Run returns an earlier error of the
+// server.
 func (a *App) start(listener net.Listener, handler http.Handler) { a.startTLS(listener, handler, nil) }
 
 // startTLS is start with a TLS configuration; nil: without TLS.
 func (a *App) startTLS(listener net.Listener, handler http.Handler, config *tls.Config) {
 	ctx, cancel := context.WithCancel(context.Background())
-	server := newServer(ctx, handler)
+	stopping := make(chan struct{})
+	server := newServer(web.WithStopping(ctx, stopping), handler)
 	serve := func() error { return server.Serve(listener) }
 	if config != nil {
 		server.TLSConfig = config
@@ -66,7 +69,8 @@ func (a *App) startTLS(listener net.Listener, handler http.Handler, config *tls.
 	a.onStop(func() {
 		grace, done := context.WithTimeout(context.Background(), 2*time.Second)
 		defer done()
-		cancel()
+		defer cancel()
+		close(stopping)
 		if server.Shutdown(grace) != nil {
 			_ = server.Close()
 		}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -22,6 +23,8 @@ const (
 
 type guardKey struct{}
 
+var errStopping = errors.New("the server stops")
+
 // guard ends one request when its caller loses access to the response.
 type guard struct {
 	site    *Site
@@ -41,7 +44,7 @@ func (s *Site) guarded(ctx context.Context, r *http.Request) (context.Context, f
 	}
 }
 
-// watchOver ends the context of r once its caller loses access.
+// watchOver ends the context of r once its caller loses access or the server begins to stop.
 func watchOver(w http.ResponseWriter, r *http.Request, may func(context.Context) error) {
 	g, ok := r.Context().Value(guardKey{}).(*guard)
 	if !ok {
@@ -52,17 +55,19 @@ func watchOver(w http.ResponseWriter, r *http.Request, may func(context.Context)
 		if r.Context().Err() != nil {
 			return // the request ended first
 		}
-		g.site.cfg.Log.Debug("stream ended: its caller has lost access", "request_id", RequestID(r.Context()), "path", r.URL.Path, "reason", reason)
+		g.site.cfg.Log.Debug("stream ended by the server", "request_id", RequestID(r.Context()), "path", r.URL.Path, "reason", reason)
 		g.cancel()
 		// A client that has stopped reading must not hold the stream open either.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
 	})
 }
 
-// watch returns the reason once the caller of ctx loses access, or nil when ctx ends.
+// watch returns the reason once the caller of ctx loses access or the server begins to stop,
+// or nil when ctx ends.
 func (g *guard) watch(ctx context.Context, may func(context.Context) error) error {
 	ticks := time.NewTicker(checkInterval)
 	defer ticks.Stop()
+	stopping := stoppingOf(ctx)
 	var changed <-chan struct{}
 	for {
 		if g.site.cfg.Users != nil {
@@ -74,6 +79,8 @@ func (g *guard) watch(ctx context.Context, may func(context.Context) error) erro
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-stopping:
+			return errStopping
 		case <-changed:
 		case <-ticks.C:
 		}

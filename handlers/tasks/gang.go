@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/web"
 )
 
 // SaveFolder stores the checkpoint folder of an attempt's node.
@@ -26,6 +27,8 @@ func (t *API) Meet(ctx context.Context, req *connect.Request[flowforgev1.MeetReq
 		return nil, err
 	}
 	m := req.Msg
+	ctx, cancel := web.EndAtStop(ctx)
+	defer cancel()
 	members, version, err := t.Executions.Rendezvous(ctx, execution.Member{
 		Rank: int(m.Rank), Address: m.Address, State: int(m.State),
 		Message: masker.Text(m.Message), ExitCode: int(m.ExitCode), Class: m.Class,

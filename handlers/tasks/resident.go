@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/web"
 )
 
 // TakeWork returns the next attempt of a warm pod.
@@ -21,6 +22,8 @@ func (t *API) TakeWork(ctx context.Context, req *connect.Request[flowforgev1.Tak
 	if !ok {
 		return nil, apperr.New(apperr.Unauthenticated, "Send the token of the pool as \"Authorization: Bearer …\".")
 	}
+	ctx, cancel := web.EndAtStop(ctx)
+	defer cancel()
 	answer, err := t.Resident.Take(ctx, token, req.Msg.Worker, req.Msg.Finished, time.Duration(req.Msg.WaitMs)*time.Millisecond)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/web"
 )
 
 // AppendStream stores a piece of an output that other attempts read while it is written.
@@ -27,6 +28,8 @@ func (t *API) FollowStream(ctx context.Context, req *connect.Request[flowforgev1
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := web.EndAtStop(ctx)
+	defer cancel()
 	stream, err := t.Executions.FollowStream(ctx, m.Writer, m.Output, int(m.Pieces), time.Duration(m.WaitMs)*time.Millisecond)
 	resp := &flowforgev1.FollowStreamResponse{Message: stream.Why}
 	switch stream.State {

@@ -177,7 +177,7 @@ func (t *API) StreamLogs(ctx context.Context, stream *connect.ClientStream[flowf
 	}
 	entries := make(chan *flowforgev1.LogEntry)
 	received := make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := web.EndAtStop(ctx)
 	defer cancel()
 	go func() {
 		defer close(entries)
@@ -225,6 +225,8 @@ func (t *API) storeStream(ctx context.Context, scope auth.TaskScope, entries <-c
 			if held = append(held, entry); len(held) < streamEntries {
 				continue
 			}
+		case <-ctx.Done():
+			return n, ctx.Err()
 		case <-ticker.C:
 		}
 		if err := flush(); err != nil {
