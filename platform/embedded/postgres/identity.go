@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -31,8 +32,16 @@ const (
 	modeAccount   = "account"
 )
 
-// namespaceID is root's number inside the user namespace.
-const namespaceID = 1000
+// namespaceID returns root's number inside the user namespace: that of an existing account,
+// because initdb looks up the name of its user.
+var namespaceID = sync.OnceValue(func() int {
+	for _, name := range []string{"postgres", "daemon", "nobody"} {
+		if account, err := accountIdentity(name); err == nil && account.uid != 0 {
+			return account.uid
+		}
+	}
+	return 1000
+})
 
 // String is the form that is stored in the directory.
 func (i identity) String() string { return fmt.Sprintf("%s %d %d", i.mode, i.uid, i.gid) }
@@ -42,10 +51,11 @@ func (i identity) attributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{}
 	switch {
 	case i.mode == modeNamespace:
+		id := namespaceID()
 		attr.Cloneflags = syscall.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: namespaceID, HostID: 0, Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: namespaceID, HostID: 0, Size: 1}}
-		attr.Credential = &syscall.Credential{Uid: namespaceID, Gid: namespaceID, NoSetGroups: true}
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: id, HostID: 0, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: id, HostID: 0, Size: 1}}
+		attr.Credential = &syscall.Credential{Uid: uint32(id), Gid: uint32(id), NoSetGroups: true} //nolint:gosec // the kernel has no others
 	case i.uid != os.Geteuid():
 		attr.Credential = &syscall.Credential{Uid: uint32(i.uid), Gid: uint32(i.gid)} //nolint:gosec // the kernel has no others
 	}
