@@ -17,6 +17,7 @@ type Package struct {
 	name    string // of the distribution, as in the names of its files
 	files   embed.FS
 	root    string // folder of files whose contents are the root of the wheel
+	top     string // the package at the root
 	summary string
 	readme  string
 	extra   string // further lines of metadata
@@ -28,9 +29,9 @@ type Package struct {
 // in a public index.
 func Packages() []Package {
 	return []Package{
-		{name: "flowforge", files: Python, root: "python", readme: readme, entries: "[console_scripts]\nflowforge = flowforge._cli:main\n",
+		{name: "flowforge", files: Python, root: "python", top: "flowforge", readme: readme, entries: "[console_scripts]\nflowforge = flowforge._cli:main\n",
 			summary: "FlowForge for Python: write, run and deploy workflows, and report from tasks"},
-		{name: "flowforge_metaflow", files: Metaflow, root: "metaflow", readme: metaflowReadme, extra: "Requires-Dist: metaflow>=2.19\n",
+		{name: "flowforge_metaflow", files: Metaflow, root: "metaflow", top: "metaflow_extensions", readme: metaflowReadme, extra: "Requires-Dist: metaflow>=2.19\n",
 			summary: "Runs flows of Metaflow on FlowForge"},
 	}
 }
@@ -60,7 +61,8 @@ func (p Package) Wheel(version string) ([]byte, error) {
 	})
 	err = errors.Join(err,
 		add(info+"METADATA", p.metadata(version)),
-		add(info+"WHEEL", []byte("Wheel-Version: 1.0\nGenerator: flowforge\nRoot-Is-Purelib: true\nTag: py3-none-any\n")))
+		add(info+"WHEEL", []byte("Wheel-Version: 1.0\nGenerator: flowforge\nRoot-Is-Purelib: true\nTag: py3-none-any\n")),
+		add(info+"top_level.txt", []byte(p.top+"\n"))) // Metaflow finds installed extensions by it
 	if p.entries != "" {
 		err = errors.Join(err, add(info+"entry_points.txt", []byte(p.entries)))
 	}

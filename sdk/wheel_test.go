@@ -51,6 +51,8 @@ from metaflow_extensions.flowforge.plugins.flowforge import graph
 assert found.CLIS_DESC == [("flowforge", ".flowforge.cli.cli")]
 assert importlib.metadata.version("flowforge-metaflow") == "1.2.3"
 assert importlib.metadata.requires("flowforge-metaflow") == ["metaflow>=2.19"]
+# Beside another installed extension, Metaflow only loads distributions that name it here.
+assert importlib.metadata.distribution("flowforge-metaflow").read_text("top_level.txt").split() == ["metaflow_extensions"]
 print(graph.__file__)`)
 	check.Env = append(os.Environ(), "PYTHONPATH="+installed)
 	out, err := check.CombinedOutput()
