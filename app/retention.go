@@ -1,9 +1,15 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/jobs"
@@ -38,13 +44,22 @@ func (c Retention) check() error {
 	return nil
 }
 
-// openRetention creates the service that keeps and sweeps; the jobs call it.
-func (a *App) openRetention(p *parts) {
+// openRetention creates the service that keeps, deletes and sweeps; the jobs call it.
+func (a *App) openRetention(p *parts) error {
+	inserts, err := river.NewClient(riverpgxv5.New(p.pool), &river.Config{Logger: a.cfg.Log})
+	if err != nil {
+		return fmt.Errorf("create the client of removals: %w", err)
+	}
 	p.retention = retention.New(retention.Config{
 		Pool: p.pool, Store: p.store, Free: p.quotas.FreeStorage, Telemetry: p.telemetry.Remove,
 		Rule: a.cfg.Retention.Rule, Grace: a.cfg.Retention.Grace, Development: a.cfg.Retention.Development, Logger: a.cfg.Log, Now: time.Now,
 		Count: func(what string, n int64) { a.metrics.Count(observability.Swept, what, int(n)) },
+		Requested: func(ctx context.Context, tx pgx.Tx) error {
+			_, err := inserts.InsertTx(ctx, tx, retention.RemoveArgs{}, &river.InsertOpts{Queue: execution.QueueMaintenance})
+			return err
+		},
 	})
+	return nil
 }
 
 func (a *App) sweeps(p *parts) jobs.Sweeps {

@@ -184,7 +184,9 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 		return err
 	}
 	a.openSweeps(p)
-	a.openRetention(p)
+	if err := a.openRetention(p); err != nil {
+		return err
+	}
 	if err := p.executions.EnsurePartitions(ctx); err != nil {
 		return err
 	}

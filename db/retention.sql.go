@@ -539,6 +539,21 @@ func (q *Queries) MarkBlobs(ctx context.Context, project uuid.UUID, ahead *time.
 	return err
 }
 
+const markDeleted = `-- name: MarkDeleted :one
+UPDATE executions e SET removal_began_at = $1::timestamptz
+WHERE e.id = $2 AND e.finished_at IS NOT NULL AND e.kept_at IS NULL AND e.removal_began_at IS NULL
+RETURNING e.id
+`
+
+// Marks an ended execution for removal at the request of a person. Returns no row if it is kept, live
+// or marked.
+func (q *Queries) MarkDeleted(ctx context.Context, moment time.Time, iD uuid.UUID) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, markDeleted, moment, iD)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
 const markFolderFiles = `-- name: MarkFolderFiles :exec
 SELECT mark_folder_files()
 `
@@ -546,6 +561,30 @@ SELECT mark_folder_files()
 func (q *Queries) MarkFolderFiles(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, markFolderFiles)
 	return err
+}
+
+const markedRemoved = `-- name: MarkedRemoved :many
+SELECT id FROM executions WHERE id = ANY ($1::uuid[]) AND removal_began_at IS NOT NULL
+`
+
+func (q *Queries) MarkedRemoved(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, markedRemoved, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const namedArtifacts = `-- name: NamedArtifacts :many
@@ -738,6 +777,18 @@ func (q *Queries) ReleaseUses(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID
 		return nil, err
 	}
 	return items, nil
+}
+
+const removalRefusal = `-- name: RemovalRefusal :one
+SELECT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = $1::uuid AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))::bool AS resumed
+`
+
+// Returns why an ended execution cannot be removed now: a live execution reads its nodes.
+func (q *Queries) RemovalRefusal(ctx context.Context, id uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, removalRefusal, id)
+	var resumed bool
+	err := row.Scan(&resumed)
+	return resumed, err
 }
 
 const retainedExecution = `-- name: RetainedExecution :one

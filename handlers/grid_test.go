@@ -139,11 +139,11 @@ func TestBulkResultsCanBeReloaded(t *testing.T) {
 	b.register(t, typedDocument)
 	running, over := b.launchTyped(t, 1), b.launchTyped(t, 2)
 	require.NoError(t, b.executions.Cancel(b.ctx, uuid.MustParse(over), ""))
+	held := b.launchTyped(t, 3)
+	require.NoError(t, b.executions.Pause(b.ctx, uuid.MustParse(held), ""))
 	b.start(t)
 	b.until(t, uuid.MustParse(over), ended)
 	b.until(t, uuid.MustParse(running), ended)
-	held := b.launchTyped(t, 3)
-	require.NoError(t, b.executions.Pause(b.ctx, uuid.MustParse(held), ""))
 	form := url.Values{"action": {"cancel"}, "id": {held, running, uuid.NewString()}, "step": {"apply"}, "key": {uuid.NewString()}, "back": {"/executions?state=RUNNING"}}
 	res := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", form.Encode())
 	require.Equal(t, http.StatusSeeOther, res.status, res.body)
@@ -155,6 +155,27 @@ func TestBulkResultsCanBeReloaded(t *testing.T) {
 	got := b.member.get(t, "/executions/bulk?action=cancel&id="+running)
 	got.says(t, http.StatusOK, "Cancelled 0 of 1 execution")
 	require.Equal(t, http.StatusUnprocessableEntity, b.member.get(t, "/executions/bulk?action=cancel").status)
+}
+
+// TestBulkDelete: a preview names what cannot be deleted; the results say what was.
+func TestBulkDelete(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	over := b.launchTyped(t, 1)
+	require.NoError(t, b.executions.Cancel(b.ctx, uuid.MustParse(over), ""))
+	held := b.launchTyped(t, 2)
+	require.NoError(t, b.executions.Pause(b.ctx, uuid.MustParse(held), ""))
+	b.start(t)
+	b.until(t, uuid.MustParse(over), ended)
+	form := url.Values{"action": {"delete"}, "id": {held, over}, "back": {"/executions"}}
+	b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", form.Encode()).says(t, http.StatusOK,
+		"Delete 2 executions", "It has not ended. Cancel it first.", "Delete 1 execution", "artifacts that nothing else uses")
+	form.Set("step", "apply")
+	form.Set("key", uuid.NewString())
+	res := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", form.Encode())
+	require.Equal(t, http.StatusSeeOther, res.status, res.body)
+	b.member.get(t, res.header.Get("Location")).says(t, http.StatusOK, "Deleted 1 of 2 executions", "It has not ended. Cancel it first.")
 }
 
 // TestTheQueryBarCompletes: names with their types, values of the project, and the place where the

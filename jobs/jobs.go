@@ -71,6 +71,7 @@ func NewClient(c Config) (*Client, error) {
 	river.AddWorker(workers, &finishedWorker{executions: c.Executions})
 	river.AddWorker(workers, &partitionWorker{executions: c.Executions})
 	river.AddWorker(workers, &sweepWorker{sweeps: c.Sweeps})
+	river.AddWorker(workers, &removeWorker{sweeps: c.Sweeps})
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
 		Logger:        c.Log,
 		Workers:       workers,
@@ -203,4 +204,20 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[retention.SweepArgs
 		return nil
 	}
 	return w.sweeps.Service.SweepWhenDue(ctx, w.sweeps.Every)
+}
+
+type removeWorker struct {
+	river.WorkerDefaults[retention.RemoveArgs]
+	sweeps Sweeps
+}
+
+// Timeout disables the timeout: the duration depends on the amount of data.
+func (w *removeWorker) Timeout(*river.Job[retention.RemoveArgs]) time.Duration { return -1 }
+
+// Work removes the executions that people deleted.
+func (w *removeWorker) Work(ctx context.Context, _ *river.Job[retention.RemoveArgs]) error {
+	if w.sweeps.Service == nil {
+		return nil
+	}
+	return w.sweeps.Service.RemoveDeleted(ctx)
 }

@@ -63,7 +63,7 @@ func newRootCommand() *cobra.Command {
 	group(root, "workflows", "Workflows and executions:",
 		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newPresetCommand(), newSweepCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
-		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newNodeCommand())
+		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newDeleteCommand(), newNodeCommand())
 	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newMetaflowCommand(), newGCCommand())
 	group(root, "server", "Server:", newServeCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
 	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())

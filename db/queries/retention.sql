@@ -45,6 +45,20 @@ WHERE id IN (
 )
 RETURNING id, tenant_id, project_id, workflow_name, version, name, status, finished_at, total;
 
+-- name: RemovalRefusal :one
+-- Returns why an ended execution cannot be removed now: a live execution reads its nodes.
+SELECT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = @id::uuid AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))::bool AS resumed;
+
+-- name: MarkDeleted :one
+-- Marks an ended execution for removal at the request of a person. Returns no row if it is kept, live
+-- or marked.
+UPDATE executions e SET removal_began_at = @moment::timestamptz
+WHERE e.id = @id AND e.finished_at IS NOT NULL AND e.kept_at IS NULL AND e.removal_began_at IS NULL
+RETURNING e.id;
+
+-- name: MarkedRemoved :many
+SELECT id FROM executions WHERE id = ANY (@ids::uuid[]) AND removal_began_at IS NOT NULL;
+
 -- name: CountExpired :one
 SELECT count(*) FROM executions e
 WHERE (e.expires_at <= @moment::timestamptz OR e.expires_at IS NULL AND e.id < uuid_floor(@newest::timestamptz))

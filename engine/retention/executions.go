@@ -52,10 +52,15 @@ func (s *Service) newest(now time.Time) time.Time {
 	return at
 }
 
-// removeExpired removes expired executions in chunks.
+// removeExpired removes expired executions.
 func (s *Service) removeExpired(ctx context.Context, r *Report) error {
+	return s.removeMarked(ctx, s.now(), r)
+}
+
+// removeMarked removes executions that are marked for removal, or have expired at a time, in chunks.
+func (s *Service) removeMarked(ctx context.Context, at time.Time, r *Report) error {
 	for ctx.Err() == nil {
-		rows, err := s.beginRemoval(ctx)
+		rows, err := s.beginRemoval(ctx, at)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -76,8 +81,7 @@ func (s *Service) removeExpired(ctx context.Context, r *Report) error {
 
 // beginRemoval marks the next executions to remove. It unmarks executions that were
 // resumed at the same time.
-func (s *Service) beginRemoval(ctx context.Context) ([]db.BeginRemovalRow, error) {
-	now := s.now()
+func (s *Service) beginRemoval(ctx context.Context, now time.Time) ([]db.BeginRemovalRow, error) {
 	success, failure := secondsOf(s.config.Rule)
 	var rows []db.BeginRemovalRow
 	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {

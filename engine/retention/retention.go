@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -38,6 +39,9 @@ type Config struct {
 	Development time.Duration
 	// Count, when set, receives the number of removed objects.
 	Count func(what string, n int64)
+	// Requested enqueues RemoveArgs in the transaction of a deletion. Without it, the next sweep
+	// removes deleted executions.
+	Requested func(ctx context.Context, tx pgx.Tx) error
 	// Crash, when set, is called with the name of each point where a crash must be
 	// safe. Tests end the sweep there.
 	Crash func(point string)
@@ -78,6 +82,9 @@ func New(c Config) *Service {
 	}
 	if c.Count == nil {
 		c.Count = func(string, int64) {}
+	}
+	if c.Requested == nil {
+		c.Requested = func(context.Context, pgx.Tx) error { return nil }
 	}
 	if c.Crash == nil {
 		c.Crash = func(string) {}

@@ -47,37 +47,55 @@ func (s *Service) Sweep(ctx context.Context, dry bool) (Report, error) {
 		return Report{}, err
 	}
 	ctx = auth.AsSystem(ctx)
+	var r *Report
+	err := s.exclusively(ctx, func(conn *pgxpool.Conn) (err error) {
+		r, err = s.reported(ctx, conn, dry)
+		return err
+	}, apperr.New(apperr.Conflict, "A sweep is already running. Its result appears on the administration page when it has ended."))
+	if r == nil {
+		return Report{}, err
+	}
+	return *r, err
+}
+
+// exclusively runs work while no other process sweeps; if one does, it returns busy.
+func (s *Service) exclusively(ctx context.Context, work func(*pgxpool.Conn) error, busy error) error {
 	conn, err := s.config.Pool.Acquire(ctx)
 	if err != nil {
-		return Report{}, fmt.Errorf("begin a sweep: %w", err)
+		return fmt.Errorf("begin a sweep: %w", err)
 	}
 	defer conn.Release()
 	var held bool
 	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(sweepLock)).Scan(&held); err != nil {
-		return Report{}, fmt.Errorf("begin a sweep: %w", err)
+		return fmt.Errorf("begin a sweep: %w", err)
 	}
 	if !held {
-		return Report{}, apperr.New(apperr.Conflict, "A sweep is already running. Its result appears on the administration page when it has ended.")
+		return busy
 	}
 	defer s.release(ctx, conn)
+	return work(conn)
+}
+
+// reported sweeps and stores what it did.
+func (s *Service) reported(ctx context.Context, conn *pgxpool.Conn, dry bool) (*Report, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Report{}, fmt.Errorf("create the id of a sweep: %w", err)
+		return nil, fmt.Errorf("create the id of a sweep: %w", err)
 	}
 	r := &Report{ID: id, BeganAt: s.now(), DryRun: dry}
 	if err := s.save(ctx, r); err != nil {
-		return *r, err
+		return r, err
 	}
 	err = s.sweep(ctx, conn, r)
 	if ctx.Err() != nil {
-		return *r, ctx.Err() //nolint:wrapcheck // the context ended
+		return r, ctx.Err() //nolint:wrapcheck // the context ended
 	}
 	r.EndedAt = new(s.now())
 	if err != nil {
 		r.Error = err.Error()
 		s.config.Logger.Warn("a sweep was incomplete; the next one retries", "error", err)
 	}
-	return *r, errors.Join(s.save(ctx, r), s.queries.ForgetSweeps(ctx))
+	return r, errors.Join(s.save(ctx, r), s.queries.ForgetSweeps(ctx))
 }
 
 // release releases the lock and drops the temporary table; if that fails, it closes the

@@ -28,6 +28,8 @@ func bulkVerbs(action string) (verb, done string) {
 		return "Cancel", "Cancelled"
 	case table.ActionResume:
 		return "Resume", "Resumed"
+	case table.ActionDelete:
+		return "Delete", "Deleted"
 	case table.ActionTag:
 		return "Tag", "Tagged"
 	}
@@ -57,7 +59,7 @@ func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 	m := views.BulkPage{
 		Key:  key,
 		Page: h.Page.Base(r, verb+" executions", views.SectionExecutions), Action: action, Verb: verb, Tag: tag,
-		Danger: action == table.ActionCancel, Back: backTo(f.Get("back")),
+		Danger: action == table.ActionCancel || action == table.ActionDelete, Back: backTo(f.Get("back")),
 	}
 	command := table.Bulk{Action: action, IDs: ids, Key: key, DryRun: !run}
 	if tag != "" {

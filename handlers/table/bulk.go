@@ -23,7 +23,11 @@ const (
 	ActionCancel = "cancel"
 	ActionResume = "resume"
 	ActionTag    = "tag"
+	ActionDelete = "delete"
 )
+
+// removal says what a deletion does.
+const removal = "Deleted with its logs and metrics, and with its artifacts that nothing else uses."
 
 // Bulk is a command for many executions.
 type Bulk struct {
@@ -88,6 +92,8 @@ func (s *Service) one(ctx context.Context, b Bulk, o *Outcome) {
 		err = s.cancel(ctx, b, o)
 	case ActionResume:
 		err = s.resume(ctx, b, o)
+	case ActionDelete:
+		err = s.remove(ctx, b, o)
 	case ActionTag:
 		o.Message = "Labels changed."
 		change := b.Change // Label normalises its own
@@ -113,6 +119,14 @@ func (s *Service) cancel(ctx context.Context, b Bulk, o *Outcome) error {
 		return s.Executions.MayCancel(ctx, o.ID)
 	}
 	return s.Executions.Cancel(ctx, o.ID, b.Reason)
+}
+
+func (s *Service) remove(ctx context.Context, b Bulk, o *Outcome) error {
+	o.Message = removal
+	if b.DryRun {
+		return s.Retention.MayDelete(ctx, o.ID)
+	}
+	return s.Retention.Delete(ctx, o.ID)
 }
 
 func (s *Service) resume(ctx context.Context, b Bulk, o *Outcome) error {

@@ -59,6 +59,18 @@ func (s *Service) done(ctx context.Context, r Ran, outcomes []Outcome) (map[uuid
 				found[o.ID] = Outcome{Message: "Its nodes end, and no other starts."}
 			}
 		}
+	case ActionDelete:
+		marked, err := s.Retention.Deleted(ctx, r.IDs)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range outcomes {
+			if o.Execution.ID == uuid.Nil {
+				found[o.ID] = Outcome{Message: "It does not exist any more."}
+			} else if slices.Contains(marked, o.ID) {
+				found[o.ID] = Outcome{Message: removal}
+			}
+		}
 	case ActionResume:
 		created, err := s.Executions.Named(ctx, r.Created)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/search"
 )
 
@@ -21,6 +22,7 @@ import (
 type Service struct {
 	Index      *index.Service
 	Executions *execution.Service
+	Retention  *retention.Service
 }
 
 // Page is a page of executions with the values of the columns, by execution.

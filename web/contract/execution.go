@@ -165,7 +165,7 @@ type LabelBody struct {
 
 // BulkInput is a command for many executions.
 type BulkInput struct {
-	Action string      `json:"action" enum:"cancel,resume,tag"`
+	Action string      `json:"action" enum:"cancel,resume,tag,delete"`
 	IDs    []uuid.UUID `json:"execution_ids" minItems:"1" maxItems:"500"`
 	Reason string      `json:"reason,omitempty" doc:"Why, for cancel" maxLength:"500"`
 	LabelInput
