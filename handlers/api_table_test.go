@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -146,6 +147,16 @@ func TestTablesAreExported(t *testing.T) {
 	require.Nil(t, records[0].Finished)
 	require.Nil(t, records[0].Tags)
 	b.member.get(t, query+"xls").problem(t, http.StatusUnprocessableEntity)
+
+	notebook := b.member.get(t, query+"ipynb")
+	var found struct {
+		Cells []struct{ Source string }
+		Minor int `json:"nbformat_minor"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(notebook.body), &found))
+	require.Equal(t, 5, found.Minor)
+	require.Contains(t, found.Cells[2].Source, "flowforge.executions(")
+	b.member.get(t, "/api/v1/executions/export?format=ipynb&where=lr+%3E").problem(t, http.StatusUnprocessableEntity)
 }
 
 func TestCommandsForManyExecutions(t *testing.T) {

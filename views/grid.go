@@ -72,8 +72,7 @@ type ExecutionGrid struct {
 	Groups   *GridGroups // nil for a table of executions
 	Pager    ui.Pager
 	Facets   []Facet
-	CSVURL   string
-	Parquet  string
+	Exports  []ui.Action // none for a table that cannot be exported
 	Stream   string
 	ClearURL string
 	Back     string // URL of this page, for commands

@@ -12,12 +12,14 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/table"
+	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -49,7 +51,7 @@ func (h *API) tableAPI(api huma.API) {
 	operation(h, api, get("group-executions", "/executions/groups", "Group the executions of a query by a value, with aggregates of columns", "Executions"), h.apiGroups)
 	operation(h, api, get("complete-query", "/executions/complete", "Complete a query of executions: names, operators and values that can follow", "Executions"), h.apiComplete)
 	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and the note of an execution", "Executions"), h.apiLabel)
-	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume or tag many executions, with a result for each", "Executions"), h.apiBulk)
+	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions, with a result for each", "Executions"), h.apiBulk)
 }
 
 func (h *API) searchExecutions(ctx context.Context, f query.Filter, t TableQuery) (*body[contract.ExecutionPage], error) {
@@ -197,7 +199,7 @@ func (h *API) apiBulk(ctx context.Context, in *struct {
 
 // exportTypes are the media types of exports.
 func exportTypes() map[string]string {
-	return map[string]string{table.CSV: "text/csv; charset=utf-8", table.Parquet: "application/vnd.apache.parquet"}
+	return map[string]string{table.CSV: "text/csv; charset=utf-8", table.Parquet: "application/vnd.apache.parquet", table.Notebook: "application/x-ipynb+json"}
 }
 
 // tableExportRoute streams a table; huma answers with whole bodies alone.
@@ -209,7 +211,7 @@ func (h *API) tableExportRoute(r chi.Router) {
 			format = table.CSV
 		}
 		if exportTypes()[format] == "" {
-			message := "The format is csv or parquet."
+			message := "The format is csv, parquet or ipynb."
 			return apperr.InvalidFields(message, []apperr.Field{{Path: "format", Message: message}})
 		}
 		asked, err := h.inView(r.Context(), TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns"), View: v.Get("view")})
@@ -217,6 +219,9 @@ func (h *API) tableExportRoute(r chi.Router) {
 			return err
 		}
 		q := asked.index()
+		if format == table.Notebook {
+			return h.exportNotebook(w, r, q)
+		}
 		begun := false
 		err = h.Table.Export(r.Context(), q, format, func() io.Writer {
 			begun = true
@@ -232,16 +237,36 @@ func (h *API) tableExportRoute(r chi.Router) {
 	}))
 }
 
+// exportNotebook sends a notebook that reads the query. The query is checked first.
+func (h *API) exportNotebook(w http.ResponseWriter, r *http.Request, q index.Query) error {
+	q.Limit = 1
+	if _, err := h.Table.Find(r.Context(), q); err != nil {
+		return err
+	}
+	project := ""
+	if subject, _ := auth.SubjectOf(r.Context()); request.Visiting(r.Context()) {
+		project = subject.ProjectID.String()
+	}
+	content, err := table.NotebookOf(q, request.PublicURL(r, h.PublicURL), project)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Disposition", `attachment; filename="executions.ipynb"`)
+	web.WriteJSON(w, http.StatusOK, exportTypes()[table.Notebook], content)
+	return nil
+}
+
 // tableExport describes the export.
 func (d describer) tableExport() {
-	op := get("export-executions", "/executions/export", "Export executions with the values of columns as CSV or Parquet", "Executions")
-	format := param("query", "format", "csv or parquet; csv when absent")
-	format.Schema.Enum = []any{table.CSV, table.Parquet}
+	op := get("export-executions", "/executions/export", "Export executions with the values of columns as CSV or Parquet, or a notebook that reads them", "Executions")
+	format := param("query", "format", "csv, parquet or ipynb; csv when absent")
+	format.Schema.Enum = []any{table.CSV, table.Parquet, table.Notebook}
 	op.Parameters = []*huma.Param{format}
 	for field := range reflect.TypeFor[TableQuery]().Fields() {
 		op.Parameters = append(op.Parameters, param("query", field.Tag.Get("query"), field.Tag.Get("doc")))
 	}
 	d.add(op, http.StatusOK, &huma.Response{Description: "All executions that the query selects", Content: map[string]*huma.MediaType{
 		"text/csv": {Schema: &huma.Schema{Type: huma.TypeString}}, exportTypes()[table.Parquet]: {Schema: binary()},
+		exportTypes()[table.Notebook]: {Schema: &huma.Schema{Type: huma.TypeObject}},
 	}})
 }

@@ -124,24 +124,24 @@ func (h *Pages) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 		return err
 	}
 	m.Facets = facetLinks(q, facets)
-	m.CSVURL, m.Parquet = exportURLs(r.Context(), request)
+	m.Exports = exportLinks(r.Context(), request)
 	return nil
 }
 
-// exportURLs export the table. There are none for a table with filters, which the export lacks.
-func exportURLs(ctx context.Context, asked index.Query) (asCSV, asParquet string) {
+// exportLinks export the table. There are none for a table with filters, which the export lacks.
+func exportLinks(ctx context.Context, asked index.Query) []ui.Action {
 	if len(asked.And) > 0 {
-		return "", ""
+		return nil
 	}
 	q := url.Values{"where": {asked.Where}, "sort": {asked.Sort}, "columns": {strings.Join(asked.Columns, ",")}}
 	if subject, _ := auth.SubjectOf(ctx); request.Visiting(ctx) {
 		q.Set("project", subject.ProjectID.String())
 	}
-	in := func(format string) string {
+	in := func(name, format string) ui.Action {
 		q.Set("format", format)
-		return request.APIPrefix + "/executions/export?" + q.Encode()
+		return ui.Action{Name: name, URL: request.APIPrefix + "/executions/export?" + q.Encode()}
 	}
-	return in(table.CSV), in(table.Parquet)
+	return []ui.Action{in("CSV", table.CSV), in("Parquet", table.Parquet), in("Notebook", table.Notebook)}
 }
 
 // pageGrid links the pages of a table and its stream.
