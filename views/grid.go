@@ -96,6 +96,7 @@ type GridRow struct {
 // GridCell is a value.
 type GridCell struct {
 	Text    string
+	URL     string // "" for a value without a link
 	Numeric bool
 	Tags    []string
 }

@@ -81,6 +81,12 @@ func (c *compiler) id(text string) string {
 	return "(startsWith(toString(execution_id), " + c.arg(text) + ") OR endsWith(toString(execution_id), " + c.arg(text) + "))"
 }
 
+// sweep finds the executions of a sweep by the beginning or the end of its ID.
+func (c *compiler) sweep(text string) string {
+	text = strings.ToLower(strings.TrimPrefix(text, "#"))
+	return "(startsWith(sweep, " + c.arg(text) + ") OR endsWith(sweep, " + c.arg(text) + "))"
+}
+
 // value compares an input, an output or a metric.
 func (c *compiler) value(e search.Compare) string {
 	numbers, hasNumbers := c.column(e.Field, search.Number)
@@ -142,7 +148,7 @@ func (c *compiler) fact(e search.Compare) string {
 			return "notEmpty(tags)"
 		case "started", "finished", "duration":
 			return "isNotNull(" + column + ")"
-		case "name", "note", "error":
+		case "name", "note", "error", "sweep":
 			return "notEmpty(" + column + ")"
 		}
 		return "1"
@@ -177,6 +183,8 @@ func (c *compiler) factValue(e search.Compare, column string, v search.Value) st
 		return negated + "arrayExists(x -> startsWith(x, " + c.arg(strings.ToLower(v.Text)) + "), shas)"
 	case e.Field.Name == "id":
 		return negated + c.id(v.Text)
+	case e.Field.Name == "sweep":
+		return "notEmpty(sweep) AND " + negated + c.sweep(v.Text)
 	}
 	if e.Field.Name == "user" && v.ID != "" {
 		return negated + "(submitted_by_id = toUUID(" + c.arg(v.ID) + "))"

@@ -76,7 +76,9 @@ func quotedName(name string) string {
 }
 
 // byEnds reports whether a fact is compared by its beginning or end.
-func (f Field) byEnds() bool { return f.Part == Facts && (f.Name == "id" || f.Name == "sha") }
+func (f Field) byEnds() bool {
+	return f.Part == Facts && slices.Contains([]string{"id", "sha", "sweep"}, f.Name)
+}
 
 // Is reports whether values of f can have type t.
 func (f Field) Is(t Type) bool { return slices.Contains(f.Types, t) }
@@ -126,6 +128,7 @@ func FactFields() []Field {
 		fact("note", text, "Its note"),
 		fact("error", text, "Why it failed"),
 		fact("id", text, "The beginning or the end of its ID"),
+		fact("sweep", text, "The sweep that launched it, by the beginning or the end of its ID"),
 		fact("sha", text, "Beginning of the SHA-256 of its code or of one of its artifacts"),
 		fact("since", []Type{Time}, "Launched at or after, or within a time span such as 7d"),
 		fact("until", []Type{Time}, "Launched before"),

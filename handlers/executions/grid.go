@@ -336,8 +336,13 @@ func gridCell(clock ui.Clock, c index.Column, v any) views.GridCell {
 	case string:
 		cell.Text = ui.Short(v, cellShown)
 	}
-	if c.Path == "state" {
+	switch c.Path {
+	case "state":
 		cell.Text = ui.Word(cell.Text)
+	case "sweep":
+		if id, err := uuid.Parse(cell.Text); err == nil {
+			cell.Text, cell.URL = label.ShortID(id), views.SweepURL(id.String())
+		}
 	}
 	return cell
 }
