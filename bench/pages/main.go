@@ -6,26 +6,20 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/flowforge/flowforge/bench/site"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
@@ -60,16 +54,16 @@ func run(ctx context.Context, binary string, executions, requests int) (err erro
 		return err
 	}
 	defer database.Close()
-	s, err := startServer(ctx, binary, filepath.Join(dir, "data"), database.URL())
+	s, err := site.Start(ctx, binary, filepath.Join(dir, "data"), "FLOWFORGE_DATABASE_URL="+database.URL())
 	if err != nil {
 		return err
 	}
-	defer s.stop()
-	id, err := s.launch(ctx, `{"workflow":"tour.fanout","inputs":{"seconds":0,"unlucky":false}}`)
+	defer s.Stop()
+	id, err := launch(ctx, s, `{"workflow":"tour.fanout","inputs":{"seconds":0,"unlucky":false}}`)
 	if err != nil {
 		return err
 	}
-	wide, err := s.launchWide(ctx)
+	wide, err := launchWide(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -82,7 +76,7 @@ func run(ctx context.Context, binary string, executions, requests int) (err erro
 		"/executions/" + id, "/executions/" + wide, "/executions/" + wide + "/nodes/each", "/executions/" + wide + "/nodes/each?state=FAILED", "/executions/" + wide + "/nodes/each?q=77",
 		"/executions/" + wide + "/nodes/each%5B5000%5D", "/workflows", "/workflows/tour.fanout", "/workflows/digits.train/launch", "/artifacts", "/types", "/admin/quotas", "/teams/mine", "/waiting", "/admin", "/admin/audit",
 	} {
-		if err := s.measure(ctx, path, requests); err != nil {
+		if err := measure(ctx, s, path, requests); err != nil {
 			return err
 		}
 	}
@@ -116,52 +110,18 @@ func fill(ctx context.Context, url, id string, n int) error {
 	return err
 }
 
-type server struct {
-	cmd         *exec.Cmd
-	base, token string
-}
-
-func startServer(ctx context.Context, binary, dir, databaseURL string) (*server, error) {
-	s := &server{cmd: exec.CommandContext(ctx, binary, "serve")}
-	s.cmd.Env = append(os.Environ(), "FLOWFORGE_DATA_DIR="+dir, "FLOWFORGE_ADDR=127.0.0.1:0", "FLOWFORGE_DATABASE_URL="+databaseURL)
-	s.cmd.Stderr = os.Stderr
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if s.base = address.FindString(lines.Text()); s.base != "" {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			token, err := os.ReadFile(filepath.Join(dir, "admin.token"))
-			s.token = strings.TrimSpace(string(token))
-			return s, err
-		}
-	}
-	return nil, errors.Join(errors.New("the server did not start"), s.cmd.Wait())
-}
-
-func (s *server) stop() {
-	_ = s.cmd.Process.Signal(os.Interrupt)
-	_ = s.cmd.Wait()
-}
-
 // launchWide runs a fan-out over 10,000 items.
-func (s *server) launchWide(ctx context.Context) (string, error) {
+func launchWide(ctx context.Context, s *site.Server) (string, error) {
 	document := `{"name":"bench.wide","version":"1.0.0","operators":[{"name":"each","type":"noop","foreach":{"range":{"from":1,"to":10000}}}]}`
-	if _, _, err := s.call(ctx, http.MethodPost, "/api/v1/workflows", document); err != nil {
+	if _, _, err := s.Call(ctx, http.MethodPost, "/api/v1/workflows", document); err != nil {
 		return "", err
 	}
-	return s.launch(ctx, `{"workflow":"bench.wide"}`)
+	return launch(ctx, s, `{"workflow":"bench.wide"}`)
 }
 
 // launch runs one execution to its end and returns its id.
-func (s *server) launch(ctx context.Context, request string) (string, error) {
-	body, _, err := s.call(ctx, http.MethodPost, "/api/v1/executions", request)
+func launch(ctx context.Context, s *site.Server, request string) (string, error) {
+	body, _, err := s.Call(ctx, http.MethodPost, "/api/v1/executions", request)
 	if err != nil {
 		return "", err
 	}
@@ -177,46 +137,16 @@ func (s *server) launch(ctx context.Context, request string) (string, error) {
 			return "", fmt.Errorf("the execution failed: %s", body)
 		}
 		time.Sleep(100 * time.Millisecond)
-		body, _, err = s.call(ctx, http.MethodGet, "/api/v1/executions/"+e.ID, "")
+		body, _, err = s.Call(ctx, http.MethodGet, "/api/v1/executions/"+e.ID, "")
 	}
 	return "", err
 }
 
-func (s *server) measure(ctx context.Context, path string, requests int) error {
-	var took []time.Duration
-	size := 0
-	for i := range requests + 1 {
-		body, d, err := s.call(ctx, http.MethodGet, path, "")
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			took, size = append(took, d), len(body)
-		}
+func measure(ctx context.Context, s *site.Server, path string, requests int) error {
+	t, err := s.Measure(ctx, path, requests)
+	if err != nil {
+		return err
 	}
-	slices.Sort(took)
-	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-	fmt.Printf("| `%s` | %s | %s | %s | %d KiB |\n", path, ms(took[len(took)/2]), ms(took[len(took)*95/100]), ms(took[len(took)-1]), size>>10)
+	fmt.Printf("| `%s` | %.1f ms | %.1f ms | %.1f ms | %d KiB |\n", path, t.At(50), t.At(95), t.At(100), t.Size>>10)
 	return nil
-}
-
-func (s *server) call(ctx context.Context, method, path, body string) ([]byte, time.Duration, error) {
-	req, err := http.NewRequestWithContext(ctx, method, s.base+path, bytes.NewReader([]byte(body)))
-	if err != nil {
-		return nil, 0, err
-	}
-	req.Header.Set("Authorization", "Bearer "+s.token)
-	req.Header.Set("Content-Type", "application/json")
-	begin := time.Now()
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	took := time.Since(begin)
-	if err == nil && res.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: %s", method, path, res.Status)
-	}
-	return b, took, err
 }
