@@ -40,6 +40,7 @@ func setupTable(t *testing.T) *testBundle {
 	require.Eventually(t, func() bool { _, err := store.Conn(); return err == nil }, 30*time.Second, time.Millisecond)
 	b.deps.Index = index.New(index.Config{Pool: b.pool, Conn: store.Conn, Now: time.Now})
 	b.deps.Views = view.NewService(b.pool, b.deps.Index, time.Now)
+	b.deps.Telemetry, b.telemetry = store, store
 	b.server = httptest.NewServer(handlers.New(b.deps))
 	t.Cleanup(func() {
 		b.server.Close()

@@ -135,7 +135,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
-	tables := &table.Service{Index: d.Index, Executions: d.Executions, Retention: d.Retention}
+	tables := &table.Service{Index: d.Index, Executions: d.Executions, Retention: d.Retention, Telemetry: d.Telemetry}
 	return areas{
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,

@@ -9,6 +9,7 @@ import (
 // QueryBar is the query of a list of executions.
 type QueryBar struct {
 	Where  string
+	Action string      // of the form; "" is the list
 	View   string      // saved view of the list, "" for none
 	Hidden [][2]string // other parameters that the form keeps
 	Error  *QueryError
@@ -73,6 +74,7 @@ type ExecutionGrid struct {
 	Pager    ui.Pager
 	Facets   []Facet
 	Exports  []ui.Action // none for a table that cannot be exported
+	Lines    *LogHits    // of a query of logs
 	Stream   string
 	ClearURL string
 	Back     string // URL of this page, for commands

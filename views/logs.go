@@ -14,6 +14,7 @@ type Logs struct {
 	Lines       []LogLine
 	Follow      bool // new lines may arrive
 	OlderURL    string
+	NewerURL    string // "" at the end of the log
 	DownloadURL string
 	PageURL     string // the log page
 	Problem     string // why logs are unavailable

@@ -19,12 +19,20 @@ import (
 func newLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs EXECUTION",
-		Short: "Print the log of an execution; -f follows it until the execution ends",
-		Args:  arguments("EXECUTION"),
+		Short: "Print the log of an execution, or search a text in the logs of many with --search",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("search") {
+				return arguments()(cmd, args)
+			}
+			return arguments("EXECUTION")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {
 				return err
+			}
+			if text, _ := cmd.Flags().GetString("search"); cmd.Flags().Changed("search") {
+				return searchLogs(cmd.Context(), cmd, c, text)
 			}
 			query := url.Values{}
 			for flag, key := range map[string]string{"node": "node", "level": "level", "grep": "q"} {
@@ -50,6 +58,7 @@ func newLogsCommand() *cobra.Command {
 	cmd.Flags().String("node", "", "print only lines of this node")
 	cmd.Flags().String("level", "", "print only lines of this level: DEBUG, INFO, WARN or ERROR")
 	cmd.Flags().String("grep", "", "print only lines that contain this text")
+	searchFlags(cmd)
 	addClientFlags(cmd)
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,8 +16,10 @@ import (
 // compiler writes conditions as SQL. A comparison with a value that an execution lacks is false,
 // so its negation is true.
 type compiler struct {
-	columns assigned
-	args    []any
+	columns   assigned
+	projectID string
+	logsFrom  time.Time // earliest launch of the executions whose logs are searched
+	args      []any
 }
 
 func (c *compiler) arg(v any) string {
@@ -183,6 +186,8 @@ func (c *compiler) factValue(e search.Compare, column string, v search.Value) st
 		return negated + "arrayExists(x -> startsWith(x, " + c.arg(strings.ToLower(v.Text)) + "), shas)"
 	case e.Field.Name == "id":
 		return negated + c.id(v.Text)
+	case e.Field.Name == "log":
+		return c.log(v.Text)
 	case e.Field.Name == "sweep":
 		return "notEmpty(sweep) AND " + negated + c.sweep(v.Text)
 	}

@@ -39,8 +39,10 @@ type Result struct {
 	Columns []Column
 	Rows    []Row
 	Next    string // "" on the last page
-	Behind  int    // executions whose latest values the index does not have yet
-	Total   int    // of all pages, with Query.Counted
+	// LogsFrom is the earliest launch that a query of logs looks at; zero without a condition on logs.
+	LogsFrom time.Time
+	Behind   int // executions whose latest values the index does not have yet
+	Total    int // of all pages, with Query.Counted
 }
 
 // Row is an execution with its values in the order of the columns.
@@ -62,6 +64,7 @@ type asked struct {
 	sort      *Column
 	desc      bool
 	behind    int
+	logsFrom  time.Time // of a query of logs: the earliest launch that it looks at
 }
 
 // catchUp brings the index of a project up to date and returns how many executions it is behind.
@@ -120,6 +123,7 @@ func (a *asked) resolve(q Query) error {
 		return err
 	}
 	a.where = append(search.And{where}, q.And...)
+	a.boundLogs()
 	if len(q.Columns) > maxColumns {
 		message := fmt.Sprintf("A table can have %d columns.", maxColumns)
 		return apperr.InvalidFields(message, []apperr.Field{{Path: "columns", Message: message}})
@@ -144,7 +148,7 @@ func (a *asked) resolve(q Query) error {
 
 // from is the table and the condition of a query with its arguments.
 func (a asked) from() (string, []any) {
-	c := compiler{columns: a.project.columns}
+	c := compiler{columns: a.project.columns, projectID: a.projectID, logsFrom: a.logsFrom}
 	condition := c.where(a.where)
 	return " FROM execution_values FINAL WHERE project_id = toUUID('" + a.projectID + "') AND " + condition, c.args
 }
@@ -163,7 +167,7 @@ func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 		limit = defaultPage
 	}
 	limit = min(limit, maxPage)
-	result := Result{Columns: a.columns, Behind: a.behind}
+	result := Result{Columns: a.columns, Behind: a.behind, LogsFrom: a.logsFrom}
 	work, ctx := errgroup.WithContext(bounded(ctx))
 	if q.Counted {
 		work.Go(func() error {

@@ -119,7 +119,7 @@ func (p project) column(name, parameter string) (Column, error) {
 		message = fmt.Sprintf("%q can mean %s.", name, strings.Join(choices, ", "))
 	case f.Name == "":
 		message = fmt.Sprintf("No execution of this project has %q.", name)
-	case f.Part == search.Facts && slices.Contains([]string{"sha", "since", "until"}, f.Name):
+	case f.Part == search.Facts && slices.Contains([]string{"sha", "since", "until", "log"}, f.Name):
 		message = f.Name + " is not a column."
 	}
 	if message != "" {

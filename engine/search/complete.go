@@ -157,6 +157,8 @@ func Operators(f Field) []string {
 		return []string{":"}
 	case f.Words != nil || f.byEnds():
 		return []string{":", "=", "!="}
+	case f.isLog():
+		return []string{"~"}
 	case f.Part == Facts && f.Is(String):
 		return []string{":", "=", "!=", "~", "!~"}
 	case f.Is(Time):

@@ -127,6 +127,7 @@ func FactFields() []Field {
 		fact("tag", text, "A tag of the execution"),
 		fact("note", text, "Its note"),
 		fact("error", text, "Why it failed"),
+		fact("log", text, "Text in the lines of its logs; of the last 30 days unless the query has since:"),
 		fact("id", text, "The beginning or the end of its ID"),
 		fact("sweep", text, "The sweep that launched it, by the beginning or the end of its ID"),
 		fact("sha", text, "Beginning of the SHA-256 of its code or of one of its artifacts"),

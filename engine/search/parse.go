@@ -198,6 +198,9 @@ func (p *parser) compare(name, operator token) (Expr, *Error) {
 	}
 	if name.is("has") && operator.text == colon {
 		f, err := p.field(value)
+		if err == nil && f.isLog() {
+			err = p.at(value, "log is searched with ~. Write log ~ \"CUDA\", or not log ~ \"CUDA\".")
+		}
 		return Compare{Field: f, Op: Has}, err
 	}
 	f, err := p.field(name)
@@ -229,6 +232,9 @@ func (p *parser) oneOf(name token) (Expr, *Error) {
 	f, err := p.field(name)
 	if err != nil {
 		return nil, err
+	}
+	if f.isLog() {
+		return nil, p.at(p.peek(), "log is searched with ~. Write log ~ \"CUDA\" or log ~ \"NCCL\".")
 	}
 	if f.Part == Facts && f.Is(Time) {
 		return nil, p.at(name, "%s is a time: compare it with < or >.", f.Path())
@@ -296,6 +302,11 @@ func (p *parser) operator(f Field, t token) (Op, *Error) {
 		return p.at(t, "%s cannot be compared with %s.", f.Path(), t.text)
 	}
 	switch {
+	case f.isLog():
+		if op != Contains {
+			return "", p.at(t, "log is searched with ~. Write log ~ \"CUDA\", or not log ~ \"CUDA\".")
+		}
+		return op, nil
 	case f.Words != nil || f.byEnds():
 		return op, only(Equal, Differs)
 	case op == Contains || op == Lacks:

@@ -91,6 +91,9 @@ func suggestOperators(f Field) []Suggestion {
 		}
 		list = append(list, Suggestion{Kind: WantOperator, Text: text, Label: op, Help: meanings[op]})
 	}
+	if f.isLog() {
+		return []Suggestion{{Kind: WantOperator, Text: "~ ", Label: "~", Help: "a line contains"}}
+	}
 	if slices.Contains(ops, "=") {
 		list = append(list, Suggestion{Kind: WantOperator, Text: "in (", Label: "in", Help: "one of a list"})
 	}

@@ -56,6 +56,8 @@ func TestSuggestionsCanBeRead(t *testing.T) {
 				value = "7d"
 			} else if name.Field.Is(search.Span) {
 				value = "1h"
+			} else if name.Field.Name == "log" {
+				value = "CUDA"
 			} else if name.Field.Words != nil {
 				value = name.Field.Words[0]
 			}

@@ -6,11 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // value returns the value of a token as the field wants it.
 func (p *parser) value(f Field, op Op, t token) (Value, *Error) {
 	switch {
+	case f.isLog() && utf8.RuneCountInString(strings.TrimSpace(t.text)) < MinLogText:
+		return Value{}, p.at(t, "Enter at least %d characters to search in logs.", MinLogText)
 	case op == Contains || op == Lacks:
 		return Value{Type: String, Text: t.text}, nil
 	case f.Is(Time):

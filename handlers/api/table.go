@@ -50,6 +50,7 @@ func (h *API) tableAPI(api huma.API) {
 	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that queries and columns of executions can use", "Executions"), h.apiFields)
 	operation(h, api, get("group-executions", "/executions/groups", "Group the executions of a query by a value, with aggregates of columns", "Executions"), h.apiGroups)
 	operation(h, api, get("complete-query", "/executions/complete", "Complete a query of executions: names, operators and values that can follow", "Executions"), h.apiComplete)
+	operation(h, api, get("search-logs", "/executions/lines", "Search a text in the logs of many executions", "Logs and metrics"), h.apiLines)
 	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and the note of an execution", "Executions"), h.apiLabel)
 	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions, with a result for each", "Executions"), h.apiBulk)
 }

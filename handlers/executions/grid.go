@@ -44,6 +44,9 @@ func (h *Pages) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 	problem, mistaken := index.Problem(err)
 	if apperr.Is(err, apperr.Unavailable) {
 		m.Query, m.Failed = queryBar(q, nil, nil), apperr.MessageOf(err)
+		if texts := search.LogTextsOf(q.Get("where")); len(texts) > 0 {
+			m.Lines = new(h.logHits(r, index.LineQuery{Texts: texts, Limit: hitsInTable}))
+		}
 		return web.Render(w, r, http.StatusServiceUnavailable, views.ExecutionGridPage(m))
 	}
 	if err != nil && !mistaken {
@@ -52,6 +55,9 @@ func (h *Pages) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 	m.Query = queryBar(q, names, problem)
 	if mistaken {
 		return web.Render(w, r, http.StatusUnprocessableEntity, views.ExecutionGridPage(m))
+	}
+	if texts := search.LogTexts(where); len(texts) > 0 {
+		m.Lines = new(h.logHits(r, index.LineQuery{Query: index.Query{Where: q.Get("where")}, Texts: texts, Limit: hitsInTable}))
 	}
 	m.Query.Reads = readings(q.Get("where"), where)
 	request, err := h.gridQuery(r, where)
@@ -233,7 +239,7 @@ func fieldGroups(names *search.Names) []views.FieldGroup {
 	for _, t := range titles {
 		g := views.FieldGroup{Name: t.name}
 		for _, f := range names.Fields() {
-			if f.Part != t.part || f.Part == search.Facts && slices.Contains([]string{"since", "until", "sha"}, f.Name) {
+			if f.Part != t.part || f.Part == search.Facts && slices.Contains([]string{"since", "until", "sha", "log"}, f.Name) {
 				continue
 			}
 			path := f.Path()
@@ -262,46 +268,6 @@ func readings(where string, e search.Expr) []string {
 		}
 	}
 	return list
-}
-
-// gridColumns are the columns with links that sort, move and remove them.
-func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
-	paths := make([]string, len(columns))
-	for i, c := range columns {
-		paths[i] = c.Path
-	}
-	with := func(list []string) string {
-		return label.ListURL(views.ExecutionsURL(), q, "columns", strings.Join(list, ","))
-	}
-	swapped := func(i, k int) string {
-		list := slices.Clone(paths)
-		list[i], list[k] = list[k], list[i]
-		return with(list)
-	}
-	sorted, desc := strings.CutPrefix(q.Get("sort"), "-")
-	grid := make([]views.GridColumn, len(columns))
-	for i, c := range columns {
-		g := views.GridColumn{Title: c.Title, Path: c.Path, Numeric: c.Numeric(), DropURL: with(slices.Delete(slices.Clone(paths), i, i+1))}
-		if c.Part != search.Facts {
-			g.Part = string(c.Part)
-		}
-		next := "-" + c.Path
-		if sorted == c.Path {
-			g.Sorted = "ascending"
-			if desc {
-				g.Sorted, next = "descending", c.Path
-			}
-		}
-		g.SortURL = label.ListURL(views.ExecutionsURL(), q, "sort", next)
-		if i > 0 {
-			g.LeftURL = swapped(i, i-1)
-		}
-		if i < len(columns)-1 {
-			g.RightURL = swapped(i, i+1)
-		}
-		grid[i] = g
-	}
-	return grid
 }
 
 func gridRows(clock ui.Clock, found table.Page) []views.GridRow {

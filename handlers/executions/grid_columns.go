@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/views"
@@ -53,4 +54,44 @@ func clearURL(q url.Values) string {
 		return views.AllExecutionsURL()
 	}
 	return label.ListURL(views.ExecutionsURL(), q, "where", "")
+}
+
+// gridColumns are the columns with links that sort, move and remove them.
+func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
+	paths := make([]string, len(columns))
+	for i, c := range columns {
+		paths[i] = c.Path
+	}
+	with := func(list []string) string {
+		return label.ListURL(views.ExecutionsURL(), q, "columns", strings.Join(list, ","))
+	}
+	swapped := func(i, k int) string {
+		list := slices.Clone(paths)
+		list[i], list[k] = list[k], list[i]
+		return with(list)
+	}
+	sorted, desc := strings.CutPrefix(q.Get("sort"), "-")
+	grid := make([]views.GridColumn, len(columns))
+	for i, c := range columns {
+		g := views.GridColumn{Title: c.Title, Path: c.Path, Numeric: c.Numeric(), DropURL: with(slices.Delete(slices.Clone(paths), i, i+1))}
+		if c.Part != search.Facts {
+			g.Part = string(c.Part)
+		}
+		next := "-" + c.Path
+		if sorted == c.Path {
+			g.Sorted = "ascending"
+			if desc {
+				g.Sorted, next = "descending", c.Path
+			}
+		}
+		g.SortURL = label.ListURL(views.ExecutionsURL(), q, "sort", next)
+		if i > 0 {
+			g.LeftURL = swapped(i, i-1)
+		}
+		if i < len(columns)-1 {
+			g.RightURL = swapped(i, i+1)
+		}
+		grid[i] = g
+	}
+	return grid
 }

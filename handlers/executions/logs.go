@@ -2,6 +2,7 @@ package executions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -74,20 +75,20 @@ func (f logFilter) values() url.Values {
 // logs are the last lines of the whole execution, on its page.
 func (x *executionView) logs(ctx context.Context) views.Logs {
 	f := logFilterOf(url.Values{"node": {x.query.Get("node")}})
-	l := x.h.logsOf(ctx, x.clock, x.Execution, x.version, f, "", logLinesInline)
+	l := x.h.logsOf(ctx, x.clock, x.Execution, x.version, f, logPlace{}, logLinesInline)
 	l.PageURL = views.LogsURL(x.ID.String(), f.values())
 	return l
 }
 
-// logsOf is the log viewer: the lines before the cursor before, or the last ones.
-func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e query.Execution, v workflow.Version, f logFilter, before telemetry.Cursor, limit int) views.Logs {
+// logsOf is the log viewer: the lines of a place, or the last ones.
+func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e query.Execution, v workflow.Version, f logFilter, place logPlace, limit int) views.Logs {
 	id := e.ID.String()
 	l := views.Logs{
-		ExecutionID: id, Action: views.ExecutionURL(id) + "/logs", Query: f.text, Follow: !e.Status.Ended() && before == "",
+		ExecutionID: id, Action: views.ExecutionURL(id) + "/logs", Query: f.text, Follow: !e.Status.Ended() && place == logPlace{},
 		Nodes: nodeOptions(v, f.node), Levels: levelOptions(f.level, nil), DownloadURL: views.LogDownloadURL(id, f.values()),
 		Empty: "No log output.",
 	}
-	if e.Status.Ended() && before == "" {
+	if e.Status.Ended() && place == (logPlace{}) {
 		if follows, err := h.Executions.LogFollows(ctx, e.ID); err == nil && follows {
 			l.Follow, l.Note = true, "The tasks have ended. The rest of their log is still being uploaded."
 		}
@@ -95,9 +96,7 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e query.Execution, v
 	if f.attempt > 0 {
 		l.Hidden = append(l.Hidden, [2]string{"attempt", strconv.Itoa(f.attempt)})
 	}
-	q := f.query(e)
-	q.Last, q.Before, q.Limit = true, before, limit
-	page, err := h.Telemetry.Logs(ctx, q)
+	page, err := h.readLog(ctx, f.query(e), place, limit)
 	if err != nil {
 		h.Log.Warn("logs cannot be read", "execution", e.ID, "error", err)
 		l.Problem = "The log store is not answering. No data is lost: lines are kept on disk and appear when it is back."
@@ -118,6 +117,11 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e query.Execution, v
 		older := f.values()
 		older.Set("before", string(page.Prev))
 		l.OlderURL = views.LogsURL(id, older)
+	}
+	if page.Next != "" && place != (logPlace{}) {
+		newer := f.values()
+		newer.Set("after", string(page.Next))
+		l.NewerURL = views.LogsURL(id, newer)
 	}
 	if counts, err := h.Telemetry.LogCounts(ctx, f.query(e)); err == nil && f.level == "" {
 		l.Levels = levelOptions(f.level, counts)
@@ -211,17 +215,21 @@ func (h *Pages) logs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := logFilterOf(r.URL.Query())
-	before := telemetry.Cursor(r.URL.Query().Get("before"))
+	q := r.URL.Query()
+	place := logPlace{before: telemetry.Cursor(q.Get("before")), after: telemetry.Cursor(q.Get("after")), at: telemetry.Cursor(q.Get("at"))}
+	if err := cmp.Or(place.before.Check(), place.after.Check(), place.at.Check()); err != nil {
+		return err
+	}
 	id := e.ID.String()
 	title := label.ExecutionTitle(e) + " " + label.ShortID(e.ID)
 	m := views.LogsPage{
 		Page:  h.Page.Base(r, "Logs", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
 		Title: "Logs of " + title, State: string(e.Status), Back: views.ExecutionURL(id),
-		Logs: h.logsOf(r.Context(), h.Page.Clock(r), e, v, f, before, logLinesPage),
+		Logs: h.logsOf(r.Context(), h.Page.Clock(r), e, v, f, place, logLinesPage),
 	}
 	m.Logs.Tall = true
 	if m.Logs.Follow && m.Logs.Problem == "" {
-		q := f.values()
+		q = f.values()
 		q.Set("last-event-id", m.Logs.Cursor)
 		m.StreamURL = views.LogStreamURL(id, q)
 	}

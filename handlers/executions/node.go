@@ -101,7 +101,7 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 	}
 	still := x.frozenRow(ctx)
 	m.Facts, m.Inputs, m.Outputs = still.Facts, still.Inputs, still.Outputs
-	m.Logs = h.logsOf(ctx, x.clock, x.Execution, x.version, f, "", logLinesInline)
+	m.Logs = h.logsOf(ctx, x.clock, x.Execution, x.version, f, logPlace{}, logLinesInline)
 	m.Logs.Follow = !d.State.Ended()
 	m.Logs.PageURL = views.LogsURL(id, f.values())
 	if m.Logs.Follow {

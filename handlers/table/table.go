@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -23,6 +24,7 @@ type Service struct {
 	Index      *index.Service
 	Executions *execution.Service
 	Retention  *retention.Service
+	Telemetry  *telemetry.Service
 }
 
 // Page is a page of executions with the values of the columns, by execution.

@@ -19,6 +19,14 @@ func (s *Spool) Since(group [16]byte, after uint64) []Ref {
 	return append([]Ref(nil), refs[i:]...)
 }
 
+// AllPending returns the frames of all groups that are not committed, by position.
+func (s *Spool) AllPending() []Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := sort.Search(len(s.refs), func(i int) bool { return s.refs[i].Last() > s.committed })
+	return append([]Ref(nil), s.refs[i:]...)
+}
+
 // Pending returns the frames of group that are not committed.
 func (s *Spool) Pending(group [16]byte) []Ref { return s.Since(group, s.Committed()) }
 

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// searchFlags are the flags of logs that search many executions.
+func searchFlags(cmd *cobra.Command) {
+	cmd.Flags().String("search", "", "search this text in the logs of many executions, in any case")
+	cmd.Flags().String("where", "", "with --search: conditions of the executions, such as 'state:failed since:7d'")
+	cmd.Flags().Int("limit", 20, "with --search: number of lines, 1 to 200")
+}
+
+// searchLogs prints lines of many executions that contain a text.
+func searchLogs(ctx context.Context, cmd *cobra.Command, c *client, text string) error {
+	query := url.Values{"text": {text}}
+	if where, _ := cmd.Flags().GetString("where"); where != "" {
+		query.Set("where", where)
+	}
+	limit, _ := cmd.Flags().GetInt("limit")
+	query.Set("limit", strconv.Itoa(limit))
+	var found contract.LogHits
+	if err := c.call(ctx, http.MethodGet, "/api/v1/executions/lines?"+query.Encode(), nil, &found); err != nil {
+		return err
+	}
+	if err := printHits(cmd.OutOrStdout(), found); err != nil {
+		return err
+	}
+	if found.Partial {
+		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse does not answer. These are only lines that the server received last and still has on disk, of all executions of the project.")
+		return nil
+	}
+	more := ""
+	if found.NextPage != "" {
+		more = " There are more lines: use a higher --limit or a narrower --where."
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d of the latest lines of executions launched since %s.%s\n", len(found.Lines), found.From.Local().Format("2006-01-02 15:04"), more)
+	return nil
+}
+
+func printHits(out io.Writer, found contract.LogHits) error {
+	for i, hit := range found.Lines {
+		if i > 0 {
+			if _, err := fmt.Fprintln(out); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintf(out, "%s %s %s attempt %d %s\n", hit.ExecutionID, hit.Execution, hit.Node, hit.Attempt, hit.Timestamp.Local().Format("2006-01-02 15:04:05")); err != nil {
+			return err
+		}
+		for _, l := range hit.Before {
+			if _, err := fmt.Fprintf(out, "  %7d  %s\n", l.Line, l.Message); err != nil {
+				return err
+			}
+		}
+		number := ""
+		if hit.Line > 0 {
+			number = strconv.Itoa(hit.Line)
+		}
+		if _, err := fmt.Fprintf(out, "> %7s  %s\n", number, hit.Message); err != nil {
+			return err
+		}
+		for _, l := range hit.After {
+			if _, err := fmt.Fprintf(out, "  %7d  %s\n", l.Line, l.Message); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package index
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/search"
+)
+
+const (
+	defaultLines = 20
+	maxLines     = 200
+	linesAround  = 2 // before and after a hit
+	logSeconds   = 10
+)
+
+// boundLogs limits a query of logs to executions of the last days, unless it has a beginning.
+func (a *asked) boundLogs() {
+	if !search.UsesLogs(a.where) {
+		return
+	}
+	from, bounded := search.LaunchedFrom(a.where)
+	if !bounded {
+		from = a.now.Add(-search.LogSpan)
+		a.where = search.And{a.where, search.Fact("created", search.AtLeast, search.Value{Type: search.Time, Time: from})}
+	}
+	a.logsFrom = from
+}
+
+// log finds executions with a line that contains a text, in any case.
+func (c *compiler) log(text string) string {
+	return "execution_id IN (SELECT execution_id FROM logs WHERE " + c.logRange() + " AND " + c.logText(text) + ")"
+}
+
+// logRange reads the partitions of the executions since a launch.
+func (c *compiler) logRange() string {
+	from := fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", c.logsFrom.UnixMilli())
+	return "project_id = toUUID('" + c.projectID + "') AND toMonday(UUIDv7ToDateTime(execution_id, 'UTC')) >= toMonday(" + from + ")"
+}
+
+// logText is written as the index of the table logs, so that it is used.
+func (c *compiler) logText(text string) string {
+	quoted := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text))
+	return "lowerUTF8(concat(message, ' ', extra)) LIKE " + c.arg("%"+quoted+"%")
+}
+
+// LineQuery selects lines of the logs of the executions that Query selects.
+type LineQuery struct {
+	Query Query    // its order, columns and pages do not apply
+	Texts []string // a line contains one of them, in any case
+	After string   // Lines.Next
+	Limit int
+}
+
+// Lines are lines that contain a text, the latest first.
+type Lines struct {
+	Hits []Hit
+	From time.Time // earliest launch of the executions whose logs were searched
+	Next string    // "" on the last page
+	// Bare says that the lines have no numbers and no lines around them: the logs are too long.
+	Bare bool
+}
+
+// Line is one line of a log.
+type Line struct {
+	Number  int // in the log of its attempt, from 1; 0 if it is not known
+	Time    time.Time
+	Level   string
+	Message string
+	Stream  string
+	Seq     int64
+}
+
+// Hit is a line that contains a text, with the lines around it.
+type Hit struct {
+	Line
+	ExecutionID uuid.UUID
+	NodeIndex   int
+	Node        string
+	Attempt     int
+	Before      []Line
+	Behind      []Line
+}
+
+// Lines returns lines of the logs of many executions. It returns Invalid for a query that cannot be
+// read or takes too long, and Unavailable while ClickHouse does not answer.
+func (s *Service) Lines(ctx context.Context, q LineQuery) (Lines, error) {
+	if _, err := auth.Authorize(ctx, auth.LogRead); err != nil {
+		return Lines{}, err
+	}
+	a, conn, err := s.ask(ctx, Query{Where: q.Query.Where, And: q.Query.And})
+	if err != nil {
+		return Lines{}, err
+	}
+	if len(q.Texts) == 0 {
+		if q.Texts = search.LogTexts(a.where); len(q.Texts) == 0 {
+			const message = "Enter the text that lines contain, or a query with log ~ \"text\"."
+			return Lines{}, apperr.InvalidFields(message, []apperr.Field{{Path: "text", Message: message}})
+		}
+	}
+	if a.logsFrom.IsZero() { // the query has no condition on logs itself
+		condition := make(search.Or, len(q.Texts))
+		for i, text := range q.Texts {
+			condition[i] = search.Fact("log", search.Contains, search.Value{Type: search.String, Text: text})
+		}
+		a.where = search.And{a.where, condition}
+		a.boundLogs()
+	}
+	limit := PageOfLines(q.Limit)
+	out := Lines{From: a.logsFrom}
+	if out.Hits, err = a.hits(ctx, conn, q, limit+1); err != nil {
+		return Lines{}, failure(err)
+	}
+	if len(out.Hits) > limit {
+		out.Hits = out.Hits[:limit]
+		out.Next = lineMark(out.Hits[limit-1])
+	}
+	if len(out.Hits) == 0 {
+		return out, nil
+	}
+	if err := around(ctx, conn, a.projectID, out.Hits); err != nil {
+		if !apperr.Is(failure(err), apperr.Invalid) {
+			return Lines{}, failure(err)
+		}
+		out.Bare = true // it takes too long
+	}
+	return out, nil
+}
+
+// PageOfLines is the number of lines of a page for a requested number; 0 is the default.
+func PageOfLines(requested int) int {
+	if requested <= 0 {
+		return defaultLines
+	}
+	return min(requested, maxLines)
+}
+
+// patient is a context for statements that read logs.
+func patient(ctx context.Context) context.Context {
+	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"max_execution_time": logSeconds, "max_memory_usage": 1 << 30}))
+}
+
+// lineKey is the identity of a line in the order of hits.
+type lineKey struct {
+	Time      int64     `json:"t"` // microseconds
+	Execution uuid.UUID `json:"e"`
+	Node      int       `json:"n"`
+	Attempt   int       `json:"a"`
+	Stream    string    `json:"s"`
+	Seq       int64     `json:"q"`
+}
+
+func lineMark(h Hit) string {
+	raw, _ := json.Marshal(lineKey{h.Time.UnixMicro(), h.ExecutionID, h.NodeIndex, h.Attempt, h.Stream, h.Seq}) //nolint:errchkjson // numbers and texts
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+const lineOrder = "timestamp, execution_id, node_index, attempt, stream, sequence"
+
+// hits returns the latest lines with one of the texts.
+func (a asked) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit int) ([]Hit, error) {
+	c := compiler{projectID: a.projectID, logsFrom: a.logsFrom}
+	contains := make([]string, len(q.Texts))
+	for i, text := range q.Texts {
+		contains[i] = c.logText(text)
+	}
+	from, args := a.from()
+	where := c.logRange() + " AND (" + strings.Join(contains, " OR ") + ") AND execution_id IN (SELECT execution_id" + from + ")"
+	args = append(c.args, args...)
+	if q.After != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(q.After)
+		var k lineKey
+		if err != nil || json.Unmarshal(raw, &k) != nil {
+			return nil, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "page", Message: "Use the mark of the page before."}})
+		}
+		where += fmt.Sprintf(" AND (%s) < (%s, toUUID('%s'), %d, %d, ?, %d)", lineOrder, microseconds(time.UnixMicro(k.Time)), k.Execution, k.Node, k.Attempt, k.Seq)
+		args = append(args, k.Stream)
+	}
+	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message FROM logs WHERE "+where+
+		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+" DESC LIMIT 1 BY execution_id, node_index, attempt, stream, sequence"+
+		fmt.Sprintf(" LIMIT %d", limit)+settings, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []Hit
+	for rows.Next() {
+		var (
+			h       Hit
+			node    uint32
+			attempt uint16
+		)
+		if err := rows.Scan(&h.ExecutionID, &node, &h.Node, &attempt, &h.Stream, &h.Seq, &h.Time, &h.Level, &h.Message); err != nil {
+			return nil, err
+		}
+		h.NodeIndex, h.Attempt, h.Time = int(node), int(attempt), h.Time.UTC()
+		list = append(list, h)
+	}
+	return list, rows.Err()
+}
+
+// around adds the numbers of hits and the lines around them. It numbers the lines of the attempts
+// without their texts, which it reads for the lines that are shown.
+func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit) error {
+	attempts, keys := make([]string, len(hits)), make([]string, len(hits))
+	var args []any
+	for i, h := range hits {
+		attempts[i] = fmt.Sprintf("(toUUID('%s'), %d, %d)", h.ExecutionID, h.NodeIndex, h.Attempt)
+		keys[i] = fmt.Sprintf("(toUUID('%s'), %d, %d, ?, %d)", h.ExecutionID, h.NodeIndex, h.Attempt, h.Seq)
+		args = append(args, h.Stream)
+	}
+	const attempt, line = "execution_id, node_index, attempt", "execution_id, node_index, attempt, stream, sequence"
+	of := "project_id = toUUID('" + projectID + "') AND (" + attempt + ") IN (" + strings.Join(attempts, ", ") + ")"
+	statement := fmt.Sprintf(`WITH numbered AS (
+			SELECT %[2]s, row_number() OVER (PARTITION BY %[1]s ORDER BY timestamp, stream, sequence) AS number FROM logs FINAL WHERE %[3]s),
+		found AS (SELECT %[1]s, number AS hit FROM numbered WHERE (%[2]s) IN (%[4]s)),
+		shown AS (SELECT DISTINCT %[2]s, number FROM numbered INNER JOIN found USING (%[1]s) WHERE number + %[5]d >= hit AND number <= hit + %[5]d)
+		SELECT %[2]s, number, timestamp, level, message FROM logs INNER JOIN shown USING (%[2]s) WHERE %[3]s ORDER BY %[1]s, number
+		LIMIT 1 BY %[1]s, number`, attempt, line, of, strings.Join(keys, ", "), linesAround)
+	rows, err := conn.Query(patient(ctx), statement+settings, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	byAttempt := map[string][]Line{}
+	for rows.Next() {
+		var (
+			l       Line
+			id      uuid.UUID
+			node    uint32
+			attempt uint16
+			number  uint64
+		)
+		if err := rows.Scan(&id, &node, &attempt, &l.Stream, &l.Seq, &number, &l.Time, &l.Level, &l.Message); err != nil {
+			return err
+		}
+		l.Number, l.Time = int(number), l.Time.UTC()
+		key := fmt.Sprint(id, node, attempt)
+		byAttempt[key] = append(byAttempt[key], l)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for i := range hits {
+		hits[i].place(byAttempt[fmt.Sprint(hits[i].ExecutionID, hits[i].NodeIndex, hits[i].Attempt)])
+	}
+	return nil
+}
+
+// place finds a hit among numbered lines of its attempt.
+func (h *Hit) place(lines []Line) {
+	for _, l := range lines {
+		if l.Stream == h.Stream && l.Seq == h.Seq {
+			h.Number = l.Number
+		}
+	}
+	for _, l := range lines {
+		switch {
+		case h.Number == 0:
+		case l.Number < h.Number && l.Number >= h.Number-linesAround:
+			h.Before = append(h.Before, l)
+		case l.Number > h.Number && l.Number <= h.Number+linesAround:
+			h.Behind = append(h.Behind, l)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package index_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/data/telemetry"
+)
+
+// lines stores the log of an attempt of the node train, a line per second.
+func (b *testBundle) lines(project, id uuid.UUID, attempt int, messages ...string) {
+	b.t.Helper()
+	list := make([]telemetry.LogLine, len(messages))
+	for i, m := range messages {
+		list[i] = telemetry.LogLine{
+			TenantID: auth.LocalTenant, ProjectID: project, ExecutionID: id, NodeIndex: 1, Node: "train", Attempt: attempt, Stream: "stdout", Seq: int64(i),
+			Time: time.Now().Add(time.Duration(i) * time.Second), Level: "INFO", Message: m,
+		}
+	}
+	require.NoError(b.t, b.telemetry.AppendLogs(auth.AsSystem(b.ctx), list))
+	require.Eventually(b.t, func() bool { return b.telemetry.Status().PendingRecords == 0 }, 30*time.Second, time.Millisecond)
+}
+
+func TestLinesOfManyExecutions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := b.run(auth.LocalProject, map[string]any{"lr": 0.1})
+	second := b.run(auth.LocalProject, map[string]any{"lr": 0.2})
+	quiet := b.run(auth.LocalProject, map[string]any{"lr": 0.3})
+	elsewhere := b.project("elsewhere")
+	other := b.run(elsewhere, map[string]any{"lr": 0.1})
+	b.lines(auth.LocalProject, first, 1, "one", "two", "RuntimeError: CUDA out of memory 100%", "four", "five", "six")
+	b.lines(auth.LocalProject, first, 2, "started again", "no error")
+	b.lines(auth.LocalProject, second, 1, "cuda is slow")
+	b.lines(auth.LocalProject, quiet, 1, "nothing to see")
+	b.lines(elsewhere, other, 1, "CUDA of another project")
+
+	for where, want := range map[string][]uuid.UUID{
+		`log ~ "CUDA"`:                    {second, first},
+		`log ~ "cuda out of"`:             {first},
+		`log ~ "100%"`:                    {first},
+		`log ~ "10_%"`:                    {},
+		`not log ~ "CUDA"`:                {quiet},
+		`log ~ "CUDA" and lr < 0.15`:      {first},
+		`log ~ "CUDA" or log ~ "nothing"`: {quiet, second, first},
+		`log ~ "CUDA" and since:1h`:       {second, first},
+		`log ~ "CUDA" until:2020-01-01`:   {},
+	} {
+		require.Equal(t, want, b.find(index.Query{Where: where}), where)
+	}
+	r, err := b.Find(b.ctx, index.Query{Where: `log ~ "CUDA"`})
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now().Add(-30*24*time.Hour), r.LogsFrom, time.Minute)
+
+	found, err := b.Lines(b.ctx, index.LineQuery{Texts: []string{"CUDA"}, Query: index.Query{Where: "lr < 0.15"}})
+	require.NoError(t, err)
+	require.Len(t, found.Hits, 1)
+	hit := found.Hits[0]
+	require.Equal(t, first, hit.ExecutionID)
+	require.Equal(t, "train 1 3 RuntimeError: CUDA out of memory 100%", fmt.Sprintf("%s %d %d %s", hit.Node, hit.Attempt, hit.Number, hit.Message))
+	around := ""
+	for _, l := range append(hit.Before, hit.Behind...) {
+		around += fmt.Sprintf("%d %s, ", l.Number, l.Message)
+	}
+	require.Equal(t, "1 one, 2 two, 4 four, 5 five, ", around)
+	require.Empty(t, found.Next)
+	require.False(t, found.Bare)
+
+	var messages []string
+	page := index.LineQuery{Texts: []string{"CUDA", "error"}, Limit: 1}
+	for {
+		found, err = b.Lines(b.ctx, page)
+		require.NoError(t, err)
+		for _, h := range found.Hits {
+			messages = append(messages, h.Message)
+		}
+		if page.After = found.Next; page.After == "" {
+			break
+		}
+	}
+	require.ElementsMatch(t, []string{"cuda is slow", "no error", "RuntimeError: CUDA out of memory 100%"}, messages)
+
+	_, err = b.Lines(b.ctx, index.LineQuery{Texts: []string{"CUDA"}, After: "no mark"})
+	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
+}
