@@ -466,12 +466,13 @@ func (q *Queries) LockInputSweep(ctx context.Context, id uuid.UUID) (InputSweep,
 
 const openInputSweeps = `-- name: OpenInputSweeps :many
 SELECT s.id FROM input_sweeps s
-WHERE s.ended_at IS NULL
+WHERE s.ended_at IS NULL AND s.reason <> 'UNREADABLE'
     AND (s.state <> 'PAUSED' OR EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.sweep_id = s.id AND NOT r.settled AND r.execution_id IS NOT NULL))
 ORDER BY s.id
 `
 
-// The sweeps that the driver has to look at. Nothing changes about a paused one without runs that do.
+// The sweeps that the driver has to look at. Nothing changes about a paused one without runs that do,
+// and one that cannot be read waits for a person.
 func (q *Queries) OpenInputSweeps(ctx context.Context) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, openInputSweeps)
 	if err != nil {

@@ -50,7 +50,9 @@ func (s *Service) Stop(ctx context.Context, id uuid.UUID, cancel bool) error {
 	err := s.command(ctx, id, "sweep.stop", func(q *db.Queries, row *db.InputSweep, by string) (bool, error) {
 		switch State(row.State) {
 		case Stopping:
-			return false, nil
+			again := row.Reason == ReasonUnreadable // try once more
+			row.Reason, row.Message = ReasonPerson, "Stopped by "+by+"."
+			return again, nil
 		case Running, Paused:
 			row.State, row.Reason, row.Message = string(Stopping), ReasonPerson, "Stopped by "+by+"."
 			return true, q.CancelProposedRuns(ctx, row.Message, new(s.now()), id)
@@ -102,7 +104,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, erro
 		}
 		sw, err := fromRow(*row)
 		if err != nil {
-			return false, err
+			return false, apperr.Wrap(apperr.Conflict, err, "The sweep cannot be changed. "+unreadableMessage(err))
 		}
 		fields, err := s.apply(ctx, sw, e, row)
 		if err == nil && len(fields) > 0 {

@@ -374,7 +374,7 @@ func (s *Service) checkFirst(ctx context.Context, p *plan) ([]apperr.Field, erro
 // requestInputs are the inputs of a run.
 func requestInputs(base map[string]any, chosen json.RawMessage) (map[string]any, space.Combination, error) {
 	var values space.Combination
-	if err := decode(chosen, &values); err != nil {
+	if err := part("values", chosen, &values); err != nil {
 		return nil, nil, err
 	}
 	inputs, problems := space.Apply(base, values)

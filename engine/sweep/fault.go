@@ -19,11 +19,18 @@ func (s *Service) guarded(ctx context.Context, id uuid.UUID) (err error) {
 			err = s.halt(ctx, id, Paused, ReasonFault, "An internal error occurred, so the sweep is paused. Resume it to try again; the log of the server has the cause.")
 		}
 	}()
-	return s.advance(ctx, id)
+	err = s.advance(ctx, id)
+	if unreadable(err) {
+		return s.setAside(ctx, id, err)
+	}
+	return err
 }
 
 // giveUp pauses a sweep whose next runs cannot be chosen, whenever it tries; other errors are retried.
 func (s *Service) giveUp(ctx context.Context, id uuid.UUID, err error) error {
+	if unreadable(err) {
+		return err
+	}
 	switch apperr.CodeOf(err) { //nolint:exhaustive // the others pass
 	case apperr.NotFound, apperr.Invalid, apperr.Forbidden, apperr.Conflict:
 		return s.halt(ctx, id, Paused, ReasonFault, "The next runs cannot be chosen. "+apperr.MessageOf(err))

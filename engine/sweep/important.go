@@ -32,10 +32,7 @@ func (s *Service) Importance(ctx context.Context, id uuid.UUID) (Importances, er
 	if err != nil {
 		return Importances{}, err
 	}
-	sw, err := fromRow(row)
-	if err != nil {
-		return Importances{}, err
-	}
+	sw := legible(row)
 	if sw.Objective == nil {
 		return Importances{Method: importance.Method, Message: "The sweep has no objective."}, nil
 	}

@@ -107,7 +107,7 @@ func fromObserved(r db.UnsettledSweepRunsRow) (observed, error) {
 		Number: r.Number, State: RunState(r.State), Objective: r.Objective, Step: r.Step, BestStep: r.BestStep, Rungs: map[string]float64{},
 		Stop: r.Stop, Message: r.Message, GPUHours: r.GpuHours, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 	}
-	return o, json.Unmarshal(r.Rungs, &o.Rungs)
+	return o, part("rungs", r.Rungs, &o.Rungs)
 }
 
 // read reads metrics, GPU-hours and the values of other runs.
@@ -146,7 +146,7 @@ func (o *observer) read(ctx context.Context, row db.InputSweep, rows []db.Unsett
 	o.rungs = map[string]map[int32]float64{}
 	for _, r := range others {
 		var values map[string]float64
-		if err := json.Unmarshal(r.Rungs, &values); err != nil {
+		if err := part("rungs", r.Rungs, &values); err != nil {
 			return fmt.Errorf("values of run %d of sweep %s: %w", r.Number, o.sweep.ID, err)
 		}
 		for step, v := range values {

@@ -80,10 +80,7 @@ func (s *Service) complete(ctx context.Context, subject auth.Subject, rows []db.
 	}
 	list := make([]Sweep, 0, len(rows))
 	for _, r := range rows {
-		sw, err := fromRow(r)
-		if err != nil {
-			return nil, err
-		}
+		sw := legible(r)
 		t := totalsOf(counts, r.ID)
 		sw.Counts, sw.UsedGPUHours = t.counts, t.hours
 		sw.MayRun = subject.May(auth.ExecutionCancel, r.ProjectID) && (subject.ID == r.CreatedBy || subject.May(auth.ExecutionCancelAny, r.ProjectID))
@@ -91,10 +88,7 @@ func (s *Service) complete(ctx context.Context, subject auth.Subject, rows []db.
 			if b.SweepID != r.ID {
 				continue
 			}
-			run, err := runOf(b)
-			if err != nil {
-				return nil, err
-			}
+			run := runOf(b)
 			run.Rank, sw.Best = 1, &run
 		}
 		list = append(list, sw)
@@ -102,7 +96,8 @@ func (s *Service) complete(ctx context.Context, subject auth.Subject, rows []db.
 	return list, nil
 }
 
-func runOf(r db.InputSweepRun) (Run, error) {
+// runOf returns a run. One whose values cannot be decoded has none, and its message says so.
+func runOf(r db.InputSweepRun) Run {
 	run := Run{
 		Index: int(r.Number), ExecutionID: r.ExecutionID, State: RunState(r.State), SpaceVersion: int(r.SpaceVersion), Objective: r.Objective, Step: r.Step,
 		BestStep: r.BestStep, Message: r.Message, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, GPUHours: r.GpuHours,
@@ -110,10 +105,10 @@ func runOf(r db.InputSweepRun) (Run, error) {
 	if !run.State.Ended() {
 		run.Message = r.Stop
 	}
-	if err := decode(r.Chosen, &run.Values); err != nil {
-		return run, fmt.Errorf("values of run %d of sweep %s: %w", r.Number, r.SweepID, err)
+	if err := part("values", r.Chosen, &run.Values); err != nil {
+		run.Values, run.Message = space.Combination{}, unreadableMessage(err)
 	}
-	return run, nil
+	return run
 }
 
 // comparable reports whether a run counts among the best: those that failed or were cancelled do not.
@@ -129,10 +124,7 @@ func (s *Service) Runs(ctx context.Context, id uuid.UUID, f Filter) ([]Run, int,
 	if err != nil {
 		return nil, 0, err
 	}
-	sw, err := fromRow(row)
-	if err != nil {
-		return nil, 0, err
-	}
+	sw := legible(row)
 	runs, err := s.allRuns(ctx, sw)
 	if err != nil {
 		return nil, 0, err
@@ -158,9 +150,7 @@ func (s *Service) allRuns(ctx context.Context, sw Sweep) ([]Run, error) {
 	runs := make([]Run, len(rows))
 	var ranked []int
 	for i, r := range rows {
-		if runs[i], err = runOf(r); err != nil {
-			return nil, err
-		}
+		runs[i] = runOf(r)
 		if runs[i].comparable() && sw.Objective != nil {
 			ranked = append(ranked, i)
 		}

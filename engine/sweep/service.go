@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -192,7 +193,7 @@ func encode(v any) (json.RawMessage, error) {
 	return b, nil
 }
 
-// fromRow returns a sweep without its counts.
+// fromRow returns a sweep without its counts. With an unreadableError, the other parts are there.
 func fromRow(row db.InputSweep) (Sweep, error) {
 	out := Sweep{
 		ID: row.ID, ProjectID: row.ProjectID, WorkflowID: row.WorkflowID, WorkflowName: row.WorkflowName, VersionID: row.VersionID, Version: row.Version,
@@ -200,18 +201,10 @@ func fromRow(row db.InputSweep) (Sweep, error) {
 		Planned: int(row.Planned), Parallelism: int(row.Parallelism), GPUHours: row.GpuHours, Seed: row.Seed, Priority: query.Priority(row.Priority),
 		CreatedBy: query.Person{ID: row.CreatedBy, Name: row.CreatedByName}, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, EndedAt: row.EndedAt,
 	}
-	for _, part := range []struct {
-		raw  json.RawMessage
-		into any
-	}{{row.Space, &out.Space}, {row.Inputs, &out.Inputs}, {row.Objective, &out.Objective}, {row.Stopping, &out.EarlyStopping}} {
-		if part.raw == nil {
-			continue
-		}
-		if err := decode(part.raw, part.into); err != nil {
-			return out, fmt.Errorf("read sweep %s: %w", row.ID, err)
-		}
-	}
-	return out, nil
+	return out, errors.Join(
+		part("space", row.Space, &out.Space), part("inputs", row.Inputs, &out.Inputs), part("objective", row.Objective, &out.Objective),
+		part("early_stopping", row.Stopping, &out.EarlyStopping),
+	)
 }
 
 // checked returns the space of a sweep for its version.

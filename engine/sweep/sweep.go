@@ -135,6 +135,7 @@ const (
 	ReasonAccess      = "ACCESS"       // the person who created it may no longer launch
 	ReasonExhausted   = "COMBINATIONS" // the grid has no more combinations
 	ReasonFault       = "FAULT"        // it cannot continue as it is
+	ReasonUnreadable  = "UNREADABLE"   // its row or that of a run cannot be decoded
 )
 
 // Sweep is one sweep.

@@ -89,7 +89,7 @@ func (s *Service) suggest(ctx context.Context, sw Sweep, src source, number, n i
 
 func trialOf(row db.SweepHistoryRow, c space.Checked) (optuna.Trial, bool, error) {
 	var values space.Combination
-	if err := decode(row.Chosen, &values); err != nil {
+	if err := part("values", row.Chosen, &values); err != nil {
 		return optuna.Trial{}, false, err
 	}
 	x, ok := c.ToNumbers(values)

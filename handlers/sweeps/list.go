@@ -124,6 +124,9 @@ const variesShown = 4
 
 // varies names the inputs that a space varies.
 func varies(parameters []space.Parameter) string {
+	if len(parameters) == 0 { // the stored space cannot be read
+		return "unknown inputs"
+	}
 	var names []string
 	short := shortNames(parameters)
 	for i, p := range parameters {
