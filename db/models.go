@@ -402,6 +402,7 @@ type InputSweep struct {
 	EndedAt       *time.Time
 	RequestKey    string
 	RequestHash   []byte
+	ExpiresAt     *time.Time
 }
 
 type InputSweepRun struct {
@@ -969,20 +970,22 @@ type StreamPiece struct {
 }
 
 type Sweep struct {
-	ID           uuid.UUID
-	BeganAt      time.Time
-	EndedAt      *time.Time
-	DryRun       bool
-	Executions   int64
-	Artifacts    int64
-	ProjectBlobs int64
-	ProjectBytes int64
-	Blobs        int64
-	Bytes        int64
-	Partitions   int64
-	StraysSeenAt *time.Time
-	Error        string
-	Versions     int64
+	ID              uuid.UUID
+	BeganAt         time.Time
+	EndedAt         *time.Time
+	DryRun          bool
+	Executions      int64
+	Artifacts       int64
+	ProjectBlobs    int64
+	ProjectBytes    int64
+	Blobs           int64
+	Bytes           int64
+	Partitions      int64
+	StraysSeenAt    *time.Time
+	Error           string
+	Versions        int64
+	InputSweeps     int64
+	InputSweepNames []string
 }
 
 type TenancyNode struct {

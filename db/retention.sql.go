@@ -258,6 +258,15 @@ func (q *Queries) DeleteExecutions(ctx context.Context, ids []uuid.UUID) (int64,
 	return result.RowsAffected(), nil
 }
 
+const deleteInputSweeps = `-- name: DeleteInputSweeps :exec
+DELETE FROM input_sweeps WHERE id = ANY ($1::uuid[])
+`
+
+func (q *Queries) DeleteInputSweeps(ctx context.Context, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteInputSweeps, ids)
+	return err
+}
+
 const deleteLabels = `-- name: DeleteLabels :exec
 WITH tags AS (DELETE FROM execution_tags WHERE execution_id = ANY ($1::uuid[]))
 DELETE FROM execution_notes WHERE execution_id = ANY ($1::uuid[])
@@ -278,6 +287,75 @@ func (q *Queries) DropEmptyPartitions(ctx context.Context, moment time.Time) (in
 	var dropped int32
 	err := row.Scan(&dropped)
 	return dropped, err
+}
+
+const expiredInputSweeps = `-- name: ExpiredInputSweeps :many
+SELECT s.id, s.tenant_id, s.project_id, s.workflow_id, s.version_id, s.workflow_name, s.version, s.name, s.state, s.reason, s.message, s.method, s.space, s.space_version, s.space_from, s.inputs, s.objective, s.stopping, s.planned, s.created, s.parallelism, s.gpu_hours, s.seed, s.priority, s.refused, s.created_by, s.created_by_name, s.created_at, s.updated_at, s.ended_at, s.request_key, s.request_hash, s.expires_at FROM input_sweeps s
+WHERE expired_sweep(s, $1::timestamptz, $2::double precision, $3::double precision)
+    AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r JOIN executions e ON e.id = r.execution_id WHERE r.sweep_id = s.id)
+ORDER BY s.id LIMIT $4
+FOR UPDATE SKIP LOCKED
+`
+
+// Locks expired sweeps without executions, oldest first. A change to a sweep waits for the lock, or
+// is first and continues the sweep, which then has not ended.
+func (q *Queries) ExpiredInputSweeps(ctx context.Context, moment time.Time, afterSuccess *float64, afterFailure *float64, rowLimit int32) ([]InputSweep, error) {
+	rows, err := q.db.Query(ctx, expiredInputSweeps,
+		moment,
+		afterSuccess,
+		afterFailure,
+		rowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []InputSweep
+	for rows.Next() {
+		var i InputSweep
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.VersionID,
+			&i.WorkflowName,
+			&i.Version,
+			&i.Name,
+			&i.State,
+			&i.Reason,
+			&i.Message,
+			&i.Method,
+			&i.Space,
+			&i.SpaceVersion,
+			&i.SpaceFrom,
+			&i.Inputs,
+			&i.Objective,
+			&i.Stopping,
+			&i.Planned,
+			&i.Created,
+			&i.Parallelism,
+			&i.GpuHours,
+			&i.Seed,
+			&i.Priority,
+			&i.Refused,
+			&i.CreatedBy,
+			&i.CreatedByName,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.EndedAt,
+			&i.RequestKey,
+			&i.RequestHash,
+			&i.ExpiresAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const forgetProjectBlobs = `-- name: ForgetProjectBlobs :many
@@ -386,7 +464,7 @@ func (q *Queries) LatestSweep(ctx context.Context) (time.Time, error) {
 }
 
 const listSweeps = `-- name: ListSweeps :many
-SELECT id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, strays_seen_at, error, versions FROM sweeps ORDER BY id DESC LIMIT $1
+SELECT id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, strays_seen_at, error, versions, input_sweeps, input_sweep_names FROM sweeps ORDER BY id DESC LIMIT $1
 `
 
 func (q *Queries) ListSweeps(ctx context.Context, rowLimit int32) ([]Sweep, error) {
@@ -413,6 +491,8 @@ func (q *Queries) ListSweeps(ctx context.Context, rowLimit int32) ([]Sweep, erro
 			&i.StraysSeenAt,
 			&i.Error,
 			&i.Versions,
+			&i.InputSweeps,
+			&i.InputSweepNames,
 		); err != nil {
 			return nil, err
 		}
@@ -665,6 +745,41 @@ func (q *Queries) OrphanArtifacts(ctx context.Context, after uuid.UUID, before t
 	return items, nil
 }
 
+const predictInputSweeps = `-- name: PredictInputSweeps :many
+SELECT s.name, s.id FROM input_sweeps s
+WHERE expired_sweep(s, $1::timestamptz, $2::double precision, $3::double precision)
+    AND NOT EXISTS (
+        SELECT 1 FROM input_sweep_runs r JOIN executions e ON e.id = r.execution_id
+        WHERE r.sweep_id = s.id AND NOT expired(e, $1::timestamptz, $2::double precision, $3::double precision))
+ORDER BY s.id
+`
+
+type PredictInputSweepsRow struct {
+	Name string
+	ID   uuid.UUID
+}
+
+// The names of the sweeps that expire once their expired executions are gone.
+func (q *Queries) PredictInputSweeps(ctx context.Context, moment time.Time, afterSuccess *float64, afterFailure *float64) ([]PredictInputSweepsRow, error) {
+	rows, err := q.db.Query(ctx, predictInputSweeps, moment, afterSuccess, afterFailure)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PredictInputSweepsRow
+	for rows.Next() {
+		var i PredictInputSweepsRow
+		if err := rows.Scan(&i.Name, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const projectBlobs = `-- name: ProjectBlobs :many
 SELECT sha256, size, used_at FROM project_blobs WHERE project_id = $1 AND sha256 = ANY ($2::bytea[])
 `
@@ -834,28 +949,32 @@ func (q *Queries) RetainedExecution(ctx context.Context, id uuid.UUID) (Retained
 }
 
 const saveSweep = `-- name: SaveSweep :exec
-INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, versions, strays_seen_at, error)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, versions, strays_seen_at, error,
+    input_sweeps, input_sweep_names)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+    $15, $16)
 ON CONFLICT ON CONSTRAINT sweeps_pkey DO UPDATE SET ended_at = excluded.ended_at, executions = excluded.executions, artifacts = excluded.artifacts,
     project_blobs = excluded.project_blobs, project_bytes = excluded.project_bytes, blobs = excluded.blobs, bytes = excluded.bytes,
-    partitions = excluded.partitions, versions = excluded.versions, strays_seen_at = excluded.strays_seen_at, error = excluded.error
+    partitions = excluded.partitions, versions = excluded.versions, strays_seen_at = excluded.strays_seen_at, error = excluded.error, input_sweeps = excluded.input_sweeps, input_sweep_names = excluded.input_sweep_names
 `
 
 type SaveSweepParams struct {
-	ID           uuid.UUID
-	BeganAt      time.Time
-	EndedAt      *time.Time
-	DryRun       bool
-	Executions   int64
-	Artifacts    int64
-	ProjectBlobs int64
-	ProjectBytes int64
-	Blobs        int64
-	Bytes        int64
-	Partitions   int64
-	Versions     int64
-	StraysSeenAt *time.Time
-	Error        string
+	ID              uuid.UUID
+	BeganAt         time.Time
+	EndedAt         *time.Time
+	DryRun          bool
+	Executions      int64
+	Artifacts       int64
+	ProjectBlobs    int64
+	ProjectBytes    int64
+	Blobs           int64
+	Bytes           int64
+	Partitions      int64
+	Versions        int64
+	StraysSeenAt    *time.Time
+	Error           string
+	InputSweeps     int64
+	InputSweepNames []string
 }
 
 func (q *Queries) SaveSweep(ctx context.Context, arg SaveSweepParams) error {
@@ -874,6 +993,8 @@ func (q *Queries) SaveSweep(ctx context.Context, arg SaveSweepParams) error {
 		arg.Versions,
 		arg.StraysSeenAt,
 		arg.Error,
+		arg.InputSweeps,
+		arg.InputSweepNames,
 	)
 	return err
 }

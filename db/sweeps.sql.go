@@ -163,7 +163,7 @@ func (q *Queries) EarlierDurations(ctx context.Context, workflowID uuid.UUID) (E
 }
 
 const getInputSweep = `-- name: GetInputSweep :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash FROM input_sweeps WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at FROM input_sweeps WHERE id = $1
 `
 
 func (q *Queries) GetInputSweep(ctx context.Context, id uuid.UUID) (InputSweep, error) {
@@ -202,6 +202,7 @@ func (q *Queries) GetInputSweep(ctx context.Context, id uuid.UUID) (InputSweep, 
 		&i.EndedAt,
 		&i.RequestKey,
 		&i.RequestHash,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
@@ -317,7 +318,7 @@ func (q *Queries) LinkSweepRun(ctx context.Context, executionID *uuid.UUID, swee
 }
 
 const listInputSweeps = `-- name: ListInputSweeps :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash FROM input_sweeps
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at FROM input_sweeps
 WHERE project_id = $1
     AND ($2::uuid IS NULL OR workflow_id = $2)
     AND ($3::text = '' OR state = $3)
@@ -382,6 +383,7 @@ func (q *Queries) ListInputSweeps(ctx context.Context, arg ListInputSweepsParams
 			&i.EndedAt,
 			&i.RequestKey,
 			&i.RequestHash,
+			&i.ExpiresAt,
 		); err != nil {
 			return nil, err
 		}
@@ -421,7 +423,7 @@ func (q *Queries) LiveSweepExecutions(ctx context.Context, sweepID uuid.UUID) ([
 }
 
 const lockInputSweep = `-- name: LockInputSweep :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash FROM input_sweeps WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at FROM input_sweeps WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) LockInputSweep(ctx context.Context, id uuid.UUID) (InputSweep, error) {
@@ -460,6 +462,7 @@ func (q *Queries) LockInputSweep(ctx context.Context, id uuid.UUID) (InputSweep,
 		&i.EndedAt,
 		&i.RequestKey,
 		&i.RequestHash,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
@@ -747,8 +750,8 @@ func (q *Queries) UnsettledSweepRuns(ctx context.Context, sweepID uuid.UUID) ([]
 const updateInputSweep = `-- name: UpdateInputSweep :exec
 UPDATE input_sweeps SET name = $1, state = $2, reason = $3, message = $4, space = $5, space_version = $6,
     space_from = $7, stopping = $8, planned = $9, parallelism = $10, gpu_hours = $11, refused = $12,
-    ended_at = $13, updated_at = $14
-WHERE id = $15
+    ended_at = $13, expires_at = $14, updated_at = $15
+WHERE id = $16
 `
 
 type UpdateInputSweepParams struct {
@@ -765,6 +768,7 @@ type UpdateInputSweepParams struct {
 	GpuHours     float64
 	Refused      int32
 	EndedAt      *time.Time
+	ExpiresAt    *time.Time
 	Now          time.Time
 	ID           uuid.UUID
 }
@@ -784,6 +788,7 @@ func (q *Queries) UpdateInputSweep(ctx context.Context, arg UpdateInputSweepPara
 		arg.GpuHours,
 		arg.Refused,
 		arg.EndedAt,
+		arg.ExpiresAt,
 		arg.Now,
 		arg.ID,
 	)

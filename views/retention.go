@@ -37,6 +37,7 @@ type Cleanup struct {
 	Kind       string // "Sweep" or "Look ahead"
 	Executions string
 	Removes    string // the same as a phrase
+	Sweeps     string // names of those that expired, or ""
 	Artifacts  string
 	Released   string // storage released by projects
 	Freed      string // of the object store

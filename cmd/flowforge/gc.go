@@ -14,8 +14,8 @@ import (
 func newGCCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove expired executions and unreferenced files now",
-		Long: "Remove expired executions and unreferenced files now. The server does the same every hour\n" +
+		Short: "Remove expired executions, sweeps and unreferenced files now",
+		Long: "Remove expired executions, sweeps and unreferenced files now. The server does the same every hour\n" +
 			"(FLOWFORGE_RETENTION_SWEEP). Only administrators of the installation can run this command.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -32,8 +32,14 @@ func newGCCommand() *cobra.Command {
 			if dry {
 				verb = "would remove"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s and %s (%s); the storage that projects use shrinks by %s\n", verb, units.Plural(s.Executions, "execution", "executions"),
-				units.Plural(s.Blobs, "file", "files"), units.Bytes(s.Bytes), units.Bytes(s.ProjectBytes))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s and %s (%s); the storage that projects use shrinks by %s\n", verb, units.Plural(s.Executions, "execution", "executions"),
+				units.Plural(s.InputSweeps, "sweep", "sweeps"), units.Plural(s.Blobs, "file", "files"), units.Bytes(s.Bytes), units.Bytes(s.ProjectBytes))
+			for _, name := range s.InputSweepNames {
+				fmt.Fprintf(cmd.OutOrStdout(), "  sweep %s\n", name)
+			}
+			if more := s.InputSweeps - int64(len(s.InputSweepNames)); more > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "  and %s\n", units.Plural(more, "more sweep", "more sweeps"))
+			}
 			if s.Error != "" {
 				return errors.New("the cleanup is incomplete: " + s.Error)
 			}

@@ -64,6 +64,27 @@ SELECT count(*) FROM executions e
 WHERE (e.expires_at <= @moment::timestamptz OR e.expires_at IS NULL AND e.id < uuid_floor(@newest::timestamptz))
     AND expired(e, @moment::timestamptz, sqlc.narg('after_success')::double precision, sqlc.narg('after_failure')::double precision);
 
+-- name: ExpiredInputSweeps :many
+-- Locks expired sweeps without executions, oldest first. A change to a sweep waits for the lock, or
+-- is first and continues the sweep, which then has not ended.
+SELECT s.* FROM input_sweeps s
+WHERE expired_sweep(s, @moment::timestamptz, sqlc.narg('after_success')::double precision, sqlc.narg('after_failure')::double precision)
+    AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r JOIN executions e ON e.id = r.execution_id WHERE r.sweep_id = s.id)
+ORDER BY s.id LIMIT @row_limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: PredictInputSweeps :many
+-- The names of the sweeps that expire once their expired executions are gone.
+SELECT s.name, s.id FROM input_sweeps s
+WHERE expired_sweep(s, @moment::timestamptz, sqlc.narg('after_success')::double precision, sqlc.narg('after_failure')::double precision)
+    AND NOT EXISTS (
+        SELECT 1 FROM input_sweep_runs r JOIN executions e ON e.id = r.execution_id
+        WHERE r.sweep_id = s.id AND NOT expired(e, @moment::timestamptz, sqlc.narg('after_success')::double precision, sqlc.narg('after_failure')::double precision))
+ORDER BY s.id;
+
+-- name: DeleteInputSweeps :exec
+DELETE FROM input_sweeps WHERE id = ANY (@ids::uuid[]);
+
 -- name: LockRemoved :many
 SELECT id FROM executions WHERE id = ANY (@ids::uuid[]) AND removal_began_at IS NOT NULL ORDER BY id FOR UPDATE;
 
@@ -216,11 +237,13 @@ ON CONFLICT ON CONSTRAINT blobs_pkey DO NOTHING;
 SELECT drop_empty_partitions(@moment::timestamptz)::integer AS dropped;
 
 -- name: SaveSweep :exec
-INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, versions, strays_seen_at, error)
-VALUES (@id, @began_at, sqlc.narg('ended_at'), @dry_run, @executions, @artifacts, @project_blobs, @project_bytes, @blobs, @bytes, @partitions, @versions, sqlc.narg('strays_seen_at'), @error)
+INSERT INTO sweeps (id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, versions, strays_seen_at, error,
+    input_sweeps, input_sweep_names)
+VALUES (@id, @began_at, sqlc.narg('ended_at'), @dry_run, @executions, @artifacts, @project_blobs, @project_bytes, @blobs, @bytes, @partitions, @versions, sqlc.narg('strays_seen_at'), @error,
+    @input_sweeps, @input_sweep_names)
 ON CONFLICT ON CONSTRAINT sweeps_pkey DO UPDATE SET ended_at = excluded.ended_at, executions = excluded.executions, artifacts = excluded.artifacts,
     project_blobs = excluded.project_blobs, project_bytes = excluded.project_bytes, blobs = excluded.blobs, bytes = excluded.bytes,
-    partitions = excluded.partitions, versions = excluded.versions, strays_seen_at = excluded.strays_seen_at, error = excluded.error;
+    partitions = excluded.partitions, versions = excluded.versions, strays_seen_at = excluded.strays_seen_at, error = excluded.error, input_sweeps = excluded.input_sweeps, input_sweep_names = excluded.input_sweep_names;
 
 -- name: ForgetSweeps :exec
 DELETE FROM sweeps WHERE id NOT IN (SELECT s.id FROM sweeps s ORDER BY s.id DESC LIMIT 200) AND strays_seen_at IS NULL;

@@ -25,7 +25,7 @@ LIMIT @max_rows;
 -- name: UpdateInputSweep :exec
 UPDATE input_sweeps SET name = @name, state = @state, reason = @reason, message = @message, space = @space, space_version = @space_version,
     space_from = @space_from, stopping = @stopping, planned = @planned, parallelism = @parallelism, gpu_hours = @gpu_hours, refused = @refused,
-    ended_at = @ended_at, updated_at = @now
+    ended_at = @ended_at, expires_at = @expires_at, updated_at = @now
 WHERE id = @id;
 
 -- name: AddCreatedRuns :execrows

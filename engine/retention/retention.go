@@ -1,5 +1,5 @@
 // Package retention removes data that is no longer needed: expired executions, with
-// their rows, logs and artifacts, and unreferenced bytes. It also exempts executions
+// their rows, logs and artifacts, expired sweeps, and unreferenced bytes. It also exempts executions
 // from expiry.
 //
 // A sweep may stop anywhere and start again: the next sweep finds what each step left
@@ -57,6 +57,7 @@ const (
 	CountBlobs      = "blobs"
 	CountBytes      = "bytes"
 	CountVersions   = "versions"
+	CountSweeps     = "sweeps" // of inputs
 )
 
 // DefaultGrace is the default of Config.Grace.

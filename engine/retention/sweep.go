@@ -30,6 +30,9 @@ type Report struct {
 	StraysSeenAt *time.Time // when this sweep listed the whole store
 	Error        string     // what failed; the next sweep retries it
 	Versions     int64      // unused development versions; a dry run does not count them
+
+	InputSweeps     int64    // that expired, with the last of their executions
+	InputSweepNames []string // of the first of them, at most namesKept
 }
 
 // sweepLock is the advisory lock under which one sweep runs at a time.
@@ -116,6 +119,7 @@ func (s *Service) release(ctx context.Context, conn *pgxpool.Conn) {
 func (s *Service) sweep(ctx context.Context, conn *pgxpool.Conn, r *Report) error {
 	steps := []func() error{
 		func() error { return s.executions(ctx, r) },
+		func() error { return s.inputSweeps(ctx, r) },
 		func() error { return s.orphans(ctx, r) },
 		func() error { return s.versions(ctx, r) },
 		func() error { return s.sweepProjects(ctx, conn, r) },
@@ -174,7 +178,7 @@ func (s *Service) save(ctx context.Context, r *Report) error {
 	err := s.queries.SaveSweep(ctx, db.SaveSweepParams{
 		ID: r.ID, BeganAt: r.BeganAt, EndedAt: r.EndedAt, DryRun: r.DryRun, Executions: r.Executions, Artifacts: r.Artifacts,
 		ProjectBlobs: r.ProjectBlobs, ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions, Versions: r.Versions,
-		StraysSeenAt: r.StraysSeenAt, Error: r.Error,
+		StraysSeenAt: r.StraysSeenAt, Error: r.Error, InputSweeps: r.InputSweeps, InputSweepNames: append([]string{}, r.InputSweepNames...),
 	})
 	if err != nil {
 		return fmt.Errorf("store the sweep: %w", err)

@@ -244,7 +244,7 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 			return []apperr.Field{{Path: "gpu_hours", Message: "The budget is spent. Raise it to add runs."}}, nil
 		}
 	}
-	row.State, row.Reason, row.Message, row.EndedAt, row.Refused = string(Running), "", "", nil, 0
+	row.State, row.Reason, row.Message, row.EndedAt, row.ExpiresAt, row.Refused = string(Running), "", "", nil, nil, 0
 	return nil, nil
 }
 

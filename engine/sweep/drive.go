@@ -373,6 +373,22 @@ func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
 			return false, nil
 		}
 		row.EndedAt = new(s.now())
-		return true, nil
+		return true, s.expire(ctx, row)
 	})
+}
+
+// expire writes how long an ended sweep is kept, if its definition says so. A definition that was
+// removed says nothing.
+func (s *Service) expire(ctx context.Context, row *db.InputSweep) error {
+	v, err := s.config.Workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if apperr.Is(err, apperr.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("version of sweep %s: %w", row.ID, err)
+	}
+	if ttl, ok := v.Definition.TTL.After(State(row.State) == Succeeded); ok {
+		row.ExpiresAt = new(row.EndedAt.Add(ttl))
+	}
+	return nil
 }

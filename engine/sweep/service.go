@@ -152,7 +152,7 @@ func (s *Service) save(ctx context.Context, q *db.Queries, row *db.InputSweep) e
 	return q.UpdateInputSweep(ctx, db.UpdateInputSweepParams{
 		ID: row.ID, Name: row.Name, State: row.State, Reason: row.Reason, Message: row.Message, Space: row.Space, SpaceVersion: row.SpaceVersion,
 		SpaceFrom: row.SpaceFrom, Stopping: row.Stopping, Planned: row.Planned, Parallelism: row.Parallelism, GpuHours: row.GpuHours, Refused: row.Refused,
-		EndedAt: row.EndedAt, Now: s.now(),
+		EndedAt: row.EndedAt, ExpiresAt: row.ExpiresAt, Now: s.now(),
 	})
 }
 

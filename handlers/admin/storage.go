@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -44,6 +45,13 @@ func sweepRow(clock ui.Clock, r retention.Report) views.Cleanup {
 	row := views.Cleanup{
 		Began: clock.Moment(r.BeganAt), Kind: "Cleanup", Executions: units.Number(r.Executions), Removes: units.Plural(int(r.Executions), "execution", "executions"), Artifacts: units.Number(r.Artifacts),
 		Released: units.Bytes(r.ProjectBytes), Freed: units.Bytes(r.Bytes), Error: r.Error,
+	}
+	if r.InputSweeps > 0 {
+		row.Removes += " and " + units.Plural(r.InputSweeps, "sweep", "sweeps")
+		row.Sweeps = strings.Join(r.InputSweepNames, ", ")
+		if more := r.InputSweeps - int64(len(r.InputSweepNames)); more > 0 {
+			row.Sweeps += " and " + units.Number(more) + " more"
+		}
 	}
 	if r.DryRun {
 		row.Kind, row.Artifacts = "Preview", "–"

@@ -46,6 +46,7 @@ func toRetentionSweep(r retention.Report) contract.RetentionSweepBody {
 	return contract.RetentionSweepBody{
 		BeganAt: r.BeganAt, EndedAt: r.EndedAt, DryRun: r.DryRun, Executions: r.Executions, Artifacts: r.Artifacts, ProjectBlobs: r.ProjectBlobs,
 		ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions, Versions: r.Versions, Error: r.Error,
+		InputSweeps: r.InputSweeps, InputSweepNames: append([]string{}, r.InputSweepNames...),
 	}
 }
 

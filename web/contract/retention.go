@@ -16,6 +16,9 @@ type RetentionSweepBody struct {
 	Partitions   int64      `json:"partitions" doc:"Tables of empty months"`
 	Versions     int64      `json:"versions" doc:"Development versions that were not used for a long time; a dry run does not count them"`
 	Error        string     `json:"error,omitempty" doc:"Error of the sweep; the next sweep retries"`
+
+	InputSweeps     int64    `json:"input_sweeps" doc:"Expired sweeps of inputs whose executions have all expired"`
+	InputSweepNames []string `json:"input_sweep_names" doc:"Names of the first 50 of them"`
 }
 
 // RetentionSweepInput requests a sweep of the retention.
