@@ -97,8 +97,11 @@ func (q *Queries) CountRefused(ctx context.Context, refused int32, iD uuid.UUID)
 }
 
 const countSweepRuns = `-- name: CountSweepRuns :many
-SELECT sweep_id, state, count(*) AS runs, coalesce(sum(gpu_hours), 0)::float8 AS gpu_hours, bool_and(settled) AS settled
-FROM input_sweep_runs WHERE sweep_id = ANY ($1::uuid[]) GROUP BY sweep_id, state
+SELECT r.sweep_id, r.state, count(*) AS runs, coalesce(sum(r.gpu_hours), 0)::float8 AS gpu_hours, bool_and(r.settled) AS settled,
+    count(e.id) FILTER (WHERE e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING')) AS waiting
+FROM input_sweep_runs r
+LEFT JOIN executions e ON r.state = 'RUNNING' AND e.id = r.execution_id
+WHERE r.sweep_id = ANY ($1::uuid[]) GROUP BY r.sweep_id, r.state
 `
 
 type CountSweepRunsRow struct {
@@ -107,8 +110,10 @@ type CountSweepRunsRow struct {
 	Runs     int64
 	GpuHours float64
 	Settled  bool
+	Waiting  int64
 }
 
+// Waiting are the launched runs of which nothing has been admitted yet.
 func (q *Queries) CountSweepRuns(ctx context.Context, ids []uuid.UUID) ([]CountSweepRunsRow, error) {
 	rows, err := q.db.Query(ctx, countSweepRuns, ids)
 	if err != nil {
@@ -124,6 +129,7 @@ func (q *Queries) CountSweepRuns(ctx context.Context, ids []uuid.UUID) ([]CountS
 			&i.Runs,
 			&i.GpuHours,
 			&i.Settled,
+			&i.Waiting,
 		); err != nil {
 			return nil, err
 		}

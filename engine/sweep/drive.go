@@ -153,7 +153,7 @@ func totalsOf(rows []db.CountSweepRunsRow, id uuid.UUID) totals {
 		case RunProposed:
 			t.counts.Waiting = n
 		case RunRunning:
-			t.counts.Running = n
+			t.counts.Running, t.counts.Queued = n, int(r.Waiting)
 		case RunSucceeded:
 			t.counts.Succeeded = n
 		case RunFailed:
@@ -169,7 +169,9 @@ func totalsOf(rows []db.CountSweepRunsRow, id uuid.UUID) totals {
 	return t
 }
 
-// propose writes the values of the next runs, as many as may run beside those that do.
+// propose writes the values of the next runs, as many as may run beside those that do. Runs that wait
+// for quota count: they keep their place in the queue, and a sweep that launched past them would fill the
+// queue with runs that a change of its space, its budget or its results can no longer reach.
 func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) error {
 	t, err := s.totals(ctx, s.queries, sw.ID)
 	if err != nil {

@@ -176,7 +176,8 @@ type Sweep struct {
 type Counts struct {
 	Created      int // all
 	Waiting      int // proposed, not yet launched
-	Running      int
+	Running      int // launched, not ended
+	Queued       int // of Running: they wait for quota with all that they could start
 	Succeeded    int
 	Failed       int
 	Cancelled    int

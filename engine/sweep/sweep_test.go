@@ -321,3 +321,22 @@ func TestAPreviewSaysWhatWouldHappen(t *testing.T) {
 	require.Equal(t, "space.0.to", p.Problems[0].Path)
 	require.False(t, slices.ContainsFunc(p.Problems, func(f apperr.Field) bool { return f.Message == "" }))
 }
+
+// TestRunsThatWaitForQuotaCount: no run is launched past those that wait, and the counts tell them
+// apart.
+func TestRunsThatWaitForQuotaCount(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, _, err := b.workflows.Register(b.ctx, []byte(`{name: large, version: 1.0.0, inputs: [{name: x, type: Float}],
+		operators: [{name: train, type: shell, resources: {cpu: 3}, code: {script: "true"}}]}`))
+	require.NoError(t, err, "%v", apperr.FieldsOf(err))
+	b.drive()
+	sw := b.create(sweep.Spec{
+		Workflow: "large", Method: sweep.Random, Runs: 6, Parallelism: 3, Priority: query.Declared,
+		Space: space.Space{{Path: "x", Kind: space.Uniform, From: new(0.0), To: new(1.0)}},
+	})
+	now := b.until(sw.ID, "one to be admitted and two to wait", func(sw sweep.Sweep) bool { return sw.Counts.Running == 3 && sw.Counts.Queued == 2 })
+	require.Equal(t, 3, now.Counts.Created, "the others are not chosen yet")
+	require.NoError(t, b.sweeps.Stop(b.ctx, sw.ID, true))
+	b.until(sw.ID, "those that wait to end", func(sw sweep.Sweep) bool { return sw.Counts.Cancelled >= 2 && sw.Counts.Queued == 0 })
+}

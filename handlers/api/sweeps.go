@@ -261,7 +261,7 @@ func toSweepBody(sw sweep.Sweep) contract.SweepBody {
 		Runs:          sw.Planned, Parallelism: sw.Parallelism, GPUHours: sw.GPUHours, UsedGPUHours: sw.UsedGPUHours, Seed: sw.Seed, CreatedBy: sw.CreatedBy.Name,
 		CreatedAt: sw.CreatedAt, UpdatedAt: sw.UpdatedAt, EndedAt: sw.EndedAt, URL: "/sweeps/" + sw.ID.String(),
 		Counts: contract.SweepCounts{
-			Created: c.Created, Proposed: c.Waiting, Running: c.Running, Succeeded: c.Succeeded, Failed: c.Failed, Cancelled: c.Cancelled,
+			Created: c.Created, Proposed: c.Waiting, Running: c.Running, Queued: c.Queued, Succeeded: c.Succeeded, Failed: c.Failed, Cancelled: c.Cancelled,
 			StoppedEarly: c.StoppedEarly, Refused: c.Refused,
 		},
 	}

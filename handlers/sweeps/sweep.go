@@ -152,13 +152,21 @@ func figures(s sweep.Sweep) []views.SweepFigure {
 		hours.Share, hours.ShareText = strconv.FormatFloat(share, 'f', 1, 64)+"%", strconv.FormatFloat(share, 'f', 0, 64)+" % of the budget is used"
 	}
 	atOnce := views.SweepFigure{Name: "At once", Value: units.Number(int64(s.Counts.Running)), Of: "of " + units.Number(int64(s.Parallelism)) + " allowed"}
+	if s.Counts.Queued > 0 {
+		atOnce.Note = activeText(s.Counts) + "."
+	}
 	if s.Counts.Waiting > 0 {
-		atOnce.Note = units.Plural(s.Counts.Waiting, "run is", "runs are") + " about to be launched."
+		atOnce.Note += " " + units.Plural(s.Counts.Waiting, "run is", "runs are") + " about to be launched."
 	}
 	return []views.SweepFigure{best, runs, hours, atOnce}
 }
 
 func rounded(hours float64) string { return ui.Float(math.Round(hours*100) / 100) }
+
+// activeText is “3 running, 5 waiting for quota”.
+func activeText(c sweep.Counts) string {
+	return units.Number(int64(c.Running-c.Queued)) + " running, " + units.Number(int64(c.Queued)) + " waiting for quota"
+}
 
 // countsText says what became of runs.
 func countsText(c sweep.Counts) string {
@@ -166,7 +174,7 @@ func countsText(c sweep.Counts) string {
 	for _, p := range []struct {
 		n    int
 		word string
-	}{{c.Succeeded, "succeeded"}, {c.Running, "running"}, {c.StoppedEarly, "stopped early"}, {c.Failed, "failed"}, {c.Cancelled, "cancelled"}, {c.Refused, "not launched"}} {
+	}{{c.Succeeded, "succeeded"}, {c.Running - c.Queued, "running"}, {c.Queued, "waiting for quota"}, {c.StoppedEarly, "stopped early"}, {c.Failed, "failed"}, {c.Cancelled, "cancelled"}, {c.Refused, "not launched"}} {
 		if p.n > 0 {
 			parts = append(parts, units.Number(int64(p.n))+" "+p.word)
 		}

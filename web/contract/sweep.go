@@ -90,7 +90,8 @@ type SweepBody struct {
 type SweepCounts struct {
 	Created      int `json:"created" doc:"All runs so far"`
 	Proposed     int `json:"proposed" doc:"About to be launched"`
-	Running      int `json:"running"`
+	Running      int `json:"running" doc:"Launched and not ended"`
+	Queued       int `json:"queued" doc:"Of the running ones: those that wait for quota"`
 	Succeeded    int `json:"succeeded"`
 	Failed       int `json:"failed"`
 	Cancelled    int `json:"cancelled"`
