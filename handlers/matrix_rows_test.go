@@ -154,6 +154,7 @@ func dataRows() []row {
 		read("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object(),
 		read("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object().head(),
 		read("/artifacts/{artifact_id}/table", "/artifacts/{table}/table", auth.ArtifactRead).object(),
+		read("/artifacts/{artifact_id}/preview", "/artifacts/{artifact}/preview", auth.ArtifactRead).object(),
 		read("/artifacts/by-hash/{sha256}", "/artifacts/by-hash/{sha}", auth.ArtifactRead).object(),
 		page("/types/{name}", "/types/{type}", auth.TypeRead).object(),
 		read("/types/{type_name}", "/types/{type}", auth.TypeRead).object(),

@@ -39,16 +39,24 @@ type LineageStep struct{ What, Name, URL, Note string }
 // text is escaped, images use the download address, reports run in a sandboxed frame, and
 // the artifact service sanitises Markdown.
 type Preview struct {
-	Kind      string // text, json, table, image, markdown, metrics, confusion_matrix, report, directory, binary
+	Kind      string // of artifact.PreviewKind
 	Text      string
 	Table     *DataTable
-	Image     string // address
+	Image     string // address of an image, audio, video or PDF
 	Alt       string
 	HTML      string // sanitised Markdown
 	Frame     string // address of the sandboxed report
 	Matrix    chart.Matrix
 	Facts     []ui.Fact // metrics
-	Files     []ui.Fact // of a directory: name, size
 	Truncated string    // "the first 200 of 1,797 rows"
 	Problem   string    // why there is no preview
+
+	Where       []Crumb // from the artifact to the file in it that is shown
+	DownloadURL string  // of that file
+	Pager       ui.Pager
+	Source      *Source // a text with line numbers
+	Tree        *JSONTree
+	Lines       *JSONLines
+	Array       *ArrayView
+	List        *FileList // of a folder or an archive
 }

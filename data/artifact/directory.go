@@ -34,7 +34,7 @@ type Entry struct {
 
 const (
 	manifestBytes = 32 << 20
-	shownEntries  = 200
+	shownEntries  = 10_000
 )
 
 // ReadDirectory reads the manifest of a folder. It returns apperr.Invalid for a path

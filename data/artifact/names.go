@@ -104,6 +104,37 @@ func byExtension(ext string) string {
 		return "image/gif"
 	case ".webp":
 		return "image/webp"
+	case ".ipynb":
+		return "application/x-ipynb+json"
+	case ".jsonl", ".ndjson":
+		return "application/jsonl"
+	case ".pdf":
+		return "application/pdf"
+	}
+	return mediaByExtension(ext)
+}
+
+// mediaByExtension maps the extensions of audio and video that browsers play.
+func mediaByExtension(ext string) string {
+	switch ext {
+	case ".mp3":
+		return "audio/mpeg"
+	case ".wav":
+		return "audio/wav"
+	case ".flac":
+		return "audio/flac"
+	case ".ogg", ".oga", ".opus":
+		return "audio/ogg"
+	case ".m4a":
+		return "audio/mp4"
+	case ".mp4", ".m4v":
+		return "video/mp4"
+	case ".webm":
+		return "video/webm"
+	case ".ogv":
+		return "video/ogg"
+	case ".mov":
+		return "video/quicktime"
 	}
 	return ""
 }

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"unicode/utf8"
 
-	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact/preview"
 )
 
 // PreviewKind says how a preview is rendered.
@@ -19,7 +19,16 @@ type PreviewKind string
 const (
 	PreviewText      PreviewKind = "text"
 	PreviewJSON      PreviewKind = "json"
+	PreviewLines     PreviewKind = "json_lines"
+	PreviewTable     PreviewKind = "table"
+	PreviewArray     PreviewKind = "array"
+	PreviewModel     PreviewKind = "model"
+	PreviewNotebook  PreviewKind = "notebook"
+	PreviewArchive   PreviewKind = "archive"
 	PreviewImage     PreviewKind = "image"
+	PreviewAudio     PreviewKind = "audio"
+	PreviewVideo     PreviewKind = "video"
+	PreviewPDF       PreviewKind = "pdf"
 	PreviewMarkdown  PreviewKind = "markdown"
 	PreviewMetrics   PreviewKind = "metrics"
 	PreviewConfusion PreviewKind = "confusion_matrix"
@@ -28,17 +37,33 @@ const (
 	PreviewBinary    PreviewKind = "binary"
 )
 
-// Preview is the start of an artifact in a form that a page can render. The field that
+// Preview is a part of an artifact in a form that a page can render. The field that
 // belongs to Kind is set.
 type Preview struct {
 	Kind      PreviewKind
-	Truncated bool // the artifact is longer than the preview
-	Text      string
+	File      Artifact // whose content is shown: the artifact, or a file in it
+	Truncated bool     // the file is longer than the preview
+	Text      string   // of texts, and of JSON documents of at most 256 KiB
+	Page      *preview.TextPage
 	HTML      string // of Markdown, sanitised
 	Metrics   []Metric
 	Confusion *Confusion
 	Image     *ImageFacts
 	Directory *Directory
+	Tree      *preview.Tree
+	Documents *preview.Documents
+	Array     *preview.Array
+	Archive   *preview.Archive
+}
+
+// Selection says which part of an artifact is shown. The zero value is its beginning.
+type Selection struct {
+	Path  string           // a file of a folder or of an archive
+	At    string           // JSON: path of a value
+	From  int64            // the first element of that value
+	Page  preview.Position // texts and JSON Lines
+	Find  string           // JSON and JSON Lines: text in names and values
+	Array preview.ArrayQuery
 }
 
 // Metric is one named number of a metrics artifact.
@@ -54,68 +79,120 @@ type Confusion struct {
 	Matrix [][]int64
 }
 
-// previewBytes is the maximum number of bytes read for one preview.
-const previewBytes = 256 << 10
-
-// Preview reads the beginning of an artifact. Bytes that do not match the type return
-// PreviewBinary; it fails only when they cannot be read.
-func (s *Service) Preview(ctx context.Context, a Artifact) (Preview, error) {
-	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
-		return Preview{}, err
-	}
-	r, err := s.store.Open(ctx, a.SHA256)
-	if err != nil {
-		return Preview{}, err
-	}
-	defer r.Close()
-	return previewOf(a, r)
+// Preview reads a part of an artifact. Bytes that do not match the type return PreviewBinary. It
+// returns apperr.Invalid for a damaged file, and for a selection that does not fit it.
+func (s *Service) Preview(ctx context.Context, a Artifact, sel Selection) (Preview, error) {
+	var p Preview
+	err := s.withPart(ctx, a, sel.Path, func(part Part, f preview.File) (err error) {
+		p, err = previewOf(ctx, part, f, sel)
+		p.File = part.Artifact
+		return err
+	})
+	return p, err
 }
 
-func previewOf(a Artifact, r *Reader) (Preview, error) {
-	if a.MediaType == DirectoryMediaType {
-		return previewDirectory(r)
+func previewOf(ctx context.Context, part Part, f preview.File, sel Selection) (Preview, error) {
+	if part.MediaType == DirectoryMediaType {
+		return previewDirectory(io.NewSectionReader(f, 0, f.Size))
 	}
-	if isRaster(a.MediaType) {
-		return previewImage(r), nil
+	if _, ok := TableFormat(part.Artifact); ok {
+		return Preview{Kind: PreviewTable}, nil
 	}
-	head, err := io.ReadAll(io.LimitReader(r, previewBytes+1))
-	if err != nil {
-		return Preview{}, fmt.Errorf("preview of artifact %s: %w", a.ID, err)
+	format := preview.Format(f, part.file(), part.MediaType)
+	if part.Cut && format != "" && format != "json" && format != "jsonl" {
+		return Preview{}, apperr.New(apperr.Invalid, "%s is larger than %d MiB unpacked. Download the archive to open it.", part.file(), preview.EntryBytes>>20)
 	}
-	truncated := len(head) > previewBytes
-	if truncated {
-		head = head[:previewBytes]
-		for len(head) > 0 && !utf8.FullRune(head[max(0, len(head)-utf8.UTFMax):]) {
-			head = head[:len(head)-1]
+	p, err := previewFormat(ctx, part, f, format, sel)
+	if p.Kind != "" || err != nil {
+		return p, err
+	}
+	if kind := mediaKind(part.MediaType); kind != "" {
+		return Preview{Kind: kind}, nil
+	}
+	if isRaster(part.MediaType) {
+		return previewImage(io.NewSectionReader(f, 0, f.Size)), nil
+	}
+	return previewText(ctx, part, f, sel)
+}
+
+// previewFormat shows the formats that package preview reads.
+func previewFormat(ctx context.Context, part Part, f preview.File, format string, sel Selection) (Preview, error) {
+	switch format {
+	case "npy", "npz":
+		array, err := preview.ReadArray(ctx, f, format, sel.Array)
+		return Preview{Kind: PreviewArray, Array: &array}, err
+	case "json":
+		return previewTree(ctx, f, sel)
+	case "jsonl":
+		return previewDocuments(ctx, f, sel)
+	case "zip", "tar", "tar.gz", "tar.zst", "gz", "zst":
+		archive, err := preview.ListArchive(ctx, f, format, part.file())
+		return Preview{Kind: PreviewArchive, Archive: &archive}, err
+	}
+	return Preview{}, nil
+}
+
+// previewTree shows a JSON document. Flat metrics and confusion matrices have a form of their own.
+func previewTree(ctx context.Context, f preview.File, sel Selection) (Preview, error) {
+	text := ""
+	if f.Size <= preview.TextBytes {
+		page, err := preview.ReadText(f, preview.Position{})
+		if err != nil {
+			return Preview{}, err
+		}
+		if p, ok := previewJSON([]byte(page.Text)); ok && (p.Kind != PreviewJSON || p.Text == "") && sel.At == "" && sel.Find == "" {
+			return p, nil
+		} else if ok {
+			text = p.Text
 		}
 	}
-	p := previewText(a, head, truncated)
-	p.Truncated = p.Truncated || truncated
-	return p, nil
+	tree, err := preview.ReadTree(ctx, f, sel.At, sel.From, sel.Find)
+	return Preview{Kind: PreviewJSON, Tree: &tree, Text: text, Truncated: !tree.Complete}, err
 }
 
-func previewText(a Artifact, head []byte, truncated bool) Preview {
-	if truncated { // the last character may be cut
-		head = bytes.ToValidUTF8(head, nil)
+// previewDocuments shows lines of a JSON Lines file, or a value of one line.
+func previewDocuments(ctx context.Context, f preview.File, sel Selection) (Preview, error) {
+	if sel.At != "" {
+		tree, err := preview.ReadDocument(ctx, f, sel.Page, sel.At, sel.From)
+		return Preview{Kind: PreviewJSON, Tree: &tree}, err
 	}
-	if !utf8.Valid(head) || bytes.IndexByte(head, 0) >= 0 {
-		return Preview{Kind: PreviewBinary}
+	documents, err := preview.ReadDocuments(ctx, f, sel.Page, sel.Find)
+	return Preview{Kind: PreviewLines, Documents: &documents, Truncated: documents.Next != nil}, err
+}
+
+// previewText shows a file that no format or media type describes, if it is a text.
+func previewText(ctx context.Context, part Part, f preview.File, sel Selection) (Preview, error) {
+	page, err := preview.ReadText(f, sel.Page)
+	if err != nil {
+		return Preview{}, err
 	}
-	switch a.MediaType {
+	head := []byte(page.Text)
+	if !page.Valid || bytes.IndexByte(head, 0) >= 0 {
+		return Preview{Kind: PreviewBinary}, nil
+	}
+	truncated := page.Next != nil || part.Cut
+	switch part.MediaType {
 	case "text/html":
-		return Preview{Kind: PreviewReport}
+		return Preview{Kind: PreviewReport, Truncated: truncated}, nil
 	case "text/markdown":
-		return previewMarkdown(head)
+		p := previewMarkdown(head)
+		p.Truncated = truncated
+		return p, nil
 	}
-	if p, ok := previewJSON(head, truncated); ok {
-		return p
+	if page.From.Byte == 0 {
+		switch preview.SniffJSON(head, f.Size) {
+		case "json":
+			return previewTree(ctx, f, sel)
+		case "jsonl":
+			return previewDocuments(ctx, f, sel)
+		}
 	}
-	return Preview{Kind: PreviewText, Text: string(head)}
+	return Preview{Kind: PreviewText, Text: page.Text, Page: &page, Truncated: truncated}, nil
 }
 
 // previewJSON recognises a confusion matrix and flat metrics by their form.
-func previewJSON(head []byte, truncated bool) (Preview, bool) {
-	if truncated || len(head) == 0 {
+func previewJSON(head []byte) (Preview, bool) {
+	if len(head) == 0 {
 		return Preview{}, false
 	}
 	if p, ok := previewConfusion(head); ok {

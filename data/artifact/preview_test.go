@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact/preview"
 )
 
 func previewed(t *testing.T, mediaType string, content []byte) (Preview, error) {
@@ -22,7 +23,7 @@ func previewed(t *testing.T, mediaType string, content []byte) (Preview, error) 
 	r, err := s.Open(t.Context(), blob.SHA256)
 	require.NoError(t, err)
 	defer r.Close()
-	return previewOf(Artifact{SHA256: blob.SHA256, MediaType: mediaType}, r)
+	return previewOf(t.Context(), Part{Artifact: Artifact{SHA256: blob.SHA256, MediaType: mediaType}}, preview.File{ReaderAt: newRanges(r), Size: r.Size()}, Selection{})
 }
 
 func TestPreviewKinds(t *testing.T) {
@@ -63,7 +64,7 @@ func TestPreviewIsBounded(t *testing.T) {
 	p, err := previewed(t, "text/plain", bytes.Repeat([]byte("ä"), 1<<20))
 	require.NoError(t, err)
 	require.True(t, p.Truncated)
-	require.LessOrEqual(t, len(p.Text), previewBytes)
+	require.LessOrEqual(t, len(p.Text), preview.TextBytes)
 	require.NotContains(t, p.Text, "\ufffd", "no character is cut in two")
 }
 

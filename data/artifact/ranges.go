@@ -1,11 +1,16 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"net/http"
+	"path"
+	"strings"
 	"sync"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact/preview"
 )
 
@@ -15,33 +20,85 @@ const (
 	rangeBlocks = 64
 )
 
-// Table reads a part of an artifact that is a table. It reads ranges of the file: the footer and
-// the columns needed of Parquet, the rows needed of CSV. It returns apperr.Invalid for a file that
-// is not such a table, and for a query that does not fit it.
-func (s *Service) Table(ctx context.Context, a Artifact, q preview.Query) (preview.Table, error) {
-	format, ok := TableFormat(a)
-	if !ok {
-		return preview.Table{}, notTable(a)
-	}
+// Table reads a part of an artifact, or of a file in it, that is a table. It reads ranges of the
+// file: the footer and the columns needed of Parquet, the rows needed of CSV. It returns
+// apperr.Invalid for a file that is not such a table, and for a query that does not fit it.
+func (s *Service) Table(ctx context.Context, a Artifact, path string, q preview.Query) (preview.Table, error) {
 	var t preview.Table
-	err := s.withFile(ctx, a, func(f preview.File) (err error) {
+	err := s.withPart(ctx, a, path, func(part Part, f preview.File) (err error) {
+		format, ok := TableFormat(part.Artifact)
+		if !ok {
+			return notTable(part.Artifact)
+		}
+		if part.Cut && format == "parquet" {
+			return apperr.New(apperr.Invalid, "%s is larger than %d MiB unpacked. Download the archive to open it.", part.file(), preview.EntryBytes>>20)
+		}
 		t, err = preview.Read(ctx, f, format, q)
 		return err
 	})
 	return t, err
 }
 
-// withFile opens the bytes of an artifact for reading at any offset.
-func (s *Service) withFile(ctx context.Context, a Artifact, use func(preview.File) error) error {
+// Part is an artifact, or a file in it as an artifact with its own name, media type and size.
+type Part struct {
+	Artifact
+
+	Cut bool // only the first preview.EntryBytes bytes of an entry of an archive are there
+}
+
+// file is the name of the file.
+func (p Part) file() string { return cmp.Or(p.Filename, p.Name) }
+
+// withPart opens an artifact, or the file at a path of a folder or an archive, for reading at any
+// offset.
+func (s *Service) withPart(ctx context.Context, a Artifact, name string, use func(Part, preview.File) error) error {
 	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
 		return err
+	}
+	if name != "" && a.MediaType == DirectoryMediaType {
+		var err error
+		if a, err = s.FileOf(ctx, a, name); err != nil {
+			return err
+		}
+		name = ""
 	}
 	r, err := s.store.Open(ctx, a.SHA256)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return use(preview.File{ReaderAt: newRanges(r), Size: r.Size()})
+	part, f := Part{Artifact: a}, preview.File{ReaderAt: newRanges(r), Size: r.Size()}
+	if name != "" {
+		if part, f, err = entryOf(ctx, part, f, name); err != nil {
+			return err
+		}
+	}
+	return use(part, f)
+}
+
+// OpenFile opens the file at a path of a folder or an archive. The content is valid until use
+// returns. It returns apperr.Invalid or apperr.NotFound when there is no such file.
+func (s *Service) OpenFile(ctx context.Context, a Artifact, name string, use func(Part, io.ReadSeeker) error) error {
+	return s.withPart(ctx, a, name, func(part Part, f preview.File) error {
+		return use(part, io.NewSectionReader(f, 0, f.Size))
+	})
+}
+
+// entryOf opens a file of an archive.
+func entryOf(ctx context.Context, part Part, f preview.File, name string) (Part, preview.File, error) {
+	format := preview.Container(preview.Format(f, part.file(), part.MediaType))
+	if format == "" {
+		return part, f, apperr.New(apperr.NotFound, "%s is not a folder or an archive, so it has no file %q.", part.Name, name)
+	}
+	inner, cut, err := preview.OpenEntry(ctx, f, format, part.file(), name)
+	if err != nil {
+		return part, f, err
+	}
+	head := make([]byte, min(512, inner.Size))
+	n, _ := inner.ReadAt(head, 0)
+	part.Cut, part.Size, part.Filename = cut, inner.Size, path.Base(name)
+	part.MediaType = MediaTypeOf("", strings.ToLower(name), http.DetectContentType(head[:n]))
+	return part, inner, nil
 }
 
 // ranges reads a blob at any offset. It keeps the last blocks, because a remote store answers

@@ -3,7 +3,9 @@ package artifact
 import (
 	"bytes"
 	"image"
+	"io"
 	"net/url"
+	"strings"
 
 	// The raster formats that pages show; their decoders read the size.
 	_ "image/gif"
@@ -35,11 +37,45 @@ func isRaster(mediaType string) bool {
 	return false
 }
 
+// mediaKind is the kind of preview of audio, video and PDF.
+func mediaKind(mediaType string) PreviewKind {
+	switch kind, _, _ := strings.Cut(mediaType, "/"); {
+	case InlineType(mediaType) == "":
+		return ""
+	case kind == "video":
+		return PreviewVideo
+	case kind == "audio", mediaType == "application/ogg":
+		return PreviewAudio
+	case mediaType == "application/pdf":
+		return PreviewPDF
+	}
+	return ""
+}
+
+// InlineType is the media type under which a browser shows bytes on a page without running code in
+// them; "" for all that it must only download.
+func InlineType(mediaType string) string {
+	switch mediaType {
+	case "audio/wave", "audio/x-wav", "audio/vnd.wave":
+		return "audio/wav"
+	case "application/ogg":
+		return "audio/ogg"
+	case "video/quicktime":
+		return "video/mp4"
+	case "audio/wav", "audio/mpeg", "audio/ogg", "audio/flac", "audio/mp4", "audio/aac", "audio/webm", "video/mp4", "video/webm", "video/ogg", "application/pdf":
+		return mediaType
+	}
+	if isRaster(mediaType) {
+		return mediaType
+	}
+	return ""
+}
+
 // maxPixels is the maximum size of an image on a page: a small file may expand to
 // gigabytes in the reader's browser.
 const maxPixels = 100_000_000
 
-func previewImage(r *Reader) Preview {
+func previewImage(r io.Reader) Preview {
 	config, _, err := image.DecodeConfig(r)
 	if err != nil {
 		return Preview{Kind: PreviewImage, Image: &ImageFacts{}}

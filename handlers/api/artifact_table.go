@@ -58,6 +58,7 @@ type tableValue struct {
 
 func (h *API) apiTable(ctx context.Context, in *struct {
 	ID         string   `path:"artifact_id" doc:"ID of the artifact"`
+	Path       string   `query:"path" doc:"A file of a folder or an archive" maxLength:"1000"`
 	Filter     []string `query:"filter,explode" doc:"Conditions, all of which must hold: operator:column:value with the operators eq, ne, lt, le, gt, ge, contains, null and not_null. Write a backslash before a colon in the name of a column." maxItems:"20"`
 	Sort       string   `query:"sort" doc:"Name of a column; a leading - sorts in descending order" maxLength:"1000"`
 	Page       string   `query:"page" doc:"next_page of the previous answer" maxLength:"50"`
@@ -81,7 +82,7 @@ func (h *API) apiTable(ctx context.Context, in *struct {
 	if q.Filters, err = preview.ParseFilters(in.Filter); err != nil {
 		return nil, err
 	}
-	t, err := h.Artifacts.Table(ctx, a, q)
+	t, err := h.Artifacts.Table(ctx, a, in.Path, q)
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
 		{Name: "File name", Value: cmp.Or(a.Filename, "none")},
 	}
 	m.Metadata = metadataFacts(a.Metadata)
-	m.Preview = h.previewOf(ctx, a, r.URL.Query())
+	m.Preview = h.previewOf(r, a, r.URL.Query())
 	if subject, ok := auth.SubjectOf(ctx); ok && a.Kind == string(typeregistry.KindModel) && subject.May(auth.CatalogueWrite, a.ProjectID) && subject.ProjectID == a.ProjectID {
 		m.RegisterURL = views.RegisterModelURL(a.ID.String())
 	}

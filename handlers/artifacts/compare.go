@@ -43,7 +43,7 @@ func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 	for i, a := range list {
 		item := views.ComparedArtifact{Row: Row(clock, a), First: i == 0}
 		if !tables {
-			item.Preview = h.previewOf(r.Context(), a, url.Values{})
+			item.Preview = h.previewOf(r, a, url.Values{})
 		}
 		m.Items = append(m.Items, item)
 	}
@@ -137,7 +137,7 @@ func (h *Pages) joined(ctx context.Context, items []views.ComparedArtifact, list
 	out := &views.JoinedTable{}
 	cut := false
 	for i, a := range list {
-		t, err := h.Artifacts.Table(ctx, a, preview.Query{Limit: joinedRows, Columns: joinedColumns})
+		t, err := h.Artifacts.Table(ctx, a, "", preview.Query{Limit: joinedRows, Columns: joinedColumns})
 		if err != nil {
 			return nil, err
 		}

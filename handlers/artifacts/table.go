@@ -29,14 +29,14 @@ func (h *Pages) tableOf(ctx context.Context, a artifact.Artifact, query url.Valu
 	q, err := tableQuery(query)
 	var t preview.Table
 	if err == nil {
-		t, err = h.Artifacts.Table(ctx, a, q)
+		t, err = h.Artifacts.Table(ctx, a, query.Get("path"), q)
 	}
 	problem := ""
 	if apperr.Is(err, apperr.Invalid) && len(query) > 0 {
 		problem = apperr.MessageOf(err)
 		plain := preview.Query{Limit: tableRows, Columns: tableColumns, Statistics: true}
 		q.From, q.Sort = preview.Position{}, ""
-		t, err = h.Artifacts.Table(ctx, a, plain)
+		t, err = h.Artifacts.Table(ctx, a, query.Get("path"), plain)
 	}
 	if err != nil {
 		return h.noPreview(a, err)
@@ -44,14 +44,6 @@ func (h *Pages) tableOf(ctx context.Context, a artifact.Artifact, query url.Valu
 	m := tablePage{views.ArtifactURL(a.ID.String()), query, q, t}.model()
 	m.Problem = problem
 	return views.Preview{Kind: "table", Table: m, Truncated: tableSize(t)}
-}
-
-// noPreview says why an artifact has no preview.
-func (h *Pages) noPreview(a artifact.Artifact, err error) views.Preview {
-	if apperr.CodeOf(err) == apperr.Internal {
-		h.Log.Error("an artifact cannot be previewed", "artifact", a.ID, "error", err)
-	}
-	return views.Preview{Problem: apperr.MessageOf(err)}
 }
 
 // tableQuery reads an address. The form adds one filter as column, op and value.
@@ -98,7 +90,7 @@ type tablePage struct {
 func (p tablePage) link(key, value string) string {
 	next := url.Values{}
 	for k, v := range p.query {
-		if k != "page" && k != key && slices.Contains([]string{"filter", "sort", "from_column"}, k) {
+		if k != "page" && k != key && slices.Contains([]string{"path", "filter", "sort", "from_column"}, k) {
 			next[k] = v
 		}
 	}
@@ -123,7 +115,7 @@ func (p tablePage) model() *views.DataTable {
 	for _, op := range preview.Ops() {
 		m.Ops = append(m.Ops, ui.Option{Value: string(op), Name: op.Sign()})
 	}
-	for _, key := range []string{"filter", "sort", "from_column"} {
+	for _, key := range []string{"path", "filter", "sort", "from_column"} {
 		for _, v := range p.query[key] {
 			m.Hidden = append(m.Hidden, [2]string{key, v})
 		}

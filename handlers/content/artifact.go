@@ -2,8 +2,11 @@ package content
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"time"
@@ -28,6 +31,9 @@ func (h *Content) Download(w http.ResponseWriter, r *http.Request) error {
 func (h *Content) Save(w http.ResponseWriter, r *http.Request, a artifact.Artifact) error {
 	if name := r.URL.Query().Get("path"); name != "" {
 		var err error
+		if a.MediaType != artifact.DirectoryMediaType {
+			return h.saveEntry(w, r, a, name)
+		}
 		if a, err = h.Artifacts.FileOf(r.Context(), a, name); err != nil {
 			return err
 		}
@@ -43,24 +49,58 @@ func (h *Content) Save(w http.ResponseWriter, r *http.Request, a artifact.Artifa
 			return nil
 		}
 	}
-	disposition, contentType := "attachment", "application/octet-stream"
-	if r.URL.Query().Get("inline") != "" && inlineImage(a.MediaType) {
-		disposition, contentType = "inline", a.MediaType
-	} else if a.MediaType != "" && disposition == "attachment" {
-		contentType = a.MediaType
-	}
-	w.Header().Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": cmp.Or(a.Filename, a.Name)}))
-	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'")
-	w.Header().Set("Content-Type", contentType)
+	bytesHeader(w, r, a)
 	return h.sendBlob(w, r, a)
 }
 
-func inlineImage(mediaType string) bool {
-	switch mediaType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
+// bytesHeader describes bytes that a browser saves, or with inline shows on a page of ours.
+func bytesHeader(w http.ResponseWriter, r *http.Request, a artifact.Artifact) {
+	disposition, contentType := "attachment", cmp.Or(a.MediaType, "application/octet-stream")
+	policy := "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'"
+	if shown := artifact.InlineType(a.MediaType); shown != "" && r.URL.Query().Get("inline") != "" {
+		disposition, contentType = "inline", shown
 	}
-	return false
+	if disposition == "inline" && contentType == "application/pdf" {
+		policy = documentPolicy
+	}
+	w.Header().Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": cmp.Or(a.Filename, a.Name)}))
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Content-Type", contentType)
+}
+
+// documentPolicy lets the viewer of the browser show a PDF in a frame of our pages. Viewers do not
+// open in sandboxed frames; they run the scripts of a PDF apart from the page.
+const documentPolicy = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+
+// saveEntry sends a file of an archive.
+func (h *Content) saveEntry(w http.ResponseWriter, r *http.Request, a artifact.Artifact, name string) error {
+	return h.Artifacts.OpenFile(r.Context(), a, name, func(part artifact.Part, content io.ReadSeeker) error {
+		if part.Cut {
+			return apperr.New(apperr.Invalid, "%q is too large to be unpacked here. Download the archive.", name)
+		}
+		if err := longAnswer(w); err != nil {
+			return err
+		}
+		bytesHeader(w, r, part.Artifact)
+		w.Header().Set("Cache-Control", "private, no-cache")
+		w.Header().Set("ETag", entryTag(a, name))
+		http.ServeContent(w, r, "", a.CreatedAt, content)
+		return nil
+	})
+}
+
+// entryTag is the entity tag of a file in an artifact, whose bytes never change.
+func entryTag(a artifact.Artifact, name string) string {
+	sum := sha256.Sum256([]byte(a.SHA256 + "\x00" + name))
+	return `"` + hex.EncodeToString(sum[:]) + `"`
+}
+
+// longAnswer lifts the time limit of an answer with the bytes of an artifact.
+func longAnswer(w http.ResponseWriter) error {
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("send an artifact: %w", err)
+	}
+	return nil
 }
 
 // ReportPolicy runs the scripts of a report in their own origin, without cookies, storage or
@@ -75,12 +115,33 @@ func (h *Content) Frame(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if a.Kind != "Report" {
+	if name := r.URL.Query().Get("path"); name != "" {
+		return h.frameFile(w, r, a, name)
+	}
+	if a.Kind != "Report" && a.MediaType != "text/html" {
 		return apperr.New(apperr.NotFound, "This artifact is not a report.")
 	}
+	reportHeader(w)
+	return h.sendBlob(w, r, a)
+}
+
+func reportHeader(w http.ResponseWriter) {
 	w.Header().Set("Content-Security-Policy", ReportPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	return h.sendBlob(w, r, a)
+}
+
+// frameFile sends an HTML file of a folder or an archive for its frame.
+func (h *Content) frameFile(w http.ResponseWriter, r *http.Request, a artifact.Artifact, name string) error {
+	return h.Artifacts.OpenFile(r.Context(), a, name, func(part artifact.Part, content io.ReadSeeker) error {
+		if part.MediaType != "text/html" {
+			return apperr.New(apperr.NotFound, "This file is not a report.")
+		}
+		reportHeader(w)
+		w.Header().Set("Cache-Control", "private, no-cache")
+		w.Header().Set("ETag", entryTag(a, name))
+		http.ServeContent(w, r, "", a.CreatedAt, content)
+		return nil
+	})
 }
 
 // sendBlob sends the bytes. The hash is the entity tag, so browsers do not load them twice.
@@ -90,8 +151,8 @@ func (h *Content) sendBlob(w http.ResponseWriter, r *http.Request, a artifact.Ar
 		return err
 	}
 	defer func() { _ = reader.Close() }() // only read
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("download of artifact %s: %w", a.ID, err)
+	if err := longAnswer(w); err != nil {
+		return err
 	}
 	w.Header().Set("ETag", `"`+a.SHA256+`"`)
 	w.Header().Set("Cache-Control", "private, no-cache")

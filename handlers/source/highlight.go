@@ -43,6 +43,12 @@ func languageOf(file string) (language, bool) {
 	return language{}, false
 }
 
+// Highlights reports whether the language of a file is known.
+func Highlights(file string) bool {
+	_, known := languageOf(file)
+	return known
+}
+
 // Lines are the highlighted lines of a file, numbered from first.
 func Lines(file, text string, first int) []views.SourceLine {
 	h := &highlighter{text: text, lines: []views.SourceLine{{Number: first}}}

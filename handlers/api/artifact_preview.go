@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/artifact/preview"
+	"github.com/flowforge/flowforge/handlers/request"
+)
+
+type previewBody struct {
+	Kind      string              `json:"kind" doc:"The fields of this kind are set. Rows of a table come from read-table; bytes of images, audio, video, PDF and reports from download-artifact." enum:"text,json,json_lines,table,array,model,notebook,archive,image,audio,video,pdf,markdown,metrics,confusion_matrix,report,directory,binary"`
+	File      string              `json:"file" doc:"Name of the file shown"`
+	MediaType string              `json:"media_type"`
+	Size      int64               `json:"size_bytes"`
+	Complete  bool                `json:"complete" doc:"The answer contains the whole file; otherwise a part of it"`
+	NextPage  string              `json:"next_page,omitempty" doc:"Of texts and JSON Lines"`
+	Text      string              `json:"text,omitempty"`
+	FirstLine int64               `json:"first_line,omitempty" doc:"Number of the first line of the text, from 1"`
+	HTML      string              `json:"html,omitempty" doc:"Of Markdown, without anything executable"`
+	Image     *previewImage       `json:"image,omitempty"`
+	Metrics   []previewMetric     `json:"metrics,omitempty"`
+	Confusion *previewConfusion   `json:"confusion_matrix,omitempty"`
+	JSON      *preview.Tree       `json:"json,omitempty"`
+	JSONLines []preview.Document  `json:"json_lines,omitempty"`
+	Array     *preview.Array      `json:"array,omitempty"`
+	Archive   *preview.Archive    `json:"archive,omitempty"`
+	Files     []previewFolderFile `json:"files,omitempty" doc:"Of a folder"`
+}
+
+type previewImage struct {
+	Width  int `json:"width" doc:"Pixels; 0: unknown"`
+	Height int `json:"height" doc:"Pixels; 0: unknown"`
+}
+
+type previewMetric struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type previewConfusion struct {
+	Labels []string  `json:"labels"`
+	Matrix [][]int64 `json:"matrix" doc:"Rows are actual classes, columns predicted classes"`
+}
+
+type previewFolderFile struct {
+	Path string `json:"path"`
+	Size int64  `json:"size_bytes"`
+}
+
+func (h *API) apiPreview(ctx context.Context, in *struct {
+	ID     string  `path:"artifact_id" doc:"ID of the artifact"`
+	Path   string  `query:"path" doc:"A file of a folder or an archive" maxLength:"1000"`
+	At     string  `query:"at" doc:"JSON: path of a value, such as $.layers[3].name" maxLength:"4000"`
+	From   int64   `query:"from" doc:"JSON: the first element of that value" minimum:"0" default:"0"`
+	Find   string  `query:"find" doc:"JSON and JSON Lines: text in names and values" maxLength:"200"`
+	Page   string  `query:"page" doc:"Texts and JSON Lines: next_page of the previous answer" maxLength:"50"`
+	Array  string  `query:"array" doc:"Name of an array in an NPZ file" maxLength:"1000"`
+	Index  []int64 `query:"index" doc:"Index on each axis of an array; those of the slice are ignored" maxItems:"64"`
+	Row    int64   `query:"row" doc:"The first row of values of an array" minimum:"0" default:"0"`
+	Column int64   `query:"column" doc:"The first column of values of an array" minimum:"0" default:"0"`
+}) (*body[previewBody], error) {
+	id, err := request.ParseID(in.ID, "artifact")
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.Artifacts.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	sel := artifact.Selection{Path: in.Path, At: in.At, From: in.From, Find: in.Find, Array: preview.ArrayQuery{Member: in.Array, Index: in.Index, Row: in.Row, Column: in.Column}}
+	if sel.Page, err = preview.ParsePosition(in.Page); err != nil {
+		return nil, err
+	}
+	p, err := h.Artifacts.Preview(ctx, a, sel)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toPreviewBody(p)), nil
+}
+
+func toPreviewBody(p artifact.Preview) previewBody {
+	out := previewBody{
+		Kind: string(p.Kind), File: p.File.Filename, MediaType: p.File.MediaType, Size: p.File.Size, Complete: !p.Truncated,
+		HTML: p.HTML, JSON: p.Tree, Archive: p.Archive, Array: p.Array,
+	}
+	if p.Kind == artifact.PreviewText {
+		out.Text = p.Text
+	}
+	if p.Page != nil {
+		out.FirstLine, out.NextPage = p.Page.First, pageText(p.Page.Next)
+	}
+	if p.Documents != nil {
+		out.JSONLines, out.NextPage = p.Documents.Rows, pageText(p.Documents.Next)
+	}
+	if p.Image != nil {
+		out.Image = &previewImage{p.Image.Width, p.Image.Height}
+	}
+	for _, m := range p.Metrics {
+		out.Metrics = append(out.Metrics, previewMetric(m))
+	}
+	if p.Confusion != nil {
+		out.Confusion = &previewConfusion{p.Confusion.Labels, p.Confusion.Matrix}
+	}
+	if p.Directory != nil {
+		for _, e := range p.Directory.Entries {
+			out.Files = append(out.Files, previewFolderFile{e.Path, e.Size})
+		}
+	}
+	if p.Array != nil {
+		for _, row := range p.Array.Values {
+			for i, v := range row {
+				row[i] = jsonValue(v)
+			}
+		}
+	}
+	return out
+}
+
+func pageText(p *preview.Position) string {
+	if p == nil {
+		return ""
+	}
+	return p.String()
+}
