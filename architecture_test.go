@@ -40,7 +40,7 @@ const allGroups = "k8s.io/client-go/kubernetes k8s.io/client-go/informers/..."
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
-		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testserver platform/release platform/units engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph docs"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testserver platform/release platform/units engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron docs"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -71,7 +71,7 @@ func table() []rule {
 		{packages: "data/catalogue", may: "db typeregistry apperr access/auth access/audit"},
 		{packages: "data/registry", may: "db typeregistry apperr access/auth access/audit data/catalogue"},
 		{packages: "engine/workflow", may: "engine/dag engine/protect typeregistry engine/expression access/auth access/audit db apperr platform/units"},
-		{packages: "engine/argo", may: "engine/workflow engine/dag engine/protect typeregistry engine/expression apperr platform/units"},
+		{packages: "engine/argo", may: "engine/schedule/cron engine/workflow engine/dag engine/protect typeregistry engine/expression apperr platform/units"},
 		// 4
 		{packages: "engine/execution/query", may: "apperr db access/auth engine/dag engine/protect engine/quota engine/quota/fair engine/workflow compute/launcher engine/execution/stored"},
 		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/bucket data/telemetry data/catalogue engine/workflow platform/units"},

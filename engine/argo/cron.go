@@ -6,29 +6,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netresearch/go-cron"
+	"github.com/flowforge/flowforge/engine/schedule/cron"
 )
 
-// ParseSchedule reads a schedule of a CronWorkflow: five fields, or a word such as @daily.
-// zone is the name of a time zone, "" for UTC. The error is a sentence for people.
-func ParseSchedule(text, zone string) (cron.Schedule, error) {
-	if zone == "" {
-		zone = "UTC"
-	}
+// ParseSchedule reads a schedule of a CronWorkflow: five fields, or a word such as @daily. zone is
+// the name of a time zone, "" for UTC. The error is a sentence for people.
+func ParseSchedule(text, zone string) (cron.Expression, error) {
 	if _, err := time.LoadLocation(zone); err != nil {
-		return nil, fmt.Errorf("there is no time zone %q; write a name such as Europe/Berlin", shorten(zone))
+		return cron.Expression{}, fmt.Errorf("there is no time zone %q; write a name such as Europe/Berlin", shorten(zone))
 	}
 	if strings.Contains(text, "TZ=") {
-		return nil, fmt.Errorf("write the time zone as spec.timezone, not in the schedule %q", shorten(text))
+		return cron.Expression{}, fmt.Errorf("write the time zone as spec.timezone, not in the schedule %q", shorten(text))
 	}
-	schedule, err := cron.ParseStandard("CRON_TZ=" + zone + " " + text)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a schedule: write five fields (minute, hour, day, month, day of the week) such as \"0 5 * * *\", or a word such as @daily", shorten(text))
-	}
-	if schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() { // the year has a 29 February
-		return nil, fmt.Errorf("the schedule %q never fires: no such day exists", shorten(text))
-	}
-	return schedule, nil
+	return cron.Parse(text)
 }
 
 // checkCron reports what is wrong with the fields of a CronWorkflow beside its workflow.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/schedule/cron"
 )
 
 const cronWork = "workflowSpec: {entrypoint: main, templates: [{name: main, container: {image: a, command: [b]}}]}}"
@@ -16,14 +17,14 @@ func TestCronIsChecked(t *testing.T) {
 	t.Parallel()
 	head := "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\nmetadata: {name: nightly}\nspec: {"
 	for fields, want := range map[string]map[string]string{
-		"schedule: nonsense, ":                                  {"spec.schedule": `"nonsense" is not a schedule`},
-		"schedule: '0 5 * * * *', ":                             {"spec.schedule": "five fields"},
+		"schedule: nonsense, ":                                  {"spec.schedule": `"nonsense" has 1 fields`},
+		"schedule: '0 5 * * * * *', ":                           {"spec.schedule": "write five"},
 		"schedule: '0 0 31 2 *', ":                              {"spec.schedule": "never fires"},
 		"schedule: 'TZ=UTC 0 5 * * *', ":                        {"spec.schedule": "spec.timezone"},
-		"schedules: ['@daily', 'x'], ":                          {"spec.schedules[1]": "not a schedule"},
+		"schedules: ['@daily', 'x'], ":                          {"spec.schedules[1]": "write five"},
 		"schedule: '0 5 * * *', timezone: Mars/Base, ":          {"spec.timezone": `There is no time zone "Mars/Base"`},
 		"schedule: '0 5 * * *', concurrencyPolicy: Sometimes, ": {"spec.concurrencyPolicy": "Allow, Forbid, Replace"},
-		"schedule: x, timezone: y, concurrencyPolicy: allow, ":  {"spec.schedule": "not a schedule", "spec.timezone": "time zone", "spec.concurrencyPolicy": `Did you mean "Allow"?`},
+		"schedule: x, timezone: y, concurrencyPolicy: allow, ":  {"spec.schedule": "write five", "spec.timezone": "time zone", "spec.concurrencyPolicy": `Did you mean "Allow"?`},
 		"schedule: '0 5 * * *', startingDeadlineSeconds: -1, ":  {"spec.startingDeadlineSeconds": "0 or more"},
 		"": {"spec.schedule": "Set schedule or schedules"},
 		"schedule: '0 5 * * 1-5', timezone: Europe/Berlin, ":               nil,
@@ -43,10 +44,10 @@ func TestCronIsChecked(t *testing.T) {
 	}
 }
 
-// TestParseSchedule: a schedule is due at its time in its zone.
+// TestParseSchedule: of two days, either is enough, as in Argo.
 func TestParseSchedule(t *testing.T) {
 	t.Parallel()
-	s, err := argo.ParseSchedule("30 5 * * *", "Europe/Berlin")
+	s, err := argo.ParseSchedule("30 5 13 * FRI", "Europe/Berlin")
 	require.NoError(t, err)
-	require.Equal(t, time.Date(2026, 7, 1, 3, 30, 0, 0, time.UTC), s.Next(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)).UTC())
+	require.Equal(t, time.Date(2026, 7, 3, 5, 30, 0, 0, time.UTC), s.Next(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), cron.Clock{}))
 }
