@@ -30,6 +30,17 @@ func IsMachine(a netip.Addr) bool {
 	return slices.ContainsFunc(meanings(a), func(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() || this.Contains(a) })
 }
 
+// IsPrivate reports whether an address is not one of the public internet, as IsLink does.
+func IsPrivate(a netip.Addr) bool {
+	reserved := []netip.Prefix{
+		netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+		netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("fec0::/10"),
+	}
+	return slices.ContainsFunc(meanings(a), func(a netip.Addr) bool {
+		return a.IsPrivate() || slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
+	})
+}
+
 // embedding is a prefix of IPv6 addresses that contain IPv4 ones, with the positions of their bytes.
 type embedding struct {
 	prefix netip.Prefix

@@ -147,12 +147,13 @@ type Names struct {
 	fields []Field
 	byPath map[string]int
 	byTail map[string][]int // by every end of the name: "optimizer.lr" and "lr"
+	what   string           // the noun for what has the fields
 }
 
 // NewNames returns the facts and the fields of a project: inputs, outputs and metrics, metrics
 // without a Stat.
 func NewNames(fields []Field) *Names {
-	n := &Names{fields: append(FactFields(), fields...), byPath: map[string]int{}, byTail: map[string][]int{}}
+	n := &Names{fields: append(FactFields(), fields...), byPath: map[string]int{}, byTail: map[string][]int{}, what: "execution"}
 	for i, f := range n.fields {
 		n.byPath[f.Path()] = i
 		if f.Part == Facts {

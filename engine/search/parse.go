@@ -278,7 +278,7 @@ func (p *parser) field(name token) (Field, *Error) {
 		err := p.at(name, "%q can mean %s.", name.text, strings.Join(choices[:len(choices)-1], ", ")+" or "+choices[len(choices)-1])
 		return Field{}, err
 	}
-	err := p.at(name, "No execution of this project has %q.", name.text)
+	err := p.at(name, "No %s of this project has %q.", p.context.Names.what, name.text)
 	err.Suggestion = nearest(name.text, p.context.Names.spellings())
 	return Field{}, err
 }
