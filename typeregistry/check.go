@@ -16,6 +16,17 @@ type Env struct {
 	// Head returns the first HeadBytes bytes of an uploaded file by its SHA-256
 	// in hex; false if they cannot be read. Nil: content is not checked.
 	Head func(sha256 string) ([]byte, bool)
+	// Offers says in a sentence why the source of the field f does not have the value v, "" if it
+	// does. Nil: values are not compared with sources outside of the definition.
+	Offers func(o Offered) string
+}
+
+// Offered is a value of a field with a source of options.
+type Offered struct {
+	Field  Field
+	Source Resolved
+	Inputs map[string]any // of the schema, checked before the field
+	Value  any
 }
 
 // Problem is one error in a value. Path leads from the value to the invalid part: ""
@@ -49,6 +60,8 @@ func (t *Type) CheckValue(v any, env Env) (any, []Problem) {
 type checker struct {
 	env      Env
 	problems []Problem
+	scope    map[string]any  // the values that sources of options read
+	faulty   map[string]bool // fields of the scope that have problems
 }
 
 func (c *checker) problem(path, message string) {

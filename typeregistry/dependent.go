@@ -65,7 +65,7 @@ func (s Schema) checkDependent(c *checker, values map[string]any) map[string]any
 func (s Schema) normalizeDependent(c *checker, values map[string]any) (map[string]any, map[string]State) {
 	order, _ := ruleOrder(s.Fields) // registration refuses circles
 	out, states := make(map[string]any, len(s.Fields)), map[string]State{}
-	scope, found := map[string]any{}, make([][]Problem, len(s.Fields))
+	scope, faulty, found := map[string]any{}, map[string]bool{}, make([][]Problem, len(s.Fields))
 	for _, f := range s.Fields {
 		scope[f.Name] = nil
 	}
@@ -73,7 +73,7 @@ func (s Schema) normalizeDependent(c *checker, values map[string]any) (map[strin
 		f := s.Fields[i]
 		given, ok := values[f.Name]
 		state := f.state(scope)
-		one := &checker{env: c.env}
+		one := &checker{env: c.env, scope: scope, faulty: faulty}
 		switch {
 		case state.Hidden:
 			out[f.Name] = f.hidden(one, given)
@@ -90,6 +90,7 @@ func (s Schema) normalizeDependent(c *checker, values map[string]any) (map[strin
 		if len(one.problems) == 0 {
 			scope[f.Name] = out[f.Name]
 		}
+		faulty[f.Name] = len(one.problems) > 0
 		if f.Rules != nil {
 			states[f.Name] = state
 		}

@@ -80,6 +80,9 @@ func (r *Registry) buildField(n nodeField) (Field, error) {
 	if err := f.settleRules(n); err != nil {
 		return Field{}, err
 	}
+	if err := f.checkDefault(n); err != nil {
+		return Field{}, err
+	}
 	return f, nil
 }
 
@@ -129,7 +132,12 @@ func (f *Field) setAttribute(key string, value any) error {
 			}
 			f.Validators = append(f.Validators, v)
 		}
-	case "show_if", "required_if", "min", "max", "options":
+	case "options":
+		if _, expression := value.(string); !expression {
+			return f.setSource(value)
+		}
+		return f.setRule(key, value)
+	case "show_if", "required_if", "min", "max":
 		return f.setRule(key, value)
 	default:
 		return fmt.Errorf("%s is not a known key; use required, description, ui, validators, show_if, required_if, min, max or options", quote(key))
@@ -194,7 +202,7 @@ func (r *Registry) ParseField(raw any, path string) (Field, []apperr.Field) {
 		return Field{}, []apperr.Field{problemOf(err, path)}
 	}
 	fields, errs := r.buildFields([]nodeField{n})
-	if len(errs) == 0 && fields[0].Rules != nil {
+	if len(errs) == 0 && (fields[0].Rules != nil || fields[0].Source != nil) {
 		errs = append(errs, n.location.errorf("field %s has a rule (show_if, required_if, min, max or options); only inputs of workflows and forms have rules", n.name))
 	}
 	if len(errs) > 0 {

@@ -111,6 +111,9 @@ func (f Field) attributes() map[string]any {
 	if f.Rules != nil {
 		maps.Copy(out, f.Rules.attributes())
 	}
+	if f.Source != nil {
+		out["options"] = f.Source.attribute()
+	}
 	if len(f.Validators) > 0 {
 		out["validators"] = viaJSON(f.Validators)
 	}

@@ -105,21 +105,21 @@ func (t *Type) bounded() *Type {
 
 // reads returns the fields of a schema that the rules of f read.
 func (f Field) reads(fields []Field) []string {
-	if f.Rules == nil {
-		return nil
-	}
 	var names []string
-	for _, key := range ruleKeys() {
-		e := f.Rules.parsed[key]
-		if e == nil {
-			continue
-		}
-		for _, ref := range e.References() {
+	add := func(refs []expression.Reference) {
+		for _, ref := range refs {
 			if name := readName(ref.Path, fields); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
+	for _, key := range ruleKeys() {
+		if f.Rules == nil || f.Rules.parsed[key] == nil {
+			continue
+		}
+		add(f.Rules.parsed[key].References())
+	}
+	f.EachSource("", func(_ string, part Field) { add(part.Source.references()) })
 	return names
 }
 

@@ -14,7 +14,7 @@ func (s Schema) CheckAll(values map[string]any, env Env) (map[string]any, []Prob
 	c := &checker{env: env}
 	plain, _ := Plain(values).(map[string]any)
 	plain = assemble(c, s.Fields, plain)
-	if s.HasRules() {
+	if s.HasRules() || s.readsInputs() {
 		return s.checkDependent(c, plain), c.problems
 	}
 	return normalizeFields(c, s.Fields, "", plain), c.problems
@@ -91,6 +91,9 @@ func (f Field) normalize(c *checker, path string, value any, given bool) any {
 		for _, v := range f.Validators {
 			v.check(c, f.Type, path, out)
 		}
+	}
+	if len(c.problems) == before {
+		f.checkOffered(c, path, out)
 	}
 	return out
 }

@@ -118,7 +118,8 @@ type Field struct {
 	Required    bool
 	Hints       Hints
 	Validators  []Validator
-	Rules       *Rules // on the values of other fields; nil when there are none
+	Rules       *Rules  // on the values of other fields; nil when there are none
+	Source      *Source // of its options; nil when its type or a rule has them
 }
 
 // Hints control how a form shows a field; they override the type.

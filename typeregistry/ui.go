@@ -47,6 +47,7 @@ type UIField struct {
 	Hidden             bool           `json:"hidden,omitempty"`
 	Advanced           bool           `json:"advanced,omitempty"`
 	Rules              *Rules         `json:"rules,omitempty"` // expressions over the other inputs
+	Source             *Source        `json:"options_source,omitempty"`
 }
 
 // UIVariant is one alternative of a Union.
@@ -102,6 +103,7 @@ func (t *Type) UI(field Field, env Env) UIField {
 	f.addValidators(t, field)
 	f.merge(field.Hints)
 	f.Rules = field.Rules
+	f.Source = field.Source
 	return f
 }
 

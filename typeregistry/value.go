@@ -129,6 +129,12 @@ func quote(v any) string {
 	return text
 }
 
+// Quote is a value in a message: shortened, with text in quotation marks.
+func Quote(v any) string { return quote(v) }
+
+// Listed joins words for a sentence: "a, b or c".
+func Listed(words []string) string { return listed(words) }
+
 // listed joins words for a sentence: "a, b or c".
 func listed(words []string) string {
 	if len(words) < 2 {
