@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/registry data/metaflow/... engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/comparison/... engine/sweep/... engine/lineage/..."
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/registry data/dataset/... data/metaflow/... engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/comparison/... engine/sweep/... engine/lineage/..."
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -69,6 +69,8 @@ func table() []rule {
 		{packages: "data/index", may: "db apperr access/auth access/audit engine/search"},
 		{packages: "data/view", may: "db apperr access/auth access/audit data/index"},
 		{packages: "data/catalogue", may: "db typeregistry apperr access/auth access/audit"},
+		{packages: "data/dataset/drift", may: "data/artifact/preview"},
+		{packages: "data/dataset", may: "db typeregistry apperr access/auth access/audit data/artifact data/artifact/preview data/catalogue data/dataset/drift"},
 		{packages: "data/registry", may: "db typeregistry apperr access/auth access/audit data/catalogue"},
 		{packages: "engine/workflow", may: "engine/dag engine/protect typeregistry engine/expression access/auth access/audit db apperr platform/units"},
 		{packages: "engine/argo", may: "engine/schedule/cron engine/workflow engine/dag engine/protect typeregistry engine/expression apperr platform/units"},

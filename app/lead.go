@@ -54,7 +54,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	}
 	defer p.quotas.StepDown()
 	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Executions: p.executions, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
+		Pool: p.pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
 	})
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/registry"
@@ -62,6 +63,7 @@ type parts struct {
 	telemetry   *telemetry.Service
 	index       *index.Service
 	catalogue   *catalogue.Service
+	datasets    *dataset.Service
 	workflows   *workflow.Service
 	executions  *execution.Service
 	secrets     *secret.Service
@@ -101,6 +103,10 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 		return nil, err
 	}
 	p.catalogue = catalogue.NewService(p.pool, time.Now)
+	p.datasets, err = dataset.NewService(dataset.Config{Pool: p.pool, Catalogue: p.catalogue, Artifacts: p.artifacts, Log: a.cfg.Log, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
 	p.workflows = workflow.NewService(p.pool, p.catalogue, p.artifacts, time.Now)
 	p.workflows.CheckPodsWith(checkPod)
 	p.workflows.ReadWith(argo.Format{})
@@ -222,7 +228,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 // startJobs starts workers for the queues that any number of servers may process.
 func (a *App) startJobs(ctx context.Context, p *parts) error {
 	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Executions: p.executions, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.WorkQueues(),
+		Pool: p.pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.WorkQueues(),
 	})
 	if err != nil {
 		return err
@@ -268,7 +274,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
 		Presets: preset.NewService(p.pool, p.workflows, time.Now), Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
-		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
+		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }
 

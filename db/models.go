@@ -197,6 +197,26 @@ type CustomType struct {
 	CreatedAt  time.Time
 }
 
+type DatasetAlias struct {
+	ProjectID uuid.UUID
+	Kind      string
+	Name      string
+	Alias     string
+	EntryID   uuid.UUID
+	SetBy     string
+	SetAt     time.Time
+}
+
+type DatasetProfile struct {
+	EntryID    uuid.UUID
+	State      string
+	Attempts   int32
+	StartedAt  *time.Time
+	ComputedAt *time.Time
+	Problem    string
+	Profile    json.RawMessage
+}
+
 type DeadLetter struct {
 	ID           uuid.UUID
 	TenantID     uuid.UUID

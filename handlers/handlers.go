@@ -16,6 +16,7 @@ import (
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
@@ -86,6 +87,7 @@ type Deps struct {
 	Views      *view.Service
 	Lineage    *lineage.Service
 	Registry   *registry.Service // of models
+	Datasets   *dataset.Service  // and feature sets
 	Resident   *resident.Service // nil: there are no warm pods
 	Signer     auth.Signer       // of task tokens
 	Bodies     web.Bodies        // limits of request bodies; zero: the defaults

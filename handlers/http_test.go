@@ -27,6 +27,7 @@ import (
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/registry"
@@ -63,6 +64,7 @@ type testBundle struct {
 	quotas     *quota.Service
 	artifacts  *artifact.Service
 	catalogue  *catalogue.Service
+	datasets   *dataset.Service
 	telemetry  *telemetry.Service
 	secrets    *secret.Service
 	signer     auth.Signer
@@ -97,6 +99,8 @@ func setup(t *testing.T) *testBundle {
 	t.Cleanup(func() { require.NoError(t, b.telemetry.Close()) })
 	b.artifacts = artifact.NewService(b.pool, store, now)
 	b.catalogue = catalogue.NewService(b.pool, now)
+	b.datasets, err = dataset.NewService(dataset.Config{Pool: b.pool, Catalogue: b.catalogue, Artifacts: b.artifacts, Log: log, Now: now})
+	require.NoError(t, err)
 	b.workflows = workflow.NewService(b.pool, b.catalogue, b.artifacts, now)
 	b.workflows.ReadWith(argo.Format{})
 	b.secrets = testSecrets(t, b.pool, now)
@@ -127,6 +131,7 @@ func setup(t *testing.T) *testBundle {
 		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
 		Lineage:   lineage.NewService(b.pool, b.workflows, b.catalogue),
 		Registry:  registry.NewService(b.pool, b.catalogue, now),
+		Datasets:  b.datasets,
 		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
 	b.routes = handlers.New(b.deps)

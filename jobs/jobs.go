@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
 )
@@ -27,6 +28,8 @@ const (
 	keepDiscarded = 180 * 24 * time.Hour // discarded jobs are dead letters until a user retries them
 	maxRetryDelay = 10 * time.Second
 	softStop      = 5 * time.Second // grace period before running jobs are cancelled
+
+	profilesEvery = 5 * time.Minute // for statistics without a job of their own
 
 	driveWorkers       = 1000 // drive loops of one process; a waiting loop costs one goroutine
 	launchWorkers      = 20
@@ -51,7 +54,8 @@ type Sweeps struct {
 type Config struct {
 	Pool       *pgxpool.Pool
 	Executions *execution.Service
-	Sweeps     Sweeps // the same for every client of a database: one of them, the leader, schedules periodic jobs
+	Datasets   *dataset.Service // nil: statistics are not computed
+	Sweeps     Sweeps           // the same for every client of a database: one of them, the leader, schedules periodic jobs
 	Log        *slog.Logger
 	Queues     []string // none: all
 }
@@ -72,6 +76,10 @@ func NewClient(c Config) (*Client, error) {
 	river.AddWorker(workers, &partitionWorker{executions: c.Executions})
 	river.AddWorker(workers, &sweepWorker{sweeps: c.Sweeps})
 	river.AddWorker(workers, &removeWorker{sweeps: c.Sweeps})
+	if c.Datasets != nil {
+		river.AddWorker(workers, &profileWorker{datasets: c.Datasets})
+		river.AddWorker(workers, &waitingWorker{datasets: c.Datasets})
+	}
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
 		Logger:        c.Log,
 		Workers:       workers,
@@ -79,7 +87,7 @@ func NewClient(c Config) (*Client, error) {
 		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepCancelled, DiscardedJobRetentionPeriod: keepDiscarded,
 		RetryPolicy:  quickRetry{},
 		Queues:       worked,
-		PeriodicJobs: periodic(c.Sweeps),
+		PeriodicJobs: periodic(c.Sweeps, c.Datasets != nil),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the job client: %w", err)
@@ -88,12 +96,15 @@ func NewClient(c Config) (*Client, error) {
 }
 
 // periodic returns the jobs that run on a schedule.
-func periodic(sweeps Sweeps) []*river.PeriodicJob {
+func periodic(sweeps Sweeps, datasets bool) []*river.PeriodicJob {
 	every := func(d time.Duration, args func() (river.JobArgs, *river.InsertOpts)) *river.PeriodicJob {
 		return river.NewPeriodicJob(river.PeriodicInterval(d), args, &river.PeriodicJobOpts{RunOnStart: true})
 	}
 	list := []*river.PeriodicJob{
 		every(24*time.Hour, func() (river.JobArgs, *river.InsertOpts) { return execution.PartitionArgs{}, nil }),
+	}
+	if datasets {
+		list = append(list, every(profilesEvery, func() (river.JobArgs, *river.InsertOpts) { return dataset.WaitingArgs{}, nil }))
 	}
 	if sweeps.Service == nil {
 		return list

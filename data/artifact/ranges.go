@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
@@ -37,6 +38,21 @@ func (s *Service) Table(ctx context.Context, a Artifact, path string, q preview.
 		return err
 	})
 	return t, err
+}
+
+// Profile reads an artifact that is a table from beginning to end, at most for limit. It returns
+// apperr.Invalid for a file that is not such a table.
+func (s *Service) Profile(ctx context.Context, a Artifact, limit time.Duration) (preview.Profile, error) {
+	format, ok := TableFormat(a)
+	if !ok {
+		return preview.Profile{}, notTable(a)
+	}
+	var p preview.Profile
+	err := s.withPart(ctx, a, "", func(_ Part, f preview.File) (err error) {
+		p, err = preview.ReadProfile(ctx, f, format, limit)
+		return err
+	})
+	return p, err
 }
 
 // Part is an artifact, or a file in it as an artifact with its own name, media type and size.

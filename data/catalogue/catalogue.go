@@ -29,6 +29,8 @@ type Service struct {
 	pool *pgxpool.Pool
 	now  func() time.Time
 
+	onRegister func(ctx context.Context, tx pgx.Tx, q *db.Queries, e Entry) error // nil: nothing
+
 	mu         sync.Mutex
 	registries map[uuid.UUID]builtRegistry // by tenant
 }
@@ -36,6 +38,12 @@ type Service struct {
 // NewService returns a Service on the clock now.
 func NewService(pool *pgxpool.Pool, now func() time.Time) *Service {
 	return &Service{pool: pool, now: now, registries: map[uuid.UUID]builtRegistry{}}
+}
+
+// OnRegister makes do part of the transaction that registers an entry. Call it before the service is
+// used.
+func (s *Service) OnRegister(do func(ctx context.Context, tx pgx.Tx, q *db.Queries, e Entry) error) {
+	s.onRegister = do
 }
 
 // BlobRef references bytes in the artifact store.
@@ -126,9 +134,14 @@ func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created b
 	if err != nil {
 		return Entry{}, false, err
 	}
-	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		if err := q.InsertCatalogueEntry(ctx, row); err != nil {
 			return err
+		}
+		if s.onRegister != nil {
+			if err := s.onRegister(ctx, tx, q, e); err != nil {
+				return err
+			}
 		}
 		return audit.Record(ctx, q, audit.Entry{
 			Action: "catalogue.register", Kind: string(e.Kind), ID: e.ID.String(), Name: e.Ref(),

@@ -124,9 +124,8 @@ func fromArtifact(row db.Artifact) Entry {
 }
 
 // Get returns the entry that ref identifies in the current project: "name@version",
-// "name" for the newest version, of a model also "name@production", "name@staging" or "name@<alias>",
-// or the id of an artifact of kind. Else it is
-// apperr.NotFound.
+// "name@<alias>", "name" for the newest version, of a model also "name@production" or
+// "name@staging", or the id of an artifact of kind. Else it is apperr.NotFound.
 func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (Entry, error) {
 	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
 	if err != nil {
@@ -147,6 +146,8 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (
 	row, err := db.New(s.pool).GetCatalogueEntry(ctx, subject.ProjectID, string(kind), name, version)
 	if db.IsNoRows(err) && kind == typeregistry.KindModel && version != "" {
 		row, err = db.New(s.pool).ResolveModel(ctx, version, name, subject.ProjectID)
+	} else if db.IsNoRows(err) && version != "" {
+		row, err = db.New(s.pool).ResolveDataset(ctx, subject.ProjectID, string(kind), name, version)
 	}
 	if db.IsNoRows(err) {
 		return Entry{}, missing

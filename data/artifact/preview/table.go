@@ -112,19 +112,23 @@ type source interface {
 // Read reads a part of a table. format is "parquet", "csv" or "tsv".
 func Read(ctx context.Context, f File, format string, q Query) (t Table, err error) {
 	defer recovered(&err, "table")
-	var s source
-	switch format {
-	case "parquet":
-		s, err = openParquet(f)
-	case "tsv":
-		s, err = openCSV(f, '\t')
-	default:
-		s, err = openCSV(f, ',')
-	}
+	s, err := open(f, format)
 	if err != nil {
 		return Table{}, err
 	}
 	return read(ctx, s, q)
+}
+
+// open opens a file of rows.
+func open(f File, format string) (source, error) {
+	switch format {
+	case "parquet":
+		return openParquet(f)
+	case "tsv":
+		return openCSV(f, '\t')
+	default:
+		return openCSV(f, ',')
+	}
 }
 
 func read(ctx context.Context, s source, q Query) (Table, error) {
