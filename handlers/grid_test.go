@@ -34,7 +34,13 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Contains(t, found, `aria-sort="descending"`)
 	require.Contains(t, found, "columns=tags%2Cinputs.epochs", "a column can be moved")
 	require.Contains(t, found, "/api/v1/executions/export?")
-	require.Contains(t, found, url.QueryEscape("epochs >= 2 and state:pending"), "facets add conditions")
+	require.Contains(t, found, `hx-get="/executions/facets?`, "facets are read when they are opened")
+	facets := b.member.get(t, "/executions/facets?where="+url.QueryEscape("epochs >= 2")+"&columns=inputs.epochs,name").body
+	require.Contains(t, facets, url.QueryEscape("epochs >= 2 and state:pending"), "facets add conditions")
+	require.Contains(t, facets, `aria-label="Distribution of inputs.epochs: 1 execution from 2 to 2`)
+	require.Contains(t, page("facets=1&columns=inputs.epochs", http.StatusOK), `name="range" value="inputs.epochs"`, "open facets stay open")
+	ranged := b.member.get(t, "/executions?columns=inputs.epochs&range=inputs.epochs&from=1&to=1.5&where=name%3Ax").header.Get("Location")
+	require.Equal(t, "/executions?columns=inputs.epochs&where="+url.QueryEscape("name:x and inputs.epochs >= 1 and inputs.epochs <= 1.5"), ranged)
 	require.Contains(t, found, `hx-sse:connect="/executions/stream?`)
 
 	wrong := page("where="+url.QueryEscape("epoch >= 2"), http.StatusUnprocessableEntity)

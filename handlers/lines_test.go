@@ -49,7 +49,7 @@ func TestLinesOfManyLogs(t *testing.T) {
 	require.Contains(t, res.body, "&lt;out&gt;")
 	require.Contains(t, res.body, ">second<", "two lines before it")
 	require.NotContains(t, res.body, "all is well")
-	link := regexp.MustCompile(`href="(/executions/`+one+`/logs\?at=[^"#]+)#(L0-1-stdout-2)"`).FindStringSubmatch(res.body)
+	link := regexp.MustCompile(`href="(/executions/` + one + `/logs\?at=[^"#]+)#(L0-1-stdout-2)"`).FindStringSubmatch(res.body)
 	require.NotNil(t, link, res.body)
 	viewer := b.member.get(t, link[1])
 	require.Equal(t, http.StatusOK, viewer.status)

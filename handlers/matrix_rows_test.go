@@ -64,7 +64,7 @@ func listRows() []row {
 		page("/executions", "/executions", auth.ExecutionRead),
 		unavailable(read("/executions/groups", "/executions/groups?group=state", auth.ExecutionRead)),
 		unavailable(read("/executions/complete", "/executions/complete?before=sta", auth.ExecutionRead)), page("/executions/complete", "/executions/complete?before=sta", auth.ExecutionRead),
-		unavailable(read("/executions/lines", "/executions/lines?where=lr+%3E+1", auth.LogRead)), unavailable(page("/executions/lines", "/executions/lines?where=log+~+CUDA", auth.ExecutionRead)),
+		unavailable(read("/executions/lines", "/executions/lines?where=lr+%3E+1", auth.LogRead)), page("/executions/facets", "/executions/facets?where=lr+%3E+1", auth.ExecutionRead), unavailable(page("/executions/lines", "/executions/lines?where=log+~+CUDA", auth.ExecutionRead)),
 		read("/executions/fields", "/executions/fields", auth.ExecutionRead),
 		unavailable(read("/executions/export", "/executions/export", auth.ExecutionRead)),
 		page("/executions/stream", "/executions/stream?top=00000000-0000-0000-0000-000000000000", auth.ExecutionRead),

@@ -72,7 +72,7 @@ type ExecutionGrid struct {
 	GroupBy  GroupChoice
 	Groups   *GridGroups // nil for a table of executions
 	Pager    ui.Pager
-	Facets   []Facet
+	Facets   Facets
 	Exports  []ui.Action // none for a table that cannot be exported
 	Lines    *LogHits    // of a query of logs
 	Stream   string
@@ -103,10 +103,33 @@ type GridCell struct {
 	Tags    []string
 }
 
+// Facets are the facets of a table, which a request of its own reads when they are opened.
+type Facets struct {
+	LoadURL string // reads them; "" when List has them
+	OpenURL string // the table with its facets, for browsers without JavaScript
+	List    []Facet
+	More    string // that there are columns without a facet; "" for none
+	Failed  string
+}
+
+// RangeHistogram is the distribution of a number. A form adds the range to the query.
+type RangeHistogram struct {
+	Path, Least, Most string
+	Low, High         float64
+	Logarithmic       bool
+	Bars              []HistogramBar
+	Says              string // for readers who do not see it
+	Hidden            [][2]string
+}
+
+// HistogramBar is an interval; places and sizes are percentages of the drawing.
+type HistogramBar struct{ X, Width, Y, Height, Title string }
+
 // Facet lists frequent values of a fact, with the links that add or remove the condition.
 type Facet struct {
-	Name   string
-	Values []FacetValue
+	Name      string
+	Values    []FacetValue
+	Histogram *RangeHistogram
 }
 
 // FacetValue is a value with the number of executions that have it.

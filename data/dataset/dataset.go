@@ -301,7 +301,7 @@ func (s *Service) Rows(ctx context.Context, e catalogue.Entry, q preview.Query) 
 	if err != nil {
 		return preview.Table{}, err
 	}
-	return s.Artifacts.Table(ctx, file(e, subject.ProjectID), q)
+	return s.Artifacts.Table(ctx, file(e, subject.ProjectID), "", q)
 }
 
 // file is the bytes of a version as an artifact of its project.

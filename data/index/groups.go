@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/search"
@@ -189,37 +188,6 @@ func (a asked) group(rows driver.Rows, by Column) (Group, int, error) {
 type Count struct {
 	Value string
 	N     int
-}
-
-// Facets count the values of the executions of a query, the most frequent first.
-type Facets struct {
-	States, Workflows, People, Tags []Count
-}
-
-// facetValues is how many values a facet has.
-const facetValues = 8
-
-// Facets returns the facets of a query.
-func (s *Service) Facets(ctx context.Context, q Query) (Facets, error) {
-	a, conn, err := s.ask(ctx, q)
-	if err != nil {
-		return Facets{}, err
-	}
-	var f Facets
-	work, ctx := errgroup.WithContext(ctx)
-	for expression, into := range map[string]*[]Count{
-		"toString(status)": &f.States, "toString(workflow)": &f.Workflows, "toString(submitted_by)": &f.People, "toString(arrayJoin(tags))": &f.Tags,
-	} {
-		work.Go(func() error {
-			var err error
-			*into, err = a.counts(ctx, conn, expression, "", facetValues)
-			return err
-		})
-	}
-	if err := work.Wait(); err != nil {
-		return Facets{}, failure(err)
-	}
-	return f, nil
 }
 
 // counts returns the most frequent values of an expression that contain a text.

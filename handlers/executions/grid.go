@@ -125,11 +125,12 @@ func (h *Pages) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 			f.Chosen = slices.ContainsFunc(found.Columns, func(c index.Column) bool { return c.Path == f.Path })
 		}
 	}
-	facets, err := h.Table.Index.Facets(r.Context(), index.Query{Where: request.Where, And: request.And})
-	if err != nil {
-		return err
+	m.Facets = views.Facets{LoadURL: label.ListURL(facetsURL, q, facetsKey, ""), OpenURL: label.ListURL(views.ExecutionsURL(), q, facetsKey, "1")}
+	if q.Get(facetsKey) != "" {
+		if m.Facets, err = h.readFacets(r.Context(), q, request); err != nil {
+			return err
+		}
 	}
-	m.Facets = facetLinks(q, facets)
 	m.Exports = exportLinks(r.Context(), request)
 	return nil
 }

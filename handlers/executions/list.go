@@ -28,6 +28,9 @@ const (
 
 // executions lists executions; its filters are all in the URL.
 func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
+	if done, err := h.chosenRange(w, r); done || err != nil {
+		return err
+	}
 	if chosenColumns(w, r) {
 		return nil
 	}

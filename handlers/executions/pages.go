@@ -60,6 +60,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/executions/stream", h.Page.Serve(h.executionsStream))
 	r.Get("/executions/bulk", h.Page.Serve(h.bulkResults))
 	r.Get("/executions/complete", h.Page.Serve(h.complete))
+	r.Get("/executions/facets", h.Page.Serve(h.facets))
 	r.Get("/executions/lines", h.Page.Serve(h.lines))
 	r.Post("/executions/bulk", h.Page.Serve(h.bulk))
 	r.Post("/executions/views", h.Page.Serve(h.saveView))

@@ -24,6 +24,7 @@ const parts = [
   ["[data-overlay]", "./overlay.js"],
   ["[data-grid]", "./nodegrid.js"],
   ["[data-complete]", "./query.js"],
+  ["[data-brush]", "./facets.js"],
   ["[data-plots]", "./plots/main.js"],
   ["[data-launch], [data-rules], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];
