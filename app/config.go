@@ -68,6 +68,8 @@ type Config struct {
 	RateLimits     web.Limits
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 
+	OutgoingHosts []string // hosts that tests of connections reach wherever they are
+
 	Roles         Roles              // of this server; none: all
 	Instance      string             // name of this server, unique on the database; "": generated and kept in the data directory
 	SecretsDir    string             // folder of keys that servers share; "": below the data directory

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/data/outgoing"
 )
 
 // secretStoreKey is the file below secrets/ with the key that encrypts the secrets of
@@ -33,6 +35,25 @@ func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error
 	}
 	if n > 0 {
 		a.cfg.Log.Info("Secrets are encrypted with the new key; you can delete the older key files.", "secrets", n)
+	}
+	return service, nil
+}
+
+// openConnections returns the connections of projects, which are encrypted with the same keys.
+func (a *App) openConnections(ctx context.Context, p *parts) (*connection.Service, error) {
+	keys, err := a.secretKeys()
+	if err != nil {
+		return nil, err
+	}
+	service := connection.NewService(connection.Config{
+		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: outgoing.Dialer{Hosts: a.cfg.OutgoingHosts, OwnHosts: len(a.cfg.Providers) == 0},
+	})
+	n, err := service.Reseal(auth.AsSystem(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		a.cfg.Log.Info("Connections are encrypted with the new key; you can delete the older key files.", "connections", n)
 	}
 	return service, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
@@ -67,6 +68,7 @@ type parts struct {
 	workflows   *workflow.Service
 	executions  *execution.Service
 	secrets     *secret.Service
+	connections *connection.Service
 	sweeps      *sweep.Service
 	quotas      *quota.Service
 	resident    *resident.Service // nil: there are no warm pods
@@ -111,6 +113,9 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	p.workflows.CheckPodsWith(checkPod)
 	p.workflows.ReadWith(argo.Format{})
 	if p.secrets, err = a.openSecrets(ctx, p); err != nil {
+		return nil, err
+	}
+	if p.connections, err = a.openConnections(ctx, p); err != nil {
 		return nil, err
 	}
 	if err := a.openQuotas(ctx, p); err != nil {
@@ -219,7 +224,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 	var err error
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
-		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
+		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
 		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
 	return err
@@ -272,7 +277,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
-		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
+		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
 		Presets: preset.NewService(p.pool, p.workflows, time.Now), Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
 		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}

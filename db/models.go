@@ -189,6 +189,31 @@ type ClusterSnapshot struct {
 	SeenAt   time.Time
 }
 
+type Connection struct {
+	ProjectID    uuid.UUID
+	TenantID     uuid.UUID
+	Name         string
+	Kind         string
+	Description  string
+	Declared     json.RawMessage
+	Settings     json.RawMessage
+	SecretFields []string
+	KeyID        *string
+	Sealed       []byte
+	CreatedAt    time.Time
+	CreatedBy    string
+	UpdatedAt    time.Time
+	UpdatedBy    string
+}
+
+type ConnectionUse struct {
+	ProjectID   uuid.UUID
+	Name        string
+	Workflow    string
+	ExecutionID uuid.UUID
+	UsedAt      time.Time
+}
+
 type CustomType struct {
 	TenantID   uuid.UUID
 	Name       string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
@@ -69,30 +70,31 @@ type Deps struct {
 	Identity *identity.Service
 	Policies *auth.Policies // the projects to choose among
 
-	Workflows  *workflow.Service
-	Executions *execution.Service
-	Artifacts  *artifact.Service
-	Catalogue  *catalogue.Service
-	Telemetry  *telemetry.Service
-	Index      *index.Service
-	Metaflow   *metaflow.Service
-	Datastores *datastore.Service // of Metaflow
-	Secrets    *secret.Service
-	Tenancy    *tenancy.Service
-	Audit      *audit.Log
-	Quotas     *quota.Service
-	Retention  *retention.Service
-	Presets    *preset.Service
-	Sweeps     *sweep.Service
-	Views      *view.Service
-	Lineage    *lineage.Service
-	Registry   *registry.Service // of models
-	Datasets   *dataset.Service  // and feature sets
-	Resident   *resident.Service // nil: there are no warm pods
-	Signer     auth.Signer       // of task tokens
-	Bodies     web.Bodies        // limits of request bodies; zero: the defaults
-	Checks     []Check           // checks of /readyz
-	WarmPython admin.WarmPython  // nil: tasks do not run on this machine
+	Workflows   *workflow.Service
+	Executions  *execution.Service
+	Artifacts   *artifact.Service
+	Catalogue   *catalogue.Service
+	Telemetry   *telemetry.Service
+	Index       *index.Service
+	Metaflow    *metaflow.Service
+	Datastores  *datastore.Service // of Metaflow
+	Secrets     *secret.Service
+	Connections *connection.Service
+	Tenancy     *tenancy.Service
+	Audit       *audit.Log
+	Quotas      *quota.Service
+	Retention   *retention.Service
+	Presets     *preset.Service
+	Sweeps      *sweep.Service
+	Views       *view.Service
+	Lineage     *lineage.Service
+	Registry    *registry.Service // of models
+	Datasets    *dataset.Service  // and feature sets
+	Resident    *resident.Service // nil: there are no warm pods
+	Signer      auth.Signer       // of task tokens
+	Bodies      web.Bodies        // limits of request bodies; zero: the defaults
+	Checks      []Check           // checks of /readyz
+	WarmPython  admin.WarmPython  // nil: tasks do not run on this machine
 	// ToLeader is nil in a process that always leads.
 	ToLeader  leader.Forward
 	PublicURL string // public address of this server; "": taken from the request
@@ -133,7 +135,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
 	}
 	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions, Scope: scope})
-	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Secrets: d.Secrets, Page: shell})
+	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
@@ -142,7 +144,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
@@ -157,7 +159,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Content: stored, Page: shell,
 		}),
 		catalogue: cataloguepages.New(cataloguepages.Config{
-			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets,
+			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections,
 			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
 		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions, PublicURL: d.PublicURL, Page: shell}),

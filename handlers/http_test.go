@@ -22,6 +22,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
@@ -30,6 +31,7 @@ import (
 	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
@@ -57,28 +59,29 @@ const adminToken = "the token of the tests"
 // testBundle is a whole site on real services and its own database. The
 // engine does not run until start is called.
 type testBundle struct {
-	ctx        context.Context // acts for the administrator
-	pool       *pgxpool.Pool
-	workflows  *workflow.Service
-	executions *execution.Service
-	quotas     *quota.Service
-	artifacts  *artifact.Service
-	catalogue  *catalogue.Service
-	datasets   *dataset.Service
-	telemetry  *telemetry.Service
-	secrets    *secret.Service
-	signer     auth.Signer
-	links      *auth.LoginLinks
-	policies   *auth.Policies
-	users      *auth.Users
-	keys       *auth.Keys
-	tokens     auth.TokenChain
-	sessions   *web.Sessions
-	identity   *identity.Service
-	deps       handlers.Deps
-	routes     http.Handler
-	server     *httptest.Server
-	tasks      *heldTasks
+	ctx         context.Context // acts for the administrator
+	pool        *pgxpool.Pool
+	workflows   *workflow.Service
+	executions  *execution.Service
+	quotas      *quota.Service
+	artifacts   *artifact.Service
+	catalogue   *catalogue.Service
+	datasets    *dataset.Service
+	telemetry   *telemetry.Service
+	secrets     *secret.Service
+	connections *connection.Service
+	signer      auth.Signer
+	links       *auth.LoginLinks
+	policies    *auth.Policies
+	users       *auth.Users
+	keys        *auth.Keys
+	tokens      auth.TokenChain
+	sessions    *web.Sessions
+	identity    *identity.Service
+	deps        handlers.Deps
+	routes      http.Handler
+	server      *httptest.Server
+	tasks       *heldTasks
 
 	datastoreDir, datastoreRoot string // folders of the datastores of Metaflow
 
@@ -104,13 +107,14 @@ func setup(t *testing.T) *testBundle {
 	b.workflows = workflow.NewService(b.pool, b.catalogue, b.artifacts, now)
 	b.workflows.ReadWith(argo.Format{})
 	b.secrets = testSecrets(t, b.pool, now)
+	b.connections = testConnections(t, b.pool, now)
 	b.quotas, err = quota.New(quota.Config{
 		Pool: b.pool, Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8, GPUs: testGPUs(t)}, Instance: "test", Logger: log, Now: now,
 	})
 	require.NoError(t, err)
 	require.NoError(t, b.quotas.Prepare(b.ctx))
 	b.executions, err = execution.New(execution.Config{
-		Secrets: b.secrets, Quotas: b.quotas,
+		Secrets: b.secrets, Connections: b.connections, Quotas: b.quotas,
 		HostImages: true, Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
 		Catalogue: engineCatalogue{b.catalogue},
 		Timing:    execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
@@ -124,7 +128,7 @@ func setup(t *testing.T) *testBundle {
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
 		Index:    index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}),
-		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
+		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, Connections: b.connections, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Presets:   preset.NewService(b.pool, b.workflows, now),
 		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
@@ -157,6 +161,14 @@ func testSecrets(t testing.TB, pool *pgxpool.Pool, now func() time.Time) *secret
 	keys, err := secret.NewKeyring(bytes.Repeat([]byte("s"), 32))
 	require.NoError(t, err)
 	return secret.NewService(pool, keys, now)
+}
+
+// testConnections is a store of connections with a key of the tests. It reaches this machine.
+func testConnections(t testing.TB, pool *pgxpool.Pool, now func() time.Time) *connection.Service {
+	t.Helper()
+	keys, err := secret.NewKeyring(bytes.Repeat([]byte("s"), 32))
+	require.NoError(t, err)
+	return connection.NewService(connection.Config{Pool: pool, Keys: keys, Now: now, Dialer: outgoing.Dialer{OwnHosts: true}})
 }
 
 func testErrorPage(_ *http.Request, v web.ErrorView) templ.Component {

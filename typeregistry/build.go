@@ -74,7 +74,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 	if n.braces && s != fieldsShape && s != freeShape {
 		return n.location.errorf("%s has no fields", n.name)
 	}
-	if len(n.types) > 0 && !slices.Contains([]shape{elemShape, mapShape, variantsShape}, s) {
+	if len(n.types) > 0 && !slices.Contains([]shape{elemShape, mapShape, variantsShape, wordShape}, s) {
 		return n.location.errorf("%s accepts no type in < >", n.name)
 	}
 	switch s {
@@ -91,6 +91,8 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		return r.buildElem(t, n, types)
 	case variantsShape:
 		return r.buildVariants(t, n)
+	case wordShape:
+		return buildWord(n)
 	case fieldsShape, freeShape:
 		if s == fieldsShape && len(n.fields) == 0 {
 			return n.location.errorf("%s needs at least one field, such as %s{name: String}", n.name, n.name)
@@ -106,6 +108,19 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		}
 		t.Fields = fields
 	}
+	return nil
+}
+
+// buildWord turns the word in < > into the first parameter of the kind.
+func buildWord(n *node) error {
+	if len(n.types) == 0 {
+		return nil
+	}
+	word := n.types[0].node
+	if len(n.types) > 1 || n.types[0].tag != "" || word.braces || len(word.types)+len(word.params)+len(word.args) > 0 {
+		return n.location.errorf("%s<…> has one word, such as %s<postgres>", n.name, n.name)
+	}
+	n.params = append(n.params, nodeParam{location: word.location, name: "kind", value: word.name})
 	return nil
 }
 

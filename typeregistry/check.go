@@ -11,7 +11,8 @@ type Env struct {
 	Now time.Time
 	// Exists reports whether the user may use the entry that a value refers
 	// to: kind is the kind of the value, ref a catalogue reference
-	// ("name@version" or "name"), an artifact id or a secret's name. Nil: not checked.
+	// ("name@version" or "name"), an artifact id, a secret's name or a ConnectionRef. Nil: not
+	// checked.
 	Exists func(kind Kind, ref string) bool
 	// Head returns the first HeadBytes bytes of an uploaded file by its SHA-256
 	// in hex; false if they cannot be read. Nil: content is not checked.

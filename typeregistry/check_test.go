@@ -80,6 +80,8 @@ func TestCanonicalValues(t *testing.T) {
 		{"Model", `"01900000-0000-7000-8000-00000000000A"`, `{"$artifact":"01900000-0000-7000-8000-00000000000a"}`},
 		{"FeatureSet", `{"feature_store_ref": "fs://news_feed/user_features/v2"}`, `{"feature_set":"news_feed/user_features@v2"}`},
 		{"Secret", `"api-key"`, `{"$secret":"api-key"}`},
+		{"Connection<postgres>", `" warehouse "`, `{"$connection":"warehouse"}`},
+		{`Connection(kind="s3")`, `{"$connection": "lake"}`, `{"$connection":"lake"}`},
 		{"Union<Integer | String>", `5`, `{"$type":"Integer","value":5}`},
 		{"Union<A: Struct{x: Integer} | B: Struct{y: Integer = 2}>", `{"$type": "B"}`, `{"$type":"B","y":2}`},
 		{"Struct{a?: Integer, b: String = 'x', c: Optional<Date>}", `{}`, `{"a":null,"b":"x","c":null}`},

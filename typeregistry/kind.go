@@ -51,6 +51,7 @@ const (
 	fieldsShape         // {a: T}, at least one
 	freeShape           // {a: T}, or nothing
 	optionsShape        // (a, b, c)
+	wordShape           // <kind>, short for (kind="kind")
 )
 
 // builtins lists every kind in display order.
@@ -60,7 +61,7 @@ func builtins() []behaviour {
 		dateKind{}, dateTimeKind{}, durationKind{}, dateRangeKind{}, jsonKind{},
 		listKind{}, mapKind{}, optionalKind{}, unionKind{}, structKind{}, hyperparameterKind{},
 		datasetKind(), featureSetKind{datasetKind()}, modelKind(), metricsKind{}, fileKind(), directoryKind(),
-		imageKind(), tableKind(), reportKind(), secretKind{},
+		imageKind(), tableKind(), reportKind(), secretKind{}, connectionKind{},
 	}
 }
 

@@ -68,21 +68,24 @@ func (k secretKind) render(_ *Type, v any) string {
 
 func (secretKind) accept(t, from *Type) error { return sameKind(t, from) }
 
-// HoldsSecret reports whether a value of t, or a part of it, may refer to a secret.
-func (t *Type) HoldsSecret() bool {
+// HoldsSecret reports whether a value of t, or a part of it, may refer to a secret or a connection.
+func (t *Type) HoldsSecret() bool { return t.Holds(KindSecret) || t.Holds(KindConnection) }
+
+// Holds reports whether t, or a part of it, has the kind.
+func (t *Type) Holds(kind Kind) bool {
 	if t == nil {
 		return false
 	}
-	if t.Kind == KindSecret || t.Elem.HoldsSecret() {
+	if t.Kind == kind || t.Elem.Holds(kind) {
 		return true
 	}
 	for _, f := range t.Fields {
-		if f.Type.HoldsSecret() {
+		if f.Type.Holds(kind) {
 			return true
 		}
 	}
 	for _, v := range t.Variants {
-		if v.Type.HoldsSecret() {
+		if v.Type.Holds(kind) {
 			return true
 		}
 	}

@@ -87,8 +87,9 @@ func scalarSamples() map[Kind][]any {
 		KindHyperparam: {
 			map[string]any{}, map[string]any{"lr": json.Number("0.01"), "name": "adam", "nesterov": true, "five": "5", "yes": "true", "quoted": `"x"`, "weiß": "ä\nb"},
 		},
-		KindMetrics: {map[string]any{}, map[string]any{"accuracy": json.Number("0.9934"), "loss": json.Number("-1e-9")}},
-		KindSecret:  {map[string]any{"$secret": "team/api-key"}},
+		KindMetrics:    {map[string]any{}, map[string]any{"accuracy": json.Number("0.9934"), "loss": json.Number("-1e-9")}},
+		KindSecret:     {map[string]any{"$secret": "team/api-key"}},
+		KindConnection: {map[string]any{"$connection": "warehouse"}},
 		KindFeatureSet: {
 			map[string]any{"feature_set": "users/core@v2"},
 			map[string]any{"feature_set": "users/core", "features": []any{"age", "country"}},

@@ -38,6 +38,7 @@ const (
 	KindText       Kind = "Text"
 	KindReport     Kind = "Report"
 	KindSecret     Kind = "Secret"
+	KindConnection Kind = "Connection"
 )
 
 // Type is one type with its parameters. A Registry creates it; it is immutable, and
@@ -91,6 +92,7 @@ type Params struct {
 	MinItems, MaxItems   *int
 	Unique               bool
 	KeyPattern           string
+	Connection           string // the kind of a Connection
 }
 
 // Option is one choice of an Enum: a string, json.Number or bool.
@@ -151,7 +153,7 @@ func (t *Type) Streamable() bool {
 	case KindOptional:
 		return t.Elem.Streamable()
 	case KindString, KindInteger, KindFloat, KindBoolean, KindEnum, KindDate, KindDateTime, KindDuration, KindDateRange, KindJSON, KindList, KindMap,
-		KindUnion, KindStruct, KindModel, KindHyperparam, KindMetrics, KindDirectory, KindImage, KindText, KindReport, KindSecret:
+		KindUnion, KindStruct, KindModel, KindHyperparam, KindMetrics, KindDirectory, KindImage, KindText, KindReport, KindSecret, KindConnection:
 	}
 	return false
 }

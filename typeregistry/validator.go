@@ -81,7 +81,7 @@ func (v *Validator) prepare(t *Type) error {
 	case "required":
 		return nil
 	case "exists", "access":
-		if !t.IsBlob() && t.Kind != KindSecret {
+		if !t.IsBlob() && t.Kind != KindSecret && t.Kind != KindConnection {
 			return fmt.Errorf("%s is for references such as Dataset; %s is not a reference", v.Rule, t.Name())
 		}
 		return nil

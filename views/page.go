@@ -15,27 +15,28 @@ type Section string
 
 // The sections of the sidebar.
 const (
-	SectionHome       Section = "home"
-	SectionExecutions Section = "executions"
-	SectionWorkflows  Section = "workflows"
-	SectionArtifacts  Section = "artifacts"
-	SectionModels     Section = "models"
-	SectionTypes      Section = "types"
-	SectionTeam       Section = "team"
-	SectionWaiting    Section = "waiting"
-	SectionQuotas     Section = "quotas"
-	SectionAdmin      Section = "admin"
-	SectionAudit      Section = "audit"
-	SectionCluster    Section = "cluster"
-	SectionStorage    Section = "storage" // a tab of the administration
-	SectionSecrets    Section = "secrets"
-	SectionFailures   Section = "failures"
-	SectionApprovals  Section = "approvals"
-	SectionDocs       Section = "docs"
-	SectionPython     Section = "python"
-	SectionCompare    Section = "compare"
-	SectionSweeps     Section = "sweeps"
-	SectionNone       Section = ""
+	SectionHome        Section = "home"
+	SectionExecutions  Section = "executions"
+	SectionWorkflows   Section = "workflows"
+	SectionArtifacts   Section = "artifacts"
+	SectionModels      Section = "models"
+	SectionTypes       Section = "types"
+	SectionTeam        Section = "team"
+	SectionWaiting     Section = "waiting"
+	SectionQuotas      Section = "quotas"
+	SectionAdmin       Section = "admin"
+	SectionAudit       Section = "audit"
+	SectionCluster     Section = "cluster"
+	SectionStorage     Section = "storage" // a tab of the administration
+	SectionSecrets     Section = "secrets"
+	SectionConnections Section = "connections"
+	SectionFailures    Section = "failures"
+	SectionApprovals   Section = "approvals"
+	SectionDocs        Section = "docs"
+	SectionPython      Section = "python"
+	SectionCompare     Section = "compare"
+	SectionSweeps      Section = "sweeps"
+	SectionNone        Section = ""
 )
 
 // Crumb is one entry of the breadcrumbs; the last has no URL.
@@ -86,6 +87,7 @@ func navEntries() []navEntry {
 		{SectionModels, "Models", "box", ModelsURL()},
 		{SectionTypes, "Types", "type", TypesURL()},
 		{SectionSecrets, "Secrets", "key", SecretsURL()},
+		{SectionConnections, "Connections", "db", ConnectionsURL()},
 		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},
 	}
 }

@@ -71,7 +71,7 @@ func KindIcon(kind string) string {
 		return "clock"
 	case "List", "Enum", "Union", "Optional":
 		return "menu"
-	case "Secret":
+	case "Secret", "Connection":
 		return "key"
 	case "Integer", "Float", "Boolean", "String", "Text", "JSON":
 		return "type"

@@ -59,16 +59,16 @@ func binding(keyID string, p Owner, name string) []byte {
 	return []byte(strings.Join([]string{keyID, p.TenantID.String(), p.ProjectID.String(), name}, "\x00"))
 }
 
-// seal returns the nonce and the sealed value.
-func (k Keyring) seal(p Owner, name, value string) []byte {
+// Seal returns the nonce and the sealed value.
+func (k Keyring) Seal(p Owner, name, value string) []byte {
 	aead := k.keys[k.current]
 	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(value)+aead.Overhead())
 	_, _ = rand.Read(nonce) // never fails since Go 1.24
 	return aead.Seal(nonce, nonce, []byte(value), binding(k.current, p, name))
 }
 
-// open returns the value that was sealed for this project and name.
-func (k Keyring) open(keyID string, p Owner, name string, sealed []byte) (string, error) {
+// Open returns the value that was sealed for this project and name.
+func (k Keyring) Open(keyID string, p Owner, name string, sealed []byte) (string, error) {
 	aead, ok := k.keys[keyID]
 	if !ok {
 		return "", fmt.Errorf("secret %s of project %s, key %s: %w", name, p.ProjectID, keyID, ErrKeyMissing)
@@ -82,3 +82,6 @@ func (k Keyring) open(keyID string, p Owner, name string, sealed []byte) (string
 	}
 	return string(value), nil
 }
+
+// Current identifies the key that seals.
+func (k Keyring) Current() string { return k.current }

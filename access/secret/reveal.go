@@ -62,7 +62,7 @@ func (s *Service) value(ctx context.Context, project uuid.UUID, name string) (st
 	}
 	row, err := s.queries.GetSecret(ctx, project, name)
 	if err == nil {
-		value, err := s.keys.open(row.KeyID, Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, row.Name, row.Sealed)
+		value, err := s.keys.Open(row.KeyID, Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, row.Name, row.Sealed)
 		if err != nil {
 			return "", apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The secret %q cannot be opened: its key is not on this server. Enter its value again.", name))
 		}
@@ -121,14 +121,14 @@ func (s *Service) Reseal(ctx context.Context) (int, error) {
 		}
 		for _, row := range rows {
 			place := Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}
-			value, err := s.keys.open(row.KeyID, place, row.Name, row.Sealed)
+			value, err := s.keys.Open(row.KeyID, place, row.Name, row.Sealed)
 			if errors.Is(err, ErrKeyMissing) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			if err := q.ResealSecret(ctx, s.keys.current, s.keys.seal(place, row.Name, value), row.ProjectID, row.Name); err != nil {
+			if err := q.ResealSecret(ctx, s.keys.current, s.keys.Seal(place, row.Name, value), row.ProjectID, row.Name); err != nil {
 				return err
 			}
 			resealed++

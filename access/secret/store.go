@@ -126,7 +126,7 @@ func (s *Service) Put(ctx context.Context, e Edit) (Secret, error) {
 	if err != nil {
 		return Secret{}, err
 	}
-	sealed := s.keys.seal(place, e.Name, e.Value)
+	sealed := s.keys.Seal(place, e.Name, e.Value)
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		old, err := q.LockSecret(ctx, place.ProjectID, e.Name)
 		if db.IsNoRows(err) {

@@ -64,7 +64,7 @@ func newRootCommand() *cobra.Command {
 		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newPresetCommand(), newSweepCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newDeleteCommand(), newNodeCommand())
-	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newMetaflowCommand(), newGCCommand())
+	group(root, "resources", "Limits, storage and connections:", newQuotaCommand(), newSemaphoresCommand(), newConnectionCommand(), newMetaflowCommand(), newGCCommand())
 	group(root, "server", "Server:", newServeCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
 	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())
 	return root

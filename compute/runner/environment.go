@@ -112,7 +112,36 @@ func taskEnvironment(base environ, spec *flowforgev1.AttemptSpec, inputs string,
 	return env
 }
 
-// parameters returns FLOWFORGE_PARAM_<NAME> for every scalar among the inputs.
+// connectionVariables returns FLOWFORGE_CONNECTION_<NAME>_<FIELD> for the fields of an input that is a
+// connection, and _KIND and _URL; false for other inputs.
+func connectionVariables(name string, raw json.RawMessage) (environ, bool) {
+	var connection struct {
+		Name   string                     `json:"$connection"`
+		Kind   string                     `json:"kind"`
+		URL    string                     `json:"url"`
+		Fields map[string]json.RawMessage `json:"fields"`
+	}
+	if !bytes.Contains(raw, []byte(`"$connection"`)) || json.Unmarshal(raw, &connection) != nil || connection.Name == "" {
+		return nil, false
+	}
+	prefix := "FLOWFORGE_CONNECTION_" + variableName(name) + "_"
+	env := environ{}
+	add := func(field, value string) {
+		if value != "" && len(value) <= maxVariable && !strings.Contains(value, "\x00") {
+			env[prefix+variableName(field)] = value
+		}
+	}
+	for field, raw := range connection.Fields {
+		value, _ := scalar(raw)
+		add(field, value)
+	}
+	add("kind", connection.Kind)
+	add("url", connection.URL)
+	return env, true
+}
+
+// parameters returns FLOWFORGE_PARAM_<NAME> for every scalar among the inputs, and the variables of
+// connections.
 func parameters(inputsJSON string) environ {
 	var inputs map[string]json.RawMessage
 	if inputsJSON == "" || json.Unmarshal([]byte(inputsJSON), &inputs) != nil {
@@ -120,6 +149,10 @@ func parameters(inputsJSON string) environ {
 	}
 	params := make(environ, len(inputs))
 	for name, raw := range inputs {
+		if connection, ok := connectionVariables(name, raw); ok {
+			maps.Copy(params, connection)
+			continue
+		}
 		value, ok := scalar(raw)
 		if ok && len(value) <= maxVariable && !strings.Contains(value, "\x00") {
 			params["FLOWFORGE_PARAM_"+variableName(name)] = value

@@ -19,7 +19,7 @@ func metadata() []netip.Prefix {
 // IsLink reports whether an address belongs to the network link of this machine or to the metadata
 // service of a cloud, also as an IPv4 address in an IPv6 one.
 func IsLink(a netip.Addr) bool {
-	return slices.ContainsFunc(meanings(a), func(a netip.Addr) bool {
+	return slices.ContainsFunc(Meanings(a), func(a netip.Addr) bool {
 		return a.IsLinkLocalUnicast() || a.IsMulticast() || slices.ContainsFunc(metadata(), func(p netip.Prefix) bool { return p.Contains(a) })
 	})
 }
@@ -27,7 +27,7 @@ func IsLink(a netip.Addr) bool {
 // IsMachine reports whether an address is this machine's own, as IsLink does.
 func IsMachine(a netip.Addr) bool {
 	this := netip.MustParsePrefix("0.0.0.0/8")
-	return slices.ContainsFunc(meanings(a), func(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() || this.Contains(a) })
+	return slices.ContainsFunc(Meanings(a), func(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() || this.Contains(a) })
 }
 
 // IsPrivate reports whether an address is not one of the public internet, as IsLink does.
@@ -36,7 +36,7 @@ func IsPrivate(a netip.Addr) bool {
 		netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 		netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("fec0::/10"),
 	}
-	return slices.ContainsFunc(meanings(a), func(a netip.Addr) bool {
+	return slices.ContainsFunc(Meanings(a), func(a netip.Addr) bool {
 		return a.IsPrivate() || slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
 	})
 }
@@ -56,8 +56,8 @@ func embeddings() []embedding {
 	}
 }
 
-// meanings are an address and the IPv4 addresses in it.
-func meanings(a netip.Addr) []netip.Addr {
+// Meanings are an address and the IPv4 addresses in it.
+func Meanings(a netip.Addr) []netip.Addr {
 	a = a.WithZone("").Unmap()
 	all := []netip.Addr{a}
 	if a.Is4() || a.IsLoopback() || a.IsUnspecified() {

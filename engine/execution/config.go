@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/data/artifact"
@@ -64,6 +65,8 @@ type Config struct {
 	Catalogue Catalogue
 	// Secrets may be nil: then no input refers to a secret.
 	Secrets *secret.Service
+	// Connections may be nil: then no input refers to a connection.
+	Connections *connection.Service
 	// Quotas decides which work may start. Its creator prepares and runs it, with the same
 	// Instance. When it is nil the engine creates its own, of Capacity.
 	Quotas *quota.Service

@@ -16,13 +16,17 @@ const blobPrefix = "sha256:"
 
 // References returns a function that reports whether the caller of ctx may launch in the
 // current project with a reference of a kind: an artifact of that kind, bytes
-// ("sha256:<hex>"), an entry of the catalogue, all of that project, or a secret. It is the
-// Exists of a typeregistry.Env.
+// ("sha256:<hex>"), an entry of the catalogue, all of that project, a secret or a
+// connection. It is the Exists of a typeregistry.Env.
 func (s *Service) References(ctx context.Context) func(typeregistry.Kind, string) bool {
 	subject, _ := auth.SubjectOf(ctx)
 	return func(kind typeregistry.Kind, ref string) bool {
 		if kind == typeregistry.KindSecret {
 			return s.config.Secrets != nil && s.config.Secrets.Exists(ctx, ref)
+		}
+		if kind == typeregistry.KindConnection {
+			of, name, _ := strings.Cut(ref, ":") // typeregistry.ConnectionRef
+			return s.config.Connections != nil && s.config.Connections.Exists(ctx, of, name)
 		}
 		if hash, ok := strings.CutPrefix(ref, blobPrefix); ok {
 			mediaType := ""

@@ -26,6 +26,8 @@ type resolver struct {
 	origins map[*flowforgev1.InputFile]*artifact.Artifact
 	// grant returns the right of the attempt to a secret; nil where no value may name one.
 	grant func(name string) *flowforgev1.SecretGrant
+	// noteUse records that the attempt receives a connection; set with grant.
+	noteUse func(ctx context.Context, name string) error
 }
 
 // escapePointer escapes one token of a JSON pointer (RFC 6901).
@@ -39,8 +41,14 @@ func (r *resolver) resolve(ctx context.Context, value any, input, pointer string
 	switch v := value.(type) {
 	case map[string]any:
 		if name, ok := v["$secret"].(string); ok && r.grant != nil {
+			if _, _, is := connectionField(name); is {
+				return nil, fmt.Errorf("%q is not the name of a secret", name)
+			}
 			*r.secrets = append(*r.secrets, &flowforgev1.InputSecret{Grant: r.grant(name), Pointer: pointer})
 			return v, nil
+		}
+		if name, ok := v["$connection"].(string); ok && r.grant != nil {
+			return r.connection(ctx, name, pointer)
 		}
 		blob, origin, ok, err := r.blob(ctx, v, kind)
 		if err != nil {

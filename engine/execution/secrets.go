@@ -35,9 +35,6 @@ func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant
 	if err != nil {
 		return nil, err
 	}
-	if s.config.Secrets == nil {
-		return nil, apperr.New(apperr.NotFound, "This server has no secrets.")
-	}
 	names := make([]string, len(grants))
 	for i, g := range grants {
 		if !s.config.Signer.Granted(scope, g.GetName(), g.GetMac()) {
@@ -55,11 +52,16 @@ func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant
 	system := auth.AsSystem(ctx)
 	values := make([]string, len(names))
 	for i, name := range names {
-		if values[i], err = s.config.Secrets.Reveal(system, scope.ProjectID, name); err != nil {
+		if values[i], err = s.reveal(system, scope.ProjectID, name); err != nil {
 			return nil, err
 		}
 	}
-	return values, s.noteSecrets(system, scope, names)
+	// The use of a connection is recorded when it is resolved.
+	secrets := slices.DeleteFunc(names, func(name string) bool { _, _, is := connectionField(name); return is })
+	if len(secrets) == 0 {
+		return values, nil
+	}
+	return values, s.noteSecrets(system, scope, secrets)
 }
 
 // noteSecrets records which secrets a workflow received.
@@ -72,13 +74,13 @@ func (s *Service) noteSecrets(ctx context.Context, scope auth.TaskScope, names [
 	return s.config.Secrets.NoteUse(ctx, scope.ProjectID, row.WorkflowName, scope.ExecutionID, slices.Compact(names))
 }
 
-// SecretNames returns the names of the secrets in the inputs of an execution and in the
-// definition of its workflow. It is for the engine.
+// SecretNames returns the names of the secrets, and of secret fields of connections, in the inputs
+// of an execution and in the definition of its workflow. It is for the engine.
 func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, error) {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return nil, err
 	}
-	if s.config.Secrets == nil {
+	if s.config.Secrets == nil && s.config.Connections == nil {
 		return nil, nil
 	}
 	e, err := s.Get(auth.AsSystem(ctx), id)
@@ -89,14 +91,20 @@ func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	names := map[string]bool{}
-	gatherSecrets(names, e.Inputs)
+	names, connections := map[string]bool{}, map[string]bool{}
+	gatherMarks(names, "$secret", e.Inputs)
+	gatherMarks(connections, "$connection", e.Inputs)
 	for _, op := range version.Definition.EveryOperator() {
-		gatherSecrets(names, op.Parameters)
+		gatherMarks(names, "$secret", op.Parameters)
+		gatherMarks(connections, "$connection", op.Parameters)
 		for _, input := range op.Inputs {
-			gatherSecrets(names, input.Source.Value)
+			gatherMarks(names, "$secret", input.Source.Value)
+			gatherMarks(connections, "$connection", input.Source.Value)
 		}
 		gatherPlaces(names, op)
+	}
+	if err := s.gatherFields(ctx, names, e.ProjectID, connections); err != nil {
+		return nil, err
 	}
 	return slices.Sorted(maps.Keys(names)), nil
 }
@@ -106,7 +114,7 @@ func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, erro
 func (s *Service) SecretValues(ctx context.Context, project uuid.UUID, names []string) ([]string, error) {
 	values := make([]string, 0, len(names))
 	for _, name := range names {
-		value, err := s.config.Secrets.Reveal(ctx, project, name) // checks the permission
+		value, err := s.reveal(ctx, project, name) // checks the permission
 		if apperr.Is(err, apperr.NotFound) {
 			continue
 		}
@@ -118,19 +126,19 @@ func (s *Service) SecretValues(ctx context.Context, project uuid.UUID, names []s
 	return values, nil
 }
 
-// gatherSecrets adds the names of the secrets in value.
-func gatherSecrets(names map[string]bool, value any) {
+// gatherMarks adds the names in value that an object has under mark.
+func gatherMarks(names map[string]bool, mark string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
-		if name, ok := v["$secret"].(string); ok {
+		if name, ok := v[mark].(string); ok {
 			names[name] = true
 		}
 		for _, item := range v {
-			gatherSecrets(names, item)
+			gatherMarks(names, mark, item)
 		}
 	case []any:
 		for _, item := range v {
-			gatherSecrets(names, item)
+			gatherMarks(names, mark, item)
 		}
 	}
 }

@@ -274,6 +274,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 			resolver.grant = func(secret string) *flowforgev1.SecretGrant {
 				return &flowforgev1.SecretGrant{Name: secret, Mac: l.service.config.Signer.Grant(l.scope(i), secret)}
 			}
+			resolver.noteUse = l.noteConnection
 		}
 		resolved, err := resolver.resolve(ctx, value, name, "/"+escapePointer(name), kindOfInput(op, name))
 		if err != nil {

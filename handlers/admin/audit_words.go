@@ -23,7 +23,7 @@ func actionText(action string) string {
 	}
 	past := map[string]string{
 		"create": "created", "update": "changed", "archive": "archived", "unarchive": "restored", "restore": "restored", "delete": "deleted",
-		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "test": "tested", "disable": "disabled",
+		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "change": "changed", "use": "used", "test": "tested", "disable": "disabled",
 		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "started",
 		"pause": "paused", "unpause": "continued", "hold": "held", "release": "released", "skip": "skipped", "succeed": "marked as succeeded",
 		"retry": "retried", "reset": "reset", "requeue": "redelivered", "requeued": "reran", "put_away": "dismissed", "approve": "approved", "reject": "rejected",

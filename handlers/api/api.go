@@ -20,6 +20,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
@@ -158,24 +159,25 @@ type Config struct {
 	Policies  *auth.Policies
 	PublicURL string // address of this server for browsers; "" takes the host of the request
 
-	Workflows  *workflow.Service
-	Executions *execution.Service
-	Artifacts  *artifact.Service
-	Catalogue  *catalogue.Service
-	Telemetry  *telemetry.Service
-	Datastores *datastore.Service // of Metaflow
-	Table      *table.Service
-	Secrets    *secret.Service
-	Tenancy    *tenancy.Service
-	Audit      *audit.Log
-	Quotas     *quota.Service
-	Retention  *retention.Service
-	Presets    *preset.Service
-	Sweeps     *sweep.Service
-	Views      *view.Service
-	Lineage    *lineage.Service
-	Registry   *registry.Service
-	Comparison *comparison.Service
+	Workflows   *workflow.Service
+	Executions  *execution.Service
+	Artifacts   *artifact.Service
+	Catalogue   *catalogue.Service
+	Telemetry   *telemetry.Service
+	Datastores  *datastore.Service // of Metaflow
+	Table       *table.Service
+	Secrets     *secret.Service
+	Connections *connection.Service
+	Tenancy     *tenancy.Service
+	Audit       *audit.Log
+	Quotas      *quota.Service
+	Retention   *retention.Service
+	Presets     *preset.Service
+	Sweeps      *sweep.Service
+	Views       *view.Service
+	Lineage     *lineage.Service
+	Registry    *registry.Service
+	Comparison  *comparison.Service
 
 	Scope    request.Scope
 	Content  *content.Content
@@ -232,6 +234,7 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.catalogueAPI(api)
 	h.quotaAPI(api)
 	h.secretsAPI(api)
+	h.connectionsAPI(api)
 	h.metaflowAPI(api)
 	h.presetAPI(api)
 	h.sweepAPI(api)

@@ -1,4 +1,5 @@
-// Package catalogue contains the pages of workflows, templates, types and secrets.
+// Package catalogue contains the pages of workflows, templates, types, secrets and
+// connections.
 package catalogue
 
 import (
@@ -6,6 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/engine/execution"
@@ -19,16 +21,17 @@ import (
 
 // Config contains the dependencies of the pages.
 type Config struct {
-	Now        func() time.Time
-	Workflows  *workflow.Service
-	Executions *execution.Service
-	Catalogue  *catalogue.Service
-	Secrets    *secret.Service
-	Packages   source.Packages
-	Drawings   *planview.Drawings // layouts of the versions in use
-	Forms      *form.Forms
-	Rows       *executions.Rows
-	Page       *page.Shell
+	Now         func() time.Time
+	Workflows   *workflow.Service
+	Executions  *execution.Service
+	Catalogue   *catalogue.Service
+	Secrets     *secret.Service
+	Connections *connection.Service
+	Packages    source.Packages
+	Drawings    *planview.Drawings // layouts of the versions in use
+	Forms       *form.Forms
+	Rows        *executions.Rows
+	Page        *page.Shell
 }
 
 // Pages are the pages of the catalogue. They are safe for concurrent use.
@@ -60,4 +63,11 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/secrets/{name}", h.Page.Serve(h.secretPage))
 	r.Post("/secrets/{name}", h.Page.Serve(h.replaceSecret))
 	r.Post("/secrets/{name}/delete", h.Page.Serve(h.deleteSecret))
+	r.Get("/connections", h.Page.Serve(h.connectionsPage))
+	r.Get("/connections/new", h.Page.Serve(h.newConnectionPage))
+	r.Post("/connections", h.Page.Serve(h.addConnection))
+	r.Get("/connections/{name}", h.Page.Serve(h.connectionPage))
+	r.Post("/connections/{name}", h.Page.Serve(h.changeConnection))
+	r.Post("/connections/{name}/test", h.Page.Serve(h.testConnection))
+	r.Post("/connections/{name}/delete", h.Page.Serve(h.deleteConnection))
 }

@@ -15,6 +15,9 @@ func (h *Forms) Draw(r *http.Request, config forms.Config) (*forms.Form, error) 
 		return nil, err
 	}
 	config.Offers = offers
+	if err := h.offerConnections(r, config.Schema, &config.Offers); err != nil {
+		return nil, err
+	}
 	if err := h.offerSecrets(r, config.Schema, &config.Offers); err != nil {
 		return nil, err
 	}

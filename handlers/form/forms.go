@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
@@ -16,12 +17,13 @@ import (
 
 // Config contains the dependencies of forms.
 type Config struct {
-	Now        func() time.Time
-	Executions *execution.Service
-	Artifacts  *artifact.Service
-	Catalogue  *catalogue.Service
-	Secrets    *secret.Service // nil: forms offer no secrets
-	Page       *page.Shell
+	Now         func() time.Time
+	Executions  *execution.Service
+	Artifacts   *artifact.Service
+	Catalogue   *catalogue.Service
+	Secrets     *secret.Service     // nil: forms offer no secrets
+	Connections *connection.Service // nil: forms offer no connections
+	Page        *page.Shell
 }
 
 // Forms draws and reads forms. It is safe for concurrent use.

@@ -4,16 +4,39 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
+// offerConnections adds the connections of the project to the choices of a form whose schema has
+// connections.
+func (h *Forms) offerConnections(r *http.Request, schema typeregistry.Schema, offers *forms.Offers) error {
+	asked := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.Holds(typeregistry.KindConnection) })
+	if !asked || h.Connections == nil {
+		return nil
+	}
+	list, err := h.Connections.List(r.Context(), "")
+	if err != nil {
+		return err
+	}
+	if page.MayWriteSecrets(r) {
+		offers.NewConnection = views.NewConnectionURL("")
+	}
+	offers.Connections = make([]forms.Connection, 0, len(list))
+	for _, c := range list {
+		offers.Connections = append(offers.Connections, forms.Connection{Name: c.Name, Kind: c.Kind, Note: label.Connection(c)})
+	}
+	return nil
+}
+
 // offerSecrets adds the secrets of the project to the choices of a form whose schema has
 // secrets.
 func (h *Forms) offerSecrets(r *http.Request, schema typeregistry.Schema, offers *forms.Offers) error {
-	asked := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.HoldsSecret() })
+	asked := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.Holds(typeregistry.KindSecret) })
 	if !asked || h.Secrets == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func parts(f typeregistry.Field, path string, initial any) []varied {
 		t = t.Elem
 	}
 	switch t.Kind {
-	case typeregistry.KindFile, typeregistry.KindImage, typeregistry.KindTable, typeregistry.KindDirectory, typeregistry.KindReport, typeregistry.KindSecret:
+	case typeregistry.KindFile, typeregistry.KindImage, typeregistry.KindTable, typeregistry.KindDirectory, typeregistry.KindReport, typeregistry.KindSecret, typeregistry.KindConnection:
 		return nil
 	case typeregistry.KindStruct, typeregistry.KindHyperparam:
 		members, _ := initial.(map[string]any)

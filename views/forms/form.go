@@ -39,6 +39,9 @@ type Offers struct {
 	Previews map[string]Preview  // by PreviewKey
 	Secrets  []ui.Option         // the secrets that the user may use; nil if unknown
 	Keeping  bool                // the user may add secrets
+
+	Connections   []Connection // the connections that the user may use; nil if unknown
+	NewConnection string       // URL of the form for a new one; "" without permission
 }
 
 // PreviewKey names the preview of reference ref for a field of type t.

@@ -57,6 +57,7 @@ func PlainExamples() []Example {
 		{"table", `Table`, exampleArtifact},
 		{"report", `Report`, exampleArtifact},
 		{"secret", `Secret`, `{"$secret": "tracker"}`},
+		{"connection", `Connection<postgres>`, `{"$connection": "warehouse"}`},
 	}
 }
 

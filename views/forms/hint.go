@@ -29,6 +29,8 @@ func (c Control) hint() string {
 		return between(p.Earliest, p.Latest, "")
 	case typeregistry.KindSecret:
 		return "Only the name is stored with the execution. The value never appears in logs."
+	case typeregistry.KindConnection:
+		return "Only the name is stored with the execution. Tasks receive the fields."
 	case typeregistry.KindDataset, typeregistry.KindTable:
 		return needs(p.Columns)
 	case typeregistry.KindModel:

@@ -41,7 +41,7 @@ func Flatten(section Section, path string, value any) []Fact {
 // isReference reports whether a map stands for something else, such as {"$artifact": …}. The
 // variant of a union also has a key with "$" but is a value.
 func isReference(v map[string]any) bool {
-	for _, key := range []string{"$artifact", "$catalogue", "$file", "$secret"} {
+	for _, key := range []string{"$artifact", "$catalogue", "$file", "$secret", "$connection"} {
 		if _, ok := v[key]; ok {
 			return true
 		}

@@ -20,8 +20,8 @@ func TypeAt(inputs typeregistry.Schema, path string) (*typeregistry.Type, string
 	if !ok {
 		return nil, fmt.Sprintf("There is no input %q.", name)
 	}
-	if f.Type.Kind == typeregistry.KindSecret {
-		return nil, "A secret cannot take many values."
+	if f.Type.Kind == typeregistry.KindSecret || f.Type.Kind == typeregistry.KindConnection {
+		return nil, "Secrets and connections cannot take many values."
 	}
 	if !nested {
 		return f.Type, ""
@@ -53,8 +53,8 @@ func below(t *typeregistry.Type, path, rest string) (*typeregistry.Type, string)
 	switch {
 	case found == nil:
 		return nil, fmt.Sprintf("%s has no %q.", path, name)
-	case found.Kind == typeregistry.KindSecret:
-		return nil, "A secret cannot take many values."
+	case found.Kind == typeregistry.KindSecret, found.Kind == typeregistry.KindConnection:
+		return nil, "Secrets and connections cannot take many values."
 	case nested:
 		return below(found, path+"."+name, rest)
 	}

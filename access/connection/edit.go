@@ -1,0 +1,173 @@
+package connection
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Edit is a connection to store. Create refuses a name that exists.
+type Edit struct {
+	Name        string
+	Kind        string
+	Description string
+	Declared    []Field // of a custom connection
+	// Values has visible and secret fields by name. A visible field without a value gets its
+	// default. A secret field that is not in Values keeps its value; nil and "" remove it.
+	Values map[string]any
+	Create bool
+}
+
+// checked is an Edit as it is stored.
+type checked struct {
+	declared []Field
+	settings map[string]any
+	secrets  map[string]string
+}
+
+// check returns what e makes of a connection with the secret fields kept.
+func (e Edit) check(kept map[string]string) (checked, error) {
+	var problems []apperr.Field
+	add := func(path, message string) {
+		problems = append(problems, apperr.Field{Path: path, Message: message})
+	}
+	if !secret.ValidName(e.Name) {
+		add("name", `Use 1 to 100 letters, digits, ".", "_" and "-"; start with a letter, a digit or "_".`)
+	}
+	if e.Name == "new" {
+		add("name", `"new" is reserved. Choose another name.`)
+	}
+	if utf8.RuneCountInString(e.Description) > MaxDescription {
+		add("description", fmt.Sprintf("At most %d characters.", MaxDescription))
+	}
+	out := checked{settings: map[string]any{}, secrets: map[string]string{}}
+	kind, known := KindNamed(e.Kind)
+	switch {
+	case !known:
+		add("kind", "Choose postgres, s3, http, huggingface or custom.")
+	case kind.Name == Custom:
+		declared := checkDeclared(e.Declared)
+		problems = append(problems, declared...)
+		known = len(declared) == 0
+		out.declared = e.Declared
+	case len(e.Declared) > 0:
+		add("declared", "Only connections of the kind custom declare fields.")
+	}
+	if known {
+		more, err := out.take(e, kept)
+		if err != nil {
+			return out, err
+		}
+		problems = append(problems, more...)
+	}
+	return out, apperr.InvalidFields("The connection has invalid values.", problems)
+}
+
+// take reads the values of the fields.
+func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
+	fields := fieldsOf(e.Kind, e.Declared)
+	var problems []apperr.Field
+	add := func(name, message string) {
+		problems = append(problems, apperr.Field{Path: "values." + name, Message: message})
+	}
+	visible := map[string]any{}
+	size := 0
+	for _, name := range slices.Sorted(maps.Keys(e.Values)) {
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+		value := e.Values[name]
+		if text, ok := value.(string); ok {
+			size += len(text)
+			if text == "" {
+				value = nil
+			}
+		}
+		switch {
+		case i < 0:
+			add(name, "There is no such field. The fields are "+strings.Join(names(fields), ", ")+".")
+		case !fields[i].Secret && value != nil:
+			visible[name] = asBoolean(fields[i], value)
+		}
+	}
+	if size > MaxEdit {
+		add("", fmt.Sprintf("The values have more than %d KiB together.", MaxEdit>>10))
+	}
+	for _, f := range fields {
+		if f.Secret {
+			if message := c.takeSecret(f, e.Values, kept); message != "" {
+				add(f.Name, message)
+			}
+		} else if visible[f.Name] == nil && f.Default != nil {
+			visible[f.Name] = f.Default
+		}
+	}
+	s, err := schema(fields)
+	if err != nil {
+		return nil, err
+	}
+	settings, found := s.CheckAll(visible, typeregistry.Env{})
+	for _, p := range found {
+		if _, known := s.Field(p.Path); known {
+			add(p.Path, p.Message)
+		}
+	}
+	maps.DeleteFunc(settings, func(_ string, value any) bool { return value == nil || value == "" })
+	c.settings = settings
+	for _, p := range checkTogether(e.Kind, settings, func(name string) bool { return c.secrets[name] != "" }) {
+		add(p.Path, p.Message)
+	}
+	return problems, nil
+}
+
+func (c *checked) takeSecret(f Field, values map[string]any, kept map[string]string) string {
+	given, ok := values[f.Name]
+	value := kept[f.Name]
+	if ok {
+		text, isText := given.(string)
+		if given != nil && !isText {
+			return "The value must be text."
+		}
+		value = text
+	}
+	switch {
+	case value == "" && f.Required:
+		return "Enter the value."
+	case value == "":
+		return ""
+	case len(value) > secret.MaxValue:
+		return fmt.Sprintf("The value has more than %d KiB.", secret.MaxValue>>10)
+	case !utf8.ValidString(value) || strings.Contains(value, "\x00"):
+		return "The value must be text. Encode bytes as base64."
+	case utf8.RuneCountInString(value) < secret.MinValue:
+		return fmt.Sprintf("Use at least %d characters: shorter values cannot be kept out of logs.", secret.MinValue)
+	}
+	c.secrets[f.Name] = value
+	return ""
+}
+
+// asBoolean reads the words of forms and of the command line for a Boolean.
+func asBoolean(f Field, value any) any {
+	if f.Type != string(typeregistry.KindBoolean) {
+		return value
+	}
+	switch value {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return value
+}
+
+func names(fields []Field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.Name
+	}
+	return out
+}

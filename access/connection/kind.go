@@ -1,0 +1,228 @@
+package connection
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Field is one field of a connection.
+type Field struct {
+	Name     string `json:"name"`
+	Label    string `json:"label,omitempty"`
+	Help     string `json:"help,omitempty"`
+	Type     string `json:"type"` // a type expression: String, Integer, Float, Boolean or Enum; String for a secret
+	Secret   bool   `json:"secret,omitempty"`
+	Required bool   `json:"required,omitempty"`
+	Default  any    `json:"default,omitempty"`
+}
+
+// Title is the label of a field in forms.
+func (f Field) Title() string {
+	if f.Label != "" {
+		return f.Label
+	}
+	return strings.ToUpper(f.Name[:1]) + strings.ReplaceAll(f.Name[1:], "_", " ")
+}
+
+// Kind is a kind of connection, with its fields.
+type Kind struct {
+	Name    string
+	Label   string
+	Summary string
+	Fields  []Field // none for Custom, whose connections declare their own
+	Tested  bool    // Test can try it
+}
+
+// Names of kinds.
+const (
+	Postgres    = "postgres"
+	S3          = "s3"
+	HTTP        = "http"
+	HuggingFace = "huggingface"
+	Custom      = "custom"
+)
+
+// Values of the field authentication of HTTP.
+const (
+	NoAuthentication = "none"
+	Bearer           = "bearer"
+	Basic            = "basic"
+)
+
+// Kinds returns all kinds in display order.
+func Kinds() []Kind {
+	return []Kind{postgresKind(), s3Kind(), httpKind(), huggingFaceKind(),
+		{Name: Custom, Label: "Custom", Summary: "Fields that you declare."}}
+}
+
+// KindNamed returns a kind.
+func KindNamed(name string) (Kind, bool) {
+	kinds := Kinds()
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return kinds[i], true
+}
+
+func postgresKind() Kind {
+	return Kind{Name: Postgres, Label: "PostgreSQL", Summary: "A PostgreSQL database.", Tested: true, Fields: []Field{
+		{Name: "host", Type: "String(max_length=253)", Required: true, Help: "Name or address of the server, such as db.example.com."},
+		{Name: "port", Type: "Integer(min=1, max=65535)", Default: 5432},
+		{Name: "database", Type: "String(max_length=200)", Required: true},
+		{Name: "user", Type: "String(max_length=200)", Required: true},
+		{Name: "password", Type: "String", Secret: true},
+		{Name: "sslmode", Label: "SSL mode", Type: `Enum(disable, prefer, require, "verify-full")`, Default: "require", Help: "“verify-full” also checks the server's certificate and name."},
+	}}
+}
+
+func s3Kind() Kind {
+	return Kind{Name: S3, Label: "S3", Summary: "A bucket of Amazon S3 or of a compatible store.", Tested: true, Fields: []Field{
+		{Name: "bucket", Type: "String(max_length=200)", Required: true},
+		{Name: "prefix", Type: "String(max_length=500)", Help: "Folder in the bucket that tasks use."},
+		{Name: "region", Type: "String(max_length=60)", Default: "us-east-1"},
+		{Name: "endpoint", Type: "String(max_length=500)", Help: "Address of a store other than Amazon S3, such as https://minio.example.com:9000."},
+		{Name: "access_key_id", Label: "Access key ID", Type: "String(max_length=200)", Help: "Empty for a public bucket."},
+		{Name: "secret_access_key", Type: "String", Secret: true},
+		{Name: "session_token", Type: "String", Secret: true, Help: "Only for temporary credentials."},
+	}}
+}
+
+func httpKind() Kind {
+	return Kind{Name: HTTP, Label: "HTTP", Summary: "An HTTP API.", Tested: true, Fields: []Field{
+		{Name: "base_url", Label: "Base URL", Type: "String(max_length=2000)", Required: true, Help: "Such as https://api.example.com/v1."},
+		{Name: "authentication", Type: `Enum("none": "None", "bearer": "Bearer token", "basic": "User name and password")`, Default: NoAuthentication},
+		{Name: "token", Type: "String", Secret: true, Help: "For a bearer token."},
+		{Name: "username", Label: "User name", Type: "String(max_length=200)"},
+		{Name: "password", Type: "String", Secret: true},
+		{Name: "test_path", Type: "String(max_length=500)", Help: "Path below the base URL that the test requests with GET."},
+	}}
+}
+
+func huggingFaceKind() Kind {
+	return Kind{Name: HuggingFace, Label: "Hugging Face", Summary: "Models and datasets of the Hugging Face Hub.", Tested: true, Fields: []Field{
+		{Name: "token", Type: "String", Secret: true, Required: true, Help: "An access token of the user settings, such as hf_…"},
+		{Name: "endpoint", Type: "String(max_length=500)", Default: "https://huggingface.co"},
+	}}
+}
+
+// reserved are the names that tasks use for other values of a connection.
+func reserved() []string { return []string{"kind", "url", "name", "fields"} }
+
+// maxFields is the maximum number of fields of a custom connection.
+const maxFields = 50
+
+// checkDeclared returns what is wrong with the fields of a custom connection.
+func checkDeclared(fields []Field) []apperr.Field {
+	var problems []apperr.Field
+	if len(fields) == 0 {
+		problems = append(problems, apperr.Field{Path: "declared", Message: "Declare at least one field."})
+	}
+	if len(fields) > maxFields {
+		problems = append(problems, apperr.Field{Path: "declared", Message: fmt.Sprintf("Declare at most %d fields.", maxFields)})
+	}
+	seen := map[string]bool{}
+	for i, f := range fields {
+		if message := f.check(seen); message != "" {
+			problems = append(problems, apperr.Field{Path: fmt.Sprintf("declared[%d]", i), Message: message})
+		}
+		seen[f.Name] = true
+	}
+	return problems
+}
+
+func (f Field) check(seen map[string]bool) string {
+	switch {
+	case !fieldName.MatchString(f.Name):
+		return fmt.Sprintf("%q is not a name of a field: use a lower-case letter, then lower-case letters, digits and _, at most 40.", f.Name)
+	case slices.Contains(reserved(), f.Name):
+		return fmt.Sprintf("%q is reserved. Choose another name.", f.Name)
+	case seen[f.Name]:
+		return fmt.Sprintf("%q is declared twice.", f.Name)
+	}
+	t, err := typeregistry.Builtin().Parse(f.Type)
+	if err != nil {
+		return f.Name + ": " + err.Error()
+	}
+	plain := []typeregistry.Kind{typeregistry.KindString, typeregistry.KindText, typeregistry.KindInteger, typeregistry.KindFloat, typeregistry.KindBoolean, typeregistry.KindEnum}
+	switch {
+	case f.Secret && t.Kind != typeregistry.KindString && t.Kind != typeregistry.KindText:
+		return f.Name + ": a secret field has the type String or Text."
+	case !slices.Contains(plain, t.Kind):
+		return f.Name + ": use String, Text, Integer, Float, Boolean or Enum."
+	case f.Secret && f.Default != nil:
+		return f.Name + ": a secret field has no default."
+	}
+	if f.Default == nil {
+		return ""
+	}
+	if problems := t.Check(f.Default, typeregistry.Env{}); len(problems) > 0 {
+		return f.Name + ": the default: " + problems[0].Message
+	}
+	return ""
+}
+
+// schema is the schema of the visible fields.
+func schema(fields []Field) (typeregistry.Schema, error) {
+	var s typeregistry.Schema
+	for _, f := range fields {
+		if f.Secret {
+			continue
+		}
+		t, err := typeregistry.Builtin().Parse(f.Type)
+		if err != nil {
+			return s, fmt.Errorf("type of the field %s: %w", f.Name, err)
+		}
+		s.Fields = append(s.Fields, typeregistry.Field{Name: f.Name, Type: t, Required: f.Required})
+	}
+	return s, nil
+}
+
+// checkTogether returns problems of fields that depend on each other. has reports whether a secret
+// field has a value.
+func checkTogether(kind string, settings map[string]any, has func(string) bool) []apperr.Field {
+	var problems []apperr.Field
+	add := func(path, message string) { problems = append(problems, apperr.Field{Path: path, Message: message}) }
+	text := func(name string) string { value, _ := settings[name].(string); return value }
+	for _, name := range map[string][]string{HTTP: {"base_url"}, HuggingFace: {"endpoint"}, S3: {"endpoint"}}[kind] {
+		if text(name) != "" && !webAddress(text(name)) {
+			add(name, "Enter an http or https address without user name, query and fragment, such as https://example.com.")
+		}
+	}
+	switch kind {
+	case HTTP:
+		switch {
+		case text("authentication") == Bearer && !has("token"):
+			add("token", "Enter the token, or choose another authentication.")
+		case text("authentication") == Basic && text("username") == "":
+			add("username", "Enter the user name, or choose another authentication.")
+		case text("authentication") == Basic && !has("password"):
+			add("password", "Enter the password, or choose another authentication.")
+		}
+		if path := text("test_path"); strings.Contains(path, "://") || strings.HasPrefix(path, "//") {
+			add("test_path", "Enter a path below the base URL, such as /health.")
+		}
+	case S3:
+		if text("access_key_id") != "" && !has("secret_access_key") {
+			add("secret_access_key", "Enter the key that belongs to the access key ID.")
+		}
+		if text("access_key_id") == "" && has("secret_access_key") {
+			add("access_key_id", "Enter the ID of the secret access key.")
+		}
+	case Postgres:
+		if strings.ContainsAny(text("host"), "/@?# ,:") && !strings.HasPrefix(text("host"), "[") && strings.Count(text("host"), ":") < 2 {
+			add("host", "Enter the name or address of one server, without a port.")
+		}
+	}
+	return problems
+}
+
+func webAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}

@@ -1,0 +1,161 @@
+package connection_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/connection"
+	"github.com/flowforge/flowforge/data/outgoing"
+)
+
+// try stores a connection and tests it.
+func (b *testBundle) try(t *testing.T, kind string, v values) connection.Result {
+	t.Helper()
+	_, err := b.service.Put(b.admin, connection.Edit{Name: kind, Kind: kind, Values: v})
+	require.NoError(t, err)
+	result, err := b.service.Test(b.admin, kind)
+	require.NoError(t, err)
+	require.NotContains(t, fmt.Sprint(result), hush, "no result has a secret")
+	require.NotEmpty(t, result.Steps)
+	return result
+}
+
+// last is the detail of the last step, the one that failed.
+func last(r connection.Result) string { return r.Steps[len(r.Steps)-1].Detail }
+
+func TestTryHTTP(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		switch {
+		case r.URL.Path == "/v1/moved":
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
+		case r.Header.Get("Authorization") == "Bearer "+hush, user == "me" && password == hush:
+			fmt.Fprint(w, "ok")
+		default:
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, r.Header.Get("Authorization"))
+		}
+	}))
+	defer server.Close()
+	base := server.URL + "/v1"
+	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "bearer", "token": hush}).OK)
+	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "basic", "username": "me", "password": hush}).OK)
+	refused := b.try(t, "http", values{"base_url": base, "authentication": "none"})
+	require.False(t, refused.OK)
+	require.True(t, refused.Steps[0].OK, "the server was reached")
+	require.Contains(t, last(refused), "401 Unauthorized. Check the credentials")
+	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "bearer", "token": hush, "test_path": "/moved"}).OK, "a redirect is an answer, and not followed")
+
+	server.Close()
+	gone := b.try(t, "http", values{"base_url": base})
+	require.False(t, gone.OK)
+	require.Contains(t, last(gone), "connection refused")
+	require.Contains(t, last(b.try(t, "http", values{"base_url": "http://no-such-host.invalid"})), "cannot be resolved")
+}
+
+func TestTryReachesNoPrivateAddress(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.service = connection.NewService(connection.Config{Pool: b.pool, Keys: keyring(t, 'a'), Now: time.Now, Dialer: outgoing.Dialer{}})
+	for kind, v := range map[string]values{
+		"http":        {"base_url": "http://169.254.169.254/latest/meta-data"},
+		"postgres":    {"host": "127.0.0.1", "database": "d", "user": "u", "password": hush},
+		"s3":          {"bucket": "b", "endpoint": "http://10.0.0.1:9000", "access_key_id": "AKIA", "secret_access_key": hush},
+		"huggingface": {"token": hush, "endpoint": "http://localhost:1"},
+	} {
+		result := b.try(t, kind, v)
+		require.False(t, result.OK, kind)
+		require.Contains(t, last(result), "FLOWFORGE_OUTGOING_HOSTS", kind)
+	}
+}
+
+func TestTryHuggingFace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/whoami-v2" || r.Header.Get("Authorization") != "Bearer "+hush {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprintf(w, `{"name": "mei %s", "type": "user"}`, hush) // a hostile server echoes the token
+	}))
+	defer hub.Close()
+	ok := b.try(t, "huggingface", values{"token": hush, "endpoint": hub.URL})
+	require.True(t, ok.OK)
+	require.Contains(t, last(ok), "The token belongs to mei")
+	require.Contains(t, last(b.try(t, "huggingface", values{"token": "another-token", "endpoint": hub.URL})), "401")
+}
+
+func TestTryPostgres(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	config := b.pool.Config().ConnConfig
+	host, port := config.Host, int(config.Port)
+	if strings.HasPrefix(host, "/") {
+		host, port = "127.0.0.1", forward(t, filepath.Join(host, fmt.Sprintf(".s.PGSQL.%d", port)))
+	}
+	v := values{"host": host, "port": port, "database": config.Database, "user": config.User, "sslmode": "disable"}
+	if config.Password != "" {
+		v["password"] = config.Password
+	}
+	result := b.try(t, "postgres", v)
+	require.True(t, result.OK, "%+v", result)
+	require.Contains(t, last(result), "PostgreSQL")
+	v["database"] = "no_such_database"
+	require.Contains(t, last(b.try(t, "postgres", v)), `database "no_such_database" does not exist`)
+}
+
+// forward gives a socket of the database a TCP port.
+func forward(t *testing.T, socket string) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", socket)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(to, from); _ = to.Close() }()
+			go func() { _, _ = io.Copy(from, to); _ = from.Close() }()
+		}
+	}()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+func TestTryS3(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		require.Equal(t, "/lake", r.URL.Path)
+		require.Equal(t, "raw/", r.URL.Query().Get("prefix"))
+		if !strings.Contains(r.Header.Get("Authorization"), "Credential=AKIAMEI/") {
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, "<Error><Code>InvalidAccessKeyId</Code></Error>")
+		}
+	}))
+	defer store.Close()
+	v := values{"bucket": "lake", "prefix": "raw", "endpoint": store.URL, "access_key_id": "AKIAMEI", "secret_access_key": hush}
+	require.True(t, b.try(t, "s3", v).OK)
+	v["access_key_id"] = "AKIAOTHER"
+	refused := b.try(t, "s3", v)
+	require.Equal(t, "List the folder s3://lake/raw", refused.Steps[1].Name)
+	require.Contains(t, last(refused), "The access key ID is unknown")
+}

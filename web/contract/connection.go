@@ -1,0 +1,65 @@
+package contract
+
+import (
+	"time"
+)
+
+// ConnectionField is a field of a connection.
+type ConnectionField struct {
+	Name     string `json:"name" maxLength:"40"`
+	Label    string `json:"label,omitempty" maxLength:"100"`
+	Help     string `json:"help,omitempty" maxLength:"300"`
+	Type     string `json:"type" doc:"String, Text, Integer, Float, Boolean or Enum, with parameters; String or Text for a secret field" maxLength:"1000"`
+	Secret   bool   `json:"secret,omitempty"`
+	Required bool   `json:"required,omitempty"`
+	Default  any    `json:"default,omitempty"`
+}
+
+// ConnectionBody is a connection without the values of its secret fields.
+type ConnectionBody struct {
+	Name         string            `json:"name"`
+	Kind         string            `json:"kind" enum:"postgres,s3,http,huggingface,custom"`
+	Description  string            `json:"description"`
+	Fields       []ConnectionField `json:"fields" doc:"Fields of the kind, or those that the connection declares"`
+	Values       map[string]any    `json:"values" doc:"Visible fields"`
+	SecretFields []string          `json:"secret_fields" doc:"Secret fields that have a value"`
+	CreatedAt    time.Time         `json:"created_at"`
+	CreatedBy    string            `json:"created_by"`
+	UpdatedAt    time.Time         `json:"updated_at"`
+	UpdatedBy    string            `json:"updated_by"`
+	UsedBy       []ConnectionUse   `json:"used_by"`
+}
+
+// ConnectionUse is a workflow that received a connection.
+type ConnectionUse struct {
+	Workflow    string    `json:"workflow"`
+	ExecutionID string    `json:"execution_id" doc:"Latest execution that received the connection"`
+	UsedAt      time.Time `json:"used_at"`
+}
+
+// ConnectionList are the connections of a project.
+type ConnectionList struct {
+	Connections []ConnectionBody `json:"connections"`
+}
+
+// ConnectionInput is a connection to store.
+type ConnectionInput struct {
+	Kind        string            `json:"kind" enum:"postgres,s3,http,huggingface,custom" doc:"The kind of an existing connection cannot change"`
+	Description string            `json:"description,omitempty" maxLength:"300"`
+	Declared    []ConnectionField `json:"declared,omitempty" doc:"Fields of a custom connection" maxItems:"50"`
+	Values      map[string]any    `json:"values" doc:"Fields by name. Secret fields are stored encrypted and never returned; one that is left out keeps its value, and null removes it"`
+}
+
+// ConnectionTest is the result of a test.
+type ConnectionTest struct {
+	OK         bool             `json:"ok"`
+	Steps      []ConnectionStep `json:"steps" doc:"What was tried, in order, up to the first failure"`
+	DurationMS int64            `json:"duration_ms"`
+}
+
+// ConnectionStep is one part of a test.
+type ConnectionStep struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
