@@ -37,6 +37,7 @@ from .exceptions import DefinitionError, ExecutionError, FlowForgeError, InputEr
 if TYPE_CHECKING:
     from ._constraints import (
         Advanced,
+        ConnectionKind,
         CustomType,
         Format,
         Help,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         Storage,
         Unit,
     )
+    from ._connection import Connection
     from ._control import approval, foreach, when
     from ._handles import Dataset, Directory, FeatureSet, File, HyperparameterSet, Image, Model, Report, Secret, Table
     from ._operator import Operator, operator
@@ -83,7 +85,8 @@ if TYPE_CHECKING:
 
 # Tasks that only report import nothing of these modules, so that they start quickly.
 _LATER = {
-    "_constraints": "Advanced CustomType Format Help Hidden Label Length Limits MaxBytes MediaTypes Multiline OptionsFrom Order Outputs "
+    "_connection": "Connection",
+    "_constraints": "Advanced ConnectionKind CustomType Format Help Hidden Label Length Limits MaxBytes MediaTypes Multiline OptionsFrom Order Outputs "
     "Pattern Placeholder Range RequiredIf Section ShowIf Storage Unit",
     "_control": "approval foreach when",
     "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
@@ -104,6 +107,8 @@ __all__ = [
     "Cache",
     "Client",
     "Columns",
+    "Connection",
+    "ConnectionKind",
     "CustomType",
     "Dataset",
     "DefinitionError",

@@ -11,7 +11,7 @@ import typing
 import uuid
 from typing import Annotated, Any, Callable, Dict, List, Literal, Mapping, Optional, Tuple, Union
 
-from . import _constraints, _foreign, _handles, _times
+from . import _connection, _constraints, _foreign, _handles, _times
 from ._hints import UNIONS, class_hints, is_instance, is_json, required, spelled
 from ._limits import constrain
 from ._schema import JSON, Columns, Field, Type, list_of, optional_of
@@ -118,6 +118,7 @@ def _simple(annotation: Any) -> Optional[Type]:
         datetime.timedelta: ("Duration", _times.duration, _times.duration_text),
         uuid.UUID: ("String", uuid.UUID, str),
         _handles.Secret: ("Secret", _handles.Secret, str),
+        _connection.Connection: ("Connection", _connection.decode, _connection.encode),
         bytes: ("File", lambda path: open(path, "rb").read(), None),
     }
     if annotation is Any or annotation is object:

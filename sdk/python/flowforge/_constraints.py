@@ -114,6 +114,16 @@ class MaxBytes(Constraint):
 
 
 @dataclass(frozen=True)
+class ConnectionKind(Constraint):
+    """The kind of a connection: postgres, s3, http, huggingface or custom."""
+
+    name: str
+
+    def params(self) -> Dict[str, Any]:
+        return {"kind": self.name}
+
+
+@dataclass(frozen=True)
 class CustomType(Constraint):
     """The value has a type that an administrator registered: Annotated[float, CustomType("Rate")]."""
 

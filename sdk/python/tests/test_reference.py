@@ -21,9 +21,9 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
     "Definitions": ("operator", "workflow", "Operator", "Workflow", "shell", "command", "http", "template_ref", "workflow_ref"),
     "Control flow": ("foreach", "when", "approval", "on_exit", "execution", "length", "status", "succeeded", "failed", "skipped", "completed", "all_failed", "any_succeeded"),
     "Options": ("Retry", "Cache", "Lock", "Breaker", "RetryBudget"),
-    "Values": ("Dataset", "Model", "File", "Directory", "Table", "Image", "Report", "FeatureSet", "HyperparameterSet", "Secret"),
+    "Values": ("Dataset", "Model", "File", "Directory", "Table", "Image", "Report", "FeatureSet", "HyperparameterSet", "Secret", "Connection"),
     "Annotations": (
-        "Range", "Length", "Pattern", "Format", "Unit", "Columns", "MediaTypes", "MaxBytes", "CustomType", "Outputs", "Storage",
+        "Range", "Length", "Pattern", "Format", "Unit", "Columns", "MediaTypes", "MaxBytes", "ConnectionKind", "CustomType", "Outputs", "Storage",
         "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline", "ShowIf", "RequiredIf", "Limits", "OptionsFrom",
     ),
     "Runs": ("Run", "executions", "compare", "Sweep", "sweep"),
