@@ -39,6 +39,7 @@ import (
 	cataloguepages "github.com/flowforge/flowforge/handlers/catalogue"
 	"github.com/flowforge/flowforge/handlers/compare"
 	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/datasets"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/failures"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -123,6 +124,7 @@ type areas struct {
 	launch     *launch.Pages
 	lineage    *lineagepages.Pages
 	registry   *registrypages.Pages
+	datasets   *datasets.Pages
 	metaflow   *metaflowapi.API
 	runs       *metaflowruns.Pages
 	quotas     *quotas.Pages
@@ -144,7 +146,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
@@ -176,6 +178,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		lineage:  lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
 		registry: registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
+		datasets: datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
 		metaflow: d.records(),
 		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
 		sweeps:   sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),

@@ -180,7 +180,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 		"{view}", table.ID.String(),
 		"{preset}", saved.ID.String(), "{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{python}", prefix + ".python", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
-		"{artifact}", a.ID.String(), "{table}", rows.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{net}", prefix + ".net", "{features}", prefix + ".people@1",
+		"{artifact}", a.ID.String(), "{table}", rows.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{net}", prefix + ".net", "{data}", prefix + ".digits", "{featured}", prefix + ".people", "{features}", prefix + ".people@1",
 		"{project}", subject.ProjectID.String(), "{team}", group.String(), "{tenant}", subject.TenantID.String(),
 		"{letter}", deadLetter(t, b, subject).String(), "{breaker}", openBreaker(t, b, subject, flow.WorkflowID).String(),
 	}

@@ -98,6 +98,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.artifacts.Mount(r)
 	a.lineage.Mount(r)
 	a.registry.Mount(r)
+	a.datasets.Mount(r)
 	a.quotas.Mount(r)
 	a.sweeps.Mount(r)
 }

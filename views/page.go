@@ -19,6 +19,7 @@ const (
 	SectionExecutions  Section = "executions"
 	SectionWorkflows   Section = "workflows"
 	SectionArtifacts   Section = "artifacts"
+	SectionDatasets    Section = "datasets"
 	SectionModels      Section = "models"
 	SectionTypes       Section = "types"
 	SectionTeam        Section = "team"
@@ -84,6 +85,7 @@ func navEntries() []navEntry {
 		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
 		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},
 		{SectionArtifacts, "Artifacts", "file", ArtifactsURL()},
+		{SectionDatasets, "Datasets", "db", DatasetsURL("")},
 		{SectionModels, "Models", "box", ModelsURL()},
 		{SectionTypes, "Types", "type", TypesURL()},
 		{SectionSecrets, "Secrets", "key", SecretsURL()},

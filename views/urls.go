@@ -189,6 +189,24 @@ func LineageURL(of string, q url.Values) string {
 	return withQuery("/lineage", all)
 }
 
+// DatasetsURL lists datasets, or feature sets for the kind FeatureSet.
+func DatasetsURL(kind string) string {
+	if kind == "FeatureSet" {
+		return "/feature-sets"
+	}
+	return "/datasets"
+}
+
+// DatasetURL is the page of a dataset or feature set, with one of its versions; "" shows the newest one.
+func DatasetURL(kind, name, version string) string {
+	return withQuery(DatasetsURL(kind)+"/"+url.PathEscape(name), versionQuery(version))
+}
+
+// DatasetFormURL is the address of a form of a dataset or feature set.
+func DatasetFormURL(kind, name, form string) string {
+	return DatasetsURL(kind) + "/" + url.PathEscape(name) + "/" + form
+}
+
 // ModelsURL lists the models of the project.
 func ModelsURL() string { return "/models" }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/telemetry"
@@ -177,6 +178,7 @@ type Config struct {
 	Views       *view.Service
 	Lineage     *lineage.Service
 	Registry    *registry.Service
+	Datasets    *dataset.Service
 	Comparison  *comparison.Service
 
 	Scope    request.Scope

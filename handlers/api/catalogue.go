@@ -117,6 +117,9 @@ func shelves() []shelf {
 func (h *API) catalogueAPI(api huma.API) {
 	for _, s := range shelves() {
 		h.shelfAPI(api, s)
+		if s.kind != typeregistry.KindModel {
+			h.datasetAPI(api, s)
+		}
 	}
 	operation(h, api, get("list-features", "/feature-store/features", "List the features of all feature sets", "Catalogue"), h.apiFeatures)
 }

@@ -35,6 +35,7 @@ func sections() []views.DocSection {
 			doc("retries", "Retry policies, circuit breakers, budgets and dead letters."),
 			doc("resume", "Resume an execution and reuse earlier results."),
 			doc("data-channels", "How files of one node reach the next."),
+			doc("datasets", "Statistics, drift and aliases of datasets and feature sets."),
 			doc("models", "Versions, stages, approval and aliases of models."),
 			doc("lineage", "What data and models were made from and used for."),
 			doc("artifacts", "Previews of tables: filters, order, statistics and their bounds."),

@@ -20,7 +20,11 @@ func LineageItemURL(i lineage.Item) string {
 		return views.NodeURL(i.Execution.String(), i.Node)
 	case lineage.KindModel:
 		return views.ModelURL(i.Name, i.Version)
-	case lineage.KindDataset, lineage.KindFeatureSet, lineage.KindFile:
+	case lineage.KindDataset:
+		return views.DatasetURL("Dataset", i.Name, i.Version)
+	case lineage.KindFeatureSet:
+		return views.DatasetURL("FeatureSet", i.Name, i.Version)
+	case lineage.KindFile:
 	}
 	return ""
 }

@@ -312,7 +312,7 @@ func note(before, now preview.ColumnProfile, parts []Part) string {
 		notes = append(notes, most.Name+" is new: "+Percent(most.Now)+" of the rows")
 	case most.Now <= 0:
 		notes = append(notes, most.Name+" is gone; it was "+Percent(most.Before)+" of the rows")
-	case most.Before != most.Now:
+	case math.Abs(most.Before-most.Now) >= 0.005:
 		notes = append(notes, most.Name+": "+Percent(most.Before)+" to "+Percent(most.Now)+" of the rows")
 	}
 	return strings.Join(notes, "; ")

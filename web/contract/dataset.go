@@ -1,0 +1,98 @@
+package contract
+
+import "time"
+
+// DatasetBody is a dataset or a feature set with its versions.
+type DatasetBody struct {
+	Name     string           `json:"name"`
+	Kind     string           `json:"kind" enum:"Dataset,FeatureSet"`
+	Versions []DatasetVersion `json:"versions" doc:"Newest first"`
+	Next     string           `json:"next_page,omitempty" doc:"Pass as page for older versions"`
+	Aliases  []ModelAlias     `json:"aliases"`
+	URL      string           `json:"ui_url"`
+}
+
+// DatasetVersion is a version of a dataset.
+type DatasetVersion struct {
+	Ref        string    `json:"ref" doc:"Reference to the version, as an input value"`
+	Version    string    `json:"version"`
+	Aliases    []string  `json:"aliases"`
+	Rows       *int64    `json:"rows,omitempty" doc:"Of the statistics, else as declared; absent if unknown"`
+	SizeBytes  int64     `json:"size_bytes,omitempty"`
+	Statistics string    `json:"statistics" enum:"absent,waiting,ready,failed"`
+	CreatedBy  string    `json:"created_by"`
+	CreatedAt  time.Time `json:"created_at"`
+}
+
+// DatasetStatistics describe the columns of a version.
+type DatasetStatistics struct {
+	Ref        string          `json:"ref"`
+	State      string          `json:"state" enum:"absent,waiting,ready,failed"`
+	Problem    string          `json:"problem,omitempty" doc:"Why there are no statistics"`
+	ComputedAt *time.Time      `json:"computed_at,omitempty"`
+	Rows       int64           `json:"rows,omitempty" doc:"Rows that were read"`
+	All        bool            `json:"all,omitempty" doc:"They are all rows of the version"`
+	AllColumns int             `json:"total_columns,omitempty" doc:"Columns of the version; at most 1,000 are described"`
+	Columns    []DatasetColumn `json:"columns"`
+}
+
+// DatasetColumn describes the values of a column.
+type DatasetColumn struct {
+	Name      string         `json:"name"`
+	Type      string         `json:"type" enum:"Integer,Float,Boolean,String,Date,Datetime,Time,Binary,List"`
+	Count     int64          `json:"count" doc:"Values of the type of the column"`
+	Nulls     int64          `json:"nulls"`
+	Other     int64          `json:"other,omitempty" doc:"Values that do not have the type of the column, NaN and infinite numbers"`
+	Distinct  int64          `json:"distinct"`
+	Estimated bool           `json:"distinct_estimated,omitempty" doc:"distinct is an estimate with an error of about 2 %"`
+	Min       string         `json:"min,omitempty"`
+	Max       string         `json:"max,omitempty"`
+	Mean      *float64       `json:"mean,omitempty"`
+	Deviation *float64       `json:"standard_deviation,omitempty"`
+	Quantiles []float64      `json:"quantiles,omitempty" doc:"Equally spaced, from the smallest to the largest sampled value; of times in seconds since 1970"`
+	Sampled   int64          `json:"sampled,omitempty" doc:"Values that the quantiles come from"`
+	Top       []DatasetValue `json:"top,omitempty" doc:"The most frequent values, at most 50"`
+	Complete  bool           `json:"top_complete,omitempty" doc:"top has all values"`
+	Error     int64          `json:"top_error,omitempty" doc:"The counts of top are too low by at most this number"`
+}
+
+// DatasetValue is a frequent value.
+type DatasetValue struct {
+	Value string `json:"value"`
+	Count int64  `json:"count"`
+}
+
+// DatasetDrift says how a version differs from another one.
+type DatasetDrift struct {
+	Ref        string        `json:"ref"`
+	Against    string        `json:"against,omitempty" doc:"The version that it is compared with; absent for the first version"`
+	Ready      bool          `json:"ready" doc:"Both versions have statistics; else there are no columns"`
+	RowsBefore int64         `json:"rows_before"`
+	RowsNow    int64         `json:"rows_now"`
+	Moved      int           `json:"moved" doc:"Number of columns with the verdict moved"`
+	Columns    []ColumnDrift `json:"columns"`
+}
+
+// ColumnDrift is the change of a column.
+type ColumnDrift struct {
+	Name    string      `json:"name"`
+	Verdict string      `json:"verdict" enum:"same,little,moved,added,removed,retyped,unknown"`
+	Method  string      `json:"method,omitempty" enum:"deciles,values" doc:"How the column was divided"`
+	PSI     *float64    `json:"psi,omitempty" doc:"Population stability index"`
+	Chance  float64     `json:"chance,omitempty" doc:"Index that unchanged data of this size exceeds once in a hundred times"`
+	KS      *float64    `json:"ks,omitempty" doc:"Kolmogorov–Smirnov statistic of numbers and times"`
+	Note    string      `json:"note,omitempty"`
+	Parts   []PartDrift `json:"parts,omitempty"`
+}
+
+// PartDrift is a part of a column with its shares of all rows.
+type PartDrift struct {
+	Name   string  `json:"name"`
+	Before float64 `json:"before"`
+	Now    float64 `json:"now"`
+}
+
+// DatasetRequested is the answer to a request for statistics.
+type DatasetRequested struct {
+	State string `json:"state" enum:"waiting"`
+}
