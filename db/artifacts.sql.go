@@ -149,8 +149,12 @@ WHERE project_id = $1
     AND ($5::text = '' OR kind = $5)
     AND ($6::text = '' OR name ILIKE '%' || $6 || '%' OR node ILIKE '%' || $6 || '%'
         OR workflow_name ILIKE '%' || $6 || '%' OR filename ILIKE '%' || $6 || '%')
+    AND ($7::text = '' OR coalesce(jsonb_path_match(
+        jsonb_build_object('name', name, 'node', node, 'workflow', workflow_name, 'type', kind, 'file', filename, 'size', size,
+            'created', extract(epoch FROM created_at), 'metadata', metadata),
+        nullif($7::text, '')::jsonpath, '{}', true), false))
 ORDER BY id DESC
-LIMIT $7
+LIMIT $8
 `
 
 type ListArtifactsParams struct {
@@ -160,6 +164,7 @@ type ListArtifactsParams struct {
 	Workflow    string
 	Kind        string
 	Query       string
+	Condition   string
 	RowLimit    int32
 }
 
@@ -171,6 +176,7 @@ func (q *Queries) ListArtifacts(ctx context.Context, arg ListArtifactsParams) ([
 		arg.Workflow,
 		arg.Kind,
 		arg.Query,
+		arg.Condition,
 		arg.RowLimit,
 	)
 	if err != nil {

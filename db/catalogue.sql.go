@@ -152,8 +152,12 @@ WHERE project_id = $1 AND kind = $2 AND id < $3
     AND ($4::text = '' OR format = '' OR format = $4)
     AND ($5::text = '' OR framework = '' OR framework = $5)
     AND ($6::text = '' OR name ILIKE '%' || $6 || '%' OR description ILIKE '%' || $6 || '%' OR EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE tag ILIKE $6))
-ORDER BY ($7::boolean AND name ILIKE $6 || '%') DESC, id DESC
-LIMIT $8
+    AND ($7::text = '' OR coalesce(jsonb_path_match(
+        jsonb_build_object('name', name, 'version', version, 'format', format, 'framework', framework, 'user', created_by, 'tag', tags,
+            'created', extract(epoch FROM created_at), 'metadata', coalesce(facts -> 'metadata', '{}') || coalesce(facts -> 'metrics', '{}')),
+        nullif($7::text, '')::jsonpath, '{}', true), false))
+ORDER BY ($8::boolean AND name ILIKE $6 || '%') DESC, id DESC
+LIMIT $9
 `
 
 type SearchCatalogueParams struct {
@@ -163,6 +167,7 @@ type SearchCatalogueParams struct {
 	Format    string
 	Framework string
 	Query     string
+	Condition string
 	Ranked    bool
 	RowLimit  int32
 }
@@ -177,6 +182,7 @@ func (q *Queries) SearchCatalogue(ctx context.Context, arg SearchCatalogueParams
 		arg.Format,
 		arg.Framework,
 		arg.Query,
+		arg.Condition,
 		arg.Ranked,
 		arg.RowLimit,
 	)

@@ -178,7 +178,10 @@ SELECT e.id, e.project_id, e.created_at, e.status, e.workflow_name, e.version, e
     (coalesce((SELECT array_agg(DISTINCT encode(a.sha256, 'hex')) FROM artifacts a WHERE a.execution_id = e.id), '{}')
         || coalesce((SELECT array_agg(encode(v.content_hash, 'hex')) FROM workflow_versions v WHERE v.id = e.version_id), '{}'))::text[] AS shas,
     coalesce((SELECT r.sweep_id::text FROM input_sweep_runs r WHERE r.execution_id = e.id), '')::text AS sweep,
-    coalesce((SELECT sum(h.gpus * h.seconds) / 3600 FROM resource_hours h WHERE h.execution_id = e.id), 0)::float8 AS gpu_hours
+    coalesce((SELECT sum(h.gpus * h.seconds) / 3600 FROM resource_hours h WHERE h.execution_id = e.id), 0)::float8 AS gpu_hours,
+    coalesce((SELECT jsonb_object_agg(m.name, m.metadata) FROM (
+        SELECT DISTINCT ON (a.name) a.name, a.metadata FROM artifacts a
+        WHERE a.execution_id = e.id AND a.metadata <> '{}' ORDER BY a.name, a.id DESC) m), '{}')::jsonb AS metadata
 FROM executions e
 WHERE e.id = ANY ($1::uuid[])
 `
@@ -204,6 +207,7 @@ type IndexedExecutionsRow struct {
 	Shas            []string
 	Sweep           string
 	GpuHours        float64
+	Metadata        json.RawMessage
 }
 
 // Returns what the index has of executions.
@@ -237,6 +241,7 @@ func (q *Queries) IndexedExecutions(ctx context.Context, ids []uuid.UUID) ([]Ind
 			&i.Shas,
 			&i.Sweep,
 			&i.GpuHours,
+			&i.Metadata,
 		); err != nil {
 			return nil, err
 		}

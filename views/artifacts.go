@@ -9,6 +9,8 @@ import (
 type Artifacts struct {
 	Page
 	Query    string
+	Where    string // a condition, as typed
+	Problem  string // what is wrong with it, or ""
 	Kinds    []ui.Option
 	Flows    []ui.Option
 	Chips    []Chip

@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/search"
 )
 
 // DirectoryMediaType marks a blob that is the manifest of a folder.
@@ -235,6 +236,7 @@ type Filter struct {
 	Workflow    string // name
 	Type        string // kind, such as Model
 	Query       string // text in name, node, workflow or file name
+	Where       string // a query over facts and metadata, such as metadata.accuracy >= 0.9
 	After       string // Page.Next of the previous page
 	Limit       int    // 1 to 200; 50 when 0
 }
@@ -267,7 +269,12 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 		limit = defaultLimit
 	}
 	limit = min(limit, maxLimit)
+	condition, err := search.Condition(f.Where, search.ArtifactFields(), []string{"name", "node", "workflow", "file"}, s.now())
+	if err != nil {
+		return Page{}, apperr.InvalidFields("The artifacts cannot be found with this query.", []apperr.Field{{Path: "where", Message: err.Error()}})
+	}
 	rows, err := db.New(s.pool).ListArtifacts(ctx, db.ListArtifactsParams{
+		Condition: condition,
 		ProjectID: subject.ProjectID, Before: before, ExecutionID: f.ExecutionID, Workflow: f.Workflow, Kind: f.Type,
 		Query: db.EscapeLike(f.Query), RowLimit: int32(limit) + 1,
 	})

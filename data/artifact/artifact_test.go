@@ -149,3 +149,38 @@ func checkWriteZip(t *testing.T, s *Service) {
 	require.NoError(t, err)
 	require.Equal(t, "hello", string(b))
 }
+
+func TestArtifactsAreFoundByMetadata(t *testing.T) {
+	t.Parallel()
+	s := NewService(dbtest.New(t), newDisk(t), time.Now)
+	ctx := auth.WithSubject(t.Context(), auth.Local())
+	blob, err := s.Upload(ctx, strings.NewReader("hello"))
+	require.NoError(t, err)
+	item := func(name, kind string, metadata map[string]any) New {
+		return New{Name: name, Node: "train", WorkflowName: "digits.train", Type: kind, Kind: kind, SHA256: blob.SHA256, Size: blob.Size, Metadata: metadata}
+	}
+	publish(t, s, item("good", "Model", map[string]any{"accuracy": 0.97, "tags": []any{"a", "b"}, "optimizer": map[string]any{"lr": 0.01}, "calibrated": true}),
+		item("bad", "Model", map[string]any{"accuracy": 0.5, "framework": "Sklearn"}), item("odd", "Report", map[string]any{"accuracy": "0.97"}), item("none", "Model", nil))
+	for query, want := range map[string]string{
+		"metadata.accuracy >= 0.9":                        "good",
+		"metadata.accuracy < 1 and type = Model":          "bad good",
+		"metadata.optimizer.lr = 0.01 or metadata.tags=b": "good",
+		"not metadata.accuracy >= 0.9":                    "none odd bad",
+		"metadata.framework ~ sk":                         "bad",
+		"metadata.calibrated = true":                      "good",
+		"has:metadata.accuracy name != odd":               "bad good",
+		"GOO":                                             "good",
+		"size > 4 since:1d metadata.accuracy != 0.97":     "bad",
+		`metadata.framework = "') OR 1=1 --"`:             "",
+	} {
+		page, err := s.List(ctx, Filter{Where: query})
+		require.NoError(t, err, query)
+		var names []string
+		for _, a := range page.Artifacts {
+			names = append(names, a.Name)
+		}
+		require.Equal(t, want, strings.Join(names, " "), query)
+	}
+	_, err = s.List(ctx, Filter{Where: "metadata.accuracy >"})
+	require.Equal(t, "where", apperr.FieldsOf(err)[0].Path)
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -19,6 +20,7 @@ import (
 type Filter struct {
 	Kind      typeregistry.Kind
 	Query     string // text in name or description, or a tag
+	Where     string // a query over facts and metadata, such as metadata.accuracy >= 0.9; Search ignores it
 	Format    string // entries of this format, or of none
 	Framework string // entries of this framework, or of none
 	After     string // Page.Next of the previous page
@@ -48,8 +50,12 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
 		}
 	}
+	condition, err := search.Condition(f.Where, search.EntryFields(), []string{"name", "version"}, s.now())
+	if err != nil {
+		return Page{}, apperr.InvalidFields("The catalogue cannot be searched with this query.", []apperr.Field{{Path: "where", Message: err.Error()}})
+	}
 	limit := f.limit()
-	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{ProjectID: subject.ProjectID, Before: before, RowLimit: limit + 1}, f)
+	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{ProjectID: subject.ProjectID, Before: before, Condition: condition, RowLimit: limit + 1}, f)
 	if err != nil {
 		return Page{}, err
 	}

@@ -117,7 +117,7 @@ func (s *Service) entries(ctx context.Context, q *db.Queries, conn driver.Conn, 
 		delete(places, r.ID)
 		e := entry{row: r}
 		e.values = append(flatten(search.Inputs, r.Inputs), flatten(search.Outputs, r.Outputs)...)
-		e.values = append(e.values, metrics[r.ID]...)
+		e.values = append(append(e.values, metrics[r.ID]...), flatten(search.Metadata, r.Metadata)...)
 		entries = append(entries, e)
 	}
 	for id, c := range places {

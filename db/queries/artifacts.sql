@@ -40,5 +40,9 @@ WHERE project_id = @project_id
     AND (@kind::text = '' OR kind = @kind)
     AND (@query::text = '' OR name ILIKE '%' || @query || '%' OR node ILIKE '%' || @query || '%'
         OR workflow_name ILIKE '%' || @query || '%' OR filename ILIKE '%' || @query || '%')
+    AND (@condition::text = '' OR coalesce(jsonb_path_match(
+        jsonb_build_object('name', name, 'node', node, 'workflow', workflow_name, 'type', kind, 'file', filename, 'size', size,
+            'created', extract(epoch FROM created_at), 'metadata', metadata),
+        nullif(@condition::text, '')::jsonpath, '{}', true), false))
 ORDER BY id DESC
 LIMIT @row_limit;

@@ -25,6 +25,8 @@ const (
 	Inputs  Part = "inputs"
 	Outputs Part = "outputs"
 	Metrics Part = "metrics"
+	// Metadata is what tasks said about artifacts: "model.accuracy" for the output model.
+	Metadata Part = "metadata"
 )
 
 // Stat selects one value of the points of a metric.
@@ -148,6 +150,17 @@ type Names struct {
 	byPath map[string]int
 	byTail map[string][]int // by every end of the name: "optimizer.lr" and "lr"
 	what   string           // the noun for what has the fields
+	open   bool             // any name after "metadata." is a field
+}
+
+// NewFacts returns facts alone, and any field after "metadata.": the fields of artifacts and of
+// entries of the catalogue.
+func NewFacts(facts []Field) *Names {
+	n := &Names{fields: facts, byPath: map[string]int{}, open: true}
+	for i, f := range facts {
+		n.byPath[f.Path()] = i
+	}
+	return n
 }
 
 // NewNames returns the facts and the fields of a project: inputs, outputs and metrics, metrics
@@ -159,13 +172,18 @@ func NewNames(fields []Field) *Names {
 		if f.Part == Facts {
 			continue
 		}
-		for tail := f.Name; ; {
+		prefix := ""
+		if f.Part == Metadata { // a name without "metadata." means something else
+			prefix = string(Metadata) + "."
+		}
+		for end := f.Name; ; {
+			tail := prefix + end
 			n.byTail[tail] = append(n.byTail[tail], i)
-			_, rest, found := strings.Cut(tail, ".")
+			_, rest, found := strings.Cut(strings.TrimPrefix(tail, prefix), ".")
 			if !found {
 				break
 			}
-			tail = rest
+			end = rest
 		}
 	}
 	return n
@@ -175,8 +193,8 @@ func NewNames(fields []Field) *Names {
 func (n *Names) Fields() []Field { return n.fields }
 
 // Find returns the field that name means. A full path and a fact come first; then a whole name
-// among inputs, metrics and outputs, in this order; then the only field that ends with name. The
-// second result lists the paths when name could mean several.
+// among inputs, metrics and outputs, in this order; then the only field that ends with name. Metadata
+// needs its part: "metadata.accuracy", or "artifact.metadata.accuracy". The second result lists the paths when name could mean several.
 func (n *Names) Find(name string) (Field, []string) {
 	if f, choices := n.find(name); f.Name != "" || choices != nil {
 		return f, choices
@@ -200,6 +218,9 @@ func (n *Names) find(name string) (Field, []string) {
 	if i, ok := n.byPath[name]; ok {
 		return n.fields[i], nil
 	}
+	if n.open && strings.HasPrefix(name, string(Metadata)+".") {
+		return Field{Part: Metadata, Name: strings.TrimPrefix(name, string(Metadata)+"."), Types: []Type{Number, String}}, nil
+	}
 	for _, part := range []Part{Inputs, Metrics, Outputs} {
 		if i, ok := n.byPath[string(part)+"."+name]; ok {
 			return n.fields[i], nil
@@ -212,6 +233,9 @@ func (n *Names) find(name string) (Field, []string) {
 	var choices []string
 	for _, i := range ends {
 		choices = append(choices, n.fields[i].Path())
+	}
+	if rest, ok := strings.CutPrefix(name, "artifact."); ok && len(ends) == 0 && strings.HasPrefix(rest, string(Metadata)+".") {
+		return n.find(rest)
 	}
 	return Field{}, choices
 }

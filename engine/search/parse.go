@@ -279,6 +279,9 @@ func (p *parser) field(name token) (Field, *Error) {
 		return Field{}, err
 	}
 	err := p.at(name, "No %s of this project has %q.", p.context.Names.what, name.text)
+	if p.context.Names.open {
+		err = p.at(name, "There is no field %q. Metadata begins with metadata.", name.text)
+	}
 	err.Suggestion = nearest(name.text, p.context.Names.spellings())
 	return Field{}, err
 }

@@ -67,8 +67,9 @@ func (h *API) apiArtifacts(ctx context.Context, in *struct {
 	Workflow string `query:"workflow" maxLength:"200"`
 	Type     string `query:"type" doc:"Kind, such as Model" maxLength:"100"`
 	Text     string `query:"q" doc:"Text in name, node, workflow or file name" maxLength:"200"`
+	Where    string `query:"where" doc:"Query over facts and metadata, such as metadata.accuracy >= 0.9 and type = Model" maxLength:"4000"`
 }) (*body[artifactPage], error) {
-	return h.listArtifacts(ctx, artifact.Filter{Workflow: in.Workflow, Type: in.Type, Query: in.Text, After: in.Page, Limit: in.Limit})
+	return h.listArtifacts(ctx, artifact.Filter{Workflow: in.Workflow, Type: in.Type, Query: in.Text, Where: in.Where, After: in.Page, Limit: in.Limit})
 }
 
 func (h *API) apiExecutionArtifacts(ctx context.Context, in *struct {

@@ -91,6 +91,7 @@ type entryPage struct {
 type entryQuery struct {
 	PageQuery
 	Text      string `query:"q" doc:"Text in name or description, or a tag" maxLength:"200"`
+	Where     string `query:"where" doc:"Query over facts, metadata and metrics, such as metadata.accuracy >= 0.9" maxLength:"4000"`
 	Format    string `query:"format" maxLength:"100"`
 	Framework string `query:"framework" maxLength:"100"`
 }
@@ -205,7 +206,7 @@ func (h *API) blob(ctx context.Context, hash, mediaType string) (artifact.Blob, 
 
 func (h *API) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQuery) (*body[entryPage], error) {
 	page, err := h.Catalogue.List(ctx, catalogue.Filter{
-		Kind: kind, Query: in.Text, Format: in.Format, Framework: in.Framework, After: in.Page, Limit: in.Limit,
+		Kind: kind, Query: in.Text, Where: in.Where, Format: in.Format, Framework: in.Framework, After: in.Page, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, err

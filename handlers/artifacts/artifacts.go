@@ -36,8 +36,8 @@ const (
 // artifacts lists artifacts by type and workflow.
 func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
 	q, ctx := r.URL.Query(), r.Context()
-	filter := artifact.Filter{Workflow: q.Get("workflow"), Type: q.Get("type"), Query: q.Get("q"), After: q.Get("after"), Limit: artifactPageSize}
-	m := views.Artifacts{Page: h.Page.Base(r, "Artifacts", views.SectionArtifacts), Query: filter.Query, Kinds: kindOptions(filter.Type), ClearURL: views.ArtifactsURL()}
+	filter := artifact.Filter{Workflow: q.Get("workflow"), Type: q.Get("type"), Query: q.Get("q"), Where: q.Get("where"), After: q.Get("after"), Limit: artifactPageSize}
+	m := views.Artifacts{Page: h.Page.Base(r, "Artifacts", views.SectionArtifacts), Query: filter.Query, Where: filter.Where, Kinds: kindOptions(filter.Type), ClearURL: views.ArtifactsURL()}
 	if text := q.Get("execution"); text != "" {
 		id, err := request.ParseID(text, "execution")
 		if err != nil {
@@ -47,6 +47,9 @@ func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
 		m.Hidden = [][2]string{{"execution", text}}
 	}
 	page, err := h.findArtifacts(ctx, filter)
+	if fields := apperr.FieldsOf(err); len(fields) > 0 && fields[0].Path == "where" {
+		m.Problem, err = fields[0].Message, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -91,6 +94,7 @@ func artifactChips(q url.Values, f artifact.Filter) []views.Chip {
 		}
 	}
 	add("q", "Text", f.Query)
+	add("where", "Condition", f.Where)
 	add("type", "Type", f.Type)
 	add("workflow", "Workflow", f.Workflow)
 	if f.ExecutionID != nil {

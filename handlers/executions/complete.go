@@ -59,7 +59,7 @@ func suggestion(s index.Suggestion, typed string) views.QuerySuggestion {
 }
 
 func partNames() map[search.Part]string {
-	return map[search.Part]string{search.Inputs: "Input", search.Outputs: "Output", search.Metrics: "Metric"}
+	return map[search.Part]string{search.Inputs: "Input", search.Outputs: "Output", search.Metrics: "Metric", search.Metadata: "Metadata"}
 }
 
 func utf16Length(text []rune) int { return len(utf16.Encode(text)) }

@@ -235,7 +235,7 @@ func fieldGroups(names *search.Names) []views.FieldGroup {
 	titles := []struct {
 		part search.Part
 		name string
-	}{{search.Inputs, "Inputs"}, {search.Metrics, "Metrics"}, {search.Outputs, "Outputs"}, {search.Facts, "Every execution"}}
+	}{{search.Inputs, "Inputs"}, {search.Metrics, "Metrics"}, {search.Outputs, "Outputs"}, {search.Metadata, "Metadata of artifacts"}, {search.Facts, "Every execution"}}
 	var groups []views.FieldGroup
 	for _, t := range titles {
 		g := views.FieldGroup{Name: t.name}

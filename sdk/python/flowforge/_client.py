@@ -156,6 +156,18 @@ class Client:
         if metadata is not None:
             _files.write_metadata(self._config, key, metadata)
 
+    def describe(self, metadata: Mapping[str, Any], output: str = "result") -> None:
+        """Set the metadata of an output, such as {"accuracy": 0.97, "framework": "sklearn"}.
+
+        output is the name of the output; the value that an operator returns is "result". The
+        artifact of the output shows its metadata, searches find it, and a model that is
+        registered from the artifact adopts it. Raises OutputError if it cannot be written.
+        """
+        if not self.inside:
+            print(f"METADATA {output} {json.dumps(dict(metadata), default=str)}", flush=True)
+            return
+        _files.write_metadata(self._config, output, metadata)
+
     def save(self, name: str, value: Any, format: Optional[str] = None) -> Path:
         """Save a value as the file of an output, in a suitable format.
 

@@ -355,12 +355,16 @@ def test_names_of_the_design_document(server: Server, config: Config) -> None:
     mine.status("RUNNING", "msg", 50, {"batch": 5})
     mine.output(key="count", value=3)
     mine.output("model", "weights", metadata={"accuracy": 0.923, "framework": "pytorch"})
+    mine.describe({"accuracy": 0.97})
+    mine.describe({"rows": 3}, output="table")
     mine.close()
     update = [body for method, body in server.calls if method == "UpdateStatus"][-1]
     assert (update["message"], update["progress"], json.loads(update["details"])) == ("msg", 50, {"batch": 5})
     assert config.outputs is not None
     assert json.loads((config.outputs / "count").read_text()) == 3
     assert json.loads((config.outputs / ".model.metadata").read_text())["framework"] == "pytorch"
+    assert json.loads((config.outputs / ".result.metadata").read_text()) == {"accuracy": 0.97}
+    assert json.loads((config.outputs / ".table.metadata").read_text()) == {"rows": 3}
 
 
 def test_status_takes_the_progress_second_as_before(server: Server, config: Config) -> None:
