@@ -76,21 +76,33 @@ type navEntry struct {
 	name, icon, url string
 }
 
-func navEntries() []navEntry {
+// workEntries are about executions, catalogueEntries about what they run, read and produce, and
+// accessEntries about the credentials that they use. Every user sees them.
+func workEntries() []navEntry {
 	return []navEntry{
 		{SectionHome, "Home", "home", HomeURL()},
 		{SectionExecutions, "Executions", "runs", ExecutionsURL()},
 		{SectionSweeps, "Sweeps", "sweep", SweepsURL()},
 		{SectionCompare, "Compare", "table", CompareURL()},
 		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
+		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},
+	}
+}
+
+func catalogueEntries() []navEntry {
+	return []navEntry{
 		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},
-		{SectionArtifacts, "Artifacts", "file", ArtifactsURL()},
 		{SectionDatasets, "Datasets", "db", DatasetsURL("")},
 		{SectionModels, "Models", "box", ModelsURL()},
+		{SectionArtifacts, "Artifacts", "file", ArtifactsURL()},
 		{SectionTypes, "Types", "type", TypesURL()},
+	}
+}
+
+func accessEntries() []navEntry {
+	return []navEntry{
+		{SectionConnections, "Connections", "link", ConnectionsURL()},
 		{SectionSecrets, "Secrets", "key", SecretsURL()},
-		{SectionConnections, "Connections", "db", ConnectionsURL()},
-		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},
 	}
 }
 
@@ -108,9 +120,9 @@ type navGroup struct {
 	entries []navEntry
 }
 
-// navGroups are the groups visible to the user. Every user sees the first one.
+// navGroups are the groups visible to the user. Every user sees the first three.
 func (p Page) navGroups() []navGroup {
-	groups := []navGroup{{"Work", navEntries()}}
+	groups := []navGroup{{"Work", workEntries()}, {"Catalogue", catalogueEntries()}, {"Access", accessEntries()}}
 	add := func(title string, shown []bool, entries ...navEntry) {
 		g := navGroup{title: title}
 		for i, e := range entries {
