@@ -30,6 +30,7 @@ func sections() []views.DocSection {
 			doc("python-reference", "All names of the Python package."),
 			doc("launch-forms", "Fields, rules between inputs, and presets."),
 			doc("connections", "How tasks reach databases, buckets and APIs."),
+			doc("search", "The query language of executions: names, operators, logs and limits."),
 			doc("sweeps", "Launch a workflow many times with different inputs, and stop runs early."),
 			doc("control-flow", "Conditions, fan-outs, graphs, approvals and their limits."),
 			doc("retries", "Retry policies, circuit breakers, budgets and dead letters."),
