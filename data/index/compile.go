@@ -73,11 +73,23 @@ func (c *compiler) text(text string) string {
 	found := func(column string) string {
 		return "positionCaseInsensitiveUTF8(" + column + ", " + c.arg(text) + ") > 0"
 	}
-	return "(" + found("name") + " OR " + found("toString(workflow)") + " OR " + c.id(text) + ")"
+	either := []string{found("name"), found("workflow")}
+	if isPartOfID(text) { // writing the ID of each execution as text costs more than all else
+		either = append(either, c.id(text))
+	}
+	return "(" + strings.Join(either, " OR ") + ")"
+}
+
+// isPartOfID reports whether an ID can begin or end with a text.
+func isPartOfID(text string) bool {
+	return strings.Trim(strings.ToLower(strings.TrimPrefix(text, "#")), "0123456789abcdef-") == ""
 }
 
 func (c *compiler) id(text string) string {
 	text = strings.ToLower(strings.TrimPrefix(text, "#"))
+	if !isPartOfID(text) {
+		return "0"
+	}
 	if id, err := uuid.Parse(text); err == nil {
 		return "execution_id = toUUID('" + id.String() + "')"
 	}
