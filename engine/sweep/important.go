@@ -33,12 +33,17 @@ func (s *Service) Importance(ctx context.Context, id uuid.UUID) (Importances, er
 		return Importances{}, err
 	}
 	sw := legible(row)
-	if sw.Objective == nil {
-		return Importances{Method: importance.Method, Message: "The sweep has no objective."}, nil
-	}
 	runs, err := s.allRuns(ctx, sw)
 	if err != nil {
 		return Importances{}, err
+	}
+	return s.importance(sw, runs), nil
+}
+
+// importance removes from runs those that do not count.
+func (s *Service) importance(sw Sweep, runs []Run) Importances {
+	if sw.Objective == nil {
+		return Importances{Method: importance.Method, Message: "The sweep has no objective."}
 	}
 	key := ranked{space: sw.SpaceVersion}
 	runs = slices.DeleteFunc(runs, func(r Run) bool {
@@ -49,8 +54,8 @@ func (s *Service) Importance(ctx context.Context, id uuid.UUID) (Importances, er
 		return !use
 	})
 	key.runs = len(runs)
-	if known, ok := s.known(id, key); ok {
-		return known, nil
+	if known, ok := s.known(sw.ID, key); ok {
+		return known
 	}
 	key.found = compute(sw.Space, runs)
 	s.mu.Lock()
@@ -58,8 +63,8 @@ func (s *Service) Importance(ctx context.Context, id uuid.UUID) (Importances, er
 	if len(s.ranked) >= maxRanked {
 		clear(s.ranked)
 	}
-	s.ranked[id] = key
-	return key.found, nil
+	s.ranked[sw.ID] = key
+	return key.found
 }
 
 func (s *Service) known(id uuid.UUID, key ranked) (Importances, bool) {

@@ -129,6 +129,11 @@ func (s *Service) Runs(ctx context.Context, id uuid.UUID, f Filter) ([]Run, int,
 	if err != nil {
 		return nil, 0, err
 	}
+	return selected(sw, runs, f)
+}
+
+// selected changes the order of runs.
+func selected(sw Sweep, runs []Run, f Filter) ([]Run, int, error) {
 	if f.State != "" {
 		runs = slices.DeleteFunc(runs, func(r Run) bool { return r.State != f.State })
 	}

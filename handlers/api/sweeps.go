@@ -119,19 +119,16 @@ func (h *API) apiSweep(ctx context.Context, in *runQuery) (*body[contract.SweepD
 	if err != nil {
 		return nil, err
 	}
-	sw, err := h.Sweeps.Get(ctx, id)
+	study, err := h.Sweeps.Study(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	runs, total, err := h.Sweeps.Runs(ctx, id, sweep.Filter{Sort: in.Sort, After: in.After, Limit: in.Limit, State: sweep.RunState(in.State)})
+	runs, total, err := study.Runs(sweep.Filter{Sort: in.Sort, After: in.After, Limit: in.Limit, State: sweep.RunState(in.State)})
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.Sweeps.Importance(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	out := contract.SweepDetail{SweepBody: toSweepBody(sw), RunList: make([]contract.SweepRun, 0, len(runs)), Importance: contract.SweepImportance{
+	found := study.Importance
+	out := contract.SweepDetail{SweepBody: toSweepBody(study.Sweep), RunList: make([]contract.SweepRun, 0, len(runs)), Importance: contract.SweepImportance{
 		Method: found.Method, Runs: found.Runs, Message: found.Message, Parameters: []contract.ParameterImportance{},
 	}}
 	for _, r := range runs {

@@ -22,8 +22,9 @@ const (
 	topRuns   = 5 // compared with one press
 )
 
-// runs is a page of the table of runs: the best first, unless the address says otherwise.
-func (h *Pages) runs(ctx context.Context, s sweep.Sweep, q url.Values) (views.SweepRuns, error) {
+// runsView is a page of the table of runs: the best first, unless the address says otherwise.
+func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.SweepRuns, error) {
+	s := study.Sweep
 	sort := q.Get("sort")
 	if sort == "" {
 		sort = "-index"
@@ -35,7 +36,7 @@ func (h *Pages) runs(ctx context.Context, s sweep.Sweep, q url.Values) (views.Sw
 	if err != nil || after < 0 {
 		after = 0
 	}
-	found, total, err := h.Sweeps.Runs(ctx, s.ID, sweep.Filter{Sort: sort, After: after, Limit: runsShown})
+	found, total, err := study.Runs(sweep.Filter{Sort: sort, After: after, Limit: runsShown})
 	if err != nil {
 		return views.SweepRuns{}, err
 	}
@@ -57,11 +58,12 @@ func (h *Pages) runs(ctx context.Context, s sweep.Sweep, q url.Values) (views.Sw
 	if after+len(found) < total {
 		m.Pager.Older = to(after + runsShown)
 	}
-	return m, h.best(ctx, s, &m)
+	return m, best(ctx, study, &m)
 }
 
 // best adds what can be done with the best runs.
-func (h *Pages) best(ctx context.Context, s sweep.Sweep, m *views.SweepRuns) error {
+func best(ctx context.Context, study sweep.Study, m *views.SweepRuns) error {
+	s := study.Sweep
 	if s.Best == nil || s.Best.ExecutionID == nil {
 		return nil
 	}
@@ -70,7 +72,7 @@ func (h *Pages) best(ctx context.Context, s sweep.Sweep, m *views.SweepRuns) err
 	m.BestURL = views.LaunchQueryURL(ref, from)
 	from.Set("save", "1")
 	m.PresetURL = views.LaunchQueryURL(ref, from)
-	top, _, err := h.Sweeps.Runs(ctx, s.ID, sweep.Filter{Sort: "objective", Limit: topRuns})
+	top, _, err := study.Runs(sweep.Filter{Sort: "objective", Limit: topRuns})
 	if err != nil {
 		return err
 	}
@@ -192,15 +194,15 @@ func (h *Pages) frame(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.Sweeps.Get(r.Context(), id)
+	study, err := h.Sweeps.Study(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	runs, _, err := h.Sweeps.Runs(r.Context(), id, sweep.Filter{Sort: "index", Limit: sweep.MaxRuns})
+	runs, _, err := study.Runs(sweep.Filter{Sort: "index", Limit: sweep.MaxRuns})
 	if err != nil {
 		return err
 	}
-	web.WriteJSON(w, http.StatusOK, "application/json", frameOf(s, runs, h.Page.Clock(r).Zone.String()))
+	web.WriteJSON(w, http.StatusOK, "application/json", frameOf(study.Sweep, runs, h.Page.Clock(r).Zone.String()))
 	return nil
 }
 

@@ -43,22 +43,19 @@ func (h *Pages) sweep(w http.ResponseWriter, r *http.Request) error {
 
 // read reads what the page shows.
 func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Values) (views.SweepView, error) {
-	s, err := h.Sweeps.Get(ctx, id)
+	study, err := h.Sweeps.Study(ctx, id)
 	if err != nil {
 		return views.SweepView{}, err
 	}
-	importance, err := h.Sweeps.Importance(ctx, id)
-	if err != nil {
-		return views.SweepView{}, err
-	}
-	runs, err := h.runs(ctx, s, q)
+	s := study.Sweep
+	runs, err := runsView(ctx, study, q)
 	if err != nil {
 		return views.SweepView{}, err
 	}
 	v := views.SweepView{Head: head(ctx, clock, s), Runs: runs, Space: spaceView(s)}
 	v.Plots = views.Plots{
 		Name: s.Name, DataURL: views.SweepPartURL(id.String(), "runs.json"), VersionOf: views.SweepHeadSelector(),
-		Importance: importanceView(s, importance),
+		Importance: importanceView(s, study.Importance),
 	}
 	if s.Objective != nil {
 		v.Plots.Objective = s.Objective.Name()
@@ -155,7 +152,10 @@ func figures(s sweep.Sweep) []views.SweepFigure {
 	if s.Counts.Queued > 0 {
 		atOnce.Note = activeText(s.Counts) + "."
 	}
-	if s.Counts.Waiting > 0 {
+	switch {
+	case s.Counts.Waiting > 0 && s.State == sweep.Paused:
+		atOnce.Note += " " + units.Plural(s.Counts.Waiting, "run starts", "runs start") + " when the sweep is resumed."
+	case s.Counts.Waiting > 0:
 		atOnce.Note += " " + units.Plural(s.Counts.Waiting, "run is", "runs are") + " about to be launched."
 	}
 	return []views.SweepFigure{best, runs, hours, atOnce}
