@@ -3,6 +3,7 @@
 import { parallel } from "./parallel.js";
 import { points } from "./points.js";
 import { fillTable, saveDrawing } from "./draw.js";
+import { linked, remember } from "./link.js";
 
 const kinds = [["[data-parallel]", parallel], ["[data-points]", points]];
 const views = new Map(); // section → view
@@ -24,10 +25,14 @@ document.addEventListener("theme", () => { for (const view of views.values()) dr
 const versionOf = (root) => root.dataset.versionOf ? document.querySelector(root.dataset.versionOf)?.dataset.version ?? "" : root.dataset.frame ?? "";
 
 function begin(root) {
-  const view = { root, frame: null, filters: new Map(), chosen: [], pointed: null, parts: [], version: null };
+  const view = { root, frame: null, filters: new Map(), link: null, chosen: [], pointed: null, parts: [], version: null };
   views.set(root, view);
+  view.link = linked();
+  view.filters = view.link.filters;
+  view.remember = () => remember(view);
   view.change = () => {
     choose(view);
+    remember(view);
     for (const part of view.parts) part.choose();
     for (const details of root.querySelectorAll("[data-values][open]")) table(view, details);
   };

@@ -15,7 +15,7 @@ export function parallel(view, figure) {
 
   part.draw = () => {
     const { frame } = view;
-    part.axes = axesOf(frame, part.axes);
+    part.axes = axesOf(frame, part.axes ?? view.link.axes);
     part.shown = part.axes.filter((axis) => axis.on);
     const focused = document.activeElement?.closest?.("[data-end]")?.dataset;
     const width = Math.max(plot.clientWidth, 2 * side + apart * (part.shown.length - 1));
@@ -229,6 +229,7 @@ export function parallel(view, figure) {
   }
 
   function choose() {
+    view.link.axes = part.axes;
     part.draw();
     view.change();
   }
@@ -261,7 +262,7 @@ function axesOf(frame, before) {
   const old = new Map((before ?? []).map((axis) => [axis.column.name, axis]));
   const fresh = frame.columns.filter((column) => column.role !== "order").map((column) => {
     const known = old.get(column.name);
-    return { column, on: known?.on ?? (column.role === "input" || column.role === "objective"), log: known?.log ?? Boolean(column.log && canLog(column)) };
+    return { column, on: known?.on ?? (column.role === "input" || column.role === "objective"), log: canLog(column) && Boolean(known?.log ?? column.log) };
   });
   if (!before) return [...fresh.filter((axis) => axis.column.role !== "objective"), ...fresh.filter((axis) => axis.column.role === "objective")];
   const place = new Map(before.map((axis, i) => [axis.column.name, i]));

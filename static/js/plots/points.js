@@ -10,6 +10,7 @@ export function points(view, figure) {
   const history = figure.hasAttribute("data-history");
   const part = { figure };
   let drawing = null, marks = [], order = [], x = null, y = null;
+  for (const radio of figure.querySelectorAll("[data-order]")) if (radio.value === view.link.order) radio.checked = true;
 
   part.columns = () => [x, y].filter(Boolean);
 
@@ -70,7 +71,8 @@ export function points(view, figure) {
     for (const [name, first] of [["x", input], ["y", frame.objective]]) {
       const list = select(name);
       if (!list) continue;
-      const chosen = list.value;
+      const from = view.link.columns[name];
+      const chosen = list.value || from?.name;
       const fits = frame.columns;
       if ([...list.options].map((o) => o.value).join("\n") !== fits.map((c) => c.name).join("\n")) {
         list.replaceChildren(...fits.map((c) => html("option", { value: c.name }, labelOf(c))));
@@ -79,7 +81,7 @@ export function points(view, figure) {
       const box = figure.querySelector(`[data-log="${name}"]`);
       const column = frame.columns.find((c) => c.name === list.value);
       if (!box || !column) continue;
-      if (box.dataset.of !== column.name) { box.checked = Boolean(column.log); box.dataset.of = column.name; }
+      if (box.dataset.of !== column.name) { box.checked = Boolean(from?.name === column.name ? from.log : column.log); box.dataset.of = column.name; }
       box.closest("label").hidden = !canLog(column);
     }
   }
@@ -152,7 +154,14 @@ export function points(view, figure) {
     out.textContent = mark ? `${frame.names[pointed]}, ${stateText(frame, pointed)}: ${labelOf(x)} ${scaleOf(x).text(x.values[pointed])}, ${labelOf(y)} ${scaleOf(y).text(y.values[pointed])}` : out.dataset.say ?? "";
   };
 
-  figure.addEventListener("input", (event) => event.target.matches("[data-column], [data-log], [data-order]") && view.frame && part.draw());
+  figure.addEventListener("input", ({ target }) => {
+    if (!target.matches("[data-column], [data-log], [data-order]") || !view.frame) return;
+    if (target.dataset.column) delete view.link.columns[target.dataset.column]; // its scale is the usual one
+    part.draw();
+    if (history) view.link.order = figure.querySelector("[data-order]:checked")?.value;
+    else for (const [name, column] of [["x", x], ["y", y]]) if (column) view.link.columns[name] = { name: column.name, log: logOf(name, column) };
+    view.remember();
+  });
   plot.addEventListener("pointermove", (event) => drawing && view.point(nearest(event)));
   plot.addEventListener("pointerleave", () => view.point(null));
   plot.addEventListener("click", () => open());
