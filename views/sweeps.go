@@ -119,6 +119,7 @@ type SweepColumn struct {
 
 // SweepRunRow is one run.
 type SweepRunRow struct {
+	ContinueURL string // resumes a run that was stopped early from its checkpoint, "" without permission
 	Index       int
 	Rank        string
 	Name, URL   string // of its execution, if there is one

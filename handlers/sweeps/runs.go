@@ -128,6 +128,9 @@ func runRow(s sweep.Sweep, r sweep.Run) views.SweepRunRow {
 	if r.ExecutionID != nil {
 		row.URL = views.ExecutionURL(r.ExecutionID.String())
 	}
+	if s.MayRun && r.State == sweep.RunStoppedEarly && r.ExecutionID != nil {
+		row.ContinueURL = views.ResumeURL(r.ExecutionID.String(), "")
+	}
 	if r.Rank > 0 {
 		row.Rank = strconv.Itoa(r.Rank)
 	}
