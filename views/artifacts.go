@@ -60,5 +60,7 @@ type Preview struct {
 	Tree        *JSONTree
 	Lines       *JSONLines
 	Array       *ArrayView
+	Model       *ModelView
+	Notebook    *NotebookView
 	List        *FileList // of a folder or an archive
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact/preview"
@@ -54,6 +55,8 @@ type Preview struct {
 	Documents *preview.Documents
 	Array     *preview.Array
 	Archive   *preview.Archive
+	Model     *preview.Model
+	Notebook  *preview.Notebook
 }
 
 // Selection says which part of an artifact is shown. The zero value is its beginning.
@@ -125,11 +128,55 @@ func previewFormat(ctx context.Context, part Part, f preview.File, format string
 		return previewTree(ctx, f, sel)
 	case "jsonl":
 		return previewDocuments(ctx, f, sel)
+	case "safetensors", "onnx", "pickle", "torch":
+		model, err := preview.ReadModel(ctx, f, format)
+		return Preview{Kind: PreviewModel, Model: &model}, err
+	case "notebook":
+		return previewNotebook(f, sel)
 	case "zip", "tar", "tar.gz", "tar.zst", "gz", "zst":
 		archive, err := preview.ListArchive(ctx, f, format, part.file())
 		return Preview{Kind: PreviewArchive, Archive: &archive}, err
 	}
 	return Preview{}, nil
+}
+
+// previewNotebook renders cells of a notebook. HTML that is not a table stays untrusted: it is only
+// for a sandboxed frame.
+func previewNotebook(f preview.File, sel Selection) (Preview, error) {
+	n, err := preview.ReadNotebook(f, sel.From)
+	for i := range n.Cells {
+		c := &n.Cells[i]
+		if c.Kind == "markdown" {
+			c.HTML = previewMarkdown([]byte(c.Source)).HTML
+		}
+		for j := range c.Outputs {
+			o := &c.Outputs[j]
+			if o.Kind != "html" {
+				continue
+			}
+			html := o.HTML
+			if o.HTML = ""; strings.Contains(html, "<table") && !strings.Contains(html, "<script") && len(html) <= tableHTML {
+				o.Kind, o.HTML = "table", sanitized(html)
+			}
+		}
+	}
+	return Preview{Kind: PreviewNotebook, Notebook: &n, Truncated: int64(len(n.Cells)) < n.Total}, err
+}
+
+// tableHTML is the maximum size of a table of a notebook on its page, in bytes.
+const tableHTML = 128 << 10
+
+// NotebookHTML is the HTML of one output of a notebook. It is not trusted.
+func (s *Service) NotebookHTML(ctx context.Context, a Artifact, path string, cell int64, output int) (string, error) {
+	var html string
+	err := s.withPart(ctx, a, path, func(part Part, f preview.File) (err error) {
+		if part.Cut || preview.Format(f, part.file(), part.MediaType) != "notebook" {
+			return apperr.New(apperr.Invalid, "%s is not a notebook.", part.file())
+		}
+		html, err = preview.NotebookHTML(f, cell, output)
+		return err
+	})
+	return html, err
 }
 
 // previewTree shows a JSON document. Flat metrics and confusion matrices have a form of their own.

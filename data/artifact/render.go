@@ -98,12 +98,17 @@ func previewMarkdown(source []byte) Preview {
 	if err := md.Convert(source, &out); err != nil {
 		return Preview{Kind: PreviewText, Text: string(source)}
 	}
+	return Preview{Kind: PreviewMarkdown, HTML: sanitized(out.String())}
+}
+
+// sanitized removes everything executable from HTML, and the addresses of images.
+func sanitized(html string) string {
 	policy := bluemonday.UGCPolicy()
 	policy.AllowURLSchemes("http", "https", "mailto")
 	policy.RewriteSrc(func(u *url.URL) { *u = url.URL{} })
 	policy.RequireNoFollowOnLinks(true)
 	policy.RequireNoReferrerOnLinks(true)
-	return Preview{Kind: PreviewMarkdown, HTML: policy.Sanitize(out.String())}
+	return policy.Sanitize(html)
 }
 
 // checkBoxes renders the boxes of task lists as characters, because a preview has no controls.

@@ -25,6 +25,8 @@ type previewBody struct {
 	JSONLines []preview.Document  `json:"json_lines,omitempty"`
 	Array     *preview.Array      `json:"array,omitempty"`
 	Archive   *preview.Archive    `json:"archive,omitempty"`
+	Model     *preview.Model      `json:"model,omitempty"`
+	Notebook  *preview.Notebook   `json:"notebook,omitempty"`
 	Files     []previewFolderFile `json:"files,omitempty" doc:"Of a folder"`
 }
 
@@ -52,7 +54,7 @@ func (h *API) apiPreview(ctx context.Context, in *struct {
 	ID     string  `path:"artifact_id" doc:"ID of the artifact"`
 	Path   string  `query:"path" doc:"A file of a folder or an archive" maxLength:"1000"`
 	At     string  `query:"at" doc:"JSON: path of a value, such as $.layers[3].name" maxLength:"4000"`
-	From   int64   `query:"from" doc:"JSON: the first element of that value" minimum:"0" default:"0"`
+	From   int64   `query:"from" doc:"JSON: the first element of that value; notebooks: the first cell" minimum:"0" default:"0"`
 	Find   string  `query:"find" doc:"JSON and JSON Lines: text in names and values" maxLength:"200"`
 	Page   string  `query:"page" doc:"Texts and JSON Lines: next_page of the previous answer" maxLength:"50"`
 	Array  string  `query:"array" doc:"Name of an array in an NPZ file" maxLength:"1000"`
@@ -82,7 +84,7 @@ func (h *API) apiPreview(ctx context.Context, in *struct {
 func toPreviewBody(p artifact.Preview) previewBody {
 	out := previewBody{
 		Kind: string(p.Kind), File: p.File.Filename, MediaType: p.File.MediaType, Size: p.File.Size, Complete: !p.Truncated,
-		HTML: p.HTML, JSON: p.Tree, Archive: p.Archive, Array: p.Array,
+		HTML: p.HTML, JSON: p.Tree, Archive: p.Archive, Array: p.Array, Model: p.Model, Notebook: p.Notebook,
 	}
 	if p.Kind == artifact.PreviewText {
 		out.Text = p.Text

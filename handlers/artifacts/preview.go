@@ -123,6 +123,10 @@ func shown(a artifact.Artifact, at part, sel artifact.Selection, p artifact.Prev
 	case artifact.PreviewArray:
 		v.Truncated = ""
 		v.Array = arrayOf(at, p.Array)
+	case artifact.PreviewModel:
+		v.Model, v.Truncated = modelOf(at, sel, p.Model), modelFormat(p.Model)
+	case artifact.PreviewNotebook:
+		v.Notebook, v.Truncated = notebookOf(at, p.Notebook), units.Plural(p.Notebook.Total, "cell", "cells")
 	case artifact.PreviewArchive:
 		v.List = entriesOf(at, sel, p.Archive)
 		v.Truncated = units.Plural(len(p.Archive.Entries), "entry", "entries")

@@ -9,6 +9,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -115,7 +117,11 @@ func (h *Content) Frame(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if name := r.URL.Query().Get("path"); name != "" {
+	name := r.URL.Query().Get("path")
+	if r.URL.Query().Has("output") {
+		return h.frameOutput(w, r, a, name)
+	}
+	if name != "" {
 		return h.frameFile(w, r, a, name)
 	}
 	if a.Kind != "Report" && a.MediaType != "text/html" {
@@ -128,6 +134,24 @@ func (h *Content) Frame(w http.ResponseWriter, r *http.Request) error {
 func reportHeader(w http.ResponseWriter) {
 	w.Header().Set("Content-Security-Policy", ReportPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+}
+
+// frameOutput sends an HTML output of a notebook for its frame.
+func (h *Content) frameOutput(w http.ResponseWriter, r *http.Request, a artifact.Artifact, name string) error {
+	cell, err := strconv.ParseInt(r.URL.Query().Get("cell"), 10, 64)
+	output, alsoErr := strconv.Atoi(r.URL.Query().Get("output"))
+	if err != nil || alsoErr != nil {
+		return apperr.New(apperr.Invalid, "cell and output must be numbers.")
+	}
+	html, err := h.Artifacts.NotebookHTML(r.Context(), a, name, cell, output)
+	if err != nil {
+		return err
+	}
+	reportHeader(w)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	w.Header().Set("ETag", entryTag(a, name+"\x00"+r.URL.RawQuery))
+	http.ServeContent(w, r, "", a.CreatedAt, strings.NewReader(html))
+	return nil
 }
 
 // frameFile sends an HTML file of a folder or an archive for its frame.

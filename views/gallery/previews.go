@@ -21,6 +21,9 @@ func previewEntries() []Entry {
 		page("json-search", "JSON, damaged, with a search", 1, previewJSONSearch),
 		page("json-lines", "JSON Lines", 3, previewLines),
 		page("array", "array", 0, previewArray),
+		page("model", "model", 0, previewModel),
+		page("pickle", "pickle that can run commands", 0, previewPickle),
+		page("notebook", "notebook", 0, previewNotebook),
 		page("archive", "archive", 0, previewArchive),
 	}
 }
