@@ -12,8 +12,7 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
-// Source is where the options of a field come from: a list, a query, an HTTP endpoint or an
-// operator. Values of lists and objects are limited in their entries. Texts can have tags such as
+// Source is where the options of a field come from: a list, a query or an HTTP endpoint. Values of lists and objects are limited in their entries. Texts can have tags such as
 // {{inputs.kind}} with expressions over the inputs of the schema.
 type Source struct {
 	Values []SourceValue `json:"values,omitempty"`
@@ -23,9 +22,6 @@ type Source struct {
 
 	HTTP  string `json:"http,omitempty"`  // an address, with tags; {{query}} is what people type
 	Items string `json:"items,omitempty"` // path of the list in the answer; "" is the whole
-
-	Operator string         `json:"operator,omitempty"`
-	Inputs   map[string]any `json:"inputs,omitempty"` // of the operator; texts can have tags
 
 	// Value, Label, Description and Preview are columns of a query, or paths such as .id in the
 	// items of an answer. Without a Label, the value is the label.
@@ -38,7 +34,7 @@ type Source struct {
 	Cache   string `json:"cache,omitempty"`   // a duration; see Fresh
 	Free    bool   `json:"free,omitempty"`    // other values are possible, too
 
-	tagged map[string]tagged // texts with tags, by their key; inputs as "inputs.NAME"
+	tagged map[string]tagged // texts with tags, by their key
 }
 
 // SourceValue is an option of a list.
@@ -54,9 +50,6 @@ const (
 	maxSourcePreview = 8
 	sourceTimeout    = 5 * time.Second
 	maxHTTPTimeout   = 30 * time.Second
-	operatorTimeout  = 2 * time.Minute
-	maxTimeout       = 10 * time.Minute
-	operatorCache    = 10 * time.Minute
 	maxCache         = 7 * 24 * time.Hour
 )
 
@@ -70,9 +63,6 @@ func (s *Source) Limit() time.Duration {
 	if d, err := units.ParseDuration(s.Timeout); err == nil && s.Timeout != "" {
 		return d
 	}
-	if s.Operator != "" {
-		return operatorTimeout
-	}
 	return sourceTimeout
 }
 
@@ -81,14 +71,22 @@ func (s *Source) Fresh() time.Duration {
 	if d, err := units.ParseDuration(s.Cache); err == nil && s.Cache != "" {
 		return d
 	}
-	if s.Operator != "" {
-		return operatorCache
-	}
 	return 0
 }
 
 // Static reports whether the definition has the options.
-func (s *Source) Static() bool { return s.From == "" && s.HTTP == "" && s.Operator == "" }
+func (s *Source) Static() bool { return s.From == "" && s.HTTP == "" }
+
+// Kind names where the options come from, for messages.
+func (s *Source) Kind() string {
+	switch {
+	case s.HTTP != "":
+		return "an endpoint"
+	case s.From != "":
+		return "a query"
+	}
+	return "a list"
+}
 
 // Searches reports whether the source itself selects by what people type.
 func (s *Source) Searches() bool { return strings.Contains(s.HTTP, "{{"+queryTag+"}}") }
@@ -104,9 +102,8 @@ func (s *Source) attribute() any {
 // Resolved is a source with the values of the inputs that it reads.
 type Resolved struct {
 	*Source
-	Where  string
-	URL    string
-	Inputs map[string]any
+	Where string
+	URL   string
 }
 
 // Resolve fills the tags of the source. A tag without a value is Invalid: its message says which
@@ -127,17 +124,6 @@ func (s *Source) Resolve(inputs map[string]any, query string) (Resolved, error) 
 	env = withQuery(env, query)
 	if out.URL, err = s.tagged["http"].text(env, addressText); err != nil {
 		return out, err
-	}
-	if len(s.Inputs) > 0 {
-		out.Inputs = make(map[string]any, len(s.Inputs))
-	}
-	for name, v := range s.Inputs {
-		if t, ok := s.tagged["inputs."+name]; ok {
-			if v, err = t.value(env); err != nil {
-				return out, err
-			}
-		}
-		out.Inputs[name] = v
 	}
 	return out, nil
 }

@@ -50,19 +50,16 @@ func readSource(raw any) (*Source, error) {
 	}
 	s := &Source{}
 	if err := strictDecode(object, s); err != nil {
-		return nil, fmt.Errorf("%s; use values, from, where, http, items, operator, inputs, value, label, description, preview, timeout, cache or free", err.Error())
+		return nil, fmt.Errorf("%s; use values, from, where, http, items, value, label, description, preview, timeout, cache or free", err.Error())
 	}
 	s.Values = values
-	for name, v := range s.Inputs {
-		s.Inputs[name] = Plain(v)
-	}
 	return s, nil
 }
 
 // readValues reads a list of options: objects with value, label and description, or plain values.
 func readValues(list []any) ([]SourceValue, error) {
 	if len(list) > maxSourceValues {
-		return nil, fmt.Errorf("%d options are given; at most %d are allowed, and more from a query, an endpoint or an operator", len(list), maxSourceValues)
+		return nil, fmt.Errorf("%d options are given; at most %d are allowed, and more from a query or an endpoint", len(list), maxSourceValues)
 	}
 	var out []SourceValue
 	for i, raw := range list {
@@ -88,11 +85,6 @@ func readValues(list []any) ([]SourceValue, error) {
 func (s *Source) readTags() error {
 	s.tagged = map[string]tagged{}
 	texts := map[string]string{"where": s.Where, "http": s.HTTP}
-	for name, v := range s.Inputs {
-		if text, ok := v.(string); ok && strings.Contains(text, "{{") {
-			texts["inputs."+name] = text
-		}
-	}
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		parsed, err := readTagged(texts[key])
 		if err != nil {
@@ -106,7 +98,7 @@ func (s *Source) readTags() error {
 // check checks the source as a whole.
 func (s *Source) check(leaf *Type) error {
 	var kinds []string
-	for name, given := range map[string]bool{"values": len(s.Values) > 0, "from": s.From != "", "http": s.HTTP != "", "operator": s.Operator != ""} {
+	for name, given := range map[string]bool{"values": len(s.Values) > 0, "from": s.From != "", "http": s.HTTP != ""} {
 		if given {
 			kinds = append(kinds, name)
 		}
@@ -114,7 +106,7 @@ func (s *Source) check(leaf *Type) error {
 	slices.Sort(kinds)
 	switch {
 	case len(kinds) == 0:
-		return fmt.Errorf("there are no options; give a list of values, or from, http or operator")
+		return fmt.Errorf("there are no options; give a list of values, or from or http")
 	case len(kinds) > 1:
 		return fmt.Errorf("they come from %s; use one of them", strings.Join(kinds, " and "))
 	case len(s.Preview) > maxSourcePreview:
@@ -131,8 +123,6 @@ func (s *Source) check(leaf *Type) error {
 		err = s.checkTable()
 	case "http":
 		err = errors.Join(s.checkAddress(), s.checkPaths())
-	case "operator":
-		err = s.checkPaths()
 	}
 	if err != nil {
 		return err
@@ -148,14 +138,13 @@ func (s *Source) only(kind string) error {
 		of    []string
 	}{
 		{"where", s.Where != "", []string{"from"}},
-		{"items", s.Items != "", []string{"http", "operator"}},
-		{"inputs", len(s.Inputs) > 0, []string{"operator"}},
-		{"timeout", s.Timeout != "", []string{"http", "operator"}},
-		{"cache", s.Cache != "", []string{"http", "operator"}},
-		{"value", s.Value != "", []string{"from", "http", "operator"}},
-		{"label", s.Label != "", []string{"from", "http", "operator"}},
-		{"description", s.Description != "", []string{"from", "http", "operator"}},
-		{"preview", len(s.Preview) > 0, []string{"from", "http", "operator"}},
+		{"items", s.Items != "", []string{"http"}},
+		{"timeout", s.Timeout != "", []string{"http"}},
+		{"cache", s.Cache != "", []string{"http"}},
+		{"value", s.Value != "", []string{"from", "http"}},
+		{"label", s.Label != "", []string{"from", "http"}},
+		{"description", s.Description != "", []string{"from", "http"}},
+		{"preview", len(s.Preview) > 0, []string{"from", "http"}},
 	} {
 		if k.given && !slices.Contains(k.of, kind) {
 			return fmt.Errorf("%s belongs to %s, and these options come from %s", k.name, listed(k.of), kind)
@@ -243,14 +232,10 @@ func (f *Field) checkDefault(n nodeField) error {
 }
 
 func (s *Source) checkTimes() error {
-	longest := maxHTTPTimeout
-	if s.Operator != "" {
-		longest = maxTimeout
-	}
 	for _, t := range []struct {
 		name, text     string
 		least, longest time.Duration
-	}{{"timeout", s.Timeout, 100 * time.Millisecond, longest}, {"cache", s.Cache, 0, maxCache}} {
+	}{{"timeout", s.Timeout, 100 * time.Millisecond, maxHTTPTimeout}, {"cache", s.Cache, 0, maxCache}} {
 		if t.text == "" {
 			continue
 		}

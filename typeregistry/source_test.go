@@ -46,7 +46,6 @@ func TestSourcesSurviveTheirDocument(t *testing.T) {
 	schema := dependent(t, listedKernel(),
 		map[string]any{"name": "run", "type": `Struct{seed: Integer @{options: {from: executions, where: "inputs.kind = {{inputs.kind}}", value: "inputs.seed", preview: ["metrics.loss"]}}}`},
 		map[string]any{"name": "kind", "type": "String", "options": map[string]any{"http": "https://api.example.com/kinds?q={{query}}", "items": ".data", "value": ".id", "cache": "10m", "free": true}},
-		map[string]any{"name": "step", "type": "Integer", "options": map[string]any{"operator": "steps", "inputs": map[string]any{"of": "{{inputs.kind}}", "limit": 3}, "timeout": "20s"}},
 	)
 	written, err := json.Marshal(schema)
 	require.NoError(t, err)
@@ -70,7 +69,6 @@ func TestSourcesFillTheirTags(t *testing.T) {
 		map[string]any{"name": "kind", "type": "String?"},
 		map[string]any{"name": "seed", "type": "Integer", "options": map[string]any{"from": "executions", "where": "inputs.kind = {{kind}} and state = SUCCEEDED", "value": "inputs.seed"}},
 		map[string]any{"name": "repo", "type": "String", "options": map[string]any{"http": "https://api.example.com/{{kind}}/search?q={{query}}"}},
-		map[string]any{"name": "step", "type": "Integer", "options": map[string]any{"operator": "steps", "inputs": map[string]any{"of": "{{kind}}", "text": "a {{kind}} b", "limit": 3}}},
 	)
 	resolve := func(name, query string, inputs map[string]any) (Resolved, error) {
 		part, ok := schema.SourceAt(name)
@@ -85,10 +83,6 @@ func TestSourcesFillTheirTags(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "https://api.example.com/s%22v%20c%2F/search?q=a%26b%3Dc%20%23", repo.URL)
 	require.True(t, repo.Searches())
-	step, err := resolve("step", "", inputs)
-	require.NoError(t, err)
-	require.Equal(t, map[string]any{"of": `s"v c/`, "text": `a s"v c/ b`, "limit": json.Number("3")}, step.Inputs)
-
 	_, err = resolve("seed", "", map[string]any{"kind": nil})
 	require.ErrorContains(t, err, "The options depend on kind. Enter a value there first.")
 }
@@ -146,7 +140,7 @@ func TestFaultySourcesAreRefused(t *testing.T) {
 		"does not end":                       http("https://x.example/{{a"),
 		"value is “id”":                      field("String", map[string]any{"http": "https://x.example/", "value": "id"}),
 		"timeout is 2h":                      field("String", map[string]any{"http": "https://x.example/", "timeout": "2h"}),
-		"“soon” is not a duration":           field("String", map[string]any{"operator": "x", "cache": "soon"}),
+		"“soon” is not a duration":           field("String", map[string]any{"http": "https://x.example/", "cache": "soon"}),
 		"which is not a field here":          http("https://x.example/{{colour}}"),
 		"a → a":                              http("https://x.example/{{a}}"),
 		"the default of a: “z” is not an op": {map[string]any{"name": "a", "type": "String", "default": "z", "options": []any{"x", "y"}}},

@@ -46,16 +46,6 @@ func readTagged(text string) (tagged, error) {
 	return out, nil
 }
 
-// tags reports whether the text has a tag.
-func (t tagged) tags() bool {
-	for _, p := range t {
-		if p.expression != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // text fills the tags; write gives each value the form of its surroundings.
 func (t tagged) text(env map[string]any, write func(any) (string, error)) (string, error) {
 	var b strings.Builder
@@ -75,14 +65,6 @@ func (t tagged) text(env map[string]any, write func(any) (string, error)) (strin
 		b.WriteString(text)
 	}
 	return b.String(), nil
-}
-
-// value is the value of a text that is one tag, else the text with its tags filled.
-func (t tagged) value(env map[string]any) (any, error) {
-	if len(t) == 1 && t[0].expression != nil {
-		return t[0].evaluate(env)
-	}
-	return t.text(env, func(v any) (string, error) { return inputText(v), nil })
 }
 
 // evaluate returns the value of a tag. Null is an error that names the inputs without a value.
