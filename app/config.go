@@ -21,6 +21,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/compute/launcher/kube"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/web"
 )
@@ -43,9 +44,10 @@ type Config struct {
 	LocalImages      string
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
-	Artifacts     Artifacts // where artifacts are kept
-	Metaflow      Metaflow  // what may be a datastore of Metaflow
-	Retention     Retention // what is removed and when
+	Artifacts     Artifacts     // where artifacts are kept
+	Options       options.Hosts // of endpoints with the options of inputs
+	Metaflow      Metaflow      // what may be a datastore of Metaflow
+	Retention     Retention     // what is removed and when
 	Observability Observability
 	TLS           TLS
 

@@ -32,6 +32,7 @@ import (
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -69,6 +70,7 @@ type parts struct {
 	executions  *execution.Service
 	secrets     *secret.Service
 	connections *connection.Service
+	options     *options.Service
 	sweeps      *sweep.Service
 	quotas      *quota.Service
 	resident    *resident.Service // nil: there are no warm pods
@@ -222,8 +224,10 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 // openExecutions creates the engine without starting it.
 func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps configMaps) error {
 	var err error
+	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.Options, Log: a.cfg.Log, Now: time.Now})
 	p.executions, err = execution.New(execution.Config{
-		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
+		Offers: p.options.Offers,
+		Pool:   p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
 		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
@@ -278,7 +282,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
 		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }

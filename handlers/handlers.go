@@ -27,6 +27,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -86,6 +87,7 @@ type Deps struct {
 	Quotas      *quota.Service
 	Retention   *retention.Service
 	Presets     *preset.Service
+	Options     *options.Service
 	Sweeps      *sweep.Service
 	Views       *view.Service
 	Lineage     *lineage.Service
@@ -146,7 +148,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Sweeps: d.Sweeps, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
@@ -173,7 +175,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		forms:    forms,
 		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
 		launch: launch.New(launch.Config{
-			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets,
+			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets, Options: d.Options,
 			Sweeps: d.Sweeps, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
 		}),
 		lineage:  lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),

@@ -41,6 +41,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
@@ -70,6 +71,7 @@ type testBundle struct {
 	telemetry   *telemetry.Service
 	secrets     *secret.Service
 	connections *connection.Service
+	options     *options.Service
 	signer      auth.Signer
 	links       *auth.LoginLinks
 	policies    *auth.Policies
@@ -113,7 +115,11 @@ func setup(t *testing.T) *testBundle {
 	})
 	require.NoError(t, err)
 	require.NoError(t, b.quotas.Prepare(b.ctx))
+	b.options = options.New(options.Config{
+		Index: index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}), Catalogue: b.catalogue, Artifacts: b.artifacts, Log: log, Now: now,
+	})
 	b.executions, err = execution.New(execution.Config{
+		Offers:  b.options.Offers,
 		Secrets: b.secrets, Connections: b.connections, Quotas: b.quotas,
 		HostImages: true, Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
 		Catalogue: engineCatalogue{b.catalogue},
@@ -131,6 +137,7 @@ func setup(t *testing.T) *testBundle {
 		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, Connections: b.connections, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Presets:   preset.NewService(b.pool, b.workflows, now),
+		Options:   b.options,
 		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
 		Lineage:   lineage.NewService(b.pool, b.workflows, b.catalogue),

@@ -49,6 +49,11 @@ func PackageFileURL(name, version, file string) string {
 	return PackageURL(name, version) + "?file=" + url.QueryEscape(file)
 }
 
+// InputOptionsURL lists options of the inputs of a version for its forms.
+func InputOptionsURL(workflow, version string) string {
+	return withQuery(WorkflowURL(workflow)+"/options", url.Values{"version": {version}})
+}
+
 // LaunchURL is the launch form of a workflow.
 func LaunchURL(name string) string { return WorkflowURL(name) + "/launch" }
 

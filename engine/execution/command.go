@@ -163,7 +163,7 @@ func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[s
 	if values == nil {
 		values = map[string]any{}
 	}
-	checked, problems := schema.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.References(ctx), Head: s.artifacts.Head})
+	checked, problems := schema.CheckAll(values, s.Env(ctx))
 	var fields []apperr.Field
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: path + p.Path, Message: p.Message})

@@ -63,6 +63,9 @@ type Config struct {
 	ConfigMap func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error)
 	// Catalogue may be nil: then inputs refer only to artifacts and files.
 	Catalogue Catalogue
+	// Offers returns how a launch by the caller of ctx compares values with the sources of options.
+	// When it is nil, only lists in definitions limit values.
+	Offers func(ctx context.Context) func(typeregistry.Offered) string
 	// Secrets may be nil: then no input refers to a secret.
 	Secrets *secret.Service
 	// Connections may be nil: then no input refers to a connection.

@@ -18,7 +18,6 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
-	"github.com/flowforge/flowforge/typeregistry"
 )
 
 // LaunchRequest requests an execution. Version "" is the latest. A request with an
@@ -177,7 +176,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	if values == nil {
 		values = map[string]any{}
 	}
-	inputs, problems := v.Definition.Inputs.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.References(ctx), Head: s.artifacts.Head})
+	inputs, problems := v.Definition.Inputs.CheckAll(values, s.Env(ctx))
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}

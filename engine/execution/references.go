@@ -44,6 +44,15 @@ func (s *Service) References(ctx context.Context) func(typeregistry.Kind, string
 	}
 }
 
+// Env returns the environment of checks of inputs for a launch by the caller of ctx.
+func (s *Service) Env(ctx context.Context) typeregistry.Env {
+	env := typeregistry.Env{Now: s.now(), Exists: s.References(ctx), Head: s.artifacts.Head}
+	if s.config.Offers != nil {
+		env.Offers = s.config.Offers(ctx)
+	}
+	return env
+}
+
 // servesAs reports whether an artifact is a valid value of kind: an artifact of the same
 // kind, or any single file for a File.
 func servesAs(a artifact.Artifact, kind typeregistry.Kind) bool {

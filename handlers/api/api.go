@@ -35,6 +35,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -174,6 +175,7 @@ type Config struct {
 	Quotas      *quota.Service
 	Retention   *retention.Service
 	Presets     *preset.Service
+	Options     *options.Service
 	Sweeps      *sweep.Service
 	Views       *view.Service
 	Lineage     *lineage.Service
@@ -239,6 +241,7 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.connectionsAPI(api)
 	h.metaflowAPI(api)
 	h.presetAPI(api)
+	h.optionAPI(api)
 	h.sweepAPI(api)
 	h.lineageAPI(api)
 	h.modelAPI(api)

@@ -98,7 +98,7 @@ func (h *API) fittedPreset(ctx context.Context, workflow, version, name string) 
 
 // checks is the environment of checks of inputs.
 func (h *API) checks(ctx context.Context) typeregistry.Env {
-	return typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(ctx), Head: h.Artifacts.Head}
+	return h.Executions.Env(ctx)
 }
 
 // presetInputs adds the values of a preset to inputs, which come first. It returns the ID of the

@@ -159,5 +159,5 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 
 // Env is the environment for checking the values of a launch.
 func (h *Forms) Env(r *http.Request) typeregistry.Env {
-	return typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(r.Context()), Head: h.Artifacts.Head}
+	return h.Executions.Env(r.Context())
 }

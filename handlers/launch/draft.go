@@ -174,7 +174,7 @@ func (d *draft) edit() bool {
 
 // drawn is the form for the draft.
 func (d *draft) drawn() forms.Config {
-	config := forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus}
+	config := forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus, Options: views.InputOptionsURL(d.ref, d.version.Version)}
 	if d.sweep != nil {
 		config.Many = d.sweep.many
 	}

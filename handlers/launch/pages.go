@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/sweep"
@@ -29,6 +30,7 @@ type Config struct {
 	Secrets    *secret.Service
 	Retention  *retention.Service
 	Presets    *preset.Service
+	Options    *options.Service
 	Sweeps     *sweep.Service
 	Index      *index.Service
 	Forms      *form.Forms
@@ -57,6 +59,7 @@ func (h *Pages) Mount(r chi.Router) {
 	forecasts.Get("/workflows/{name}/sweep", h.Page.Serve(h.sweepForm))
 	forecasts.Get("/workflows/{name}/dev", h.Page.Serve(h.developForm))
 	forecasts.Get("/launch/{id}", h.Page.Serve(h.launchByID))
+	r.Post("/workflows/{name}/options", h.Page.Serve(h.inputOptions))
 	r.Get("/workflows/{name}/presets", h.Page.Serve(h.presetsPage))
 	r.Get("/workflows/{name}/presets/{preset}", h.Page.Serve(h.presetPage))
 	r.Post("/workflows/{name}/presets/{preset}", h.Page.Serve(h.changePreset))

@@ -72,7 +72,7 @@ type Uploaded struct {
 }
 
 // Upload returns the stored file of the control.
-func (c Control) Upload() (Uploaded, bool) { return ReadUpload(c.at("$file")) }
+func (c Control) Upload() (Uploaded, bool) { return ReadUpload(c.sub("$file")) }
 
 // ReadUpload reads a reference to a stored file.
 func ReadUpload(text string) (Uploaded, bool) {

@@ -67,6 +67,7 @@ func (c Control) row(segment string, position int) Row {
 	}
 	row.Value = c.of(c.Type.Elem, name, c.Path+"."+strconv.Itoa(position), InitialOf(c.Type.Elem))
 	row.Value.Bare = true
+	row.Value.at, row.Value.source, row.Value.from = c.at+".*", c.source, c.from
 	row.Value.Label = fmt.Sprintf("%s, entry %d", c.Label, row.Number)
 	if strings.HasPrefix(segment, "--") {
 		row.Value.Label = c.Label + ", new entry"
@@ -85,6 +86,7 @@ func (c Control) mapRow(row Row, name string) Row {
 	row.Key.Label = fmt.Sprintf("%s, key %d", c.Label, row.Number)
 	elem := valueType(c.Type)
 	row.Value = c.of(elem, name+".$value", path, InitialOf(elem))
+	row.Value.at = c.at + ".*"
 	row.Value.Bare = true
 	row.Value.Label = fmt.Sprintf("%s, value %d", c.Label, row.Number)
 	return row
@@ -94,7 +96,7 @@ func (c Control) mapRow(row Row, name string) Row {
 func (c Control) repeated(key string, after int) bool {
 	numbers := c.form.rows[c.Name]
 	for _, n := range numbers[min(after, len(numbers)):] {
-		if c.at(strconv.Itoa(n)+".$key") == key {
+		if c.sub(strconv.Itoa(n)+".$key") == key {
 			return true
 		}
 	}
@@ -153,7 +155,7 @@ type Alternative struct {
 
 // Alternatives returns the variants; each keeps its submitted values, selected or not.
 func (c Control) Alternatives() []Alternative {
-	chosen := c.at("$type")
+	chosen := c.sub("$type")
 	out := make([]Alternative, len(c.Type.Variants))
 	for i, v := range c.Type.Variants {
 		path := c.Path
@@ -163,6 +165,7 @@ func (c Control) Alternatives() []Alternative {
 		value := c.of(v.Type, c.Name+"."+v.Tag, path, InitialOf(v.Type))
 		value.Bare = true
 		value.Label = c.Label + ", " + v.Tag
+		value.at = joinPath(c.at, v.Tag)
 		if v.Tag != chosen {
 			value.form = value.form.quiet()
 		}
@@ -181,7 +184,7 @@ func (c Control) Switched() bool { return c.Optional && c.Type.IsComposite() }
 // Given reports whether that checkbox is checked: it was submitted so, or there is a value.
 func (c Control) Given() bool {
 	if said := c.form.has(c.Name + ".$set"); said || c.Declared.Kind == typeregistry.KindOptional {
-		return c.at("$set") == "1"
+		return c.sub("$set") == "1"
 	}
 	return c.form.has(c.Name)
 }

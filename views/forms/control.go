@@ -34,6 +34,10 @@ type Control struct {
 	template int // number of enclosing row templates
 	initial  any // the value before any input
 
+	source *typeregistry.Source // of the options of the value, or of the entries of a list; nil without one
+	at     string               // where typeregistry finds the value in the schema
+	from   string               // where it finds the field with the source
+
 	rules *typeregistry.Rules // over other fields, which scripts evaluate while people type; nil without any
 	state typeregistry.State  // what they say about the values of the form
 }
@@ -52,6 +56,8 @@ func (c Control) child(field typeregistry.Field, name, path string) Control {
 	}
 	out.Placeholder = field.Hints.Placeholder
 	out.Widget = field.Hints.Widget
+	out.at = joinPath(c.at, field.Name)
+	out.source, out.from = field.Source, out.at
 	out.Optional = out.Optional || !field.Required && len(field.Default) == 0
 	out.Bare = false
 	return out
@@ -91,8 +97,8 @@ func (c Control) ErrorID() string { return c.ID() + "-error" }
 // Value is the submitted text, or the default.
 func (c Control) Value() string { return c.form.cfg.Values.Get(c.Name) }
 
-// at is the text of the control with a sub-name ("$zone", "from").
-func (c Control) at(sub string) string { return c.form.cfg.Values.Get(c.Name + "." + sub) }
+// sub is the text of the control with a sub-name ("$zone", "from").
+func (c Control) sub(sub string) string { return c.form.cfg.Values.Get(c.Name + "." + sub) }
 
 // Errors are the messages for this value, not for its parts. The days of a date range have no
 // field of their own, so their messages belong to the range.

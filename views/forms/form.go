@@ -58,6 +58,7 @@ type Config struct {
 	Focus     string    // name of the control that gets the focus
 	Typeahead string    // URL that completes references; "" leaves comboboxes plain
 	Upload    string    // URL for background uploads; "" submits files with the form
+	Options   string    // URL that lists options of inputs; "" leaves those outside of the schema out
 
 	// Many returns what takes many values for a control, or nil for one that takes one value. Nil: no
 	// control takes many.

@@ -218,7 +218,7 @@ func (c Control) bound(s string) string {
 
 // Zone is the zone of a date with time.
 func (c Control) Zone() string {
-	if z := c.at("$zone"); z != "" {
+	if z := c.sub("$zone"); z != "" {
 		return z
 	}
 	return "UTC"

@@ -17,6 +17,7 @@ type Settings struct {
 	Databases     Databases     `title:"Databases"`
 	Tasks         Tasks         `title:"Tasks"`
 	Artifacts     Artifacts     `title:"Artifacts"`
+	Options       Options       `title:"Options of inputs"`
 	Metaflow      Metaflow      `title:"Metaflow"`
 	Retention     Retention     `title:"Retention"`
 	Servers       Servers       `title:"Several servers"`
@@ -82,6 +83,12 @@ type Artifacts struct {
 	PublicEndpoint string `env:"FLOWFORGE_S3_PUBLIC_ENDPOINT" shown:"FLOWFORGE_S3_ENDPOINT" doc:"address of that store for browsers"`
 	PathStyle      bool   `env:"FLOWFORGE_S3_PATH_STYLE" envDefault:"false" doc:"“true” for path-style URLs"`
 	Direct         string `env:"FLOWFORGE_S3_DIRECT" envDefault:"tasks" oneof:"tasks,all,off" doc:"who accesses the store directly: “tasks”, “all” (also browsers) or “off”"`
+}
+
+// Options is what the server requests for the options of inputs.
+type Options struct {
+	Hosts        Names `env:"FLOWFORGE_OPTIONS_HOSTS" doc:"hosts, separated by commas, from which inputs may take their options: “api.example.com”, “api.example.com:8443” or “*.example.com”. The server connects to their public addresses alone (docs/launch-forms.md)"`
+	PrivateHosts Names `env:"FLOWFORGE_OPTIONS_PRIVATE_HOSTS" doc:"the same for hosts with private addresses and for the server's own machine; link-local addresses and metadata services of clouds stay excluded"`
 }
 
 // Metaflow is what the server reads of the datastores of Metaflow.

@@ -1,7 +1,8 @@
 // A combobox as in the ARIA pattern: the focus stays in the input and
-// aria-activedescendant names the active option. offer(query) returns the options; take(option)
-// returns true to offer the next ones. With tab, Tab takes the active or the first option of what
-// was typed.
+// aria-activedescendant names the active option. offer(query, { typed, after }) returns the options;
+// take(option) returns true to offer the next ones. An option with data-more is replaced by the options
+// after that mark, and one with data-retry loads the list again. With tab, Tab takes the active or the
+// first option of what was typed.
 
 let count = 0;
 
@@ -39,16 +40,28 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
   };
   const load = async () => {
     const mine = ++asked;
-    const found = await offer(input.value.trim());
+    const found = await offer(input.value.trim(), { typed, after: "" });
     if (mine !== asked) return;
     const keys = waiting;
     loading = false;
     waiting = [];
     if (!found) return;
     list.replaceChildren(...found);
-    [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
+    number();
     input.setAttribute("aria-expanded", String(list.children.length > 0 && document.activeElement === input));
     keys.forEach((key) => key());
+  };
+  const number = () => [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
+  const extend = async (last) => {
+    const mine = ++asked;
+    last.setAttribute("aria-busy", "true");
+    const found = await offer(input.value.trim(), { typed, after: last.dataset.more });
+    if (mine !== asked) return;
+    const place = options().indexOf(last);
+    last.replaceWith(...found);
+    number();
+    at = place - 1;
+    move(1);
   };
   const show = () => {
     clearTimeout(timer);
@@ -66,10 +79,13 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
     all[at].scrollIntoView({ block: "nearest" });
   };
   const pick = (option) => {
+    if (option.dataset.more !== undefined) return extend(option);
+    if (option.dataset.retry !== undefined) return show();
     const more = take(option);
     close();
     typed = false;
     if (more) show();
+    return undefined;
   };
   const complete = () => { if (options().length > 0) pick(options()[Math.max(at, 0)]); };
 
@@ -104,4 +120,5 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
     const option = event.target.closest("[role=option]:not([aria-disabled])");
     if (option) pick(option);
   });
+  return { reload: () => input.getAttribute("aria-expanded") === "true" && show() };
 }

@@ -3,6 +3,7 @@
 // every button submits the form and the server answers with the same page.
 import { setUpRows } from "./rows.js";
 import { enhanceCombos } from "./combos.js";
+import { enhanceOptions, setUpOptions } from "./options.js";
 import { setUpUploads } from "./uploads.js";
 import { setUpNumbers } from "./numbers.js";
 import { setUpDurations } from "./durations.js";
@@ -25,6 +26,7 @@ export function setUp() {
   setUpServerButtons(enhance);
   setUpCheck();
   setUpRules();
+  setUpOptions();
   setUpDrafts((form, next) => replaceForm(form, next, enhance));
   setUpDevelop((form, next) => replaceForm(form, next, enhance));
   document.addEventListener("click", putValue);
@@ -37,6 +39,7 @@ export function setUp() {
 // enhance initialises new parts of a form. It is idempotent.
 function enhance(root) {
   enhanceCombos(root);
+  enhanceOptions(root);
   applyRules();
   for (const list of root.querySelectorAll("datalist[id$='-zones']")) offerZones(list);
 }

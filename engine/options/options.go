@@ -1,0 +1,264 @@
+// Package options lists the possible values of inputs from the sources that authors name: lists,
+// queries over the project and HTTP endpoints. docs/launch-forms.md describes them.
+package options
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Limits of lists.
+const (
+	DefaultPage = 20
+	MaxPage     = 200
+	maxOptions  = 10_000 // of one answer
+	maxScanned  = 5_000  // rows that a query reads
+)
+
+// Config has what the service needs.
+type Config struct {
+	Index     *index.Service
+	Catalogue *catalogue.Service
+	Artifacts *artifact.Service
+	Hosts     Hosts
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+// Service lists options. It is safe for concurrent use.
+type Service struct {
+	config Config
+	web    *web
+}
+
+// New returns the service.
+func New(c Config) *Service {
+	return &Service{config: c, web: newWeb(c.Hosts, c.Now)}
+}
+
+// Option is one possible value of an input.
+type Option struct {
+	Value       any // as the input has it
+	Label       string
+	Description string
+	Preview     []Fact
+}
+
+// Fact is a name and a value that help to choose.
+type Fact struct {
+	Name, Value string
+}
+
+// contains reports whether a text is in what people see of the option.
+func (o Option) contains(text string) bool {
+	if text == "" {
+		return true
+	}
+	text = strings.ToLower(text)
+	for _, part := range []string{o.text(), o.Label, o.Description} {
+		if strings.Contains(strings.ToLower(part), text) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(o.Preview, func(f Fact) bool { return strings.Contains(strings.ToLower(f.Value), text) })
+}
+
+// text is the value as a control has it.
+func (o Option) text() string { return fmt.Sprint(o.Value) }
+
+// Request is a request for options of an input. Input is a path as [typeregistry.Field.EachSource] has it,
+// and Inputs are the values of the other inputs, as far as they are known.
+type Request struct {
+	Input  string
+	Inputs map[string]any
+	Query  string
+	After  string // Page.Next of the page before
+	Limit  int    // DefaultPage when 0
+}
+
+// Page is a part of the options of an input.
+type Page struct {
+	Options []Option
+	Next    string // "" at the end
+	Free    bool   // other values are possible, too
+	At      time.Time
+	Stale   bool   // At is longer ago than the source allows; newer options are being fetched
+	Note    string // what the options leave out, a sentence
+}
+
+// list is what a source offers.
+type list struct {
+	options []Option
+	at      time.Time
+	stale   bool
+	note    string
+}
+
+// List returns options of an input of a version, for callers who may launch it. It returns NotFound
+// for an input without a source, Invalid if an input that the source reads has no value, and
+// Unavailable if the source does not answer.
+func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page, error) {
+	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, v.ProjectID, apperr.New(apperr.NotFound, "There is no workflow %q.", v.Name))
+	if err != nil {
+		return Page{}, err
+	}
+	subject.TenantID, subject.ProjectID = v.TenantID, v.ProjectID
+	ctx = auth.WithSubject(ctx, subject)
+	part, ok := v.Definition.Inputs.SourceAt(r.Input)
+	if !ok {
+		return Page{}, apperr.New(apperr.NotFound, "The input %q of %s %s has no source of options.", r.Input, v.Name, v.Version)
+	}
+	from, err := decodeMark(r.After)
+	if err != nil {
+		return Page{}, err
+	}
+	source, err := part.Source.Resolve(v.Definition.Inputs.Known(r.Inputs, s.config.Now()), r.Query)
+	if err != nil {
+		return Page{}, err
+	}
+	found, err := s.offered(ctx, source, typeregistry.SourceLeaf(part.Type))
+	if err != nil {
+		return Page{}, err
+	}
+	if !part.Source.Searches() {
+		found.options = matching(found.options, strings.TrimSpace(r.Query))
+	}
+	page := cut(found, from, r.Limit)
+	page.Free = part.Source.Free
+	return page, nil
+}
+
+// offered returns all options of a source.
+func (s *Service) offered(ctx context.Context, source typeregistry.Resolved, t *typeregistry.Type) (list, error) {
+	switch {
+	case source.Static():
+		return static(source.Source), nil
+	case source.From != "":
+		return s.selected(ctx, source, t)
+	}
+	return s.fetched(ctx, source, t)
+}
+
+func static(source *typeregistry.Source) list {
+	out := list{options: make([]Option, len(source.Values))}
+	for i, v := range source.Values {
+		out.options[i] = Option{Value: v.Value, Label: v.Label, Description: v.Description}
+	}
+	return out
+}
+
+func matching(all []Option, text string) []Option {
+	if text == "" {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(o Option) bool { return !o.contains(text) })
+}
+
+// cut returns the page of a list that begins at an option.
+func cut(l list, from, limit int) Page {
+	if limit <= 0 {
+		limit = DefaultPage
+	}
+	limit = min(limit, MaxPage)
+	page := Page{At: l.at, Stale: l.stale, Note: l.note}
+	from = min(from, len(l.options))
+	to := min(from+limit, len(l.options))
+	page.Options = l.options[from:to]
+	if to < len(l.options) {
+		page.Next = encodeMark(to)
+	}
+	return page
+}
+
+func encodeMark(at int) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(at)))
+}
+
+func decodeMark(mark string) (int, error) {
+	if mark == "" {
+		return 0, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(mark)
+	at, err2 := strconv.Atoi(string(raw))
+	if err != nil || err2 != nil || at < 0 || at > maxOptions {
+		return 0, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "after", Message: "Use next of the page before."}})
+	}
+	return at, nil
+}
+
+// Offers returns the Offers of a [typeregistry.Env] for launches by the caller of ctx. It checks
+// nothing for callers who may not launch in their project: the launch itself refuses them.
+func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string {
+	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
+		return nil
+	}
+	return func(o typeregistry.Offered) string {
+		message, err := s.refuses(ctx, o)
+		if err != nil {
+			return "The options cannot be loaded, so the value cannot be checked. " + apperr.MessageOf(err)
+		}
+		return message
+	}
+}
+
+// refuses says why a source does not have a value.
+func (s *Service) refuses(ctx context.Context, o typeregistry.Offered) (string, error) {
+	t := typeregistry.SourceLeaf(o.Field.Type)
+	wanted := typeregistry.Text(t, o.Value)
+	has := func(of Option) bool { return typeregistry.Text(t, of.Value) == wanted }
+	if o.Source.From == "executions" {
+		one, err := s.having(ctx, o.Source, t, o.Value)
+		if err != nil || slices.ContainsFunc(one, has) {
+			return "", err
+		}
+		return refusal(o.Value, list{}), nil
+	}
+	if o.Source.Searches() { // most endpoints search only a part of their options by an empty query
+		searched, err := o.Source.Source.Resolve(o.Inputs, fmt.Sprint(o.Value))
+		if err != nil {
+			return "", err
+		}
+		found, err := s.offered(ctx, searched, t)
+		if err != nil || slices.ContainsFunc(found.options, has) {
+			return "", err
+		}
+	}
+	found, err := s.offered(ctx, o.Source, t)
+	if err != nil || slices.ContainsFunc(found.options, has) {
+		return "", err
+	}
+	if o.Source.Searches() {
+		found.options = nil // they are a part
+	}
+	return refusal(o.Value, found), nil
+}
+
+// refusal is the message for a value that is not an option.
+func refusal(v any, l list) string {
+	text := typeregistry.Quote(v) + " is not an option."
+	switch {
+	case len(l.options) == 0:
+		return text + " Choose one from the list."
+	case len(l.options) <= 8:
+		names := make([]string, len(l.options))
+		for i, o := range l.options {
+			names[i] = o.text()
+		}
+		return text + " Choose " + typeregistry.Listed(names) + "."
+	}
+	return text + " Choose one of the " + strconv.Itoa(len(l.options)) + " options."
+}

@@ -1,0 +1,246 @@
+package options
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/bucket"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Limits of endpoints.
+const (
+	maxAnswer = 4 << 20 // bytes
+	minFresh  = 10 * time.Second
+	maxKept   = 200 // answers
+	maxAge    = 24 * time.Hour
+)
+
+// Hosts are the hosts of endpoints that the installation allows: names, names with a port, or
+// *.example.com for all below a name. Those in Private may have private addresses and those of the
+// server's machine.
+type Hosts struct {
+	Allowed []string
+	Private []string
+}
+
+// allows reports whether a host is in a list.
+func allows(list []string, address *url.URL) bool {
+	host := strings.ToLower(address.Hostname())
+	port := address.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[address.Scheme]
+	}
+	return slices.ContainsFunc(list, func(entry string) bool {
+		entry = strings.ToLower(entry)
+		if name, wanted, err := net.SplitHostPort(entry); err == nil {
+			if wanted != port {
+				return false
+			}
+			entry = name
+		}
+		entry = strings.Trim(entry, "[]")
+		if below, found := strings.CutPrefix(entry, "*."); found {
+			return strings.HasSuffix(host, "."+below)
+		}
+		return entry == host
+	})
+}
+
+// web fetches answers of endpoints and keeps them.
+type web struct {
+	hosts           Hosts
+	now             func() time.Time
+	public, private *http.Client
+
+	mu      sync.Mutex
+	kept    map[string]*answer
+	loading map[string]bool
+}
+
+// answer is an answer that was fetched.
+type answer struct {
+	body []byte
+	at   time.Time
+}
+
+// errPrivate means that a name leads to an address that the installation does not allow.
+var errPrivate = errors.New("the address is private")
+
+func newWeb(hosts Hosts, now func() time.Time) *web {
+	return &web{
+		hosts: hosts, now: now, kept: map[string]*answer{}, loading: map[string]bool{},
+		public: newClient(refusePrivate), private: newClient(refuseLink),
+	}
+}
+
+// newClient returns a client that follows no redirects, uses no proxy, and connects only to addresses
+// that refuse accepts. It decides about the address to which it connects, so a name whose address
+// changes after a check gains nothing.
+func newClient(refuse func(netip.Addr) bool) *http.Client {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("address %s: %w", address, err)
+		}
+		if refuse(to.Addr()) {
+			return errPrivate
+		}
+		return nil
+	}}
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true,
+			MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		},
+	}
+}
+
+// refuseLink refuses link-local addresses and those where clouds serve credentials of machines.
+func refuseLink(a netip.Addr) bool { return bucket.IsLink(a) || a.IsMulticast() }
+
+// refusePrivate also refuses this machine and private networks.
+func refusePrivate(a netip.Addr) bool {
+	return refuseLink(a) || bucket.IsMachine(a) || bucket.IsPrivate(a)
+}
+
+// fetched returns the options of an endpoint. An answer older than the source allows is returned as
+// stale and fetched again in the background.
+func (s *Service) fetched(ctx context.Context, source typeregistry.Resolved, t *typeregistry.Type) (list, error) {
+	found, stale, err := s.web.get(ctx, source)
+	if err != nil {
+		return list{}, err
+	}
+	out, err := readAnswer(found.body, source, t)
+	out.at, out.stale = found.at, stale
+	return out, err
+}
+
+// get returns the answer of an address. One that is fresh is used again.
+func (w *web) get(ctx context.Context, source typeregistry.Resolved) (found *answer, stale bool, err error) {
+	w.mu.Lock()
+	kept := w.kept[source.URL]
+	w.mu.Unlock()
+	if kept != nil {
+		age := w.now().Sub(kept.at)
+		switch {
+		case age < max(source.Fresh(), minFresh):
+			return kept, false, nil
+		case source.Fresh() > 0 && age < maxAge:
+			w.renew(source)
+			return kept, true, nil
+		}
+	}
+	found, err = w.fetch(ctx, source)
+	return found, false, err
+}
+
+// renew fetches an answer in the background, once at a time.
+func (w *web) renew(source typeregistry.Resolved) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.loading[source.URL] {
+		return
+	}
+	w.loading[source.URL] = true
+	go func() {
+		defer func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			delete(w.loading, source.URL)
+		}()
+		_, _ = w.fetch(context.Background(), source) //nolint:errcheck // the old answer stays, with its age
+	}()
+}
+
+// fetch requests an address and keeps its answer.
+func (w *web) fetch(ctx context.Context, source typeregistry.Resolved) (*answer, error) {
+	address, err := url.Parse(source.URL)
+	if err != nil {
+		return nil, apperr.New(apperr.Invalid, "The address of the options cannot be read.")
+	}
+	if !allows(slices.Concat(w.hosts.Allowed, w.hosts.Private), address) {
+		return nil, apperr.New(apperr.Unavailable, "The server may not request options from %s. An administrator can add the host to FLOWFORGE_OPTIONS_HOSTS.", address.Host)
+	}
+	client := w.public
+	if allows(w.hosts.Private, address) {
+		client = w.private
+	}
+	ctx, cancel := context.WithTimeout(ctx, source.Limit())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, source.URL, nil)
+	if err != nil {
+		return nil, fmt.Errorf("request options: %w", err)
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "FlowForge")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, unreachable(address, source, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, unreachable(address, source, err)
+	}
+	if err := refusedAnswer(address, resp, body); err != nil {
+		return nil, err
+	}
+	found := &answer{body: body, at: w.now()}
+	w.keep(source.URL, found)
+	return found, nil
+}
+
+// keep stores an answer, and drops the oldest if there are too many.
+func (w *web) keep(address string, found *answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept[address] = found
+	if len(w.kept) <= maxKept {
+		return
+	}
+	oldest := address
+	for name, a := range w.kept {
+		if a.at.Before(w.kept[oldest].at) {
+			oldest = name
+		}
+	}
+	delete(w.kept, oldest)
+}
+
+// refusedAnswer is the error of an answer that is not a list of options.
+func refusedAnswer(address *url.URL, resp *http.Response, body []byte) error {
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return apperr.New(apperr.Unavailable, "%s redirects the request for options to another address, which the server does not follow. The definition needs the final address.", address.Host)
+	case resp.StatusCode != http.StatusOK:
+		return apperr.New(apperr.Unavailable, "%s answered the request for options with %d %s.", address.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
+	case len(body) > maxAnswer:
+		return apperr.New(apperr.Unavailable, "The answer of %s has more than %s. Request fewer options.", address.Host, units.Bytes(maxAnswer))
+	}
+	return nil
+}
+
+func unreachable(address *url.URL, source typeregistry.Resolved, err error) error {
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return apperr.New(apperr.Unavailable, "%s did not answer the request for options within %s.", address.Host, units.Duration(source.Limit()))
+	}
+	if errors.Is(err, errPrivate) {
+		return apperr.New(apperr.Unavailable, "%s has a private address, to which the server does not connect. An administrator can add the host to FLOWFORGE_OPTIONS_PRIVATE_HOSTS.", address.Host)
+	}
+	return apperr.New(apperr.Unavailable, "%s cannot be reached for options.", address.Host)
+}

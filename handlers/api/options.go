@@ -1,0 +1,57 @@
+package api
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/flowforge/flowforge/engine/options"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// OptionQuery selects options of an input.
+type OptionQuery struct {
+	WorkflowPath
+	Input   string `path:"input" doc:"Name of the input; of a part of it with dots, and * for the entries of a list: layers.*.kind" maxLength:"500"`
+	Version string `query:"version" doc:"Version of the workflow; the latest when empty" maxLength:"100"`
+	Query   string `query:"q" doc:"Text that the options contain" maxLength:"500"`
+	After   string `query:"after" doc:"next of the page before" maxLength:"20"`
+	Limit   int    `query:"limit" doc:"Options of a page" minimum:"1" maximum:"200" default:"20"`
+}
+
+func (h *API) optionAPI(api huma.API) {
+	operation(h, api, get("list-options", "/workflows/{workflow_id}/options/{input}", "List the options of an input, with the defaults of the other inputs", "Workflows"),
+		func(ctx context.Context, in *OptionQuery) (*body[contract.OptionList], error) {
+			return h.apiOptions(ctx, in, nil)
+		})
+	operation(h, api, post("list-options-for", "/workflows/{workflow_id}/options/{input}", "List the options of an input that depend on other inputs", "Workflows"),
+		func(ctx context.Context, in *struct {
+			OptionQuery
+			Body contract.OptionInputs
+		}) (*body[contract.OptionList], error) {
+			return h.apiOptions(ctx, &in.OptionQuery, in.Body.Inputs)
+		})
+}
+
+func (h *API) apiOptions(ctx context.Context, in *OptionQuery, inputs map[string]any) (*body[contract.OptionList], error) {
+	v, err := h.Workflows.Version(ctx, in.ID, in.Version)
+	if err != nil {
+		return nil, err
+	}
+	page, err := h.Options.List(ctx, v, options.Request{Input: in.Input, Inputs: inputs, Query: in.Query, After: in.After, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := contract.OptionList{Input: in.Input, Options: make([]contract.OptionBody, len(page.Options)), Next: page.Next, Free: page.Free, Stale: page.Stale, Note: page.Note}
+	if !page.At.IsZero() {
+		at := page.At.UTC()
+		out.At = &at
+	}
+	for i, o := range page.Options {
+		out.Options[i] = contract.OptionBody{Value: o.Value, Label: o.Label, Description: o.Description}
+		for _, f := range o.Preview {
+			out.Options[i].Preview = append(out.Options[i].Preview, contract.OptionFact(f))
+		}
+	}
+	return reply(out), nil
+}

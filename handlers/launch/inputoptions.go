@@ -1,0 +1,56 @@
+package launch
+
+import (
+	"net/http"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/options"
+	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// inputOptions lists options of the input $input, for the values of the form. A source that cannot
+// answer is part of the list, so that the user can try again.
+func (h *Pages) inputOptions(w http.ResponseWriter, r *http.Request) error {
+	sent, err := h.Forms.Read(w, r, nil)
+	if err != nil {
+		return err
+	}
+	d, err := h.newDraft(r, r.URL.Query().Get("version"))
+	if err != nil {
+		return err
+	}
+	d.take(sent)
+	inputs, _ := d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
+	query, after := sent.Get("$q"), sent.Get("$after")
+	page, err := h.Options.List(r.Context(), d.version, options.Request{Input: sent.Get("$input"), Inputs: inputs, Query: query, After: after})
+	switch apperr.CodeOf(err) {
+	case apperr.Invalid, apperr.Unavailable:
+		return web.Render(w, r, http.StatusOK, forms.OptionList(forms.OptionPage{Failure: apperr.MessageOf(err)}))
+	}
+	if err != nil {
+		return err
+	}
+	return web.Render(w, r, http.StatusOK, forms.OptionList(optionPage(h.Page.Clock(r), page, query, after)))
+}
+
+// optionPage is a page of options as people read it.
+func optionPage(clock ui.Clock, page options.Page, query, after string) forms.OptionPage {
+	out := forms.OptionPage{Query: query, After: after, Next: page.Next, Waits: page.Stale, Note: page.Note, Free: page.Free}
+	if page.Stale {
+		out.Age = "These options are " + units.Duration(clock.Now.Sub(page.At)) + " old. Newer ones are on the way."
+	} else if !page.At.IsZero() && clock.Now.Sub(page.At).Minutes() >= 1 {
+		out.Age = "Options from " + units.Duration(clock.Now.Sub(page.At)) + " ago."
+	}
+	for _, o := range page.Options {
+		item := forms.OptionItem{Value: forms.OptionValue(o.Value), Label: o.Label, Description: o.Description}
+		for _, f := range o.Preview {
+			item.Preview = append(item.Preview, forms.OptionFact(f))
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out
+}

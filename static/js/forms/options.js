@@ -1,0 +1,79 @@
+// Lists the options of inputs whose author named a source. The server lists them for the values that
+// the other inputs have now.
+import { makeCombobox } from "./combobox.js";
+
+export function enhanceOptions(root) {
+  for (const box of root.querySelectorAll("[data-options]:not([data-options='']):not([data-ready])")) complete(box);
+}
+
+export function setUpOptions() {
+  // What is said about a value does not hold for other values of the inputs that its options read.
+  document.addEventListener("change", ({ target }) => {
+    if (!target.name?.startsWith("inputs.")) return;
+    for (const box of target.form?.querySelectorAll("[data-reads]:not([data-reads=''])") ?? []) {
+      if (reads(box).some((name) => isBelow(target.name, name))) forget(box);
+    }
+  });
+}
+
+const reads = (box) => box.dataset.reads.split(" ").filter(Boolean);
+const isBelow = (name, parent) => name === parent || name.startsWith(`${parent}.`);
+const beside = (box, selector) => box.parentElement.querySelector(`:scope > ${selector}`);
+
+function forget(box) {
+  tell(box, "");
+  beside(box, "[data-option-note]").replaceChildren();
+}
+
+// tell describes the value below its control.
+function tell(box, text) {
+  const about = beside(box, "[data-option-about]");
+  about.textContent = text;
+  about.hidden = text === "";
+}
+
+function complete(box) {
+  box.dataset.ready = "true";
+  const input = box.querySelector("input");
+  let timer = 0;
+  const combo = makeCombobox(input, {
+    delay: 150,
+    offer: async (query, { typed, after }) => {
+      clearTimeout(timer);
+      const parts = [...(await request(box, typed ? query : "", after))];
+      const note = parts.findIndex((part) => part.matches("[data-note]"));
+      const [said] = note < 0 ? [] : parts.splice(note, 1);
+      beside(box, "[data-option-note]").replaceChildren(...(said?.childNodes ?? []));
+      if (said?.matches("[data-waits]")) timer = setTimeout(() => combo.reload(), 1500);
+      return parts;
+    },
+    take: (option) => {
+      input.value = option.dataset.value;
+      tell(box, option.dataset.about);
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    },
+  });
+  input.addEventListener("input", () => tell(box, ""));
+}
+
+// request returns the elements of a page of options, or one that says why there are none.
+async function request(box, query, after) {
+  const { form } = box.querySelector("input");
+  const body = new FormData();
+  for (const [name, value] of new FormData(form)) {
+    const wanted = reads(box).some((parent) => isBelow(name, parent));
+    if (wanted && !(value instanceof File)) body.append(name, value);
+  }
+  body.set("$input", box.dataset.input);
+  body.set("$q", query);
+  body.set("$after", after);
+  try {
+    const response = await fetch(box.dataset.options, { method: "POST", body, headers: { Accept: "text/html" } });
+    if (response.ok) return parse(await response.text());
+  } catch {
+    // The network is down.
+  }
+  return parse("<div class='option option-failed' role='option' aria-selected='false' data-retry><span class='error'>The options could not be loaded.</span><span class='tiny'>Your value is kept.</span><span class='strong small'>Try again</span></div>");
+}
+
+const parse = (html) => new DOMParser().parseFromString(html, "text/html").body.children;
