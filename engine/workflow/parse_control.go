@@ -213,6 +213,7 @@ func (p *parser) approval(parent *object) *Approval {
 		var found []apperr.Field
 		a.Form, found = p.registry.ParseSchema(raw, path)
 		p.append(found...)
+		p.refuseSources(a.Form, path)
 	}
 	answer, path, given := o.get("default")
 	if !given {
@@ -229,6 +230,18 @@ func (p *parser) approval(parent *object) *Approval {
 	}
 	a.Default = checked
 	return a
+}
+
+// refuseSources refuses options from outside of the definition in the form of an approval, which
+// another user than the launcher answers.
+func (p *parser) refuseSources(form typeregistry.Schema, path string) {
+	for i, f := range form.Fields {
+		f.EachSource("", func(at string, part typeregistry.Field) {
+			if !part.Source.Static() {
+				p.add(fmt.Sprintf("%s[%d].options", path, i), "Options of %s come from %s. Only inputs of workflows have such options; list the values here.", at, part.Source.Kind())
+			}
+		})
+	}
 }
 
 func checkGraph(c *sectionCheck) {
