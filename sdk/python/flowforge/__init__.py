@@ -48,6 +48,8 @@ if TYPE_CHECKING:
         MaxBytes,
         MediaTypes,
         Multiline,
+        Option,
+        Options,
         OptionsFrom,
         Order,
         Outputs,
@@ -86,8 +88,8 @@ if TYPE_CHECKING:
 # Tasks that only report import nothing of these modules, so that they start quickly.
 _LATER = {
     "_connection": "Connection",
-    "_constraints": "Advanced ConnectionKind CustomType Format Help Hidden Label Length Limits MaxBytes MediaTypes Multiline OptionsFrom Order Outputs "
-    "Pattern Placeholder Range RequiredIf Section ShowIf Storage Unit",
+    "_constraints": "Advanced ConnectionKind CustomType Format Help Hidden Label Length Limits MaxBytes MediaTypes Multiline Option Options OptionsFrom Order "
+    "Outputs Pattern Placeholder Range RequiredIf Section ShowIf Storage Unit",
     "_control": "approval foreach when",
     "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
     "_operator": "Operator operator",
@@ -135,6 +137,8 @@ __all__ = [
     "Model",
     "Multiline",
     "Operator",
+    "Option",
+    "Options",
     "OptionsFrom",
     "Order",
     "OutputError",

@@ -35,7 +35,7 @@ class Read:
     storage: str = ""
     outputs: Tuple[str, ...] = ()
     description: str = ""
-    rules: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rules: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def read(annotation: Any, pickle: bool = False) -> Read:
@@ -335,11 +335,12 @@ def _pydantic_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
 
 
 def _field(name: str, t: Type, found: Read, default: Any) -> Field:
-    if found.rules:
-        raise Unmapped(f"the field {name!r} has a rule ({', '.join(found.rules)}); only parameters of workflows have rules")
+    expressions = [key for key, rule in found.rules.items() if isinstance(rule, str)]
+    if expressions:
+        raise Unmapped(f"the field {name!r} has a rule ({', '.join(expressions)}); only parameters of workflows have rules")
     if default is dataclasses.MISSING:
-        return Field(name, t, description=found.description, hints=found.hints)
-    return Field(name, t, t.encode(default), True, found.description, found.hints)
+        return Field(name, t, description=found.description, hints=found.hints, rules=found.rules)
+    return Field(name, t, t.encode(default), True, found.description, found.hints, found.rules)
 
 
 def _struct(cls: Any, fields: Tuple[Field, ...]) -> Type:

@@ -203,7 +203,7 @@ class Rule:
     calls in plain Python do not.
     """
 
-    def rules(self) -> Dict[str, str]:
+    def rules(self) -> Dict[str, Any]:
         """Return the keys for the input."""
         return {}
 
@@ -214,7 +214,7 @@ class ShowIf(Rule):
 
     expression: str
 
-    def rules(self) -> Dict[str, str]:
+    def rules(self) -> Dict[str, Any]:
         return {"show_if": self.expression}
 
 
@@ -224,7 +224,7 @@ class RequiredIf(Rule):
 
     expression: str
 
-    def rules(self) -> Dict[str, str]:
+    def rules(self) -> Dict[str, Any]:
         return {"required_if": self.expression}
 
 
@@ -235,7 +235,7 @@ class Limits(Rule):
     min: Optional[str] = None
     max: Optional[str] = None
 
-    def rules(self) -> Dict[str, str]:
+    def rules(self) -> Dict[str, Any]:
         return {key: text for key, text in (("min", self.min), ("max", self.max)) if text is not None}
 
 
@@ -245,8 +245,57 @@ class OptionsFrom(Rule):
 
     expression: str
 
-    def rules(self) -> Dict[str, str]:
+    def rules(self) -> Dict[str, Any]:
         return {"options": self.expression}
+
+
+@dataclass(frozen=True)
+class Option:
+    """A possible value with a label and a description for the launch form."""
+
+    value: Any
+    label: Optional[str] = None
+    description: Optional[str] = None
+
+    def document(self) -> Dict[str, Any]:
+        """Return the option as the definition has it."""
+        return {key: v for key, v in vars(self).items() if v is not None or key == "value"}
+
+
+class Options(Rule):
+    """The possible values of a parameter: a list of them, or where the server finds them.
+
+    Options("rbf", Option("linear", label="Linear")) is a list. Options(from_="executions",
+    value="inputs.seed") is a query, and Options(http="https://…", value=".id") an endpoint. With
+    free=True they are proposals.
+    """
+
+    def __init__(
+        self,
+        *values: Any,
+        from_: Optional[str] = None,
+        where: Optional[str] = None,
+        http: Optional[str] = None,
+        items: Optional[str] = None,
+        value: Optional[str] = None,
+        label: Optional[str] = None,
+        description: Optional[str] = None,
+        preview: Tuple[str, ...] = (),
+        timeout: Optional[str] = None,
+        cache: Optional[str] = None,
+        free: bool = False,
+    ) -> None:
+        listed = [v.document() if isinstance(v, Option) else v for v in values]
+        source = {
+            "values": listed, "from": from_, "where": where, "http": http, "items": items,
+            "value": value, "label": label, "description": description, "preview": list(preview), "timeout": timeout, "cache": cache,
+        }
+        self._source: Dict[str, Any] = {key: v for key, v in source.items() if v}
+        if free:
+            self._source["free"] = True
+
+    def rules(self) -> Dict[str, Any]:
+        return {"options": self._source}
 
 
 @dataclass(frozen=True)

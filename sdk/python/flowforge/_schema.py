@@ -11,7 +11,7 @@ import enum
 import json
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 from ._place import error
 
@@ -45,6 +45,7 @@ class Field:
     has_default: bool = False
     description: str = ""
     hints: Dict[str, Any] = field(default_factory=dict)  # for the form
+    rules: Mapping[str, Any] = field(default_factory=dict)  # its options
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,8 @@ def _field_text(f: Field) -> str:
     text = f"{f.name}: {f.type.text()}"
     if f.has_default and not (f.default is None and f.type.optional):
         text += f" = {literal(f.default)}"
-    if f.description:
-        text += " @" + literal({"description": f.description})
-    return text
+    attributes = {**({"description": f.description} if f.description else {}), **f.rules}
+    return text + (" @" + literal(attributes) if attributes else "")
 
 
 def literal(value: Any) -> str:

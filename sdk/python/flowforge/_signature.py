@@ -25,7 +25,7 @@ class Parameter:
     default: Any
     description: str
     hints: Dict[str, Any]
-    rules: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def required(self) -> bool:

@@ -24,7 +24,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
     "Values": ("Dataset", "Model", "File", "Directory", "Table", "Image", "Report", "FeatureSet", "HyperparameterSet", "Secret", "Connection"),
     "Annotations": (
         "Range", "Length", "Pattern", "Format", "Unit", "Columns", "MediaTypes", "MaxBytes", "ConnectionKind", "CustomType", "Outputs", "Storage",
-        "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline", "ShowIf", "RequiredIf", "Limits", "OptionsFrom",
+        "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline", "ShowIf", "RequiredIf", "Limits", "Option", "Options", "OptionsFrom",
     ),
     "Runs": ("Run", "executions", "compare", "Sweep", "sweep"),
     "Tasks": ("client", "Client", "FlowForgeClient", "TaskStatus", "LogLevel", "MetricType", "types"),
