@@ -187,6 +187,17 @@ func (s *site) testApply(t *testing.T, dir, flow string) {
 	require.Equal(t, 2, strings.Count(out, " registered: "))
 }
 
+func (s *site) testOptions(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "offered.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: cli.offered\nversion: 1.0.0\ninputs:\n  - {name: kernel, type: String, options: [{value: rbf, label: Radial, description: Usual}, linear]}\noperators: [{name: a, type: noop}]\n"), 0o600))
+	s.ok(t, "apply", file)
+	require.Regexp(t, `rbf +Radial +Usual\nlinear`, s.ok(t, "options", "cli.offered", "kernel"))
+	require.NotContains(t, s.ok(t, "options", "cli.offered@1.0.0", "kernel", "--search", "radial"), "linear")
+	require.Regexp(t, `More: --after \S+`, s.ok(t, "options", "cli.offered", "kernel", "--limit", "1"))
+	require.Contains(t, s.fails(t, "options", "cli.offered", "absent"), "has no source of options")
+	require.Contains(t, s.fails(t, "launch", "cli.offered", "-i", "kernel=poly"), "inputs.kernel: “poly” is not an option. Choose rbf or linear.")
+}
+
 func (s *site) testPresets(t *testing.T) {
 	t.Helper()
 	require.Contains(t, s.fails(t, "preset", "save", "cli.flow", "quick", "-i", "count=many"), "inputs.count: ")
@@ -218,6 +229,7 @@ func (s *site) testLaunch(t *testing.T, dir string) string {
 	require.Equal(t, once, s.ok(t, "launch", "cli.flow", "--inputs", inputs, "--idempotency-key", "nightly"))
 
 	s.testPresets(t)
+	s.testOptions(t)
 	message := s.fails(t, "launch", "cli.flow", "-i", "count=many", "-i", "colour=red")
 	require.Contains(t, message, "\n  inputs.count: ")
 	require.Contains(t, message, "\n  inputs.colour: ")
