@@ -117,6 +117,7 @@ func addPiece(forms map[string]bool, piece string) {
 	}
 	add(url.QueryEscape(piece))
 	add(url.PathEscape(piece))
+	add(strings.TrimPrefix(url.UserPassword("", piece).String(), ":"))
 	add(strings.ReplaceAll(url.QueryEscape(piece), "+", "%20"))
 	add(lowerEscapes(url.QueryEscape(piece)))
 	lower := hex.EncodeToString([]byte(piece))

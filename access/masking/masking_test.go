@@ -25,7 +25,7 @@ func TestFormsOfASecretAreMasked(t *testing.T) {
 	require.NoError(t, err)
 	for name, text := range map[string]string{
 		"plain": "the key is " + secret + ".", "twice": secret + secret, "query": "?key=" + url.QueryEscape(secret),
-		"path": "/v1/" + url.PathEscape(secret), "form": url.Values{"key": {secret}}.Encode(),
+		"path": "/v1/" + url.PathEscape(secret), "address": "postgresql://" + url.UserPassword("u", secret).String() + "@host/db", "form": url.Values{"key": {secret}}.Encode(),
 		"hex": hex.EncodeToString([]byte(secret)), "HEX": fmt.Sprintf("%X", secret), "json": string(quoted), "json in json": string(nested),
 		"lower escapes": strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%3E", "%3e", "%CF", "%cf").Replace(url.QueryEscape(secret)),
 	} {
