@@ -74,11 +74,6 @@ func (d Dialer) refuse(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// shared is the address space between carriers and their customers (RFC 6598).
-func shared() netip.Prefix { return netip.MustParsePrefix("100.64.0.0/10") }
-
 func private(ip netip.Addr) bool {
-	return slices.ContainsFunc(bucket.Meanings(ip), func(a netip.Addr) bool {
-		return a.IsPrivate() || shared().Contains(a) || !a.IsGlobalUnicast()
-	})
+	return bucket.IsPrivate(ip) || slices.ContainsFunc(bucket.Meanings(ip), func(a netip.Addr) bool { return !a.IsGlobalUnicast() })
 }
