@@ -134,7 +134,10 @@ func (s *Service) Compute(ctx context.Context, id uuid.UUID) error {
 		if err != nil {
 			return fmt.Errorf("encode the statistics of %s: %w", e.Ref(), err)
 		}
-		return s.end(ctx, id, Ready, "", raw)
+		if err := s.end(ctx, id, Ready, "", raw); err != nil {
+			return errors.Join(err, s.queries.ReleaseProfile(context.WithoutCancel(ctx), id))
+		}
+		return nil
 	case apperr.Is(err, apperr.Invalid), apperr.Is(err, apperr.NotFound):
 		return s.end(ctx, id, Failed, apperr.MessageOf(err), nil)
 	}

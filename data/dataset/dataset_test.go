@@ -160,6 +160,17 @@ func TestVersionsWithoutValuesSayWhy(t *testing.T) {
 	}
 }
 
+// TestStatisticsOfValuesWithNUL: PostgreSQL stores no NUL in JSON.
+func TestStatisticsOfValuesWithNUL(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.register("1", "a,b\nx\x00y,1\nz,2\n", "d.csv")
+	require.NoError(t, b.datasets.Compute(t.Context(), e.ID))
+	var state, top string
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT state, profile #>> '{columns,0,top,0,value}' FROM dataset_profiles WHERE entry_id = $1`, e.ID).Scan(&state, &top))
+	require.Equal(t, "ready xy", state+" "+top)
+}
+
 func TestStatisticsThatNeverFinishEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

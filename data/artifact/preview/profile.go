@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -124,7 +125,7 @@ type sketch struct {
 
 func newSketch(c Column, counters int) *sketch {
 	return &sketch{
-		out: ColumnProfile{Name: c.Name, Type: c.Type}, random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // a sample, which is the same each time
+		out: ColumnProfile{Name: withoutNUL(c.Name), Type: c.Type}, random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // a sample, which is the same each time
 		counters: counters, values: map[uint64]*TopValue{}, seed: maphash.MakeSeed(),
 	}
 }
@@ -200,7 +201,11 @@ func (k *sketch) frequent(v any) {
 	}
 }
 
+// withoutNUL removes what PostgreSQL does not store.
+func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
+
 func shortened(text string) string {
+	text = withoutNUL(text)
 	n := 0
 	for i := range text {
 		if n++; n > valueRunes {
