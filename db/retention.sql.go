@@ -187,6 +187,17 @@ func (q *Queries) CountExpired(ctx context.Context, moment time.Time, newest tim
 	return count, err
 }
 
+const countMarked = `-- name: CountMarked :one
+SELECT count(*) FROM executions WHERE removal_began_at IS NOT NULL
+`
+
+func (q *Queries) CountMarked(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, countMarked)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countUnclaimed = `-- name: CountUnclaimed :one
 SELECT count(*)::bigint AS blobs, coalesce(sum(b.size), 0)::bigint AS bytes FROM blobs b
 WHERE b.claimed_at < $1::timestamptz AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256)

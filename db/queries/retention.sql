@@ -59,6 +59,9 @@ RETURNING e.id;
 -- name: MarkedRemoved :many
 SELECT id FROM executions WHERE id = ANY (@ids::uuid[]) AND removal_began_at IS NOT NULL;
 
+-- name: CountMarked :one
+SELECT count(*) FROM executions WHERE removal_began_at IS NOT NULL;
+
 -- name: CountExpired :one
 SELECT count(*) FROM executions e
 WHERE (e.expires_at <= @moment::timestamptz OR e.expires_at IS NULL AND e.id < uuid_floor(@newest::timestamptz))

@@ -22,8 +22,10 @@ type RemoveArgs struct{}
 // Kind names the job.
 func (RemoveArgs) Kind() string { return "remove_executions" }
 
-// removeAgain is how long the removal waits for a running sweep.
-const removeAgain = 2 * time.Second
+const (
+	removeAgain = 2 * time.Second // while a sweep runs
+	removeLater = time.Minute     // while a marked execution cannot be removed yet
+)
 
 // MayDelete reports whether the caller may delete an execution now. Errors are those of Delete.
 func (s *Service) MayDelete(ctx context.Context, id uuid.UUID) error {
@@ -102,10 +104,22 @@ func (s *Service) Deleted(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, er
 	return marked, nil
 }
 
-// RemoveDeleted removes the executions that are marked for removal. Only jobs call it. While a sweep
-// runs, it asks River to try again.
+// RemoveDeleted removes the executions that are marked for removal. Only jobs call it. It asks River
+// to try again while a sweep runs, or while the end of a marked execution is being reported.
 func (s *Service) RemoveDeleted(ctx context.Context) error {
 	ctx = auth.AsSystem(ctx)
 	never := time.Unix(0, 0).UTC() // nothing expired before
-	return s.exclusively(ctx, func(*pgxpool.Conn) error { return s.removeMarked(ctx, never, &Report{}) }, river.JobSnooze(removeAgain))
+	return s.exclusively(ctx, func(*pgxpool.Conn) error {
+		if err := s.removeMarked(ctx, never, &Report{}); err != nil {
+			return err
+		}
+		left, err := s.queries.CountMarked(ctx)
+		if err != nil {
+			return fmt.Errorf("count executions that are being removed: %w", err)
+		}
+		if left > 0 {
+			return river.JobSnooze(removeLater)
+		}
+		return nil
+	}, river.JobSnooze(removeAgain))
 }

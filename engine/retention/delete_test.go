@@ -71,6 +71,19 @@ func TestDeletionsThatAreRefused(t *testing.T) {
 	require.Zero(t, b.count(`SELECT count(*) FROM executions WHERE removal_began_at IS NOT NULL`))
 }
 
+// TestDeletionsAreTriedAgain: an execution whose end is still being reported is removed later.
+func TestDeletionsAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil, nil)
+	id := b.execution(auth.LocalProject, "SUCCEEDED", `{}`)
+	require.NoError(t, b.Delete(b.ctx, id))
+	b.exec(`INSERT INTO river_job (kind, args, state, max_attempts, queue) VALUES ('finished', jsonb_build_object('execution_id', $1::text), 'available', 25, 'notify')`, id.String())
+	require.ErrorIs(t, b.RemoveDeleted(b.ctx), river.JobSnooze(removeLater))
+	b.exec(`DELETE FROM river_job`)
+	require.NoError(t, b.RemoveDeleted(b.ctx))
+	require.Zero(t, b.count(`SELECT count(*) FROM executions`))
+}
+
 // TestDeletionsWaitForASweep: two processes never remove at the same time.
 func TestDeletionsWaitForASweep(t *testing.T) {
 	t.Parallel()
