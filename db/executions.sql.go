@@ -718,37 +718,27 @@ WHERE e.project_id = $1
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
     AND (cardinality($4::text[]) = 0 OR e.status = ANY ($4::text[]))
     AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
-    AND ($6::text IS NULL
-        OR (e.name <> '' AND e.name ILIKE $6)
-        OR e.workflow_id = ANY ($7::uuid[])
-        OR e.id = ANY ($8::uuid[])
-        OR (e.id >= $9::uuid AND e.id <= $10::uuid))
-    AND (NOT $11::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $12::bool OR (e.running > 0 AND EXISTS (
+    AND (NOT $6::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $7::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
-    AND ($13::uuid IS NULL OR e.id >= $13)
-    AND ($14::uuid IS NULL OR e.id < $14)
+    AND ($8::uuid IS NULL OR e.id >= $8)
+    AND ($9::uuid IS NULL OR e.id < $9)
 ORDER BY e.id DESC
-LIMIT $16 OFFSET $15
+LIMIT $11 OFFSET $10
 `
 
 type ListExecutionsParams struct {
-	ProjectID      uuid.UUID
-	Before         *uuid.UUID
-	WorkflowID     *uuid.UUID
-	Statuses       []string
-	Submitters     []uuid.UUID
-	NamePattern    *string
-	NamedWorkflows []uuid.UUID
-	ShortIds       []uuid.UUID
-	IDLeast        uuid.UUID
-	IDMost         uuid.UUID
-	Waiting        bool
-	Asking         bool
-	Least          *uuid.UUID
-	Beyond         *uuid.UUID
-	Skipped        int32
-	MaxRows        int32
+	ProjectID  uuid.UUID
+	Before     *uuid.UUID
+	WorkflowID *uuid.UUID
+	Statuses   []string
+	Submitters []uuid.UUID
+	Waiting    bool
+	Asking     bool
+	Least      *uuid.UUID
+	Beyond     *uuid.UUID
+	Skipped    int32
+	MaxRows    int32
 }
 
 func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) ([]Execution, error) {
@@ -758,17 +748,178 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 		arg.WorkflowID,
 		arg.Statuses,
 		arg.Submitters,
-		arg.NamePattern,
-		arg.NamedWorkflows,
-		arg.ShortIds,
-		arg.IDLeast,
-		arg.IDMost,
 		arg.Waiting,
 		arg.Asking,
 		arg.Least,
 		arg.Beyond,
 		arg.Skipped,
 		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Execution
+	for rows.Next() {
+		var i Execution
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.VersionID,
+			&i.WorkflowName,
+			&i.Version,
+			&i.Name,
+			&i.Status,
+			&i.Priority,
+			&i.Inputs,
+			&i.Outputs,
+			&i.Error,
+			&i.SubmittedBy,
+			&i.SubmittedByName,
+			&i.RelaunchOf,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.CancelRequestedAt,
+			&i.CancelReason,
+			&i.Total,
+			&i.Pending,
+			&i.Ready,
+			&i.Queued,
+			&i.Running,
+			&i.Retrying,
+			&i.Succeeded,
+			&i.Failed,
+			&i.Skipped,
+			&i.Cancelled,
+			&i.Levels,
+			&i.LevelsDone,
+			&i.EventSeq,
+			&i.Owner,
+			&i.OwnerEpoch,
+			&i.LeaseUntil,
+			&i.WakeAt,
+			&i.DriveRequestedAt,
+			&i.Reason,
+			&i.Traceparent,
+			&i.ResumeOf,
+			&i.Resume,
+			&i.Cache,
+			&i.ExpiresAt,
+			&i.KeptAt,
+			&i.KeptBy,
+			&i.RemovalBeganAt,
+			&i.Ttl,
+			&i.Labels,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listExecutionsWithText = `-- name: ListExecutionsWithText :many
+WITH found AS (
+(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.name <> '' AND e.name ILIKE $4::text
+    AND ($5::uuid IS NULL OR e.id < $5)
+    AND ($6::uuid IS NULL OR e.workflow_id = $6)
+    AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
+    AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
+    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND ($11::uuid IS NULL OR e.id >= $11)
+    AND ($12::uuid IS NULL OR e.id < $12)
+    ORDER BY e.id DESC LIMIT $13)
+UNION
+SELECT l.id FROM unnest($14::uuid[]) AS w(id) CROSS JOIN LATERAL
+(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.workflow_id = w.id
+    AND ($5::uuid IS NULL OR e.id < $5)
+    AND ($6::uuid IS NULL OR e.workflow_id = $6)
+    AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
+    AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
+    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND ($11::uuid IS NULL OR e.id >= $11)
+    AND ($12::uuid IS NULL OR e.id < $12)
+    ORDER BY e.id DESC LIMIT $13) AS l
+UNION
+(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.id = ANY ($15::uuid[])
+    AND ($5::uuid IS NULL OR e.id < $5)
+    AND ($6::uuid IS NULL OR e.workflow_id = $6)
+    AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
+    AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
+    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND ($11::uuid IS NULL OR e.id >= $11)
+    AND ($12::uuid IS NULL OR e.id < $12)
+    ORDER BY e.id DESC LIMIT $13)
+UNION
+(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.id >= $16::uuid AND e.id <= $17::uuid
+    AND ($5::uuid IS NULL OR e.id < $5)
+    AND ($6::uuid IS NULL OR e.workflow_id = $6)
+    AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
+    AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
+    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND ($11::uuid IS NULL OR e.id >= $11)
+    AND ($12::uuid IS NULL OR e.id < $12)
+    ORDER BY e.id DESC LIMIT $13)
+)
+SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
+ORDER BY r.id DESC
+`
+
+type ListExecutionsWithTextParams struct {
+	Skipped        int32
+	MaxRows        int32
+	ProjectID      uuid.UUID
+	NamePattern    string
+	Before         *uuid.UUID
+	WorkflowID     *uuid.UUID
+	Statuses       []string
+	Submitters     []uuid.UUID
+	Waiting        bool
+	Asking         bool
+	Least          *uuid.UUID
+	Beyond         *uuid.UUID
+	BranchRows     int32
+	NamedWorkflows []uuid.UUID
+	ShortIds       []uuid.UUID
+	IDLeast        uuid.UUID
+	IDMost         uuid.UUID
+}
+
+// Returns executions like ListExecutions, of those with a text in their name, of the workflows with
+// it in theirs, and of some IDs. Each branch reads an index in the order of the list and stops.
+func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutionsWithTextParams) ([]Execution, error) {
+	rows, err := q.db.Query(ctx, listExecutionsWithText,
+		arg.Skipped,
+		arg.MaxRows,
+		arg.ProjectID,
+		arg.NamePattern,
+		arg.Before,
+		arg.WorkflowID,
+		arg.Statuses,
+		arg.Submitters,
+		arg.Waiting,
+		arg.Asking,
+		arg.Least,
+		arg.Beyond,
+		arg.BranchRows,
+		arg.NamedWorkflows,
+		arg.ShortIds,
+		arg.IDLeast,
+		arg.IDMost,
 	)
 	if err != nil {
 		return nil, err

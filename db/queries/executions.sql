@@ -37,11 +37,6 @@ WHERE e.project_id = @project_id
     AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
-    AND (sqlc.narg('name_pattern')::text IS NULL
-        OR (e.name <> '' AND e.name ILIKE sqlc.narg('name_pattern'))
-        OR e.workflow_id = ANY (@named_workflows::uuid[])
-        OR e.id = ANY (@short_ids::uuid[])
-        OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
     AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
@@ -49,6 +44,62 @@ WHERE e.project_id = @project_id
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
 ORDER BY e.id DESC
 LIMIT @max_rows OFFSET @skipped;
+
+-- name: ListExecutionsWithText :many
+-- Returns executions like ListExecutions, of those with a text in their name, of the workflows with
+-- it in theirs, and of some IDs. Each branch reads an index in the order of the list and stops.
+WITH found AS (
+(SELECT e.id FROM executions e WHERE e.project_id = @project_id AND e.name <> '' AND e.name ILIKE @name_pattern::text
+    AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
+    AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
+    AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
+    AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
+    AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
+    ORDER BY e.id DESC LIMIT @branch_rows)
+UNION
+SELECT l.id FROM unnest(@named_workflows::uuid[]) AS w(id) CROSS JOIN LATERAL
+(SELECT e.id FROM executions e WHERE e.project_id = @project_id AND e.workflow_id = w.id
+    AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
+    AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
+    AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
+    AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
+    AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
+    ORDER BY e.id DESC LIMIT @branch_rows) AS l
+UNION
+(SELECT e.id FROM executions e WHERE e.project_id = @project_id AND e.id = ANY (@short_ids::uuid[])
+    AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
+    AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
+    AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
+    AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
+    AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
+    ORDER BY e.id DESC LIMIT @branch_rows)
+UNION
+(SELECT e.id FROM executions e WHERE e.project_id = @project_id AND e.id >= @id_least::uuid AND e.id <= @id_most::uuid
+    AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
+    AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
+    AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
+    AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
+    AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
+    ORDER BY e.id DESC LIMIT @branch_rows)
+)
+SELECT r.* FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT @max_rows OFFSET @skipped)
+ORDER BY r.id DESC;
 
 -- name: CountExecutions :one
 SELECT count(*)::int FROM executions e

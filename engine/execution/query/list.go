@@ -101,22 +101,23 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxPage)
 	params := db.ListExecutionsParams{
 		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), MaxRows: int32(limit) + 1, Skipped: int32(f.Offset), //nolint:gosec // bounded by the caller
-		Submitters: []uuid.UUID{}, NamedWorkflows: []uuid.UUID{}, ShortIds: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval,
+		Submitters: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval,
 	}
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))
 	}
-	if err := q.resolveFilter(ctx, f, &params); err != nil {
+	text, err := q.resolveFilter(ctx, f, &params)
+	if err != nil {
 		return Page{}, err
 	}
 	params.Least, params.Beyond = floorOf(f.From), floorOf(f.To)
-	rows, err := q.queries.ListExecutions(ctx, params)
+	rows, err := q.rowsOf(ctx, params, text)
 	if err != nil {
 		return Page{}, fmt.Errorf("list executions: %w", err)
 	}
 	var page Page
 	if f.Counted {
-		if page.Total, err = q.count(ctx, params); err != nil {
+		if page.Total, err = q.count(ctx, params, text); err != nil {
 			return Page{}, err
 		}
 	}
@@ -133,10 +134,10 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 }
 
 // count returns the number of executions that the filter of p selects.
-func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams) (int, error) {
+func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams, t textFilter) (int, error) {
 	n, err := q.queries.CountExecutions(ctx, db.CountExecutionsParams{
-		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: p.NamePattern,
-		NamedWorkflows: p.NamedWorkflows, ShortIds: p.ShortIds, IDLeast: p.IDLeast, IDMost: p.IDMost, Waiting: p.Waiting, Asking: p.Asking,
+		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: t.pattern,
+		NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most, Waiting: p.Waiting, Asking: p.Asking,
 		Least: p.Least, Beyond: p.Beyond,
 	})
 	if err != nil {
@@ -145,35 +146,58 @@ func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams) (int, err
 	return int(n), nil
 }
 
+// textFilter is what a text can select: executions by their name, by their workflow, or by a part of
+// their ID.
+type textFilter struct {
+	pattern     *string // nil without a text
+	workflows   []uuid.UUID
+	ids         []uuid.UUID
+	least, most uuid.UUID
+}
+
+// rowsOf reads a page.
+func (q *Reader) rowsOf(ctx context.Context, p db.ListExecutionsParams, t textFilter) ([]db.Execution, error) {
+	if t.pattern == nil {
+		return q.queries.ListExecutions(ctx, p)
+	}
+	return q.queries.ListExecutionsWithText(ctx, db.ListExecutionsWithTextParams{
+		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, Waiting: p.Waiting, Asking: p.Asking,
+		Least: p.Least, Beyond: p.Beyond, NamePattern: *t.pattern, NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most,
+		BranchRows: p.MaxRows + p.Skipped, Skipped: p.Skipped, MaxRows: p.MaxRows,
+	})
+}
+
 // resolveFilter replaces names by ids first, so that indexes serve the list.
-func (q *Reader) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutionsParams) (err error) {
+func (q *Reader) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutionsParams) (t textFilter, err error) {
+	t.workflows, t.ids = []uuid.UUID{}, []uuid.UUID{}
 	if p.Before, err = parseCursor(f.After); err != nil {
-		return err
+		return t, err
 	}
 	if f.Workflow != "" {
 		if p.WorkflowID, err = q.workflowID(ctx, f.Workflow); err != nil {
-			return err
+			return t, err
 		}
 	}
 	if f.User != "" {
 		if p.Submitters, err = q.submitters(ctx, f.User); err != nil {
-			return err
+			return t, err
 		}
 	}
-	if f.Query != "" {
-		pattern := "%" + db.EscapeLike(f.Query) + "%"
-		p.NamePattern = &pattern
-		if p.NamedWorkflows, err = q.queries.WorkflowsLike(ctx, p.ProjectID, pattern); err != nil {
-			return fmt.Errorf("find workflows: %w", err)
-		}
-		p.IDLeast, p.IDMost = idRange(f.Query)
-		if end, ok := ShortID(f.Query); ok && len(end) >= shortestText {
-			if p.ShortIds, err = q.endingWith(ctx, p.ProjectID, f.Query); err != nil {
-				return err
-			}
+	if f.Query == "" {
+		return t, nil
+	}
+	pattern := "%" + db.EscapeLike(f.Query) + "%"
+	t.pattern = &pattern
+	if t.workflows, err = q.queries.WorkflowsLike(ctx, p.ProjectID, pattern); err != nil {
+		return t, fmt.Errorf("find workflows: %w", err)
+	}
+	t.least, t.most = idRange(f.Query)
+	if end, ok := ShortID(f.Query); ok && len(end) >= shortestText {
+		if t.ids, err = q.endingWith(ctx, p.ProjectID, f.Query); err != nil {
+			return t, err
 		}
 	}
-	return nil
+	return t, nil
 }
 
 // workflowID resolves a name; an unknown one becomes an id that no workflow has.
