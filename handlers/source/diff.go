@@ -65,15 +65,16 @@ func (p Packages) Diff(ctx context.Context, before, after workflow.Version) (Dif
 		return Diff{}, err
 	}
 	d.Changes = change.WithCode(d.Changes, "code", patches)
+	old, now := shown(was, is)
 	names := map[string]bool{}
-	for name := range was {
+	for name := range old {
 		names[name] = true
 	}
-	for name := range is {
+	for name := range now {
 		names[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		f, differs, err := fileChange(name, was[name], is[name])
+		f, differs, err := fileChange(name, old[name], now[name])
 		if err != nil {
 			return Diff{}, err
 		}
@@ -86,7 +87,7 @@ func (p Packages) Diff(ctx context.Context, before, after workflow.Version) (Dif
 
 // codePatches counts the lines that differ in the functions and files that operators of both versions
 // run. The patches have no hunks, because many operators can run one file; the list of files has them.
-func codePatches(before, after workflow.Version, was, is map[string]*content) (map[string]change.Patch, error) {
+func codePatches(before, after workflow.Version, was, is map[place]*content) (map[string]change.Patch, error) {
 	patches := map[string]change.Patch{}
 	known := map[[2]string]change.Patch{} // by both texts
 	later := change.OperatorsOf(after.Definition)
@@ -118,14 +119,15 @@ func codePatches(before, after workflow.Version, was, is map[string]*content) (m
 }
 
 // codeOf is the text of the function, or of the file, that an operator runs.
-func codeOf(v workflow.Version, o *workflow.Operator, files map[string]*content) (string, bool) {
+func codeOf(v workflow.Version, o *workflow.Operator, files map[place]*content) (string, bool) {
 	file, first, last := o.Code.File, 0, 0
+	owner := owners(v)[o.Code.Package]
 	if function := o.PythonFunction(); function != "" {
 		python, _ := v.Definition.Python()
-		place := python.Functions[function]
-		file, first, last = place.File, place.First, place.Last
+		at := python.Functions[function]
+		file, first, last, owner = at.File, at.First, at.Last, ""
 	}
-	c := files[path.Clean(file)]
+	c := files[place{owner, path.Clean(file)}]
 	if file == "" || c == nil || !c.isText {
 		return "", false
 	}
@@ -161,6 +163,48 @@ func fileChange(name string, was, is *content) (FileChange, bool, error) {
 	return f, true, err
 }
 
+// place is a file of a version. Owner is the first operator that has its package; "" for the package
+// of a Python workflow, and for the definition.
+type place struct{ owner, name string }
+
+// shown are the files of both versions by name. A name that several packages of a version have gets
+// that of the owner in both, so that a changed package is compared with the earlier one.
+func shown(was, is map[place]*content) (before, after map[string]*content) {
+	several := map[string]bool{}
+	for _, files := range []map[place]*content{was, is} {
+		owners := map[string]int{}
+		for at := range files {
+			owners[at.name]++
+			several[at.name] = several[at.name] || owners[at.name] > 1
+		}
+	}
+	named := func(files map[place]*content) map[string]*content {
+		out := make(map[string]*content, len(files))
+		for at, c := range files {
+			if several[at.name] && at.owner != "" {
+				out[path.Join(at.owner, at.name)] = c
+			} else {
+				out[at.name] = c
+			}
+		}
+		return out
+	}
+	return named(was), named(is)
+}
+
+// owners are the first operators of the packages of a version, those of graphs as "graph/operator".
+func owners(v workflow.Version) map[string]string {
+	out := map[string]string{}
+	for _, g := range v.Definition.EveryGraph() {
+		for _, o := range g.Operators {
+			if _, known := out[o.Code.Package]; !known {
+				out[o.Code.Package] = path.Join(g.Name, o.Name)
+			}
+		}
+	}
+	return out
+}
+
 // content is a file as far as it is compared.
 type content struct {
 	hash   [sha256.Size]byte
@@ -170,16 +214,21 @@ type content struct {
 
 // contents reads the files of the code packages of a version, and its document if that is not in
 // the native form. Packages that cannot be read are notes.
-func (p Packages) contents(ctx context.Context, v workflow.Version) (map[string]*content, []string, error) {
-	files := map[string]*content{}
+func (p Packages) contents(ctx context.Context, v workflow.Version) (map[place]*content, []string, error) {
+	files := map[place]*content{}
 	if doc := v.Definition.Document(); doc != nil {
 		text, _ := DefinitionText(v.Definition)
-		files["definition.yaml"] = &content{hash: sha256.Sum256(doc), isText: true, text: text}
+		files[place{"", "definition.yaml"}] = &content{hash: sha256.Sum256(doc), isText: true, text: text}
 	}
 	var notes []string
 	left := int64(comparedText)
+	owners := owners(v)
 	for _, ref := range packagesOf(v) {
-		err := p.collect(ctx, v.ProjectID, ref, files, &left)
+		owner := owners[ref]
+		if _, ok := v.Definition.Python(); ok {
+			owner = ""
+		}
+		err := p.collect(ctx, v.ProjectID, ref, owner, files, &left)
 		switch {
 		case errors.Is(err, errCut):
 			notes = append(notes, fmt.Sprintf("Only the first %s of the code package of %s are compared.", units.Bytes(maxRead), v.Version))
@@ -199,14 +248,9 @@ func packagesOf(v workflow.Version) []string {
 	return v.Definition.Packages()
 }
 
-// collect adds the files of a package. The name of a file that another package has, too, gets the
-// beginning of the hash of its package.
-func (p Packages) collect(ctx context.Context, project uuid.UUID, ref string, files map[string]*content, left *int64) error {
+// collect adds the files of a package.
+func (p Packages) collect(ctx context.Context, project uuid.UUID, ref, owner string, files map[place]*content, left *int64) error {
 	return p.walk(ctx, project, ref, func(f File, r io.Reader) error {
-		name := f.Name
-		if _, taken := files[name]; taken {
-			name = path.Join(strings.TrimPrefix(ref, "sha256:")[:8], name)
-		}
 		h := sha256.New()
 		var text bytes.Buffer
 		keeps := f.Size <= Shown && f.Size <= *left
@@ -226,7 +270,7 @@ func (p Packages) collect(ctx context.Context, project uuid.UUID, ref string, fi
 			*left -= f.Size
 			c.text = strings.ReplaceAll(text.String(), "\r\n", "\n")
 		}
-		files[name] = c
+		files[place{owner, f.Name}] = c
 		return nil
 	})
 }
