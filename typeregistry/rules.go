@@ -188,6 +188,20 @@ func ruleOrder(fields []Field) (order []int, circle []string) {
 	return order, nil
 }
 
+// Following returns the fields whose rules or options read one of the named fields, also through
+// others.
+func (s Schema) Following(names []string) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range s.InOrderOfRules() {
+		for _, name := range f.reads(s.Fields) {
+			if out[name] || slices.Contains(names, name) {
+				out[f.Name] = true
+			}
+		}
+	}
+	return out
+}
+
 // InOrderOfRules returns the fields so that each comes after those that its rules read.
 func (s Schema) InOrderOfRules() []Field {
 	order, _ := ruleOrder(s.Fields) // registration refuses circles

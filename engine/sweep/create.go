@@ -344,7 +344,7 @@ func (e *EarlyStopping) fill() []apperr.Field {
 	return fields
 }
 
-// checkFirst checks the inputs with the values of the first run.
+// checkFirst checks the inputs with the values of a run.
 func (s *Service) checkFirst(ctx context.Context, p *plan) ([]apperr.Field, error) {
 	p.inputs = maps.Clone(p.spec.Inputs)
 	if p.inputs == nil {
@@ -359,7 +359,7 @@ func (s *Service) checkFirst(ctx context.Context, p *plan) ([]apperr.Field, erro
 			}
 		}
 	}
-	inputs, problems := space.Apply(p.inputs, p.space.At(slices.Repeat([]float64{0.5}, len(p.space.Paths()))))
+	inputs, problems := p.sample(s.now())
 	if len(problems) > 0 {
 		return located("inputs", problems), nil
 	}

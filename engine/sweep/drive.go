@@ -267,10 +267,20 @@ func (s *Service) launchProposed(ctx context.Context, row db.InputSweep, sw Swee
 }
 
 func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen json.RawMessage) error {
-	inputs, _, err := requestInputs(sw.Inputs, chosen)
+	inputs, values, err := requestInputs(sw.Inputs, chosen)
 	if err != nil {
 		return err
 	}
+	version, err := s.config.Workflows.Version(ctx, sw.WorkflowID.String(), sw.Version)
+	if err != nil {
+		return err //nolint:wrapcheck // shown to people as it is
+	}
+	varied := make([]string, 0, len(values))
+	for path := range values {
+		name, _, _ := strings.Cut(path, ".")
+		varied = append(varied, name)
+	}
+	inputs = inputsAt(version.Definition.Inputs, inputs, varied, s.now())
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launch(ctx, execution.LaunchRequest{
 		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: runName(sw.Name, number),

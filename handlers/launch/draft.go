@@ -176,7 +176,7 @@ func (d *draft) edit() bool {
 func (d *draft) drawn() forms.Config {
 	config := forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus, Options: views.InputOptionsURL(d.ref, d.version.Version)}
 	if d.sweep != nil {
-		config.Many = d.sweep.many
+		config.Many, config.Varied = d.sweep.many, d.sweep.varies()
 	}
 	return config
 }

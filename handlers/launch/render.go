@@ -159,7 +159,11 @@ func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, proble
 
 // form is the form of the draft without what the catalogue offers.
 func (h *Pages) form(r *http.Request, d *draft, problems []forms.Problem) *forms.Form {
-	return forms.New(forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r), Now: h.Now()})
+	config := forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r), Now: h.Now()}
+	if d.sweep != nil {
+		config.Varied = d.sweep.varies()
+	}
+	return forms.New(config)
 }
 
 func counted(schema typeregistry.Schema) string {

@@ -80,6 +80,17 @@ func (s *sweepDraft) many(path string) templ.Component {
 	return nil
 }
 
+// varies lists the inputs that the sweep varies, in whole or in part.
+func (s *sweepDraft) varies() []string {
+	var names []string
+	for _, f := range s.fields {
+		if name, _, _ := strings.Cut(f.Path, "."); f.On && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // covers reports whether the sweep varies the value at a path, or what contains it.
 func (s *sweepDraft) covers(path string) bool {
 	return slices.ContainsFunc(s.fields, func(f views.ManyField) bool {
@@ -91,7 +102,19 @@ func (s *sweepDraft) covers(path string) bool {
 // values replace them.
 func (d *draft) spec(s *sweepDraft, env typeregistry.Env) (sweep.Spec, []forms.Problem) {
 	inputs, problems := d.check(env)
-	problems = slices.DeleteFunc(problems, func(p forms.Problem) bool { return s.covers(p.Path) })
+	following := d.schema.Following(s.varies())
+	problems = slices.DeleteFunc(problems, func(p forms.Problem) bool {
+		name, _, _ := strings.Cut(p.Path, ".")
+		return s.covers(p.Path) || following[name]
+	})
+	if d.mode != views.LaunchJSON { // the values of fields that only some runs have
+		all, _ := d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
+		for name := range following {
+			if v, ok := all[name]; ok && v != nil && inputs != nil {
+				inputs[name] = v
+			}
+		}
+	}
 	spec := sweep.Spec{
 		Workflow: d.workflow.ID.String(), Version: d.version.Version, Name: d.name, Inputs: map[string]any{},
 		Method: sweep.Method(s.get("method")), EarlyStopping: sweep.EarlyStopping{Rule: sweep.Rule(s.get("rule"))},

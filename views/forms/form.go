@@ -60,6 +60,8 @@ type Config struct {
 	Upload    string    // URL for background uploads; "" submits files with the form
 	Options   string    // URL that lists options of inputs; "" leaves those outside of the schema out
 
+	// Varied are fields that take many values, so the rules that read them say nothing about the form.
+	Varied []string
 	// Many returns what takes many values for a control, or nil for one that takes one value. Nil: no
 	// control takes many.
 	Many func(path string) templ.Component
@@ -83,6 +85,11 @@ func New(cfg Config) *Form {
 	}
 	if cfg.Schema.HasRules() {
 		f.states = cfg.Schema.States(f.shown(), typeregistry.Env{Now: cfg.Now})
+		for name := range cfg.Schema.Following(cfg.Varied) {
+			if _, ruled := f.states[name]; ruled {
+				f.states[name] = typeregistry.State{}
+			}
+		}
 	}
 	return f
 }

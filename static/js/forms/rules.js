@@ -88,6 +88,8 @@ function valueOf(form, field, state) {
   const initial = field.default ?? null;
   const otherwise = field.optional ? null : initial;
   if (state.hidden) return ["List", "Map", "Struct", "Union", "HyperparameterSet", "JSON"].includes(field.kind) ? Unread : initial;
+  const varies = CSS.escape(`sweep.on.${field.name}`);
+  if (form.querySelector(`[name="${varies}"]:checked, [name^="${varies}."]:checked`)) return Unread; // each run has its own
   const controls = [...form.querySelectorAll(`[name="${CSS.escape(`inputs.${field.name}`)}"]`)];
   const [first] = controls;
   if (!first) return Unread;
