@@ -23,7 +23,8 @@ func modelRows() []row {
 		form("/models/{name}/stage", model+"/stage", "version=1&stage=production", auth.CatalogueWrite, invalid).object(),
 		form("/models/{name}/aliases", model+"/aliases", "version=1&alias=best", auth.CatalogueWrite, moved).object(),
 		form("/models/{name}/policy", model+"/policy", "rules=", auth.WorkflowArchive, moved).object(),
+		page("/model-policy", "/model-policy", auth.CatalogueRead), form("/model-policy", "/model-policy", "rules=", auth.WorkflowArchive, moved),
 		form("/models/{name}/requests/{id}", model+"/requests/"+no, "decision=approve", "", absent),
-		form("/artifacts/{id}/register", "/artifacts/{artifact}/register", "name=x&version=1", auth.CatalogueWrite, invalid),
+		form("/artifacts/{id}/register", "/artifacts/{artifact}/register", "name=x&version=1", auth.CatalogueWrite, invalid).object(),
 	}
 }

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"strings"
+
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -31,7 +33,7 @@ type Artifact struct {
 	Preview     Preview
 	Siblings    []ArtifactRow // other artifacts of the same node
 	Lineage     []LineageStep
-	RegisterURL string // "" unless it is a model and the reader may register it
+	Register    RegisterArtifact
 }
 
 // LineageStep is one step of the lineage from the workflow to the artifact.
@@ -63,4 +65,30 @@ type Preview struct {
 	Model       *ModelView
 	Notebook    *NotebookView
 	List        *FileList // of a folder or an archive
+}
+
+// RegisterArtifact is the form that registers an artifact in the catalogue.
+type RegisterArtifact struct {
+	URL    string // "" unless the reader may register it
+	Title  string
+	Failed string // why the form was refused, or ""
+	Fields []RegisterField
+}
+
+// RegisterField is a field of the form, with what was typed.
+type RegisterField struct {
+	Name, Label, Help, Value, Error string
+	Required                        bool
+}
+
+// Describes are the elements that describe the field.
+func (f RegisterField) Describes() string {
+	var ids []string
+	if f.Help != "" {
+		ids = append(ids, "register-"+f.Name+"-help")
+	}
+	if f.Error != "" {
+		ids = append(ids, "register-"+f.Name+"-error")
+	}
+	return strings.Join(ids, " ")
 }

@@ -71,6 +71,9 @@ type ModelComparison struct {
 	Title, Before, Now string
 	Rows               []ModelMetric
 	Foot               string
+	Choose             []ui.Option // versions to compare with
+	FormURL            string
+	Links              []ui.Action // other comparisons of both versions
 }
 
 // ModelMetric is a metric of two versions. Verdict is "better", "worse" or "".
@@ -113,11 +116,23 @@ type ModelPolicy struct {
 	Error             string
 }
 
+// ProjectPolicy is the page of what promotions need of models without a policy of their own.
+type ProjectPolicy struct {
+	Page
+	Policy       ModelPolicy
+	Failed, Done string
+	By           string     // who set it, or ""
+	At           *ui.Moment // when
+}
+
+// ModelPolicyURL is the page of the project's policy.
+func ModelPolicyURL() string { return "/model-policy" }
+
 // ModelFormURL is the address of a form of a model.
 func ModelFormURL(name, form string) string { return "/models/" + url.PathEscape(name) + "/" + form }
 
 // ModelRequestURL decides about a request.
 func ModelRequestURL(name, id string) string { return ModelFormURL(name, "requests/"+id) }
 
-// RegisterModelURL registers an artifact as a version of a model.
-func RegisterModelURL(artifact string) string { return ArtifactURL(artifact) + "/register" }
+// RegisterArtifactURL registers an artifact as a version of a model or a dataset.
+func RegisterArtifactURL(artifact string) string { return ArtifactURL(artifact) + "/register" }

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -35,6 +38,9 @@ func newModelCommand() *cobra.Command {
 		Args:    arguments("MODEL@VERSION", "ARTIFACT"), RunE: runModelRegister,
 	}
 	register.Flags().String("test-set", "", "what its metrics were measured on")
+	register.Flags().StringArray("metric", nil, "a metric, such as accuracy=0.97; can be repeated")
+	register.Flags().String("signature", "", "JSON file with the lists inputs and outputs of columns: name, dtype and dimensions")
+	register.Flags().String("framework", "", "framework, such as sklearn")
 	register.Flags().String("description", "", "what the version is")
 	move := &cobra.Command{
 		Use: "move MODEL@VERSION STAGE", Short: "Move a version to none, staging, production or archived, or request it",
@@ -145,10 +151,52 @@ func runModelRegister(cmd *cobra.Command, args []string) error {
 		Ref string `json:"ref"`
 	}
 	sent := map[string]any{"name": name, "version": version, "artifact": args[1], "test_set": testSet, "description": description}
+	if err := addSignature(cmd, sent); err != nil {
+		return err
+	}
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/models", sent, &answer); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s registered\n", answer.Ref)
+	return nil
+}
+
+// addSignature adds the metrics, the signature and the framework that flags give.
+func addSignature(cmd *cobra.Command, sent map[string]any) error {
+	given, _ := cmd.Flags().GetStringArray("metric")
+	metrics := map[string]float64{}
+	for _, text := range given {
+		name, value, _ := strings.Cut(text, "=")
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil || name == "" {
+			return fmt.Errorf("--metric %s: write a name and a number, such as accuracy=0.97", text)
+		}
+		metrics[name] = number
+	}
+	if len(metrics) > 0 {
+		sent["metrics"] = metrics
+	}
+	if framework, _ := cmd.Flags().GetString("framework"); framework != "" {
+		sent["framework"] = framework
+	}
+	path, _ := cmd.Flags().GetString("signature")
+	if path == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--signature: %w", err)
+	}
+	var signature struct {
+		Inputs  []map[string]any `json:"inputs"`
+		Outputs []map[string]any `json:"outputs"`
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&signature); err != nil {
+		return fmt.Errorf("--signature %s: %w; write {\"inputs\": [{\"name\": \"x\", \"dtype\": \"Float\"}], \"outputs\": []}", path, err)
+	}
+	sent["input_schema"], sent["output_schema"] = signature.Inputs, signature.Outputs
 	return nil
 }
 

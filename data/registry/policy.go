@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/access/audit"
@@ -52,6 +53,34 @@ func (s *Service) SetPolicy(ctx context.Context, name string, p Policy) error {
 			Action: "model.policy", Kind: "model", ID: subject.ProjectID.String(), Name: name, TenantID: subject.TenantID, ProjectID: subject.ProjectID, Old: before, New: p,
 		})
 	})
+}
+
+// ProjectPolicy returns the policy of the models that have none of their own, and whether the caller
+// may set it.
+func (s *Service) ProjectPolicy(ctx context.Context) (p Policy, may bool, err error) {
+	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
+	if err != nil {
+		return Policy{}, false, err
+	}
+	p, err = s.policy(ctx, s.queries, subject.ProjectID, "")
+	return p, subject.May(auth.WorkflowArchive, subject.ProjectID), err
+}
+
+// MadeBy returns the execution that made the artifact of a version; uuid.Nil if the version names no
+// artifact, or the artifact is gone.
+func (s *Service) MadeBy(ctx context.Context, e catalogue.Entry) (uuid.UUID, error) {
+	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
+	if err != nil || e.From == nil {
+		return uuid.Nil, err
+	}
+	row, err := s.queries.GetArtifact(ctx, *e.From)
+	if db.IsNoRows(err) || err == nil && row.ProjectID != subject.ProjectID {
+		return uuid.Nil, nil
+	}
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("artifact of %s: %w", e.Ref(), err)
+	}
+	return row.ExecutionID, nil
 }
 
 func checkRules(rules []Rule) error {

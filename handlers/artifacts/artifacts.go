@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -144,6 +143,11 @@ func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return h.render(w, r, http.StatusOK, a, nil)
+}
+
+// render shows an artifact. refused is why its registration was refused, or nil.
+func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, a artifact.Artifact, refused error) error {
 	ctx, clock := r.Context(), h.Page.Clock(r)
 	m := views.Artifact{
 		Page: h.Page.Base(r, a.Name, views.SectionArtifacts, views.Crumb{Name: "Artifacts", URL: views.ArtifactsURL()}),
@@ -160,9 +164,8 @@ func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Metadata = metadataFacts(a.Metadata)
 	m.Preview = h.previewOf(r, a, r.URL.Query())
-	if subject, ok := auth.SubjectOf(ctx); ok && a.Kind == string(typeregistry.KindModel) && subject.May(auth.CatalogueWrite, a.ProjectID) && subject.ProjectID == a.ProjectID {
-		m.RegisterURL = views.RegisterModelURL(a.ID.String())
-	}
+	m.Register = registerForm(ctx, a, r.PostForm, refused)
+	var err error
 	if m.Lineage, err = h.lineage(ctx, clock, a); err != nil {
 		return err
 	}
@@ -175,7 +178,7 @@ func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
 			m.Siblings = append(m.Siblings, Row(clock, s))
 		}
 	}
-	return web.Render(w, r, http.StatusOK, views.ArtifactPage(m))
+	return web.Render(w, r, status, views.ArtifactPage(m))
 }
 
 func metadataFacts(metadata map[string]any) []ui.Fact {

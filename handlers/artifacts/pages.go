@@ -7,6 +7,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/content"
@@ -19,6 +21,8 @@ type Config struct {
 	Workflows  *workflow.Service
 	Executions *execution.Service
 	Artifacts  *artifact.Service
+	Catalogue  *catalogue.Service
+	Registry   *registry.Service
 	Content    *content.Content
 	Page       *page.Shell
 }
@@ -34,6 +38,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/artifacts", h.Page.Serve(h.artifacts))
 	r.Get("/artifacts/compare", h.Page.Serve(h.compare))
 	r.Get("/artifacts/{id}", h.Page.Serve(h.artifact))
+	r.Post("/artifacts/{id}/register", h.Page.Serve(h.register))
 	r.Get("/artifacts/{id}/download", h.Page.Serve(h.Content.Download))
 	r.Head("/artifacts/{id}/download", h.Page.Serve(h.Content.Download))
 	r.Get("/artifacts/{id}/frame", h.Page.Serve(h.Content.Frame))

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/registry"
@@ -51,6 +53,9 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Page to older ones.", model.Name, version)
 		}
 	}
+	if err := h.versus(r, x); err != nil {
+		return err
+	}
 	m := views.Model{
 		Page: h.Page.Base(r, model.Name, views.SectionModels, views.Crumb{Name: "Models", URL: views.ModelsURL()}),
 		Name: model.Name, Versions: units.Plural(len(model.Versions), "version", "versions"), Failed: t.failed, Done: doneWords(r.URL.Query().Get("done")),
@@ -65,7 +70,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 		m.Older.Older = views.ModelURL(model.Name, "") + "?after=" + model.More
 	}
 	m.Older.Text = units.Plural(len(m.Rows), "version", "versions")
-	if p := model.Production; p != nil && p.ID != x.version.ID {
+	if p := x.against; p != nil {
 		m.Against, m.Changes = p.Version, registry.SignatureChanges(p.Entry, x.version.Entry)
 	}
 	if model.MayChange {
@@ -103,6 +108,8 @@ func stageName(s registry.Stage) string {
 type shown struct {
 	model   registry.Model
 	version *registry.Version
+	against *registry.Version // compared with it; nil: none
+	madeBy  [2]uuid.UUID      // the executions that made against and version
 	clock   ui.Clock
 }
 
@@ -185,14 +192,33 @@ func (x *shown) row(v registry.Version) views.ModelVersion {
 	return row
 }
 
-// compared are the metrics of the version and of the one in production.
+// compared are the metrics of the version and of the one that it is compared with.
 func (x *shown) compared() views.ModelComparison {
-	c := views.ModelComparison{Title: "Metrics of " + x.version.Version, Now: x.version.Version}
+	c := views.ModelComparison{Title: "Metrics of " + x.version.Version, Now: x.version.Version, FormURL: x.url("")}
 	var before catalogue.Entry
-	if p := x.model.Production; p != nil && p.ID != x.version.ID {
+	if p := x.against; p != nil {
 		before, c.Before = p.Entry, p.Version
-		c.Title = x.version.Version + " against production"
+		c.Title = x.version.Version + " against " + p.Version
+		if p.Stage == registry.Production {
+			c.Title = x.version.Version + " against production"
+		}
 		c.Foot = "Measured on " + cmp.Or(x.version.TestSet(), "an unknown test set") + "; " + p.Version + " was measured on " + cmp.Or(p.TestSet(), "an unknown test set") + "."
+		if p.From != nil && x.version.From != nil && *p.From != *x.version.From {
+			c.Links = append(c.Links, ui.Action{Name: "Compare the artifacts", Icon: "table", URL: views.ArtifactCompareURL([]string{p.From.String(), x.version.From.String()})})
+		}
+		if made := x.madeBy; made[0] != uuid.Nil && made[1] != uuid.Nil && made[0] != made[1] {
+			c.Links = append(c.Links, ui.Action{Name: "Compare the executions", Icon: "runs", URL: views.CompareURL(made[0].String(), made[1].String())})
+		}
+	}
+	for _, v := range x.model.Versions {
+		if v.ID == x.version.ID {
+			continue
+		}
+		o := ui.Option{Value: v.Version, Name: v.Version, Selected: x.against != nil && v.ID == x.against.ID}
+		if v.Stage != registry.None {
+			o.Name += ", " + string(v.Stage)
+		}
+		c.Choose = append(c.Choose, o)
 	}
 	for _, r := range registry.Compare(before, x.version.Entry, x.model.Policy.Rules) {
 		row := views.ModelMetric{Name: r.Name, Before: figure(r.Before), Now: figure(r.Now)}
@@ -208,6 +234,34 @@ func (x *shown) compared() views.ModelComparison {
 		c.Rows = append(c.Rows, row)
 	}
 	return c
+}
+
+// versus chooses what the version is compared with: what the address names, else the version in
+// production.
+func (h *Pages) versus(r *http.Request, x *shown) error {
+	if p := x.model.Production; p != nil && p.ID != x.version.ID {
+		x.against = p
+	}
+	if name := r.URL.Query().Get("against"); name != "" {
+		i := slices.IndexFunc(x.model.Versions, func(v registry.Version) bool { return v.Version == name })
+		if i < 0 && (x.against == nil || x.against.Version != name) {
+			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Page to older ones.", x.model.Name, name)
+		}
+		if i >= 0 && x.model.Versions[i].ID != x.version.ID {
+			x.against = &x.model.Versions[i]
+		}
+	}
+	if x.against == nil {
+		return nil
+	}
+	for i, e := range []catalogue.Entry{x.against.Entry, x.version.Entry} {
+		id, err := h.Registry.MadeBy(r.Context(), e)
+		if err != nil {
+			return err
+		}
+		x.madeBy[i] = id
+	}
+	return nil
 }
 
 func (x *shown) signature() []views.ModelTensor {

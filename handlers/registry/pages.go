@@ -6,16 +6,13 @@ import (
 	"net/url"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/units"
-	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
@@ -39,8 +36,9 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/models/{name}/stage", h.Page.Serve(h.move))
 	r.Post("/models/{name}/aliases", h.Page.Serve(h.alias))
 	r.Post("/models/{name}/policy", h.Page.Serve(h.policy))
+	r.Get("/model-policy", h.Page.Serve(h.projectPolicy))
+	r.Post("/model-policy", h.Page.Serve(h.saveProjectPolicy))
 	r.Post("/models/{name}/requests/{id}", h.Page.Serve(h.decide))
-	r.Post("/artifacts/{id}/register", h.Page.Serve(h.register))
 }
 
 func (h *Pages) models(w http.ResponseWriter, r *http.Request) error {
@@ -151,28 +149,4 @@ func (h *Pages) policy(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = h.Registry.SetPolicy(r.Context(), name, registry.Policy{Approval: t.approval, Propose: t.propose, Rules: rules})
 	return h.answer(w, r, "", "policy", err, t)
-}
-
-// register registers an artifact as a version of a model.
-func (h *Pages) register(w http.ResponseWriter, r *http.Request) error {
-	id, err := request.ParseID(chi.URLParam(r, "id"), "artifact")
-	if err != nil {
-		return err
-	}
-	if err := r.ParseForm(); err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
-	}
-	e, _, err := h.Registry.Register(r.Context(), catalogueEntry(id, r.PostForm))
-	if err != nil {
-		return err
-	}
-	http.Redirect(w, r, views.ModelURL(e.Name, e.Version), http.StatusSeeOther)
-	return nil
-}
-
-func catalogueEntry(artifact uuid.UUID, sent url.Values) catalogue.Entry {
-	return catalogue.Entry{
-		Kind: typeregistry.KindModel, Name: sent.Get("name"), Version: sent.Get("version"), Description: sent.Get("description"), From: &artifact,
-		Facts: catalogue.Facts{TestSet: sent.Get("test_set")},
-	}
 }

@@ -2,16 +2,27 @@ package registry
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
 )
 
-// policy is what promotions need, with the form for those who may change it.
+// policy is what promotions of the model need, with the form for those who may change it.
 func (x *shown) policy(t typed) views.ModelPolicy {
-	p := x.model.Policy
+	v := policyView(x.model.Policy, t)
+	if x.model.MayRule {
+		v.URL = views.ModelFormURL(x.model.Name, "policy")
+	}
+	return v
+}
+
+// policyView is a policy in words, and as its form shows it.
+func policyView(p registry.Policy, t typed) views.ModelPolicy {
 	v := views.ModelPolicy{Whose: "policy of the project", Approval: p.Approval, Propose: p.Propose, Rules: ruleLines(p.Rules), Error: t.rulesError}
 	if p.OfModel {
 		v.Whose = "policy of this model"
@@ -25,9 +36,6 @@ func (x *shown) policy(t typed) views.ModelPolicy {
 	}
 	if p.Propose && len(p.Rules) > 0 {
 		v.Lines = append(v.Lines, "A new version that passes all rules is proposed.")
-	}
-	if x.model.MayRule {
-		v.URL = views.ModelFormURL(x.model.Name, "policy")
 	}
 	if t.policy {
 		v.Approval, v.Propose, v.Rules = t.approval, t.propose, t.rules
@@ -82,4 +90,54 @@ func parseRules(text string) (rules []registry.Rule, problem string) {
 		rules = append(rules, r)
 	}
 	return rules, ""
+}
+
+// projectPolicy shows what promotions need of models without a policy of their own.
+func (h *Pages) projectPolicy(w http.ResponseWriter, r *http.Request) error {
+	return h.renderPolicy(w, r, http.StatusOK, typed{})
+}
+
+func (h *Pages) renderPolicy(w http.ResponseWriter, r *http.Request, status int, t typed) error {
+	p, may, err := h.Registry.ProjectPolicy(r.Context())
+	if err != nil {
+		return err
+	}
+	m := views.ProjectPolicy{
+		Page: h.Page.Base(r, "Promotion rules", views.SectionModels, views.Crumb{Name: "Models", URL: views.ModelsURL()}), Policy: policyView(p, t), Failed: t.failed,
+		Done: doneWords(r.URL.Query().Get("done")),
+	}
+	if p.By != "" {
+		at := h.Page.Clock(r).Moment(p.At)
+		m.By, m.At = p.By, &at
+	}
+	if may {
+		m.Policy.URL = views.ModelPolicyURL()
+	}
+	return web.Render(w, r, status, views.ProjectPolicyPage(m))
+}
+
+func (h *Pages) saveProjectPolicy(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
+	}
+	sent := r.PostForm
+	t := typed{policy: true, approval: sent.Has("approval"), propose: sent.Has("propose"), rules: sent.Get("rules")}
+	rules, problem := parseRules(t.rules)
+	if problem != "" {
+		t.rulesError, t.failed = problem, problem
+		return h.renderPolicy(w, r, http.StatusUnprocessableEntity, t)
+	}
+	err := h.Registry.SetPolicy(r.Context(), "", registry.Policy{Approval: t.approval, Propose: t.propose, Rules: rules})
+	if apperr.Is(err, apperr.Invalid) {
+		t.failed = apperr.MessageOf(err)
+		for _, f := range apperr.FieldsOf(err) {
+			t.failed, t.rulesError = f.Message, f.Message
+		}
+		return h.renderPolicy(w, r, http.StatusUnprocessableEntity, t)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.ModelPolicyURL()+"?done=policy", http.StatusSeeOther)
+	return nil
 }

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         status,
         succeeded,
     )
+    from ._catalogue import CatalogueVersion, dataset, model, register_dataset, register_model
     from ._run import Run, compare, executions
     from ._schema import Columns
     from ._sweep import Sweep, sweep
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 # Tasks that only report import nothing of these modules, so that they start quickly.
 _LATER = {
     "_connection": "Connection",
+    "_catalogue": "CatalogueVersion dataset model register_dataset register_model",
     "_constraints": "Advanced ConnectionKind CustomType Format Help Hidden Label Length Limits MaxBytes MediaTypes Multiline Option Options OptionsFrom Order "
     "Outputs Pattern Placeholder Range RequiredIf Section ShowIf Storage Unit",
     "_control": "approval foreach when",
@@ -107,6 +109,7 @@ __all__ = [
     "Advanced",
     "Breaker",
     "Cache",
+    "CatalogueVersion",
     "Client",
     "Columns",
     "Connection",
@@ -168,14 +171,18 @@ __all__ = [
     "command",
     "compare",
     "completed",
+    "dataset",
     "execution",
     "executions",
     "failed",
     "foreach",
     "http",
     "length",
+    "model",
     "on_exit",
     "operator",
+    "register_dataset",
+    "register_model",
     "shell",
     "skipped",
     "status",

@@ -27,6 +27,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline", "ShowIf", "RequiredIf", "Limits", "Option", "Options", "OptionsFrom",
     ),
     "Runs": ("Run", "executions", "compare", "Sweep", "sweep"),
+    "Catalogue": ("model", "dataset", "CatalogueVersion", "register_model", "register_dataset"),
     "Tasks": ("client", "Client", "FlowForgeClient", "TaskStatus", "LogLevel", "MetricType", "types"),
     "Errors": ("FlowForgeError", "DefinitionError", "ExecutionError", "InputError", "OutputError", "ServerError"),
 }  # fmt: skip
@@ -34,7 +35,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
 
 # Members without an underscore that only this package uses.
 _INTERNAL = {"Operator.pickle", "Operator.section", "Workflow.version", "File.has_value", "File.write"}
-_MADE_BY_US = ("Operator", "Workflow", "Client")  # classes without a constructor for users
+_MADE_BY_US = ("Operator", "Workflow", "Client", "CatalogueVersion")  # classes without a constructor for users
 
 
 def reference() -> str:

@@ -1,0 +1,62 @@
+package handlers_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+func TestARefusedRegistrationKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, matrixDocument("train"))
+	made := func(kind string, content string) (execution string, a artifact.Artifact) {
+		e, _, err := b.executions.Launch(b.ctx, launchOf("train"))
+		require.NoError(t, err)
+		a = b.publish(t, e, artifact.New{Node: "wait", Name: "out", Type: kind, Kind: kind, Filename: "out.csv", MediaType: "text/csv", Metadata: map[string]any{"accuracy": len(content)}}, content)
+		return e.ID.String(), a
+	}
+	first, one := made("Model", "a\n1\n")
+	second, two := made("Model", "a\n1\n2\n")
+	page := "/artifacts/" + one.ID.String()
+	refused := b.member.submit(t, page+"/register", "name", "no spaces", "version", "1.0.0", "test_set", "digits-test@1")
+	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
+	for _, want := range []string{`value="no spaces"`, `value="1.0.0"`, `value="digits-test@1"`, "Start with a letter or digit", `href="#register-name"`} {
+		require.Contains(t, refused.body, want)
+	}
+	for id, version := range map[string]string{one.ID.String(): "1", two.ID.String(): "2"} {
+		require.Equal(t, http.StatusSeeOther, b.member.submit(t, "/artifacts/"+id+"/register", "name", "net", "version", version).status)
+	}
+	taken := b.member.submit(t, page+"/register", "name", "net", "version", "2")
+	require.Equal(t, http.StatusConflict, taken.status)
+	require.Contains(t, taken.body, "already registered with different content")
+
+	compared := b.member.get(t, "/models/net?version=2&against=1").body
+	require.Contains(t, compared, "2 against 1")
+	require.Contains(t, compared, "/compare?executions="+first+"%2C"+second)
+	require.Contains(t, compared, "Compare the artifacts")
+
+	_, data := made("Dataset", "a\n1\n")
+	answer := b.member.submit(t, "/artifacts/"+data.ID.String()+"/register", "name", "rows", "version", "1")
+	require.Equal(t, "/datasets/rows?version=1", answer.header.Get("Location"))
+}
+
+func TestTheProjectHasRulesForPromotions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.Contains(t, b.member.get(t, "/model-policy").body, "Administrators of the team change these rules.")
+	refused := b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy best")
+	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
+	require.Contains(t, refused.body, "accuracy best</textarea>")
+	require.Equal(t, http.StatusSeeOther, b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy higher by 0.01").status)
+	saved := b.admin.get(t, "/model-policy?done=policy").body
+	for _, want := range []string{"Another person approves.", "accuracy higher by 0.01</textarea>", "The policy was saved."} {
+		require.Contains(t, saved, want)
+	}
+}
+
+func launchOf(workflow string) execution.LaunchRequest { return execution.LaunchRequest{Workflow: workflow} }

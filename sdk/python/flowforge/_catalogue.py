@@ -1,0 +1,206 @@
+"""Versions of models and datasets in the catalogue of a server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from . import _download
+from ._api import Server, quoted
+from .exceptions import InputError
+
+_SHELVES = {"Model": "/models", "Dataset": "/datasets"}
+_REGISTRIES = {"Model": "/model-registry", "Dataset": "/datasets"}
+
+
+class CatalogueVersion:
+    """One version of a model or a dataset."""
+
+    def __init__(self, kind: str, entry: Mapping[str, Any], server: Server) -> None:
+        self._kind = kind
+        self._entry = dict(entry)
+        self._server = server
+
+    def __repr__(self) -> str:
+        return f"<{self._kind} {self.ref}>"
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self._entry["name"])
+
+    @property
+    def version(self) -> str:
+        """The version."""
+        return str(self._entry["version"])
+
+    @property
+    def ref(self) -> str:
+        """The reference name@version, which is a value of inputs."""
+        return str(self._entry["ref"])
+
+    @property
+    def metadata(self) -> Dict[str, Any]:
+        """What the task and the registration said about it."""
+        return dict(self._entry.get("metadata") or {})
+
+    @property
+    def metrics(self) -> Dict[str, float]:
+        """The metrics of its registration, and the numbers in its metadata."""
+        found: Dict[str, float] = {}
+        for part in (self.metadata, self.metadata.get("metrics"), self._entry.get("metrics")):
+            if isinstance(part, dict):
+                found.update({k: v for k, v in part.items() if isinstance(v, (int, float)) and not isinstance(v, bool)})
+        return found
+
+    @property
+    def entry(self) -> Dict[str, Any]:
+        """Everything that the API says about the version."""
+        return dict(self._entry)
+
+    def path(self) -> Path:
+        """Return the local file, which is downloaded once. Raises InputError if the server does not store it."""
+        if not self._entry.get("download_url"):
+            place = f", at {self._entry['uri']}" if self._entry.get("uri") else ""
+            raise InputError(f"the data of {self.ref} is not on {self._server.url} but elsewhere{place}")
+        return _download.artifact(self._server, self._entry)
+
+    def load(self, *, allow_pickle: bool = False) -> Any:
+        """Return the value of the file, as `load` of an input does.
+
+        Reading a pickle can run code, so load reads pickles only with allow_pickle. Raises
+        InputError if the file cannot be read.
+        """
+        from . import _handles
+
+        handle: _handles.File = getattr(_handles, self._kind)(self.path())
+        return handle.load(allow_pickle=allow_pickle)
+
+    def promote(self, stage: str = "production", reason: str = "") -> Optional[str]:
+        """Move a version of a model to a stage: production, staging, archived or none.
+
+        Returns None if it was moved, or the ID of the request that another person must
+        approve. A move to production needs a reason. Raises ServerError if it is refused.
+        """
+        if self._kind != "Model":
+            raise InputError("only models have stages; set an alias instead: dataset.alias('golden')")
+        path = f"{_REGISTRIES[self._kind]}/{quoted(self.name)}/versions/{quoted(self.version)}/stage"
+        answer = self._server.post(path, {"stage": stage, "reason": reason})
+        return None if answer["moved"] else str(answer["request"]["id"])
+
+    def alias(self, name: str) -> None:
+        """Make name an alias of the version; it moves if another version has it."""
+        with self._server.open("PUT", f"{_REGISTRIES[self._kind]}/{quoted(self.name)}/aliases/{quoted(name)}", _json({"version": self.version}), "application/json"):
+            pass
+
+    def statistics(self) -> Dict[str, Any]:
+        """Return the statistics of the columns of a dataset, with their state."""
+        return dict(self._of_dataset("/statistics"))
+
+    def drift(self, against: str = "") -> Dict[str, Any]:
+        """Return how a dataset differs from another version; default: the one registered before it."""
+        return dict(self._of_dataset("/drift", against=against))
+
+    def _of_dataset(self, part: str, **query: Any) -> Any:
+        if self._kind != "Dataset":
+            raise InputError(f"{self.ref} is a model, and only datasets have {part[1:]}")
+        return self._server.get(f"{_SHELVES[self._kind]}/{quoted(self.ref)}{part}", **query)
+
+
+def _json(value: Any) -> bytes:
+    import json
+
+    return json.dumps(value).encode()
+
+
+def model(ref: str) -> CatalogueVersion:
+    """Return a version of a model: name@version, name@production, name@alias, or name for the newest.
+
+    Raises InputError if there is none.
+    """
+    return _find("Model", ref)
+
+
+def dataset(ref: str) -> CatalogueVersion:
+    """Return a version of a dataset: name@version, name@alias, or name for the newest.
+
+    Raises InputError if there is none.
+    """
+    return _find("Dataset", ref)
+
+
+def _find(kind: str, ref: str) -> CatalogueVersion:
+    server = Server()
+    entry = server.find(f"{_SHELVES[kind]}/{quoted(ref)}")
+    if entry is None:
+        raise InputError(f"the catalogue of {server.url} has no {kind.lower()} {ref!r}")
+    return CatalogueVersion(kind, entry, server)
+
+
+def register_model(
+    ref: str,
+    source: Union[str, "os.PathLike[str]"],
+    *,
+    metrics: Optional[Mapping[str, float]] = None,
+    test_set: str = "",
+    inputs: Optional[Sequence[Mapping[str, Any]]] = None,
+    outputs: Optional[Sequence[Mapping[str, Any]]] = None,
+    framework: str = "",
+    description: str = "",
+    tags: Sequence[str] = (),
+    metadata: Optional[Mapping[str, Any]] = None,
+) -> CatalogueVersion:
+    """Register a file, or the artifact with an ID, as a version of a model, and return it.
+
+    ref is name@version. inputs and outputs are the signature, such as
+    [{"name": "pixels", "dtype": "Float", "dimensions": [-1, 64]}]. test_set is what the
+    metrics were measured on. Raises ServerError if the version exists with other content.
+    """
+    more = {
+        "metrics": dict(metrics or {}), "test_set": test_set, "input_schema": list(inputs or ()), "output_schema": list(outputs or ()), "framework": framework,
+    }  # fmt: skip
+    return _register("Model", ref, source, description, tags, metadata, more)
+
+
+def register_dataset(
+    ref: str,
+    source: Union[str, "os.PathLike[str]"],
+    *,
+    columns: Optional[Sequence[Mapping[str, Any]]] = None,
+    description: str = "",
+    tags: Sequence[str] = (),
+    metadata: Optional[Mapping[str, Any]] = None,
+) -> CatalogueVersion:
+    """Register a file, or the artifact with an ID, as a version of a dataset, and return it.
+
+    ref is name@version. columns describe its columns, such as [{"name": "age", "dtype":
+    "Integer", "description": "In years"}]. The server computes statistics of tables.
+    """
+    return _register("Dataset", ref, source, description, tags, metadata, {"columns": list(columns or ())})
+
+
+def _register(
+    kind: str, ref: str, source: Union[str, "os.PathLike[str]"], description: str, tags: Sequence[str], metadata: Optional[Mapping[str, Any]], more: Dict[str, Any]
+) -> CatalogueVersion:
+    name, at, version = ref.partition("@")
+    if not at or not version:
+        raise InputError(f"{ref!r} names no version: write {name}@1.0.0")
+    server = Server()
+    body: Dict[str, Any] = {"name": name, "version": version, "description": description, "tags": _strings(tags), "metadata": dict(metadata or {})}
+    body.update(more)
+    text = os.fspath(source)
+    if len(text) == 36 and text.count("-") == 4:
+        body["artifact"] = text
+    else:
+        try:
+            with open(text, "rb") as file:
+                body["file"] = server.upload(file, os.path.basename(text))
+        except OSError as err:
+            raise InputError(f"{ref}: {err}; give the path of a file or the ID of an artifact") from None
+    sent = {k: v for k, v in body.items() if v not in ("", [], {})}
+    return CatalogueVersion(kind, server.post(_SHELVES[kind], sent), server)
+
+
+def _strings(tags: Sequence[str]) -> List[str]:
+    return [str(tag) for tag in tags]
