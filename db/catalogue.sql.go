@@ -47,6 +47,22 @@ func (q *Queries) GetCatalogueEntry(ctx context.Context, projectID uuid.UUID, ki
 	return i, err
 }
 
+const getTypeRenderer = `-- name: GetTypeRenderer :one
+SELECT file, html FROM type_renderers WHERE tenant_id = $1 AND type_name = $2
+`
+
+type GetTypeRendererRow struct {
+	File string
+	Html string
+}
+
+func (q *Queries) GetTypeRenderer(ctx context.Context, tenantID uuid.UUID, typeName string) (GetTypeRendererRow, error) {
+	row := q.db.QueryRow(ctx, getTypeRenderer, tenantID, typeName)
+	var i GetTypeRendererRow
+	err := row.Scan(&i.File, &i.Html)
+	return i, err
+}
+
 const insertCatalogueEntry = `-- name: InsertCatalogueEntry :exec
 INSERT INTO catalogue_entries (id, project_id, kind, name, version, description, format, framework, tags, facts, blob, artifact_id, created_by, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -109,6 +125,20 @@ func (q *Queries) InsertCustomType(ctx context.Context, arg InsertCustomTypePara
 		arg.Definition,
 		arg.CreatedBy,
 		arg.CreatedAt,
+	)
+	return err
+}
+
+const insertTypeRenderer = `-- name: InsertTypeRenderer :exec
+INSERT INTO type_renderers (tenant_id, type_name, file, html) VALUES ($1, $2, $3, $4)
+`
+
+func (q *Queries) InsertTypeRenderer(ctx context.Context, tenantID uuid.UUID, typeName string, file string, html string) error {
+	_, err := q.db.Exec(ctx, insertTypeRenderer,
+		tenantID,
+		typeName,
+		file,
+		html,
 	)
 	return err
 }

@@ -1059,6 +1059,13 @@ type Traceback struct {
 	Content     json.RawMessage
 }
 
+type TypeRenderer struct {
+	TenantID uuid.UUID
+	TypeName string
+	File     string
+	Html     string
+}
+
 type User struct {
 	ID                uuid.UUID
 	Name              string

@@ -166,7 +166,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	var group uuid.UUID
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT parent_id FROM tenancy_nodes WHERE id = $1", subject.ProjectID).Scan(&group))
 	mark := "Mark_" + prefix
-	_, _, err := b.catalogue.RegisterType(b.ctx, []byte(`{"type_name": "`+mark+`", "extends": "Integer(min=1, max=6)"}`))
+	_, _, err := b.catalogue.RegisterType(b.ctx, []byte(`{"type_name": "`+mark+`", "extends": "Integer(min=1, max=6)", "ui_renderer": {"html": "<p>A page</p>"}}`))
 	require.NoError(t, err)
 	name, shared := "matrix", preset.Project
 	saved, err := b.deps.Presets.Save(auth.WithSubject(b.ctx, subject), flow.WorkflowID.String(), preset.Edit{Name: &name, Sharing: &shared})

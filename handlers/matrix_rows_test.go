@@ -157,6 +157,8 @@ func dataRows() []row {
 		read("/artifacts/{artifact_id}/preview", "/artifacts/{artifact}/preview", auth.ArtifactRead).object(),
 		read("/artifacts/by-hash/{sha256}", "/artifacts/by-hash/{sha}", auth.ArtifactRead).object(),
 		page("/types/{name}", "/types/{type}", auth.TypeRead).object(),
+		page("/types/{name}/renderer", "/types/{type}/renderer", auth.TypeRead).object(),
+		write("POST", "/types/{type_name}/check", "/types/{type}/check", `{"value": "x"}`, auth.TypeRead, http.StatusOK).object(),
 		read("/types/{type_name}", "/types/{type}", auth.TypeRead).object(),
 		read("/types/{type_name}/ui-schema", "/types/{type}/ui-schema", auth.TypeRead).object(),
 		read("/datasets/{ref}", "/datasets/{dataset}", auth.CatalogueRead).object(),

@@ -18,7 +18,7 @@ type CustomType struct {
 	// fields of a Struct or HyperparameterSet ("fields"), and any other facts
 	// about the type, which are kept and shown.
 	Schema     map[string]any `json:"schema,omitempty"`
-	UIRenderer string         `json:"ui_renderer,omitempty"`
+	UIRenderer any            `json:"ui_renderer,omitempty"`      // see Renderer
 	Rules      []any          `json:"validation_rules,omitempty"` // as for field validators
 }
 
@@ -197,8 +197,8 @@ func (r *Registry) buildCustom(def CustomType, n *node) (t *Type, key string, er
 	}
 	t.bases = append([]string{def.Name}, t.bases...)
 	t.Custom = def.Name
-	if def.UIRenderer != "" {
-		t.Renderer = def.UIRenderer
+	if err := t.render(def); err != nil {
+		return nil, "ui_renderer", err
 	}
 	return t, "", nil
 }

@@ -51,7 +51,10 @@ type Type struct {
 	Variants []Variant   // of Union
 	Fields   []Field     // of Struct; the parameters of a HyperparameterSet
 	Rules    []Validator // of the custom types it extends, the base's first
-	Renderer string      // the ui_renderer of the nearest custom type, or ""
+	Renderer string      // the name in the ui_renderer of the nearest custom type, or ""
+
+	// Page is the page in the ui_renderer of the nearest custom type, or nil.
+	Page *RendererPage
 
 	bases      []string // custom types it extends, nearest first, itself included
 	impl       behaviour

@@ -16,6 +16,7 @@ type UIField struct {
 	Required           bool           `json:"required"`
 	Component          string         `json:"component"`
 	Renderer           string         `json:"ui_renderer,omitempty"`
+	Page               *RendererPage  `json:"renderer_page,omitempty"`
 	AutocompleteSource string         `json:"autocomplete_source,omitempty"`
 	Options            []Option       `json:"options,omitempty"`
 	Min                any            `json:"min,omitempty"` // a number, or a date
@@ -94,7 +95,7 @@ func (t *Type) UI(field Field, env Env) UIField {
 	f := UIField{
 		Name: field.Name, Label: field.label(), Description: field.Description,
 		Type: t.String(), Kind: t.Kind, Required: field.Required, Component: "TextInput",
-		Renderer: t.Renderer, Hint: t.impl.hint(t), Validators: []UIValidator{},
+		Renderer: t.Renderer, Page: t.Page, Hint: t.impl.hint(t), Validators: []UIValidator{},
 	}
 	t.impl.ui(t, &f, env)
 	if value, ok := field.DefaultValue(env); ok {

@@ -48,8 +48,9 @@ type Preview struct {
 	Table     *DataTable
 	Image     string // address of an image, audio, video or PDF
 	Alt       string
-	HTML      string // sanitised Markdown
-	Frame     string // address of the sandboxed report
+	HTML      string       // sanitised Markdown
+	Renderer  *ui.Renderer // the page of the type, or nil
+	Frame     string       // address of the sandboxed report
 	Matrix    chart.Matrix
 	Facts     []ui.Fact // metrics
 	Truncated string    // "the first 200 of 1,797 rows"

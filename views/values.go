@@ -5,14 +5,15 @@ import "github.com/flowforge/flowforge/views/ui"
 // Value is a formatted input or output.
 type Value struct {
 	Name, Type string
-	Text       string // one line
-	URL        string // of the referenced artifact or catalogue entry
-	Code       string // several lines: JSON, text
-	Missing    string // why there is no value yet: "after evaluate"
-	Exact      string // the exact value, for the tooltip
-	Note       string // "default", "4 KiB"
-	Artifact   string // id of the referenced artifact
-	Via        string // how it reached its node: "from train.model, copied from local disk, 1.2 GiB"
+	Text       string       // one line
+	URL        string       // of the referenced artifact or catalogue entry
+	Code       string       // several lines: JSON, text
+	Missing    string       // why there is no value yet: "after evaluate"
+	Exact      string       // the exact value, for the tooltip
+	Note       string       // "default", "4 KiB"
+	Artifact   string       // id of the referenced artifact
+	Renderer   *ui.Renderer // the page of the type, or nil
+	Via        string       // how it reached its node: "from train.model, copied from local disk, 1.2 GiB"
 }
 
 // ExecutionRow is an execution in a list.

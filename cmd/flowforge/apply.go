@@ -21,7 +21,7 @@ import (
 func newApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE|FOLDER…",
-		Short: "Register workflow definitions (YAML or JSON) with their code packages",
+		Short: "Register workflow definitions (YAML or JSON) with their code packages, and types",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			paths, _ := cmd.Flags().GetStringArray("file")
 			if paths = append(paths, args...); len(paths) == 0 {
@@ -95,7 +95,13 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 			return fmt.Errorf("%s: the file contains no definition", file)
 		}
 		for _, doc := range found {
-			documents, from = append(documents, doc), append(from, file)
+			isType, err := c.applyType(cmd, doc, file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			if !isType {
+				documents, from = append(documents, doc), append(from, file)
+			}
 		}
 	}
 	documents = workflow.Gather(documents, argo.Format{})

@@ -84,13 +84,20 @@ func (s *Service) RegisterType(ctx context.Context, definition []byte) (entry ty
 	if err != nil {
 		return typeregistry.Entry{}, false, apperr.Wrap(apperr.Invalid, err, "The definition of the type is not valid: "+err.Error())
 	}
+	page, err := takePage(&def)
+	if err != nil {
+		return typeregistry.Entry{}, false, err
+	}
 	canonical, err := json.Marshal(def)
 	if err != nil {
 		return typeregistry.Entry{}, false, fmt.Errorf("type %s: %w", def.Name, err)
 	}
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		entry, created, err = s.registerType(ctx, q, subject, def, canonical)
-		return err
+		entry, created, err = s.registerType(ctx, q, subject, def, page, canonical)
+		if err != nil || !created || page == nil {
+			return err
+		}
+		return q.InsertTypeRenderer(ctx, subject.TenantID, def.Name, page.File, page.HTML)
 	})
 	return entry, created, err
 }
@@ -104,7 +111,7 @@ func authorizeTenant(ctx context.Context, a auth.Action) (auth.Subject, error) {
 	return auth.SignedIn(ctx)
 }
 
-func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.Subject, def typeregistry.CustomType, canonical []byte) (typeregistry.Entry, bool, error) {
+func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.Subject, def typeregistry.CustomType, page *typeregistry.Renderer, canonical []byte) (typeregistry.Entry, bool, error) {
 	if err := q.LockCustomTypes(ctx, subject.TenantID.String()); err != nil {
 		return typeregistry.Entry{}, false, fmt.Errorf("lock custom types: %w", err)
 	}
@@ -121,6 +128,9 @@ func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.
 			return there, false, nil
 		}
 		return typeregistry.Entry{}, false, apperr.New(apperr.Conflict, "The type %s is already registered with a different definition. Use another name for the new one.", def.Name)
+	}
+	if r, err := def.Renderer(); err == nil && r.File != "" && page == nil {
+		return typeregistry.Entry{}, false, apperr.InvalidFields("The type has invalid values.", []apperr.Field{{Path: "ui_renderer", Message: "This server does not have the page " + r.File + ". Send its text as html."}})
 	}
 	wider, problems := registry.With(def)
 	if len(problems) > 0 {

@@ -30,5 +30,11 @@ SELECT definition FROM custom_types WHERE tenant_id = @tenant_id ORDER BY name;
 INSERT INTO custom_types (tenant_id, name, definition, created_by, created_at)
 VALUES (@tenant_id, @name, @definition, @created_by, @created_at);
 
+-- name: InsertTypeRenderer :exec
+INSERT INTO type_renderers (tenant_id, type_name, file, html) VALUES (@tenant_id, @type_name, @file, @html);
+
+-- name: GetTypeRenderer :one
+SELECT file, html FROM type_renderers WHERE tenant_id = @tenant_id AND type_name = @type_name;
+
 -- name: LockCustomTypes :exec
 SELECT pg_advisory_xact_lock(hashtextextended('custom_types ' || @tenant::text, 0));

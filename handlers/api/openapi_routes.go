@@ -31,6 +31,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Artifacts", Description: "Files that tasks produce, and uploaded files."},
 		{Name: "Types", Description: "Types of inputs and outputs, and their form fields."},
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
+		{Name: "Connections", Description: "Connections of tasks to databases, buckets and APIs. Secret fields are never returned."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
 		{Name: "Metaflow", Description: "Where the client of Metaflow keeps the data of a project."},
 		{Name: "Quotas", Description: "Resource limits and their use."},

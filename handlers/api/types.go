@@ -21,7 +21,7 @@ type typeBody struct {
 	TypeName   string         `json:"type_name"`
 	Extends    any            `json:"extends,omitempty" doc:"Type that a custom type extends"`
 	Schema     map[string]any `json:"schema,omitempty" doc:"Definition of the type, as it was registered"`
-	UIRenderer string         `json:"ui_renderer,omitempty"`
+	UIRenderer any            `json:"ui_renderer,omitempty" doc:"Name, or object with the file of a page and inputs"`
 	Rules      []any          `json:"validation_rules,omitempty" doc:"Definitions, as they were registered"`
 
 	typeregistry.Entry
@@ -63,7 +63,7 @@ func (h *API) typeAPI(api huma.API) {
 				"extends":          {Description: "A type expression or its object form"},
 				"description":      {Type: "string"},
 				"schema":           {Type: "object", AdditionalProperties: true, Description: "Parameters of the extended type, fields of a Struct, and other facts"},
-				"ui_renderer":      {Type: "string"},
+				"ui_renderer":      {Description: "A name, or an object with html, a page of at most 512 KiB that shows values, and inputs, true if launch forms use it"},
 				"validation_rules": {Type: "array", Items: &huma.Schema{}, Description: "required, pattern, range, exists, access"},
 			},
 		},
@@ -71,6 +71,7 @@ func (h *API) typeAPI(api huma.API) {
 	operation(h, api, register, h.apiRegisterType)
 	operation(h, api, get("list-types", "/types", "List the types", "Types"), h.apiTypes)
 	operation(h, api, get("get-type", "/types/{type_name}", "Get a type", "Types"), h.apiType)
+	operation(h, api, post("check-value", "/types/{type_name}/check", "Check a value of a type", "Types"), h.apiCheckValue)
 	operation(h, api, get("get-type-ui-schema", "/types/{type_name}/ui-schema", "Get the form field of a type", "Types"), h.apiTypeUI)
 }
 
@@ -150,4 +151,50 @@ func ruleName(rule string, kind typeregistry.Kind) string {
 		return "exists_in_feature_store"
 	}
 	return "exists_in_catalogue"
+}
+
+// CheckValueInput is the request of check-value.
+type CheckValueInput struct {
+	Name string `path:"type_name" doc:"Name of the type, or a type expression" maxLength:"2000"`
+	Body struct {
+		Value json.RawMessage `json:"value" doc:"Value to check; a number can be given as text"`
+	}
+}
+
+type checkValueBody struct {
+	Value    any            `json:"value" doc:"Canonical form, if there are no problems"`
+	Problems []valueProblem `json:"problems"`
+}
+
+type valueProblem struct {
+	Path    string `json:"path" doc:"Part of the value; empty for the value itself"`
+	Message string `json:"message"`
+}
+
+func (h *API) apiCheckValue(ctx context.Context, in *CheckValueInput) (*body[checkValueBody], error) {
+	registry, err := h.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	expression := in.Name
+	if entry, known := registry.Lookup(in.Name); known {
+		expression = entry.Example
+	}
+	t, err := registry.Parse(expression)
+	if err != nil {
+		return nil, apperr.New(apperr.NotFound, "There is no type %q.", in.Name)
+	}
+	given, err := typeregistry.DecodeJSON(in.Body.Value)
+	if err != nil {
+		return nil, apperr.Wrap(apperr.Invalid, err, "The value is not valid JSON.")
+	}
+	value, problems := t.CheckValue(given, typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(ctx)})
+	out := checkValueBody{Problems: make([]valueProblem, 0, len(problems))}
+	for _, p := range problems {
+		out.Problems = append(out.Problems, valueProblem(p))
+	}
+	if len(problems) == 0 {
+		out.Value = value
+	}
+	return reply(out), nil
 }

@@ -23,6 +23,7 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
 	Registry   *registry.Service
+	Catalogue  *catalogue.Service
 	Content    *content.Content
 	Page       *page.Shell
 }

@@ -2,6 +2,8 @@ package artifacts
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
+	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
@@ -71,6 +74,36 @@ func (p part) selection() (artifact.Selection, error) {
 // previewOf is the part that query selects, or the beginning, of an artifact for its page. A preview that cannot be read
 // does not prevent the rest of the page.
 func (h *Pages) previewOf(r *http.Request, a artifact.Artifact, query url.Values) views.Preview {
+	p := h.builtIn(r, a, query)
+	if query.Get("path") == "" {
+		p.Renderer = h.renderer(r.Context(), a)
+	}
+	return p
+}
+
+// renderer is the page of the type of an artifact; nil without one.
+func (h *Pages) renderer(ctx context.Context, a artifact.Artifact) *ui.Renderer {
+	registry, err := h.Catalogue.Types(ctx)
+	if err != nil {
+		return nil // the built-in view remains
+	}
+	t, err := registry.Parse(a.Type)
+	if err != nil || t.Page == nil {
+		return nil
+	}
+	id := a.ID.String()
+	value, err := json.Marshal(map[string]string{"$artifact": id})
+	if err != nil {
+		return nil
+	}
+	return &ui.Renderer{
+		URL: forms.RendererURL(t.Page.Type, t.Page.File), Type: t.Page.Type, Kind: string(t.Kind), Value: string(value), Title: a.Name + ", " + t.Page.Type,
+		Artifacts: []ui.RendererArtifact{{ID: id, URL: views.ArtifactDownloadURL(id), Name: cmp.Or(a.Filename, a.Name), MediaType: a.MediaType, Size: a.Size}},
+	}
+}
+
+// builtIn is the preview by the kind of the artifact.
+func (h *Pages) builtIn(r *http.Request, a artifact.Artifact, query url.Values) views.Preview {
 	ctx := r.Context()
 	at := part{id: a.ID.String(), name: a.Name, query: query, clock: h.Page.Clock(r)}
 	if _, ok := artifact.TableFormat(a); ok && query.Get("path") == "" {

@@ -58,6 +58,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/templates/{name}", h.Page.Serve(h.template))
 	r.Get("/types", h.Page.Serve(h.types))
 	r.Get("/types/{name}", h.Page.Serve(h.typePage))
+	r.Get("/types/{name}/renderer", h.Page.Serve(h.rendererPage))
 	r.Get("/secrets", h.Page.Serve(h.secretsPage))
 	r.Post("/secrets", h.Page.Serve(h.addSecret))
 	r.Get("/secrets/{name}", h.Page.Serve(h.secretPage))

@@ -110,6 +110,11 @@ func longAnswer(w http.ResponseWriter) error {
 const ReportPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; worker-src blob:; img-src data: blob:; " +
 	"style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'"
 
+// RendererPolicy runs the page that shows values of a type in its own origin, without cookies,
+// storage, forms and network access.
+const RendererPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; " +
+	"style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+
 // Frame sends an HTML report for the sandboxed frame of its page. Only our own pages can
 // frame it.
 func (h *Content) Frame(w http.ResponseWriter, r *http.Request) error {

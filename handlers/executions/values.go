@@ -11,12 +11,42 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
 // valueOf formats a value by its type: a reference is a link, a composite value expandable
 // JSON.
 func valueOf(name string, t *typeregistry.Type, v any) views.Value {
+	value := builtInValue(name, t, v)
+	value.Renderer = rendererOf(name, t, v)
+	return value
+}
+
+// rendererOf is the page of the type of a value; nil without one.
+func rendererOf(name string, t *typeregistry.Type, v any) *ui.Renderer {
+	for t.Kind == typeregistry.KindOptional {
+		t = t.Elem
+	}
+	if t.Page == nil || v == nil {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	r := &ui.Renderer{
+		URL: forms.RendererURL(t.Page.Type, t.Page.File), Type: t.Page.Type, Kind: string(t.Kind), Value: string(text), Title: name + ", " + t.Page.Type,
+	}
+	if ref, ok := v.(map[string]any); ok {
+		if id, ok := ref["$artifact"].(string); ok {
+			r.Artifacts = []ui.RendererArtifact{{ID: id, URL: views.ArtifactDownloadURL(id), Name: name}}
+		}
+	}
+	return r
+}
+
+func builtInValue(name string, t *typeregistry.Type, v any) views.Value {
 	value := views.Value{Name: name, Type: t.Name(), Text: ui.Short(t.Render(v), 300)}
 	if value.Text == "" {
 		value.Text = "–"

@@ -26,6 +26,7 @@ const parts = [
   ["[data-complete]", "./query.js"],
   ["[data-brush]", "./facets.js"],
   ["[data-plots]", "./plots/main.js"],
+  ["[data-renderer]", "./renderers.js"],
   ["[data-launch], [data-rules], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];
 

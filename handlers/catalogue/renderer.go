@@ -1,0 +1,23 @@
+package catalogue
+
+import (
+	"net/http"
+
+	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/request"
+)
+
+// rendererPage sends the page that shows values of a type, for the sandboxed frame of our pages. The
+// policy also applies to the page when it is opened by itself.
+func (h *Pages) rendererPage(w http.ResponseWriter, r *http.Request) error {
+	html, file, err := h.Catalogue.RendererPage(r.Context(), request.PathValue(r, "name"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Security-Policy", content.RendererPolicy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("ETag", `"`+file+`"`)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	_, err = w.Write([]byte(html)) //nolint:gosec // an opaque origin by its policy
+	return err
+}
