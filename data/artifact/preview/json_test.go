@@ -45,23 +45,23 @@ func TestTreeIsBounded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("[")
-	for i := range 10_000 {
+	for i := range 2000 { // few, so that a slow machine reads them within the time
 		fmt.Fprintf(&b, `{"id": %d, "list": [%s1]},`, i, strings.Repeat("1,", 100))
 	}
 	b.WriteString(`"end"]`)
 	first := tree(t, b.String(), "", 0, "")
-	require.EqualValues(t, 10_001, first.Root.Count)
+	require.EqualValues(t, 2001, first.Root.Count)
 	require.Len(t, first.Root.Children, TreeChildren)
 	require.LessOrEqual(t, countNodes(first.Root), treeNodes+TreeChildren+1)
-	last := tree(t, b.String(), "", 10_000, "")
+	last := tree(t, b.String(), "", 2000, "")
 	require.Equal(t, "end", last.Root.Children[0].Value)
-	require.Equal(t, "$[10000]", last.Root.Children[0].Path)
-	inner := tree(t, b.String(), "$[5000].list", 100, "")
+	require.Equal(t, "$[2000]", last.Root.Children[0].Path)
+	inner := tree(t, b.String(), "$[1500].list", 100, "")
 	require.EqualValues(t, 101, inner.Root.Count)
 	require.Len(t, inner.Root.Children, 1)
 	found := tree(t, b.String(), "", 0, "999")
 	require.Equal(t, "$[999].id", found.Found[0].Path)
-	require.Len(t, found.Found, 19) // 999, 1999 … 8999 and 9990 … 9999, of which 9999 counts once
+	require.Len(t, found.Found, 2) // 999 and 1999
 	require.True(t, tree(t, b.String(), "", 0, "LIST").MoreHits)
 }
 

@@ -33,7 +33,7 @@ type Model struct {
 	Outputs    []ModelValue `json:"outputs,omitempty"`
 	Operators  []ModelCount `json:"operators,omitempty" doc:"Most frequent first"`
 	Attributes []ModelFact  `json:"attributes,omitempty" doc:"Plain values of the object in a pickle"`
-	Metadata   []ModelFact  `json:"metadata,omitempty" doc:"Written by whoever made the file"`
+	Metadata   []ModelFact  `json:"metadata,omitempty" doc:"As the file states it"`
 	Names      []string     `json:"names,omitempty" doc:"Classes and functions that loading a pickle imports and can call"`
 	Commands   []string     `json:"commands,omitempty" doc:"Those of the names that can run commands or code"`
 	Problem    string       `json:"problem,omitempty" doc:"Why the file was not read to its end"`

@@ -87,7 +87,7 @@ type notebookOutput struct {
 	Data      map[string]json.RawMessage `json:"data"`
 	Error     string                     `json:"ename"`
 	Value     string                     `json:"evalue"`
-	Traceback lines                      `json:"traceback"`
+	Traceback traceback                  `json:"traceback"`
 }
 
 // lines are a text, or a list of its parts. Anything else is no text.
@@ -101,6 +101,18 @@ func (l *lines) UnmarshalJSON(raw []byte) error {
 		*l = lines(text)
 	} else if json.Unmarshal(raw, &parts) == nil {
 		*l = lines(strings.Join(parts, ""))
+	}
+	return nil
+}
+
+// traceback is the lines of a traceback.
+type traceback string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *traceback) UnmarshalJSON(raw []byte) error {
+	var parts []string
+	if json.Unmarshal(raw, &parts) == nil {
+		*t = traceback(strings.Join(parts, "\n"))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func TestNotebook(t *testing.T) {
 			{"output_type": "stream", "name": "stderr", "text": ["\u001b[31mred\u001b[0m\n"]},
 			{"output_type": "display_data", "data": {"image/png": ["`+pixel[:40]+`\n", "`+pixel[40:]+`"], "text/plain": "<Figure>"}},
 			{"output_type": "execute_result", "data": {"text/html": ["<b>", "x</b>"], "text/plain": "x"}},
-			{"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": ["\u001b[0;31mValueError\u001b[0m: no"]},
+			{"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": ["first", "\u001b[0;31mValueError\u001b[0m: no"]},
 			{"output_type": "display_data", "data": {"image/png": "AAAA"}}, 5]}`,
 		`{"cell_type": "raw", "source": 7}`, `[]`)
 	n, err := ReadNotebook(fileOf([]byte(text)), 0)
@@ -37,7 +37,7 @@ func TestNotebook(t *testing.T) {
 	require.Equal(t, CellOutput{Index: 0, Kind: "text", Stream: "stderr", Text: "red\n"}, out[0])
 	require.Equal(t, pixel, out[1].Data)
 	require.Equal(t, "<b>x</b>", out[2].HTML)
-	require.Equal(t, "ValueError: no", out[3].Text)
+	require.Equal(t, "first\nValueError: no", out[3].Text)
 	require.Equal(t, "The image is damaged.", out[4].Note)
 	require.Equal(t, "This output is damaged.", out[5].Note)
 	require.Equal(t, "This cell is damaged.", n.Cells[3].Note)
