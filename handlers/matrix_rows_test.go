@@ -149,6 +149,7 @@ func dataRows() []row {
 		read("/lineage", "/lineage?of=artifact:{artifact}", auth.ArtifactRead).object(),
 		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object(),
 		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object().head(),
+		page("/artifacts/{id}/thumbnail", "/artifacts/{artifact}/thumbnail", auth.ArtifactRead).object().answers(http.StatusUnprocessableEntity), // no image
 		page("/artifacts/{id}/frame", "/artifacts/{artifact}/frame", auth.ArtifactRead).object(),
 		read("/artifacts/{artifact_id}", "/artifacts/{artifact}", auth.ArtifactRead).object(),
 		read("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object(),

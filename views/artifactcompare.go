@@ -13,9 +13,14 @@ type ArtifactCompare struct {
 	Same    string // which artifacts have the same bytes, a sentence; "" if all differ
 	Images  bool   // all are images: they can also lie on each other
 	Table   *JoinedTable
-	Lines   []DiffLine // of two texts
-	Counts  string     // "2 lines added, 1 removed"
-	Problem string     // why their content is not compared line by line or row by row
+	Patches []ArtifactPatch // of texts, compared with the first
+	Problem string          // why their content is not compared line by line or row by row
+}
+
+// ArtifactPatch is how a text differs from the first one.
+type ArtifactPatch struct {
+	ID, Title, Counts string // counts: "2 lines added, 1 removed"
+	Lines             []DiffLine
 }
 
 // ComparedArtifact is one of the artifacts.

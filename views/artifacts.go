@@ -18,6 +18,9 @@ type Artifacts struct {
 	Chips    []Chip
 	Hidden   [][2]string
 	Rows     []ArtifactRow
+	Gallery  bool // Images are shown instead of rows
+	Images   []GalleryImage
+	ViewURL  string // of the gallery, or of the list
 	Pager    ui.Pager
 	ClearURL string
 }

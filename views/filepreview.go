@@ -103,6 +103,8 @@ type ArrayRow struct {
 
 // FileList lists the files of a folder or an archive.
 type FileList struct {
+	ViewURL  string         // of the gallery or the list
+	Images   []GalleryImage // shown instead of rows
 	Search   PreviewForm
 	Text     string // of the search
 	Rows     []FileRow
@@ -113,6 +115,9 @@ type FileList struct {
 	Pager    ui.Pager
 	ClearURL string
 }
+
+// GalleryImage is an image with its small picture.
+type GalleryImage struct{ Name, URL, Thumbnail, Full string }
 
 // FileRow is one file.
 type FileRow struct {
@@ -139,6 +144,14 @@ func ArtifactInlineURL(id, path string) string {
 		query.Set("path", path)
 	}
 	return ArtifactDownloadURL(id) + "?" + query.Encode()
+}
+
+// ArtifactThumbnailURL is a small picture of an image.
+func ArtifactThumbnailURL(id, path string) string {
+	if path == "" {
+		return ArtifactURL(id) + "/thumbnail"
+	}
+	return ArtifactURL(id) + "/thumbnail?" + url.Values{"path": {path}}.Encode()
 }
 
 // ArtifactFileURL downloads a file of an artifact.

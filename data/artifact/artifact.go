@@ -83,6 +83,7 @@ type Service struct {
 	pool  *pgxpool.Pool
 	store Store
 	now   func() time.Time
+	draws chan struct{} // has room for each thumbnail that may be made at a time
 
 	account  Account // nil: storage is not counted
 	direct   Direct  // nil: all bytes pass through the server
@@ -91,7 +92,7 @@ type Service struct {
 
 // NewService returns a Service over pool and store on the clock now.
 func NewService(pool *pgxpool.Pool, store Store, now func() time.Time) *Service {
-	return &Service{pool: pool, store: store, now: now}
+	return &Service{pool: pool, store: store, now: now, draws: make(chan struct{}, drawing)}
 }
 
 // Account counts bytes that are new to a project, in the transaction of q. With refuse,

@@ -113,7 +113,7 @@ func previewOf(ctx context.Context, part Part, f preview.File, sel Selection) (P
 		return Preview{Kind: kind}, nil
 	}
 	if isRaster(part.MediaType) {
-		return previewImage(io.NewSectionReader(f, 0, f.Size)), nil
+		return previewImage(f), nil
 	}
 	return previewText(ctx, part, f, sel)
 }

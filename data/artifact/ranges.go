@@ -100,6 +100,28 @@ func (s *Service) OpenFile(ctx context.Context, a Artifact, name string, use fun
 	})
 }
 
+// drawing is how many thumbnails one server makes at a time, each with up to 128 MiB of memory.
+const drawing = 2
+
+// Thumbnail draws an image, or an image in a folder or an archive, with at most
+// preview.ThumbnailSide pixels on each side, as PNG. It returns apperr.Invalid for what is not a
+// PNG, JPEG or GIF image of at most 16 megapixels.
+func (s *Service) Thumbnail(ctx context.Context, a Artifact, name string) ([]byte, error) {
+	var out []byte
+	err := s.withPart(ctx, a, name, func(_ Part, f preview.File) error {
+		select {
+		case s.draws <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { <-s.draws }()
+		var err error
+		out, err = preview.Thumbnail(f)
+		return err
+	})
+	return out, err
+}
+
 // entryOf opens a file of an archive.
 func entryOf(ctx context.Context, part Part, f preview.File, name string) (Part, preview.File, error) {
 	format := preview.Container(preview.Format(f, part.file(), part.MediaType))

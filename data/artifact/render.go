@@ -2,15 +2,8 @@ package artifact
 
 import (
 	"bytes"
-	"image"
-	"io"
 	"net/url"
 	"strings"
-
-	// The raster formats that pages show; their decoders read the size.
-	_ "image/gif"
-	_ "image/jpeg"
-	_ "image/png"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
@@ -19,12 +12,15 @@ import (
 	"github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/flowforge/flowforge/data/artifact/preview"
 )
 
 // ImageFacts are the properties of an image that are known without rendering it; both
 // are 0 for a format whose size is not read.
 type ImageFacts struct {
-	Width, Height int // pixels
+	Width, Height int // pixels, as it is shown
+	Orientation   int // of EXIF, 1 to 8; 0: none
 }
 
 // isRaster reports whether a browser renders bytes of mediaType without executing code
@@ -75,15 +71,15 @@ func InlineType(mediaType string) string {
 // gigabytes in the reader's browser.
 const maxPixels = 100_000_000
 
-func previewImage(r io.Reader) Preview {
-	config, _, err := image.DecodeConfig(r)
-	if err != nil {
-		return Preview{Kind: PreviewImage, Image: &ImageFacts{}}
-	}
-	if int64(config.Width)*int64(config.Height) > maxPixels {
+func previewImage(f preview.File) Preview {
+	size := preview.ReadImage(f)
+	if int64(size.Width)*int64(size.Height) > maxPixels {
 		return Preview{Kind: PreviewBinary}
 	}
-	return Preview{Kind: PreviewImage, Image: &ImageFacts{Width: config.Width, Height: config.Height}}
+	if size.Turned() {
+		size.Width, size.Height = size.Height, size.Width
+	}
+	return Preview{Kind: PreviewImage, Image: &ImageFacts{Width: size.Width, Height: size.Height, Orientation: size.Orientation}}
 }
 
 // previewMarkdown renders Markdown. It removes everything executable, and the addresses

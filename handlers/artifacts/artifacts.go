@@ -63,6 +63,13 @@ func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
 		m.Rows = append(m.Rows, Row(clock, a))
 	}
 	m.Pager.Text = units.Plural(len(m.Rows), "artifact", "artifacts")
+	m.ViewURL = label.ListURL(views.ArtifactsURL(), q, "view", "gallery")
+	if q.Get("view") == "gallery" {
+		m.Gallery, m.ViewURL = true, label.ListURL(views.ArtifactsURL(), q, "view", "")
+		m.Hidden = append(m.Hidden, [2]string{"view", "gallery"})
+		m.Images = galleryOf(page.Artifacts)
+		m.Pager.Text = units.Plural(len(m.Images), "image", "images") + " of " + m.Pager.Text
+	}
 	if page.Next != "" {
 		m.Pager.Older = label.ListURL(views.ArtifactsURL(), q, "after", page.Next)
 	}
@@ -70,6 +77,28 @@ func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
 		m.Pager.Newer = label.ListURL(views.ArtifactsURL(), q, "after", "")
 	}
 	return web.Render(w, r, http.StatusOK, views.ArtifactsPage(m))
+}
+
+// galleryOf are the images of a list of artifacts.
+func galleryOf(list []artifact.Artifact) []views.GalleryImage {
+	var images []views.GalleryImage
+	for _, a := range list {
+		if !strings.HasPrefix(artifact.InlineType(a.MediaType), "image/") {
+			continue
+		}
+		id := a.ID.String()
+		name := a.Name + ", " + a.Node + " of " + label.ShortID(a.ExecutionID)
+		images = append(images, views.GalleryImage{Name: name, URL: views.ArtifactURL(id), Full: views.ArtifactInlineURL(id, ""), Thumbnail: thumbnailOf(a)})
+	}
+	return images
+}
+
+// thumbnailOf is the address of the small picture of an artifact.
+func thumbnailOf(a artifact.Artifact) string {
+	if a.MediaType == "image/webp" {
+		return views.ArtifactInlineURL(a.ID.String(), "")
+	}
+	return views.ArtifactThumbnailURL(a.ID.String(), "")
 }
 
 // findArtifacts lists artifacts. A full SHA-256 as text finds the artifacts with that hash.

@@ -114,21 +114,34 @@ func contrast(m *views.ArtifactCompare) error {
 	case all(string(artifact.PreviewImage)):
 		m.Images = true
 	case all(string(artifact.PreviewText), string(artifact.PreviewJSON)):
-		if len(m.Items) > 2 {
-			m.Problem = "Only two texts are compared line by line."
-			return nil
-		}
-		p, err := change.Texts(m.Items[0].Preview.Text, m.Items[1].Preview.Text)
-		if err != nil {
-			return err //nolint:wrapcheck // edits of one library
-		}
-		m.Lines = source.PatchLines(m.Name, p)
-		m.Counts = units.Plural(p.Added, "line", "lines") + " added, " + units.Number(int64(p.Removed)) + " removed"
-		if m.Items[0].Preview.Truncated+m.Items[1].Preview.Truncated != "" {
-			m.Counts += "; the beginnings are compared"
+		for _, other := range m.Items[1:] {
+			patch, err := patchOf(m.Name, m.Items[0], other)
+			if err != nil {
+				return err
+			}
+			m.Patches = append(m.Patches, patch)
 		}
 	}
 	return nil
+}
+
+// patchOf is how a text differs from the first one.
+func patchOf(name string, first, other views.ComparedArtifact) (views.ArtifactPatch, error) {
+	out := views.ArtifactPatch{ID: other.Row.ID, Title: other.Row.Execution + " compared with " + first.Row.Execution}
+	if first.Preview.Text == "" || other.Preview.Text == "" {
+		out.Counts = "not compared: texts of at most 256 KiB are compared"
+		return out, nil
+	}
+	p, err := change.Texts(first.Preview.Text, other.Preview.Text)
+	if err != nil {
+		return out, err //nolint:wrapcheck // edits of one library
+	}
+	out.Lines = source.PatchLines(name, p)
+	out.Counts = units.Plural(p.Added, "line", "lines") + " added, " + units.Number(int64(p.Removed)) + " removed"
+	if first.Preview.Pager.Text+other.Preview.Pager.Text != "" {
+		out.Counts += "; the beginnings are compared"
+	}
+	return out, nil
 }
 
 // joined puts the first rows and columns of tables side by side.

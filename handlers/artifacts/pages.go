@@ -42,5 +42,6 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/artifacts/{id}/register", h.Page.Serve(h.register))
 	r.Get("/artifacts/{id}/download", h.Page.Serve(h.Content.Download))
 	r.Head("/artifacts/{id}/download", h.Page.Serve(h.Content.Download))
+	r.Get("/artifacts/{id}/thumbnail", h.Page.Serve(h.Content.Thumbnail))
 	r.Get("/artifacts/{id}/frame", h.Page.Serve(h.Content.Frame))
 }

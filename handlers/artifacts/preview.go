@@ -188,6 +188,9 @@ func media(v *views.Preview, a artifact.Artifact, at part, sel artifact.Selectio
 	v.Image, v.Alt, v.Truncated = views.ArtifactInlineURL(at.id, sel.Path), cmp.Or(sel.Path, a.Name)+", produced by "+a.Node, units.Bytes(p.File.Size)
 	if p.Image != nil && p.Image.Width > 0 {
 		v.Truncated = fmt.Sprintf("%d × %d pixels", p.Image.Width, p.Image.Height)
+		if p.Image.Orientation > 1 {
+			v.Truncated += ", turned by its EXIF orientation"
+		}
 	}
 }
 

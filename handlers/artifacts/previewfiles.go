@@ -21,7 +21,51 @@ func filesOf(at part, sel artifact.Selection, d *artifact.Directory) *views.File
 	for _, e := range d.Entries {
 		rows = append(rows, views.FileRow{Path: e.Path, URL: at.file(e.Path), Icon: fileIcon(e.Path), Size: units.Bytes(e.Size)})
 	}
-	return at.list(sel, rows)
+	return at.gallery(at.list(sel, rows), d)
+}
+
+// gallery shows the images of a folder instead of its list, where the address selects that.
+func (p part) gallery(l *views.FileList, d *artifact.Directory) *views.FileList {
+	var images []views.GalleryImage
+	for _, e := range d.Entries {
+		if imageName(e.Path) {
+			images = append(images, views.GalleryImage{Name: e.Path, URL: p.file(e.Path), Full: views.ArtifactInlineURL(p.id, e.Path), Thumbnail: thumbnail(p.id, e.Path)})
+		}
+	}
+	if len(images) == 0 {
+		return l
+	}
+	if p.query.Get("view") != "gallery" {
+		l.ViewURL = p.link("view", "gallery")
+		return l
+	}
+	total := int64(len(images))
+	from, _ := strconv.ParseInt(p.query.Get("from"), 10, 64)
+	from = min(max(from, 0), total-1)
+	to := min(from+filesShown, total)
+	l.ViewURL, l.Images, l.Rows = p.link(), images[from:to], nil
+	l.Pager = pagerOf("Images", from, to-from, total, filesShown, func(n int64) string {
+		return p.link("view", "gallery", "from", strconv.FormatInt(n, 10))
+	})
+	l.Pager.Text = "Images " + units.Number(from+1) + " to " + units.Number(to) + " of " + units.Number(total)
+	return l
+}
+
+// imageName reports whether a file is an image that browsers show.
+func imageName(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
+		return true
+	}
+	return false
+}
+
+// thumbnail is the address of the small picture of an image; WebP images are shown as they are.
+func thumbnail(id, name string) string {
+	if strings.EqualFold(path.Ext(name), ".webp") {
+		return views.ArtifactInlineURL(id, name)
+	}
+	return views.ArtifactThumbnailURL(id, name)
 }
 
 // entriesOf lists the entries of an archive.

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -156,6 +157,31 @@ func (h *Content) frameOutput(w http.ResponseWriter, r *http.Request, a artifact
 	w.Header().Set("Cache-Control", "private, no-cache")
 	w.Header().Set("ETag", entryTag(a, name+"\x00"+r.URL.RawQuery))
 	http.ServeContent(w, r, "", a.CreatedAt, strings.NewReader(html))
+	return nil
+}
+
+// Thumbnail sends a small picture of an image. Its bytes never change, so browsers keep it.
+func (h *Content) Thumbnail(w http.ResponseWriter, r *http.Request) error {
+	a, err := h.Artifact(r)
+	if err != nil {
+		return err
+	}
+	name := r.URL.Query().Get("path")
+	tag := entryTag(a, "thumbnail\x00"+name)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	if r.Header.Get("If-None-Match") == tag {
+		w.Header().Set("ETag", tag)
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	picture, err := h.Artifacts.Thumbnail(r.Context(), a, name)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Content-Type", "image/png")
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	http.ServeContent(w, r, "", a.CreatedAt, bytes.NewReader(picture))
 	return nil
 }
 

@@ -22,6 +22,8 @@ const parts = [
   ["[data-charts]", "./charts.js"],
   ["[data-compare]", "./compare.js"],
   ["[data-overlay]", "./overlay.js"],
+  ["[data-zoom]", "./zoom.js"],
+  ["[data-gallery]", "./gallery.js"],
   ["[data-grid]", "./nodegrid.js"],
   ["[data-complete]", "./query.js"],
   ["[data-brush]", "./facets.js"],
