@@ -160,7 +160,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Content: stored, Page: shell, WarmPython: d.WarmPython,
 		}),
 		artifacts: artifacts.New(artifacts.Config{
-			Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Catalogue: d.Catalogue, Content: stored, Page: shell,
+			Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Content: stored, Page: shell,
 		}),
 		catalogue: cataloguepages.New(cataloguepages.Config{
 			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections,

@@ -287,7 +287,7 @@ func (s *Service) Uses(ctx context.Context, e catalogue.Entry) (uses []Use, tota
 		return nil, 0, fmt.Errorf("uses of %s: %w", e.Ref(), err)
 	}
 	for _, r := range rows {
-		uses = append(uses, Use{r.Input, r.Requested, r.ID, r.WorkflowName, r.Version, string(r.Status), r.SubmittedByName, r.CreatedAt.UTC()})
+		uses = append(uses, Use{r.Input, r.Requested, r.ID, r.WorkflowName, r.Version, r.Status, r.SubmittedByName, r.CreatedAt.UTC()})
 	}
 	if total, err = s.queries.CountDatasetUses(ctx, e.ID, useCount+1); err != nil {
 		return nil, 0, fmt.Errorf("count the uses of %s: %w", e.Ref(), err)

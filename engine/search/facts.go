@@ -1,9 +1,6 @@
 package search
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // ArtifactFields returns the facts of an artifact.
 func ArtifactFields() []Field {
@@ -33,9 +30,8 @@ func plain(name string, kind Type, help string) Field {
 // texts are the facts in which a word without a field is searched. The error is an *Error.
 func Condition(query string, facts []Field, texts []string, now time.Time) (string, error) {
 	e, err := Parse(query, Context{Names: NewFacts(facts), Now: now})
-	var failed *Error
-	if errors.As(err, &failed) {
-		return "", failed
+	if err != nil {
+		return "", err
 	}
 	if list, ok := e.(And); ok && len(list) == 0 {
 		return "", nil

@@ -53,10 +53,11 @@ func pathContains(path, text string) string {
 }
 
 func compared(c Compare) string {
-	path := "$"
-	for _, part := range strings.Split(c.Field.Path(), ".") {
-		path += "." + literal(part)
+	steps := []string{"$"}
+	for part := range strings.SplitSeq(c.Field.Path(), ".") {
+		steps = append(steps, literal(part))
 	}
+	path := strings.Join(steps, ".")
 	if c.Op == Has {
 		return "(exists(" + path + "))"
 	}

@@ -23,7 +23,6 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
 	Registry   *registry.Service
-	Catalogue  *catalogue.Service
 	Content    *content.Content
 	Page       *page.Shell
 }

@@ -25,7 +25,7 @@ func profile(t *testing.T, csv string) preview.Profile {
 
 // table makes rows of a normal number, a label from 0 to 9, a source and an ID.
 func table(seed uint64, rows int, mean float64, sources ...string) string {
-	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // test data
+	r := rand.New(rand.NewPCG(seed, 0))
 	var b strings.Builder
 	b.WriteString("slant,label,source,id\n")
 	for range rows {
