@@ -9,6 +9,7 @@
 package drift
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -305,7 +306,7 @@ func note(before, now preview.ColumnProfile, parts []Part) string {
 		notes = append(notes, "mean "+number(*before.Mean)+" to "+number(*now.Mean))
 	}
 	most := slices.MaxFunc(parts, func(a, b Part) int {
-		return int(math.Copysign(1, math.Abs(a.Now-a.Before)-math.Abs(b.Now-b.Before)))
+		return cmp.Compare(math.Abs(a.Now-a.Before), math.Abs(b.Now-b.Before))
 	})
 	switch {
 	case most.Before <= 0:
