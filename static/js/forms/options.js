@@ -36,11 +36,15 @@ function complete(box) {
   box.dataset.ready = "true";
   const input = box.querySelector("input");
   let timer = 0;
+  let failed = false; // the last request
   const combo = makeCombobox(input, {
     delay: 150,
     offer: async (query, { typed, after }) => {
       clearTimeout(timer);
       const parts = [...(await request(box, typed ? query : "", after))];
+      const recovered = failed;
+      failed = parts.some((part) => part.matches("[data-retry]"));
+      if (recovered && !failed) input.dispatchEvent(new Event("change", { bubbles: true })); // the value can be checked now
       const note = parts.findIndex((part) => part.matches("[data-note]"));
       const [said] = note < 0 ? [] : parts.splice(note, 1);
       beside(box, "[data-option-note]").replaceChildren(...(said?.childNodes ?? []));
