@@ -122,8 +122,8 @@ export function parallel(view, figure) {
   function set({ column, scale }, [low, high]) {
     if (low <= 1e-6 && high >= 1 - 1e-6) view.filters.delete(column.name);
     else {
-      const rounding = (scale.high - scale.low) * 1e-9; // ends of the axis include their values
-      view.filters.set(column.name, [low <= 1e-6 ? scale.low - rounding : scale.value(low), high >= 1 - 1e-6 ? scale.high + rounding : scale.value(high)]);
+      const rounding = (scale.high - scale.low) * 1e-9; // ends of a range include their values
+      view.filters.set(column.name, [(low <= 1e-6 ? scale.low : scale.value(low)) - rounding, (high >= 1 - 1e-6 ? scale.high : scale.value(high)) + rounding]);
     }
     view.change();
   }
