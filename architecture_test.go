@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/registry data/dataset/... data/metaflow/... engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/..."
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/registry data/dataset/... data/metaflow/... engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/..."
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -86,6 +86,7 @@ func table() []rule {
 		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/search engine/comparison/curve engine/comparison/sheet"},
 		{packages: "engine/sweep/space", may: "typeregistry"},
 		{packages: "engine/sweep", may: "typeregistry db apperr access/auth access/audit data/telemetry engine/quota/fair engine/execution engine/execution/query engine/workflow engine/sweep/space engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna"},
+		{packages: "engine/schedule", may: "typeregistry db apperr access/auth access/audit engine/execution engine/execution/query engine/workflow engine/schedule/cron"},
 		{packages: "engine/lineage", may: "apperr db access/auth data/catalogue engine/dag engine/workflow engine/lineage/graph typeregistry"},
 		// 5
 		{packages: "views/...", may: "static typeregistry platform/units", not: "net/http database/sql"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/flowforge/flowforge/jobs"
@@ -73,15 +74,13 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 		end()
 	})
-	sweeping, endSweeps := context.WithCancel(ctx)
-	sweeps := make(chan struct{})
-	go func() {
-		defer close(sweeps)
-		p.sweeps.Run(sweeping)
-	}()
+	launches, endLaunches := context.WithCancel(ctx)
+	var launching sync.WaitGroup
+	launching.Go(func() { p.sweeps.Run(launches) })
+	launching.Go(func() { p.schedules.Run(launches) })
 	err = p.executions.Lead(leading)
-	endSweeps()
-	<-sweeps
+	endLaunches()
+	launching.Wait()
 	if stopped() { // the term ended by itself
 		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
@@ -72,6 +73,7 @@ type parts struct {
 	connections *connection.Service
 	options     *options.Service
 	sweeps      *sweep.Service
+	schedules   *schedule.Service
 	quotas      *quota.Service
 	resident    *resident.Service // nil: there are no warm pods
 	instance    string            // name of this server, unique on the database
@@ -197,6 +199,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 		return err
 	}
 	a.openSweeps(p)
+	a.openSchedules(p)
 	if err := a.openRetention(p); err != nil {
 		return err
 	}
@@ -282,7 +285,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
 		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }

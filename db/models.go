@@ -943,6 +943,57 @@ type RetryWindow struct {
 	ChangedAt    time.Time
 }
 
+type Schedule struct {
+	ID           uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	WorkflowID   uuid.UUID
+	WorkflowName string
+	Name         string
+	Expressions  []string
+	At           *time.Time
+	Timezone     string
+	Anchor       time.Time
+	Gap          string
+	Fold         string
+	StartsAt     *time.Time
+	EndsAt       *time.Time
+	Version      string
+	Inputs       json.RawMessage
+	Priority     int32
+	Misfire      string
+	CatchUp      int32
+	CatchUpMax   int32
+	Overlap      string
+	MaxRunning   int32
+	Jitter       int32
+	PauseAfter   int32
+	Paused       bool
+	Reason       string
+	Message      string
+	OwnerID      uuid.UUID
+	OwnerName    string
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	ResumedAt    time.Time
+	LastAt       *time.Time
+	NextAt       *time.Time
+	DueAt        *time.Time
+}
+
+type ScheduleOccurrence struct {
+	ScheduleID    uuid.UUID
+	FireAt        time.Time
+	LastFireAt    time.Time
+	Fires         int64
+	IntervalStart time.Time
+	State         string
+	Reason        string
+	Message       string
+	ExecutionID   *uuid.UUID
+	DecidedAt     time.Time
+}
+
 type SearchField struct {
 	ProjectID uuid.UUID
 	Part      string

@@ -46,6 +46,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
@@ -138,6 +139,7 @@ func setup(t *testing.T) *testBundle {
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Presets:   preset.NewService(b.pool, b.workflows, now),
 		Options:   b.options,
+		Schedules: schedule.New(schedule.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now}),
 		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
 		Lineage:   lineage.NewService(b.pool, b.workflows, b.catalogue),

@@ -34,6 +34,9 @@ type LaunchRequest struct {
 	Cache          CacheUse
 	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
 	Sweep          *SweepRun    // nil: it belongs to no sweep
+	// Within, when set, is called with the ID of the new execution in the transaction that writes
+	// it. Its error rolls the launch back and is returned.
+	Within func(ctx context.Context, q *db.Queries, id uuid.UUID) error
 
 	resume *resumption // nil: everything runs
 }
@@ -243,6 +246,11 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	}
 	if err := audit.Record(ctx, q, l.entry()); err != nil {
 		return err
+	}
+	if l.request.Within != nil {
+		if err := l.request.Within(ctx, q, l.id); err != nil {
+			return err
+		}
 	}
 	return s.enqueueDrive(ctx, tx, l.id, 0)
 }

@@ -161,7 +161,7 @@ func TestEveryTableOfExecutionsIsKnown(t *testing.T) {
 		"secret_uses": "the use of secrets is history", "reservations": "an execution that has some is not removed", "resource_hours": "usage is history, for billing",
 		"execution_tags": "removed in the last transaction", "execution_notes": "removed in the last transaction",
 		"execution_changes": "the index takes them, and removes its entry of the execution",
-		"input_sweep_runs":  "a sweep keeps its runs",
+		"input_sweep_runs":  "a sweep keeps its runs", "schedule_occurrences": "a schedule keeps its occurrences",
 	}
 	for _, name := range removed() {
 		known[name] = "removed"

@@ -39,6 +39,7 @@ import (
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -177,6 +178,7 @@ type Config struct {
 	Presets     *preset.Service
 	Options     *options.Service
 	Sweeps      *sweep.Service
+	Schedules   *schedule.Service
 	Views       *view.Service
 	Lineage     *lineage.Service
 	Registry    *registry.Service
@@ -243,6 +245,7 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.presetAPI(api)
 	h.optionAPI(api)
 	h.sweepAPI(api)
+	h.scheduleAPI(api)
 	h.lineageAPI(api)
 	h.modelAPI(api)
 	h.tenancyAPI(api)

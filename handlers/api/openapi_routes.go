@@ -22,6 +22,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Models", Description: "Stages, aliases and promotions of models."},
 		{Name: "Presets", Description: "Named inputs of workflows that people save and share."},
 		{Name: "Sweeps", Description: "Workflows that are launched many times with different inputs."},
+		{Name: "Schedules", Description: "Workflows that are launched at times."},
 		{Name: "Templates", Description: "Operators that definitions refer to by name."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
 		{Name: "Queue", Description: "Nodes and executions that wait for capacity, with reasons and estimates."},

@@ -48,6 +48,7 @@ func sections() []views.DocSection {
 		{Title: "Operation", Docs: []views.DocLink{
 			doc("settings", "All environment variables of the server."),
 			doc("administration", "Sign-in, roles, limits, backup and where to install FlowForge."),
+			doc("schedules", "Workflows that are launched at times: cron, intervals, time zones, missed fires."),
 			doc("scheduling", "Quotas, borrowing, fair shares and priorities."),
 			doc("events", "The events of tasks, executions and limits."),
 			doc("retention", "How long executions and files are kept."),

@@ -58,6 +58,32 @@ func (e Expression) Next(t time.Time, c Clock) time.Time {
 	}
 }
 
+// Note says in a sentence what a change of the clocks does to the fire at t, "" for nothing.
+func (e Expression) Note(t time.Time, c Clock) string {
+	zone := c.Zone
+	if e.frequency || zone == nil || !e.Next(t.Add(-time.Second), c).Equal(t) {
+		return ""
+	}
+	u := t.Unix()
+	now, earlier := offsetAt(u, zone), offsetAt(u-1, zone)
+	if earlier < now && !e.matches(u+now, u+now+1) {
+		missing, _ := e.nextWall(u + earlier)
+		return "Clocks go forward: " + time.Unix(missing, 0).UTC().Format("15:04") + " does not exist. It fires right after the gap."
+	}
+	for _, other := range []int64{u + reach, u - reach} {
+		if o := offsetAt(other, zone); o != now {
+			if again := u + now - o; offsetAt(again, zone) == o {
+				which := map[Fold]string{FoldLast: "The last one fires.", FoldBoth: "Both fire."}[c.Fold]
+				if which == "" {
+					which = "The first one fires."
+				}
+				return "Clocks go back: " + t.In(zone).Format("15:04") + " exists twice. " + which
+			}
+		}
+	}
+	return ""
+}
+
 // matches reports whether a wall time from from to before until matches.
 func (e Expression) matches(from, until int64) bool {
 	wall, ok := e.nextWall(from)

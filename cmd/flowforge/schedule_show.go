@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+func runScheduleShow(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	at, err := c.scheduleByName(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	var shown struct {
+		contract.ScheduleBody
+
+		Occurrences []contract.ScheduleOccurrence `json:"occurrences"`
+	}
+	if err := c.call(cmd.Context(), http.MethodGet, at, nil, &shown.ScheduleBody); err != nil {
+		return err
+	}
+	n, _ := cmd.Flags().GetInt("occurrences")
+	var list contract.ScheduleOccurrences
+	if err := c.call(cmd.Context(), http.MethodGet, at+"/occurrences?limit="+strconv.Itoa(min(max(n, 1), 200)), nil, &list); err != nil {
+		return err
+	}
+	shown.Occurrences = list.Occurrences
+	out := cmd.OutOrStdout()
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printScheduleJSON(out, shown)
+	}
+	printSchedule(out, shown.ScheduleBody)
+	if len(list.Occurrences) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "FIRE\tSTATE\tEXECUTION\tWHY")
+	for _, o := range list.Occurrences {
+		id, why := "", o.Message
+		if o.ExecutionID != nil {
+			id, why = o.ExecutionID.String(), cmp.Or(o.Failure, o.Message)
+		}
+		if o.Fires > 1 {
+			why = fmt.Sprintf("%d fires until %s. %s", o.Fires, o.LastFireAt.UTC().Format(time.RFC3339), why)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", o.FireAt.UTC().Format(time.RFC3339), cmp.Or(o.Status, o.State), id, why)
+	}
+	return table.Flush()
+}
+
+func runScheduleDelete(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	at, err := c.scheduleByName(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	if err := c.call(cmd.Context(), http.MethodDelete, at, nil, nil); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s deleted\n", args[0])
+	return nil
+}
+
+func runScheduleRun(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	at, err := c.scheduleByName(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	var run contract.ScheduleRun
+	if err := c.call(cmd.Context(), http.MethodPost, at+"/run", nil, &run); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Launched %s\n", run.ExecutionID)
+	return nil
+}
+
+func newSchedulePreviewCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "preview",
+		Short:   "Say when a schedule would fire, without creating it",
+		Example: "  flowforge schedule preview --cron '30 2 * * SUNL' --timezone Europe/Berlin",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := newClient(cmd)
+			if err != nil {
+				return err
+			}
+			var in contract.SchedulePreviewInput
+			if in.ScheduleWhen, err = readWhen(cmd); err != nil {
+				return err
+			}
+			in.Count, _ = cmd.Flags().GetInt("count")
+			var p contract.SchedulePreview
+			if err := c.call(cmd.Context(), http.MethodPost, schedulesPath+"/preview", in, &p); err != nil {
+				return err
+			}
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, f := range p.Fires {
+				fmt.Fprintf(table, "%s\t%s\t%s\n", f.Local, f.At.Format(time.RFC3339), f.Note)
+			}
+			return table.Flush()
+		},
+	}
+	addWhenFlags(cmd)
+	cmd.Flags().Int("count", 10, "number of fires, at most 100")
+	return cmd
+}

@@ -1,0 +1,107 @@
+-- name: InsertSchedule :exec
+INSERT INTO schedules (id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at,
+    version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message,
+    owner_id, owner_name, created_at, updated_at, resumed_at, next_at, due_at)
+VALUES (@id, @tenant_id, @project_id, @workflow_id, @workflow_name, @name, @expressions, sqlc.narg(at), @timezone, @anchor, @gap, @fold, sqlc.narg(starts_at), sqlc.narg(ends_at),
+    @version, @inputs, @priority, @misfire, @catch_up, @catch_up_max, @overlap, @max_running, @jitter, @pause_after, @paused, @reason, @message,
+    @owner_id, @owner_name, @now, @now, @now, sqlc.narg(next_at), sqlc.narg(due_at));
+
+-- name: GetSchedule :one
+SELECT * FROM schedules WHERE id = @id;
+
+-- name: LockSchedule :one
+SELECT * FROM schedules WHERE id = @id FOR UPDATE;
+
+-- name: ClaimSchedule :one
+-- Returns no row for a schedule that another server changes now.
+SELECT * FROM schedules WHERE id = @id FOR UPDATE SKIP LOCKED;
+
+-- name: ListSchedules :many
+SELECT * FROM schedules
+WHERE project_id = @project_id
+    AND (sqlc.narg(workflow_id)::uuid IS NULL OR workflow_id = sqlc.narg(workflow_id))
+    AND (sqlc.narg(paused)::bool IS NULL OR paused = sqlc.narg(paused))
+    AND (@name::text = '' OR lower(name) = lower(@name))
+    AND lower(name) > @after
+ORDER BY lower(name)
+LIMIT @max_rows;
+
+-- name: UpdateSchedule :exec
+UPDATE schedules SET name = @name, expressions = @expressions, at = sqlc.narg(at), timezone = @timezone, anchor = @anchor, gap = @gap, fold = @fold,
+    starts_at = sqlc.narg(starts_at), ends_at = sqlc.narg(ends_at), version = @version, inputs = @inputs, priority = @priority, misfire = @misfire,
+    catch_up = @catch_up, catch_up_max = @catch_up_max, overlap = @overlap, max_running = @max_running, jitter = @jitter, pause_after = @pause_after,
+    paused = @paused, reason = @reason, message = @message, owner_id = @owner_id, owner_name = @owner_name, resumed_at = @resumed_at,
+    last_at = sqlc.narg(last_at), next_at = sqlc.narg(next_at), due_at = sqlc.narg(due_at), updated_at = @updated_at
+WHERE id = @id;
+
+-- name: DeleteSchedule :exec
+DELETE FROM schedules WHERE id = @id;
+
+-- name: CountSchedules :one
+SELECT count(*) FROM schedules WHERE project_id = @project_id;
+
+-- name: DueSchedules :many
+SELECT id FROM schedules WHERE NOT paused AND due_at <= @now::timestamptz ORDER BY due_at LIMIT @max_rows;
+
+-- name: NextDue :one
+SELECT due_at FROM schedules WHERE NOT paused AND due_at IS NOT NULL ORDER BY due_at LIMIT 1;
+
+-- name: AdvanceSchedule :exec
+UPDATE schedules SET last_at = sqlc.narg(last_at), next_at = sqlc.narg(next_at), due_at = sqlc.narg(due_at) WHERE id = @id;
+
+-- name: InsertOccurrence :exec
+INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at)
+VALUES (@schedule_id, @fire_at, @last_fire_at, @fires, @interval_start, @state, @reason, @message, sqlc.narg(execution_id), @now);
+
+-- name: SettleOccurrence :execrows
+-- A queued occurrence is launched, refused or dropped.
+UPDATE schedule_occurrences SET state = @state, reason = @reason, message = @message, execution_id = sqlc.narg(execution_id), decided_at = @now
+WHERE schedule_id = @schedule_id AND fire_at = @fire_at AND state = 'QUEUED';
+
+-- name: DropQueuedOccurrences :exec
+UPDATE schedule_occurrences SET state = 'SKIPPED', reason = @reason, message = @message, decided_at = @now
+WHERE schedule_id = @schedule_id AND state = 'QUEUED';
+
+-- name: ListOccurrences :many
+-- The occurrences of a schedule with what became of their executions, newest first.
+SELECT o.*, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
+FROM schedule_occurrences o
+LEFT JOIN executions e ON e.id = o.execution_id
+WHERE o.schedule_id = @schedule_id AND (sqlc.narg(before)::timestamptz IS NULL OR o.fire_at < sqlc.narg(before))
+ORDER BY o.fire_at DESC
+LIMIT @max_rows;
+
+-- name: LiveOccurrences :many
+-- The executions of a schedule that have not ended.
+SELECT e.id FROM schedule_occurrences o
+JOIN executions e ON e.id = o.execution_id
+WHERE o.schedule_id = @schedule_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
+ORDER BY o.fire_at;
+
+-- name: CountQueuedOccurrences :one
+SELECT count(*) FROM schedule_occurrences WHERE schedule_id = @schedule_id AND state = 'QUEUED';
+
+-- name: FirstQueuedOccurrence :one
+SELECT * FROM schedule_occurrences WHERE schedule_id = @schedule_id AND state = 'QUEUED' ORDER BY fire_at LIMIT 1;
+
+-- name: SchedulesWithQueue :many
+-- Schedules whose first queued occurrence can be launched.
+SELECT DISTINCT s.id FROM schedule_occurrences w
+JOIN schedules s ON s.id = w.schedule_id
+WHERE w.state = 'QUEUED' AND NOT s.paused
+    AND (SELECT count(*) FROM schedule_occurrences o JOIN executions e ON e.id = o.execution_id
+        WHERE o.schedule_id = s.id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')) < s.max_running;
+
+-- name: FailingSchedules :many
+-- Schedules whose last occurrences since they were resumed all failed, as many as pause them.
+SELECT s.id FROM schedules s
+WHERE NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
+    SELECT count(*) FROM (
+        SELECT o.state = 'REFUSED' OR e.status = 'FAILED' AS failed,
+            row_number() OVER (ORDER BY o.fire_at DESC) AS nth
+        FROM schedule_occurrences o LEFT JOIN executions e ON e.id = o.execution_id
+        WHERE o.schedule_id = s.id AND o.decided_at > s.resumed_at AND (o.state = 'REFUSED' OR e.status IN ('SUCCEEDED', 'FAILED'))
+    ) ended WHERE ended.failed AND ended.nth <= s.pause_after);
+
+-- name: DeleteOldOccurrences :exec
+DELETE FROM schedule_occurrences WHERE decided_at < @before AND state <> 'QUEUED';

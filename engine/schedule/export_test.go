@@ -1,0 +1,21 @@
+package schedule
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// FireAll is one look of the loop.
+func (s *Service) FireAll(ctx context.Context) error { return s.fireAll(ctx) }
+
+// PauseFailing is what the loop does from time to time.
+func (s *Service) PauseFailing(ctx context.Context) error { return s.pauseFailing(ctx) }
+
+// Points are the places of a launch where a crash must be harmless.
+func Points() []string {
+	return []string{"launch.begin", "launch.within", "launch.committed", "settle.begin", "settle.committed", "fire.cancelled"}
+}
+
+// FireOne fires one schedule.
+func (s *Service) FireOne(ctx context.Context, id uuid.UUID) error { return s.fireDue(ctx, id) }

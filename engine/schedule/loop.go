@@ -1,0 +1,130 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+const (
+	together = 8    // schedules that fire at the same time
+	maxDue   = 1000 // schedules of one look
+	slowly   = 30 * time.Second
+	clean    = time.Hour
+)
+
+// Run fires schedules until ctx ends. The leader calls it; a second loop would do no harm, since
+// each step is a transaction that claims the schedule and checks what it found.
+func (s *Service) Run(ctx context.Context) {
+	ctx = auth.AsSystem(ctx)
+	var checked, cleaned time.Time
+	for {
+		woken := false
+		if err := s.fireAll(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("schedules could not be fired; the next look retries", "error", err)
+		}
+		timer := time.NewTimer(s.rest(ctx))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-s.wake:
+			woken = true
+		}
+		if now := time.Now(); woken || now.Sub(checked) > slowly {
+			checked = now
+			s.logged(ctx, "failing schedules could not be paused", s.pauseFailing(ctx))
+		}
+		if now := time.Now(); now.Sub(cleaned) > clean {
+			cleaned = now
+			s.logged(ctx, "old occurrences could not be removed", s.queries.DeleteOldOccurrences(ctx, s.now().Add(-KeepOccurrences)))
+		}
+	}
+}
+
+func (s *Service) logged(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.config.Logger.Warn(what, "error", err)
+	}
+}
+
+// rest is how long the loop waits: until the next fire, and no longer than Every.
+func (s *Service) rest(ctx context.Context) time.Duration {
+	due, err := s.queries.NextDue(ctx)
+	if err != nil || due == nil {
+		return s.config.Every
+	}
+	return min(max(due.Sub(s.now()), 10*time.Millisecond), s.config.Every)
+}
+
+// fireAll does what is due for all schedules.
+func (s *Service) fireAll(ctx context.Context) error {
+	queues, err := s.queries.SchedulesWithQueue(ctx)
+	if err != nil {
+		return fmt.Errorf("find queued occurrences: %w", err)
+	}
+	s.each(ctx, queues, func(ctx context.Context, id uuid.UUID) error {
+		if err := s.launchQueued(ctx, id); !errors.Is(err, errNotDue) {
+			return err
+		}
+		return nil
+	})
+	due, err := s.queries.DueSchedules(ctx, s.now(), maxDue)
+	if err != nil {
+		return fmt.Errorf("find due schedules: %w", err)
+	}
+	s.each(ctx, due, s.fireDue)
+	return nil
+}
+
+// each calls f for schedules beside each other. A failure concerns one schedule.
+func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) {
+	slots := make(chan struct{}, together)
+	var all sync.WaitGroup
+	for _, id := range ids {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := f(ctx, id); err != nil && ctx.Err() == nil {
+				s.config.Logger.Warn("a schedule could not be fired; the next look retries", "schedule", id, "error", err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// pauseFailing pauses schedules whose last occurrences all failed.
+func (s *Service) pauseFailing(ctx context.Context) error {
+	ids, err := s.queries.FailingSchedules(ctx)
+	if err != nil {
+		return fmt.Errorf("find failing schedules: %w", err)
+	}
+	for _, id := range ids {
+		row, err := s.queries.GetSchedule(ctx, id)
+		if err != nil {
+			return fmt.Errorf("get schedule %s: %w", id, err)
+		}
+		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d failures in a row.", row.PauseAfter)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sentenceOf is an error with its fields in one line.
+func sentenceOf(err error) string {
+	parts := []string{apperr.MessageOf(err)}
+	for _, f := range apperr.FieldsOf(err) {
+		parts = append(parts, f.Path+": "+f.Message)
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,140 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// Get returns a schedule that the caller may read, or NotFound.
+func (s *Service) Get(ctx context.Context, id uuid.UUID) (Schedule, error) {
+	row, err := s.readable(ctx, id)
+	if err != nil {
+		return Schedule{}, err
+	}
+	return fromRow(row)
+}
+
+// Filter limits a list of schedules.
+type Filter struct {
+	Workflow string // name or ID
+	Name     string
+	Paused   *bool
+	After    string // name of the last schedule of the former page
+	Limit    int
+}
+
+const (
+	defaultRows = 50
+	maxRows     = 200
+)
+
+// List returns schedules of the caller's project by name, and where the next page begins.
+func (s *Service) List(ctx context.Context, f Filter) ([]Schedule, string, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, "", err
+	}
+	params := db.ListSchedulesParams{ProjectID: subject.ProjectID, Paused: f.Paused, Name: f.Name, After: f.After}
+	if f.Workflow != "" {
+		w, err := s.config.Workflows.Get(ctx, f.Workflow)
+		if err != nil {
+			return nil, "", err
+		}
+		params.WorkflowID, params.ProjectID = &w.ID, w.ProjectID
+	}
+	limit := min(cmp.Or(max(f.Limit, 0), defaultRows), maxRows)
+	params.MaxRows = int32(limit + 1) //nolint:gosec // bounded
+	rows, err := s.queries.ListSchedules(ctx, params)
+	if err != nil {
+		return nil, "", fmt.Errorf("list schedules: %w", err)
+	}
+	next := ""
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = rows[limit-1].Name
+	}
+	list := make([]Schedule, 0, len(rows))
+	for _, row := range rows {
+		sc, err := fromRow(row)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, sc)
+	}
+	return list, next, nil
+}
+
+// Occurrences returns the occurrences of a schedule before a time, newest first, and where the next
+// page begins.
+func (s *Service) Occurrences(ctx context.Context, id uuid.UUID, before *time.Time, limit int) ([]Occurrence, *time.Time, error) {
+	if _, err := s.readable(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	limit = min(cmp.Or(max(limit, 0), defaultRows), maxRows)
+	rows, err := s.queries.ListOccurrences(ctx, id, before, int32(limit+1)) //nolint:gosec // bounded
+	if err != nil {
+		return nil, nil, fmt.Errorf("list occurrences of schedule %s: %w", id, err)
+	}
+	var next *time.Time
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = new(rows[limit-1].FireAt.UTC())
+	}
+	list := make([]Occurrence, 0, len(rows))
+	for _, r := range rows {
+		o := Occurrence{
+			FireAt: r.FireAt.UTC(), LastFireAt: r.LastFireAt.UTC(), Fires: r.Fires, IntervalStart: r.IntervalStart.UTC(), State: State(r.State), Reason: r.Reason,
+			Message: r.Message, ExecutionID: r.ExecutionID, DecidedAt: r.DecidedAt.UTC(), StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Failure: r.Failure,
+		}
+		if r.Status != nil {
+			o.Status = *r.Status
+		}
+		list = append(list, o)
+	}
+	return list, next, nil
+}
+
+// Fire is a coming fire.
+type Fire struct {
+	At   time.Time // in the time zone of the schedule
+	Note string    // what a change of the clocks does to it
+}
+
+// MaxPreview is the most fires of a preview.
+const MaxPreview = 100
+
+// Preview returns the next fires of a When, without the jitter. It returns Invalid with fields.
+func (s *Service) Preview(ctx context.Context, w When, n int) ([]Fire, error) {
+	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+		return nil, err
+	}
+	sp := Spec{When: w}
+	sp.fill(s.now())
+	t, fields := sp.read()
+	if len(fields) > 0 {
+		return nil, apperr.InvalidFields("The schedule cannot be read.", fields)
+	}
+	var fires []Fire
+	for at := t.next(s.now()); !at.IsZero() && len(fires) < min(n, MaxPreview); at = t.next(at) {
+		fires = append(fires, Fire{At: at.In(t.clock.Zone), Note: t.note(at)})
+	}
+	return fires, nil
+}
+
+// note says what a change of the clocks does to a fire, "" for nothing.
+func (t timing) note(at time.Time) string {
+	for _, e := range t.expressions {
+		if note := e.Note(at, t.clock); note != "" {
+			return note
+		}
+	}
+	return ""
+}

@@ -1,0 +1,271 @@
+// Package schedule launches workflows at times: by cron expressions, at intervals, or once. Each
+// fire launches at most one execution, whatever stops in between.
+package schedule
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/schedule/cron"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Misfire is what happens to fires that were missed while the schedule was paused or no server ran.
+type Misfire string
+
+// The rules for missed fires.
+const (
+	MisfireLatest Misfire = "latest" // launch the latest one
+	MisfireSkip   Misfire = "skip"
+	MisfireAll    Misfire = "all" // launch all, up to a number
+)
+
+// Misfires returns all values of Misfire, the default first.
+func Misfires() []Misfire { return []Misfire{MisfireLatest, MisfireSkip, MisfireAll} }
+
+// Overlap is what happens to a fire while as many executions of the schedule run as may.
+type Overlap string
+
+// The rules for overlaps.
+const (
+	OverlapSkip     Overlap = "skip"
+	OverlapQueueOne Overlap = "queue_one" // launch one more when there is room, and skip the others
+	OverlapQueueAll Overlap = "queue_all"
+	OverlapCancel   Overlap = "cancel" // cancel those that run
+	OverlapAllow    Overlap = "allow"  // launch it beside them
+)
+
+// Overlaps returns all values of Overlap, the default first.
+func Overlaps() []Overlap {
+	return []Overlap{OverlapSkip, OverlapQueueOne, OverlapQueueAll, OverlapCancel, OverlapAllow}
+}
+
+// Why a schedule is paused.
+const (
+	PausedByPerson   = "person"
+	PausedByFailures = "failures"
+	PausedByAccess   = "access" // the owner can no longer launch the workflow
+)
+
+// Limits of schedules.
+const (
+	MaxName        = 100 // characters
+	MaxExpressions = 10
+	MaxPerProject  = 1000
+	MaxInputs      = 256 << 10 // bytes of JSON
+	MaxCatchUp     = 366 * 24 * time.Hour
+	MaxCatchUpRuns = 1000
+	MaxJitter      = 24 * time.Hour
+	MaxRunning     = 1000
+	MaxPauseAfter  = 100
+	// OnTime is how late a fire can be before it counts as missed.
+	OnTime = time.Minute
+	// KeepOccurrences is how long the occurrences of a schedule are kept.
+	KeepOccurrences = 90 * 24 * time.Hour
+)
+
+// When says when a schedule fires: by expressions, or once.
+type When struct {
+	Expressions []string   // cron expressions and intervals ("@every 6h"); they fire together
+	At          *time.Time // without expressions
+	Timezone    string     // a name such as Europe/Berlin; "" is UTC
+	Gap         cron.Gap
+	Fold        cron.Fold
+	Anchor      time.Time // of intervals
+	Starts      *time.Time
+	Ends        *time.Time
+}
+
+// Spec is what a person says about a schedule.
+type Spec struct {
+	Workflow string // name or ID
+	Name     string
+	When
+	Version    string // "": the latest at each fire
+	Inputs     map[string]any
+	Priority   query.Priority // query.Declared: that of the definition
+	Misfire    Misfire
+	CatchUp    time.Duration // older fires are not launched late; 0: a day
+	CatchUpMax int           // of MisfireAll; 0: 10
+	Overlap    Overlap
+	MaxRunning int           // executions at a time; 0: 1
+	Jitter     time.Duration // fires happen up to this much later, each schedule always by the same time
+	PauseAfter int           // failures in a row; 0: never
+	Paused     bool
+}
+
+// Schedule is a schedule and its state.
+type Schedule struct {
+	ID         uuid.UUID
+	ProjectID  uuid.UUID
+	WorkflowID uuid.UUID
+	Spec       // Workflow is the name
+	Owner      query.Person
+	Reason     string // why it is paused
+	Message    string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	LastAt     *time.Time
+	NextAt     *time.Time    // nil: it does not fire any more
+	Delay      time.Duration // what the jitter adds to each fire
+}
+
+// State is what became of an occurrence.
+type State string
+
+// The states of occurrences.
+const (
+	Launched State = "LAUNCHED"
+	Queued   State = "QUEUED"
+	Skipped  State = "SKIPPED"
+	Refused  State = "REFUSED" // the launch was not accepted
+)
+
+// Occurrence is a fire of a schedule and what became of it. A skipped one can stand for many.
+type Occurrence struct {
+	FireAt        time.Time
+	LastFireAt    time.Time
+	Fires         int64
+	IntervalStart time.Time
+	State         State
+	Reason        string
+	Message       string
+	ExecutionID   *uuid.UUID
+	DecidedAt     time.Time
+	Status        string // of the execution, "" without one
+	StartedAt     *time.Time
+	FinishedAt    *time.Time
+	Failure       string
+}
+
+// timing computes the fires of a When.
+type timing struct {
+	expressions []cron.Expression
+	at          *time.Time
+	clock       cron.Clock
+	starts      *time.Time
+	ends        *time.Time
+}
+
+// read checks a When. Paths of fields are those of the API.
+func (w When) read() (timing, []apperr.Field) {
+	var fields []apperr.Field
+	add := func(path, format string, args ...any) {
+		fields = append(fields, apperr.Field{Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+	t := timing{at: w.At, starts: w.Starts, ends: w.Ends, clock: cron.Clock{Gap: w.Gap, Fold: w.Fold, Anchor: w.Anchor}}
+	var err error
+	if t.clock.Zone, err = time.LoadLocation(w.Timezone); err != nil || w.Timezone == "Local" {
+		add("timezone", "There is no time zone %q. Use a name such as Europe/Berlin.", w.Timezone)
+	}
+	if !slices.Contains(cron.Gaps(), w.Gap) {
+		add("gap", "Use run_after or skip.")
+	}
+	if !slices.Contains(cron.Folds(), w.Fold) {
+		add("fold", "Use first, last or both.")
+	}
+	if (len(w.Expressions) == 0) == (w.At == nil) {
+		add("cron", "Set one of cron, every and at.")
+	}
+	if len(w.Expressions) > MaxExpressions {
+		add("cron", "A schedule has at most %d expressions.", MaxExpressions)
+	}
+	for _, text := range w.Expressions {
+		e, err := cron.Parse(text)
+		if err != nil {
+			add("cron", "%s.", capital(err.Error()))
+			continue
+		}
+		t.expressions = append(t.expressions, e)
+	}
+	if w.Starts != nil && w.Ends != nil && !w.Ends.After(*w.Starts) {
+		add("ends_at", "The end must be after the start.")
+	}
+	return t, fields
+}
+
+// next returns the first fire after a time, the zero time for none.
+func (t timing) next(after time.Time) time.Time {
+	if t.starts != nil && after.Before(*t.starts) {
+		after = t.starts.Add(-time.Nanosecond)
+	}
+	var first time.Time
+	if t.at != nil && t.at.After(after) {
+		first = t.at.UTC()
+	}
+	for _, e := range t.expressions {
+		if n := e.Next(after, t.clock); !n.IsZero() && (first.IsZero() || n.Before(first)) {
+			first = n
+		}
+	}
+	if t.ends != nil && first.After(*t.ends) {
+		return time.Time{}
+	}
+	return first
+}
+
+func capital(text string) string {
+	if text == "" || text[0] < 'a' || text[0] > 'z' {
+		return text
+	}
+	return string(text[0]-'a'+'A') + text[1:]
+}
+
+// fromRow returns the schedule of a row.
+func fromRow(row db.Schedule) (Schedule, error) {
+	out := Schedule{
+		ID: row.ID, ProjectID: row.ProjectID, WorkflowID: row.WorkflowID, Owner: query.Person{ID: row.OwnerID, Name: row.OwnerName},
+		Reason: row.Reason, Message: row.Message, CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), LastAt: utc(row.LastAt), NextAt: utc(row.NextAt),
+		Spec: Spec{
+			Workflow: row.WorkflowName, Name: row.Name, Version: row.Version, Priority: query.Priority(row.Priority),
+			When: When{
+				Expressions: row.Expressions, At: utc(row.At), Timezone: row.Timezone, Gap: cron.Gap(row.Gap), Fold: cron.Fold(row.Fold),
+				Anchor: row.Anchor.UTC(), Starts: utc(row.StartsAt), Ends: utc(row.EndsAt),
+			},
+			Misfire: Misfire(row.Misfire), CatchUp: seconds(row.CatchUp), CatchUpMax: int(row.CatchUpMax), Overlap: Overlap(row.Overlap),
+			MaxRunning: int(row.MaxRunning), Jitter: seconds(row.Jitter), PauseAfter: int(row.PauseAfter), Paused: row.Paused,
+		},
+	}
+	out.Delay = delay(row.ID, out.Jitter)
+	v, err := typeregistry.DecodeJSON(row.Inputs)
+	if err != nil {
+		return out, fmt.Errorf("inputs of schedule %s: %w", row.ID, err)
+	}
+	out.Inputs, _ = v.(map[string]any)
+	return out, nil
+}
+
+func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// facts is what the audit log keeps of a schedule.
+type facts struct {
+	Name        string          `json:"name"`
+	Expressions []string        `json:"expressions,omitempty"`
+	At          *time.Time      `json:"at,omitempty"`
+	Timezone    string          `json:"timezone"`
+	Version     string          `json:"version,omitempty"`
+	Inputs      json.RawMessage `json:"inputs"`
+	Misfire     string          `json:"misfire"`
+	Overlap     string          `json:"overlap"`
+	Paused      bool            `json:"paused"`
+	Message     string          `json:"message,omitempty"`
+	Owner       string          `json:"owner"`
+}
+
+func factsOf(row db.Schedule) facts {
+	return facts{row.Name, row.Expressions, row.At, row.Timezone, row.Version, row.Inputs, row.Misfire, row.Overlap, row.Paused, row.Message, row.OwnerName}
+}

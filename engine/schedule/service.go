@@ -1,0 +1,282 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// Config configures a Service. The fields up to Acting are required.
+type Config struct {
+	Pool       *pgxpool.Pool
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	// Acting returns a person with the rights that they have now, in a project. Executions are
+	// launched by the owner of the schedule.
+	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
+
+	// Every is how often the loop looks for schedules that others made due. Zero means a second.
+	Every time.Duration
+	// Crash, when set, is called with the name of each point where a crash must be harmless.
+	Crash func(point string)
+
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// Service keeps schedules, and fires them in the process that calls Run. It is safe for concurrent
+// use.
+type Service struct {
+	config  Config
+	queries *db.Queries
+	wake    chan struct{}
+}
+
+// New returns a Service that fires nothing yet.
+func New(c Config) *Service {
+	if c.Every == 0 {
+		c.Every = time.Second
+	}
+	if c.Crash == nil {
+		c.Crash = func(string) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{config: c, queries: db.New(c.Pool), wake: make(chan struct{}, 1)}
+}
+
+// now is the current time in UTC, with the precision of Postgres.
+func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
+
+// Wake makes the loop of this process look at the schedules now.
+func (s *Service) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no schedule %s.", id) }
+
+// readable returns a schedule that the caller may read.
+func (s *Service) readable(ctx context.Context, id uuid.UUID) (db.Schedule, error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return db.Schedule{}, err
+	}
+	row, err := s.queries.GetSchedule(ctx, id)
+	if db.IsNoRows(err) {
+		return row, absent(id)
+	}
+	if err != nil {
+		return row, fmt.Errorf("get schedule %s: %w", id, err)
+	}
+	_, err = auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absent(id))
+	return row, err
+}
+
+// changeable returns a schedule that the caller may change: its owner, and people who may cancel the
+// executions of others.
+func (s *Service) changeable(ctx context.Context, id uuid.UUID) (db.Schedule, auth.Subject, error) {
+	row, err := s.readable(ctx, id)
+	if err != nil {
+		return row, auth.Subject{}, err
+	}
+	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionLaunch, auth.ExecutionCancelAny, row.ProjectID, row.OwnerID, absent(id))
+	return row, subject, err
+}
+
+// Create stores a schedule. Its owner is the caller. It returns Invalid with fields, and Conflict for
+// a name that exists in the project.
+func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
+	p, err := s.check(ctx, sp)
+	if err != nil {
+		return Schedule{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Schedule{}, fmt.Errorf("make schedule id: %w", err)
+	}
+	now := s.now()
+	row := db.Schedule{ID: id, TenantID: p.version.TenantID, ProjectID: p.version.ProjectID, WorkflowID: p.version.WorkflowID, WorkflowName: p.version.Name, ResumedAt: now}
+	if err := p.apply(&row, now); err != nil {
+		return Schedule{}, err
+	}
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		if _, err := q.LockActiveProject(ctx, row.ProjectID); db.IsNoRows(err) {
+			return apperr.New(apperr.Conflict, "The project is archived, so no schedule can be created in it.")
+		} else if err != nil {
+			return err
+		}
+		n, err := q.CountSchedules(ctx, row.ProjectID)
+		if err != nil {
+			return err
+		}
+		if n >= MaxPerProject {
+			return apperr.New(apperr.Conflict, "The project has %d schedules, the maximum. Delete schedules that are not needed.", n)
+		}
+		if err := q.InsertSchedule(ctx, insertion(row, now)); err != nil {
+			return taken(err, row.Name)
+		}
+		return audit.Record(ctx, q, entry("schedule.create", row, nil, factsOf(row)))
+	})
+	if err != nil {
+		return Schedule{}, fmt.Errorf("create schedule: %w", err)
+	}
+	s.Wake()
+	return s.Get(ctx, id)
+}
+
+// Replace replaces what a schedule says. The caller becomes its owner, because it then launches with
+// what the caller wrote. Errors are those of Create.
+func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule, error) {
+	if _, _, err := s.changeable(ctx, id); err != nil {
+		return Schedule{}, err
+	}
+	p, err := s.check(ctx, sp)
+	if err != nil {
+		return Schedule{}, err
+	}
+	return s.change(ctx, id, "schedule.update", func(_ *db.Queries, row *db.Schedule) error {
+		if p.version.WorkflowID != row.WorkflowID {
+			return apperr.InvalidFields("The schedule cannot be changed to these values.", []apperr.Field{
+				{Path: "workflow", Message: "A schedule keeps its workflow. Create another schedule for another workflow."},
+			})
+		}
+		if !p.spec.Paused && row.Paused {
+			row.ResumedAt = s.now()
+		}
+		return p.apply(row, s.now())
+	})
+}
+
+// Pause keeps a schedule from firing. Executions that run continue, and queued occurrences wait.
+func (s *Service) Pause(ctx context.Context, id uuid.UUID) (Schedule, error) {
+	_, subject, err := s.changeable(ctx, id)
+	if err != nil {
+		return Schedule{}, err
+	}
+	return s.change(ctx, id, "schedule.pause", func(_ *db.Queries, row *db.Schedule) error {
+		if !row.Paused {
+			row.Paused, row.Reason, row.Message = true, PausedByPerson, "Paused by "+subject.Name+"."
+		}
+		return nil
+	})
+}
+
+// Resume lets a paused schedule fire again. Fires that it missed are forgotten, or with catchUp
+// treated as its rule for misfires says. A schedule that was paused because its owner lost access
+// belongs to the caller from now on.
+func (s *Service) Resume(ctx context.Context, id uuid.UUID, catchUp bool) (Schedule, error) {
+	_, subject, err := s.changeable(ctx, id)
+	if err != nil {
+		return Schedule{}, err
+	}
+	return s.change(ctx, id, "schedule.resume", func(_ *db.Queries, row *db.Schedule) error {
+		if !row.Paused {
+			return nil
+		}
+		if row.Reason == PausedByAccess {
+			row.OwnerID, row.OwnerName = subject.ID, subject.Name
+		}
+		row.Paused, row.Reason, row.Message, row.ResumedAt = false, "", "", s.now()
+		if catchUp {
+			return nil
+		}
+		sc, err := fromRow(*row)
+		if err != nil {
+			return err
+		}
+		t, _ := sc.read()
+		setNext(row, t, s.now())
+		return nil
+	})
+}
+
+// Delete removes a schedule and its occurrences. Executions that it launched stay.
+func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
+	if _, _, err := s.changeable(ctx, id); err != nil {
+		return err
+	}
+	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSchedule(ctx, id)
+		if db.IsNoRows(err) {
+			return absent(id)
+		}
+		if err != nil {
+			return err
+		}
+		if err := q.DeleteSchedule(ctx, id); err != nil {
+			return err
+		}
+		return audit.Record(ctx, q, entry("schedule.delete", row, factsOf(row), nil))
+	})
+	if err != nil {
+		return fmt.Errorf("delete schedule %s: %w", id, err)
+	}
+	return nil
+}
+
+// change locks a schedule, changes it and writes the audit entry.
+func (s *Service) change(ctx context.Context, id uuid.UUID, action string, f func(q *db.Queries, row *db.Schedule) error) (Schedule, error) {
+	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSchedule(ctx, id)
+		if db.IsNoRows(err) {
+			return absent(id)
+		}
+		if err != nil {
+			return err
+		}
+		before := factsOf(row)
+		if err := f(q, &row); err != nil {
+			return err
+		}
+		row.UpdatedAt = s.now()
+		if err := q.UpdateSchedule(ctx, update(row)); err != nil {
+			return taken(err, row.Name)
+		}
+		return audit.Record(ctx, q, entry(action, row, before, factsOf(row)))
+	})
+	if err != nil {
+		return Schedule{}, fmt.Errorf("%s %s: %w", action, id, err)
+	}
+	s.Wake()
+	return s.Get(ctx, id)
+}
+
+func entry(action string, row db.Schedule, before, after any) audit.Entry {
+	return audit.Entry{Action: action, Kind: "schedule", ID: row.ID.String(), Name: row.Name, TenantID: row.TenantID, ProjectID: row.ProjectID, Old: before, New: after}
+}
+
+// taken turns a violation of the unique names into a conflict.
+func taken(err error, name string) error {
+	if db.Constraint(err) != "schedules_name_key" {
+		return err
+	}
+	return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A schedule called %q already exists in the project.", name),
+		Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Change that schedule, or choose another name."}}}
+}
+
+func encode(v any) (json.RawMessage, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode JSON: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,251 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/engine/schedule/cron"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// SchedulePath names a schedule.
+type SchedulePath struct {
+	ID string `path:"schedule_id" doc:"ID of the schedule"`
+}
+
+func (p SchedulePath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "schedule") }
+
+type scheduleQuery struct {
+	Workflow string `query:"workflow" doc:"Name or ID of the workflow" maxLength:"200"`
+	Name     string `query:"name" doc:"Name of the schedule" maxLength:"100"`
+	Paused   string `query:"paused" doc:"Only schedules that are paused, or only those that are not" enum:"true,false"`
+	After    string `query:"after" doc:"next of the previous page" maxLength:"400"`
+	Limit    int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+}
+
+type occurrenceQuery struct {
+	SchedulePath
+	Before time.Time `query:"before" doc:"next of the previous page"`
+	Limit  int       `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+}
+
+func (h *API) scheduleAPI(api huma.API) {
+	create := post("create-schedule", "/schedules", "Launch a workflow at times", "Schedules")
+	create.DefaultStatus = http.StatusCreated
+	operation(h, api, create, h.apiCreateSchedule)
+	operation(h, api, get("list-schedules", "/schedules", "List schedules by name", "Schedules"), h.apiSchedules)
+	operation(h, api, post("preview-schedule", "/schedules/preview", "Say when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
+	operation(h, api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
+	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace what a schedule says; the caller becomes its owner", "Schedules")
+	replace.Method = http.MethodPut
+	operation(h, api, replace, h.apiReplaceSchedule)
+	operation(h, api, huma.Operation{
+		OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{schedule_id}", Tags: []string{"Schedules"},
+		Summary: "Delete a schedule; its executions stay", DefaultStatus: http.StatusNoContent,
+	}, h.apiDeleteSchedule)
+	operation(h, api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the fires of a schedule and what became of them, newest first", "Schedules"), h.apiOccurrences)
+	operation(h, api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Keep a schedule from firing", "Schedules"), h.apiPauseSchedule)
+	operation(h, api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Let a paused schedule fire again", "Schedules"), h.apiResumeSchedule)
+	operation(h, api, post("run-schedule", "/schedules/{schedule_id}/run", "Launch an execution of a schedule now", "Schedules"), h.apiRunSchedule)
+}
+
+func (h *API) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.ScheduleInput }) (*body[contract.ScheduleBody], error) {
+	sp, err := toSchedule(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return scheduled(h.Schedules.Create(ctx, sp))
+}
+
+func (h *API) apiReplaceSchedule(ctx context.Context, in *struct {
+	SchedulePath
+	Body contract.ScheduleInput
+}) (*body[contract.ScheduleBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	sp, err := toSchedule(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return scheduled(h.Schedules.Replace(ctx, id, sp))
+}
+
+func (h *API) apiSchedules(ctx context.Context, in *scheduleQuery) (*body[contract.ScheduleList], error) {
+	f := schedule.Filter{Workflow: in.Workflow, Name: in.Name, After: in.After, Limit: in.Limit}
+	if in.Paused != "" {
+		f.Paused = new(in.Paused == "true")
+	}
+	list, next, err := h.Schedules.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.ScheduleList{Schedules: make([]contract.ScheduleBody, 0, len(list)), Next: next}
+	for _, sc := range list {
+		b, err := toScheduleBody(sc)
+		if err != nil {
+			return nil, err
+		}
+		out.Schedules = append(out.Schedules, b)
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	return scheduled(h.Schedules.Get(ctx, id))
+}
+
+func (h *API) apiDeleteSchedule(ctx context.Context, in *SchedulePath) (*struct{}, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.Schedules.Delete(ctx, id)
+}
+
+func (h *API) apiPauseSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	return scheduled(h.Schedules.Pause(ctx, id))
+}
+
+func (h *API) apiResumeSchedule(ctx context.Context, in *struct {
+	SchedulePath
+	Body *contract.ScheduleResume
+}) (*body[contract.ScheduleBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	return scheduled(h.Schedules.Resume(ctx, id, in.Body != nil && in.Body.Missed == "catch_up"))
+}
+
+func (h *API) apiRunSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleRun], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	execution, err := h.Schedules.RunNow(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return reply(contract.ScheduleRun{ExecutionID: execution}), nil
+}
+
+func (h *API) apiOccurrences(ctx context.Context, in *occurrenceQuery) (*body[contract.ScheduleOccurrences], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	var before *time.Time
+	if !in.Before.IsZero() {
+		before = &in.Before
+	}
+	list, next, err := h.Schedules.Occurrences(ctx, id, before, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.ScheduleOccurrences{Occurrences: make([]contract.ScheduleOccurrence, 0, len(list)), Next: next}
+	for _, o := range list {
+		out.Occurrences = append(out.Occurrences, contract.ScheduleOccurrence{
+			FireAt: o.FireAt, LastFireAt: o.LastFireAt, Fires: o.Fires, IntervalStart: o.IntervalStart, State: string(o.State), Reason: o.Reason, Message: o.Message,
+			ExecutionID: o.ExecutionID, Status: o.Status, DecidedAt: o.DecidedAt, StartedAt: o.StartedAt, FinishedAt: o.FinishedAt, Failure: o.Failure,
+		})
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiPreviewSchedule(ctx context.Context, in *struct{ Body contract.SchedulePreviewInput }) (*body[contract.SchedulePreview], error) {
+	fires, err := h.Schedules.Preview(ctx, toWhen(in.Body.ScheduleWhen), in.Body.Count)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.SchedulePreview{Fires: make([]contract.ScheduleFire, 0, len(fires))}
+	for _, f := range fires {
+		out.Fires = append(out.Fires, contract.ScheduleFire{At: f.At.UTC(), Local: f.At.Format("Mon 2 Jan 2006 15:04:05 MST"), Note: f.Note})
+	}
+	return reply(out), nil
+}
+
+func toWhen(in contract.ScheduleWhen) schedule.When {
+	w := schedule.When{Expressions: in.Crons, At: in.At, Timezone: in.Timezone, Gap: cron.Gap(in.Gap), Fold: cron.Fold(in.Fold), Starts: in.Starts, Ends: in.Ends}
+	if in.Cron != "" {
+		w.Expressions = append([]string{in.Cron}, w.Expressions...)
+	}
+	if in.Every != "" {
+		w.Expressions = append(w.Expressions, "@every "+in.Every)
+	}
+	if in.Anchor != nil {
+		w.Anchor = *in.Anchor
+	}
+	return w
+}
+
+func toSchedule(in contract.ScheduleInput) (schedule.Spec, error) {
+	inputs, err := decodeInputs(in.Inputs)
+	if err != nil {
+		return schedule.Spec{}, err
+	}
+	sp := schedule.Spec{
+		Workflow: in.Workflow, Name: in.Name, When: toWhen(in.ScheduleWhen), Version: in.Version, Inputs: inputs, Priority: query.Declared,
+		Misfire: schedule.Misfire(in.Misfire), CatchUp: time.Duration(in.CatchUp) * time.Second, CatchUpMax: in.CatchUpMax, Overlap: schedule.Overlap(in.Overlap),
+		MaxRunning: in.MaxRunning, Jitter: time.Duration(in.Jitter) * time.Second, PauseAfter: in.PauseAfter, Paused: in.Paused,
+	}
+	if in.Priority != nil {
+		sp.Priority = query.Priority(*in.Priority)
+	}
+	return sp, nil
+}
+
+func scheduled(sc schedule.Schedule, err error) (*body[contract.ScheduleBody], error) {
+	if err != nil {
+		return nil, err
+	}
+	out, err := toScheduleBody(sc)
+	if err != nil {
+		return nil, err
+	}
+	return reply(out), nil
+}
+
+func toScheduleBody(sc schedule.Schedule) (contract.ScheduleBody, error) {
+	inputs, err := json.Marshal(sc.Inputs)
+	if err != nil {
+		return contract.ScheduleBody{}, err
+	}
+	out := contract.ScheduleBody{
+		ID: sc.ID, WorkflowID: sc.WorkflowID, Owner: sc.Owner.Name, Reason: sc.Reason, Message: sc.Message, Delay: int(sc.Delay / time.Second),
+		LastFireAt: sc.LastAt, NextFireAt: sc.NextAt, CreatedAt: sc.CreatedAt, UpdatedAt: sc.UpdatedAt,
+		ScheduleInput: contract.ScheduleInput{
+			Workflow: sc.Workflow, Name: sc.Name, Version: sc.Version, Inputs: inputs, Misfire: string(sc.Misfire), CatchUp: int(sc.CatchUp / time.Second),
+			CatchUpMax: sc.CatchUpMax, Overlap: string(sc.Overlap), MaxRunning: sc.MaxRunning, Jitter: int(sc.Jitter / time.Second), PauseAfter: sc.PauseAfter, Paused: sc.Paused,
+			ScheduleWhen: contract.ScheduleWhen{
+				At: sc.At, Timezone: sc.Timezone, Gap: string(sc.Gap), Fold: string(sc.Fold), Anchor: &sc.Anchor, Starts: sc.Starts, Ends: sc.Ends,
+			},
+		},
+	}
+	if sc.Priority != query.Declared {
+		out.Priority = new(int(sc.Priority))
+	}
+	if len(sc.Expressions) == 1 {
+		out.Cron = sc.Expressions[0]
+	} else {
+		out.Crons = sc.Expressions
+	}
+	return out, nil
+}

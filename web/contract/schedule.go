@@ -1,0 +1,112 @@
+package contract
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ScheduleWhen says when a schedule fires.
+type ScheduleWhen struct {
+	Cron     string     `json:"cron,omitempty" maxLength:"200" doc:"A cron expression of five fields (minute, hour, day of the month, month, day of the week), of six fields that begin with seconds, or a word such as @daily"`
+	Crons    []string   `json:"crons,omitempty" maxItems:"10" doc:"Several expressions that fire together, instead of cron"`
+	Every    string     `json:"every,omitempty" maxLength:"50" doc:"An interval such as 90m or 6h: whole seconds"`
+	At       *time.Time `json:"at,omitempty" doc:"The one time at which the schedule fires"`
+	Timezone string     `json:"timezone,omitempty" maxLength:"100" doc:"A name such as Europe/Berlin. Default: UTC"`
+	Gap      string     `json:"gap,omitempty" enum:"run_after,skip" default:"run_after" doc:"What happens to a time that does not exist because clocks go forward"`
+	Fold     string     `json:"fold,omitempty" enum:"first,last,both" default:"first" doc:"What happens to a time that exists twice because clocks go back"`
+	Anchor   *time.Time `json:"anchor,omitempty" doc:"Intervals fire a whole number of times from it. Default: starts_at, else the full hour of the creation"`
+	Starts   *time.Time `json:"starts_at,omitempty" doc:"The schedule does not fire before"`
+	Ends     *time.Time `json:"ends_at,omitempty" doc:"The schedule does not fire after"`
+}
+
+// ScheduleInput is a schedule to create or to replace. Set one of cron, crons, every and at.
+type ScheduleInput struct {
+	Workflow string `json:"workflow" minLength:"1" maxLength:"200" doc:"Name or ID"`
+	Name     string `json:"name" minLength:"1" maxLength:"100" doc:"Unique in the project"`
+	ScheduleWhen
+	Version    string          `json:"version,omitempty" maxLength:"100" doc:"The latest at each fire when empty"`
+	Inputs     json.RawMessage `json:"inputs,omitempty" doc:"Input values by name. Texts can contain {{scheduled_time}}, {{data_interval_start}} and {{data_interval_end}}, with | date for the day"`
+	Priority   *int            `json:"priority,omitempty" minimum:"0" maximum:"100" doc:"Default: that of the workflow"`
+	Misfire    string          `json:"misfire,omitempty" enum:"latest,skip,all" default:"latest" doc:"What happens to fires that were missed"`
+	CatchUp    int             `json:"catch_up_seconds,omitempty" minimum:"0" maximum:"31622400" doc:"Fires that were missed longer ago are not launched. Default: 86400"`
+	CatchUpMax int             `json:"catch_up_max,omitempty" minimum:"0" maximum:"1000" doc:"Of misfire all: the most missed fires that are launched. Default: 10"`
+	Overlap    string          `json:"overlap,omitempty" enum:"skip,queue_one,queue_all,cancel,allow" default:"skip" doc:"What happens to a fire while max_running executions run"`
+	MaxRunning int             `json:"max_running,omitempty" minimum:"0" maximum:"1000" doc:"Executions of the schedule at a time. Default: 1"`
+	Jitter     int             `json:"jitter_seconds,omitempty" minimum:"0" maximum:"86400" doc:"Each fire is up to this much later, always by the same time"`
+	PauseAfter int             `json:"pause_after_failures,omitempty" minimum:"0" maximum:"100" doc:"Failures in a row that pause the schedule; 0: never"`
+	Paused     bool            `json:"paused,omitempty" doc:"Save it without firing"`
+}
+
+// ScheduleBody is a schedule.
+type ScheduleBody struct {
+	ID uuid.UUID `json:"id"`
+	ScheduleInput
+	WorkflowID uuid.UUID  `json:"workflow_id"`
+	Owner      string     `json:"owner" doc:"Executions are launched with the rights of the owner: the person who saved the schedule last"`
+	Reason     string     `json:"reason,omitempty" doc:"Why it is paused: person, failures or access"`
+	Message    string     `json:"message,omitempty" doc:"Why it is paused, as a sentence"`
+	Delay      int        `json:"delay_seconds,omitempty" doc:"What the jitter adds to each fire"`
+	LastFireAt *time.Time `json:"last_fire_at,omitempty"`
+	NextFireAt *time.Time `json:"next_fire_at,omitempty" doc:"Without the jitter. It is missing when the schedule does not fire any more"`
+	CreatedAt  time.Time  `json:"created_at"`
+	UpdatedAt  time.Time  `json:"updated_at"`
+}
+
+// ScheduleList is a page of schedules.
+type ScheduleList struct {
+	Schedules []ScheduleBody `json:"schedules"`
+	Next      string         `json:"next,omitempty" doc:"after of the next page"`
+}
+
+// ScheduleOccurrence is a fire and what became of it.
+type ScheduleOccurrence struct {
+	FireAt        time.Time  `json:"fire_at"`
+	LastFireAt    time.Time  `json:"last_fire_at" doc:"The last of the fires in this row"`
+	Fires         int64      `json:"fires" doc:"Number of fires in this row; more than 1 for missed ones"`
+	IntervalStart time.Time  `json:"data_interval_start"`
+	State         string     `json:"state" enum:"LAUNCHED,QUEUED,SKIPPED,REFUSED"`
+	Reason        string     `json:"reason,omitempty" doc:"missed, overlap, inputs, access or manual"`
+	Message       string     `json:"message,omitempty"`
+	ExecutionID   *uuid.UUID `json:"execution_id,omitempty"`
+	Status        string     `json:"status,omitempty" doc:"Of the execution"`
+	DecidedAt     time.Time  `json:"decided_at"`
+	StartedAt     *time.Time `json:"started_at,omitempty"`
+	FinishedAt    *time.Time `json:"finished_at,omitempty"`
+	Failure       string     `json:"failure,omitempty"`
+}
+
+// ScheduleOccurrences is a page of occurrences, newest first.
+type ScheduleOccurrences struct {
+	Occurrences []ScheduleOccurrence `json:"occurrences"`
+	Next        *time.Time           `json:"next,omitempty" doc:"before of the next page"`
+}
+
+// SchedulePreviewInput requests the next fires.
+type SchedulePreviewInput struct {
+	ScheduleWhen
+	Count int `json:"count,omitempty" minimum:"1" maximum:"100" default:"10"`
+}
+
+// SchedulePreview are the next fires, without the jitter.
+type SchedulePreview struct {
+	Fires []ScheduleFire `json:"fires"`
+}
+
+// ScheduleFire is a coming fire.
+type ScheduleFire struct {
+	At    time.Time `json:"at" doc:"In UTC"`
+	Local string    `json:"local" doc:"On the clock of the time zone, such as Sun 28 Mar 2027 03:00:00 CEST"`
+	Note  string    `json:"note,omitempty" doc:"What a change of the clocks does to it"`
+}
+
+// ScheduleResume resumes a schedule.
+type ScheduleResume struct {
+	Missed string `json:"missed,omitempty" enum:"forget,catch_up" default:"forget" doc:"Whether fires that were missed are forgotten, or treated as misfire says"`
+}
+
+// ScheduleRun is the answer to a launch by hand.
+type ScheduleRun struct {
+	ExecutionID uuid.UUID `json:"execution_id"`
+}
