@@ -3,6 +3,7 @@ package schedule
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,7 +61,7 @@ func decide(t timing, sp Spec, next, now time.Time, late time.Duration, last *ti
 		missed = nil
 	}
 	out := step{missed: dropped, last: dropped.last}
-	if all := append(missed, onTime...); len(all) > 0 {
+	if all := slices.Concat(missed, onTime); len(all) > 0 {
 		out.fire, out.last = &all[0], all[0]
 		out.start = before(t, all[0], dropped, last)
 	}

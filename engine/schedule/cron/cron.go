@@ -62,7 +62,7 @@ type Expression struct {
 }
 
 // parse is the parser of go-cron. Its search for times is not used.
-var parse = parser.MustNewParser(parser.Second | parser.Minute | parser.Hour | parser.Dom | parser.Month | parser.Dow | parser.Extended | parser.DowOrDom).Parse
+var parse = parser.MustNewParser(parser.Second | parser.Minute | parser.Hour | parser.Dom | parser.Month | parser.Dow | parser.Extended | parser.DowOrDom).Parse //nolint:gochecknoglobals // constant
 
 // lastDay matches a last day of the week in the notation of Quartz: FRIL or 5L.
 var lastDay = regexp.MustCompile(`(?i)^(sun|mon|tue|wed|thu|fri|sat|[0-7])L$`)

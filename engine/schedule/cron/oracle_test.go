@@ -224,7 +224,7 @@ var everyPair = flag.Bool("every-pair", false, "compare every clock change with 
 // compared with some of the expressions.
 func TestOracle(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(20, 40)) //nolint:gosec // repeatable
+	r := rand.New(rand.NewPCG(20, 40))
 	var all []sets
 	var expressions []Expression
 	for len(all) < 200 {

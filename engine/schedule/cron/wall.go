@@ -36,7 +36,7 @@ func (e Expression) nextWall(from int64) (int64, bool) {
 	for last := year + horizon; year <= last; {
 		if has(e.spec.Month, int(month)) {
 			beginning := civil(year, month, 1)
-			if days := e.days(year, month, beginning) >> uint(first) << uint(first); days != 0 { //nolint:gosec // 1 to 32
+			if days := e.days(year, month, beginning) >> uint(first) << uint(first); days != 0 {
 				found := bits.TrailingZeros64(days)
 				if found != t.Day() || month != t.Month() || year != t.Year() {
 					clock, _ = e.nextClock(0)
@@ -69,12 +69,12 @@ func (e Expression) nextClock(from int) (int, bool) {
 	return h*hour + firstMinute*minute + firstSecond, ok
 }
 
-func has(field uint64, value int) bool { return field&(1<<uint(value)) != 0 } //nolint:gosec // 0 to 59
+func has(field uint64, value int) bool { return field&(1<<uint(value)) != 0 }
 
 // atOrAfter returns the first value of a field that is from or more. The parser marks a field of
 // * with the highest bit.
 func atOrAfter(field uint64, from int) (int, bool) {
-	left := field & (1<<60 - 1) >> uint(from) << uint(from) //nolint:gosec // 0 to 60
+	left := field & (1<<60 - 1) >> uint(from) << uint(from)
 	return bits.TrailingZeros64(left), left != 0
 }
 
@@ -86,7 +86,7 @@ func (e Expression) days(year int, month time.Month, beginning int64) uint64 {
 	weekday := int(((beginning/day+4)%7 + 7) % 7) // of the first day; 1970-01-01 was a Thursday
 	ofMonth := e.spec.Dom
 	for _, c := range e.spec.DomConstraints {
-		ofMonth |= 1 << uint(dayOf(c, length, weekday)) //nolint:gosec // 0 to 31
+		ofMonth |= 1 << uint(dayOf(c, length, weekday))
 	}
 	var ofWeek uint64
 	for d := 1; d <= length; d++ {
@@ -101,9 +101,9 @@ func (e Expression) days(year int, month time.Month, beginning int64) uint64 {
 		} else {
 			d += (length - d) / 7 * 7
 		}
-		ofWeek |= 1 << uint(d) //nolint:gosec // 1 to 35
+		ofWeek |= 1 << uint(d)
 	}
-	all := uint64(1)<<uint(length+1) - 2 //nolint:gosec // 28 to 31
+	all := uint64(1)<<uint(length+1) - 2
 	if (e.spec.Dom|e.spec.Dow)&star != 0 {
 		return ofMonth & ofWeek & all
 	}

@@ -145,5 +145,5 @@ func nextEvery(t, anchor time.Time, every time.Duration) time.Time {
 	if since < 0 && since%every != 0 {
 		n--
 	}
-	return anchor.Add((n + 1) * every).UTC()
+	return anchor.Add((n + 1) * every).UTC() //nolint:durationcheck // n is a number of intervals
 }
