@@ -20,7 +20,8 @@ func TestEntriesAreFoundByMetadataAndMetrics(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for query, want := range map[string]int{
-		"metadata.accuracy >= 0.9": 2, "metadata.accuracy > 0.95 framework=torch": 1, "metadata.author ~ mi": 1, "tag:v3": 1, "not has:metadata.accuracy": 1, "ne": 3, "version in (1, 3)": 2,
+		"metadata.accuracy >= 0.9": 2, "metadata.accuracy > 0.95 framework=torch": 1, "metadata.author ~ mi": 1, "tag:v3": 1, "not has:metadata.accuracy": 1, "ne": 3,
+		"not metadata.accuracy > 0.95": 2, "not not metadata.author > 5": 0, "not metadata.author > 5": 3, "not (metadata.author > 5 or tag:v3)": 2, "not (ne not tag:v3)": 1, "version in (1, 3)": 2,
 	} {
 		page, err := s.List(ctx, Filter{Kind: typeregistry.KindModel, Where: query})
 		require.NoError(t, err, query)

@@ -26,6 +26,9 @@ func plain(name string, kind Type, help string) Field {
 	return Field{Part: Facts, Name: name, Types: []Type{kind}, Help: help}
 }
 
+// maxCondition is the maximum length of a predicate, in bytes.
+const maxCondition = 64 << 10
+
 // Condition returns a query over facts and metadata as a predicate of SQL/JSON; "" for an empty query.
 // texts are the facts in which a word without a field is searched. The error is an *Error.
 func Condition(query string, facts []Field, texts []string, now time.Time) (string, error) {
@@ -36,5 +39,9 @@ func Condition(query string, facts []Field, texts []string, now time.Time) (stri
 	if list, ok := e.(And); ok && len(list) == 0 {
 		return "", nil
 	}
-	return JSONPath(e, texts), nil
+	condition := JSONPath(e, texts)
+	if len(condition) > maxCondition {
+		return "", errorAt(query, 0, len(query), "The query is too long. Remove some of its conditions, or shorten its texts.")
+	}
+	return condition, nil
 }

@@ -9,7 +9,8 @@ import (
 
 // JSONPath returns a condition as a predicate of SQL/JSON, for a document with the facts by their
 // names and the metadata under "metadata". texts are the facts in which a word without a field is
-// searched. A comparison with a value that the document lacks is false, so its negation is true.
+// searched. A comparison with a value that the document lacks, or that has another type, is false, so
+// its negation is true.
 func JSONPath(e Expr, texts []string) string {
 	switch e := e.(type) {
 	case And:
@@ -17,14 +18,13 @@ func JSONPath(e Expr, texts []string) string {
 	case Or:
 		return joined([]Expr(e), " || ", "(1 == 0)", texts)
 	case Not:
-		of := JSONPath(e.Of, texts)
-		return "(!(" + of + ") || ((" + of + ") is unknown))"
+		return "(!" + JSONPath(e.Of, texts) + ")"
 	case Text:
 		parts := make([]string, len(texts))
 		for i, fact := range texts {
 			parts[i] = pathContains("$."+literal(fact), string(e))
 		}
-		return "(" + strings.Join(parts, " || ") + ")"
+		return definite(strings.Join(parts, " || "))
 	case Compare:
 		return compared(e)
 	}
@@ -48,6 +48,12 @@ func literal(text string) string {
 	return string(raw)
 }
 
+// definite is a predicate that is false where it would be unknown, as with a value of another type.
+// Each comparison is definite by itself, so that a negation writes its operand only once.
+func definite(predicate string) string {
+	return "((" + predicate + ") && !((" + predicate + ") is unknown))"
+}
+
 func pathContains(path, text string) string {
 	return "(" + path + " like_regex " + literal(text) + ` flag "iq")`
 }
@@ -65,7 +71,7 @@ func compared(c Compare) string {
 	for i, v := range c.Values {
 		parts[i] = comparedWith(path, c.Op, v)
 	}
-	return "(" + strings.Join(parts, " || ") + ")"
+	return definite(strings.Join(parts, " || "))
 }
 
 func comparedWith(path string, op Op, v Value) string {

@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,14 +36,14 @@ func TestConditionsBecomePredicates(t *testing.T) {
 	now := time.Date(2026, 11, 8, 0, 0, 0, 0, time.UTC)
 	for query, want := range map[string]string{
 		"":                             "",
-		"metadata.accuracy >= 0.9":     `($."metadata"."accuracy" >= 0.9)`,
-		`metadata.a = 'x" || true'`:    `($."metadata"."a" == "x\" || true")`,
-		"not metadata.done = true":     `(!((($."metadata"."done" == true || $."metadata"."done" == "true"))) || (((($."metadata"."done" == true || $."metadata"."done" == "true"))) is unknown))`,
-		"metadata.tags in (a, b)":      `($."metadata"."tags" == "a" || $."metadata"."tags" == "b")`,
-		"type = Model has:metadata.lr": `(($."type" == "Model") && (exists($."metadata"."lr")))`,
-		"net":                          `(($."name" like_regex "net" flag "iq"))`,
-		"since:7d":                     `($."created" >= 1.7934912e+09)`,
-		"metadata.f !~ a.b":            `((exists($."metadata"."f") && !($."metadata"."f" like_regex "a.b" flag "iq")))`,
+		"metadata.accuracy >= 0.9":     definite(`$."metadata"."accuracy" >= 0.9`),
+		`metadata.a = 'x" || true'`:    definite(`$."metadata"."a" == "x\" || true"`),
+		"not metadata.done = true":     "(!" + definite(`($."metadata"."done" == true || $."metadata"."done" == "true")`) + ")",
+		"metadata.tags in (a, b)":      definite(`$."metadata"."tags" == "a" || $."metadata"."tags" == "b"`),
+		"type = Model has:metadata.lr": "(" + definite(`$."type" == "Model"`) + ` && (exists($."metadata"."lr")))`,
+		"net":                          definite(`($."name" like_regex "net" flag "iq")`),
+		"since:7d":                     definite(`$."created" >= 1.7934912e+09`),
+		"metadata.f !~ a.b":            definite(`(exists($."metadata"."f") && !($."metadata"."f" like_regex "a.b" flag "iq"))`),
 	} {
 		got, err := search.Condition(query, search.ArtifactFields(), []string{"name"}, now)
 		require.NoError(t, err, query)
@@ -50,4 +51,29 @@ func TestConditionsBecomePredicates(t *testing.T) {
 	}
 	_, err := search.Condition("accuracy > 1", search.ArtifactFields(), nil, now)
 	require.ErrorContains(t, err, "Metadata begins with metadata.")
+}
+
+func definite(predicate string) string {
+	return "((" + predicate + ") && !((" + predicate + ") is unknown))"
+}
+
+// TestPredicatesStaySmall: negations do not repeat their operands, and no query makes a predicate
+// that a database cannot take.
+func TestPredicatesStaySmall(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 8, 0, 0, 0, 0, time.UTC)
+	condition := func(query string) (string, error) {
+		return search.Condition(query, search.ArtifactFields(), []string{"name", "node"}, now)
+	}
+	one, err := condition("type = Model")
+	require.NoError(t, err)
+	for _, nots := range []int{4, 12, 90} {
+		got, err := condition(strings.Repeat("not ", nots) + "type = Model")
+		require.NoError(t, err)
+		require.Len(t, got, len(one)+nots*len("(!)"))
+	}
+	_, err = condition(strings.Repeat("type = Model ", 2000))
+	require.ErrorContains(t, err, "The query is too long.")
+	_, err = condition("name = " + strings.Repeat("x", 40<<10))
+	require.ErrorContains(t, err, "The query is too long.")
 }
