@@ -121,8 +121,8 @@ func (a asked) histogram(ctx context.Context, conn driver.Conn, f *ColumnFacet, 
 		scaled, low, high = "log10("+numbers+")", math.Log10(low), math.Log10(high)
 	}
 	bucket := "0"
-	if high > low {
-		bucket = fmt.Sprintf("least(greatest(floor((%s - %s) / %s), 0), %d)", scaled, number(low), number((high-low)/facetBuckets), facetBuckets-1)
+	if width := (high/2 - low/2) / facetBuckets; width > 0 { // halves, because the difference of two numbers can be infinite
+		bucket = fmt.Sprintf("least(greatest(floor((%s / 2 - %s) / %s), 0), %d)", scaled, number(low/2), number(width), facetBuckets-1)
 	}
 	rows, err := conn.Query(ctx, "SELECT toUInt8(assumeNotNull("+bucket+")) AS bucket, count()"+from+" AND isNotNull("+numbers+") GROUP BY bucket"+settings, args...)
 	if err != nil {
@@ -137,7 +137,9 @@ func (a asked) histogram(ctx context.Context, conn driver.Conn, f *ColumnFacet, 
 		if err := rows.Scan(&at, &n); err != nil {
 			return err
 		}
-		f.Buckets[at] = int(n) //nolint:gosec // a number of rows
+		if int(at) < len(f.Buckets) {
+			f.Buckets[at] = int(n) //nolint:gosec // a number of rows
+		}
 	}
 	return rows.Err()
 }

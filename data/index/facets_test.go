@@ -38,6 +38,13 @@ func TestFacetsOfColumns(t *testing.T) {
 	require.Equal(t, []index.Count{{Value: "adam", N: 3}, {Value: "sgd", N: 2}}, optimizer.Texts)
 	require.Equal(t, map[int]int{0: 5}, counted(same))
 
+	for _, extreme := range []float64{-1.7e308, 0, 1.7e308} {
+		b.run(auth.LocalProject, map[string]any{"extreme": extreme})
+	}
+	f, err = b.Facets(b.ctx, index.Query{Columns: []string{"extreme"}})
+	require.NoError(t, err)
+	require.Equal(t, map[int]int{0: 1, 12: 1, 23: 1}, counted(f.Columns[0]), "the width of the range is no number")
+
 	f, err = b.Facets(b.ctx, index.Query{Where: "optimizer = sgd", Columns: []string{"lr"}})
 	require.NoError(t, err)
 	require.Equal(t, []float64{1.5e-2, 1}, []float64{f.Columns[0].Least, f.Columns[0].Most}, "facets are of the filtered executions")

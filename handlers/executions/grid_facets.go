@@ -136,9 +136,9 @@ func percent(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) + "%"
 func edge(c index.ColumnFacet, i int) float64 {
 	part := float64(i) / float64(len(c.Buckets))
 	if c.Logarithmic {
-		return c.Least * math.Pow(c.Most/c.Least, part)
+		return math.Pow(c.Least, 1-part) * math.Pow(c.Most, part) // the ratio can exceed the numbers
 	}
-	return c.Least + (c.Most-c.Least)*part
+	return c.Least + c.Most*part - c.Least*part // the difference can exceed the numbers
 }
 
 // chosenRange answers the form of a histogram with the URL of the table: the range is a condition.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/data/index"
 )
 
 // TestAConditionHoldsForTheWholeQuery: a query with alternatives gets parentheses, and a condition of
@@ -35,4 +37,16 @@ func TestAConditionHoldsForTheWholeQuery(t *testing.T) {
 		require.True(t, on, where)
 		require.Equal(t, where, joined(where, condition))
 	}
+}
+
+// TestEdgesOfLargeNumbers: bounds of intervals are numbers even if their difference is not.
+func TestEdgesOfLargeNumbers(t *testing.T) {
+	t.Parallel()
+	buckets := make([]int, 4)
+	wide := index.ColumnFacet{Least: -1e308, Most: 1e308, Buckets: buckets}
+	require.Equal(t, []float64{-1e308, 0, 1e308}, []float64{edge(wide, 0), edge(wide, 2), edge(wide, 4)})
+	steep := index.ColumnFacet{Least: 1e-300, Most: 1e300, Logarithmic: true, Buckets: buckets}
+	require.InEpsilon(t, 1e-300, edge(steep, 0), 1e-9)
+	require.InEpsilon(t, 1, edge(steep, 2), 1e-9)
+	require.InEpsilon(t, 1e300, edge(steep, 4), 1e-9)
 }
