@@ -44,7 +44,7 @@ type Preview struct {
 	Kind      PreviewKind
 	File      Artifact // whose content is shown: the artifact, or a file in it
 	Truncated bool     // the file is longer than the preview
-	Text      string   // of texts, and of JSON documents of at most 256 KiB
+	Text      string   // of texts, and of JSON documents of at most 256 KiB and 1 MiB indented
 	Page      *preview.TextPage
 	HTML      string // of Markdown, sanitised
 	Metrics   []Metric
@@ -248,11 +248,43 @@ func previewJSON(head []byte) (Preview, bool) {
 	if p, ok := previewMetrics(head); ok {
 		return p, true
 	}
+	if indentedSize(head) > maxIndented {
+		return Preview{}, false // it is shown as a tree
+	}
 	var indented bytes.Buffer
 	if json.Indent(&indented, bytes.TrimSpace(head), "", "  ") != nil {
 		return Preview{}, false
 	}
 	return Preview{Kind: PreviewJSON, Text: indented.String()}, true
+}
+
+// maxIndented is the maximum size of an indented JSON document, in bytes.
+const maxIndented = 1 << 20
+
+// indentedSize is at least the size of a JSON document whose elements are indented by two spaces at
+// each level. A deep document of some kilobytes can have gigabytes.
+func indentedSize(doc []byte) int {
+	size, depth, inText := len(doc), 0, false
+	for i := 0; i < len(doc); i++ {
+		switch c := doc[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '[', c == '{':
+			depth++
+			size += 1 + 2*depth
+		case c == ',':
+			size += 1 + 2*depth
+		case c == ']', c == '}':
+			depth = max(depth-1, 0)
+			size += 1 + 2*depth
+		case c == ':':
+			size++
+		}
+	}
+	return size
 }
 
 // maxClasses is the maximum size of a rendered confusion matrix.

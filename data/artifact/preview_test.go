@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"hash/crc32"
 	"image"
 	"image/png"
@@ -44,7 +45,7 @@ func TestPreviewKinds(t *testing.T) {
 		{"markdown", "text/markdown", "# Hi", PreviewMarkdown},
 		{"html", "text/html", "<script>alert(1)</script>", PreviewReport},
 		{"svg is never drawn", "image/svg+xml", "<svg onload='alert(1)'/>", PreviewText},
-		{"pickle", "application/octet-stream", "\x80\x04\x95\x00", PreviewBinary},
+		{"pickle", "application/octet-stream", "\x80\x04N.", PreviewModel},
 		{"binary called text", "text/plain", "a\x00b", PreviewBinary},
 		{"image", "image/png", picture.String(), PreviewImage},
 		{"not an image", "image/png", "hello", PreviewImage},
@@ -66,6 +67,22 @@ func TestPreviewIsBounded(t *testing.T) {
 	require.True(t, p.Truncated)
 	require.LessOrEqual(t, len(p.Text), preview.TextBytes)
 	require.NotContains(t, p.Text, "\ufffd", "no character is cut in two")
+}
+
+// TestDeepJSONIsNotIndented: indentation would make gigabytes of a deep document of some kilobytes.
+func TestDeepJSONIsNotIndented(t *testing.T) {
+	t.Parallel()
+	p, err := previewed(t, "application/json", []byte(strings.Repeat("[", 500)+strings.Repeat("1,", 20_000)+"1"+strings.Repeat("]", 500)))
+	require.NoError(t, err)
+	require.Equal(t, PreviewJSON, p.Kind)
+	require.Empty(t, p.Text)
+	require.NotNil(t, p.Tree)
+	for _, doc := range []string{`{"a":[1,{"b":"x"},[[]]],"c":{}}`, `["[[[[,,,,\"[[", {"{":"}"}]`, ` [ 1 , 2 ] `, `7`} {
+		var indented bytes.Buffer
+		require.NoError(t, json.Indent(&indented, []byte(doc), "", "  "))
+		require.GreaterOrEqual(t, indentedSize([]byte(doc)), indented.Len(), doc)
+		require.Less(t, indentedSize([]byte(doc)), 2*indented.Len()+10, doc)
+	}
 }
 
 // TestPreviewMarkdownTables: columns of numbers are aligned, and tasks show whether they are done.
