@@ -24,7 +24,11 @@ func treeOf(at part, sel artifact.Selection, t *preview.Tree) *views.JSONTree {
 	if sel.Find != "" {
 		out.Search.Found = foundText(len(t.Found), t.MoreHits)
 		for _, hit := range t.Found {
-			out.Search.Hits = append(out.Search.Hits, views.JSONHit{Path: hit.Path, Value: hit.Value, URL: at.link("at", hit.Path, "page", line)})
+			found := views.JSONHit{Path: hit.Path, Value: hit.Value}
+			if hit.Path != "" {
+				found.URL = at.link("at", hit.Path, "page", line)
+			}
+			out.Search.Hits = append(out.Search.Hits, found)
 		}
 	}
 	steps := t.Steps()
@@ -87,13 +91,13 @@ func nodeOf(n *preview.Node, link func(path string) string) *views.JSONNode {
 	case "null":
 		out.Value = "null"
 	}
-	if n.Cut && n.Key != "" {
+	if n.Cut && n.Key != "" && n.Path != "" {
 		out.Summary, out.Value, out.MoreURL = out.Value, "", link(n.Path)
 	}
 	for _, c := range n.Children {
 		out.Children = append(out.Children, nodeOf(c, link))
 	}
-	if n.Count > int64(len(n.Children)) {
+	if n.Count > int64(len(n.Children)) && n.Path != "" {
 		out.MoreURL, out.More = link(n.Path), "Show all "+units.Number(n.Count)
 	}
 	return out

@@ -42,7 +42,7 @@ type Tree struct {
 // Node is a value of a JSON document.
 type Node struct {
 	Key      string  `json:"key,omitempty" doc:"Name or index in the value that contains it"`
-	Path     string  `json:"path" doc:"Such as $.layers[3].name"`
+	Path     string  `json:"path" doc:"Such as $.layers[3].name; empty if it is longer than 4,000 bytes"`
 	Kind     string  `json:"kind" enum:"object,array,string,number,boolean,null"`
 	Value    string  `json:"value,omitempty" doc:"Of texts, numbers and booleans"`
 	Cut      bool    `json:"cut,omitempty" doc:"The text is longer"`
@@ -52,7 +52,7 @@ type Node struct {
 
 // TreeHit is a result of a search.
 type TreeHit struct {
-	Path  string `json:"path"`
+	Path  string `json:"path" doc:"Empty if it is longer than 4,000 bytes"`
 	Value string `json:"value,omitempty"`
 }
 
@@ -135,6 +135,7 @@ type treeReader struct {
 	children int64 // shown of the selected value
 	left     int   // nodes that may still be kept
 	path     []treePart
+	looked   int64 // byte at which the clock was looked at
 	t        Tree
 }
 
@@ -152,7 +153,7 @@ func (r *treeReader) document() error {
 // value reads one value. parent is the node that shows it, nil where it is not shown.
 // onTrail reports whether the selected value is this one or inside of it.
 func (r *treeReader) value(parent *Node, onTrail bool) error {
-	if r.b.tick++; r.b.tick%clockEvery == 0 && r.b.late() {
+	if r.late() {
 		return errTreeTime
 	}
 	if len(r.path) > treeDepth {
@@ -186,6 +187,16 @@ func (r *treeReader) value(parent *Node, onTrail bool) error {
 		return r.array(shown, n, selected, onTrail)
 	}
 	return nil
+}
+
+// late looks at the clock after some values, and after each long text.
+func (r *treeReader) late() bool {
+	r.b.tick++
+	if at := r.d.InputOffset(); r.b.tick%clockEvery == 0 || at-r.looked > 64<<10 {
+		r.looked = at
+		return r.b.late()
+	}
+	return false
 }
 
 func (r *treeReader) object(shown, n *Node, selected, onTrail bool) error {

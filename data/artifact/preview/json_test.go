@@ -2,6 +2,7 @@ package preview
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -175,6 +176,27 @@ func TestTextPages(t *testing.T) {
 	past, err := ReadText(f, Position{Byte: 1 << 40})
 	require.NoError(t, err)
 	require.Empty(t, past.Text)
+}
+
+// TestLongNames: the names of a document are not repeated for each value in it, and a value that no
+// path can select has none.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	text := `{"` + strings.Repeat("a", 5<<20) + `": {"b": [` + strings.Repeat("7,", 200) + `7]}, "c": 7}`
+	got := tree(t, text, "", 0, "7")
+	require.True(t, got.Complete)
+	long := got.Root.Children[0]
+	require.Len(t, long.Key, treeText)
+	require.Empty(t, long.Path)
+	require.Empty(t, long.Children[0].Children[3].Path)
+	require.Equal(t, "$.c", got.Root.Children[1].Path)
+	require.Len(t, got.Found, MaxFound)
+	require.Empty(t, got.Found[0].Path)
+	raw, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.Less(t, len(raw), 100<<10)
+	_, err = ReadTree(t.Context(), fileOf([]byte(text)), `$["`+strings.Repeat("<", 3000)+`"]`, 0, "")
+	require.True(t, apperr.Is(err, apperr.Invalid), "a path that is too long when it is written: %v", err)
 }
 
 func FuzzTree(f *testing.F) {

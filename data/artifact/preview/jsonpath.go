@@ -21,11 +21,15 @@ func keyText(path []treePart) string {
 	return key
 }
 
-// pathText writes a path: $.name, $["other name"], $[3].
+// pathText writes a path: $.name, $["other name"], $[3]. It is "" for a path that is too long to
+// select a value with.
 func pathText(path []treePart) string {
 	var out strings.Builder
 	out.WriteByte('$')
 	for _, p := range path {
+		if out.Len()+len(p.name) > maxPath {
+			return ""
+		}
 		switch {
 		case p.index >= 0:
 			out.WriteString("[" + strconv.FormatInt(p.index, 10) + "]")
@@ -35,6 +39,9 @@ func pathText(path []treePart) string {
 			quoted, _ := json.Marshal(p.name) //nolint:errchkjson // a string always has a text
 			out.WriteString("[" + string(quoted) + "]")
 		}
+	}
+	if out.Len() > maxPath {
+		return ""
 	}
 	return out.String()
 }
@@ -100,6 +107,9 @@ func parsePath(text string) ([]treePart, error) {
 		default:
 			return wrong()
 		}
+	}
+	if pathText(path) == "" {
+		return wrong()
 	}
 	return path, nil
 }
