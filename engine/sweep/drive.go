@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/sweep/optuna"
 	"github.com/flowforge/flowforge/engine/sweep/space"
 )
@@ -226,77 +224,6 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 		return fmt.Errorf("propose runs of sweep %s: %w", sw.ID, err)
 	}
 	return nil
-}
-
-// launchProposed launches the runs that have values. The transaction of each launch links the
-// execution to its run, so a run is launched once, whatever stops between.
-func (s *Service) launchProposed(ctx context.Context, row db.InputSweep, sw Sweep) error {
-	rows, err := s.queries.ProposedSweepRuns(ctx, sw.ID)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	subject, err := s.config.Acting(row.CreatedBy, row.CreatedByName, row.ProjectID)
-	if err != nil {
-		return s.refusedAll(ctx, sw.ID, err)
-	}
-	ctx = auth.WithSubject(ctx, subject)
-	refused := int(row.Refused)
-	for _, r := range rows {
-		err := s.launchRun(ctx, sw, int(r.Number), r.Chosen)
-		switch {
-		case err == nil:
-			if refused > 0 {
-				refused = 0
-				if err := s.queries.CountRefused(ctx, 0, sw.ID); err != nil {
-					return fmt.Errorf("count refused launches: %w", err)
-				}
-			}
-		case errors.Is(err, execution.ErrRunNotWaiting):
-			return nil // a command came between
-		case apperr.Is(err, apperr.Invalid):
-			refused++
-			if stop, err := s.refuse(ctx, sw.ID, int(r.Number), refused, err); err != nil || stop {
-				return err
-			}
-		default:
-			return s.refusedAll(ctx, sw.ID, err)
-		}
-		s.config.Crash("launch.done")
-	}
-	return nil
-}
-
-func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen json.RawMessage) error {
-	inputs, values, err := requestInputs(sw.Inputs, chosen)
-	if err != nil {
-		return err
-	}
-	version, err := s.config.Workflows.Version(ctx, sw.WorkflowID.String(), sw.Version)
-	if err != nil {
-		return err //nolint:wrapcheck // shown to people as it is
-	}
-	varied := make([]string, 0, len(values))
-	for path := range values {
-		name, _, _ := strings.Cut(path, ".")
-		varied = append(varied, name)
-	}
-	inputs = inputsAt(version.Definition.Inputs, inputs, varied, s.now())
-	s.config.Crash("launch.begin")
-	_, _, err = s.config.Executions.Launch(ctx, execution.LaunchRequest{
-		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: runName(sw.Name, number),
-		Sweep: &execution.SweepRun{ID: sw.ID, Number: number},
-	})
-	return err //nolint:wrapcheck // shown to people as it is
-}
-
-// runName is the name of an execution: "Learning rate, run 7".
-func runName(sweep string, number int) string {
-	suffix := fmt.Sprintf(", run %d", number)
-	letters := []rune(sweep)
-	for len(string(letters))+len(suffix) > MaxName {
-		letters = letters[:len(letters)-1]
-	}
-	return string(letters) + suffix
 }
 
 // refuse records that the inputs of a run are not accepted. stop: too many in a row.
