@@ -88,11 +88,19 @@ type Service struct {
 	account  Account // nil: storage is not counted
 	direct   Direct  // nil: all bytes pass through the server
 	browsers bool    // downloads in browsers are direct too
+
+	previews chan struct{} // has an element for each running preview
 }
+
+// previewsAtOnce is how many previews a server makes at the same time: each takes up to some hundred
+// MiB of memory.
+const previewsAtOnce = 4
 
 // NewService returns a Service over pool and store on the clock now.
 func NewService(pool *pgxpool.Pool, store Store, now func() time.Time) *Service {
-	return &Service{pool: pool, store: store, now: now, draws: make(chan struct{}, drawing)}
+	return &Service{
+		pool: pool, store: store, now: now, draws: make(chan struct{}, drawing), previews: make(chan struct{}, previewsAtOnce),
+	}
 }
 
 // Account counts bytes that are new to a project, in the transaction of q. With refuse,

@@ -48,7 +48,8 @@ func (s *Service) Profile(ctx context.Context, a Artifact, limit time.Duration) 
 		return preview.Profile{}, notTable(a)
 	}
 	var p preview.Profile
-	err := s.withPart(ctx, a, "", func(_ Part, f preview.File) (err error) {
+	err := s.openPart(ctx, a, "", func(_ Part, f preview.File, leave func()) (err error) {
+		leave() // a profile is made by a job, in bounded memory
 		p, err = preview.ReadProfile(ctx, f, format, limit)
 		return err
 	})
@@ -65,9 +66,25 @@ type Part struct {
 // file is the name of the file.
 func (p Part) file() string { return cmp.Or(p.Filename, p.Name) }
 
-// withPart opens an artifact, or the file at a path of a folder or an archive, for reading at any
-// offset.
+// enter waits until fewer than previewsAtOnce previews are made; leave ends this one.
+func (s *Service) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.previews <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.previews }), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// withPart opens an artifact, or the file at a path of a folder or an archive, for a preview that
+// reads at any offset.
 func (s *Service) withPart(ctx context.Context, a Artifact, name string, use func(Part, preview.File) error) error {
+	return s.openPart(ctx, a, name, func(part Part, f preview.File, _ func()) error { return use(part, f) })
+}
+
+// openPart opens an artifact, or the file at a path of a folder or an archive. It counts as a preview
+// until use returns or calls leave.
+func (s *Service) openPart(ctx context.Context, a Artifact, name string, use func(part Part, f preview.File, leave func()) error) error {
 	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
 		return err
 	}
@@ -78,6 +95,11 @@ func (s *Service) withPart(ctx context.Context, a Artifact, name string, use fun
 		}
 		name = ""
 	}
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	r, err := s.store.Open(ctx, a.SHA256)
 	if err != nil {
 		return err
@@ -89,13 +111,14 @@ func (s *Service) withPart(ctx context.Context, a Artifact, name string, use fun
 			return err
 		}
 	}
-	return use(part, f)
+	return use(part, f, leave)
 }
 
 // OpenFile opens the file at a path of a folder or an archive. The content is valid until use
 // returns. It returns apperr.Invalid or apperr.NotFound when there is no such file.
 func (s *Service) OpenFile(ctx context.Context, a Artifact, name string, use func(Part, io.ReadSeeker) error) error {
-	return s.withPart(ctx, a, name, func(part Part, f preview.File) error {
+	return s.openPart(ctx, a, name, func(part Part, f preview.File, leave func()) error {
+		leave() // the reader may be slow
 		return use(part, io.NewSectionReader(f, 0, f.Size))
 	})
 }
