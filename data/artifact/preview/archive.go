@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"path"
 	"strings"
 	"time"
@@ -20,8 +21,8 @@ const (
 	MaxEntries = 10_000   // listed of an archive
 	EntryBytes = 32 << 20 // unpacked of one entry
 
-	zipDirectory  = 32 << 20  // bytes of the list of a ZIP file
-	unpackedBytes = 512 << 20 // of a compressed tar file, to list it or to reach an entry
+	zipDirectory  = 8 << 20   // bytes of the list of a ZIP file
+	unpackedBytes = 512 << 20 // of a compressed tar file, to list it or to reach an entry; of a ZIP file, packed
 	archiveTime   = 3 * time.Second
 	zstdMemory    = 64 << 20
 )
@@ -70,15 +71,29 @@ func ListArchive(ctx context.Context, f File, format, name string) (a Archive, e
 			e.Link, e.Size = clean(h.Linkname), 0
 			e.Outside = outside(h.Name) || path.IsAbs(h.Linkname) || h.Typeflag == tar.TypeSymlink && outside(path.Join(path.Dir(h.Name), h.Linkname)) || h.Typeflag == tar.TypeLink && outside(h.Linkname)
 		}
-		if at := h.ModTime; at.Unix() > 0 {
-			e.Modified = new(at.UTC())
-		}
-		a.Entries, a.Size = append(a.Entries, e), a.Size+max(e.Size, 0)
+		e.Modified = modified(h.ModTime)
+		a.Entries, a.Size = append(a.Entries, e), sum(a.Size, e.Size)
 		return nil
 	})
 	a.Problem, err = tarProblem(err, len(a.Entries))
 	a.Complete = a.Problem == ""
 	return a, err
+}
+
+// modified is a time that an archive states; nil if it states none, or one that JSON cannot write.
+func modified(at time.Time) *time.Time {
+	if at = at.UTC(); at.Unix() <= 0 || at.Year() > 9999 {
+		return nil
+	}
+	return &at
+}
+
+// sum adds sizes that a file states, which can be any number.
+func sum(a, b int64) int64 {
+	if b = max(b, 0); a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Errors of walks over archives.
@@ -146,8 +161,8 @@ func innerName(name string) string {
 	return "content"
 }
 
-// limitedAt fails after a number of bytes have been read, so that the list of an archive cannot
-// take more memory.
+// limitedAt fails after a number of bytes have been read, so that the list of an archive takes
+// bounded memory, and its entries bounded time.
 type limitedAt struct {
 	r    io.ReaderAt
 	left int64
@@ -161,12 +176,14 @@ func (l *limitedAt) ReadAt(p []byte, at int64) (int, error) {
 }
 
 func openZip(f File) (*zip.Reader, error) {
-	r, err := zip.NewReader(&limitedAt{f, zipDirectory}, f.Size)
+	limited := &limitedAt{f, zipDirectory}
+	r, err := zip.NewReader(limited, f.Size)
+	limited.left = unpackedBytes // r reads the entries from it, too
 	switch {
 	case errors.Is(err, zip.ErrInsecurePath):
 		return r, nil
 	case errors.Is(err, errUnpacked):
-		return nil, bad("The list of the ZIP file is larger than 32 MiB.")
+		return nil, bad("The list of the ZIP file is larger than 8 MiB. Download the file to open it.")
 	case err != nil && damaged(err):
 		return nil, bad("The file is not a complete ZIP file.")
 	}
@@ -187,10 +204,8 @@ func listZip(f File, a *Archive) error {
 			Path: clean(z.Name), Size: entrySize(z.UncompressedSize64), Packed: entrySize(z.CompressedSize64),
 			Folder: strings.HasSuffix(z.Name, "/"), Outside: outside(z.Name),
 		}
-		if at := z.Modified; at.Unix() > 0 {
-			e.Modified = new(at.UTC())
-		}
-		a.Entries, a.Size = append(a.Entries, e), a.Size+e.Size
+		e.Modified = modified(z.Modified)
+		a.Entries, a.Size = append(a.Entries, e), sum(a.Size, e.Size)
 	}
 	return nil
 }
@@ -267,7 +282,12 @@ func zipEntry(f File, z *zip.File) (File, bool, error) {
 func unpack(r io.Reader) (File, bool, error) {
 	var out bytes.Buffer
 	_, err := io.Copy(&out, io.LimitReader(r, EntryBytes+1))
-	if err != nil && damaged(err) {
+	switch {
+	case errors.Is(err, errUnpacked):
+		err = bad("The content needs more than 512 MiB to be unpacked. Download the file to open it.")
+	case errors.Is(err, errTooLong):
+		err = bad("The content could not be unpacked within 3 seconds. Download the file to open it.")
+	case err != nil && damaged(err):
 		err = bad("The entry is damaged: %s.", err)
 	}
 	cut := out.Len() > EntryBytes
@@ -299,9 +319,14 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.EOF is compared by readers
 }
 
+// packedOf reads a compressed file, at most for archiveTime.
+func packedOf(ctx context.Context, f File) io.Reader {
+	return &bounded{io.NewSectionReader(f, 0, f.Size), ctx, f.Size + 1, time.Now().Add(archiveTime)}
+}
+
 // decompressed is the content of a compressed file.
 func decompressed(ctx context.Context, f File, format string) (io.Reader, func(), error) {
-	packed := &bounded{io.NewSectionReader(f, 0, f.Size), ctx, f.Size + 1, time.Now().Add(archiveTime)}
+	packed := packedOf(ctx, f)
 	var r io.Reader
 	done := func() {}
 	if strings.HasSuffix(format, "zst") {

@@ -89,7 +89,7 @@ func ReadArray(ctx context.Context, f File, format string, q ArrayQuery) (a Arra
 	}
 	a = Array{
 		Members: members, Member: q.Member, DType: h.dtype.name, Shape: slices.Concat([]int64{}, h.shape), Fortran: h.fortran,
-		Size: h.count * h.dtype.size, Note: h.note, Values: [][]any{}, Index: []int64{}, RowAxis: -1, ColumnAxis: -1,
+		Size: h.bytes(), Note: h.note, Values: [][]any{}, Index: []int64{}, RowAxis: -1, ColumnAxis: -1,
 	}
 	if h.note == "" && h.count == 0 {
 		a.Note = "The array has no elements."

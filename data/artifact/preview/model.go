@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -191,12 +190,4 @@ func counts(of map[string]int64) []ModelCount {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
 	})
 	return out[:min(len(out), modelNames)]
-}
-
-func shapeList(shape []int64) string {
-	parts := make([]string, len(shape))
-	for i, n := range shape {
-		parts[i] = strconv.FormatInt(n, 10)
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
 }

@@ -32,6 +32,14 @@ const npyHeaderBytes = 1 << 20
 // maxElements is the maximum number of elements of an array and of bytes of a shape.
 const maxElements = 1 << 50
 
+// bytes is the size of the elements. The size of a type that is not shown can be any number.
+func (h npyHeader) bytes() int64 {
+	if h.dtype.size > 0 && h.count > math.MaxInt64/h.dtype.size {
+		return math.MaxInt64
+	}
+	return h.count * h.dtype.size
+}
+
 func readNpy(f File) (h npyHeader, err error) {
 	var start [12]byte
 	if err := f.read(start[:10], 0, "the description of the array"); err != nil {

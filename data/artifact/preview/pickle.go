@@ -291,11 +291,11 @@ func newUnpickler(ctx context.Context, f File) (*unpickler, error) {
 		}
 		packed = r
 	case len(head) == 2 && head[0] == 0x78 && (int(head[0])<<8|int(head[1]))%31 == 0:
-		r, err := zlib.NewReader(io.NewSectionReader(f, 0, f.Size))
+		r, err := zlib.NewReader(packedOf(ctx, f))
 		if err != nil {
 			return nil, bad("The file is not compressed with zlib: %s.", err)
 		}
-		packed = r
+		packed = &bounded{r, ctx, unpackedBytes, time.Now().Add(archiveTime)}
 	case string(head) == "BZ", string(head) == "\xfd7", string(head) == "\x04\x22":
 		return nil, bad("The pickle is compressed with bzip2, LZMA or LZ4. Pickles that are not compressed, or compressed with zlib or gzip, are read.")
 	}

@@ -220,13 +220,16 @@ func (m *Model) pickled(u *unpickler, storages map[string]int64) error {
 		}
 	}
 	m.Names = names[:min(len(names), modelNames)]
-	w := &pickleWalk{m: m, seen: map[any]bool{}, storages: storages, left: pickleValues}
+	w := &pickleWalk{m: m, b: u.b, seen: map[any]bool{}, storages: storages, left: pickleValues}
 	m.Class = classOf(value)
 	if o, ok := value.(*pickleObject); ok {
 		w.attributes(o.state)
 	}
 	w.walk("", value, 0)
-	return nil
+	if w.left < 0 && m.Problem == "" {
+		m.Problem = "The objects in the pickle have more than 1,000,000 values, or were not read within 2 seconds. Some arrays are not listed."
+	}
+	return u.b.ctx.Err()
 }
 
 func isInvalid(err error) bool { return strings.HasPrefix(err.Error(), "The pickle") }
@@ -295,7 +298,7 @@ func readTorch(ctx context.Context, f File, m *Model) error {
 	}
 	var total int64
 	for _, n := range storages {
-		total += min(n, maxElements)
+		total = sum(total, n)
 	}
 	m.fact("Storages", strconv.Itoa(len(storages))+", "+strconv.FormatInt(total, 10)+" bytes")
 	u, err := newUnpickler(ctx, inner)

@@ -10,6 +10,7 @@ import (
 // pickleWalk finds arrays in the value of a pickle.
 type pickleWalk struct {
 	m        *Model
+	b        *budget
 	seen     map[any]bool
 	storages map[string]int64
 	left     int
@@ -19,7 +20,10 @@ type pickleWalk struct {
 const walkDepth = 12
 
 func (w *pickleWalk) walk(path string, v any, depth int) {
-	if w.left--; depth > walkDepth || w.left < 0 {
+	if w.left--; w.left%clockEvery == 0 && w.b.late() {
+		w.left = -1
+	}
+	if depth > walkDepth || w.left < 0 {
 		return
 	}
 	switch v := v.(type) {
@@ -32,10 +36,7 @@ func (w *pickleWalk) walk(path string, v any, depth int) {
 	case *pickleDict:
 		if w.first(v) {
 			for i, key := range v.keys {
-				name, ok := key.(string)
-				if !ok {
-					name = fmt.Sprint(key)
-				}
+				name := keyName(key)
 				if name == "_sklearn_version" {
 					w.version(v.values[i])
 				}
@@ -43,12 +44,23 @@ func (w *pickleWalk) walk(path string, v any, depth int) {
 			}
 		}
 	case *pickleObject:
-		if !w.first(v) || w.array(path, v) {
+		if !w.first(v) || w.array(path, v, depth) {
 			return
 		}
 		w.walk(path, v.args, depth+1)
 		w.walk(path, v.state, depth+1)
 	}
+}
+
+// keyName is the key of a dictionary as a part of a path. A key can also be a tuple of any size.
+func keyName(key any) string {
+	switch key := key.(type) {
+	case string:
+		return key
+	case int64, float64, bool:
+		return fmt.Sprint(key)
+	}
+	return "?"
 }
 
 func joined(path, name string) string {
@@ -98,7 +110,7 @@ func (w *pickleWalk) attributes(state any) {
 }
 
 // array adds an array of NumPy or PyTorch.
-func (w *pickleWalk) array(path string, o *pickleObject) bool {
+func (w *pickleWalk) array(path string, o *pickleObject, depth int) bool {
 	class := className(o.class)
 	switch {
 	case class == "joblib.numpy_pickle.NumpyArrayWrapper":
@@ -121,7 +133,7 @@ func (w *pickleWalk) array(path string, o *pickleObject) bool {
 		return w.tensor(path, o)
 	case class == "torch._utils._rebuild_parameter":
 		if args, ok := o.args.(*pickleList); ok && len(args.items) > 0 {
-			w.walk(path, args.items[0], 0)
+			w.walk(path, args.items[0], depth+1)
 			return true
 		}
 	}
