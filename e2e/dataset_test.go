@@ -31,7 +31,7 @@ func TestADataset(t *testing.T) {
 	page := open(t, options{tolerates: []string{"422"}})
 	visit(t, page, "/datasets?q=writers")
 	audit(t, page)
-	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "writers", Exact: playwright.Bool(true)}))
+	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "writers", Exact: new(true)}))
 	holds(t, page.Locator("#h-changed"), "What changed since 1")
 	holds(t, page.Locator("#h-drift"), "Drift of source")
 	audit(t, page)
@@ -46,6 +46,6 @@ func TestADataset(t *testing.T) {
 	holds(t, page.Locator(".notice").First(), "The aliases were changed.")
 	visit(t, page, "/datasets/writers?version=golden")
 	holds(t, page.Locator("#h-version"), "Version 2")
-	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Lineage", Exact: playwright.Bool(true)}))
+	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Lineage", Exact: new(true)}))
 	holds(t, page.Locator("h1"), "writers")
 }

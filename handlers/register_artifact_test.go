@@ -59,4 +59,6 @@ func TestTheProjectHasRulesForPromotions(t *testing.T) {
 	}
 }
 
-func launchOf(workflow string) execution.LaunchRequest { return execution.LaunchRequest{Workflow: workflow} }
+func launchOf(workflow string) execution.LaunchRequest {
+	return execution.LaunchRequest{Workflow: workflow}
+}

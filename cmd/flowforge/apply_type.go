@@ -15,12 +15,10 @@ import (
 // ui_renderer is relative to the document.
 func (c *client) applyType(cmd *cobra.Command, doc []byte, from string) (bool, error) {
 	var definition map[string]any
-	if yaml.Unmarshal(doc, &definition) != nil {
-		return false, nil // the server says what is wrong
-	}
+	err := yaml.Unmarshal(doc, &definition)
 	name, ok := definition["type_name"].(string)
-	if !ok {
-		return false, nil
+	if err != nil || !ok {
+		return false, nil //nolint:nilerr // the server says what is wrong
 	}
 	if renderer, ok := definition["ui_renderer"].(map[string]any); ok {
 		if path, ok := renderer["file"].(string); ok {

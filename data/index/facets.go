@@ -138,7 +138,7 @@ func (a asked) histogram(ctx context.Context, conn driver.Conn, f *ColumnFacet, 
 			return err
 		}
 		if int(at) < len(f.Buckets) {
-			f.Buckets[at] = int(n) //nolint:gosec // a number of rows
+			f.Buckets[at] = int(n)
 		}
 	}
 	return rows.Err()

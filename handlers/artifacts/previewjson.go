@@ -149,7 +149,7 @@ func writeDigest(out *strings.Builder, n *preview.Node) {
 	if out.Len() > 4*digestRunes {
 		return
 	}
-	opens, closes := "", ""
+	var opens, closes string
 	switch n.Kind {
 	case "object":
 		opens, closes = "{", "}"

@@ -18,6 +18,6 @@ func (h *Pages) rendererPage(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("ETag", `"`+file+`"`)
 	w.Header().Set("Cache-Control", "private, no-cache")
-	_, err = w.Write([]byte(html)) //nolint:gosec // an opaque origin by its policy
+	_, err = w.Write([]byte(html))
 	return err
 }

@@ -52,7 +52,7 @@ func NewHeat(cells [][]float64, rows, columns int64, low, high float64) Heat {
 	}
 	scale := image.NewPaletted(image.Rect(0, 0, 255, 1), palette)
 	for i := range 255 {
-		scale.SetColorIndex(i, 0, uint8(i+1)) //nolint:gosec // at most 255
+		scale.SetColorIndex(i, 0, uint8(i+1))
 	}
 	h := Heat{Image: pngURL(img), Scale: pngURL(scale), Low: heatNumber(low), Middle: heatNumber(low/2 + high/2), High: heatNumber(high)}
 	side := max(rows, columns, 1)

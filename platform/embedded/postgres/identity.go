@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -34,14 +33,14 @@ const (
 
 // namespaceID returns root's number inside the user namespace: that of an existing account,
 // because initdb looks up the name of its user.
-var namespaceID = sync.OnceValue(func() int {
+func namespaceID() int {
 	for _, name := range []string{"postgres", "daemon", "nobody"} {
 		if account, err := accountIdentity(name); err == nil && account.uid != 0 {
 			return account.uid
 		}
 	}
 	return 1000
-})
+}
 
 // String is the form that is stored in the directory.
 func (i identity) String() string { return fmt.Sprintf("%s %d %d", i.mode, i.uid, i.gid) }
