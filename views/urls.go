@@ -179,7 +179,7 @@ func ArtifactsOfURL(execution string) string {
 }
 
 // ArtifactURL is the page of an artifact.
-func ArtifactURL(id string) string { return "/artifacts/" + id }
+func ArtifactURL(id string) string { return "/artifacts/" + url.PathEscape(id) }
 
 // ArtifactDownloadURL is the bytes of an artifact.
 func ArtifactDownloadURL(id string) string { return ArtifactURL(id) + "/download" }

@@ -38,8 +38,9 @@ func rendererOf(name string, t *typeregistry.Type, v any) *ui.Renderer {
 	r := &ui.Renderer{
 		URL: forms.RendererURL(t.Page.Type, t.Page.File), Type: t.Page.Type, Kind: string(t.Kind), Value: string(text), Title: name + ", " + t.Page.Type,
 	}
-	if ref, ok := v.(map[string]any); ok {
-		if id, ok := ref["$artifact"].(string); ok {
+	// Only values of these types have artifacts that the engine checked: other objects can name any.
+	if ref, ok := v.(map[string]any); ok && t.IsBlob() {
+		if id, ok := ref["$artifact"].(string); ok && uuid.Validate(id) == nil {
 			r.Artifacts = []ui.RendererArtifact{{ID: id, URL: views.ArtifactDownloadURL(id), Name: name}}
 		}
 	}

@@ -208,6 +208,7 @@ class Renderer {
 
   // leave moves the focus out of the frame.
   leave(back) {
+    if (document.activeElement !== this.frame) return; // only the focus that it has
     const all = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter((e) => !e.disabled && e.checkVisibility());
     const after = all.findIndex((e) => this.frame.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING);
     const at = after < 0 ? all.length : after;
