@@ -37,6 +37,9 @@ func searchLogs(ctx context.Context, cmd *cobra.Command, c *client, text string)
 	}
 	if found.Partial {
 		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse does not answer. These are only lines that the server received last and still has on disk, of all executions of the project.")
+		if found.Newest {
+			fmt.Fprintln(cmd.ErrOrStderr(), "There are too many lines on disk: earlier ones were not searched.")
+		}
 		return nil
 	}
 	more := ""

@@ -88,6 +88,8 @@ type Service struct {
 	seenMu    sync.Mutex
 	seen      *seen
 
+	searching chan struct{} // has an element while the spool is searched
+
 	statusMu sync.Mutex
 	status   Status
 }
@@ -96,7 +98,7 @@ type Service struct {
 // up. Run moves spooled records; Close ends appends.
 func New(cfg Config) (*Service, error) {
 	cfg.setDefaults()
-	s := &Service{cfg: cfg, hub: newHub(), wake: make(chan struct{}, 1), seen: newSeen()}
+	s := &Service{cfg: cfg, hub: newHub(), wake: make(chan struct{}, 1), seen: newSeen(), searching: make(chan struct{}, 1)}
 	s.noter = newNoter(cfg)
 	var err error
 	if cfg.ClickHouseURL != "" {

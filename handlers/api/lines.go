@@ -27,7 +27,7 @@ func (h *API) apiLines(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := contract.LogHits{Lines: []contract.LogHit{}, From: found.From, NextPage: found.Next, Partial: found.Partial, Bare: found.Bare}
+	out := contract.LogHits{Lines: []contract.LogHit{}, From: found.From, NextPage: found.Next, Partial: found.Partial, Newest: found.Newest, Bare: found.Bare}
 	for _, hit := range found.Hits {
 		one := contract.LogHit{
 			ExecutionID: hit.ExecutionID, Node: hit.Node, Attempt: hit.Attempt, Stream: hit.Stream, Line: hit.Number, Timestamp: hit.Time, Level: hit.Level, Message: hit.Message,

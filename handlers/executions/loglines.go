@@ -66,6 +66,9 @@ func (h *Pages) logHits(r *http.Request, q index.LineQuery) views.LogHits {
 	switch {
 	case found.Partial:
 		m.Note = "ClickHouse does not answer. These are only lines that this server received last and still has on disk, of all executions of the project."
+		if found.Newest {
+			m.Note += " There are too many: earlier ones were not searched."
+		}
 	case found.Bare:
 		m.Note = "Numbers of lines and the lines around them are missing: these logs are too long to number within 10 s."
 	}

@@ -19,6 +19,8 @@ type Lines struct {
 	// Partial says that ClickHouse does not answer: the lines are those that this server has on disk,
 	// of all executions of the project.
 	Partial bool
+	// Newest says that the server has so many lines on disk that only the newest of them were searched.
+	Newest bool
 }
 
 // Lines returns the latest lines that contain one of the texts, of the executions that a query
@@ -33,7 +35,7 @@ func (s *Service) Lines(ctx context.Context, q index.LineQuery) (Lines, error) {
 	found, err := s.Index.Lines(ctx, q)
 	out := Lines{Lines: found}
 	if apperr.Is(err, apperr.Unavailable) && len(q.Texts) > 0 {
-		if out.Hits, err = s.spooled(ctx, q); err != nil {
+		if out.Hits, out.Newest, err = s.spooled(ctx, q); err != nil {
 			return Lines{}, err
 		}
 		out.Partial = true
@@ -59,17 +61,17 @@ func (s *Service) Lines(ctx context.Context, q index.LineQuery) (Lines, error) {
 	return out, nil
 }
 
-func (s *Service) spooled(ctx context.Context, q index.LineQuery) ([]index.Hit, error) {
-	lines, err := s.Telemetry.SpooledLines(ctx, q.Texts, index.PageOfLines(q.Limit))
+func (s *Service) spooled(ctx context.Context, q index.LineQuery) (hits []index.Hit, newest bool, err error) {
+	lines, newest, err := s.Telemetry.SpooledLines(ctx, q.Texts, index.PageOfLines(q.Limit))
 	if err != nil {
-		return nil, fmt.Errorf("search lines on disk: %w", err)
+		return nil, false, fmt.Errorf("search lines on disk: %w", err)
 	}
-	hits := make([]index.Hit, len(lines))
+	hits = make([]index.Hit, len(lines))
 	for i, l := range lines {
 		hits[i] = index.Hit{
 			ExecutionID: l.ExecutionID, NodeIndex: l.NodeIndex, Node: l.Node, Attempt: l.Attempt,
 			Line: index.Line{Time: l.Time.UTC(), Level: l.Level, Message: l.Message, Stream: l.Stream, Seq: l.Seq},
 		}
 	}
-	return hits, nil
+	return hits, newest, nil
 }

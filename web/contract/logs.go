@@ -27,6 +27,7 @@ type LogHits struct {
 	From     time.Time `json:"from" doc:"Only executions launched since then were searched"`
 	NextPage string    `json:"next_page,omitempty"`
 	Partial  bool      `json:"partial" doc:"True if ClickHouse does not answer: the lines are those that the server has on disk, of all executions of the project"`
+	Newest   bool      `json:"newest_only" doc:"True if the server has so many lines on disk that only the newest of them were searched"`
 	Bare     bool      `json:"bare" doc:"True if lines have no numbers and no context because their logs are too long"`
 }
 

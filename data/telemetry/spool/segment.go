@@ -35,6 +35,9 @@ type Ref struct {
 	size   int
 }
 
+// Size is the number of bytes that reading the frame takes.
+func (r *Ref) Size() int64 { return int64(r.size) }
+
 // Last is the position of the frame's last record.
 func (r *Ref) Last() uint64 { return r.First + uint64(r.Count) - 1 } //nolint:gosec // counts are positive
 
