@@ -255,9 +255,15 @@ func TestChecked(t *testing.T) {
 	b := setup(t)
 	past := start.Add(-time.Hour)
 	for path, change := range map[string]func(*schedule.Spec){
-		"name":                 func(sp *schedule.Spec) { sp.Name = " " },
-		"timezone":             func(sp *schedule.Spec) { sp.Timezone = "Mars/Base" },
-		"cron":                 func(sp *schedule.Spec) { sp.Expressions = []string{"0 0 30 2 *"} },
+		"name":     func(sp *schedule.Spec) { sp.Name = " " },
+		"timezone": func(sp *schedule.Spec) { sp.Timezone = "Mars/Base" },
+		"cron":     func(sp *schedule.Spec) { sp.Expressions = []string{"0 0 30 2 *"} },
+		"at":       func(sp *schedule.Spec) { sp.Expressions, sp.At = nil, new(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)) },
+		"anchor":   func(sp *schedule.Spec) { sp.Anchor = time.Date(1700, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"starts_at": func(sp *schedule.Spec) {
+			sp.Starts = new(time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC))
+			sp.Anchor = start
+		},
 		"ends_at":              func(sp *schedule.Spec) { sp.Starts, sp.Ends = &start, &past },
 		"misfire":              func(sp *schedule.Spec) { sp.Misfire = "some" },
 		"overlap":              func(sp *schedule.Spec) { sp.Overlap = "some" },

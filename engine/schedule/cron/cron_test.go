@@ -127,6 +127,25 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// TestIntervalsFromFarAway: anchors and times are further apart than a time.Duration holds.
+func TestIntervalsFromFarAway(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 12, 34, 56, 500, time.UTC)
+	anchors := []time.Time{
+		{}, time.Date(1700, 1, 1, 0, 0, 0, 1000, time.UTC), time.Date(2600, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC),
+	}
+	for _, text := range []string{"@every 1s", "@every 6h", "@every 2540000h"} {
+		e, err := Parse(text)
+		require.NoError(t, err)
+		for _, anchor := range anchors {
+			next := e.Next(now, Clock{Anchor: anchor})
+			require.True(t, next.After(now) && !next.After(now.Add(e.Every())), "%s from %s: %s", text, anchor, next)
+			require.Equal(t, anchor.Nanosecond(), next.Nanosecond())
+			require.Zero(t, (next.Unix()-anchor.Unix())%int64(e.Every()/time.Second), "%s from %s", text, anchor)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"*/5 * * * *", "0 0 L-3 * FRI#2", "@daily", "1-5/2 22-2 15W * SUNL", "0 0 0 29 2 1"} {
 		f.Add(text)

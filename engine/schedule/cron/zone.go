@@ -140,10 +140,15 @@ func offsetAt(u int64, zone *time.Location) int64 {
 
 // nextEvery returns the first time after t that is a whole number of intervals from anchor.
 func nextEvery(t, anchor time.Time, every time.Duration) time.Time {
-	since := t.Sub(anchor)
-	n := since / every
-	if since < 0 && since%every != 0 {
+	// In seconds: a time.Duration holds 292 years, and an anchor can be further away.
+	length := int64(every / time.Second)
+	since := t.Unix() - anchor.Unix()
+	if t.Nanosecond() < anchor.Nanosecond() {
+		since--
+	}
+	n := since / length
+	if since%length < 0 {
 		n--
 	}
-	return anchor.Add((n + 1) * every).UTC() //nolint:durationcheck // n is a number of intervals
+	return time.Unix(anchor.Unix()+(n+1)*length, int64(anchor.Nanosecond())).UTC()
 }
