@@ -33,6 +33,10 @@ const testLimit = 15 * time.Second
 // maxAnswer is the maximum number of bytes that a test reads of an answer.
 const maxAnswer = 64 << 10
 
+// maxMessage is the maximum number of bytes of one message of a database: pgx reserves what the
+// server announces.
+const maxMessage = 1 << 20
+
 // Step is one part of a test.
 type Step struct {
 	Name   string // what was tried: "Connect to db.example.com:5432"
@@ -146,6 +150,7 @@ func (a *attempt) postgres(ctx context.Context) {
 	config.DialFunc, config.ConnectTimeout = a.dialer.DialContext, testLimit
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // DialContext checks the name
 	config.Password = a.secrets["password"]                                                                   // none from a file of the server
+	config.MaxProtocolMessageBodyLen = maxMessage
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if !a.step(fmt.Sprintf("Sign in as %s to the database %s", a.Text("user"), a.Text("database")), err, "The server accepted the credentials.") {

@@ -61,7 +61,7 @@ func TestTryHTTP(t *testing.T) {
 	gone := b.try(t, "http", values{"base_url": base})
 	require.False(t, gone.OK)
 	require.Contains(t, last(gone), "connection refused")
-	require.Contains(t, last(b.try(t, "http", values{"base_url": "http://no-such-host.invalid"})), "cannot be resolved")
+	require.Contains(t, last(b.try(t, "http", values{"base_url": "http://no-such-host.invalid", "token": nil, "password": nil})), "cannot be resolved")
 }
 
 func TestTryReachesNoPrivateAddress(t *testing.T) {
@@ -114,6 +114,33 @@ func TestTryPostgres(t *testing.T) {
 	require.Contains(t, last(result), "PostgreSQL")
 	v["database"] = "no_such_database"
 	require.Contains(t, last(b.try(t, "postgres", v)), `database "no_such_database" does not exist`)
+}
+
+// TestTryPostgresBoundsMessages: a hostile server announces a message of 512 MiB and sends nothing.
+func TestTryPostgresBoundsMessages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = from.Write([]byte{'R', 0x20, 0, 0, 0})
+				_, _ = io.Copy(io.Discard, from)
+				_ = from.Close()
+			}()
+		}
+	}()
+	result := b.try(t, "postgres", values{
+		"host": "127.0.0.1", "port": listener.Addr().(*net.TCPAddr).Port, "database": "d", "user": "u", "password": hush, "sslmode": "disable",
+	})
+	require.False(t, result.OK)
+	require.Contains(t, last(result), "invalid body length")
 }
 
 // forward gives a socket of the database a TCP port.
