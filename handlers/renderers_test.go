@@ -26,7 +26,7 @@ func TestRendererPages(t *testing.T) {
 	page := b.member.get(t, "/types/ColorMap/renderer")
 	require.Equal(t, "<!doctype html><p>pick one</p>", page.body)
 	policy := page.header.Get("Content-Security-Policy")
-	for _, part := range []string{"sandbox allow-scripts;", "default-src 'none'", "form-action 'none'", "frame-ancestors 'self'"} {
+	for _, part := range []string{"sandbox allow-scripts;", "default-src 'none'", "webrtc 'block'", "form-action 'none'", "frame-ancestors 'self'"} {
 		require.Contains(t, policy, part)
 	}
 	require.NotContains(t, policy, "connect-src")

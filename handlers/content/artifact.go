@@ -112,8 +112,8 @@ const ReportPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'uns
 	"style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'"
 
 // RendererPolicy runs the page that shows values of a type in its own origin, without cookies,
-// storage, forms and network access.
-const RendererPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; " +
+// storage, forms and network access. Directives about requests do not concern WebRTC, so webrtc does.
+const RendererPolicy = "sandbox allow-scripts; default-src 'none'; webrtc 'block'; script-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; " +
 	"style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 
 // Frame sends an HTML report for the sandboxed frame of its page. Only our own pages can
