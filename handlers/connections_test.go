@@ -45,7 +45,10 @@ func TestConnectionPages(t *testing.T) {
 	requireHidden(t, tested.body, hush)
 
 	// A visible field changes alone; the box removes a secret one.
-	changed := lead.send(t, http.MethodPost, "/connections/api", formType, formOf("values.base_url", "http://127.0.0.1:2", "values.authentication", "bearer", "values.token", ""))
+	changed := lead.send(t, http.MethodPost, "/connections/api", formType, formOf("values.base_url", "http://127.0.0.1:1/v2", "values.authentication", "bearer", "values.token", ""))
+	elsewhere := lead.send(t, http.MethodPost, "/connections/api", formType, formOf("values.base_url", "http://127.0.0.1:2", "values.authentication", "bearer", "values.token", ""))
+	require.Equal(t, http.StatusUnprocessableEntity, elsewhere.status)
+	require.Contains(t, elsewhere.body, "Enter the value again")
 	require.Equal(t, http.StatusSeeOther, changed.status, changed.body)
 	value, err := b.connections.Reveal(auth.AsSystem(b.ctx), auth.LocalProject, "api", "token")
 	require.NoError(t, err)

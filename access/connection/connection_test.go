@@ -3,6 +3,7 @@ package connection_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -91,14 +92,14 @@ func TestAConnectionIsKeptSealed(t *testing.T) {
 
 	// Visible fields change alone, and the audit log names secret ones.
 	e := warehouse()
-	e.Values = values{"host": "replica.example.com", "database": "sales", "user": "reader"}
+	e.Values = values{"host": "db.example.com", "database": "archive", "user": "reader"}
 	c, err = b.service.Put(b.admin, e)
 	require.NoError(t, err)
-	require.Equal(t, "replica.example.com", c.Text("host"))
+	require.Equal(t, "archive", c.Text("database"))
 	got, err := b.service.Reveal(b.system, auth.LocalProject, "warehouse", "password")
 	require.NoError(t, err)
 	require.Equal(t, hush, got)
-	e.Values["password"] = "another-password"
+	e.Values["password"], e.Values["host"] = "another-password", "replica.example.com"
 	_, err = b.service.Put(b.admin, e)
 	require.NoError(t, err)
 	e.Values["password"] = nil
@@ -114,6 +115,46 @@ func TestAConnectionIsKeptSealed(t *testing.T) {
 	}
 	require.NotContains(t, dump, hush)
 	require.NotContains(t, dump, "another-password")
+}
+
+// TestSecretsStayWithTheirHost: who changes the host enters the secret fields again, since the test
+// sends them there.
+func TestSecretsStayWithTheirHost(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, tt := range map[string]struct {
+		kind, secret, field string
+		values              values
+		same, other         []any
+	}{
+		"postgres":    {"postgres", "password", "host", values{"host": "db.example.com", "database": "d", "user": "u"}, []any{"DB.example.com"}, []any{"evil.example"}},
+		"port":        {"postgres", "password", "port", values{"host": "db.example.com", "port": 5432, "database": "d", "user": "u"}, []any{nil}, []any{5433}},
+		"s3":          {"s3", "secret_access_key", "endpoint", values{"bucket": "b", "access_key_id": "AKIA"}, []any{""}, []any{"https://evil.example"}},
+		"huggingface": {"huggingface", "token", "endpoint", values{}, []any{"https://huggingface.co", "https://huggingface.co:443/x"}, []any{"https://evil.example", "http://huggingface.co"}},
+		"http": {"http", "token", "base_url", values{"base_url": "https://api.example.com/v1", "authentication": "bearer"}, []any{"https://api.example.com/v2"},
+			[]any{"https://api.example.com.evil.example/v1", "http://api.example.com/v1", "https://api.example.com:8443/v1"}},
+	} {
+		put := func(change any, secret any) error {
+			v := maps.Clone(tt.values)
+			if v[tt.field] = change; secret != nil {
+				v[tt.secret] = secret
+			}
+			_, err := b.service.Put(b.admin, connection.Edit{Name: name, Kind: tt.kind, Values: v})
+			return err
+		}
+		require.NoError(t, put(tt.values[tt.field], hush), name)
+		for _, same := range tt.same {
+			require.NoError(t, put(same, nil), "%s: %v", name, same)
+		}
+		for _, other := range tt.other {
+			err := put(other, nil)
+			require.True(t, apperr.Is(err, apperr.Invalid), "%s: %v: %v", name, other, err)
+			require.Len(t, apperr.FieldsOf(err), 1, "%s: %v", name, other)
+			require.Equal(t, "values."+tt.secret, apperr.FieldsOf(err)[0].Path)
+			require.Contains(t, apperr.FieldsOf(err)[0].Message, "Enter the value again")
+		}
+		require.NoError(t, put(tt.other[0], "another-value"), name)
+	}
 }
 
 func TestConnectionsBelongToTheirProject(t *testing.T) {

@@ -19,7 +19,8 @@ type Edit struct {
 	Description string
 	Declared    []Field // of a custom connection
 	// Values has visible and secret fields by name. A visible field without a value gets its
-	// default. A secret field that is not in Values keeps its value; nil and "" remove it.
+	// default. A secret field that is not in Values keeps its value, unless the host changes; nil
+	// and "" remove it.
 	Values map[string]any
 	Create bool
 }
@@ -31,8 +32,14 @@ type checked struct {
 	secrets  map[string]string
 }
 
-// check returns what e makes of a connection with the secret fields kept.
-func (e Edit) check(kept map[string]string) (checked, error) {
+// former is what a connection has before a change. The zero value is a new connection.
+type former struct {
+	settings map[string]any
+	secrets  map[string]string // that stay unless Values has them
+}
+
+// check returns what e makes of a connection that was before.
+func (e Edit) check(before former) (checked, error) {
 	var problems []apperr.Field
 	add := func(path, message string) {
 		problems = append(problems, apperr.Field{Path: path, Message: message})
@@ -60,9 +67,12 @@ func (e Edit) check(kept map[string]string) (checked, error) {
 		add("declared", "Only connections of the kind custom declare fields.")
 	}
 	if known {
-		more, err := out.take(e, kept)
+		more, err := out.take(e, before.secrets)
 		if err != nil {
 			return out, err
+		}
+		if len(more) == 0 {
+			more = out.moved(e, before)
 		}
 		problems = append(problems, more...)
 	}
@@ -122,6 +132,21 @@ func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
 		add(p.Path, p.Message)
 	}
 	return problems, nil
+}
+
+// moved refuses to send secret values that the connection had to another host. The user who changes
+// the host may not know them, and the test sends them there.
+func (c *checked) moved(e Edit, before former) (problems []apperr.Field) {
+	was := host(e.Kind, before.settings)
+	if was == host(e.Kind, c.settings) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(before.secrets)) {
+		if _, given := e.Values[name]; !given && c.secrets[name] != "" {
+			problems = append(problems, apperr.Field{Path: "values." + name, Message: "Enter the value again, or remove it: it was entered for " + was + ", and the connection now leads to another host."})
+		}
+	}
+	return problems
 }
 
 func (c *checked) takeSecret(f Field, values map[string]any, kept map[string]string) string {

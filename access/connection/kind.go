@@ -1,7 +1,9 @@
 package connection
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -220,6 +222,27 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 		}
 	}
 	return problems
+}
+
+// host is the server to which a connection with some settings leads, with its scheme and port. It is
+// the same for all custom connections: only tasks know their server.
+func host(kind string, settings map[string]any) string {
+	address := Connection{Settings: settings}
+	name := map[string]string{HTTP: "base_url", HuggingFace: "endpoint", S3: "endpoint"}[kind]
+	switch {
+	case kind == Postgres:
+		return strings.ToLower(net.JoinHostPort(strings.Trim(address.Text("host"), "[]"), address.Text("port")))
+	case name == "":
+		return ""
+	case kind == S3 && address.Text(name) == "":
+		return "Amazon S3"
+	}
+	u, err := url.Parse(address.Text(name))
+	if err != nil {
+		return address.Text(name)
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
 func webAddress(text string) bool {

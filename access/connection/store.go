@@ -97,7 +97,7 @@ func (s *Service) Put(ctx context.Context, e Edit) (Connection, error) {
 }
 
 func (s *Service) insert(ctx context.Context, q *db.Queries, place secret.Owner, subject auth.Subject, e Edit) error {
-	c, err := e.check(nil)
+	c, err := e.check(former{})
 	if err != nil {
 		return err
 	}
@@ -141,15 +141,15 @@ func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subjec
 	if err != nil {
 		return err
 	}
-	c, err := e.check(kept)
+	before, err := fromRow(old)
+	if err != nil {
+		return err
+	}
+	c, err := e.check(former{before.Settings, kept})
 	if err != nil {
 		return err
 	}
 	row, err := s.encode(place, e.Name, c)
-	if err != nil {
-		return err
-	}
-	before, err := fromRow(old)
 	if err != nil {
 		return err
 	}
