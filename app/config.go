@@ -21,7 +21,6 @@ import (
 	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/compute/launcher/kube"
 	"github.com/flowforge/flowforge/engine/execution"
-	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/web"
 )
@@ -44,10 +43,10 @@ type Config struct {
 	LocalImages      string
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
-	Artifacts     Artifacts     // where artifacts are kept
-	Options       options.Hosts // of endpoints with the options of inputs
-	Metaflow      Metaflow      // what may be a datastore of Metaflow
-	Retention     Retention     // what is removed and when
+	Artifacts     Artifacts // where artifacts are kept
+	OptionHosts   []string  // of endpoints with the options of inputs
+	Metaflow      Metaflow  // what may be a datastore of Metaflow
+	Retention     Retention // what is removed and when
 	Observability Observability
 	TLS           TLS
 
@@ -70,7 +69,7 @@ type Config struct {
 	RateLimits     web.Limits
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 
-	OutgoingHosts []string // hosts that tests of connections reach wherever they are
+	OutgoingHosts []string // hosts that tests of connections and options of inputs reach wherever they are
 
 	Roles         Roles              // of this server; none: all
 	Instance      string             // name of this server, unique on the database; "": generated and kept in the data directory

@@ -46,7 +46,7 @@ func (a *App) openConnections(ctx context.Context, p *parts) (*connection.Servic
 		return nil, err
 	}
 	service := connection.NewService(connection.Config{
-		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: outgoing.Dialer{Hosts: a.cfg.OutgoingHosts, OwnHosts: len(a.cfg.Providers) == 0},
+		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: a.dialer(),
 	})
 	n, err := service.Reseal(auth.AsSystem(ctx))
 	if err != nil {
@@ -91,4 +91,9 @@ func (a *App) secretKey(name string) ([]byte, error) {
 		return nil, fmt.Errorf("secret %s: %w", name, err)
 	}
 	return key, nil
+}
+
+// dialer opens connections to addresses that users enter.
+func (a *App) dialer() outgoing.Dialer {
+	return outgoing.Dialer{Hosts: a.cfg.OutgoingHosts, OwnHosts: len(a.cfg.Providers) == 0}
 }

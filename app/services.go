@@ -227,7 +227,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 // openExecutions creates the engine without starting it.
 func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps configMaps) error {
 	var err error
-	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.Options, Log: a.cfg.Log, Now: time.Now})
+	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.OptionHosts, Dialer: a.dialer(), Log: a.cfg.Log, Now: time.Now})
 	p.executions, err = execution.New(execution.Config{
 		Offers: p.options.Offers,
 		Pool:   p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,

@@ -69,7 +69,7 @@ func run(m *testing.M) int {
 		fail(err)
 	}
 	defer os.RemoveAll(dir)
-	shared.server, err = startServer(dir, "FLOWFORGE_OPTIONS_PRIVATE_HOSTS=127.0.0.1") // endpoints of tests
+	shared.server, err = startServer(dir, "FLOWFORGE_OPTIONS_HOSTS=127.0.0.1") // endpoints of tests
 	if err != nil {
 		fail(err)
 	}

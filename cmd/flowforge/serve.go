@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowforge/flowforge/app"
 	"github.com/flowforge/flowforge/cmd/flowforge/settings"
-	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/platform/certificate"
 	"github.com/flowforge/flowforge/platform/observability"
@@ -89,7 +88,7 @@ func configFrom(environ []string) (app.Config, error) {
 		Roles: roles, Instance: s.Servers.Instance, SecretsDir: s.Servers.SecretsDir, AdvertiseAddr: s.Servers.AdvertiseAddr,
 		Leases: s.Servers.Leases, Kubernetes: app.KubernetesLeases{Kubeconfig: s.Pods.Kubeconfig, Namespace: s.Servers.LeaseNamespace},
 		Providers: providers, SessionLimits: sessionLimits(s.SignIn), RateLimits: rateLimits(s.RateLimits, len(providers) > 0),
-		Artifacts: artifactsFrom(s.Artifacts), OutgoingHosts: s.Server.OutgoingHosts, Options: options.Hosts{Allowed: s.Options.Hosts, Private: s.Options.PrivateHosts}, Metaflow: app.Metaflow{Roots: s.Metaflow.Roots, Endpoints: s.Metaflow.Endpoints, Proxy: http.ProxyFromEnvironment}, Retention: retentionFrom(s.Retention), TLS: tlsFrom(s),
+		Artifacts: artifactsFrom(s.Artifacts), OutgoingHosts: s.Server.OutgoingHosts, OptionHosts: s.Options.Hosts, Metaflow: app.Metaflow{Roots: s.Metaflow.Roots, Endpoints: s.Metaflow.Endpoints, Proxy: http.ProxyFromEnvironment}, Retention: retentionFrom(s.Retention), TLS: tlsFrom(s),
 		Observability: observabilityFrom(s.Observability), Kube: cluster,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.Server.LogLevel})),
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 )
@@ -34,7 +35,8 @@ type Config struct {
 	Index     *index.Service
 	Catalogue *catalogue.Service
 	Artifacts *artifact.Service
-	Hosts     Hosts
+	Hosts     []string // of endpoints that the installation allows
+	Dialer    outgoing.Dialer
 	Log       *slog.Logger
 	Now       func() time.Time
 }
@@ -47,7 +49,7 @@ type Service struct {
 
 // New returns the service.
 func New(c Config) *Service {
-	return &Service{config: c, web: newWeb(c.Hosts, c.Now)}
+	return &Service{config: c, web: newWeb(c)}
 }
 
 // Option is one possible value of an input.

@@ -7,37 +7,29 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/data/bucket"
+	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
 // Limits of endpoints.
 const (
-	maxAnswer = 4 << 20 // bytes
+	maxAnswer = 4 << 20     // bytes
+	maxLimit  = time.Minute // more than a definition allows
 	minFresh  = 10 * time.Second
 	maxKept   = 200 // answers
 	maxAge    = 24 * time.Hour
 )
 
-// Hosts are the hosts of endpoints that the installation allows: names, names with a port, or
-// *.example.com for all below a name. Those in Private may have private addresses and those of the
-// server's machine.
-type Hosts struct {
-	Allowed []string
-	Private []string
-}
-
-// allows reports whether a host is in a list.
+// allows reports whether a host is in a list of names, names with a port, or *.example.com for all
+// below a name.
 func allows(list []string, address *url.URL) bool {
 	host := strings.ToLower(address.Hostname())
 	port := address.Port()
@@ -62,9 +54,9 @@ func allows(list []string, address *url.URL) bool {
 
 // web fetches answers of endpoints and keeps them.
 type web struct {
-	hosts           Hosts
-	now             func() time.Time
-	public, private *http.Client
+	hosts  []string
+	now    func() time.Time
+	client *http.Client
 
 	mu      sync.Mutex
 	kept    map[string]*answer
@@ -77,45 +69,9 @@ type answer struct {
 	at   time.Time
 }
 
-// errPrivate means that a name leads to an address that the installation does not allow.
-var errPrivate = errors.New("the address is private")
-
-func newWeb(hosts Hosts, now func() time.Time) *web {
-	return &web{
-		hosts: hosts, now: now, kept: map[string]*answer{}, loading: map[string]bool{},
-		public: newClient(refusePrivate), private: newClient(refuseLink),
-	}
-}
-
-// newClient returns a client that follows no redirects, uses no proxy, and connects only to addresses
-// that refuse accepts. It decides about the address to which it connects, so a name whose address
-// changes after a check gains nothing.
-func newClient(refuse func(netip.Addr) bool) *http.Client {
-	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-		to, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return fmt.Errorf("address %s: %w", address, err)
-		}
-		if refuse(to.Addr()) {
-			return errPrivate
-		}
-		return nil
-	}}
-	return &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true,
-			MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
-		},
-	}
-}
-
-// refuseLink refuses link-local addresses and those where clouds serve credentials of machines.
-func refuseLink(a netip.Addr) bool { return bucket.IsLink(a) || a.IsMulticast() }
-
-// refusePrivate also refuses this machine and private networks.
-func refusePrivate(a netip.Addr) bool {
-	return refuseLink(a) || bucket.IsMachine(a) || bucket.IsPrivate(a)
+func newWeb(c Config) *web {
+	client := c.Dialer.Client(maxLimit)
+	return &web{hosts: c.Hosts, now: c.Now, client: client, kept: map[string]*answer{}, loading: map[string]bool{}}
 }
 
 // fetched returns the options of an endpoint. An answer older than the source allows is returned as
@@ -173,12 +129,8 @@ func (w *web) fetch(ctx context.Context, source typeregistry.Resolved) (*answer,
 	if err != nil {
 		return nil, apperr.New(apperr.Invalid, "The address of the options cannot be read.")
 	}
-	if !allows(slices.Concat(w.hosts.Allowed, w.hosts.Private), address) {
+	if !allows(w.hosts, address) {
 		return nil, apperr.New(apperr.Unavailable, "The server may not request options from %s. An administrator can add the host to FLOWFORGE_OPTIONS_HOSTS.", address.Host)
-	}
-	client := w.public
-	if allows(w.hosts.Private, address) {
-		client = w.private
 	}
 	ctx, cancel := context.WithTimeout(ctx, source.Limit())
 	defer cancel()
@@ -188,7 +140,7 @@ func (w *web) fetch(ctx context.Context, source typeregistry.Resolved) (*answer,
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "FlowForge")
-	resp, err := client.Do(req)
+	resp, err := w.client.Do(req)
 	if err != nil {
 		return nil, unreachable(address, source, err)
 	}
@@ -239,8 +191,8 @@ func unreachable(address *url.URL, source typeregistry.Resolved, err error) erro
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return apperr.New(apperr.Unavailable, "%s did not answer the request for options within %s.", address.Host, units.Duration(source.Limit()))
 	}
-	if errors.Is(err, errPrivate) {
-		return apperr.New(apperr.Unavailable, "%s has a private address, to which the server does not connect. An administrator can add the host to FLOWFORGE_OPTIONS_PRIVATE_HOSTS.", address.Host)
+	if errors.Is(err, outgoing.ErrRefused) {
+		return apperr.New(apperr.Unavailable, "%s has a private address, to which the server does not connect. An administrator can add the host to FLOWFORGE_OUTGOING_HOSTS.", address.Host)
 	}
 	return apperr.New(apperr.Unavailable, "%s cannot be reached for options.", address.Host)
 }

@@ -36,7 +36,7 @@ type Server struct {
 	TrustedProxies Networks `env:"FLOWFORGE_TRUSTED_PROXIES" doc:"proxies whose “X-Forwarded-For” is trusted: addresses or networks"`
 	LogLevel       Level    `env:"FLOWFORGE_LOG_LEVEL" envDefault:"INFO" doc:"level of the server's log: “DEBUG”, “INFO”, “WARN” or “ERROR”"`
 	Examples       Switch   `env:"FLOWFORGE_EXAMPLES" envDefault:"on" doc:"“off” does not register the examples at the first start"`
-	OutgoingHosts  Names    `env:"FLOWFORGE_OUTGOING_HOSTS" shown:"none; this machine and private networks without sign-in" doc:"hosts with or without ports, such as “db.internal:5432”, to which the server connects for users even in private networks, on its own machine and at metadata services of clouds (docs/connections.md)"`
+	OutgoingHosts  Names    `env:"FLOWFORGE_OUTGOING_HOSTS" shown:"none; this machine and private networks without sign-in" doc:"hosts with or without ports, such as “db.internal:5432”, to which the server connects for connections and options of inputs even in private networks, on its own machine and at metadata services of clouds (docs/connections.md)"`
 	DrainSeconds   int      `env:"FLOWFORGE_DRAIN_SECONDS" envDefault:"0" doc:"seconds between the first failing “/readyz” and the shutdown, so that load balancers can react"`
 }
 
@@ -87,8 +87,7 @@ type Artifacts struct {
 
 // Options is what the server requests for the options of inputs.
 type Options struct {
-	Hosts        Names `env:"FLOWFORGE_OPTIONS_HOSTS" doc:"hosts, separated by commas, from which inputs may take their options: “api.example.com”, “api.example.com:8443” or “*.example.com”. The server connects to their public addresses alone (docs/launch-forms.md)"`
-	PrivateHosts Names `env:"FLOWFORGE_OPTIONS_PRIVATE_HOSTS" doc:"the same for hosts with private addresses and for the server's own machine; link-local addresses and metadata services of clouds stay excluded"`
+	Hosts Names `env:"FLOWFORGE_OPTIONS_HOSTS" doc:"hosts, separated by commas, from which inputs may take their options: “api.example.com”, “api.example.com:8443” or “*.example.com”. Those with private addresses are also in “FLOWFORGE_OUTGOING_HOSTS” (docs/launch-forms.md)"`
 }
 
 // Metaflow is what the server reads of the datastores of Metaflow.
