@@ -38,17 +38,17 @@ func takePage(def *typeregistry.CustomType) (*typeregistry.Renderer, error) {
 
 // RendererPage returns the page that shows values of a custom type of the caller's tenant, or
 // apperr.NotFound.
-func (s *Service) RendererPage(ctx context.Context, name string) (html, file string, err error) {
+func (s *Service) RendererPage(ctx context.Context, name string) (string, error) {
 	subject, err := auth.Authorize(ctx, auth.TypeRead)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	row, err := db.New(s.pool).GetTypeRenderer(ctx, subject.TenantID, name)
 	if db.IsNoRows(err) {
-		return "", "", apperr.New(apperr.NotFound, "The type %q has no page that shows its values.", name)
+		return "", apperr.New(apperr.NotFound, "The type %q has no page that shows its values.", name)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("page of type %s: %w", name, err)
+		return "", fmt.Errorf("page of type %s: %w", name, err)
 	}
-	return row.Html, row.File, nil
+	return row.Html, nil
 }

@@ -66,7 +66,21 @@ func (WaitingArgs) InsertOpts() river.InsertOpts {
 
 // registered requests the statistics of a new version in the transaction that registers it.
 func (s *Service) registered(ctx context.Context, tx pgx.Tx, q *db.Queries, e catalogue.Entry) error {
-	if e.Blob == nil || e.Kind == typeregistry.KindModel {
+	if e.Kind == typeregistry.KindModel {
+		return nil
+	}
+	// An alias is read before a version of its name is looked for, and pages show both.
+	subject, err := auth.SignedIn(ctx)
+	if err != nil {
+		return err
+	}
+	switch _, err := q.ResolveDataset(ctx, subject.ProjectID, string(e.Kind), e.Name, e.Version); {
+	case err == nil:
+		return apperr.New(apperr.Conflict, "%s is an alias of another version of %s. Choose another version, or remove the alias.", e.Version, e.Name)
+	case !db.IsNoRows(err):
+		return fmt.Errorf("find alias %s of %s: %w", e.Version, e.Name, err)
+	}
+	if e.Blob == nil {
 		return nil
 	}
 	return s.request(ctx, tx, q, e.ID)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -186,8 +187,12 @@ func (s *Service) Statistics(ctx context.Context, kind typeregistry.Kind, ref st
 // entry returns a version; the ID of an artifact is none.
 func (s *Service) entry(ctx context.Context, kind typeregistry.Kind, ref string) (catalogue.Entry, error) {
 	e, err := s.Catalogue.Get(ctx, kind, ref)
-	if err == nil && e.ArtifactID != nil {
-		return catalogue.Entry{}, apperr.New(apperr.NotFound, "There is no %s %q.", kind, ref)
+	if err == nil && e.ArtifactID != nil || apperr.Is(err, apperr.NotFound) {
+		name, _, versioned := strings.Cut(ref, "@")
+		if versioned {
+			return catalogue.Entry{}, apperr.New(apperr.NotFound, "There is no %s %q, or it has no such version.", kind, name)
+		}
+		return catalogue.Entry{}, apperr.New(apperr.NotFound, "There is no %s %q.", kind, name)
 	}
 	return e, err
 }

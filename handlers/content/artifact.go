@@ -168,8 +168,8 @@ func (h *Content) Thumbnail(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := r.URL.Query().Get("path")
 	tag := entryTag(a, "thumbnail\x00"+name)
-	w.Header().Set("Cache-Control", "private, no-cache")
 	if r.Header.Get("If-None-Match") == tag {
+		w.Header().Set("Cache-Control", "private, no-cache")
 		w.Header().Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
 		return nil
@@ -178,6 +178,7 @@ func (h *Content) Thumbnail(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	w.Header().Set("Cache-Control", "private, no-cache")
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Content-Type", "image/png")
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
