@@ -3,6 +3,7 @@ package typeregistry
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,9 +112,7 @@ type Resolved struct {
 func (s *Source) Resolve(inputs map[string]any, query string) (Resolved, error) {
 	out := Resolved{Source: s}
 	env := map[string]any{}
-	for name, v := range inputs {
-		env[name] = v
-	}
+	maps.Copy(env, inputs)
 	if _, own := env["inputs"]; !own {
 		env["inputs"] = inputs
 	}
@@ -131,9 +130,7 @@ func (s *Source) Resolve(inputs map[string]any, query string) (Resolved, error) 
 // withQuery adds what people type under its name.
 func withQuery(env map[string]any, query string) map[string]any {
 	out := make(map[string]any, len(env)+1)
-	for name, v := range env {
-		out[name] = v
-	}
+	maps.Copy(out, env)
 	out[queryTag] = query
 	return out
 }
@@ -212,9 +209,16 @@ func (f Field) checkOffered(c *checker, path string, v any) {
 			return
 		}
 	}
+	listed := map[string]bool{}
+	for _, o := range f.Source.Values {
+		listed[Text(t, o.Value)] = true
+	}
 	eachLeaf(f.Type, path, v, func(path string, v any) {
+		if len(c.problems) >= maxProblems {
+			return
+		}
 		if f.Source.Static() {
-			if !f.Source.Listed(t, v) {
+			if !listed[Text(t, v)] {
 				c.problem(path, quote(v)+" is not an option."+f.Source.choose(v))
 			}
 		} else if message := c.env.Offers(Offered{Field: f, Source: resolved, Inputs: c.scope, Value: v}); message != "" {

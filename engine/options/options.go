@@ -202,53 +202,6 @@ func decodeMark(mark string) (int, error) {
 	return at, nil
 }
 
-// Offers returns the Offers of a [typeregistry.Env] for launches by the caller of ctx. It checks
-// nothing for callers who may not launch in their project: the launch itself refuses them.
-func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string {
-	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
-		return nil
-	}
-	return func(o typeregistry.Offered) string {
-		message, err := s.refuses(ctx, o)
-		if err != nil {
-			return "The options cannot be loaded, so the value cannot be checked. " + apperr.MessageOf(err)
-		}
-		return message
-	}
-}
-
-// refuses says why a source does not have a value.
-func (s *Service) refuses(ctx context.Context, o typeregistry.Offered) (string, error) {
-	t := typeregistry.SourceLeaf(o.Field.Type)
-	wanted := typeregistry.Text(t, o.Value)
-	has := func(of Option) bool { return typeregistry.Text(t, of.Value) == wanted }
-	if o.Source.From == "executions" {
-		one, err := s.having(ctx, o.Source, t, o.Value)
-		if err != nil || slices.ContainsFunc(one, has) {
-			return "", err
-		}
-		return refusal(o.Value, list{}), nil
-	}
-	if o.Source.Searches() { // most endpoints search only a part of their options by an empty query
-		searched, err := o.Source.Source.Resolve(o.Inputs, fmt.Sprint(o.Value))
-		if err != nil {
-			return "", err
-		}
-		found, err := s.offered(ctx, searched, t)
-		if err != nil || slices.ContainsFunc(found.options, has) {
-			return "", err
-		}
-	}
-	found, err := s.offered(ctx, o.Source, t)
-	if err != nil || slices.ContainsFunc(found.options, has) {
-		return "", err
-	}
-	if o.Source.Searches() {
-		found.options = nil // they are a part
-	}
-	return refusal(o.Value, found), nil
-}
-
 // refusal is the message for a value that is not an option.
 func refusal(v any, l list) string {
 	text := typeregistry.Quote(v) + " is not an option."

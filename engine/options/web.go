@@ -119,7 +119,7 @@ func (w *web) renew(source typeregistry.Resolved) {
 			defer w.mu.Unlock()
 			delete(w.loading, source.URL)
 		}()
-		_, _ = w.fetch(context.Background(), source) //nolint:errcheck // the old answer stays, with its age
+		_, _ = w.fetch(context.Background(), source) // the old answer stays, with its age
 	}()
 }
 

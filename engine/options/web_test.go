@@ -3,6 +3,7 @@ package options
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -139,9 +140,7 @@ func TestEndpointsFail(t *testing.T) {
 			t.Parallel()
 			e := serve(t, c.handler)
 			options := map[string]any{}
-			for k, v := range c.options {
-				options[k] = v
-			}
+			maps.Copy(options, c.options)
 			_, err := e.fetch(t, e.service, options)
 			require.Error(t, err)
 			require.Equal(t, apperr.Unavailable, apperr.CodeOf(err))

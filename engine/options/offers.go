@@ -1,0 +1,121 @@
+package options
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// maxAsked is how many different things a launch asks of one source: values that it searches for, or
+// lists for the entries of a list.
+const maxAsked = 100
+
+// Offers returns the Offers of a [typeregistry.Env] for one launch by the caller of ctx. It checks
+// nothing for callers who may not launch in their project: the launch itself refuses them. It asks a
+// source for nothing twice, and for no more after it was not available.
+func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string {
+	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
+		return nil
+	}
+	checks := offers{service: s, sources: map[*typeregistry.Source]*asked{}}
+	return func(o typeregistry.Offered) string {
+		message, err := checks.refuses(ctx, o)
+		if err != nil {
+			return "The options cannot be loaded, so the value cannot be checked. " + apperr.MessageOf(err)
+		}
+		return message
+	}
+}
+
+// offers has what the sources answered during one launch.
+type offers struct {
+	service *Service
+	sources map[*typeregistry.Source]*asked
+}
+
+// asked is what one source answered.
+type asked struct {
+	answers map[question]*offer
+	count   map[bool]int // of questions: true for values, false for lists
+	failed  error        // it was not available
+}
+
+// question is a request to a source: for a value, or without one for the list.
+type question struct{ where, url, value string }
+
+// offer is an answer of a source.
+type offer struct {
+	list  list
+	texts map[string]bool // of the values
+	err   error
+}
+
+// refuses says why a source does not have a value.
+func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, error) {
+	t := typeregistry.SourceLeaf(o.Field.Type)
+	wanted := typeregistry.Text(t, o.Value)
+	from := c.sources[o.Source.Source]
+	if from == nil {
+		from = &asked{answers: map[question]*offer{}, count: map[bool]int{}}
+		c.sources[o.Source.Source] = from
+	}
+	all := question{where: o.Source.Where, url: o.Source.URL}
+	one := question{where: o.Source.Where, url: o.Source.URL, value: wanted}
+	switch {
+	case o.Source.From == "executions":
+		found, message, err := from.ask(one, t, func() (list, error) {
+			rows, err := c.service.having(ctx, o.Source, t, o.Value)
+			return list{options: rows}, err
+		})
+		if err != nil || message != "" || found.texts[wanted] {
+			return message, err
+		}
+		return refusal(o.Value, list{}), nil
+	case o.Source.Searches(): // most endpoints search only a part of their options by an empty query
+		found, message, err := from.ask(one, t, func() (list, error) {
+			searched, err := o.Source.Source.Resolve(o.Inputs, fmt.Sprint(o.Value))
+			if err != nil {
+				return list{}, err
+			}
+			return c.service.offered(ctx, searched, t)
+		})
+		if err != nil || message != "" || found.texts[wanted] {
+			return message, err
+		}
+	}
+	found, message, err := from.ask(all, t, func() (list, error) { return c.service.offered(ctx, o.Source, t) })
+	if err != nil || message != "" || found.texts[wanted] {
+		return message, err
+	}
+	if o.Source.Searches() {
+		return refusal(o.Value, list{}), nil // the options are a part
+	}
+	return refusal(o.Value, found.list), nil
+}
+
+// ask returns the answer to a question. message says that there are too many.
+func (a *asked) ask(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
+	if known := a.answers[q]; known != nil {
+		return known, "", known.err
+	}
+	if a.failed != nil {
+		return nil, "", a.failed
+	}
+	if a.count[q.value != ""] == maxAsked {
+		return nil, fmt.Sprintf("A launch checks at most %d different values with this source. Use fewer values.", maxAsked), nil
+	}
+	a.count[q.value != ""]++
+	found = &offer{texts: map[string]bool{}}
+	found.list, found.err = load()
+	for _, o := range found.list.options {
+		found.texts[typeregistry.Text(t, o.Value)] = true
+	}
+	a.answers[q] = found
+	if apperr.Is(found.err, apperr.Unavailable) {
+		a.failed = found.err
+	}
+	return found, "", found.err
+}
