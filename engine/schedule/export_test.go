@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 )
@@ -19,3 +20,11 @@ func Points() []string {
 
 // FireOne fires one schedule.
 func (s *Service) FireOne(ctx context.Context, id uuid.UUID) error { return s.fireDue(ctx, id) }
+
+// LaunchQueued launches the first queued occurrence of a schedule, or does nothing without room.
+func (s *Service) LaunchQueued(ctx context.Context, id uuid.UUID) error {
+	if err := s.launchQueued(ctx, id); !errors.Is(err, errNotDue) {
+		return err
+	}
+	return nil
+}

@@ -243,10 +243,8 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 	t, _ := sc.read()
 	o := db.InsertOccurrenceParams{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, Now: s.now()}
 	return s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
-		if _, err := q.ClaimSchedule(ctx, id); db.IsNoRows(err) {
-			return errNotDue
-		} else if err != nil {
-			return fmt.Errorf("claim schedule %s: %w", id, err)
+		if err := s.room(ctx, q, id); err != nil {
+			return err
 		}
 		n, err := q.SettleOccurrence(ctx, db.SettleOccurrenceParams{
 			ScheduleID: id, FireAt: o.FireAt, State: o.State, Reason: o.Reason, Message: o.Message, ExecutionID: o.ExecutionID, Now: o.Now,
@@ -259,6 +257,26 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 		}
 		return nil
 	})
+}
+
+// room claims a schedule, and returns errNotDue if it is paused or as many of its executions run as
+// it allows: another launch can have come first.
+func (s *Service) room(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+	row, err := q.ClaimSchedule(ctx, id)
+	if db.IsNoRows(err) {
+		return errNotDue
+	}
+	if err != nil {
+		return fmt.Errorf("claim schedule %s: %w", id, err)
+	}
+	live, _, err := s.load(ctx, q, id)
+	if err != nil {
+		return err
+	}
+	if row.Paused || len(live) >= int(row.MaxRunning) {
+		return errNotDue
+	}
+	return nil
 }
 
 // RunNow launches an execution of a schedule now, with the rights of the caller. It does not change

@@ -166,6 +166,20 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
+// TestQueueKeepsTheLimit: a look that found room launches nothing after another one took it.
+func TestQueueKeepsTheLimit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("gate", func(sp *schedule.Spec) { sp.Overlap = schedule.OverlapQueueAll }))
+	b.fire(noon)
+	b.fire(noon.Add(time.Hour))
+	want := []schedule.State{schedule.Launched, schedule.Queued}
+	require.Equal(t, want, b.states(sc.ID))
+	require.NoError(t, b.schedules.LaunchQueued(auth.AsSystem(b.ctx), sc.ID))
+	require.Equal(t, want, b.states(sc.ID))
+	require.Equal(t, 1, b.executions())
+}
+
 // TestRefusedLaunchesPause: inputs that a newer version refuses are failures.
 func TestRefusedLaunchesPause(t *testing.T) {
 	t.Parallel()
