@@ -109,11 +109,6 @@ func (sp *Spec) fill(now time.Time) {
 	}
 }
 
-// earliest and latest bound when schedules start.
-func earliest() time.Time { return time.Unix(0, 0) }
-
-func latest() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
-
 // problems are what is wrong with the settings of a spec beside its times and inputs.
 func (sp *Spec) problems() (fields []apperr.Field) {
 	refuse := func(bad bool, path, format string, args ...any) {
@@ -136,9 +131,6 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 	refuse(sp.CatchUpMax < 1 || sp.CatchUpMax > MaxCatchUpRuns, "catch_up_max", "Enter 1 to %d.", MaxCatchUpRuns)
 	refuse(sp.MaxRunning < 1 || sp.MaxRunning > MaxRunning, "max_running", "Enter 1 to %d.", MaxRunning)
 	refuse(sp.PauseAfter < 0 || sp.PauseAfter > MaxPauseAfter, "pause_after_failures", "Enter 0 to %d.", MaxPauseAfter)
-	for path, at := range map[string]*time.Time{"at": sp.At, "anchor": &sp.Anchor, "starts_at": sp.Starts} {
-		refuse(at != nil && (at.Before(earliest()) || !at.Before(latest())), path, "Enter a time from 1970 to 2199.")
-	}
 	refuse(sp.Priority < query.Declared || sp.Priority > query.MaxPriority, "priority", "Enter a priority from 0 to 100.")
 	return fields
 }

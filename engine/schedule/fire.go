@@ -63,7 +63,10 @@ func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err er
 	if len(fields) > 0 { // such as a time zone that a newer database no longer has
 		return false, s.pause(ctx, row, PausedByAccess, "The schedule can no longer be read: "+fields[0].Message)
 	}
-	st := decide(t, sc.Spec, *sc.NextAt, now, sc.Delay, sc.LastAt)
+	st, err := decide(ctx, t, sc.Spec, *sc.NextAt, now, sc.Delay, sc.LastAt)
+	if err != nil {
+		return false, err
+	}
 	if st.fire == nil {
 		return st.missed.fires > 0, s.settle(ctx, row, st, nil)
 	}

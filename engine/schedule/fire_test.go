@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -278,7 +279,10 @@ func TestChecked(t *testing.T) {
 			sp.Starts = new(time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC))
 			sp.Anchor = start
 		},
-		"ends_at":              func(sp *schedule.Spec) { sp.Starts, sp.Ends = &start, &past },
+		"ends_at": func(sp *schedule.Spec) { sp.Starts, sp.Ends = &start, &past },
+		"ends_at ": func(sp *schedule.Spec) {
+			sp.Ends = new(time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*3600)))
+		},
 		"misfire":              func(sp *schedule.Spec) { sp.Misfire = "some" },
 		"overlap":              func(sp *schedule.Spec) { sp.Overlap = "some" },
 		"jitter_seconds":       func(sp *schedule.Spec) { sp.Jitter = -1 },
@@ -290,7 +294,7 @@ func TestChecked(t *testing.T) {
 		require.True(t, apperr.Is(err, apperr.Invalid), "%s: %v", path, err)
 		fields := apperr.FieldsOf(err)
 		require.Len(t, fields, 1, "%s: %v", path, fields)
-		require.Equal(t, path, fields[0].Path)
+		require.Equal(t, strings.TrimSpace(path), fields[0].Path)
 	}
 	_, err := b.schedules.Create(b.ctx, hourly("quick", func(sp *schedule.Spec) { sp.Expressions, sp.At = nil, &past }))
 	require.ErrorContains(t, err, "cannot be saved")

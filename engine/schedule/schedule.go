@@ -188,7 +188,22 @@ func (w When) read() (timing, []apperr.Field) {
 	if w.Starts != nil && w.Ends != nil && !w.Ends.After(*w.Starts) {
 		add("ends_at", "The end must be after the start.")
 	}
-	return t, fields
+	return t, append(fields, w.outside()...)
+}
+
+// outside returns the fields of a When whose times are too far away to compute with and to write as
+// JSON.
+func (w When) outside() (fields []apperr.Field) {
+	earliest, latest := time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, bound := range []struct {
+		path string
+		at   *time.Time
+	}{{"at", w.At}, {"anchor", &w.Anchor}, {"starts_at", w.Starts}, {"ends_at", w.Ends}} {
+		if bound.at != nil && (bound.at.Before(earliest) || !bound.at.Before(latest)) {
+			fields = append(fields, apperr.Field{Path: bound.path, Message: "Enter a time from 1970 to 2199."})
+		}
+	}
+	return fields
 }
 
 // next returns the first fire after a time, the zero time for none.
@@ -201,7 +216,7 @@ func (t timing) next(after time.Time) time.Time {
 		first = t.at.UTC()
 	}
 	for _, e := range t.expressions {
-		if n := e.Next(after, t.clock); !n.IsZero() && (first.IsZero() || n.Before(first)) {
+		if n := e.Next(after, t.clock); n.After(after) && (first.IsZero() || n.Before(first)) {
 			first = n
 		}
 	}

@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"time"
@@ -33,8 +35,9 @@ func (s *span) add(t time.Time) {
 }
 
 // decide returns the step for the fires from next until now. late is what the jitter adds to them.
-// Fires that happened long ago are missed, and the rule for misfires says what becomes of them.
-func decide(t timing, sp Spec, next, now time.Time, late time.Duration, last *time.Time) step {
+// Fires that happened long ago are missed, and the rule for misfires says what becomes of them. A step
+// that is computed when ctx ends is not complete, and an error.
+func decide(ctx context.Context, t timing, sp Spec, next, now time.Time, late time.Duration, last *time.Time) (step, error) {
 	now = now.Add(-late)
 	var missed, onTime []time.Time // missed: the last CatchUpMax, or the last one
 	keep := 1
@@ -43,6 +46,9 @@ func decide(t timing, sp Spec, next, now time.Time, late time.Duration, last *ti
 	}
 	var dropped span
 	for at := next; !at.IsZero() && !at.After(now); at = t.next(at) {
+		if err := ctx.Err(); err != nil {
+			return step{}, fmt.Errorf("fires until %s: %w", now, err)
+		}
 		if !at.Before(now.Add(-OnTime)) {
 			onTime = append(onTime, at)
 			continue
@@ -67,10 +73,10 @@ func decide(t timing, sp Spec, next, now time.Time, late time.Duration, last *ti
 	}
 	if out.fire == nil && dropped.fires == 0 {
 		out.next = next
-		return out
+		return out, nil
 	}
 	out.next = t.next(out.last)
-	return out
+	return out, nil
 }
 
 // before returns the fire before one: the last that was skipped or launched. The first fire of a
