@@ -28,9 +28,11 @@ const (
 	ReasonManual  = "manual" // launched by a person
 )
 
-// fireDue does the steps of a schedule that is due, until it no longer is.
+// fireDue does the steps of a schedule that is due, until it no longer is or others must have their
+// turn. The next look continues.
 func (s *Service) fireDue(ctx context.Context, id uuid.UUID) error {
-	for ctx.Err() == nil {
+	begun := time.Now()
+	for n := 0; n < turnSteps && time.Since(begun) < turnTime && ctx.Err() == nil; n++ {
 		more, err := s.fireOnce(ctx, id)
 		if errors.Is(err, errNotDue) {
 			return nil

@@ -302,3 +302,19 @@ func TestChecked(t *testing.T) {
 	_, err = b.schedules.Create(b.ctx, hourly("quick", func(sp *schedule.Spec) { sp.Name = "QUICK hourly" }))
 	require.True(t, apperr.Is(err, apperr.Conflict), "%v", err)
 }
+
+// TestTurns: a schedule with many fires to do does not keep others from firing.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("quick", func(sp *schedule.Spec) {
+		sp.Expressions, sp.Overlap, sp.Misfire, sp.CatchUpMax = []string{"@every 1s"}, schedule.OverlapAllow, schedule.MisfireAll, 25
+	}))
+	b.fire(start.Add(time.Hour))
+	first := b.executions()
+	require.Positive(t, first)
+	require.LessOrEqual(t, first, 10)
+	b.fire(start.Add(time.Hour))
+	require.Greater(t, b.executions(), first, "the next look continues")
+	require.NotEmpty(t, b.states(sc.ID))
+}

@@ -19,6 +19,10 @@ const (
 	maxDue   = 1000 // schedules of one look
 	slowly   = 30 * time.Second
 	clean    = time.Hour
+
+	// Of a schedule in one look. Schedules that are always due do not keep others from firing.
+	turnSteps = 10
+	turnTime  = time.Second
 )
 
 // Run fires schedules until ctx ends. The leader calls it; a second loop would do no harm, since
