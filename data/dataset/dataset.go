@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -188,11 +187,7 @@ func (s *Service) Statistics(ctx context.Context, kind typeregistry.Kind, ref st
 func (s *Service) entry(ctx context.Context, kind typeregistry.Kind, ref string) (catalogue.Entry, error) {
 	e, err := s.Catalogue.Get(ctx, kind, ref)
 	if err == nil && e.ArtifactID != nil || apperr.Is(err, apperr.NotFound) {
-		name, _, versioned := strings.Cut(ref, "@")
-		if versioned {
-			return catalogue.Entry{}, apperr.New(apperr.NotFound, "There is no %s %q, or it has no such version.", kind, name)
-		}
-		return catalogue.Entry{}, apperr.New(apperr.NotFound, "There is no %s %q.", kind, name)
+		return catalogue.Entry{}, apperr.New(apperr.NotFound, "There is no %s with this name and version.", kind)
 	}
 	return e, err
 }
