@@ -95,7 +95,7 @@ func table() []rule {
 		// 6
 		{packages: shared, may: site + shared},
 		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
-		{packages: "handlers/account handlers/admin handlers/artifacts handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/quotas handlers/registry handlers/sweeps", may: site + shared},
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/quotas handlers/registry handlers/schedules handlers/sweeps", may: site + shared},
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
 		{packages: "handlers", may: site + "handlers/... sdk"}, // the wheel that it serves

@@ -57,6 +57,7 @@ import (
 	registrypages "github.com/flowforge/flowforge/handlers/registry"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/scheduler"
+	"github.com/flowforge/flowforge/handlers/schedules"
 	"github.com/flowforge/flowforge/handlers/source"
 	"github.com/flowforge/flowforge/handlers/sweeps"
 	"github.com/flowforge/flowforge/handlers/table"
@@ -133,6 +134,7 @@ type areas struct {
 	runs       *metaflowruns.Pages
 	quotas     *quotas.Pages
 	sweeps     *sweeps.Pages
+	schedules  *schedules.Pages
 }
 
 func newAreas(d Deps, marked *leader.Routes) areas {
@@ -180,12 +182,13 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets, Options: d.Options,
 			Sweeps: d.Sweeps, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
 		}),
-		lineage:  lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
-		registry: registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
-		datasets: datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
-		metaflow: d.records(),
-		runs:     metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
-		sweeps:   sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
-		quotas:   quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
+		lineage:   lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
+		registry:  registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
+		datasets:  datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
+		metaflow:  d.records(),
+		runs:      metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
+		sweeps:    sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
+		schedules: schedules.New(schedules.Config{Schedules: d.Schedules, Page: shell}),
+		quotas:    quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

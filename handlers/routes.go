@@ -101,6 +101,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.datasets.Mount(r)
 	a.quotas.Mount(r)
 	a.sweeps.Mount(r)
+	a.schedules.Mount(r)
 }
 
 // methodsOf are the methods that a path supports.

@@ -37,6 +37,7 @@ const (
 	SectionPython      Section = "python"
 	SectionCompare     Section = "compare"
 	SectionSweeps      Section = "sweeps"
+	SectionSchedules   Section = "schedules"
 	SectionNone        Section = ""
 )
 
@@ -120,9 +121,14 @@ type navGroup struct {
 	entries []navEntry
 }
 
-// navGroups are the groups visible to the user. Every user sees the first three.
+// automateEntries start workflows without a person; every user sees them.
+func automateEntries() []navEntry {
+	return []navEntry{{SectionSchedules, "Schedules", "cal", SchedulesURL(nil)}}
+}
+
+// navGroups are the groups visible to the user. Every user sees the first four.
 func (p Page) navGroups() []navGroup {
-	groups := []navGroup{{"Work", workEntries()}, {"Catalogue", catalogueEntries()}, {"Access", accessEntries()}}
+	groups := []navGroup{{"Work", workEntries()}, {"Automate", automateEntries()}, {"Catalogue", catalogueEntries()}, {"Access", accessEntries()}}
 	add := func(title string, shown []bool, entries ...navEntry) {
 		g := navGroup{title: title}
 		for i, e := range entries {

@@ -52,6 +52,7 @@ type Workflow struct {
 	Author            string
 	Created           ui.Moment
 	URL, LaunchURL    string
+	SchedulesURL      string
 	Tabs              []ui.Tab
 	Tab               string // "", executions, versions, source
 

@@ -29,6 +29,7 @@ type Filter struct {
 	Paused   *bool
 	After    string // name of the last schedule of the former page
 	Limit    int
+	Recent   int // occurrences of each schedule
 }
 
 const (
@@ -67,9 +68,20 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Schedule, string, error
 		if err != nil {
 			return nil, "", err
 		}
+		if f.Recent > 0 {
+			if sc.Recent, _, err = s.occurrences(ctx, sc.ID, nil, f.Recent); err != nil {
+				return nil, "", err
+			}
+		}
 		list = append(list, sc)
 	}
 	return list, next, nil
+}
+
+// MayChange reports whether the caller may change a schedule and launch it by hand.
+func (s *Service) MayChange(ctx context.Context, sc Schedule) bool {
+	_, err := auth.AuthorizeOwner(ctx, auth.ExecutionLaunch, auth.ExecutionCancelAny, sc.ProjectID, sc.Owner.ID, absent(sc.ID))
+	return err == nil
 }
 
 // Occurrences returns the occurrences of a schedule before a time, newest first, and where the next
@@ -78,7 +90,11 @@ func (s *Service) Occurrences(ctx context.Context, id uuid.UUID, before *time.Ti
 	if _, err := s.readable(ctx, id); err != nil {
 		return nil, nil, err
 	}
-	limit = min(cmp.Or(max(limit, 0), defaultRows), maxRows)
+	return s.occurrences(ctx, id, before, min(cmp.Or(max(limit, 0), defaultRows), maxRows))
+}
+
+// occurrences is Occurrences for a caller who may read the schedule.
+func (s *Service) occurrences(ctx context.Context, id uuid.UUID, before *time.Time, limit int) ([]Occurrence, *time.Time, error) {
 	rows, err := s.queries.ListOccurrences(ctx, id, before, int32(limit+1)) //nolint:gosec // bounded
 	if err != nil {
 		return nil, nil, fmt.Errorf("list occurrences of schedule %s: %w", id, err)
@@ -122,11 +138,30 @@ func (s *Service) Preview(ctx context.Context, w When, n int) ([]Fire, error) {
 	if len(fields) > 0 {
 		return nil, apperr.InvalidFields("The schedule cannot be read.", fields)
 	}
+	return t.fires(s.now(), n), nil
+}
+
+// Fires returns the next fires of a schedule as if it were not paused, without the jitter.
+func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) ([]Fire, error) {
+	row, err := s.readable(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := fromRow(row)
+	if err != nil {
+		return nil, err
+	}
+	t, _ := sc.read()
+	return t.fires(s.now(), n), nil
+}
+
+// fires are the first fires after a time.
+func (t timing) fires(after time.Time, n int) []Fire {
 	var fires []Fire
-	for at := t.next(s.now()); !at.IsZero() && len(fires) < min(n, MaxPreview); at = t.next(at) {
+	for at := t.next(after); !at.IsZero() && len(fires) < min(n, MaxPreview); at = t.next(at) {
 		fires = append(fires, Fire{At: at.In(t.clock.Zone), Note: t.note(at)})
 	}
-	return fires, nil
+	return fires
 }
 
 // note says what a change of the clocks does to a fire, "" for nothing.

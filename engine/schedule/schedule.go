@@ -115,6 +115,7 @@ type Schedule struct {
 	LastAt     *time.Time
 	NextAt     *time.Time    // nil: it does not fire any more
 	Delay      time.Duration // what the jitter adds to each fire
+	Recent     []Occurrence  // of lists that ask for them, newest first
 }
 
 // State is what became of an occurrence.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -153,7 +154,7 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 		Name: flow.Name, Description: version.Definition.Description, Version: version.Version, Latest: version.Version == flow.Latest,
 		Notices:  version.Definition.Notices,
 		Archived: flow.Status == workflow.Archived, Team: flow.OwnerTeam, Tags: tagLinks(flow.Tags),
-		Author: orSystem(version.CreatedByName), Created: clock.Moment(version.CreatedAt), LaunchURL: views.LaunchURL(ref), URL: views.WorkflowURL(ref), Tab: r.URL.Query().Get("tab"),
+		Author: orSystem(version.CreatedByName), Created: clock.Moment(version.CreatedAt), LaunchURL: views.LaunchURL(ref), URL: views.WorkflowURL(ref), SchedulesURL: views.SchedulesURL(url.Values{"workflow": {ref}}), Tab: r.URL.Query().Get("tab"),
 	}
 	if !m.Latest {
 		m.LaunchURL = views.LaunchVersionURL(ref, version.Version)

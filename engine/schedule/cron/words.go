@@ -1,0 +1,73 @@
+package cron
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Words says in English when an expression fires, "" for one that is easier to read as written.
+func (e Expression) Words() string {
+	if e.every > 0 {
+		return "Every " + strings.TrimSpace(strings.TrimPrefix(e.text, "@every"))
+	}
+	minute, hour, day, month, weekday := e.fields[1], e.fields[2], e.fields[3], e.fields[4], e.fields[5]
+	if e.fields[0] != "0" || !isAny(month) {
+		return ""
+	}
+	if step, ok := strings.CutPrefix(minute, "*/"); ok && isAny(hour) && isAny(day) && isAny(weekday) {
+		if n, err := strconv.Atoi(step); err == nil && 60%n == 0 {
+			return "Every " + step + " minutes"
+		}
+		return ""
+	}
+	m, err := strconv.Atoi(minute)
+	if err != nil {
+		return ""
+	}
+	if isAny(hour) && isAny(day) && isAny(weekday) {
+		return fmt.Sprintf("Every hour, at minute %d", m)
+	}
+	h, err := strconv.Atoi(hour)
+	if err != nil {
+		return ""
+	}
+	at := fmt.Sprintf(" at %02d:%02d", h, m)
+	switch {
+	case isAny(day) && isAny(weekday):
+		return "Every day" + at
+	case isAny(day) && dayNames(weekday) != "":
+		return dayNames(weekday) + at
+	case isAny(weekday) && strings.EqualFold(day, "L"):
+		return "On the last day of every month" + at
+	}
+	if n, err := strconv.Atoi(day); err == nil && isAny(weekday) {
+		return fmt.Sprintf("On day %d of every month%s", n, at)
+	}
+	return ""
+}
+
+func isAny(field string) bool { return field == "*" || field == "?" }
+
+// dayNames are the days of the week of a field that names one of them, or the working days.
+func dayNames(field string) string {
+	switch strings.ToUpper(field) {
+	case "0", "7", "SUN":
+		return "Every Sunday"
+	case "1", "MON":
+		return "Every Monday"
+	case "2", "TUE":
+		return "Every Tuesday"
+	case "3", "WED":
+		return "Every Wednesday"
+	case "4", "THU":
+		return "Every Thursday"
+	case "5", "FRI":
+		return "Every Friday"
+	case "6", "SAT":
+		return "Every Saturday"
+	case "1-5", "MON-FRI":
+		return "Monday to Friday"
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package gallery
+
+import (
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+func scheduleEntries() []Entry {
+	return []Entry{
+		{"schedules", "Schedules", func(f views.Page) templ.Component { return views.SchedulesPage(schedules(f)) }},
+		{"schedules-empty", "Schedules: none", func(f views.Page) templ.Component {
+			m := schedules(f)
+			m.Rows = nil
+			return views.SchedulesPage(m)
+		}},
+		{"schedule", "Schedule: paused", func(f views.Page) templ.Component { return views.SchedulePage(schedule(f)) }},
+	}
+}
+
+func scheduleRows() []views.ScheduleRow {
+	strip := views.ScheduleStrip{Label: "Last 4: 1 failed, 1 running, 1 skipped, 1 succeeded", Bars: []views.ScheduleBar{
+		{State: "SUCCEEDED", X: "0", Y: "3", Height: "17"}, {State: "FAILED", X: "8", Y: "3", Height: "17", Cut: "M7 15l8-7"},
+		{State: "SKIPPED", X: "16", Y: "3", Height: "17"}, {State: "RUNNING", X: "24", Y: "10", Height: "10"},
+	}}
+	return []views.ScheduleRow{
+		{
+			ID: "1", Name: "digits-nightly", URL: "#", Workflow: "digits.train", Version: "2.4.0", When: "Every day at 02:00", Expression: "0 2 * * *", Zone: "Europe/Berlin",
+			Next: "Sat 21 Nov 2026, 02:00 CET", NextUTC: "21 Nov 01:00 UTC", Strip: strip, Owner: "Amara Okafor", MayChange: true,
+		},
+		{
+			ID: "2", Name: "feed-refresh", URL: "#", Workflow: "feed.refresh", Version: "latest version", When: "Every 15 minutes", Expression: "*/15 * * * *", Zone: "UTC",
+			Next: "Fri 20 Nov 2026, 14:15 UTC", NextUTC: "20 Nov 14:15 UTC", Paused: true, Message: "Paused after 5 failures in a row.", Owner: "Mei Tanaka",
+		},
+		{ID: "3", Name: "once", URL: "#", Workflow: "digits.train", Version: "latest version", When: "Once, Thu 19 Nov 2026, 12:00 UTC", Zone: "UTC", Owner: "Mei Tanaka", MayChange: true},
+	}
+}
+
+func schedules(f views.Page) views.Schedules {
+	return views.Schedules{Page: frame(f, "Schedules", views.SectionSchedules), Rows: scheduleRows(), Pager: ui.Pager{Text: "3 schedules", InOrder: true}}
+}
+
+func schedule(f views.Page) views.Schedule {
+	row := scheduleRows()[1]
+	row.MayChange = true
+	return views.Schedule{
+		Page: frame(f, row.Name, views.SectionSchedules, views.Crumb{Name: "Schedules", URL: "#"}), Row: row, WorkflowURL: "#", Inputs: "{\n  \"day\": \"{{ data_interval_start | date }}\"\n}",
+		Facts: []ui.Fact{{Name: "Version", Value: "latest version"}, {Name: "Owner", Value: "Mei Tanaka", Note: "executions have the owner's rights"}, {Name: "Expression", Value: "*/15 * * * *", Mono: true}},
+		Fires: []views.ScheduleFire{
+			{N: "1", At: "Sun 28 Mar 2027, 03:00", Zone: "CEST", UTC: "01:00 UTC", Why: "02:30 does not exist on this day: clocks go forward."},
+			{N: "2", At: "Mon 29 Mar 2027, 02:30", Zone: "CEST", UTC: "00:30 UTC", Change: "From here CEST, UTC+02:00"},
+		},
+		Occurrences: []views.ScheduleOccurrence{
+			{At: clock().Exactly(ago(900e9)), State: "FAILED", Word: "Failed", Execution: "#a1b2c3", URL: "#", Took: "12 s", Note: "HTTP 401 from features.example"},
+			{At: clock().Exactly(ago(1800e9)), State: "SKIPPED", Word: "Skipped", Note: "An execution of the schedule runs."},
+		},
+		Pager: ui.Pager{Text: "2 occurrences"}, MissedChoice: true, Failed: "The inputs cannot be used. inputs.day: Enter a date.",
+	}
+}
