@@ -439,7 +439,7 @@ WHERE project_id = $1
     AND ($2::uuid IS NULL OR workflow_id = $2)
     AND ($3::bool IS NULL OR paused = $3)
     AND ($4::text = '' OR lower(name) = lower($4))
-    AND lower(name) > $5
+    AND lower(name) > lower($5::text)
 ORDER BY lower(name)
 LIMIT $6
 `

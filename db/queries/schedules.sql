@@ -22,7 +22,7 @@ WHERE project_id = @project_id
     AND (sqlc.narg(workflow_id)::uuid IS NULL OR workflow_id = sqlc.narg(workflow_id))
     AND (sqlc.narg(paused)::bool IS NULL OR paused = sqlc.narg(paused))
     AND (@name::text = '' OR lower(name) = lower(@name))
-    AND lower(name) > @after
+    AND lower(name) > lower(@after::text)
 ORDER BY lower(name)
 LIMIT @max_rows;
 

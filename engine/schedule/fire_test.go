@@ -318,3 +318,23 @@ func TestTurns(t *testing.T) {
 	require.Greater(t, b.executions(), first, "the next look continues")
 	require.NotEmpty(t, b.states(sc.ID))
 }
+
+// TestPages: pages of a list end, whatever the case of the names.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	want := []string{"alpha", "Beta", "GAMMA", "Ärger"}
+	for _, name := range want {
+		b.create(hourly("quick", func(sp *schedule.Spec) { sp.Name = name }))
+	}
+	var got []string
+	after := ""
+	for range want {
+		list, next, err := b.schedules.List(b.ctx, schedule.Filter{After: after, Limit: 1})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		got, after = append(got, list[0].Name), next
+	}
+	require.ElementsMatch(t, want, got)
+	require.Empty(t, after)
+}
