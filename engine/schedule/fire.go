@@ -85,17 +85,32 @@ func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err er
 		o.State, o.Reason, o.Message = string(Skipped), ReasonOverlap, "An execution of this schedule was still running."
 		return true, s.settle(ctx, row, st, &o)
 	case launchAlone:
-		for _, e := range live {
-			if err := s.config.Executions.Cancel(ctx, e, "The next fire of schedule "+row.Name+" replaces this execution."); err != nil && !apperr.Is(err, apperr.Conflict) {
-				return false, fmt.Errorf("cancel an execution of schedule %s: %w", id, err)
-			}
-			s.config.Crash("fire.cancelled")
-		}
+		return true, s.replace(ctx, row, sc, t, st, o, live)
 	case launchNow:
 	}
 	return true, s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
 		return s.advance(ctx, q, row, st, &o)
 	})
+}
+
+// replace launches a fire, and then cancels the executions that it replaces. They continue if the
+// fire cannot be launched.
+func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, o db.InsertOccurrenceParams, live []uuid.UUID) error {
+	launched := false
+	err := s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
+		launched = o.State == string(Launched)
+		return s.advance(ctx, q, row, st, &o)
+	})
+	if err != nil || !launched {
+		return err
+	}
+	for _, e := range live {
+		if err := s.config.Executions.Cancel(ctx, e, "The next fire of schedule "+row.Name+" replaces this execution."); err != nil && !apperr.Is(err, apperr.Conflict) {
+			return fmt.Errorf("cancel an execution of schedule %s: %w", row.ID, err)
+		}
+		s.config.Crash("fire.cancelled")
+	}
+	return nil
 }
 
 // load returns the executions of a schedule that run, and how many occurrences wait.

@@ -338,3 +338,17 @@ func TestPages(t *testing.T) {
 	require.ElementsMatch(t, want, got)
 	require.Empty(t, after)
 }
+
+// TestReplacedAfterLaunch: a fire that cannot be launched cancels nothing.
+func TestReplacedAfterLaunch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("gate", func(sp *schedule.Spec) { sp.Overlap = schedule.OverlapCancel }))
+	b.fire(noon)
+	b.denied.Store(true)
+	b.fire(noon.Add(time.Hour))
+	require.Equal(t, []schedule.State{schedule.Launched, schedule.Refused}, b.states(sc.ID))
+	reason := ""
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT coalesce(cancel_reason, '') FROM executions").Scan(&reason))
+	require.Empty(t, reason)
+}
