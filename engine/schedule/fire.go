@@ -187,7 +187,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority,
-		Name: row.Name + ", " + o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04"),
+		Name: runName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")),
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			o.State, o.ExecutionID = string(Launched), &id
 			s.config.Crash("launch.within")
@@ -318,7 +318,7 @@ func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 		return uuid.Nil, apperr.InvalidFields("The inputs cannot be used.", fields)
 	}
 	e, _, err := s.config.Executions.Launch(ctx, execution.LaunchRequest{
-		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority, Name: row.Name + ", launched manually",
+		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority, Name: runName(row.Name, "launched manually"),
 		Within: func(ctx context.Context, q *db.Queries, execution uuid.UUID) error {
 			if err := q.InsertOccurrence(ctx, db.InsertOccurrenceParams{
 				ScheduleID: id, FireAt: now, LastFireAt: now, Fires: 1, IntervalStart: start, State: string(Launched), Reason: ReasonManual, ExecutionID: &execution, Now: now,

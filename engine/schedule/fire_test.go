@@ -352,3 +352,17 @@ func TestReplacedAfterLaunch(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT coalesce(cancel_reason, '') FROM executions").Scan(&reason))
 	require.Empty(t, reason)
 }
+
+// TestLongNames: a name of 100 letters that take 300 bytes is shortened in those of executions.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("quick", func(sp *schedule.Spec) { sp.Name = strings.Repeat("語", schedule.MaxName) }))
+	b.fire(noon)
+	require.Equal(t, []schedule.State{schedule.Launched}, b.states(sc.ID))
+	e, err := b.engine.Get(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID)
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("語", 60)+", 2026-11-24 12:00", e.Name)
+	_, err = b.schedules.RunNow(b.ctx, sc.ID)
+	require.NoError(t, err)
+}
