@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -365,4 +366,27 @@ func TestLongNames(t *testing.T) {
 	require.Equal(t, strings.Repeat("語", 60)+", 2026-11-24 12:00", e.Name)
 	_, err = b.schedules.RunNow(b.ctx, sc.ID)
 	require.NoError(t, err)
+}
+
+// TestFailuresWait: while launches fail and are retried, the loop looks only as often as Every says.
+func TestFailuresWait(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.create(hourly("quick", nil))
+	var tries atomic.Int64
+	config := b.config
+	config.Every = time.Minute
+	config.Acting = func(uuid.UUID, string, uuid.UUID) (auth.Subject, error) {
+		tries.Add(1)
+		return auth.Subject{}, apperr.New(apperr.Unavailable, "The directory does not answer.")
+	}
+	b.clock.set(noon)
+	ctx, cancel := context.WithCancel(b.ctx)
+	var all sync.WaitGroup
+	all.Go(func() { schedule.New(config).Run(ctx) })
+	require.Eventually(t, func() bool { return tries.Load() > 0 }, time.Minute, 10*time.Millisecond)
+	time.Sleep(time.Second)
+	cancel()
+	all.Wait()
+	require.Equal(t, int64(1), tries.Load())
 }

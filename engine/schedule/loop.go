@@ -32,10 +32,9 @@ func (s *Service) Run(ctx context.Context) {
 	var checked, cleaned time.Time
 	for {
 		woken := false
-		if err := s.fireAll(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("schedules could not be fired; the next look retries", "error", err)
-		}
-		timer := time.NewTimer(s.rest(ctx))
+		err := s.fireAll(ctx)
+		s.logged(ctx, "schedules could not be fired; the next look retries", err)
+		timer := time.NewTimer(s.rest(ctx, err != nil))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -61,8 +60,12 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 	}
 }
 
-// rest is how long the loop waits: until the next fire, and no longer than Every.
-func (s *Service) rest(ctx context.Context) time.Duration {
+// rest is how long the loop waits: until the next fire, and no longer than Every. After a failure it
+// is Every, since what failed is still due.
+func (s *Service) rest(ctx context.Context, failed bool) time.Duration {
+	if failed {
+		return s.config.Every
+	}
 	due, err := s.queries.NextDue(ctx)
 	if err != nil || due == nil {
 		return s.config.Every
@@ -76,7 +79,7 @@ func (s *Service) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find queued occurrences: %w", err)
 	}
-	s.each(ctx, queues, func(ctx context.Context, id uuid.UUID) error {
+	failed := s.each(ctx, queues, func(ctx context.Context, id uuid.UUID) error {
 		if err := s.launchQueued(ctx, id); !errors.Is(err, errNotDue) {
 			return err
 		}
@@ -86,24 +89,26 @@ func (s *Service) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find due schedules: %w", err)
 	}
-	s.each(ctx, due, s.fireDue)
-	return nil
+	return errors.Join(failed, s.each(ctx, due, s.fireDue))
 }
 
-// each calls f for schedules beside each other. A failure concerns one schedule.
-func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) {
+// each calls f for schedules beside each other. A failure concerns one schedule. It returns the
+// failures together.
+func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
 	slots := make(chan struct{}, together)
+	failures := make([]error, len(ids))
 	var all sync.WaitGroup
-	for _, id := range ids {
+	for i, id := range ids {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if err := f(ctx, id); err != nil && ctx.Err() == nil {
-				s.config.Logger.Warn("a schedule could not be fired; the next look retries", "schedule", id, "error", err)
+			if err := f(ctx, id); err != nil {
+				failures[i] = fmt.Errorf("schedule %s: %w", id, err)
 			}
 		})
 	}
 	all.Wait()
+	return errors.Join(failures...)
 }
 
 // pauseFailing pauses schedules whose last occurrences all failed.
