@@ -263,7 +263,7 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 	t, _ := sc.read()
 	o := db.InsertOccurrenceParams{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, Now: s.now()}
 	return s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
-		if err := s.room(ctx, q, id); err != nil {
+		if err := s.room(ctx, q, row); err != nil {
 			return err
 		}
 		n, err := q.SettleOccurrence(ctx, db.SettleOccurrenceParams{
@@ -279,21 +279,21 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// room claims a schedule, and returns errNotDue if it is paused or as many of its executions run as
-// it allows: another launch can have come first.
-func (s *Service) room(ctx context.Context, q *db.Queries, id uuid.UUID) error {
-	row, err := q.ClaimSchedule(ctx, id)
+// room claims a schedule, and returns errNotDue if it was changed in the meantime, is paused or as
+// many of its executions run as it allows: another launch can have come first.
+func (s *Service) room(ctx context.Context, q *db.Queries, was db.Schedule) error {
+	row, err := q.ClaimSchedule(ctx, was.ID)
 	if db.IsNoRows(err) {
 		return errNotDue
 	}
 	if err != nil {
-		return fmt.Errorf("claim schedule %s: %w", id, err)
+		return fmt.Errorf("claim schedule %s: %w", was.ID, err)
 	}
-	live, _, err := s.load(ctx, q, id)
+	live, _, err := s.load(ctx, q, row.ID)
 	if err != nil {
 		return err
 	}
-	if row.Paused || len(live) >= int(row.MaxRunning) {
+	if row.Paused || !row.UpdatedAt.Equal(was.UpdatedAt) || len(live) >= int(row.MaxRunning) {
 		return errNotDue
 	}
 	return nil

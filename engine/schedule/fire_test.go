@@ -390,3 +390,27 @@ func TestFailuresWait(t *testing.T) {
 	all.Wait()
 	require.Equal(t, int64(1), tries.Load())
 }
+
+// TestQueueAfterEdit: a queued fire is not launched with what a schedule said before an edit.
+func TestQueueAfterEdit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	queueing := hourly("gate", func(sp *schedule.Spec) { sp.Overlap = schedule.OverlapQueueAll })
+	sc := b.create(queueing)
+	b.fire(noon)
+	b.fire(noon.Add(time.Hour))
+	require.NoError(t, b.engine.Cancel(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID, "done"))
+	b.ended(b.occurrences(sc.ID)[0], "CANCELLED")
+	b.clock.set(noon.Add(time.Hour + time.Minute))
+	config := b.config
+	config.Crash = func(at string) {
+		if at == "launch.begin" {
+			_, err := b.schedules.Replace(b.ctx, sc.ID, queueing)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, schedule.New(config).LaunchQueued(auth.AsSystem(b.ctx), sc.ID))
+	require.Equal(t, []schedule.State{schedule.Launched, schedule.Queued}, b.states(sc.ID))
+	require.NoError(t, b.schedules.LaunchQueued(auth.AsSystem(b.ctx), sc.ID))
+	require.Equal(t, []schedule.State{schedule.Launched, schedule.Launched}, b.states(sc.ID))
+}
