@@ -156,7 +156,7 @@ func (q *Queries) DueSchedules(ctx context.Context, now time.Time, maxRows int32
 
 const failingSchedules = `-- name: FailingSchedules :many
 SELECT s.id FROM schedules s
-WHERE NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
+WHERE ($1::uuid IS NULL OR s.id = $1) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
     SELECT count(*) FROM (
         SELECT o.state = 'REFUSED' OR e.status = 'FAILED' AS failed,
             row_number() OVER (ORDER BY o.fire_at DESC) AS nth
@@ -165,9 +165,10 @@ WHERE NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
     ) ended WHERE ended.failed AND ended.nth <= s.pause_after)
 `
 
-// Schedules whose last occurrences since they were resumed all failed, as many as pause them.
-func (q *Queries) FailingSchedules(ctx context.Context) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, failingSchedules)
+// Schedules whose last occurrences since they were resumed all failed, as many as pause them; of all
+// schedules, or one.
+func (q *Queries) FailingSchedules(ctx context.Context, id *uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, failingSchedules, id)
 	if err != nil {
 		return nil, err
 	}

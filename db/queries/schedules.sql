@@ -93,9 +93,10 @@ WHERE w.state = 'QUEUED' AND NOT s.paused
         WHERE o.schedule_id = s.id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')) < s.max_running;
 
 -- name: FailingSchedules :many
--- Schedules whose last occurrences since they were resumed all failed, as many as pause them.
+-- Schedules whose last occurrences since they were resumed all failed, as many as pause them; of all
+-- schedules, or one.
 SELECT s.id FROM schedules s
-WHERE NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
+WHERE (sqlc.narg(id)::uuid IS NULL OR s.id = sqlc.narg(id)) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
     SELECT count(*) FROM (
         SELECT o.state = 'REFUSED' OR e.status = 'FAILED' AS failed,
             row_number() OVER (ORDER BY o.fire_at DESC) AS nth

@@ -11,7 +11,7 @@ import (
 func (s *Service) FireAll(ctx context.Context) error { return s.fireAll(ctx) }
 
 // PauseFailing is what the loop does from time to time.
-func (s *Service) PauseFailing(ctx context.Context) error { return s.pauseFailing(ctx) }
+func (s *Service) PauseFailing(ctx context.Context) error { return s.pauseAllFailing(ctx) }
 
 // Points are the places of a launch where a crash must be harmless.
 func Points() []string {

@@ -57,6 +57,11 @@ func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err er
 	if row.Paused || row.DueAt == nil || row.DueAt.After(now) {
 		return false, nil
 	}
+	if row.PauseAfter > 0 {
+		if n, err := s.pauseFailing(ctx, &id); err != nil || n > 0 {
+			return false, err
+		}
+	}
 	sc, err := fromRow(row)
 	if err != nil {
 		return false, err

@@ -414,3 +414,19 @@ func TestQueueAfterEdit(t *testing.T) {
 	require.NoError(t, b.schedules.LaunchQueued(auth.AsSystem(b.ctx), sc.ID))
 	require.Equal(t, []schedule.State{schedule.Launched, schedule.Launched}, b.states(sc.ID))
 }
+
+// TestFailuresPauseAtOnce: of many fires in one look, none follows the failures that pause a schedule.
+func TestFailuresPauseAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("quick", func(sp *schedule.Spec) {
+		sp.PauseAfter, sp.Inputs, sp.Misfire, sp.Overlap = 2, map[string]any{"n": 4}, schedule.MisfireAll, schedule.OverlapAllow
+	}))
+	_, _, err := b.workflows.Register(b.ctx, []byte(`{name: quick, version: 2.0.0, inputs: [{name: n, type: "Integer(max=3)"}], operators: [{name: one, type: noop}]}`))
+	require.NoError(t, err)
+	b.fire(noon.Add(4 * time.Hour))
+	require.Equal(t, []schedule.State{schedule.Refused, schedule.Refused}, b.states(sc.ID))
+	sc, err = b.schedules.Get(b.ctx, sc.ID)
+	require.NoError(t, err)
+	require.Equal(t, schedule.PausedByFailures, sc.Reason)
+}

@@ -45,7 +45,7 @@ func (s *Service) Run(ctx context.Context) {
 		}
 		if now := time.Now(); woken || now.Sub(checked) > slowly {
 			checked = now
-			s.logged(ctx, "failing schedules could not be paused", s.pauseFailing(ctx))
+			s.logged(ctx, "failing schedules could not be paused", s.pauseAllFailing(ctx))
 		}
 		if now := time.Now(); now.Sub(cleaned) > clean {
 			cleaned = now
@@ -111,22 +111,29 @@ func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Cont
 	return errors.Join(failures...)
 }
 
-// pauseFailing pauses schedules whose last occurrences all failed.
-func (s *Service) pauseFailing(ctx context.Context) error {
-	ids, err := s.queries.FailingSchedules(ctx)
+// pauseAllFailing pauses schedules whose last occurrences all failed.
+func (s *Service) pauseAllFailing(ctx context.Context) error {
+	_, err := s.pauseFailing(ctx, nil)
+	return err
+}
+
+// pauseFailing pauses schedules whose last occurrences all failed, or the one with an ID if it is such
+// a schedule. It returns how many it paused.
+func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error) {
+	ids, err := s.queries.FailingSchedules(ctx, only)
 	if err != nil {
-		return fmt.Errorf("find failing schedules: %w", err)
+		return 0, fmt.Errorf("find failing schedules: %w", err)
 	}
 	for _, id := range ids {
 		row, err := s.queries.GetSchedule(ctx, id)
 		if err != nil {
-			return fmt.Errorf("get schedule %s: %w", id, err)
+			return 0, fmt.Errorf("get schedule %s: %w", id, err)
 		}
 		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d failures in a row.", row.PauseAfter)); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return len(ids), nil
 }
 
 // sentenceOf is an error with its fields in one line.
