@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -366,67 +365,4 @@ func TestLongNames(t *testing.T) {
 	require.Equal(t, strings.Repeat("語", 60)+", 2026-11-24 12:00", e.Name)
 	_, err = b.schedules.RunNow(b.ctx, sc.ID)
 	require.NoError(t, err)
-}
-
-// TestFailuresWait: while launches fail and are retried, the loop looks only as often as Every says.
-func TestFailuresWait(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.create(hourly("quick", nil))
-	var tries atomic.Int64
-	config := b.config
-	config.Every = time.Minute
-	config.Acting = func(uuid.UUID, string, uuid.UUID) (auth.Subject, error) {
-		tries.Add(1)
-		return auth.Subject{}, apperr.New(apperr.Unavailable, "The directory does not answer.")
-	}
-	b.clock.set(noon)
-	ctx, cancel := context.WithCancel(b.ctx)
-	var all sync.WaitGroup
-	all.Go(func() { schedule.New(config).Run(ctx) })
-	require.Eventually(t, func() bool { return tries.Load() > 0 }, time.Minute, 10*time.Millisecond)
-	time.Sleep(time.Second)
-	cancel()
-	all.Wait()
-	require.Equal(t, int64(1), tries.Load())
-}
-
-// TestQueueAfterEdit: a queued fire is not launched with what a schedule said before an edit.
-func TestQueueAfterEdit(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	queueing := hourly("gate", func(sp *schedule.Spec) { sp.Overlap = schedule.OverlapQueueAll })
-	sc := b.create(queueing)
-	b.fire(noon)
-	b.fire(noon.Add(time.Hour))
-	require.NoError(t, b.engine.Cancel(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID, "done"))
-	b.ended(b.occurrences(sc.ID)[0], "CANCELLED")
-	b.clock.set(noon.Add(time.Hour + time.Minute))
-	config := b.config
-	config.Crash = func(at string) {
-		if at == "launch.begin" {
-			_, err := b.schedules.Replace(b.ctx, sc.ID, queueing)
-			require.NoError(t, err)
-		}
-	}
-	require.NoError(t, schedule.New(config).LaunchQueued(auth.AsSystem(b.ctx), sc.ID))
-	require.Equal(t, []schedule.State{schedule.Launched, schedule.Queued}, b.states(sc.ID))
-	require.NoError(t, b.schedules.LaunchQueued(auth.AsSystem(b.ctx), sc.ID))
-	require.Equal(t, []schedule.State{schedule.Launched, schedule.Launched}, b.states(sc.ID))
-}
-
-// TestFailuresPauseAtOnce: of many fires in one look, none follows the failures that pause a schedule.
-func TestFailuresPauseAtOnce(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	sc := b.create(hourly("quick", func(sp *schedule.Spec) {
-		sp.PauseAfter, sp.Inputs, sp.Misfire, sp.Overlap = 2, map[string]any{"n": 4}, schedule.MisfireAll, schedule.OverlapAllow
-	}))
-	_, _, err := b.workflows.Register(b.ctx, []byte(`{name: quick, version: 2.0.0, inputs: [{name: n, type: "Integer(max=3)"}], operators: [{name: one, type: noop}]}`))
-	require.NoError(t, err)
-	b.fire(noon.Add(4 * time.Hour))
-	require.Equal(t, []schedule.State{schedule.Refused, schedule.Refused}, b.states(sc.ID))
-	sc, err = b.schedules.Get(b.ctx, sc.ID)
-	require.NoError(t, err)
-	require.Equal(t, schedule.PausedByFailures, sc.Reason)
 }
