@@ -1,5 +1,5 @@
 // Package cron computes when schedules fire: cron expressions in time zones with daylight saving
-// time, intervals and single times. It is pure (docs/decisions/032-clock-changes.md).
+// time, intervals and single times. It is pure (docs/decisions/026-clock-changes.md).
 package cron
 
 import (
