@@ -280,7 +280,7 @@ func TestChecked(t *testing.T) {
 			sp.Anchor = start
 		},
 		"ends_at": func(sp *schedule.Spec) { sp.Starts, sp.Ends = &start, &past },
-		"ends_at ": func(sp *schedule.Spec) {
+		"ends_at/2200": func(sp *schedule.Spec) {
 			sp.Ends = new(time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*3600)))
 		},
 		"misfire":              func(sp *schedule.Spec) { sp.Misfire = "some" },
@@ -294,7 +294,8 @@ func TestChecked(t *testing.T) {
 		require.True(t, apperr.Is(err, apperr.Invalid), "%s: %v", path, err)
 		fields := apperr.FieldsOf(err)
 		require.Len(t, fields, 1, "%s: %v", path, fields)
-		require.Equal(t, strings.TrimSpace(path), fields[0].Path)
+		want, _, _ := strings.Cut(path, "/") // a field can be wrong in several ways
+		require.Equal(t, want, fields[0].Path)
 	}
 	_, err := b.schedules.Create(b.ctx, hourly("quick", func(sp *schedule.Spec) { sp.Expressions, sp.At = nil, &past }))
 	require.ErrorContains(t, err, "cannot be saved")

@@ -65,11 +65,11 @@ func ListArchive(ctx context.Context, f File, format, name string) (a Archive, e
 		}
 		e := ArchiveEntry{
 			Path: clean(h.Name), Size: h.Size, Packed: -1, Folder: h.Typeflag == tar.TypeDir,
-			Outside: outside(h.Name) || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir && outside(path.Join(path.Dir(h.Name), h.Linkname)),
+			Outside: outside(h.Name) || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir && outside(path.Join(path.Dir(h.Name), h.Linkname)), //nolint:gosec // only shown
 		}
 		if h.Typeflag == tar.TypeSymlink || h.Typeflag == tar.TypeLink {
 			e.Link, e.Size = clean(h.Linkname), 0
-			e.Outside = outside(h.Name) || path.IsAbs(h.Linkname) || h.Typeflag == tar.TypeSymlink && outside(path.Join(path.Dir(h.Name), h.Linkname)) || h.Typeflag == tar.TypeLink && outside(h.Linkname)
+			e.Outside = outside(h.Name) || path.IsAbs(h.Linkname) || h.Typeflag == tar.TypeSymlink && outside(path.Join(path.Dir(h.Name), h.Linkname)) || h.Typeflag == tar.TypeLink && outside(h.Linkname) //nolint:gosec // only shown
 		}
 		e.Modified = modified(h.ModTime)
 		a.Entries, a.Size = append(a.Entries, e), sum(a.Size, e.Size)
@@ -211,7 +211,7 @@ func listZip(f File, a *Archive) error {
 }
 
 // entrySize is a size that an archive states, which can be any number.
-func entrySize(n uint64) int64 { return int64(min(n, 1<<60)) } //nolint:gosec // bounded
+func entrySize(n uint64) int64 { return int64(min(n, 1<<60)) }
 
 // OpenEntry returns one file of an archive. A stored entry of a ZIP file is read by range. Others
 // are unpacked in memory; cut reports that an entry is longer than EntryBytes.

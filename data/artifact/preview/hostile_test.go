@@ -129,10 +129,10 @@ func TestStatedTimesAndSizes(t *testing.T) {
 	require.NoError(t, zw.Close())
 	a, err = ListArchive(t.Context(), fileOf(out.Bytes()), "zip", "x")
 	require.NoError(t, err)
-	require.EqualValues(t, int64(math.MaxInt64), a.Size)
+	require.Equal(t, int64(math.MaxInt64), a.Size)
 
 	text := "{'descr': '|V2147483647', 'fortran_order': False, 'shape': (1125899906842624,), }"
 	array, err := ReadArray(t.Context(), fileOf(append([]byte("\x93NUMPY\x01\x00"+string(rune(len(text)))+"\x00"), text...)), "npy", ArrayQuery{})
 	require.NoError(t, err)
-	require.EqualValues(t, int64(math.MaxInt64), array.Size)
+	require.Equal(t, int64(math.MaxInt64), array.Size)
 }

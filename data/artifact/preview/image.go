@@ -151,8 +151,8 @@ func shrunk(img image.Image) *image.NRGBA {
 					r, g, b, a = r+cr, g+cg, b+cb, a+ca
 				}
 			}
-			n := uint32(taps * taps) //nolint:gosec // at most 16
-			out.Set(x, y, color.RGBA64{uint16(r / n), uint16(g / n), uint16(b / n), uint16(a / n)})
+			n := uint32(taps * taps)                                                                //nolint:gosec // at most 16
+			out.Set(x, y, color.RGBA64{uint16(r / n), uint16(g / n), uint16(b / n), uint16(a / n)}) //nolint:gosec // means of 16 bits
 		}
 	}
 	return out

@@ -162,7 +162,7 @@ func TestTextPages(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, p.Valid)
 		require.LessOrEqual(t, len(p.Text), TextBytes)
-		require.EqualValues(t, from.Row+1, p.First)
+		require.Equal(t, from.Row+1, p.First)
 		all.WriteString(p.Text)
 		if p.Next == nil {
 			break

@@ -99,7 +99,7 @@ func TestONNX(t *testing.T) {
 	require.Contains(t, m.Facts, ModelFact{"Opset", "17"})
 	require.Equal(t, []ModelFact{{"author", "mia"}}, m.Metadata)
 	data := onnxOf()
-	for n := range len(data) {
+	for n := range data {
 		if _, err := ReadModel(t.Context(), fileOf(data[:n]), "onnx"); err != nil {
 			require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
 		}

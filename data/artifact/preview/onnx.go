@@ -49,7 +49,7 @@ func (m message) each(visit func(field) error) error {
 		if err != nil {
 			return err
 		}
-		f := field{number: int(key >> 3 & 0x1fffffff)} //nolint:gosec // bounded
+		f := field{number: int(key >> 3 & 0x1fffffff)}
 		at = next
 		switch key & 7 {
 		case 0:

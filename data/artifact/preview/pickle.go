@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func (u *unpickler) size(bytes int64) (int64, error) {
 	var full [8]byte
 	copy(full[:], p)
 	n := binary.LittleEndian.Uint64(full[:])
-	if n > uint64(max(u.f.Size, 0)) { //nolint:gosec // not negative
+	if n > uint64(max(u.f.Size, 0)) {
 		return 0, bad("The pickle states a size of %d bytes at byte %d, more than the file has.", n, u.at)
 	}
 	return int64(n), nil //nolint:gosec // at most the size of the file
@@ -147,8 +148,8 @@ func (u *unpickler) pop() (any, error) {
 
 // popMark returns what is above the last mark.
 func (u *unpickler) popMark() ([]any, error) {
-	for i := len(u.stack) - 1; i >= 0; i-- {
-		if _, ok := u.stack[i].(pickleMark); ok {
+	for i, v := range slices.Backward(u.stack) {
+		if _, ok := v.(pickleMark); ok {
 			items := append([]any{}, u.stack[i+1:]...)
 			u.stack = u.stack[:i]
 			return items, nil
