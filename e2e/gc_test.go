@@ -47,7 +47,7 @@ func TestExecutionsGoWhenTheirTimeIsOver(t *testing.T) {
 	holds(t, page.Locator("main"), "kept until")
 	time.Sleep(1100 * time.Millisecond) // they expire after one second of another process's clock
 
-	require.Contains(t, s.flowforge(t, "gc", "--dry-run"), "would remove 1 execution and")
+	require.Contains(t, s.flowforge(t, "gc", "--dry-run"), "would remove 1 execution,")
 	status, _ := s.call(t, http.MethodGet, "/executions/"+gone, nil)
 	require.Equal(t, http.StatusOK, status)
 	visit(t, page, "/admin/storage")

@@ -9,7 +9,8 @@ export function enhanceOptions(root) {
 export function setUpOptions() {
   // What is said about a value does not hold for other values of the inputs that its options read.
   document.addEventListener("change", ({ target }) => {
-    if (!target.name?.startsWith("inputs.")) return;
+    // The name of a form that has a field "name" is that field.
+    if (typeof target.name !== "string" || !target.name.startsWith("inputs.")) return;
     for (const box of target.form?.querySelectorAll("[data-reads]:not([data-reads=''])") ?? []) {
       if (reads(box).some((name) => isBelow(target.name, name))) forget(box);
     }
