@@ -54,7 +54,7 @@ func TestExecutionsGoWhenTheirTimeIsOver(t *testing.T) {
 	holds(t, page.Locator("main"), "It would remove 1 execution")
 	audit(t, page)
 	noSidewaysScroll(t, page)
-	require.Contains(t, s.flowforge(t, "gc"), "removed 1 execution and")
+	require.Contains(t, s.flowforge(t, "gc"), "removed 1 execution,")
 	for _, path := range []string{"", "/logs", "/nodes", "/events"} {
 		status, _ = s.call(t, http.MethodGet, "/executions/"+gone+path, nil)
 		require.Equal(t, http.StatusNotFound, status, path)
