@@ -364,6 +364,7 @@ func TestLongNames(t *testing.T) {
 	e, err := b.engine.Get(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID)
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("語", 60)+", 2026-11-24 12:00", e.Name)
+	b.clock.set(noon.Add(time.Minute)) // an occurrence of a schedule has a time of its own
 	_, err = b.schedules.RunNow(b.ctx, sc.ID)
 	require.NoError(t, err)
 }
