@@ -125,7 +125,7 @@ func TestGetTakesAShortID(t *testing.T) {
 		require.Contains(t, out, shown)
 	}
 	_, err := command(t, serve, "get", "bad1dea")
-	require.ErrorContains(t, err, `there is no workflow "bad1dea", and no execution whose id ends with it`)
+	require.ErrorContains(t, err, `there is no workflow "bad1dea", and no execution whose ID ends with it`)
 	_, err = command(t, serve, "get", "8c")
 	require.ErrorContains(t, err, "one, two", "the server names the executions")
 }
