@@ -168,7 +168,7 @@ func TestLoginStoresTheKey(t *testing.T) {
 	_, err := login("ffk_bad\n")
 	require.EqualError(t, err, "The API key is not valid.")
 	_, err = login("\n")
-	require.ErrorContains(t, err, "no key was given")
+	require.ErrorContains(t, err, "no API key given")
 	stored, err := loadCredentials()
 	require.NoError(t, err)
 	require.Empty(t, stored.Servers[server.URL].Token)

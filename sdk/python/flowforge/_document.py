@@ -105,7 +105,7 @@ class _Writer:
         for rule in rules:
             for part in rule.parts:
                 if isinstance(part, Value) and part.node is not None and part.node.scope.home is not self._scope:
-                    raise error(f"after: {part.node.name} is in another workflow or foreach; a rule can name only operators beside it")
+                    raise error(f"after: {part.node.name} is in another workflow or foreach; a rule can only name operators in the same graph")
         if rules and all(len(rule.parts) == 1 for rule in rules):
             return {"depends_on": sorted({_node_name(rule.parts[0]) for rule in rules})}
         texts = ["".join(p if isinstance(p, str) else _node_name(p) for p in rule.parts) for rule in rules]

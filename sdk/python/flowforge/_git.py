@@ -93,7 +93,7 @@ def _every_file(folder: Path) -> List[str]:
     above = (path / ".gitignore" for path in folder.parents if _in_repository(path))
     rules = [path for path in above if path.exists()] + [folder / name for name in found if os.path.basename(name) == ".gitignore"]
     if rules:
-        raise error(f"git is not installed, so the code package cannot leave out what {rules[0]} lists: install git, or remove this file")
+        raise error(f"git is not installed, so the files in {rules[0]} cannot be left out of the code package: install git, or remove this file")
     return found
 
 
