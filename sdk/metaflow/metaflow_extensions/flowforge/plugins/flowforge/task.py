@@ -47,7 +47,7 @@ def run(ctx: Any, step: str, settings: Dict[str, Any]) -> None:
     """Run the task of a step. Does not return: the process ends as the task ended."""
     attempt = Attempt()
     if attempt.retry >= MAX_ATTEMPTS:
-        sys.exit(f"This is attempt {attempt.retry + 1}, with {attempt.free} that spent no retry. Metaflow reads the results of the first {MAX_ATTEMPTS} only.")
+        sys.exit(f"This is attempt {attempt.retry + 1}, with {attempt.free} that did not use a retry. Metaflow reads only the results of the first {MAX_ATTEMPTS}.")
     reused = clone.reused()
     parameters_task = f"{attempt.run}/_parameters/{attempt.task}-params"
     paths = attempt.paths
