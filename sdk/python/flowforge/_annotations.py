@@ -28,7 +28,7 @@ class Unmapped(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Read:
-    """An annotation as a type, with what else it says."""
+    """An annotation as a type, with its other properties."""
 
     type: Type
     hints: Dict[str, Any]

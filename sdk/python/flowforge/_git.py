@@ -60,7 +60,7 @@ def state(folder: Path) -> Dict[str, Any]:
     try:
         found["dirty"] = bool(_git(folder, "status", "--porcelain", "--", ".").strip())
     except _Failed as err:
-        warnings.warn(f"the metadata of the version does not say whether its files differ from the commit, because git status failed in {folder}: {err}", stacklevel=2)
+        warnings.warn(f"the version's metadata does not state whether the files differ from the commit, because git status failed in {folder}: {err}", stacklevel=2)
     return found
 
 

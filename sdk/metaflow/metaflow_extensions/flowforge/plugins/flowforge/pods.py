@@ -14,7 +14,7 @@ _KNOWN = {
 
 
 def apply(node: Any, fields: Dict[str, Any], code: Dict[str, Any], environment: Dict[str, Any]) -> None:
-    """Add what the decorators of a step ask for to the fields of its operator."""
+    """Add the requests of a step's decorators to the fields of its operator."""
     resources: Dict[str, Any] = {}
     plain = _attributes(node, "resources")
     own = _attributes(node, "kubernetes")
