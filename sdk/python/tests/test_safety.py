@@ -255,7 +255,7 @@ def test_a_repository_that_git_refuses(tmp_path: Path) -> None:
     (tmp_path / ".git" / "index").write_text("damaged")
     with pytest.raises(DefinitionError, match="git cannot list the files of .*: (error|fatal): "):
         _git.files(tmp_path)
-    with pytest.warns(UserWarning, match="does not say whether its files differ from the commit, because git status failed"):
+    with pytest.warns(UserWarning, match="does not state whether the files differ from the commit, because git status failed"):
         assert "dirty" not in _git.state(tmp_path)
 
 
