@@ -21,7 +21,7 @@ func (a *App) diskReady(requiredMiB int) error {
 		return err
 	}
 	if free < requiredMiB {
-		return apperr.New(apperr.Unavailable, "The disk of %s has %d MiB left; the server needs %d MiB. Remove files, or run `flowforge gc`.", a.paths.root, free, requiredMiB)
+		return apperr.New(apperr.Unavailable, "The disk that holds %s has %d MiB left, and the server needs %d MiB. Remove files, or run `flowforge gc`.", a.paths.root, free, requiredMiB)
 	}
 	return nil
 }

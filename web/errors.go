@@ -47,9 +47,9 @@ type Problem struct {
 	Errors    []apperr.Field `json:"errors,omitempty"`
 
 	// Aliases with the field names of the design document's API.
-	Error     string   `json:"error" doc:"The same as detail"`
-	Details   []string `json:"details,omitempty" doc:"The same as errors, as strings"`
-	QuotaInfo any      `json:"quota_info,omitempty" doc:"The quota that blocks the request, in the form of GET /tenants/{id}/quota"`
+	Error     string   `json:"error" doc:"Alias of detail"`
+	Details   []string `json:"details,omitempty" doc:"The errors as strings"`
+	QuotaInfo any      `json:"quota_info,omitempty" doc:"Quota that blocks the request, in the format of GET /tenants/{id}/quota"`
 }
 
 // Named returns p with the fields of the design document's API.

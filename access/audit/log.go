@@ -190,7 +190,7 @@ func query(s scope, f Filter) (db.ListAuditEntriesParams, error) {
 	if f.After != "" {
 		id, err := uuid.Parse(f.After)
 		if err != nil {
-			return p, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return p, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 		p.Before = id
 	}

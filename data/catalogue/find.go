@@ -47,7 +47,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	before := uuid.Max
 	if f.After != "" {
 		if before, err = uuid.Parse(f.After); err != nil {
-			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 	}
 	condition, err := search.Condition(f.Where, search.EntryFields(), []string{"name", "version"}, s.now())

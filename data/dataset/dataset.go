@@ -127,7 +127,7 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, name, after s
 	before := uuid.Max
 	if after != "" {
 		if before, err = uuid.Parse(after); err != nil {
-			return d, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return d, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 	}
 	rows, err := s.queries.DatasetVersions(ctx, db.DatasetVersionsParams{ProjectID: subject.ProjectID, Kind: string(kind), Name: name, Before: before, RowLimit: versionRows + 1})

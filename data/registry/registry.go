@@ -155,7 +155,7 @@ func (s *Service) Get(ctx context.Context, name, after string) (Model, error) {
 	before := uuid.Max
 	if after != "" {
 		if before, err = uuid.Parse(after); err != nil {
-			return m, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return m, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 	}
 	rows, err := s.queries.ModelVersions(ctx, subject.ProjectID, name, before, versionRows+1)

@@ -52,7 +52,7 @@ func (s *Service) Save(ctx context.Context, e Edit) (View, error) {
 			return err
 		}
 		if n >= MaxPerPerson {
-			return apperr.New(apperr.Conflict, "You have %d views in this project, the maximum. Delete unused views.", n)
+			return apperr.New(apperr.Conflict, "You have reached the maximum of %d views in this project. Delete unused views.", n)
 		}
 		err = q.InsertView(ctx, db.InsertViewParams{
 			ID: id, ProjectID: row.ProjectID, Name: row.Name, Sharing: row.Sharing, Query: row.Query, Sort: row.Sort, Columns: row.Columns, GroupBy: row.GroupBy,
@@ -219,7 +219,7 @@ func taken(err error, name string) error {
 	switch db.Constraint(err) {
 	case "execution_views_shared_key", "execution_views_private_key":
 		return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A view called %q already exists.", name),
-			Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Update that view, or choose another name."}}}
+			Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Update the existing view, or choose another name."}}}
 	}
 	return err
 }

@@ -152,7 +152,7 @@ func TestConfigMapAway(t *testing.T) {
 	b := argoSetup(t, func(c *execution.Config) {
 		c.ConfigMap = func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error) {
 			if asked++; asked < 3 {
-				return nil, apperr.Wrap(apperr.Unavailable, errors.New("refused"), "The cluster does not answer.")
+				return nil, apperr.Wrap(apperr.Unavailable, errors.New("refused"), "The cluster is not responding.")
 			}
 			return caseConfigMap(ctx, project, name)
 		}

@@ -89,7 +89,7 @@ operators:
 	n := b.node(id, "tries")
 	require.Equal(t, 4, n.Attempt)
 	message := n.Error.Message
-	for _, part := range []string{"Attempts 3 and 4: The task ended with exit code 4.", "Attempts 1 and 2: The task ended with exit code 1."} {
+	for _, part := range []string{"Attempts 3 and 4: The task exited with code 4.", "Attempts 1 and 2: The task exited with code 1."} {
 		require.Contains(t, message, part)
 	}
 	require.Len(t, n.Error.Earlier, 2)

@@ -61,7 +61,7 @@ func (s *Service) Save(ctx context.Context, ref string, e Edit) (Preset, error) 
 			return err
 		}
 		if n >= MaxPerPerson {
-			return apperr.New(apperr.Conflict, "You have %d presets of this workflow, the maximum. Delete unused presets.", n)
+			return apperr.New(apperr.Conflict, "You have reached the maximum of %d presets for this workflow. Delete unused presets.", n)
 		}
 		err = q.InsertPreset(ctx, db.InsertPresetParams{
 			ID: id, WorkflowID: w.ID, Name: row.Name, Description: row.Description, Sharing: row.Sharing, Version: row.Version,
@@ -381,7 +381,7 @@ func taken(err error, name string) error {
 	switch db.Constraint(err) {
 	case "launch_presets_shared_key", "launch_presets_private_key":
 		return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A preset called %q already exists.", name),
-			Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Update that preset, or choose another name."}}}
+			Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Update the existing preset, or choose another name."}}}
 	}
 	return err
 }

@@ -129,7 +129,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
 			return err
 		}
 		if n >= MaxPerProject {
-			return apperr.New(apperr.Conflict, "The project has %d schedules, the maximum. Delete schedules that are not needed.", n)
+			return apperr.New(apperr.Conflict, "The project has reached the maximum of %d schedules. Delete unused schedules.", n)
 		}
 		if err := q.InsertSchedule(ctx, insertion(row, now)); err != nil {
 			return taken(err, row.Name)
@@ -270,7 +270,7 @@ func taken(err error, name string) error {
 		return err
 	}
 	return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A schedule called %q already exists in the project.", name),
-		Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Change that schedule, or choose another name."}}}
+		Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Edit the existing schedule, or choose another name."}}}
 }
 
 func encode(v any) (json.RawMessage, error) {

@@ -19,12 +19,12 @@ type keyBody struct {
 	OwnerID   uuid.UUID  `json:"user_id"`
 	Owner     string     `json:"user"`
 	Service   bool       `json:"service_account"`
-	Scopes    []string   `json:"scopes" doc:"Empty: all that the owner may do"`
-	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Absent: all of the owner's projects"`
+	Scopes    []string   `json:"scopes" doc:"Scopes of the key; if empty, the key has all of its owner's permissions"`
+	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Project that the key is limited to; absent for all of the owner's projects"`
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	LastUsed  *time.Time `json:"last_used_at,omitempty"`
-	Key       string     `json:"key,omitempty" doc:"The key itself; only in the response that creates it"`
+	Key       string     `json:"key,omitempty" doc:"The key itself, returned only on creation"`
 }
 
 type keyListBody struct {
@@ -33,10 +33,10 @@ type keyListBody struct {
 
 type newKeyBody struct {
 	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"Purpose of the key, such as the program that uses it"`
-	UserID    *uuid.UUID `json:"user_id,omitempty" doc:"A service account; absent: yourself"`
+	UserID    *uuid.UUID `json:"user_id,omitempty" doc:"ID of a service account; defaults to yourself"`
 	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Restricts the key to this project"`
-	Scopes    []string   `json:"scopes,omitempty" doc:"What the key may do; empty: everything that its owner may do" enum:"read,launch,write,admin" maxItems:"4"`
-	Days      int        `json:"expires_in_days,omitempty" minimum:"0" maximum:"1825" doc:"0: never"`
+	Scopes    []string   `json:"scopes,omitempty" doc:"Scopes of the key; if empty, the key has all of its owner's permissions" enum:"read,launch,write,admin" maxItems:"4"`
+	Days      int        `json:"expires_in_days,omitempty" minimum:"0" maximum:"1825" doc:"Days until the key expires; 0 means never"`
 }
 
 type keyPath struct {

@@ -51,7 +51,7 @@ type dagRun struct {
 	DagSpec    any               `json:"dag_spec,omitempty"`
 	Parameters map[string]any    `json:"parameters,omitempty"`
 	Tasks      []dagTask         `json:"tasks,omitempty"`
-	TasksNext  string            `json:"tasks_next_page,omitempty" doc:"Cursor of the next tasks, for /workflows/{id}/tasks?page="`
+	TasksNext  string            `json:"tasks_next_page,omitempty" doc:"Cursor for the next tasks; pass it as page to /workflows/{id}/tasks"`
 	Error      string            `json:"error_message,omitempty"`
 	URL        string            `json:"ui_url"`
 }
@@ -74,7 +74,7 @@ type dagTask struct {
 
 // dagTaskList is an array, which has no place for the cursor of the next page.
 type dagTaskList struct {
-	NextPage string `header:"X-Next-Page" doc:"Cursor of the next page, for the parameter page; absent on the last page"`
+	NextPage string `header:"X-Next-Page" doc:"Cursor for the next page; pass it as page. Absent on the last page"`
 	Body     []dagTask
 }
 

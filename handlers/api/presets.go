@@ -18,12 +18,12 @@ import (
 // PresetPath names a preset of a workflow.
 type PresetPath struct {
 	WorkflowPath
-	Preset string `path:"preset" doc:"ID or name of the preset" maxLength:"100"`
+	Preset string `path:"preset" doc:"Preset ID or name" maxLength:"100"`
 }
 
 type presetDefaultInput struct {
 	PresetPath
-	For string `query:"for" doc:"Whose default: that of the caller, or of the project" enum:"me,project" default:"me"`
+	For string `query:"for" doc:"Whose default to change: the caller's or the project's" enum:"me,project" default:"me"`
 }
 
 func (h *API) presetAPI(api huma.API) {
@@ -65,7 +65,7 @@ func (h *API) apiPresets(ctx context.Context, in *WorkflowPath) (*body[contract.
 
 func (h *API) apiPreset(ctx context.Context, in *struct {
 	PresetPath
-	Version string `query:"version" doc:"Version to check the inputs against; the latest when empty" maxLength:"100"`
+	Version string `query:"version" doc:"Version to check the inputs against; defaults to the latest" maxLength:"100"`
 }) (*body[contract.PresetBody], error) {
 	p, fitted, err := h.fittedPreset(ctx, in.ID, in.Version, in.Preset)
 	if err != nil {

@@ -42,8 +42,8 @@ func keptFor(ttl workflow.TTL) any {
 
 type resumeInput struct {
 	ExecutionPath
-	DryRun         bool   `query:"dry_run" doc:"Return a plan with status 200 without resuming: which nodes would run, and why"`
-	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key resumes nothing" maxLength:"200"`
+	DryRun         bool   `query:"dry_run" doc:"Return a plan with status 200 without resuming. The plan lists the nodes that would run, and why"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not resume the execution again" maxLength:"200"`
 	Body           contract.ResumeInputBody
 }
 

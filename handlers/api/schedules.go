@@ -18,23 +18,23 @@ import (
 
 // SchedulePath names a schedule.
 type SchedulePath struct {
-	ID string `path:"schedule_id" doc:"ID of the schedule"`
+	ID string `path:"schedule_id" doc:"Schedule ID"`
 }
 
 func (p SchedulePath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "schedule") }
 
 type scheduleQuery struct {
-	Workflow string `query:"workflow" doc:"Name or ID of the workflow" maxLength:"200"`
-	Name     string `query:"name" doc:"Name of the schedule" maxLength:"100"`
-	Paused   string `query:"paused" doc:"Only schedules that are paused, or only those that are not" enum:"true,false"`
-	After    string `query:"after" doc:"next of the previous page" maxLength:"400"`
-	Limit    int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Workflow string `query:"workflow" doc:"Workflow name or ID" maxLength:"200"`
+	Name     string `query:"name" doc:"Schedule name" maxLength:"100"`
+	Paused   string `query:"paused" doc:"Return only paused (true) or only active (false) schedules" enum:"true,false"`
+	After    string `query:"after" doc:"Cursor: next from the previous response" maxLength:"400"`
+	Limit    int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
 type occurrenceQuery struct {
 	SchedulePath
-	Before time.Time `query:"before" doc:"next of the previous page"`
-	Limit  int       `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Before time.Time `query:"before" doc:"Cursor: next from the previous response"`
+	Limit  int       `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
 func (h *API) scheduleAPI(api huma.API) {

@@ -20,24 +20,24 @@ import (
 
 // SweepPath names a sweep.
 type SweepPath struct {
-	ID string `path:"sweep_id" doc:"ID of the sweep"`
+	ID string `path:"sweep_id" doc:"Sweep ID"`
 }
 
 func (p SweepPath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "sweep") }
 
 type sweepQuery struct {
-	Workflow string `query:"workflow" doc:"Name or ID of the workflow" maxLength:"200"`
-	State    string `query:"state" doc:"State of the sweeps" enum:"RUNNING,PAUSED,STOPPING,SUCCEEDED,STOPPED"`
-	Before   string `query:"before" doc:"next of the previous page" maxLength:"40"`
-	Limit    int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Workflow string `query:"workflow" doc:"Workflow name or ID" maxLength:"200"`
+	State    string `query:"state" doc:"Return only sweeps in this state" enum:"RUNNING,PAUSED,STOPPING,SUCCEEDED,STOPPED"`
+	Before   string `query:"before" doc:"Cursor: next from the previous response" maxLength:"40"`
+	Limit    int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
 type runQuery struct {
 	SweepPath
-	Sort  string `query:"sort" doc:"index, objective (the best first) or the path of a parameter; with - in the reverse order" maxLength:"201" default:"index"`
-	State string `query:"state" doc:"State of the runs" enum:"PROPOSED,RUNNING,SUCCEEDED,FAILED,CANCELLED,STOPPED_EARLY,REFUSED"`
-	After int    `query:"after" doc:"next of the previous page" minimum:"0" maximum:"10000"`
-	Limit int    `query:"limit" doc:"Runs of a page" minimum:"1" maximum:"10000" default:"100"`
+	Sort  string `query:"sort" doc:"Sort by index, objective (best first) or a parameter path; prefix with - to reverse the order" maxLength:"201" default:"index"`
+	State string `query:"state" doc:"Return only runs in this state" enum:"PROPOSED,RUNNING,SUCCEEDED,FAILED,CANCELLED,STOPPED_EARLY,REFUSED"`
+	After int    `query:"after" doc:"Cursor: next from the previous response" minimum:"0" maximum:"10000"`
+	Limit int    `query:"limit" doc:"Number of runs per page" minimum:"1" maximum:"10000" default:"100"`
 }
 
 func (h *API) sweepAPI(api huma.API) {
@@ -56,7 +56,7 @@ func (h *API) sweepAPI(api huma.API) {
 }
 
 func (h *API) apiCreateSweep(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not create another sweep" maxLength:"200"`
 	Body           contract.SweepInput
 }) (*body[contract.SweepBody], error) {
 	spec, err := toSpec(in.Body)

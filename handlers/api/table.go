@@ -27,9 +27,9 @@ import (
 // of exported types alone.
 type TableQuery struct {
 	Where   string `query:"where" doc:"Conditions, such as: lr > 0.01 and accuracy >= 0.9 and tag:baseline" maxLength:"4000"`
-	Sort    string `query:"sort" doc:"Name to sort by; with - before it, the greatest first" maxLength:"300"`
-	View    string `query:"view" doc:"Name or ID of a saved view: its conditions are added, and its order and columns are used where the request has none" maxLength:"100"`
-	Columns string `query:"columns" doc:"Names, separated by commas, such as inputs.lr,metrics.accuracy.max" maxLength:"8000"`
+	Sort    string `query:"sort" doc:"Name to sort by; prefix with - for descending order" maxLength:"300"`
+	View    string `query:"view" doc:"Name or ID of a saved view. Its conditions are added; its order and columns apply unless the request sets them" maxLength:"100"`
+	Columns string `query:"columns" doc:"Comma-separated names, such as inputs.lr,metrics.accuracy.max" maxLength:"8000"`
 }
 
 func (q TableQuery) index() index.Query {
@@ -135,7 +135,7 @@ func (h *API) apiFields(ctx context.Context, _ *struct{}) (*body[contract.FieldL
 }
 
 func (h *API) apiComplete(ctx context.Context, in *struct {
-	Before string `query:"before" doc:"The query up to the cursor" maxLength:"4000"`
+	Before string `query:"before" doc:"Query text before the cursor" maxLength:"4000"`
 }) (*body[contract.QueryCompletion], error) {
 	found, err := h.Table.Index.Complete(ctx, in.Before)
 	if err != nil {
@@ -174,7 +174,7 @@ func (h *API) apiLabel(ctx context.Context, in *struct {
 }
 
 func (h *API) apiBulk(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key resumes nothing twice" maxLength:"150"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not resume an execution twice" maxLength:"150"`
 	Body           contract.BulkInput
 }) (*body[contract.BulkResult], error) {
 	b := in.Body

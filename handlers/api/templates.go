@@ -17,7 +17,7 @@ type templateBody struct {
 	Version     string          `json:"version"`
 	Scope       string          `json:"scope" enum:"project,tenant"`
 	Description string          `json:"description,omitempty"`
-	Document    json.RawMessage `json:"document,omitempty" doc:"An operator without the sources of its inputs; not in lists"`
+	Document    json.RawMessage `json:"document,omitempty" doc:"Operator definition without input sources; not included in lists"`
 	CreatedBy   string          `json:"created_by"`
 	CreatedAt   time.Time       `json:"created_at"`
 }
@@ -63,8 +63,8 @@ func (h *API) apiTemplates(ctx context.Context, _ *struct{}) (*body[templateList
 }
 
 func (h *API) apiTemplate(ctx context.Context, in *struct {
-	Template string `path:"template" doc:"Its name" maxLength:"200"`
-	Version  string `query:"version" doc:"The latest release when empty" maxLength:"100"`
+	Template string `path:"template" doc:"Template name" maxLength:"200"`
+	Version  string `query:"version" doc:"Version; defaults to the latest release" maxLength:"100"`
 }) (*body[templateBody], error) {
 	t, err := h.Workflows.Template(ctx, in.Template, in.Version)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // ViewPath names a saved view of the project.
 type ViewPath struct {
-	View string `path:"view" doc:"ID or name of the view" maxLength:"100"`
+	View string `path:"view" doc:"View ID or name" maxLength:"100"`
 }
 
 func (h *API) viewAPI(api huma.API) {

@@ -22,13 +22,13 @@ type versionBody struct {
 	Name       string          `json:"name"`
 	Version    string          `json:"version"`
 	CreatedAt  time.Time       `json:"created_at"`
-	Definition json.RawMessage `json:"definition" doc:"The canonical definition"`
-	Plan       json.RawMessage `json:"plan" doc:"Nodes, edges, levels, entry and exit nodes"`
+	Definition json.RawMessage `json:"definition" doc:"Canonical definition"`
+	Plan       json.RawMessage `json:"plan" doc:"Plan with nodes, edges, levels, and entry and exit nodes"`
 }
 
 // WorkflowPath names a workflow.
 type WorkflowPath struct {
-	ID string `path:"workflow_id" doc:"ID or name of the workflow" maxLength:"200"`
+	ID string `path:"workflow_id" doc:"Workflow ID or name" maxLength:"200"`
 }
 
 type versionPath struct {
@@ -67,7 +67,7 @@ func (h *API) workflowAPI(api huma.API) {
 }
 
 func (h *API) apiRegister(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: a repeated request with the same key launches nothing" maxLength:"200"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key, with a dag_spec: a repeated request with the same key does not launch another execution" maxLength:"200"`
 	RawBody        []byte
 }) (*body[registerAnswer], error) {
 	doc := bytes.Clone(in.RawBody) // huma uses the buffer again
@@ -160,16 +160,16 @@ func toWorkflowBody(s workflow.Summary) contract.WorkflowBody {
 
 // developmentBody is the version that a person develops.
 type developmentBody struct {
-	Name    string    `json:"name" doc:"Name of the workflow"`
+	Name    string    `json:"name" doc:"Workflow name"`
 	Version string    `json:"version"`
 	SavedAt time.Time `json:"saved_at"`
-	URL     string    `json:"ui_url" doc:"Path of its launch form, which reloads when another version is saved"`
+	URL     string    `json:"ui_url" doc:"Path of the launch form, which reloads when you save another version"`
 }
 
 type developInput struct {
 	WorkflowPath
 	Body struct {
-		Version string `json:"version" doc:"A registered version" minLength:"1" maxLength:"100"`
+		Version string `json:"version" doc:"Registered version" minLength:"1" maxLength:"100"`
 	}
 }
 

@@ -177,7 +177,7 @@ func adminProject(f views.Page) views.AdminNode {
 func adminProjectNew(f views.Page) views.AdminNode {
 	m := adminProject(f)
 	m.Members, m.Groups, m.Accounts, m.Notice = nil, nil, nil, nil
-	m.MemberForm.Fields[0].Value, m.MemberForm.Fields[0].Error = "kim@nowhere", "No user with this address has signed in yet. Ask the user to sign in once, or assign the role to one of their groups."
+	m.MemberForm.Fields[0].Value, m.MemberForm.Fields[0].Error = "kim@nowhere", "No user with this address has signed in yet. Ask them to sign in once, or assign the role to one of their groups."
 	m.Problems = &views.AdminProblems{Title: "The member cannot be added.", Links: []ui.Crumb{{Name: m.MemberForm.Fields[0].Error, URL: "#member-email"}}}
 	return m
 }

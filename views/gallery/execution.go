@@ -190,7 +190,7 @@ func events() views.Events {
 	return views.Events{Rows: []views.EventRow{
 		{Icon: "RUNNING", Text: "train started, attempt 2", At: clock().Exactly(ago(4 * time.Minute)), URL: "#"},
 		{Icon: "RETRYING", Text: "train retries in 10 s", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
-		{Icon: "FAILED", Text: "train attempt 1 ended with exit code 137", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
+		{Icon: "FAILED", Text: "train attempt 1 exited with code 137", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
 		{Icon: "SUCCEEDED", Text: "split succeeded after 18 s", At: clock().Exactly(ago(9 * time.Minute)), URL: "#"},
 	}, MoreURL: "#"}
 }

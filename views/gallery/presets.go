@@ -49,7 +49,7 @@ func presetForm() *views.PresetForm {
 	return &views.PresetForm{
 		Action: views.PresetURL("digits.train", "1"), Name: "Quick check on 1 GPU", Description: "Before every change", Whole: true,
 		Sharings: []ui.Option{{Value: "private", Name: "Only you"}, {Value: "project", Name: "Project “digits”"}, {Value: "team", Name: "Team “Vision”", Selected: true}},
-		Errors:   map[string]string{"name": "This name already exists. Update that preset, or choose another name."}, Open: true,
+		Errors:   map[string]string{"name": "This name is already in use. Update the existing preset, or choose another name."}, Open: true,
 	}
 }
 

@@ -153,7 +153,7 @@ func clusterWaits() views.ClusterWaits {
 		},
 		{"GANG", "The pod is held until all pods of its attempt can be scheduled.", "32 H100 GPUs, 128 cores, 1 TiB, 8 pods"},
 		{"IMAGE_PULL", "The image registry.example/vision/train:2026-11-20 cannot be pulled: ErrImagePull: manifest unknown", "4 cores, 16 GiB, 1 pod"},
-		{"CLUSTER_AWAY", "The cluster's API does not answer: dial tcp 10.0.0.1:6443: connect: connection refused", "1 core, 2 GiB, 1 pod"},
+		{"CLUSTER_AWAY", "The cluster's API is not responding: dial tcp 10.0.0.1:6443: connect: connection refused", "1 core, 2 GiB, 1 pod"},
 		{"RESIDENT_QUEUE", "Waiting for a free warm pod.", "1 core, 2 GiB, 1 pod"},
 		{"POD_STARTING", "The init container \"fetch\" is running.", "1 core, 2 GiB, 1 pod"},
 	} {

@@ -35,5 +35,5 @@ func (c *Client) ConfigMap(ctx context.Context, projectID, name string) (map[str
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return nil, apperr.New(apperr.NotFound, "%q is not the name of a ConfigMap.", name)
 	}
-	return nil, apperr.Wrap(apperr.Unavailable, fmt.Errorf("get the ConfigMap %s/%s: %w", project.Namespace, name, err), "The cluster does not answer.")
+	return nil, apperr.Wrap(apperr.Unavailable, fmt.Errorf("get the ConfigMap %s/%s: %w", project.Namespace, name, err), "The cluster is not responding.")
 }

@@ -56,7 +56,7 @@ func (h *health) unreachableReason() string {
 	if !h.unreachable {
 		return ""
 	}
-	return "The cluster's API has not answered since " + h.last.UTC().Format("15:04:05") + " UTC: " + h.failure
+	return "The cluster's API has not responded since " + h.last.UTC().Format("15:04:05") + " UTC: " + h.failure
 }
 
 // probe periodically checks whether the API answers, and with the same request whether

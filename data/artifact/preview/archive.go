@@ -31,20 +31,20 @@ const (
 type Archive struct {
 	Format   string         `json:"format" enum:"zip,tar,tar.gz,tar.zst,gz,zst"`
 	Entries  []ArchiveEntry `json:"entries"`
-	Complete bool           `json:"complete" doc:"All entries are listed"`
-	Size     int64          `json:"size_bytes" doc:"Size of the listed entries, unpacked, as the archive states it"`
-	Problem  string         `json:"problem,omitempty" doc:"Why the list ends before the archive"`
+	Complete bool           `json:"complete" doc:"True if all entries are listed"`
+	Size     int64          `json:"size_bytes" doc:"Unpacked size of the listed entries, as recorded in the archive"`
+	Problem  string         `json:"problem,omitempty" doc:"Reason why the list is incomplete"`
 }
 
 // ArchiveEntry is a file, a folder or a link in an archive. Nothing is ever unpacked to its path.
 type ArchiveEntry struct {
-	Path     string     `json:"path" doc:"As the archive states it"`
-	Size     int64      `json:"size_bytes" doc:"Unpacked; -1: unknown"`
-	Packed   int64      `json:"packed_bytes" doc:"-1: the archive is compressed as a whole"`
+	Path     string     `json:"path" doc:"Path as recorded in the archive"`
+	Size     int64      `json:"size_bytes" doc:"Unpacked size; -1 if unknown"`
+	Packed   int64      `json:"packed_bytes" doc:"Packed size; -1 if the archive is compressed as a whole"`
 	Modified *time.Time `json:"modified,omitempty"`
 	Folder   bool       `json:"folder,omitempty"`
-	Link     string     `json:"link,omitempty" doc:"Target of a link"`
-	Outside  bool       `json:"outside,omitempty" doc:"The path or the link leads out of the folder that the archive is unpacked to"`
+	Link     string     `json:"link,omitempty" doc:"Target of the link"`
+	Outside  bool       `json:"outside,omitempty" doc:"True if the path or link points outside the folder that the archive is unpacked to"`
 }
 
 // ListArchive lists an archive in one of the formats of Archive. name is that of the file.

@@ -29,30 +29,30 @@ const (
 
 // Tree is a part of a JSON document: the value at a path with what it contains.
 type Tree struct {
-	Root     *Node      `json:"root,omitempty" doc:"The selected value; absent when it was not reached"`
-	From     int64      `json:"from,omitempty" doc:"The first element shown of the selected value"`
-	Read     int64      `json:"read_bytes" doc:"Bytes that were read"`
-	Complete bool       `json:"complete" doc:"The whole document was read"`
-	Problem  string     `json:"problem,omitempty" doc:"Why the document was not read to its end"`
-	Found    []TreeHit  `json:"found,omitempty" doc:"Names and values that contain the text of the search"`
-	MoreHits bool       `json:"more_found,omitempty" doc:"There are more than 100 results"`
+	Root     *Node      `json:"root,omitempty" doc:"Selected value; absent if it was not reached"`
+	From     int64      `json:"from,omitempty" doc:"Index of the first element shown"`
+	Read     int64      `json:"read_bytes" doc:"Number of bytes read"`
+	Complete bool       `json:"complete" doc:"True if the whole document was read"`
+	Problem  string     `json:"problem,omitempty" doc:"Reason why the document was not read completely"`
+	Found    []TreeHit  `json:"found,omitempty" doc:"Names and values that contain the search text"`
+	MoreHits bool       `json:"more_found,omitempty" doc:"True if there are more than 100 results"`
 	trail    []treePart // path of the selected value
 }
 
 // Node is a value of a JSON document.
 type Node struct {
-	Key      string  `json:"key,omitempty" doc:"Name or index in the value that contains it"`
-	Path     string  `json:"path" doc:"Such as $.layers[3].name; empty if it is longer than 4,000 bytes"`
+	Key      string  `json:"key,omitempty" doc:"Name or index within the parent value"`
+	Path     string  `json:"path" doc:"Path, such as $.layers[3].name; empty if longer than 4,000 bytes"`
 	Kind     string  `json:"kind" enum:"object,array,string,number,boolean,null"`
-	Value    string  `json:"value,omitempty" doc:"Of texts, numbers and booleans"`
-	Cut      bool    `json:"cut,omitempty" doc:"The text is longer"`
-	Count    int64   `json:"count,omitempty" doc:"Elements of an object or array that were read"`
-	Children []*Node `json:"children,omitempty" doc:"The elements shown"`
+	Value    string  `json:"value,omitempty" doc:"Value of a string, number or boolean"`
+	Cut      bool    `json:"cut,omitempty" doc:"True if the string is truncated"`
+	Count    int64   `json:"count,omitempty" doc:"Number of elements read from an object or array"`
+	Children []*Node `json:"children,omitempty" doc:"Elements shown"`
 }
 
 // TreeHit is a result of a search.
 type TreeHit struct {
-	Path  string `json:"path" doc:"Empty if it is longer than 4,000 bytes"`
+	Path  string `json:"path" doc:"Path; empty if longer than 4,000 bytes"`
 	Value string `json:"value,omitempty"`
 }
 

@@ -27,7 +27,7 @@ type TextPage struct {
 	Text  string    `json:"text"`
 	From  Position  `json:"-"`
 	Next  *Position `json:"-"` // nil at the end
-	First int64     `json:"first_line" doc:"Number of the first line, from 1"`
+	First int64     `json:"first_line" doc:"Number of the first line, counted from 1"`
 	Valid bool      `json:"-"` // it is UTF-8
 }
 
@@ -41,10 +41,10 @@ type Documents struct {
 
 // Document is one line of a JSON Lines file.
 type Document struct {
-	Number  int64    `json:"number" doc:"Number of the line, from 1"`
+	Number  int64    `json:"number" doc:"Line number, counted from 1"`
 	At      Position `json:"-"`
 	Root    *Node    `json:"root,omitempty"`
-	Text    string   `json:"text,omitempty" doc:"The beginning of a line that is not JSON"`
+	Text    string   `json:"text,omitempty" doc:"Beginning of a line that is not JSON"`
 	Problem string   `json:"problem,omitempty"`
 }
 

@@ -23,19 +23,19 @@ const (
 // Model is what a file of a model states about it, without loading it.
 type Model struct {
 	Format     string       `json:"format" enum:"safetensors,onnx,pickle,torch"`
-	Class      string       `json:"class,omitempty" doc:"Of the object in a pickle"`
-	Facts      []ModelFact  `json:"facts" doc:"Producer, versions and other statements"`
-	Parameters int64        `json:"parameters" doc:"Elements of all tensors"`
-	Tensors    []Tensor     `json:"tensors" doc:"At most 10,000"`
+	Class      string       `json:"class,omitempty" doc:"Class of the pickled object"`
+	Facts      []ModelFact  `json:"facts" doc:"Producer, versions and other details"`
+	Parameters int64        `json:"parameters" doc:"Total number of elements in all tensors"`
+	Tensors    []Tensor     `json:"tensors" doc:"Up to 10,000 tensors"`
 	Total      int64        `json:"total_tensors"`
 	Inputs     []ModelValue `json:"inputs,omitempty"`
 	Outputs    []ModelValue `json:"outputs,omitempty"`
-	Operators  []ModelCount `json:"operators,omitempty" doc:"Most frequent first"`
-	Attributes []ModelFact  `json:"attributes,omitempty" doc:"Plain values of the object in a pickle"`
-	Metadata   []ModelFact  `json:"metadata,omitempty" doc:"As the file states it"`
-	Names      []string     `json:"names,omitempty" doc:"Classes and functions that loading a pickle imports and can call"`
-	Commands   []string     `json:"commands,omitempty" doc:"Those of the names that can run commands or code"`
-	Problem    string       `json:"problem,omitempty" doc:"Why the file was not read to its end"`
+	Operators  []ModelCount `json:"operators,omitempty" doc:"Operators, most frequent first"`
+	Attributes []ModelFact  `json:"attributes,omitempty" doc:"Plain values of the pickled object"`
+	Metadata   []ModelFact  `json:"metadata,omitempty" doc:"Metadata as recorded in the file"`
+	Names      []string     `json:"names,omitempty" doc:"Classes and functions that loading the pickle imports and can call"`
+	Commands   []string     `json:"commands,omitempty" doc:"Names that can run commands or code"`
+	Problem    string       `json:"problem,omitempty" doc:"Reason why the file was not read completely"`
 }
 
 // ModelFact is a statement about a model.
@@ -61,7 +61,7 @@ type Tensor struct {
 	Name  string  `json:"name"`
 	DType string  `json:"dtype"`
 	Shape []int64 `json:"shape"`
-	Size  int64   `json:"size_bytes" doc:"-1: unknown"`
+	Size  int64   `json:"size_bytes" doc:"Size; -1 if unknown"`
 }
 
 // ReadModel describes a model; format is "safetensors", "onnx", "pickle" or "torch".

@@ -31,7 +31,7 @@ type Notebook struct {
 	Language string `json:"language,omitempty"`
 	Kernel   string `json:"kernel,omitempty"`
 	Cells    []Cell `json:"cells"`
-	From     int64  `json:"from" doc:"Index of the first cell"`
+	From     int64  `json:"from" doc:"Index of the first cell shown"`
 	Total    int64  `json:"total_cells"`
 }
 
@@ -40,22 +40,22 @@ type Cell struct {
 	Index   int64        `json:"index"`
 	Kind    string       `json:"kind" enum:"code,markdown,raw"`
 	Source  string       `json:"source"`
-	HTML    string       `json:"html,omitempty" doc:"Of Markdown, without anything executable"`
+	HTML    string       `json:"html,omitempty" doc:"Rendered Markdown, without executable content"`
 	Count   *int64       `json:"execution_count,omitempty"`
 	Outputs []CellOutput `json:"outputs,omitempty"`
-	Note    string       `json:"note,omitempty" doc:"What is not shown"`
+	Note    string       `json:"note,omitempty" doc:"Note about content that is not shown"`
 }
 
 // CellOutput is one output of a cell.
 type CellOutput struct {
 	Index     int    `json:"index"`
-	Kind      string `json:"kind" enum:"text,error,image,html,table" doc:"html runs only in a sandboxed frame"`
+	Kind      string `json:"kind" enum:"text,error,image,html,table" doc:"Kind of output; html runs only in a sandboxed frame"`
 	Text      string `json:"text,omitempty"`
-	Stream    string `json:"stream,omitempty" doc:"stdout or stderr"`
+	Stream    string `json:"stream,omitempty" doc:"Stream: stdout or stderr"`
 	MediaType string `json:"media_type,omitempty"`
-	Data      string `json:"data,omitempty" doc:"Of an image, as base64"`
-	HTML      string `json:"html,omitempty" doc:"Of a table, without anything executable"`
-	Note      string `json:"note,omitempty" doc:"What is not shown"`
+	Data      string `json:"data,omitempty" doc:"Image data, base64-encoded"`
+	HTML      string `json:"html,omitempty" doc:"Rendered table, without executable content"`
+	Note      string `json:"note,omitempty" doc:"Note about content that is not shown"`
 }
 
 // notebookFile is the form of a notebook since version 4.
