@@ -44,7 +44,7 @@ func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, err
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, apperr.Wrap(apperr.Unavailable, err, "The database does not answer.")
+		return nil, apperr.Wrap(apperr.Unavailable, err, "The database is not responding.")
 	}
 	return pool, nil
 }

@@ -275,7 +275,7 @@ func writePreview(out io.Writer, p contract.SweepPreview) error {
 		for _, f := range p.Errors {
 			fmt.Fprintf(out, "%s: %s\n", f.Path, f.Message)
 		}
-		return fmt.Errorf("the sweep cannot be created with these values")
+		return fmt.Errorf("the sweep has invalid values")
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "Runs\t%d\n", p.Runs)

@@ -280,7 +280,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxLimit)
 	condition, err := search.Condition(f.Where, search.ArtifactFields(), []string{"name", "node", "workflow", "file"}, s.now())
 	if err != nil {
-		return Page{}, apperr.InvalidFields("The artifacts cannot be found with this query.", []apperr.Field{{Path: "where", Message: err.Error()}})
+		return Page{}, apperr.InvalidFields("The artifact query is not valid.", []apperr.Field{{Path: "where", Message: err.Error()}})
 	}
 	rows, err := db.New(s.pool).ListArtifacts(ctx, db.ListArtifactsParams{
 		Condition: condition,

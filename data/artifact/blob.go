@@ -96,7 +96,7 @@ func (s *Service) claim(ctx context.Context, q *db.Queries, raw []byte, blob Blo
 	}
 	_, err := s.store.Stat(ctx, blob.SHA256)
 	if apperr.Is(err, apperr.NotFound) {
-		return apperr.Wrap(apperr.Unavailable, err, "A cleanup removed these bytes during the upload. Upload them again.")
+		return apperr.Wrap(apperr.Unavailable, err, "A cleanup removed this file during the upload. Upload it again.")
 	}
 	return err
 }

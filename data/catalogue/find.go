@@ -52,7 +52,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	condition, err := search.Condition(f.Where, search.EntryFields(), []string{"name", "version"}, s.now())
 	if err != nil {
-		return Page{}, apperr.InvalidFields("The catalogue cannot be searched with this query.", []apperr.Field{{Path: "where", Message: err.Error()}})
+		return Page{}, apperr.InvalidFields("The catalogue query is not valid.", []apperr.Field{{Path: "where", Message: err.Error()}})
 	}
 	limit := f.limit()
 	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{ProjectID: subject.ProjectID, Before: before, Condition: condition, RowLimit: limit + 1}, f)
@@ -184,7 +184,7 @@ func (s *Service) Blob(ctx context.Context, kind typeregistry.Kind, ref string) 
 		return BlobRef{}, err
 	}
 	if e.Blob == nil {
-		return BlobRef{}, apperr.New(apperr.Invalid, "%s %s is registered without its bytes, so it cannot be an input of a node.", kind, ref)
+		return BlobRef{}, apperr.New(apperr.Invalid, "%s %s is registered without a file, so it cannot be the input of a node.", kind, ref)
 	}
 	return *e.Blob, nil
 }

@@ -194,7 +194,7 @@ func (s *Service) entry(ctx context.Context, kind typeregistry.Kind, ref string)
 
 func (s *Service) statistics(ctx context.Context, e catalogue.Entry) (Statistics, error) {
 	if e.Blob == nil {
-		return Statistics{State: Absent, Problem: "The version is registered without its bytes, so FlowForge cannot read its values."}, nil
+		return Statistics{State: Absent, Problem: "The version is registered without a file, so FlowForge cannot read its values."}, nil
 	}
 	row, err := s.queries.GetProfile(ctx, e.ID)
 	if db.IsNoRows(err) {

@@ -99,7 +99,7 @@ func (s *Service) conn() (driver.Conn, error) {
 
 // unavailable is the error for readers while ClickHouse does not answer.
 func unavailable(err error) error {
-	return apperr.Wrap(apperr.Unavailable, err, "ClickHouse does not answer: executions cannot be searched by their values now.")
+	return apperr.Wrap(apperr.Unavailable, err, "ClickHouse is not responding, so executions cannot be searched by their values right now.")
 }
 
 // Note makes the index read executions again: their metrics have new points.

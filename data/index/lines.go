@@ -181,7 +181,7 @@ func (a asked) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit in
 		raw, err := base64.RawURLEncoding.DecodeString(q.After)
 		var k lineKey
 		if err != nil || json.Unmarshal(raw, &k) != nil {
-			return nil, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "page", Message: "Use the mark of the page before."}})
+			return nil, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page."}})
 		}
 		where += fmt.Sprintf(" AND (%s) < (%s, toUUID('%s'), %d, %d, ?, %d)", lineOrder, microseconds(time.UnixMicro(k.Time)), k.Execution, k.Node, k.Attempt, k.Seq)
 		args = append(args, k.Stream)

@@ -292,7 +292,7 @@ func requestOf(r db.GetModelRequestRow, subject auth.Subject) (Request, error) {
 // find returns a version of a model of the caller's project.
 func (s *Service) find(ctx context.Context, name, version string) (catalogue.Entry, error) {
 	if version == "" {
-		return catalogue.Entry{}, apperr.InvalidFields("The model cannot be changed with these values.", []apperr.Field{{Path: "version", Message: "Enter a version."}})
+		return catalogue.Entry{}, apperr.InvalidFields("The change to the model has invalid values.", []apperr.Field{{Path: "version", Message: "Enter a version."}})
 	}
 	return s.catalogue.Get(ctx, typeregistry.KindModel, name+"@"+version)
 }

@@ -262,7 +262,7 @@ func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
 			return err
 		}
 		if away {
-			return apperr.New(apperr.Unavailable, "ClickHouse does not answer: the complete log cannot be read now.")
+			return apperr.New(apperr.Unavailable, "ClickHouse is not responding, so the complete log cannot be read right now.")
 		}
 		for i := range lines {
 			l := &lines[i]

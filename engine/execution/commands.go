@@ -281,7 +281,7 @@ func (cs *commands) await(i int, now time.Time) {
 	n := cs.loop.move(i, dag.Running)
 	text := n.op.Approval.Message
 	if text == "" {
-		text = "Waits for approval."
+		text = "Waiting for approval."
 	}
 	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 	cs.setDeadline(i)

@@ -196,7 +196,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	if len(fields) == 0 {
 		return inputs, nil
 	}
-	refused := &apperr.Error{Code: apperr.Invalid, Message: "The execution cannot be launched with these values.", Fields: fields}
+	refused := &apperr.Error{Code: apperr.Invalid, Message: "The launch has invalid values.", Fields: fields}
 	if beyond != uuid.Nil {
 		refused.Err = &BeyondLimitError{Level: beyond}
 	}

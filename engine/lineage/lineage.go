@@ -187,7 +187,7 @@ func (q *Request) check() error {
 	if len(q.Expand) > maxWide {
 		fields = append(fields, apperr.Field{Path: "expand", Message: fmt.Sprintf("At most %d items can be expanded.", maxWide)})
 	}
-	return apperr.InvalidFields("The lineage cannot be shown with these values.", fields)
+	return apperr.InvalidFields("The lineage request has invalid values.", fields)
 }
 
 func (s *Service) reader(subject auth.Subject, fan int) *reader {
@@ -217,7 +217,7 @@ func (s *Service) focus(ctx context.Context, of string) (graph.Key, error) {
 	if _, ok := split(graph.Key(of)); ok {
 		return graph.Key(of), nil
 	}
-	return "", apperr.InvalidFields("The lineage cannot be shown with these values.", []apperr.Field{{
+	return "", apperr.InvalidFields("The lineage request has invalid values.", []apperr.Field{{
 		Path:    "of",
 		Message: "Enter artifact:ID, execution:ID, dataset:NAME@VERSION, feature-set:NAME@VERSION or model:NAME@VERSION.",
 	}})

@@ -197,7 +197,7 @@ func decodeMark(mark string) (int, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(mark)
 	at, err2 := strconv.Atoi(string(raw))
 	if err != nil || err2 != nil || at < 0 || at > maxOptions {
-		return 0, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "after", Message: "Use next of the page before."}})
+		return 0, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "after", Message: "Use next of the page before."}})
 	}
 	return at, nil
 }

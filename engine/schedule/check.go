@@ -57,7 +57,7 @@ func (s *Service) check(ctx context.Context, sp Spec) (*plan, error) {
 			return nil, err
 		}
 	}
-	return p, apperr.InvalidFields("The schedule cannot be saved with these values.", fields)
+	return p, apperr.InvalidFields("The schedule has invalid values.", fields)
 }
 
 // checkInputs checks the inputs with the times of the next fire.

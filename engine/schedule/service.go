@@ -155,7 +155,7 @@ func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule,
 	}
 	return s.change(ctx, id, "schedule.update", func(_ *db.Queries, row *db.Schedule) error {
 		if p.version.WorkflowID != row.WorkflowID {
-			return apperr.InvalidFields("The schedule cannot be changed to these values.", []apperr.Field{
+			return apperr.InvalidFields("The schedule has invalid values.", []apperr.Field{
 				{Path: "workflow", Message: "A schedule keeps its workflow. Create another schedule for another workflow."},
 			})
 		}

@@ -108,7 +108,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, erro
 		}
 		fields, err := s.apply(ctx, sw, e, row)
 		if err == nil && len(fields) > 0 {
-			err = apperr.InvalidFields("The sweep cannot be changed to these values.", fields)
+			err = apperr.InvalidFields("The sweep has invalid values.", fields)
 		}
 		return err == nil, err
 	})

@@ -45,7 +45,7 @@ func (s *Service) Create(ctx context.Context, spec Spec) (sw Sweep, created bool
 		return Sweep{}, false, err
 	}
 	if len(problems) > 0 {
-		return Sweep{}, false, apperr.InvalidFields("The sweep cannot be created with these values.", problems)
+		return Sweep{}, false, apperr.InvalidFields("The sweep has invalid values.", problems)
 	}
 	ctx = auth.WithSubject(ctx, p.subject)
 	request, err := encode(spec)

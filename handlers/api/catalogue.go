@@ -164,7 +164,7 @@ func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in e
 		blob, err := h.blob(ctx, in.File.SHA256, mediaType)
 		if err != nil {
 			return nil, apperr.InvalidFields("The entry has invalid values.",
-				[]apperr.Field{{Path: "file", Message: "These bytes are not here. Send them to POST /api/v1/blobs first."}})
+				[]apperr.Field{{Path: "file", Message: "The project does not have this file. Upload it to POST /api/v1/blobs first."}})
 		}
 		e.Blob = &catalogue.BlobRef{
 			SHA256: blob.SHA256, Size: blob.Size, MediaType: mediaType,
@@ -248,7 +248,7 @@ func (h *API) downloadEntry(w http.ResponseWriter, r *http.Request, kind typereg
 		return err
 	}
 	if e.Blob == nil {
-		return apperr.New(apperr.NotFound, "%s %s is registered without its bytes.", kind, e.Ref())
+		return apperr.New(apperr.NotFound, "%s %s is registered without a file.", kind, e.Ref())
 	}
 	return h.Content.Save(w, r, artifact.Artifact{
 		ID: e.ID, ProjectID: subject.ProjectID, Name: e.Name, SHA256: e.Blob.SHA256, Size: e.Blob.Size,

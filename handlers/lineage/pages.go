@@ -74,7 +74,7 @@ func steps(q url.Values, name string) (int, error) {
 	}
 	n, err := strconv.Atoi(q.Get(name))
 	if err != nil {
-		return 0, apperr.InvalidFields("The lineage cannot be shown with these values.", []apperr.Field{{Path: name, Message: "Enter a number of steps."}})
+		return 0, apperr.InvalidFields("The lineage request has invalid values.", []apperr.Field{{Path: name, Message: "Enter a number of steps."}})
 	}
 	return n, nil
 }

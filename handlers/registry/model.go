@@ -121,10 +121,10 @@ func (x *shown) stages() []views.ModelStage {
 	if p := x.model.Production; p != nil {
 		live = views.ModelStage{Class: "stage-live", State: "SUCCEEDED", Title: "Production", Version: p.Version, URL: x.url(p.Version), Note: joinNotes(metric(p.Entry), x.since(p))}
 	}
-	next := views.ModelStage{Class: "stage-old", State: "PENDING", Title: "Waits for approval", Version: "None"}
+	next := views.ModelStage{Class: "stage-old", State: "PENDING", Title: "Waiting for approval", Version: "None"}
 	if len(x.model.Requests) > 0 {
 		q := x.model.Requests[0]
-		next = views.ModelStage{Class: "stage-next", State: "READY", Title: "Waits for approval", Version: q.Version, URL: x.url(q.Version), Note: "for " + string(q.Stage) + ", asked by " + q.By}
+		next = views.ModelStage{Class: "stage-next", State: "READY", Title: "Waiting for approval", Version: q.Version, URL: x.url(q.Version), Note: "for " + string(q.Stage) + ", asked by " + q.By}
 	}
 	staging := views.ModelStage{Class: "stage-old", State: "PENDING", Title: "Staging", Version: "None"}
 	for i := range x.model.Versions {

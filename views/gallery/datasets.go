@@ -56,7 +56,7 @@ func dataset(f views.Page) views.Dataset {
 			{Name: "writer", URL: "#", Type: "String", Missing: "0.4 %", Distinct: "about 48,812", Range: "a to z", Drift: same},
 		}},
 		Drift: &views.DatasetDrift{
-			Before: "6", Changes: []views.DatasetChange{change, {Name: "old", Note: "The column is gone; it was String.", Mark: views.DriftMark{Class: "drift-moved", Icon: "REMOVED", Word: "gone"}}},
+			Before: "6", Changes: []views.DatasetChange{change, {Name: "old", Note: "The column was removed; it was String.", Mark: views.DriftMark{Class: "drift-moved", Icon: "REMOVED", Word: "gone"}}},
 			Lineage: "#", Chosen: &change, Chart: source, Low: "form", High: "tablet", Method: "PSI 0.31 over values, by chance up to 0.01",
 			Parts: []views.DatasetPart{{Name: "form", Before: "66.0 %", Now: "60.0 %"}, {Name: "tablet", Before: "0 %", Now: "11.0 %"}}, ChooseOf: []ui.Option{{Value: "source", Name: "source", Selected: true}},
 		},
@@ -95,7 +95,7 @@ func model(f views.Page) views.Model {
 		Page: frame(f, "digits-net", views.SectionModels), Name: "digits-net", Versions: "2 versions", Chosen: now, LineageURL: "#", MoveURL: "#", AliasURL: "#",
 		Stages: []views.ModelStage{
 			{Class: "stage-live", State: "SUCCEEDED", Title: "Production", Version: "1.9.1", URL: "#", Note: "accuracy 0.991"},
-			{Class: "stage-next", State: "READY", Title: "Waits for approval", Version: "1.9.2", URL: "#", Note: "for production, asked by Mei Tanaka"},
+			{Class: "stage-next", State: "READY", Title: "Waiting for approval", Version: "1.9.2", URL: "#", Note: "for production, asked by Mei Tanaka"},
 			{Class: "stage-old", State: "PENDING", Title: "Staging", Version: "None"},
 		},
 		Compared: views.ModelComparison{

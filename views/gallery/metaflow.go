@@ -15,7 +15,7 @@ func metaflowEntries() []Entry {
 		{"metaflow-task", "Metaflow: a running task with cards and logs", func(f views.Page) templ.Component { return views.MetaflowTaskPage(metaflowTask(f)) }},
 		{"metaflow-task-unread", "Metaflow: a task whose datastore cannot be read", func(f views.Page) templ.Component {
 			m := metaflowTask(f)
-			const why = "The object store refused the credentials (SignatureDoesNotMatch)."
+			const why = "The object store rejected the credentials (SignatureDoesNotMatch)."
 			m.Cards, m.CardsWhy, m.Logs = nil, why, views.Logs{Problem: why, DownloadURL: "#"}
 			m.Artifacts = []views.MetaflowArtifact{{Name: "model", Type: "pickle-v4", Location: "s3://models/metaflow/Train/data/ab/abcd", Why: why}}
 			return views.MetaflowTaskPage(m)

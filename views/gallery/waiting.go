@@ -39,17 +39,17 @@ func waitReasons() []waitReason {
 	return []waitReason{
 		{"quota", waitingForGPUs()},
 		{"gpu", views.WaitPanel{
-			Line: "Waits for 8 A100 GPUs on one machine: 14 are free, at most 6 of them together, and the operator does not set spread.", Code: "GPU_UNAVAILABLE", Resource: "A100 GPUs",
+			Line: "Waiting for 8 A100 GPUs on one machine: 14 are free, at most 6 of them together, and the operator does not set spread.", Code: "GPU_UNAVAILABLE", Resource: "A100 GPUs",
 			Stats: requested("8 A100 GPUs", "6 A100 GPUs", "Free in the cluster", "of 32 A100 GPUs"), Actions: []ui.Action{limits},
 			Advice: "Wait: it starts automatically when enough GPUs are free. Requests of up to 6 A100 GPUs start now.",
 		}},
 		{"cpu", views.WaitPanel{
-			Line: "Waits for CPU: requests 4 cores; the cluster has 1.5 cores left of 16 cores.", Code: "CPU_UNAVAILABLE", Resource: "CPU",
+			Line: "Waiting for CPU: requests 4 cores; the cluster has 1.5 cores left of 16 cores.", Code: "CPU_UNAVAILABLE", Resource: "CPU",
 			Stats: requested("4 cores", "1.5 cores", "Free in the cluster", "of 16 cores"), Actions: []ui.Action{limits},
 			Holders: []views.WaitHolder{{Title: "train #6b0d1f", URL: "#", Sub: "digits.train, 3 nodes", Owner: "tenant local", Amount: "12 cores", How: "guaranteed", Ends: "unknown"}},
 		}},
-		{"memory", views.WaitPanel{Line: "Waits for memory: requests 32 GiB; the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: requested("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
-		{"pods", views.WaitPanel{Line: "Waits for pods: requests 1 pod; the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: requested("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
+		{"memory", views.WaitPanel{Line: "Waiting for memory: requests 32 GiB; the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: requested("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
+		{"pods", views.WaitPanel{Line: "Waiting for pods: requests 1 pod; the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: requested("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
 		{"share", views.WaitPanel{
 			Line: "It fits, but capacity is reserved for team Ranking, which has had less of its fair share than team Vision.", Code: "BEHIND_IN_FAIR_SHARE",
 			Stats: []views.WaitStat{{Name: "Position in the queue", Value: "3"}, {Name: "Starts", Value: "in less than a minute"}}, Order: waitOrder(), Score: waitScore(),
@@ -61,12 +61,12 @@ func waitReasons() []waitReason {
 			Advice: "Wait: it continues automatically from its last checkpoint when capacity is free.",
 		}},
 		{"executions", views.WaitPanel{
-			Line: "Waits for executions: requests 1 execution; project digits has 0 left of 4.", Code: "EXECUTIONS_LIMIT", Resource: "executions",
+			Line: "Waiting for executions: requests 1 execution; project digits has 0 left of 4.", Code: "EXECUTIONS_LIMIT", Resource: "executions",
 			Stats: requested("1 execution", "0 executions", "Free to project digits", "of 4 executions"), Actions: []ui.Action{limits, {Name: "Live executions", URL: "#", Icon: "runs"}},
 			Advice: "Wait until an execution of project digits ends, or cancel one that is not needed.",
 		}},
 		{"storage", views.WaitPanel{
-			Line: "Waits for storage: project digits has used 101.2 GiB of 100 GiB. It starts when artifacts are deleted or the limit is raised.", Code: "STORAGE_LIMIT", Resource: "storage",
+			Line: "Waiting for storage: project digits has used 101.2 GiB of 100 GiB. It starts when artifacts are deleted or the limit is raised.", Code: "STORAGE_LIMIT", Resource: "storage",
 			Advice: "Ask an administrator of project digits for more storage.", Actions: []ui.Action{limits, {Name: "Artifacts", URL: "#", Icon: "box"}},
 		}},
 	}
@@ -75,7 +75,7 @@ func waitReasons() []waitReason {
 // waitingForGPUs is a panel with all parts.
 func waitingForGPUs() views.WaitPanel {
 	return views.WaitPanel{
-		Line:     "Waits for A100 GPUs: requests 8 A100 GPUs; team Vision has 4 left of 12 (8 of its own, 4 borrowed).",
+		Line:     "Waiting for A100 GPUs: requests 8 A100 GPUs; team Vision has 4 left of 12 (8 of its own, 4 borrowed).",
 		Code:     "QUOTA_EXCEEDED",
 		Resource: "A100 GPUs",
 		Stats: []views.WaitStat{

@@ -110,11 +110,11 @@ func tarProblem(err error, listed int) (string, error) {
 	case err == nil:
 		return "", nil
 	case errors.Is(err, errEnough):
-		return "The archive has more than 10,000 entries. The first 10,000 are listed.", nil
+		return "The archive has more than 10,000 entries. Only the first 10,000 are listed.", nil
 	case errors.Is(err, errUnpacked):
-		return "The archive unpacks to more than 512 MiB. The entries within these are listed.", nil
+		return "The archive unpacks to more than 512 MiB. Only the entries in the first 512 MiB are listed.", nil
 	case errors.Is(err, errTooLong):
-		return "The archive could not be listed to its end within 3 seconds. Its first entries are listed.", nil
+		return "Listing the archive took longer than 3 seconds. Only its first entries are listed.", nil
 	case listed > 0 && damaged(err):
 		return "The archive is damaged after the last entry listed.", nil
 	case damaged(err):
@@ -183,7 +183,7 @@ func openZip(f File) (*zip.Reader, error) {
 	case errors.Is(err, zip.ErrInsecurePath):
 		return r, nil
 	case errors.Is(err, errUnpacked):
-		return nil, bad("The list of the ZIP file is larger than 8 MiB. Download the file to open it.")
+		return nil, bad("The directory of the ZIP file is larger than 8 MiB. Download the file to open it.")
 	case err != nil && damaged(err):
 		return nil, bad("The file is not a complete ZIP file.")
 	}
@@ -197,7 +197,7 @@ func listZip(f File, a *Archive) error {
 	}
 	a.Complete = len(r.File) <= MaxEntries
 	if !a.Complete {
-		a.Problem = "The archive has more than 10,000 entries. The first 10,000 are listed."
+		a.Problem = "The archive has more than 10,000 entries. Only the first 10,000 are listed."
 	}
 	for _, z := range r.File[:min(len(r.File), MaxEntries)] {
 		e := ArchiveEntry{
@@ -284,9 +284,9 @@ func unpack(r io.Reader) (File, bool, error) {
 	_, err := io.Copy(&out, io.LimitReader(r, EntryBytes+1))
 	switch {
 	case errors.Is(err, errUnpacked):
-		err = bad("The content needs more than 512 MiB to be unpacked. Download the file to open it.")
+		err = bad("The content is larger than 512 MiB when unpacked. Download the file to open it.")
 	case errors.Is(err, errTooLong):
-		err = bad("The content could not be unpacked within 3 seconds. Download the file to open it.")
+		err = bad("Unpacking the content took longer than 3 seconds. Download the file to open it.")
 	case err != nil && damaged(err):
 		err = bad("The entry is damaged: %s.", err)
 	}

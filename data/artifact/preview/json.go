@@ -79,19 +79,19 @@ func ReadTree(ctx context.Context, f File, at string, from int64, find string) (
 	case err == nil:
 		r.t.Complete = true
 	case f.Size > TreeBytes && counted.n >= TreeBytes:
-		r.t.Problem = "The document is larger than 32 MiB. This is its beginning."
+		r.t.Problem = "The document is larger than 32 MiB. Only its beginning is shown."
 	case errors.Is(err, errTreeTime):
-		r.t.Problem = "The document could not be read to its end within 2 seconds. This is its beginning."
+		r.t.Problem = "Reading the document took longer than 2 seconds. Only its beginning is shown."
 	case errors.Is(err, errTreeDepth):
-		r.t.Problem = "The document is nested deeper than 1,000 levels. This is its beginning."
+		r.t.Problem = "The document is nested more than 1,000 levels deep. Only its beginning is shown."
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		r.t.Problem = "The document ends too early. This is what it contains."
+		r.t.Problem = "The document is truncated. The readable part is shown."
 	default:
 		syntax, ok := errors.AsType[*json.SyntaxError](err)
 		if !ok {
 			return r.t, err
 		}
-		r.t.Problem = "The document is not valid JSON at byte " + strconv.FormatInt(syntax.Offset, 10) + ": " + syntax.Error() + ". This is what precedes it."
+		r.t.Problem = "The document is not valid JSON at byte " + strconv.FormatInt(syntax.Offset, 10) + ": " + syntax.Error() + ". The part before it is shown."
 		if r.t.Root == nil && len(trail) == 0 {
 			return r.t, bad("The file is not JSON: %s.", syntax)
 		}
@@ -145,7 +145,7 @@ func (r *treeReader) document() error {
 		return err
 	}
 	if _, err := r.d.Token(); !errors.Is(err, io.EOF) {
-		r.t.Problem = "Something follows the document. Only its first value is shown."
+		r.t.Problem = "The file contains more than one JSON value. Only the first one is shown."
 	}
 	return nil
 }

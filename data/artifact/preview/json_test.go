@@ -102,7 +102,7 @@ func TestTreeOfALargeFile(t *testing.T) {
 	f := fileOf([]byte(`["first",` + strings.Repeat(" ", TreeBytes) + `"last"]`))
 	got, err := ReadTree(t.Context(), f, "", 0, "")
 	require.NoError(t, err)
-	require.Equal(t, "The document is larger than 32 MiB. This is its beginning.", got.Problem)
+	require.Equal(t, "The document is larger than 32 MiB. Only its beginning is shown.", got.Problem)
 	require.Equal(t, "first", got.Root.Children[0].Value)
 	require.Len(t, got.Root.Children, 1)
 }

@@ -145,7 +145,7 @@ func documentOf(ctx context.Context, line []byte, size int64, at Position) Docum
 		d.Text, _ = cutRunes(strings.ToValidUTF8(string(line[:min(len(line), 4*treeText)]), "\uFFFD"), treeText)
 		d.Problem = "This line is not JSON."
 	case size > lineBytes+1:
-		d.Root, d.Problem = t.Root, "The line is longer than 1 MiB. This is its beginning."
+		d.Root, d.Problem = t.Root, "The line is longer than 1 MiB. Only its beginning is shown."
 	default:
 		d.Root, d.Problem = t.Root, t.Problem
 	}
@@ -182,7 +182,7 @@ func ReadTreeOf(ctx context.Context, text []byte, at string, from int64, nodes i
 		return r.t, bad("The text is not JSON: %s.", err)
 	}
 	if err != nil {
-		r.t.Problem = "The document is damaged. This is what precedes the damage."
+		r.t.Problem = "The document is damaged. The part before the damage is shown."
 	}
 	return r.t, nil
 }

@@ -120,7 +120,7 @@ func readSafetensors(f File, m *Model) error {
 	}
 	n := binary.LittleEndian.Uint64(size[:])
 	if n > modelHeader {
-		return bad("The header of the file states a size of %d bytes. At most 32 MiB are read.", n)
+		return bad("The file's header declares a size of %d bytes. At most 32 MiB are read.", n)
 	}
 	text := make([]byte, n)
 	if err := f.read(text, 8, "the end of the header"); err != nil {
@@ -128,7 +128,7 @@ func readSafetensors(f File, m *Model) error {
 	}
 	var header map[string]json.RawMessage
 	if err := json.Unmarshal(text, &header); err != nil {
-		return bad("The header of the file is not valid JSON: %s.", err)
+		return bad("The file's header is not valid JSON: %s.", err)
 	}
 	data := f.Size - 8 - int64(len(text))
 	type entry struct {
@@ -149,7 +149,7 @@ func readSafetensors(f File, m *Model) error {
 		}
 		var e entry
 		if json.Unmarshal(raw, &e) != nil || len(e.Shape) > modelShapes {
-			return bad("The header describes the tensor %q in a way that is not possible.", shortText(name))
+			return bad("The header describes the tensor %q inconsistently.", shortText(name))
 		}
 		if e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1] > data {
 			m.Problem = "The file ends before some of its tensors. It may not have been written completely."

@@ -113,7 +113,7 @@ func Compare(before, now preview.Profile) Report {
 	}
 	for _, c := range before.Columns {
 		if _, gone := old[c.Name]; gone {
-			r.Columns = append(r.Columns, Column{Name: c.Name, Verdict: Removed, Note: "The column is gone; it was " + string(c.Type) + "."})
+			r.Columns = append(r.Columns, Column{Name: c.Name, Verdict: Removed, Note: "The column was removed; it was " + string(c.Type) + "."})
 		}
 	}
 	return r
@@ -312,7 +312,7 @@ func note(before, now preview.ColumnProfile, parts []Part) string {
 	case most.Before <= 0:
 		notes = append(notes, most.Name+" is new: "+Percent(most.Now)+" of the rows")
 	case most.Now <= 0:
-		notes = append(notes, most.Name+" is gone; it was "+Percent(most.Before)+" of the rows")
+		notes = append(notes, most.Name+" was removed; it was "+Percent(most.Before)+" of the rows")
 	case math.Abs(most.Before-most.Now) >= 0.005:
 		notes = append(notes, most.Name+": "+Percent(most.Before)+" to "+Percent(most.Now)+" of the rows")
 	}

@@ -63,7 +63,7 @@ func (s *Service) checkLocal(subject auth.Subject, p Place) (Place, error) {
 	}
 	if !subject.May(auth.Administer, auth.Installation) {
 		return clean, &apperr.Error{
-			Code: apperr.Forbidden, Message: "Only administrators of the installation choose a folder of the server.",
+			Code: apperr.Forbidden, Message: "Only installation administrators can choose a folder on the server.",
 			Fields: []apperr.Field{{Path: "root", Message: "Leave it empty for the project's own folder."}},
 		}
 	}

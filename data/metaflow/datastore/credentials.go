@@ -26,7 +26,7 @@ func (s *Service) credentialsProblem(p Place) string {
 	if err == nil && (s.listed(dialled(to)) || to.Scheme == "https" && to.Port() == "" && amazon.MatchString(to.Hostname())) {
 		return ""
 	}
-	return "The server sends credentials to Amazon S3 and to the hosts in FLOWFORGE_METAFLOW_ENDPOINTS only. Ask an administrator of the installation to add this host."
+	return "The server sends credentials only to Amazon S3 and to the hosts in FLOWFORGE_METAFLOW_ENDPOINTS. Ask an installation administrator to add this host."
 }
 
 // secrets are the names of the secrets of a datastore.

@@ -274,7 +274,7 @@ func parseCursor(text string) (*uuid.UUID, error) {
 	}
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return nil, apperr.New(apperr.Invalid, "The page mark is not valid.")
+		return nil, apperr.New(apperr.Invalid, "The page token is not valid.")
 	}
 	return &id, nil
 }

@@ -84,7 +84,7 @@ func (s *state) forecast(requests []Request) Forecast {
 			return Forecast{Verdict: WouldWait, Message: reason.Message, Reason: reason, Key: r.Key}
 		}
 		if reason := s.storageFull(s.level(r.Project)); reason != nil {
-			return Forecast{Verdict: WouldWait, Message: "Would wait for storage: " + strings.TrimPrefix(reason.Message, "Waits for storage: "), Resource: Storage, Reason: reason, Key: r.Key}
+			return Forecast{Verdict: WouldWait, Message: "Would wait for storage: " + strings.TrimPrefix(reason.Message, "Waiting for storage: "), Resource: Storage, Reason: reason, Key: r.Key}
 		}
 		s.want(r)
 	}

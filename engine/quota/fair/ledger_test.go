@@ -139,7 +139,7 @@ func TestKeptThroughLevels(t *testing.T) {
 	require.Nil(t, b.Check(f.ids["y/a"], gpus(6), true))
 	reason := b.Check(f.ids["y/a"], gpus(7), true)
 	require.Equal(t, GPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for GPUs: requests 7 GPUs; the cluster has 6 left of 10; 4 are guaranteed to others and not lent.", reason.Message)
+	require.Equal(t, "Waiting for GPUs: requests 7 GPUs; the cluster has 6 left of 10; 4 are guaranteed to others and not lent.", reason.Message)
 
 	f = grow(gpus(20)).tenant("z", Limits{Limit: gpus(10)}).
 		tenant("p", Limits{Limit: gpus(10), Borrow: gpus(10)}).
@@ -174,11 +174,11 @@ func TestReasonNamesLevelAndNumbers(t *testing.T) {
 	level := LevelRef{f.ids["a"], "tenant", "a"}
 	require.Equal(t, &Reason{
 		Code: QuotaExceeded, Resource: "gpu:A100", Asked: 4, Free: 2, Capacity: 14, Missing: 2, Level: &level,
-		Message: "Waits for A100 GPUs: requests 4 A100 GPUs; tenant a has 2 left of 14 (12 of its own, 2 borrowed).",
+		Message: "Waiting for A100 GPUs: requests 4 A100 GPUs; tenant a has 2 left of 14 (12 of its own, 2 borrowed).",
 	}, reason)
 	reason = b.Check(f.ids["a"], Vector{CPU: 8000}, true)
 	require.Equal(t, CPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for CPU: requests 8 cores; the cluster has 4 cores left of 4 cores.", reason.Message)
+	require.Equal(t, "Waiting for CPU: requests 8 cores; the cluster has 4 cores left of 4 cores.", reason.Message)
 	require.Equal(t, "m", reason.Unit)
 	require.Equal(t, QuotaExceeded, b.Check(uuid.New(), nil, true).Code)
 }

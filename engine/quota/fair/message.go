@@ -39,7 +39,7 @@ func code(r Resource, cluster bool) string {
 func (b *Ledger) reason(s shortage) Reason {
 	n, r := &b.tree.levels[s.level], b.axes.names[s.axis]
 	ref := n.Ref()
-	message := fmt.Sprintf("Waits for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.asked), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
+	message := fmt.Sprintf("Waiting for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.asked), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
 		message += "; it is not preemptible, so it may use only the guarantee"

@@ -84,7 +84,7 @@ func TestAdmitUntilFull(t *testing.T) {
 	require.Len(t, refused, 1)
 	reason := refused[0].Reason
 	require.Equal(t, CPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for CPU: requests 1.5 cores; the cluster has 1 core left of 4 cores.", reason.Message)
+	require.Equal(t, "Waiting for CPU: requests 1.5 cores; the cluster has 1 core left of 4 cores.", reason.Message)
 	require.Equal(t, 1, reason.Position)
 	require.Equal(t, int64(500), reason.Missing)
 	require.Len(t, reason.Holders, 1)
@@ -362,7 +362,7 @@ func TestExecutionsAreRequests(t *testing.T) {
 	require.Equal(t, []int{ExecutionItself}, granted)
 	_, refused := b.admit("a/p", second, Amount{Executions: 1}, ExecutionItself)
 	require.Equal(t, ExecutionsLimit, refused[0].Reason.Code)
-	require.Equal(t, "Waits for executions: requests 1 execution; tenant a has 0 left of 1.", refused[0].Reason.Message)
+	require.Equal(t, "Waiting for executions: requests 1 execution; tenant a has 0 left of 1.", refused[0].Reason.Message)
 	b.clock.pass(time.Hour)
 	granted, _ = b.admit("a/p", first, Amount{CPUMillis: 4000}, 0)
 	require.Equal(t, []int{0}, granted)

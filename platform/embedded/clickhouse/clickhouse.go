@@ -153,7 +153,7 @@ func (e *Engine) wait(ctx context.Context, p *child.Process) error {
 		case <-p.Done():
 			return fmt.Errorf("it ended: %w", p.Err())
 		case <-ctx.Done():
-			return apperr.Wrap(apperr.Unavailable, ctx.Err(), "The ClickHouse engine does not answer")
+			return apperr.Wrap(apperr.Unavailable, ctx.Err(), "The ClickHouse engine is not responding")
 		case <-tick.C:
 		}
 	}
