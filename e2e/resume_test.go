@@ -169,7 +169,7 @@ func TestResumeOfASuccessNeedsANode(t *testing.T) {
 	fill(t, page.Locator("#resume-from"), "report")
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Preview", Exact: new(true)}).Last())
 	holds(t, page.Locator("#launch-check"), "1 of 4 nodes run")
-	holds(t, page.Locator("#launch-check"), "You chose to begin here.")
+	holds(t, page.Locator("#launch-check"), "You chose to start here.")
 	noSidewaysScroll(t, page)
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Resume", Exact: new(true)}))
 	next := arrived(t, page)

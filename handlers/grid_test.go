@@ -211,7 +211,7 @@ func TestTheQueryBarCompletes(t *testing.T) {
 	require.Equal(t, "15", fmt.Sprint(api["from"]))
 	require.Equal(t, "map[description:1 to 2 executions:2 kind:name label:epochs path:inputs.epochs text:epochs  type:number]", fmt.Sprint(api["suggestions"].([]any)[0]))
 	down := setup(t)
-	require.Contains(t, down.member.get(t, "/executions/complete?before=epo").body, "ClickHouse does not answer")
+	require.Contains(t, down.member.get(t, "/executions/complete?before=epo").body, "ClickHouse is not responding")
 }
 
 // TestSavedViews: a table is saved, opened by its link, changed, reverted and deleted; the default

@@ -267,7 +267,7 @@ func (s *site) testLogs(t *testing.T, id string) {
 	require.Empty(t, s.ok(t, "logs", id, "--node", "nobody"))
 	searched := s.run(t, nil, "logs", "--search", "DAY 1", "--where", "workflow:cli.flow")
 	require.Equal(t, 0, searched.code, searched.err)
-	require.Contains(t, searched.err, "ClickHouse does not answer", "the answer is partial")
+	require.Contains(t, searched.err, "ClickHouse is not responding", "the answer is partial")
 	found := searched.out
 	require.Regexp(t, `(?m)^`+id+` .* count attempt 1 `, found)
 	require.Regexp(t, `(?m)^> +good day 1$`, found)

@@ -36,7 +36,7 @@ func searchLogs(ctx context.Context, cmd *cobra.Command, c *client, text string)
 		return err
 	}
 	if found.Partial {
-		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse does not answer. These are only lines that the server received last and still has on disk, of all executions of the project.")
+		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse is not responding. The search covers only the latest lines on the server's disk, from all executions of the project.")
 		if found.Newest {
 			fmt.Fprintln(cmd.ErrOrStderr(), "There are too many lines on disk: earlier ones were not searched.")
 		}

@@ -217,7 +217,7 @@ func checkEntry(e Entry) error {
 	for i, f := range e.Facts.Features {
 		switch {
 		case f.Name == "":
-			add(fmt.Sprintf("features[%d].name", i), "A feature needs a name.")
+			add(fmt.Sprintf("features[%d].name", i), "A feature must have a name.")
 		case seen[f.Name]:
 			add(fmt.Sprintf("features[%d].name", i), "The feature "+f.Name+" is listed twice.")
 		}

@@ -59,7 +59,7 @@ func (s *Service) AppendMetrics(ctx context.Context, points []Point) error {
 			return err
 		}
 		if p.Name == "" {
-			return apperr.New(apperr.Invalid, "A metric needs a name.")
+			return apperr.New(apperr.Invalid, "A metric must have a name.")
 		}
 		p.Time = sane(p.Time, now)
 		if p.Kind = strings.ToLower(p.Kind); p.Kind != Counter && p.Kind != Histogram {

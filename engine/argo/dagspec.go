@@ -46,7 +46,7 @@ func fromDagSpec(request map[string]any) (map[string]any, []string, []apperr.Fie
 	spec := maps.Clone(given)
 	if v, ok := spec["version"]; ok {
 		if version := fmt.Sprint(v); version != "1.0" && version != "1" {
-			p.add(dagSpecField+".version", "The version of the format is \"1.0\", not %s.", describe(v))
+			p.add(dagSpecField+".version", "The format version must be \"1.0\", not %s.", describe(v))
 		}
 	}
 	description := cmp.Or(textIn(request, "description"), textIn(spec, "description"))
@@ -185,7 +185,7 @@ func (t *translator) dagSpecPolicy(out *workflow.Retry, name string) bool {
 
 // dependencyRule returns the condition of a dependency on its task.
 func (t *translator) dependencyRule(d dependency, on *task, path string) string {
-	t.refuse(!t.dagSpec && d != dependency{Task: d.Task}, path, "A dependency is the name of a task; to require a result, use depends.")
+	t.refuse(!t.dagSpec && d != dependency{Task: d.Task}, path, "A dependency must be the name of a task; to require a result, use depends.")
 	switch d.Type {
 	case "", "success":
 		return successRule(on)

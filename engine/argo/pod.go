@@ -161,7 +161,7 @@ func (t *translator) otherContainers(list []container, main *container, at strin
 	for i, c := range list {
 		where := fmt.Sprintf("%s[%d]", at, i)
 		o := map[string]any{"name": c.Name, "image": c.Image}
-		t.refuse(c.Name == "", where+".name", "It needs a name.")
+		t.refuse(c.Name == "", where+".name", "It must have a name.")
 		t.refuse(c.Source != "", where+".source", "Only a script has a source.")
 		if c.MirrorVolumeMounts {
 			c.VolumeMounts = slices.Concat(main.VolumeMounts, c.VolumeMounts)

@@ -131,9 +131,9 @@ func (c NodeCommand) fits(k task) error {
 			return no("is already running, so it cannot be held")
 		}
 	case CommandPause, CommandUnpause:
-		return apperr.New(apperr.Invalid, "Pause applies to an execution, not to a node.")
+		return apperr.New(apperr.Invalid, "Only an execution can be paused, not a node.")
 	default:
-		return apperr.New(apperr.Invalid, "There is no command %q.", c.Command)
+		return apperr.New(apperr.Invalid, "Unknown command %q.", c.Command)
 	}
 	return nil
 }

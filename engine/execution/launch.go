@@ -260,7 +260,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 func holdProject(ctx context.Context, q *db.Queries, project uuid.UUID) error {
 	_, err := q.LockActiveProject(ctx, project)
 	if db.IsNoRows(err) {
-		return apperr.New(apperr.Conflict, "The project is archived, so no workflow can be launched in it.")
+		return apperr.New(apperr.Conflict, "The project is archived, so workflows cannot be launched in it.")
 	}
 	if err != nil {
 		return fmt.Errorf("lock project %s: %w", project, err)

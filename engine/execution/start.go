@@ -138,7 +138,7 @@ func (s *Service) writeWaitReasons(ctx context.Context, execution uuid.UUID, att
 		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused {
 			continue
 		}
-		reason := &query.Reason{Code: launcher.WaitCluster, Message: "The cluster does not answer; the task starts when it does."}
+		reason := &query.Reason{Code: launcher.WaitCluster, Message: "The cluster is not responding; the task starts when it is available again."}
 		w, waits := e.Waiting[a.GetTaskId()]
 		if !waits && !unreachable {
 			continue

@@ -244,7 +244,7 @@ func (r *rewriter) function(n *ast.CallNode, name string) ast.Node {
 // all others take time that is at most proportional to their arguments.
 func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 	if n.Name == "now" && !r.dialect.clock {
-		return r.fail(n, fmt.Errorf("now() is not available, because decisions must be repeatable"))
+		return r.fail(n, fmt.Errorf("now() is not available, because evaluation must be repeatable"))
 	}
 	loop := false
 	for i, a := range n.Arguments {

@@ -105,7 +105,7 @@ func (a *asked) ask(q question, t *typeregistry.Type, load func() (list, error))
 		return nil, "", a.failed
 	}
 	if a.count[q.value != ""] == maxAsked {
-		return nil, fmt.Sprintf("A launch checks at most %d different values with this source. Use fewer values.", maxAsked), nil
+		return nil, fmt.Sprintf("A launch can check at most %d different values against this source. Use fewer values.", maxAsked), nil
 	}
 	a.count[q.value != ""]++
 	found = &offer{texts: map[string]bool{}}

@@ -129,7 +129,7 @@ func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error
 		if err != nil {
 			return 0, fmt.Errorf("get schedule %s: %w", id, err)
 		}
-		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d failures in a row.", row.PauseAfter)); err != nil {
+		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter)); err != nil {
 			return 0, err
 		}
 	}

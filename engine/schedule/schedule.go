@@ -164,7 +164,7 @@ func (w When) read() (timing, []apperr.Field) {
 	t := timing{at: w.At, starts: w.Starts, ends: w.Ends, clock: cron.Clock{Gap: w.Gap, Fold: w.Fold, Anchor: w.Anchor}}
 	var err error
 	if t.clock.Zone, err = time.LoadLocation(w.Timezone); err != nil || w.Timezone == "Local" {
-		add("timezone", "There is no time zone %q. Use a name such as Europe/Berlin.", w.Timezone)
+		add("timezone", "Unknown time zone %q. Use a name such as Europe/Berlin.", w.Timezone)
 	}
 	if !slices.Contains(cron.Gaps(), w.Gap) {
 		add("gap", "Use run_after or skip.")

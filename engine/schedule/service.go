@@ -120,7 +120,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
 	}
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockActiveProject(ctx, row.ProjectID); db.IsNoRows(err) {
-			return apperr.New(apperr.Conflict, "The project is archived, so no schedule can be created in it.")
+			return apperr.New(apperr.Conflict, "The project is archived, so schedules cannot be created in it.")
 		} else if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule,
 	return s.change(ctx, id, "schedule.update", func(_ *db.Queries, row *db.Schedule) error {
 		if p.version.WorkflowID != row.WorkflowID {
 			return apperr.InvalidFields("The schedule has invalid values.", []apperr.Field{
-				{Path: "workflow", Message: "A schedule keeps its workflow. Create another schedule for another workflow."},
+				{Path: "workflow", Message: "The workflow of a schedule cannot be changed. Create another schedule instead."},
 			})
 		}
 		if !p.spec.Paused && row.Paused {

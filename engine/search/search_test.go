@@ -133,8 +133,8 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 		"lr > fast":                    {Column: 6, Length: 4, Word: "fast", Message: `inputs.lr is a number, and "fast" is not. Enter a number such as 0.01.`},
 		"lr ~ 1":                       {Column: 4, Length: 1, Word: "~", Message: "inputs.lr is a number: ~ searches in texts."},
 		"lr >":                         {Column: 5, Message: "A value is expected after lr >."},
-		"(lr > 1":                      {Column: 1, Length: 1, Word: "(", Message: "There is no ) for this (."},
-		"lr > 1)":                      {Column: 7, Length: 1, Word: ")", Message: "There is no ( for this )."},
+		"(lr > 1":                      {Column: 1, Length: 1, Word: "(", Message: "This ( has no matching )."},
+		"lr > 1)":                      {Column: 7, Length: 1, Word: ")", Message: "This ) has no matching (."},
 		"lr > 1 and":                   {Column: 11, Message: "The query ends where a condition is expected."},
 		"or lr > 1":                    {Column: 1, Length: 2, Word: "or", Message: "A condition is expected here, such as lr > 0.01."},
 		`name ~ "open`:                 {Column: 8, Length: 5, Word: `"open`, Message: `The quoted text does not end. Add a " at its end.`},
@@ -142,9 +142,9 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 		"id ~ ab":                      {Column: 4, Length: 1, Word: "~", Message: "id cannot be compared with ~."},
 		"sha !~ ab":                    {Column: 5, Length: 2, Word: "!~", Message: "sha cannot be compared with !~."},
 		"state ~ fail":                 {Column: 7, Length: 1, Word: "~", Message: "state cannot be compared with ~."},
-		"since:soon":                   {Column: 7, Length: 4, Word: "soon", Message: `"soon" is not a time. Enter a date such as 2026-11-08, or a time span such as 7d.`},
+		"since:soon":                   {Column: 7, Length: 4, Word: "soon", Message: `"soon" is not a time. Enter a date such as 2026-11-08, or a duration such as 7d.`},
 		"duration > long":              {Column: 12, Length: 4, Word: "long", Message: `"long" is not a duration. Enter one such as 90s, 10m or 2h.`},
-		"state in (failed":             {Column: 10, Length: 1, Word: "(", Message: "There is no ) for this (."},
+		"state in (failed":             {Column: 10, Length: 1, Word: "(", Message: "This ( has no matching )."},
 		"lr ! 1":                       {Column: 4, Length: 1, Word: "!", Message: "! is not an operator. Use != or !~."},
 	} {
 		_, err := search.Parse(query, search.Context{Names: names(), Now: now})

@@ -177,7 +177,7 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 	}
 	left := sw.Planned - int(row.Created)
 	if sw.GPUHours > 0 && t.hours >= sw.GPUHours && left+t.counts.Waiting > 0 {
-		return s.halt(ctx, sw.ID, Stopping, ReasonBudget, fmt.Sprintf("The budget of %s GPU-hours is spent.", space.Text(sw.GPUHours)))
+		return s.halt(ctx, sw.ID, Stopping, ReasonBudget, fmt.Sprintf("The budget of %s GPU-hours is used up.", space.Text(sw.GPUHours)))
 	}
 	created := int(row.Created)
 	n := min(sw.Parallelism-t.counts.Waiting-t.counts.Running, left, maxBatch)
@@ -257,7 +257,7 @@ func sentenceOf(err error) string {
 func (s *Service) refusedAll(ctx context.Context, id uuid.UUID, err error) error {
 	switch apperr.CodeOf(err) { //nolint:exhaustive // the others pass
 	case apperr.Forbidden, apperr.NotFound, apperr.Unauthenticated:
-		return s.halt(ctx, id, Paused, ReasonAccess, "The person who created the sweep cannot launch this workflow any more: "+apperr.MessageOf(err))
+		return s.halt(ctx, id, Paused, ReasonAccess, "The user who created the sweep can no longer launch this workflow: "+apperr.MessageOf(err))
 	case apperr.Conflict:
 		return s.halt(ctx, id, Paused, ReasonAccess, "Runs cannot be launched: "+apperr.MessageOf(err))
 	}

@@ -215,7 +215,7 @@ func (s *Service) checked(ctx context.Context, sw Sweep) (space.Checked, error) 
 	}
 	c, problems := space.Check(sw.Space, v.Definition.Inputs, typeregistry.Env{})
 	if len(problems) > 0 { // it was valid when it was written
-		return c, apperr.New(apperr.Invalid, "The space does not fit the inputs any more: %s: %s", problems[0].Path, problems[0].Message)
+		return c, apperr.New(apperr.Invalid, "The space no longer matches the inputs: %s: %s", problems[0].Path, problems[0].Message)
 	}
 	return c, nil
 }

@@ -69,7 +69,7 @@ var (
 // MetricNameProblem says why a metric cannot have the name; "" when it can.
 func MetricNameProblem(name string) string {
 	if !metricName.MatchString(name) || len(name) > maxMetricName {
-		return fmt.Sprintf("A metric name has letters, digits, _ and :, at most %d; this is %q.", maxMetricName, shorten(name, 60))
+		return fmt.Sprintf("A metric name can have up to %d letters, digits, _ and :; this is %q.", maxMetricName, shorten(name, 60))
 	}
 	return ""
 }
@@ -86,7 +86,7 @@ func MetricTextProblem(text string) string {
 func MetricLabelProblem(key string, kind MetricKind) string {
 	switch {
 	case !labelName.MatchString(key) || strings.HasPrefix(key, "__") || len(key) > maxMetricName:
-		return fmt.Sprintf("A label name has letters, digits and _, and does not begin with a digit or with __; this is %q.", shorten(key, 60))
+		return fmt.Sprintf("A label name can have letters, digits and _, and must not begin with a digit or __; this is %q.", shorten(key, 60))
 	case key == "tenant" || key == "project":
 		return fmt.Sprintf("FlowForge adds the label %s itself; give this one another name.", key)
 	case key == "le" && kind == MetricHistogram:

@@ -74,7 +74,7 @@ func (p *parser) definition(tree any) *Definition {
 		o.get(set) // the server sets these; a definition fetched from it contains them
 	}
 	d := &Definition{
-		Name:        o.name(workflowName, "lower-case letters, digits, . _ and -, at most 128, beginning with a letter or digit"),
+		Name:        o.name(workflowName, "use up to 128 lower-case letters, digits, . _ and -, beginning with a letter or digit"),
 		Version:     p.version(o),
 		OwnerTeam:   o.text(100, "owner_team"),
 		Description: o.text(maxDescription, "description"),
@@ -82,7 +82,7 @@ func (p *parser) definition(tree any) *Definition {
 		Metadata:    o.mapping("metadata"),
 	}
 	if d.OwnerTeam != "" && !teamName.MatchString(d.OwnerTeam) {
-		o.add("owner_team", "A team's name has letters, digits, . _ and -, at most 100.")
+		o.add("owner_team", "A team name can have up to 100 letters, digits, . _ and -.")
 	}
 	main := p.graph(o)
 	d.Inputs, d.Outputs, d.Operators, d.Parallelism = main.Inputs, main.Outputs, main.Operators, main.Parallelism
@@ -115,7 +115,7 @@ func (p *parser) tags(o *object) []string {
 	for i, tag := range tags {
 		tags[i] = strings.ToLower(tag)
 		if !tagPattern.MatchString(tags[i]) {
-			o.add(fmt.Sprintf("%s[%d]", o.at("tags"), i), "A tag has letters, digits and . _ : / -, at most 63.")
+			o.add(fmt.Sprintf("%s[%d]", o.at("tags"), i), "A tag can have up to 63 letters, digits and . _ : / -.")
 		}
 	}
 	slices.Sort(tags)

@@ -115,7 +115,7 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 		if v == nil {
 			p.add(path, "Set the type of the operator: %s.", names)
 		} else if text != "" {
-			p.add(path, "There is no operator type %q; the types are %s.", shorten(text, 60), names)
+			p.add(path, "Unknown operator type %q; the types are %s.", shorten(text, 60), names)
 		}
 		return
 	}
@@ -160,7 +160,7 @@ func ports[T any](p *parser, o *object, read func(*object) T, name func(T) strin
 		out = append(out, port)
 		if key := strings.ToLower(name(port)); key != "" {
 			if first, taken := seen[key]; taken {
-				p.add(at+".name", "The name %q is taken by %s[%d].", name(port), path, first)
+				p.add(at+".name", "The name %q is already used by %s[%d].", name(port), path, first)
 				continue
 			}
 			seen[key] = i
@@ -393,7 +393,7 @@ func (p *parser) environment(o *object) map[string]string {
 		case !environmentName.MatchString(name):
 			p.add(at, "This is not a name for an environment variable.")
 		case strings.HasPrefix(name, "FLOWFORGE_"):
-			p.add(at, "Names that begin with FLOWFORGE_ belong to the task contract.")
+			p.add(at, "Names that begin with FLOWFORGE_ are reserved for the task contract.")
 		}
 	}
 	return env

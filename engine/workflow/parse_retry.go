@@ -64,7 +64,7 @@ func (p *parser) policy(o *object) protect.Policy {
 		for _, known := range protect.Policies() {
 			names = append(names, string(known))
 		}
-		p.add(path, "There is no retry policy %q; the policies are %s.", shorten(text, 60), strings.Join(names, ", "))
+		p.add(path, "Unknown retry policy %q; the policies are %s.", shorten(text, 60), strings.Join(names, ", "))
 		return protect.Always
 	}
 	return policy

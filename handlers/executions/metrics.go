@@ -70,7 +70,7 @@ func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.M
 	series, err := h.bestSeries(ctx, query)
 	if err != nil {
 		h.Log.Warn("metrics cannot be read", "execution", query.ExecutionID, "error", err)
-		m.Problem = "The metric store is not answering. No data is lost: values are kept on disk and appear when it is back."
+		m.Problem = "The metric store is not responding. No data is lost: values are kept on disk and appear when it is back."
 		return m
 	}
 	byName := map[string][]telemetry.Series{}

@@ -96,8 +96,8 @@ func executionLarge(f views.Page) views.Execution {
 
 func executionDegraded(f views.Page) views.Execution {
 	m := executionRunning(f)
-	m.Logs.Lines, m.Logs.Problem = nil, "The log store is not answering. No data is lost: lines are kept on disk and appear when it is back."
-	m.Metrics.Charts, m.Metrics.Problem = nil, "The metric store is not answering. No data is lost: values are kept on disk."
+	m.Logs.Lines, m.Logs.Problem = nil, "The log store is not responding. No data is lost: lines are kept on disk and appear when it is back."
+	m.Metrics.Charts, m.Metrics.Problem = nil, "The metric store is not responding. No data is lost: values are kept on disk."
 	return m
 }
 

@@ -31,7 +31,7 @@ func scheduleRows() []views.ScheduleRow {
 		},
 		{
 			ID: "2", Name: "feed-refresh", URL: "#", Workflow: "feed.refresh", Version: "latest version", When: "Every 15 minutes", Expression: "*/15 * * * *", Zone: "UTC",
-			Next: "Fri 20 Nov 2026, 14:15 UTC", NextUTC: "20 Nov 14:15 UTC", Paused: true, Message: "Paused after 5 failures in a row.", Owner: "Mei Tanaka",
+			Next: "Fri 20 Nov 2026, 14:15 UTC", NextUTC: "20 Nov 14:15 UTC", Paused: true, Message: "Paused after 5 consecutive failures.", Owner: "Mei Tanaka",
 		},
 		{ID: "3", Name: "once", URL: "#", Workflow: "digits.train", Version: "latest version", When: "Once, Thu 19 Nov 2026, 12:00 UTC", Zone: "UTC", Owner: "Mei Tanaka", MayChange: true},
 	}

@@ -51,12 +51,12 @@ func waitReasons() []waitReason {
 		{"memory", views.WaitPanel{Line: "Waiting for memory: requests 32 GiB; the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: requested("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
 		{"pods", views.WaitPanel{Line: "Waiting for pods: requests 1 pod; the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: requested("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
 		{"share", views.WaitPanel{
-			Line: "It fits, but capacity is reserved for team Ranking, which has had less of its fair share than team Vision.", Code: "BEHIND_IN_FAIR_SHARE",
+			Line: "It fits, but capacity is reserved for team Ranking, which has used less of its fair share than team Vision.", Code: "BEHIND_IN_FAIR_SHARE",
 			Stats: []views.WaitStat{{Name: "Position in the queue", Value: "3"}, {Name: "Starts", Value: "in less than a minute"}}, Order: waitOrder(), Score: waitScore(),
 			Advice: "Wait: teams that have used less of their share go first. The position improves with waiting time.", Actions: []ui.Action{limits},
 		}},
 		{"preempted", views.WaitPanel{
-			Line: "Stopped because team Vision had borrowed 4 A100 GPUs from team Ranking, which needs its guarantee back. It restarts when capacity is available.", Code: "PREEMPTED", Resource: "A100 GPUs",
+			Line: "Stopped because team Vision had borrowed 4 A100 GPUs from team Ranking, which has reclaimed its guarantee. It restarts when capacity is available.", Code: "PREEMPTED", Resource: "A100 GPUs",
 			Stats: requested("4 A100 GPUs", "0 A100 GPUs", "Free to team Vision", "of 12 A100 GPUs"), Actions: []ui.Action{limits},
 			Advice: "Wait: it continues automatically from its last checkpoint when capacity is free.",
 		}},

@@ -256,7 +256,7 @@ func (l *Launcher) call(ctx context.Context, do func(context.Context) error) err
 		return err
 	}
 	if err := do(ctx); err != nil {
-		return apperr.Wrap(apperr.Unavailable, err, "The local task runner does not answer.")
+		return apperr.Wrap(apperr.Unavailable, err, "The local task runner is not responding.")
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ func (l *Launcher) hello(ctx context.Context) (*flowforgev1.HelloResponse, error
 func (l *Launcher) WarmPython(ctx context.Context) (processes int, memory int64, err error) {
 	hello, err := l.hello(ctx)
 	if err != nil {
-		return 0, 0, apperr.Wrap(apperr.Unavailable, err, "The local task runner does not answer.")
+		return 0, 0, apperr.Wrap(apperr.Unavailable, err, "The local task runner is not responding.")
 	}
 	return int(hello.WarmPython.GetProcesses()), hello.WarmPython.GetMemoryBytes(), nil
 }
@@ -349,7 +349,7 @@ func (l *Launcher) spawn(ctx context.Context) error {
 			return ctx.Err()
 		case <-deadline.C:
 			_ = cmd.Process.Kill()
-			return apperr.New(apperr.Unavailable, "The local task runner does not answer; see %s.", log.Name())
+			return apperr.New(apperr.Unavailable, "The local task runner is not responding; see %s.", log.Name())
 		case <-ended:
 			return apperr.Wrap(apperr.Unavailable, errors.Join(errEnded, exit), "The local task runner cannot be started; see "+log.Name()+".")
 		case <-time.After(5 * time.Millisecond):

@@ -145,7 +145,7 @@ func (f *Forecast) sentence() string {
 		text += " (" + f.Resource.Title() + ")"
 	}
 	if f.Wait == 0 {
-		text += "; not enough history to estimate how long"
+		text += "; there is not enough history for an estimate"
 	}
 	return text + "."
 }

@@ -84,7 +84,7 @@ func TestNeverTogether(t *testing.T) {
 	require.Equal(t, "Cannot run here: requests 21 GPUs; the cluster has 20.", b.NeverFits(r).Message)
 	r.Project = uuid.New()
 	require.Nil(t, b.NeverFits(r), "a project that is not known yet has no answer")
-	require.Equal(t, "The scheduler does not know the project yet.", b.Forecast([]Request{r}).Message)
+	require.Equal(t, "The scheduler has not loaded the project yet.", b.Forecast([]Request{r}).Message)
 }
 
 // TestRoomTogetherIsKept: small requests do not prevent a machine from becoming free

@@ -167,7 +167,7 @@ func (s *state) behind(l *line) Reason {
 	case first.borrowDistance(depth) < me.borrowDistance(depth):
 		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which is within its guarantee.", other)
 	default:
-		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which has had less of its fair share than %s.", other, mine)
+		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which has used less of its fair share than %s.", other, mine)
 	}
 	return reason
 }

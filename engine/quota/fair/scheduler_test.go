@@ -320,7 +320,7 @@ func TestProjectsComeLater(t *testing.T) {
 	b.project("a/t/new", Limits{})
 	granted, refused := b.admit("a/t/new", e, Amount{CPUMillis: 1}, 0)
 	require.Empty(t, granted)
-	require.Equal(t, "The scheduler does not know the project yet.", refused[0].Reason.Message)
+	require.Equal(t, "The scheduler has not loaded the project yet.", refused[0].Reason.Message)
 	require.Empty(t, b.Queue(Filter{Level: b.ids["a"]}))
 	b.SetTree(b.tree(t))
 	require.Equal(t, []uuid.UUID{e}, b.woken)

@@ -73,7 +73,7 @@ func (e Expression) Note(t time.Time, c Clock) string {
 	for _, other := range []int64{u + reach, u - reach} {
 		if o := offsetAt(other, zone); o != now {
 			if again := u + now - o; offsetAt(again, zone) == o {
-				which := map[Fold]string{FoldLast: "The last one fires.", FoldBoth: "Both fire."}[c.Fold]
+				which := map[Fold]string{FoldLast: "The second one fires.", FoldBoth: "Both fire."}[c.Fold]
 				if which == "" {
 					which = "The first one fires."
 				}
