@@ -117,7 +117,7 @@ func (f Field) hidden(c *checker, given any) any {
 	if canonical, problems := f.Type.Normalize(given); ok && len(problems) == 0 && compactJSON(canonical) == compactJSON(value) {
 		return value
 	}
-	c.problem(f.Name, "It applies only if "+f.Rules.ShowIf+". Leave it out.")
+	c.problem(f.Name, "It applies only if "+f.Rules.ShowIf+". Omit it.")
 	return value
 }
 
@@ -200,10 +200,10 @@ func (s State) check(c *checker, f Field, v any) {
 		}
 	}
 	if len(shown) == 0 {
-		c.problem(f.Name, quote(v)+" is not possible with these values, and no other value is.")
+		c.problem(f.Name, quote(v)+" is not allowed with these values, and no other value is allowed.")
 		return
 	}
-	c.problem(f.Name, quote(v)+" is not possible with these values. Choose "+strings.Join(shown, ", ")+".")
+	c.problem(f.Name, quote(v)+" is not allowed with these values. Choose "+strings.Join(shown, ", ")+".")
 }
 
 func (r *Rules) minText() string {

@@ -58,7 +58,7 @@ func TestExpressionErrors(t *testing.T) {
 		{"Struct{a: Integer, a: String}", "column 20: the field “a” appears twice"},
 		{"Struct{}", "column 1: Struct needs at least one field, such as Struct{name: String}"},
 		{"Struct{a: Integer(max=3) = 9}", "column 8: the default of a: 9 is more than 3. Enter 3 or less."},
-		{"Union<Integer>", "column 1: Union needs two or more types with | between them, such as Union<Integer | String>"},
+		{"Union<Integer>", "column 1: Union must have two or more types separated by |, such as Union<Integer | String>"},
 		{"Union<Struct{a: Integer} | Struct{b: Integer}>", "column 28: two variants are called “Struct”; give one a different tag, such as other: Struct"},
 		{`String(pattern="(")`, "column 1: String: the pattern does not compile (RE2): error parsing regexp: missing closing ): `(`"},
 		{"Enum()", "column 1: Enum: there are no options; write Enum(\"a\", \"b\")"},

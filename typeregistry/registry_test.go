@@ -178,7 +178,7 @@ func TestSchemaProblemsHavePaths(t *testing.T) {
 	}, "inputs")
 	want := []apperr.Field{
 		{Path: "inputs[1].defualt", Message: "“defualt” is not a known key; a field has name, type, description, default, required, ui, validators, show_if, required_if, min, max and options"},
-		{Path: "inputs[3].name", Message: "a field needs a name"},
+		{Path: "inputs[3].name", Message: "a field must have a name"},
 		{Path: "inputs[4]", Message: "“c” is not a field; write an object with name and type"},
 		{Path: "inputs[0].type", Message: "column 1: “Intger” is not a type. Did you mean “Integer”?"},
 		{Path: "inputs[2]", Message: "the default of b: “x” is not a whole number. Enter a whole number."},

@@ -107,7 +107,7 @@ func (s *Site) WrongMethod(w http.ResponseWriter, r *http.Request, allowed []str
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	s.answer(w, r, Problem{
 		Type: "about:blank", Title: http.StatusText(http.StatusMethodNotAllowed), Status: http.StatusMethodNotAllowed,
-		Detail: "This address accepts " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
+		Detail: "This URL accepts " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
 	}.Named())
 }
 

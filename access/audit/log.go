@@ -99,7 +99,7 @@ func (l *Log) authorize(ctx context.Context) (scope, error) {
 		}
 	}
 	if len(s.tenants)+len(s.nodes) == 0 {
-		return scope{}, apperr.New(apperr.Forbidden, "Only tenant administrators may read the audit log.")
+		return scope{}, apperr.New(apperr.Forbidden, "Only tenant administrators can read the audit log.")
 	}
 	return s, nil
 }

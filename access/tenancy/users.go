@@ -69,7 +69,7 @@ func (s *Service) Users(ctx context.Context, f UserFilter) (Page[User], error) {
 
 // administers authorizes actions on the whole installation.
 func administers(ctx context.Context) error {
-	_, err := auth.AuthorizeIn(ctx, auth.Administer, auth.Installation, apperr.New(apperr.Forbidden, "Only installation administrators may do this."))
+	_, err := auth.AuthorizeIn(ctx, auth.Administer, auth.Installation, apperr.New(apperr.Forbidden, "Only installation administrators can do this."))
 	return err
 }
 

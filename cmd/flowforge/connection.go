@@ -43,7 +43,7 @@ func newConnectionCommand() *cobra.Command {
 	set.Flags().StringArray("secret", nil, "a secret field: name=@path, or name=- for standard input; name= removes it")
 	set.Flags().String("description", "", "what the connection is for")
 	set.Flags().String("declared", "", "for a custom connection: a JSON file with its fields")
-	test := &cobra.Command{Use: "test NAME", Short: "Try a connection from the server", Args: arguments("NAME"), RunE: runConnectionTest}
+	test := &cobra.Command{Use: "test NAME", Short: "Test a connection from the server", Args: arguments("NAME"), RunE: runConnectionTest}
 	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a connection", Args: arguments("NAME"), RunE: runConnectionDelete}
 	for _, c := range []*cobra.Command{list, show, set, test, remove} {
 		addClientFlags(c)

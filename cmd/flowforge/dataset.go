@@ -39,7 +39,7 @@ func newDatasetCommand() *cobra.Command {
 	}
 	register.Flags().String("artifact", "", "ID of the artifact to register instead of a file")
 	register.Flags().String("description", "", "what the version is")
-	alias := &cobra.Command{Use: "alias DATASET@VERSION ALIAS", Short: "Make an alias a name of a version", Args: arguments("DATASET@VERSION", "ALIAS"), RunE: runDatasetAlias}
+	alias := &cobra.Command{Use: "alias DATASET@VERSION ALIAS", Short: "Set an alias of a version", Args: arguments("DATASET@VERSION", "ALIAS"), RunE: runDatasetAlias}
 	unalias := &cobra.Command{Use: "unalias DATASET ALIAS", Short: "Remove an alias", Args: arguments("DATASET", "ALIAS"), RunE: runDatasetAlias}
 	for _, c := range []*cobra.Command{show, stats, drift} {
 		c.Flags().Bool("json", false, "print the API response as JSON")

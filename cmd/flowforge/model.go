@@ -50,7 +50,7 @@ func newModelCommand() *cobra.Command {
 	move.Flags().String("reason", "", "kept in the history; required for production")
 	decide := &cobra.Command{Use: "decide REQUEST DECISION", Short: "Approve, reject or withdraw a request", Args: arguments("REQUEST", "DECISION"), RunE: runModelDecide}
 	decide.Flags().String("reason", "", "kept in the history; required to reject")
-	alias := &cobra.Command{Use: "alias MODEL@VERSION ALIAS", Short: "Make an alias a name of a version", Args: arguments("MODEL@VERSION", "ALIAS"), RunE: runModelAlias}
+	alias := &cobra.Command{Use: "alias MODEL@VERSION ALIAS", Short: "Set an alias of a version", Args: arguments("MODEL@VERSION", "ALIAS"), RunE: runModelAlias}
 	unalias := &cobra.Command{Use: "unalias MODEL ALIAS", Short: "Remove an alias", Args: arguments("MODEL", "ALIAS"), RunE: runModelAlias}
 	for _, c := range []*cobra.Command{list, show, register, move, decide, alias, unalias} {
 		addClientFlags(c)

@@ -34,16 +34,16 @@ func newScheduleCommand() *cobra.Command {
 	show := &cobra.Command{Use: "show SCHEDULE", Short: "Show a schedule and its last occurrences", Args: arguments("SCHEDULE"), RunE: runScheduleShow}
 	show.Flags().Int("occurrences", 10, "number of occurrences to show, the newest first")
 	show.Flags().Bool("json", false, "print the API response as JSON")
-	resume := scheduleCommand("resume", "Let a paused schedule fire again", func(cmd *cobra.Command) (string, any) {
+	resume := scheduleCommand("resume", "Resume a schedule", func(cmd *cobra.Command) (string, any) {
 		if catchUp, _ := cmd.Flags().GetBool("catch-up"); catchUp {
 			return "/resume", contract.ScheduleResume{Missed: "catch_up"}
 		}
 		return "/resume", contract.ScheduleResume{}
 	})
 	resume.Flags().Bool("catch-up", false, "treat missed fires as the misfire rule says; otherwise they are forgotten")
-	remove := &cobra.Command{Use: "delete SCHEDULE", Short: "Delete a schedule; its executions stay", Args: arguments("SCHEDULE"), RunE: runScheduleDelete}
-	run := &cobra.Command{Use: "run SCHEDULE", Short: "Launch an execution of a schedule now", Args: arguments("SCHEDULE"), RunE: runScheduleRun}
-	pause := scheduleCommand("pause", "Keep a schedule from firing", func(*cobra.Command) (string, any) { return "/pause", nil })
+	remove := &cobra.Command{Use: "delete SCHEDULE", Short: "Delete a schedule; its executions are kept", Args: arguments("SCHEDULE"), RunE: runScheduleDelete}
+	run := &cobra.Command{Use: "run SCHEDULE", Short: "Run a schedule now", Args: arguments("SCHEDULE"), RunE: runScheduleRun}
+	pause := scheduleCommand("pause", "Pause a schedule", func(*cobra.Command) (string, any) { return "/pause", nil })
 	for _, c := range []*cobra.Command{newScheduleCreateCommand(), list, show, pause, resume, run, remove, newSchedulePreviewCommand()} {
 		addClientFlags(c)
 		cmd.AddCommand(c)

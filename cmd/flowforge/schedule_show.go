@@ -96,7 +96,7 @@ func runScheduleRun(cmd *cobra.Command, args []string) error {
 func newSchedulePreviewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "preview",
-		Short:   "Say when a schedule would fire, without creating it",
+		Short:   "Preview when a schedule would fire, without creating it",
 		Example: "  flowforge schedule preview --cron '30 2 * * SUNL' --timezone Europe/Berlin",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -44,8 +44,8 @@ func newSweepCommand() *cobra.Command {
 	stop.Flags().Bool("cancel", false, "cancel the runs that have begun; otherwise they finish")
 	commands := []*cobra.Command{
 		newSweepCreateCommand(), list, show, stop, newSweepAddCommand(), newSweepChangeCommand(),
-		sweepCommand("pause", "Launch no more runs until the sweep is resumed", func(*cobra.Command) (string, any) { return "/pause", nil }),
-		sweepCommand("resume", "Continue a paused sweep", func(*cobra.Command) (string, any) { return "/resume", nil }),
+		sweepCommand("pause", "Pause a sweep: no more runs are launched until it is resumed", func(*cobra.Command) (string, any) { return "/pause", nil }),
+		sweepCommand("resume", "Resume a sweep", func(*cobra.Command) (string, any) { return "/resume", nil }),
 	}
 	for _, c := range commands {
 		addClientFlags(c)

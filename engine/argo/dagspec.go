@@ -58,7 +58,7 @@ func fromDagSpec(request map[string]any) (map[string]any, []string, []apperr.Fie
 		for _, name := range slices.Sorted(maps.Keys(templates)) {
 			of, isTemplate := templates[name].(map[string]any)
 			if !isTemplate {
-				p.add(dagSpecField+".templates."+name, "A template is a mapping, not %s.", describe(templates[name]))
+				p.add(dagSpecField+".templates."+name, "A template must be a mapping, not %s.", describe(templates[name]))
 				continue
 			}
 			of = maps.Clone(of)

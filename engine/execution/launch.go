@@ -144,7 +144,7 @@ func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject
 	}
 	version, err := s.workflows.Version(ctx, r.Workflow, r.Version)
 	if err == nil && len(version.Plan.Nodes) == 0 {
-		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has no entrypoint. Its templates can only be referenced by other workflows.", w.Name)
+		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has no entrypoint, so it cannot be launched. Other workflows can reference its templates.", w.Name)
 	}
 	subject.TenantID, subject.ProjectID = version.TenantID, version.ProjectID
 	return subject, version, err

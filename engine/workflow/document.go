@@ -65,7 +65,7 @@ func decodeJSON(doc []byte) (any, error) {
 func (r *jsonReader) value(depth int) (any, error) {
 	token, err := r.decoder.Token()
 	if err != nil {
-		return nil, documentErrorf("The JSON cannot be read: %v.", err)
+		return nil, documentErrorf("The JSON is not valid: %v.", err)
 	}
 	if r.values++; r.values > maxValues {
 		return nil, errTooManyValues()
@@ -91,7 +91,7 @@ func (r *jsonReader) object(depth int) (any, error) {
 	for r.decoder.More() {
 		token, err := r.decoder.Token()
 		if err != nil {
-			return nil, documentErrorf("The JSON cannot be read: %v.", err)
+			return nil, documentErrorf("The JSON is not valid: %v.", err)
 		}
 		key, _ := token.(string)
 		if _, twice := object[key]; twice {

@@ -88,9 +88,9 @@ func MetricLabelProblem(key string, kind MetricKind) string {
 	case !labelName.MatchString(key) || strings.HasPrefix(key, "__") || len(key) > maxMetricName:
 		return fmt.Sprintf("A label name can have letters, digits and _, and must not begin with a digit or __; this is %q.", shorten(key, 60))
 	case key == "tenant" || key == "project":
-		return fmt.Sprintf("FlowForge adds the label %s itself; give this one another name.", key)
+		return fmt.Sprintf("FlowForge adds the label %s; rename this label.", key)
 	case key == "le" && kind == MetricHistogram:
-		return "The label le is that of a histogram's buckets; give this one another name."
+		return "The label le is reserved for histogram buckets; rename this label."
 	}
 	return ""
 }

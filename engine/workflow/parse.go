@@ -66,7 +66,7 @@ func messageOf(err error) string {
 
 func (p *parser) definition(tree any) *Definition {
 	if _, isMapping := tree.(map[string]any); !isMapping {
-		p.add("document", "A definition is a mapping with name, version and operators.")
+		p.add("document", "A definition must be a mapping with name, version and operators.")
 		return nil
 	}
 	o := p.object(tree, "")
@@ -97,7 +97,7 @@ func (p *parser) definition(tree any) *Definition {
 func (p *parser) version(o *object) string {
 	v, path, _ := o.get("version")
 	if v == nil {
-		o.add(path, "A definition needs a version such as 1.0.0.")
+		o.add(path, "A definition must have a version, such as 1.0.0.")
 		return ""
 	}
 	text := p.textValue(v, path, 200)
@@ -134,7 +134,7 @@ func (p *parser) inputs(o *object) typeregistry.Schema {
 	}
 	for _, f := range schema.Fields {
 		if f.Name != "" && !portName.MatchString(f.Name) {
-			p.add(path+"."+shorten(f.Name, 60), "The name %q does not fit: %s.", shorten(f.Name, 60), portRule)
+			p.add(path+"."+shorten(f.Name, 60), "The name %q is not valid: %s.", shorten(f.Name, 60), portRule)
 		}
 	}
 	return schema
@@ -160,7 +160,7 @@ func (p *parser) outputs(o *object) []Output {
 		case SourceFuture:
 			out.From = source.Future
 		default:
-			p.add(path, "An output of the workflow is an output of one of its operators.")
+			p.add(path, "A workflow output must be an output of one of its operators.")
 		}
 		return out
 	}

@@ -63,14 +63,14 @@ type sessionPath struct {
 }
 
 func (h *API) accountAPI(api huma.API) {
-	operation(h, api, get("get-me", "/me", "Get the current user, with their projects and roles", "Sign-in"), h.apiMe)
+	operation(h, api, get("get-me", "/me", "Get the current user, including projects and roles", "Sign-in"), h.apiMe)
 	operation(h, api, get("list-keys", "/keys", "List your API keys and those of your service accounts", "Sign-in"), h.apiKeys)
-	create := post("create-key", "/keys", "Create an API key; the response contains it once", "Sign-in")
+	create := post("create-key", "/keys", "Create an API key, which is returned only once", "Sign-in")
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, h.apiCreateKey)
-	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key at its next use"), h.apiRevokeKey)
-	operation(h, api, get("list-sessions", "/sessions", "List the browsers where you are signed in", "Sign-in"), h.apiSessions)
-	operation(h, api, remove("end-session", "/sessions/{session_id}", "End a session at its next request"), h.apiEndSession)
+	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key"), h.apiRevokeKey)
+	operation(h, api, get("list-sessions", "/sessions", "List your browser sessions", "Sign-in"), h.apiSessions)
+	operation(h, api, remove("end-session", "/sessions/{session_id}", "End a session"), h.apiEndSession)
 }
 
 func remove(id, path, summary string) huma.Operation {

@@ -51,8 +51,8 @@ func (h *API) artifactAPI(api huma.API) {
 	operation(h, api, get("list-artifacts", "/artifacts", "List artifacts, newest first", "Artifacts"), h.apiArtifacts)
 	operation(h, api, get("get-artifact", "/artifacts/{artifact_id}", "Get an artifact", "Artifacts"), h.apiArtifact)
 	operation(h, api, get("get-artifacts-by-hash", "/artifacts/by-hash/{sha256}", "Find artifacts by the SHA-256 of their bytes", "Artifacts"), h.apiArtifactsByHash)
-	operation(h, api, get("read-table", "/artifacts/{artifact_id}/table", "Read rows and column statistics of a table", "Artifacts"), h.apiTable)
-	operation(h, api, get("preview-artifact", "/artifacts/{artifact_id}/preview", "Read a part of an artifact by its kind", "Artifacts"), h.apiPreview)
+	operation(h, api, get("read-table", "/artifacts/{artifact_id}/table", "Get rows and column statistics of a table", "Artifacts"), h.apiTable)
+	operation(h, api, get("preview-artifact", "/artifacts/{artifact_id}/preview", "Preview an artifact", "Artifacts"), h.apiPreview)
 }
 
 // artifactRoutes are the routes that carry bytes.

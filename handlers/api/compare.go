@@ -18,7 +18,7 @@ type ComparedQuery struct {
 
 func (h *API) compareAPI(api huma.API) {
 	operation(h, api, get("compare-executions", "/compare", "Compare executions", "Executions"), h.apiCompare)
-	operation(h, api, get("compare-metrics", "/compare/metrics", "Read the curves of a metric of several executions", "Logs and metrics"), h.apiCompareMetrics)
+	operation(h, api, get("compare-metrics", "/compare/metrics", "Get the curves of a metric across executions", "Logs and metrics"), h.apiCompareMetrics)
 }
 
 func (h *API) apiCompare(ctx context.Context, in *struct {

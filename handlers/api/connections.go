@@ -35,7 +35,7 @@ func (h *API) connectionsAPI(api huma.API) {
 		OperationID: "delete-connection", Method: http.MethodDelete, Path: "/connections/{name}", Tags: []string{"Connections"},
 		Summary: "Delete a connection", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteConnection)
-	operation(h, api, post("test-connection", "/connections/{name}/test", "Try a connection from the server", "Connections"), h.apiTestConnection)
+	operation(h, api, post("test-connection", "/connections/{name}/test", "Test a connection from the server", "Connections"), h.apiTestConnection)
 }
 
 func (h *API) apiConnections(ctx context.Context, in *connectionQuery) (*body[contract.ConnectionList], error) {

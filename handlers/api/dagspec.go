@@ -107,10 +107,10 @@ func (a registerAnswer) MarshalJSON() ([]byte, error) {
 }
 
 func (h *API) dagSpecAPI(api huma.API) {
-	cancel := get("delete-workflow", "/workflows/{workflow_id}", "Cancel an execution, given its ID as workflow_id", "Workflows")
+	cancel := get("delete-workflow", "/workflows/{workflow_id}", "Cancel an execution, with its ID as workflow_id", "Workflows")
 	cancel.Method = http.MethodDelete
 	operation(h, api, cancel, h.apiDagCancel)
-	operation(h, api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution, given its ID as workflow_id", "Workflows"), h.apiDagTasks)
+	operation(h, api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution, with its ID as workflow_id", "Workflows"), h.apiDagTasks)
 }
 
 // isDagSpec reports whether a body requests a registration and a launch in one.

@@ -65,7 +65,7 @@ func (h *API) datasetAPI(api huma.API, s shelf) {
 		}
 		return reply(toDrift(change)), nil
 	})
-	alias := post("set-"+s.id+"-alias", s.path+"/{ref}/aliases/{alias}", "Make an alias a name of a version of a "+s.noun, tag)
+	alias := post("set-"+s.id+"-alias", s.path+"/{ref}/aliases/{alias}", "Set an alias of a version of a "+s.noun, tag)
 	alias.Method, alias.DefaultStatus = http.MethodPut, http.StatusNoContent
 	operation(h, api, alias, func(ctx context.Context, in *struct {
 		DatasetAliasPath

@@ -62,9 +62,9 @@ func (h *API) executionAPI(api huma.API) {
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	h.tableAPI(api)
 	h.viewAPI(api)
-	operation(h, api, get("get-workflow-grid", "/workflows/{workflow_id}/grid", "Get the states and durations of nodes over the executions of a workflow", "Executions"), h.apiGrid)
+	operation(h, api, get("get-workflow-grid", "/workflows/{workflow_id}/grid", "Get node states and durations across the executions of a workflow", "Executions"), h.apiGrid)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
-	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or those that one node was expanded into", "Executions"), h.apiNodes)
+	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or the children of one node", "Executions"), h.apiNodes)
 	h.resumeAPI(api)
 	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
 }

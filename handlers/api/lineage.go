@@ -12,7 +12,7 @@ import (
 )
 
 func (h *API) lineageAPI(api huma.API) {
-	operation(h, api, get("get-lineage", "/lineage", "Read what an item was made from, and what was made from it", "Lineage"), h.apiLineage)
+	operation(h, api, get("get-lineage", "/lineage", "Get the upstream and downstream lineage of an item", "Lineage"), h.apiLineage)
 }
 
 func (h *API) apiLineage(ctx context.Context, in *struct {

@@ -37,15 +37,15 @@ func (h *API) modelAPI(api huma.API) {
 		o.DefaultStatus = http.StatusNoContent
 		return o
 	}
-	operation(h, api, get("list-registered-models", "/model-registry", "List the models of the project with their versions in production", "Models"), h.apiModels)
-	operation(h, api, get("get-registered-model", one, "Get a model with versions, stages, aliases, requests and history", "Models"), h.apiModel)
-	operation(h, api, post("move-model-version", one+"/versions/{version}/stage", "Move a version to a stage, or request it", "Models"), h.apiMoveModel)
-	operation(h, api, put("set-model-alias", one+"/aliases/{alias}", "Make an alias a name of a version"), h.apiSetAlias)
+	operation(h, api, get("list-registered-models", "/model-registry", "List the project's models with their production versions", "Models"), h.apiModels)
+	operation(h, api, get("get-registered-model", one, "Get a model with its versions, stages, aliases, requests and history", "Models"), h.apiModel)
+	operation(h, api, post("move-model-version", one+"/versions/{version}/stage", "Move a version to a stage, or request the move", "Models"), h.apiMoveModel)
+	operation(h, api, put("set-model-alias", one+"/aliases/{alias}", "Set an alias of a version"), h.apiSetAlias)
 	remove := put("remove-model-alias", one+"/aliases/{alias}", "Remove an alias")
 	remove.Method = http.MethodDelete
 	operation(h, api, remove, h.apiRemoveAlias)
-	operation(h, api, put("set-model-policy", one+"/policy", "Set what promotions of a model need"), h.apiSetModelPolicy)
-	operation(h, api, put("set-project-model-policy", "/model-policy", "Set what promotions need of models without a policy of their own"), h.apiSetProjectPolicy)
+	operation(h, api, put("set-model-policy", one+"/policy", "Set the promotion policy of a model"), h.apiSetModelPolicy)
+	operation(h, api, put("set-project-model-policy", "/model-policy", "Set the default promotion policy of the project"), h.apiSetProjectPolicy)
 	decide := post("decide-model-request", "/model-requests/{request_id}", "Approve, reject or withdraw a request", "Models")
 	decide.DefaultStatus = http.StatusNoContent
 	operation(h, api, decide, h.apiDecideModel)

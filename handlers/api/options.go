@@ -20,11 +20,11 @@ type OptionQuery struct {
 }
 
 func (h *API) optionAPI(api huma.API) {
-	operation(h, api, get("list-options", "/workflows/{workflow_id}/options/{input}", "List the options of an input, with the defaults of the other inputs", "Workflows"),
+	operation(h, api, get("list-options", "/workflows/{workflow_id}/options/{input}", "List the options of an input, using the defaults of the other inputs", "Workflows"),
 		func(ctx context.Context, in *OptionQuery) (*body[contract.OptionList], error) {
 			return h.apiOptions(ctx, in, nil)
 		})
-	operation(h, api, post("list-options-for", "/workflows/{workflow_id}/options/{input}", "List the options of an input that depend on other inputs", "Workflows"),
+	operation(h, api, post("list-options-for", "/workflows/{workflow_id}/options/{input}", "List the options of an input, given the values of other inputs", "Workflows"),
 		func(ctx context.Context, in *struct {
 			OptionQuery
 			Body contract.OptionInputs

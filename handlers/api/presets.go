@@ -27,11 +27,11 @@ type presetDefaultInput struct {
 }
 
 func (h *API) presetAPI(api huma.API) {
-	operation(h, api, get("list-presets", "/workflows/{workflow_id}/presets", "List the presets of a workflow that the caller may use", "Presets"), h.apiPresets)
-	save := post("save-preset", "/workflows/{workflow_id}/presets", "Save inputs of a workflow as a preset", "Presets")
+	operation(h, api, get("list-presets", "/workflows/{workflow_id}/presets", "List the presets of a workflow that you can use", "Presets"), h.apiPresets)
+	save := post("save-preset", "/workflows/{workflow_id}/presets", "Save workflow inputs as a preset", "Presets")
 	save.DefaultStatus = http.StatusCreated
 	operation(h, api, save, h.apiSavePreset)
-	operation(h, api, get("get-preset", "/workflows/{workflow_id}/presets/{preset}", "Get a preset, and what of it a version does not accept", "Presets"), h.apiPreset)
+	operation(h, api, get("get-preset", "/workflows/{workflow_id}/presets/{preset}", "Get a preset, including values that a version does not accept", "Presets"), h.apiPreset)
 	change := post("change-preset", "/workflows/{workflow_id}/presets/{preset}", "Change a preset", "Presets")
 	change.Method = http.MethodPatch
 	operation(h, api, change, h.apiChangePreset)
@@ -39,12 +39,12 @@ func (h *API) presetAPI(api huma.API) {
 		OperationID: "delete-preset", Method: http.MethodDelete, Path: "/workflows/{workflow_id}/presets/{preset}", Tags: []string{"Presets"},
 		Summary: "Delete a preset", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeletePreset)
-	begin := post("set-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Make a preset the default of the caller or of the project", "Presets")
+	begin := post("set-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Make a preset your default or the project's default", "Presets")
 	begin.Method = http.MethodPut
 	operation(h, api, begin, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
 		return h.apiDefaultPreset(ctx, in, true)
 	})
-	end := post("unset-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "End a preset as a default", "Presets")
+	end := post("unset-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Remove a preset as a default", "Presets")
 	end.Method = http.MethodDelete
 	operation(h, api, end, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
 		return h.apiDefaultPreset(ctx, in, false)

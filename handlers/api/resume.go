@@ -52,7 +52,7 @@ func (h *API) resumeAPI(api huma.API) {
 	resume.DefaultStatus = http.StatusCreated
 	resume.Responses = map[string]*huma.Response{
 		strconv.Itoa(http.StatusCreated): answerOf(api, "Resumed", reflect.TypeFor[contract.Launched]()),
-		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run: nothing was resumed", reflect.TypeFor[contract.ResumePlanBody]()),
+		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run, nothing is resumed", reflect.TypeFor[contract.ResumePlanBody]()),
 	}
 	operation(h, api, resume, h.apiResume)
 }

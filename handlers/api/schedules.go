@@ -38,23 +38,23 @@ type occurrenceQuery struct {
 }
 
 func (h *API) scheduleAPI(api huma.API) {
-	create := post("create-schedule", "/schedules", "Launch a workflow at times", "Schedules")
+	create := post("create-schedule", "/schedules", "Create a schedule", "Schedules")
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, h.apiCreateSchedule)
-	operation(h, api, get("list-schedules", "/schedules", "List schedules by name", "Schedules"), h.apiSchedules)
-	operation(h, api, post("preview-schedule", "/schedules/preview", "Say when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
+	operation(h, api, get("list-schedules", "/schedules", "List schedules", "Schedules"), h.apiSchedules)
+	operation(h, api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
 	operation(h, api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
-	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace what a schedule says; the caller becomes its owner", "Schedules")
+	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace a schedule; you become its owner", "Schedules")
 	replace.Method = http.MethodPut
 	operation(h, api, replace, h.apiReplaceSchedule)
 	operation(h, api, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{schedule_id}", Tags: []string{"Schedules"},
-		Summary: "Delete a schedule; its executions stay", DefaultStatus: http.StatusNoContent,
+		Summary: "Delete a schedule; its executions are kept", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteSchedule)
-	operation(h, api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the fires of a schedule and what became of them, newest first", "Schedules"), h.apiOccurrences)
-	operation(h, api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Keep a schedule from firing", "Schedules"), h.apiPauseSchedule)
-	operation(h, api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Let a paused schedule fire again", "Schedules"), h.apiResumeSchedule)
-	operation(h, api, post("run-schedule", "/schedules/{schedule_id}/run", "Launch an execution of a schedule now", "Schedules"), h.apiRunSchedule)
+	operation(h, api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the occurrences of a schedule and their outcomes, newest first", "Schedules"), h.apiOccurrences)
+	operation(h, api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Pause a schedule", "Schedules"), h.apiPauseSchedule)
+	operation(h, api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Resume a schedule", "Schedules"), h.apiResumeSchedule)
+	operation(h, api, post("run-schedule", "/schedules/{schedule_id}/run", "Run a schedule now", "Schedules"), h.apiRunSchedule)
 }
 
 func (h *API) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.ScheduleInput }) (*body[contract.ScheduleBody], error) {

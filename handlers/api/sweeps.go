@@ -45,14 +45,14 @@ func (h *API) sweepAPI(api huma.API) {
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, h.apiCreateSweep)
 	operation(h, api, get("list-sweeps", "/sweeps", "List sweeps, newest first", "Sweeps"), h.apiSweeps)
-	operation(h, api, h.ledBy(post("preview-sweep", "/sweeps/preview", "Say what would happen to a sweep, without creating it", "Sweeps"), nil), h.apiPreviewSweep)
-	operation(h, api, get("get-sweep", "/sweeps/{sweep_id}", "Get a sweep with its runs, the best of them, and the importance of each parameter", "Sweeps"), h.apiSweep)
-	change := post("change-sweep", "/sweeps/{sweep_id}", "Add runs, or change the space, the budget and other settings for runs to come", "Sweeps")
+	operation(h, api, h.ledBy(post("preview-sweep", "/sweeps/preview", "Preview a sweep without creating it", "Sweeps"), nil), h.apiPreviewSweep)
+	operation(h, api, get("get-sweep", "/sweeps/{sweep_id}", "Get a sweep with its runs, the best run, and the importance of each parameter", "Sweeps"), h.apiSweep)
+	change := post("change-sweep", "/sweeps/{sweep_id}", "Add runs, or change the space, budget and other settings of future runs", "Sweeps")
 	change.Method = http.MethodPatch
 	operation(h, api, change, h.apiChangeSweep)
-	operation(h, api, post("pause-sweep", "/sweeps/{sweep_id}/pause", "Launch no more runs until the sweep is resumed", "Sweeps"), h.apiCommandSweep(h.Sweeps.Pause))
-	operation(h, api, post("resume-sweep", "/sweeps/{sweep_id}/resume", "Continue a paused sweep", "Sweeps"), h.apiCommandSweep(h.Sweeps.Resume))
-	operation(h, api, post("stop-sweep", "/sweeps/{sweep_id}/stop", "End a sweep; runs that have begun finish or are cancelled", "Sweeps"), h.apiStopSweep)
+	operation(h, api, post("pause-sweep", "/sweeps/{sweep_id}/pause", "Pause a sweep: no more runs are launched until it is resumed", "Sweeps"), h.apiCommandSweep(h.Sweeps.Pause))
+	operation(h, api, post("resume-sweep", "/sweeps/{sweep_id}/resume", "Resume a sweep", "Sweeps"), h.apiCommandSweep(h.Sweeps.Resume))
+	operation(h, api, post("stop-sweep", "/sweeps/{sweep_id}/stop", "Stop a sweep; runs that have started finish or are cancelled", "Sweeps"), h.apiStopSweep)
 }
 
 func (h *API) apiCreateSweep(ctx context.Context, in *struct {

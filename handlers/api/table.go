@@ -47,12 +47,12 @@ func columnNames(list string) []string {
 }
 
 func (h *API) tableAPI(api huma.API) {
-	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that queries and columns of executions can use", "Executions"), h.apiFields)
-	operation(h, api, get("group-executions", "/executions/groups", "Group the executions of a query by a value, with aggregates of columns", "Executions"), h.apiGroups)
-	operation(h, api, get("complete-query", "/executions/complete", "Complete a query of executions: names, operators and values that can follow", "Executions"), h.apiComplete)
-	operation(h, api, get("search-logs", "/executions/lines", "Search a text in the logs of many executions", "Logs and metrics"), h.apiLines)
-	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and the note of an execution", "Executions"), h.apiLabel)
-	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions, with a result for each", "Executions"), h.apiBulk)
+	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that execution queries and columns can use", "Executions"), h.apiFields)
+	operation(h, api, get("group-executions", "/executions/groups", "Group executions by a value, with aggregated columns", "Executions"), h.apiGroups)
+	operation(h, api, get("complete-query", "/executions/complete", "Complete an execution query with names, operators and values", "Executions"), h.apiComplete)
+	operation(h, api, get("search-logs", "/executions/lines", "Search the logs of many executions", "Logs and metrics"), h.apiLines)
+	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and note of an execution", "Executions"), h.apiLabel)
+	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions", "Executions"), h.apiBulk)
 }
 
 func (h *API) searchExecutions(ctx context.Context, f query.Filter, t TableQuery) (*body[contract.ExecutionPage], error) {
@@ -259,14 +259,14 @@ func (h *API) exportNotebook(w http.ResponseWriter, r *http.Request, q index.Que
 
 // tableExport describes the export.
 func (d describer) tableExport() {
-	op := get("export-executions", "/executions/export", "Export executions with the values of columns as CSV or Parquet, or a notebook that reads them", "Executions")
-	format := param("query", "format", "csv, parquet or ipynb; csv when absent")
+	op := get("export-executions", "/executions/export", "Export executions and their column values as CSV, Parquet or a notebook", "Executions")
+	format := param("query", "format", "csv, parquet or ipynb; defaults to csv")
 	format.Schema.Enum = []any{table.CSV, table.Parquet, table.Notebook}
 	op.Parameters = []*huma.Param{format}
 	for field := range reflect.TypeFor[TableQuery]().Fields() {
 		op.Parameters = append(op.Parameters, param("query", field.Tag.Get("query"), field.Tag.Get("doc")))
 	}
-	d.add(op, http.StatusOK, &huma.Response{Description: "All executions that the query selects", Content: map[string]*huma.MediaType{
+	d.add(op, http.StatusOK, &huma.Response{Description: "All executions that match the query", Content: map[string]*huma.MediaType{
 		"text/csv": {Schema: &huma.Schema{Type: huma.TypeString}}, exportTypes()[table.Parquet]: {Schema: binary()},
 		exportTypes()[table.Notebook]: {Schema: &huma.Schema{Type: huma.TypeObject}},
 	}})

@@ -35,7 +35,7 @@ func (h *API) templateAPI(api huma.API) {
 		"application/yaml": {Schema: &huma.Schema{Type: "string"}},
 	}}
 	operation(h, api, register, h.apiRegisterTemplate)
-	operation(h, api, get("list-templates", "/templates", "List the operator templates that are visible to the project", "Templates"), h.apiTemplates)
+	operation(h, api, get("list-templates", "/templates", "List the operator templates available to the project", "Templates"), h.apiTemplates)
 	operation(h, api, get("get-template", "/templates/{template}", "Get an operator template", "Templates"), h.apiTemplate)
 }
 

@@ -145,7 +145,7 @@ func (h *API) scopeAPI(api huma.API, kind tenancy.Kind, path string) {
 			return err
 		})
 	})
-	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": its content stays readable, and nothing can be launched in it", tenancyTag)
+	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": its content stays readable, but nothing can be launched in it", tenancyTag)
 	operation(h, api, archive, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Archive(ctx, in.ID, in.reason()); return err })
 	})

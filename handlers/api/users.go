@@ -63,9 +63,9 @@ func (h *API) serviceAccountAPI(api huma.API) {
 		return reply(serviceAccountBody(a)), nil
 	})
 	for _, disabled := range []bool{true, false} {
-		verb, summary := "disable", "Disable a service account, so that its keys are refused"
+		verb, summary := "disable", "Disable a service account; its keys are rejected"
 		if !disabled {
-			verb, summary = "enable", "Enable a service account again"
+			verb, summary = "enable", "Enable a service account"
 		}
 		op := post(verb+"-service-account", path+"/{account_id}/"+verb, summary, tenancyTag)
 		operation(h, api, op, func(ctx context.Context, in *ServiceAccountPath) (*body[serviceAccountBody], error) {
@@ -142,7 +142,7 @@ func (h *API) userAPI(api huma.API) {
 		return h.apiUser(ctx, in.ID)
 	})
 	edit := huma.Operation{
-		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Enable or disable a user, or change whether they administer the installation", Tags: []string{tenancyTag},
+		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Enable or disable a user, or grant or revoke administrator rights", Tags: []string{tenancyTag},
 	}
 	operation(h, api, edit, h.apiUpdateUser)
 }
@@ -211,7 +211,7 @@ type auditList struct {
 }
 
 func (h *API) auditAPI(api huma.API) {
-	operation(h, api, get("list-audit", "/audit", "List the changes that were made, newest first", "Audit"), func(ctx context.Context, in *AuditQuery) (*body[auditList], error) {
+	operation(h, api, get("list-audit", "/audit", "List audit log entries, newest first", "Audit"), func(ctx context.Context, in *AuditQuery) (*body[auditList], error) {
 		f, err := in.filter()
 		if err != nil {
 			return nil, err

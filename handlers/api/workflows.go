@@ -52,17 +52,17 @@ func (h *API) workflowAPI(api huma.API) {
 	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A native definition or an Argo manifest. A body {project_id, name, dag_spec, parameters, priority, labels} registers and launches a workflow in one request, and returns the execution.", AdditionalProperties: true}}
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": definition, "application/yaml": definition}}
 	operation(h, api, register, h.apiRegister)
-	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or a state of executions, executions", "Workflows"), h.apiWorkflows)
+	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or an execution state, list executions", "Workflows"), h.apiWorkflows)
 	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
 	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
 	operation(h, api, get("diff-versions", "/workflows/{workflow_id}/diff", "Compare two versions of a workflow", "Workflows"), h.apiVersionDiff)
 	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
-	operation(h, api, get("get-development", "/workflows/{workflow_id}/development", "Get the version that the caller develops", "Workflows"), h.apiDeveloped)
-	develop := post("develop", "/workflows/{workflow_id}/development", "Make a version the one that the caller develops", "Workflows")
+	operation(h, api, get("get-development", "/workflows/{workflow_id}/development", "Get your development version", "Workflows"), h.apiDeveloped)
+	develop := post("develop", "/workflows/{workflow_id}/development", "Set your development version", "Workflows")
 	develop.Method = http.MethodPut
 	operation(h, api, develop, h.apiDevelop)
 	h.dagSpecAPI(api)
-	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, and it cannot be launched", "Workflows"), h.apiArchive)
+	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, but it cannot be launched", "Workflows"), h.apiArchive)
 	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Restore an archived workflow", "Workflows"), h.apiUnarchive)
 }
 

@@ -41,7 +41,7 @@ func bulkVerbs(action string) (verb, done string) {
 // press of its button resume nothing again; without one, the command is only previewed.
 func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return apperr.New(apperr.Invalid, "The form cannot be read.")
+		return apperr.New(apperr.Invalid, "The form could not be read.")
 	}
 	f := r.PostForm
 	action, tag := f.Get("action"), strings.TrimSpace(f.Get("tag"))

@@ -66,7 +66,7 @@ func (h *Pages) sweepChangeForm(w http.ResponseWriter, r *http.Request) error {
 // sweepChange changes a sweep, or responds with the form and its errors.
 func (h *Pages) sweepChange(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The form cannot be read. Send it again.")
+		return apperr.Wrap(apperr.Invalid, err, "The form could not be read. Send it again.")
 	}
 	c, err := h.changed(r, r.PostForm)
 	if err != nil {
