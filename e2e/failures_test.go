@@ -36,7 +36,7 @@ func TestBreakerAndDeadLetter(t *testing.T) {
 	holds(t, page.Locator("main"), "OnTransient")
 
 	visit(t, page, "/executions/"+waiting+"/nodes/call")
-	holds(t, page.Locator("main"), "no attempt of it starts until")
+	holds(t, page.Locator("main"), "no further attempt starts until")
 	audit(t, page)
 
 	visit(t, page, "/breakers")

@@ -135,7 +135,7 @@ func TestMetaflowDatastoreS3(t *testing.T) {
 	require.Equal(t, []string{"Train"}, test("s3://models/metaflow/", "s3-secret").Flows)
 	wrong := test("s3://models/metaflow", "s3-wrong")
 	require.False(t, wrong.OK)
-	require.Contains(t, wrong.Message, "refused the credentials (SignatureDoesNotMatch)")
+	require.Contains(t, wrong.Message, "rejected the credentials (SignatureDoesNotMatch)")
 	require.Equal(t, `The bucket "missing" does not exist.`, test("s3://missing/metaflow", "s3-secret").Message)
 
 	p = b.admin.datastore(t, http.MethodPut, "", body("s3://models/metaflow", "s3-secret"), http.StatusOK)
@@ -151,7 +151,7 @@ func TestMetaflowDatastoreS3(t *testing.T) {
 	require.Len(t, used, 1)
 	require.Empty(t, used[0].(map[string]any)["workflow"])
 	require.Empty(t, used[0].(map[string]any)["execution_id"])
-	require.Contains(t, b.member.get(t, "/secrets/s3-secret").body, "Datastore of Metaflow")
+	require.Contains(t, b.member.get(t, "/secrets/s3-secret").body, "Metaflow datastore")
 	server.Stop()
 	require.Contains(t, test("s3://models/metaflow", "s3-secret").Message, "cannot be reached")
 	require.True(t, strings.HasPrefix(p.Root, "s3://"))

@@ -69,7 +69,7 @@ func TestCustomTypeProblems(t *testing.T) {
 		{"built-in", []CustomType{{Name: "Float", Extends: "Integer"}}, []apperr.Field{{Path: "types[0].type_name", Message: "“Float” is a built-in type. Enter another name."}}},
 		{"unknown base", []CustomType{{Name: "A", Extends: "Modell"}}, []apperr.Field{{Path: "types[0].extends", Message: "column 1: “Modell” is not a type. Did you mean “Model”?"}}},
 		{"rule", []CustomType{{Name: "A", Extends: "String", Rules: []any{map[string]any{"rule": "range", "min": 1}}}},
-			[]apperr.Field{{Path: "types[0].validation_rules", Message: "range is for Integer and Float; String is neither"}}},
+			[]apperr.Field{{Path: "types[0].validation_rules", Message: "range applies only to Integer and Float, not to String"}}},
 		{"field", []CustomType{{Name: "A", Extends: "Struct", Schema: map[string]any{"fields": []any{map[string]any{"name": "x", "type": "Nope"}}}}},
 			[]apperr.Field{{Path: "types[0].schema.fields[0].type", Message: "column 1: “Nope” is not a type."}}},
 	} {

@@ -194,7 +194,7 @@ func (s *site) testOptions(t *testing.T) {
 	require.Regexp(t, `rbf +Radial +Usual\nlinear`, s.ok(t, "options", "cli.offered", "kernel"))
 	require.NotContains(t, s.ok(t, "options", "cli.offered@1.0.0", "kernel", "--search", "radial"), "linear")
 	require.Regexp(t, `More: --after \S+`, s.ok(t, "options", "cli.offered", "kernel", "--limit", "1"))
-	require.Contains(t, s.fails(t, "options", "cli.offered", "absent"), "has no source of options")
+	require.Contains(t, s.fails(t, "options", "cli.offered", "absent"), "has no option source")
 	require.Contains(t, s.fails(t, "launch", "cli.offered", "-i", "kernel=poly"), "inputs.kernel: “poly” is not an option. Choose rbf or linear.")
 }
 

@@ -51,7 +51,7 @@ func TestOutcomes(t *testing.T) {
 		{shell("signal", "kill -TERM $$"), failed, 143, "signal 15"},
 		{argv("missing", "no-such-program"), notStarted, 127, `"no-such-program" was not found on PATH (/`},
 		{argv("nowhere", "./no/such"), notStarted, 127, `"./no/such" does not exist`},
-		{argv("plain", notExecutable), notStarted, 126, "no execute permission"},
+		{argv("plain", notExecutable), notStarted, 126, "not have execute permission"},
 		{argv("empty"), notStarted, -1, "no command"},
 		{python, failed, 1, "ValueError: bad"},
 		{timeout, timedOut, 143, "longer than 50ms"},

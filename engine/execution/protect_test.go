@@ -55,10 +55,10 @@ operators:
 		class    protect.Class
 		says     string
 	}{
-		{"own", 1, protect.UserError, "OnTransient does not retry a failure of the class user error"},
+		{"own", 1, protect.UserError, "OnTransient does not retry failures of class user error"},
 		{"unknown", 2, protect.UserError, ""},
 		{"terminated", 2, protect.Preempted, ""},
-		{"never", 1, protect.OutOfMemory, "Never does not retry any failure"},
+		{"never", 1, protect.OutOfMemory, "Never does not retry failures"},
 		{"outputs", 1, protect.UserError, "OnError retries only"},
 		{"chosen", 3, protect.UserError, "Its retry expression is false."},
 		{"broken", 1, protect.UserError, "could not be evaluated"},

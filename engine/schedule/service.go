@@ -209,7 +209,7 @@ func (s *Service) Resume(ctx context.Context, id uuid.UUID, catchUp bool) (Sched
 	})
 }
 
-// Delete removes a schedule and its occurrences. Executions that it launched stay.
+// Delete removes a schedule and its occurrences. Its executions are kept.
 func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
 	if _, _, err := s.changeable(ctx, id); err != nil {
 		return err

@@ -85,7 +85,7 @@ func done(r *http.Request) *views.AdminNotice {
 		"added":    {"Role assigned.", "It applies immediately."},
 		"changed":  {"Role changed.", "It applies immediately."},
 		"removed":  {"Role removed.", "It no longer applies."},
-		"invited":  {"Group added.", "Its members get the role at their next sign-in."},
+		"invited":  {"Group added.", "Its members receive the role at their next sign-in."},
 		"made":     {"Service account created.", "Create a key for it on the API keys page."},
 		"disabled": {"Disabled.", "All sessions have ended, and keys are rejected."},
 		"enabled":  {"Enabled.", ""},

@@ -81,7 +81,7 @@ func (s shelf) status(m *views.Dataset, x *shown) {
 }
 
 func doneWords(done string) string {
-	return map[string]string{"alias": "The aliases were changed.", "statistics": "The statistics will be computed again."}[done]
+	return map[string]string{"alias": "The aliases were changed.", "statistics": "The statistics are being recomputed."}[done]
 }
 
 // shown turns a version into what its page shows.

@@ -147,12 +147,12 @@ func (h *Pages) savedViews(r *http.Request, failed *viewFailure) (views.SavedVie
 func (h *Pages) savedView(r *http.Request, v view.View, back string) *views.SavedView {
 	id := v.ID.String()
 	m := &views.SavedView{
-		Name: v.Name, Sharing: "Only you see it", Owner: v.OwnerName, Updated: h.Page.Clock(r).Moment(v.UpdatedAt).Text,
+		Name: v.Name, Sharing: "Only you can see it", Owner: v.OwnerName, Updated: h.Page.Clock(r).Moment(v.UpdatedAt).Text,
 		Changed: !tableOf(r.URL.Query()).Equal(v.Table), Default: v.Default, MayDefault: v.MayDefault, RevertURL: views.ExecutionViewURL(id),
 		DefaultURL: views.ChangeViewURL(id) + "/default", DeleteURL: views.ChangeViewURL(id) + "/delete", Link: views.ExecutionViewURL(id),
 	}
 	if v.Sharing == view.Project {
-		m.Sharing, m.Shared = "Everyone in the project sees it", true
+		m.Sharing, m.Shared = "Everyone in the project can see it", true
 	}
 	if v.MayChange {
 		m.Change = &views.ViewForm{

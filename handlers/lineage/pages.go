@@ -151,9 +151,9 @@ func (p *picture) facts() []ui.Fact {
 
 // side lists the neighbours of the focus.
 func (p *picture) side(d graph.Direction) views.LineageSide {
-	s, more := views.LineageSide{Title: "Made from", None: "Nothing that FlowForge recorded."}, p.lineage.Focus.Before
+	s, more := views.LineageSide{Title: "Made from", None: "No recorded sources."}, p.lineage.Focus.Before
 	if d == graph.Down {
-		s, more = views.LineageSide{Title: "Used for", None: "Nothing that FlowForge recorded."}, p.lineage.Focus.After
+		s, more = views.LineageSide{Title: "Used for", None: "No recorded sources."}, p.lineage.Focus.After
 	}
 	for _, e := range p.lineage.Edges {
 		other, at := e.From, e.To
@@ -167,7 +167,7 @@ func (p *picture) side(d graph.Direction) views.LineageSide {
 	}
 	s.Count = joinText(moreText(more))
 	if len(s.Links) == 0 && s.Count != "" {
-		s.None = "Choose more steps to see it."
+		s.None = "Choose more steps to see them."
 	}
 	return s
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // removal says what a deletion does.
-const removal = "Deleted with its logs and metrics, and with its artifacts that nothing else uses."
+const removal = "The execution, its logs and metrics, and its artifacts that nothing else uses are deleted."
 
 // Bulk is a command for many executions.
 type Bulk struct {

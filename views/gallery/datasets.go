@@ -39,7 +39,7 @@ func dataset(f views.Page) views.Dataset {
 	same := views.DriftMark{Class: "drift-same", Icon: "check", Word: "same", PSI: "0.02"}
 	moved := views.DriftMark{Class: "drift-moved", Icon: "warn", Word: "moved", PSI: "0.31"}
 	flat := chart.NewDistribution([]float64{0.1, 0.11, 0.1, 0.09}, []float64{0.1, 0.1, 0.1, 0.1}, "Distribution of label")
-	source := chart.NewDistribution([]float64{0.6, 0.29, 0.11}, []float64{0.66, 0.34, 0}, "Distribution of source; most rows: form 60.0 %")
+	source := chart.NewDistribution([]float64{0.6, 0.29, 0.11}, []float64{0.66, 0.34, 0}, "Distribution of source; most common: form 60.0 %")
 	change := views.DatasetChange{Name: "source", URL: "#", Note: "tablet is new: 11.0 % of the rows", Mark: moved}
 	return views.Dataset{
 		Page: frame(f, "mnist-train", views.SectionDatasets), Kind: "Dataset", Name: "mnist-train", Version: "7", Description: "Digits of writers, with tablets", FormURL: "#",
@@ -106,14 +106,14 @@ func model(f views.Page) views.Model {
 		Signature: []views.ModelTensor{{Side: "in", Name: "pixels", Type: "Float"}}, Against: "1.9.1",
 		Rows:     []views.ModelVersion{now, {Version: "1.9.1", URL: "#", Stage: "production", Aliases: []string{"champion"}, By: "Mei Tanaka", At: clock().Moment(ago(48 * time.Hour))}},
 		Older:    ui.Pager{Text: "2 versions"},
-		Requests: []views.ModelRequest{{Title: "1.9.2 to production", By: "Asked by Mei Tanaka", Reason: "better on every writer", At: clock().Moment(ago(time.Hour)), URL: "#", Checks: []views.ModelCheck{{Text: "accuracy at least that of production", Detail: "0.993, 0.991 in production", OK: true}}}},
+		Requests: []views.ModelRequest{{Title: "1.9.2 to production", By: "Requested by Mei Tanaka", Reason: "better on every writer", At: clock().Moment(ago(time.Hour)), URL: "#", Checks: []views.ModelCheck{{Text: "accuracy at least that of production", Detail: "0.993, 0.991 in production", OK: true}}}},
 		Aliases:  []views.ModelAlias{{Name: "champion", Version: "1.9.1", URL: "#", RemoveURL: "#"}}, MoveTo: []ui.Option{{Value: "staging", Name: "Staging"}},
 		History: []views.ModelEvent{{Text: "Mei Tanaka registered 1.9.2", At: clock().Moment(ago(time.Hour))}}, Policy: rules(),
 	}
 }
 
 func rules() views.ModelPolicy {
-	return views.ModelPolicy{Whose: "policy of the project", Lines: []string{"Another person approves.", "accuracy at least that of production"}, URL: "#", Approval: true, Rules: "accuracy higher"}
+	return views.ModelPolicy{Whose: "policy of the project", Lines: []string{"Another person must approve.", "accuracy at least that of production"}, URL: "#", Approval: true, Rules: "accuracy higher"}
 }
 
 func modelPolicy(f views.Page) views.ProjectPolicy {

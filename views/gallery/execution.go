@@ -65,7 +65,7 @@ func executionWaiting(f views.Page) views.Execution {
 	states[0] = dagview.NodeState{State: "READY", Sub: "4 CPU requested"}
 	m.Graph = paint(digits(), dagview.Down, states, -1)
 	m.Panel, m.Timeline = views.NodePanel{}, views.ExecutionTimeline{Empty: "No node has started yet."}
-	m.Metrics.Charts, m.Metrics.Explains = nil, "Values that tasks report with client.metric(…) are drawn here."
+	m.Metrics.Charts, m.Metrics.Explains = nil, "Metrics that tasks report with client.metric(…) are shown here."
 	m.Logs.Lines, m.Logs.Empty = nil, "No log output."
 	m.Artifacts = views.ExecutionArtifacts{}
 	return m

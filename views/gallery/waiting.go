@@ -168,7 +168,7 @@ func clusterWaits() views.ClusterWaits {
 // waitingInCluster is the page when nodes wait only in the cluster.
 func waitingInCluster(f views.Page) views.WaitingPage {
 	m := waitingNothing(f)
-	m.List.Lead = "No node waits for a limit. The nodes below are within their limits and wait for the cluster."
+	m.List.Lead = "No node is waiting for a limit. The nodes below are within their limits and are waiting for the cluster."
 	m.List.Cluster = clusterWaits()
 	m.List.Cluster.More = ""
 	return m
@@ -176,7 +176,7 @@ func waitingInCluster(f views.Page) views.WaitingPage {
 
 func waitingNothing(f views.Page) views.WaitingPage {
 	return views.WaitingPage{
-		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "No node waits for a limit or for capacity."},
+		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "No node is waiting for a limit or for capacity."},
 		Scopes: []ui.Choice{{Name: "This project", URL: "#", Current: true}, {Name: "The team", URL: "#"}},
 	}
 }

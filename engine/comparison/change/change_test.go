@@ -52,8 +52,8 @@ func TestWhatBreaksLaunches(t *testing.T) {
 		"fewer bytes":               {"{name: f, type: File}", "{name: f, type: 'File(max_bytes=1024)'}", "changed", `Some values of "f" are now refused: at most 1 KiB are allowed.`},
 		"fewer media types":         {"{name: f, type: 'File(media_types=[\"image/png\", \"text/csv\"])'}", "{name: f, type: 'File(media_types=[\"image/*\"])'}", "changed", `Some values of "f" are now refused: the media types are image/*.`},
 		"more media types":          {"{name: f, type: 'File(media_types=[\"image/png\"])'}", "{name: f, type: 'File(media_types=[\"image/*\"])'}", "changed", ""},
-		"a rule":                    {"{name: lr, type: Float}", "{name: lr, type: Float, max: '2 * 3'}", "changed", `Some launches may be refused: the rules of "lr" changed.`},
-		"a validator":               {"{name: lr, type: Float}", "{name: lr, type: Float, validators: [{rule: range, max: 3}]}", "changed", `Some launches may be refused: the rules of "lr" changed.`},
+		"a rule":                    {"{name: lr, type: Float}", "{name: lr, type: Float, max: '2 * 3'}", "changed", `Some launches may be rejected: the rules for "lr" changed.`},
+		"a validator":               {"{name: lr, type: Float}", "{name: lr, type: Float, validators: [{rule: range, max: 3}]}", "changed", `Some launches may be rejected: the rules for "lr" changed.`},
 		"no validator any more":     {"{name: lr, type: Float, validators: [{rule: range, max: 3}]}", "{name: lr, type: Float}", "changed", ""},
 		"an optional one, required": {"{name: lr, type: Float?}", "{name: lr, type: Float}", "changed", `Values of "lr" no longer fit: it may be absent, but Float is required.`},
 	} {

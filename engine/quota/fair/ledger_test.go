@@ -69,7 +69,7 @@ func TestTreeRefusesUnsoundLimits(t *testing.T) {
 		"resource":                {sound().project("a/p", Limits{Limit: Vector{"bananas": 1}}).levels, `"bananas"`},
 		"negative":                {sound().project("a/p", Limits{Limit: gpus(-1)}).levels, "0 or more"},
 		"lend":                    {sound().project("a/p", Limits{Limit: gpus(2), Lend: gpus(3)}).levels, "project p cannot lend 3 GPUs: its limit is 2 GPUs."},
-		"borrow without limit":    {sound().project("a/p", Limits{Borrow: gpus(3)}).levels, "only above a limit of its own"},
+		"borrow without limit":    {sound().project("a/p", Limits{Borrow: gpus(3)}).levels, "only if it has its own limit"},
 		"unknown parent":          {append(sound().levels, Level{ID: uuid.New(), Parent: uuid.New(), Kind: "team", Name: "x"}), "The parent of team x is unknown."},
 		"two roots":               {append(sound().levels, Level{ID: uuid.New(), Kind: "team", Name: "x"}), "one root"},
 		"root borrows":            {[]Level{{ID: uuid.New(), Kind: "installation", Limits: Limits{Limit: gpus(1), Borrow: gpus(1)}}}, "cannot borrow"},

@@ -111,7 +111,7 @@ def test_inputs_depend_on_each_other(server: Server) -> None:
         ({"kind": "forest"}, "depth: A value is required"),
         ({"kind": "forest", "depth": 3, "kernel": "rbf"}, "kernel: It applies only if kind == 'svc'"),
         ({"batch": 51}, "batch: 51 is more than 50"),
-        ({"kernel": "rbf"}, "kernel: .*is not possible with these values"),
+        ({"kernel": "rbf"}, "kernel: .*is not allowed with these values"),
     ):
         with pytest.raises(ServerError, match=message):
             flow.launch(**inputs)
