@@ -110,7 +110,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	fill(t, page.GetByLabel("Memory of All that run"), "256 MiB")
 	holds(t, preview, "train CPU 0.5 → 0.25")
 	fill(t, page.Locator("#execution-ttl"), "soon")
-	holds(t, preview, "a time span such as")
+	holds(t, preview, "a duration such as")
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Resume", Exact: new(true)}))
 	holds(t, page.Locator(".error-summary"), "Nothing was resumed: 1 value needs attention")
 	hasValue(t, cores, "0.25")

@@ -56,7 +56,7 @@ func TestExpressionErrors(t *testing.T) {
 		{"List<Integer", `column 13: the end is not expected here; ">" should follow`},
 		{"Boolean<Integer>", "column 1: Boolean does not accept a type in < >"},
 		{"Struct{a: Integer, a: String}", "column 20: the field “a” appears twice"},
-		{"Struct{}", "column 1: Struct needs at least one field, such as Struct{name: String}"},
+		{"Struct{}", "column 1: Struct must have at least one field, such as Struct{name: String}"},
 		{"Struct{a: Integer(max=3) = 9}", "column 8: the default of a: 9 is more than 3. Enter 3 or less."},
 		{"Union<Integer>", "column 1: Union must have two or more types separated by |, such as Union<Integer | String>"},
 		{"Union<Struct{a: Integer} | Struct{b: Integer}>", "column 28: two variants have the tag “Struct”; give one a different tag, such as other: Struct"},

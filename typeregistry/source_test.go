@@ -137,7 +137,7 @@ func TestFaultySourcesAreRefused(t *testing.T) {
 		"http is not a valid address":             http("file:///etc/passwd"),
 		"the host of http cannot contain tags":  http("https://x.example.{{a}}/"),
 		"a user name or password":          http("https://me:secret@x.example/"),
-		"does not end":                       http("https://x.example/{{a"),
+		"is not closed":                       http("https://x.example/{{a"),
 		"value is “id”":                      field("String", map[string]any{"http": "https://x.example/", "value": "id"}),
 		"timeout is 2h":                      field("String", map[string]any{"http": "https://x.example/", "timeout": "2h"}),
 		"“soon” is not a duration":           field("String", map[string]any{"http": "https://x.example/", "cache": "soon"}),

@@ -167,7 +167,7 @@ func TestMemoryGrows(t *testing.T) {
 		}
 	}
 	require.Len(t, told, 2)
-	require.Contains(t, told[0], "Retrying (attempt 2 of 3, with 24 GiB of memory after 16 GiB were too little): ")
+	require.Contains(t, told[0], "Retrying (attempt 2 of 3, with 24 GiB of memory, because 16 GiB were not enough): ")
 }
 
 func TestClusterRefuses(t *testing.T) {

@@ -130,7 +130,7 @@ func TestEndpointsFail(t *testing.T) {
 		"no value": {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `[{"a": 1}, {"b": 2}]`) }, map[string]any{"value": ".a"}, "Option 2 in the response has no .a"},
 		"large": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprint(w, "["+strings.Repeat(" ", maxAnswer)+"]")
-		}, nil, "more than 4 MiB"},
+		}, nil, "larger than 4 MiB"},
 		"many": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprint(w, "[1"+strings.Repeat(",1", maxOptions)+"]")
 		}, nil, "10,001 options"},

@@ -298,7 +298,7 @@ func TestChecked(t *testing.T) {
 		require.Equal(t, want, fields[0].Path)
 	}
 	_, err := b.schedules.Create(b.ctx, hourly("quick", func(sp *schedule.Spec) { sp.Expressions, sp.At = nil, &past }))
-	require.ErrorContains(t, err, "cannot be saved")
+	require.ErrorContains(t, err, "has invalid values")
 	b.create(hourly("quick", nil))
 	_, err = b.schedules.Create(b.ctx, hourly("quick", func(sp *schedule.Spec) { sp.Name = "QUICK hourly" }))
 	require.True(t, apperr.Is(err, apperr.Conflict), "%v", err)

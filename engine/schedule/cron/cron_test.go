@@ -70,7 +70,7 @@ func TestRareDays(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                         `"" has 0 fields; write five`,
+		"":                         `"" has 0 fields; use five`,
 		"0 5 * *":                  `"0 5 * *" has 4 fields`,
 		"0 0 30 2 *":               `the expression "0 0 30 2 *" never fires, because no such day exists`,
 		"0 0 31 4,6,9,11 *":        "never fires",
