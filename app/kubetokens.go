@@ -140,7 +140,7 @@ func (k *kubeTokens) review(ctx context.Context, token string) (kube.TokenAccoun
 	}
 	account, err := k.ask(ctx, token)
 	if err != nil && !apperr.Is(err, apperr.Unauthenticated) {
-		return kube.TokenAccount{}, err // the cluster did not answer, so the next request asks again
+		return kube.TokenAccount{}, err // the cluster did not respond, so the next request asks again
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -155,7 +155,7 @@ func (k *kubeTokens) review(ctx context.Context, token string) (kube.TokenAccoun
 func (k *kubeTokens) ask(ctx context.Context, token string) (kube.TokenAccount, error) {
 	namespace, name, err := k.reviewer.Review(ctx, token)
 	if err != nil {
-		return kube.TokenAccount{}, err //nolint:wrapcheck // says what to do
+		return kube.TokenAccount{}, err //nolint:wrapcheck // describes what to do
 	}
 	return k.listed(namespace + ":" + name)
 }

@@ -26,7 +26,7 @@ func (a *App) diskReady(requiredMiB int) error {
 	return nil
 }
 
-// warnSharedAccount warns when people of several tenants sign in to a server that runs
+// warnSharedAccount warns when users of several tenants sign in to a server that runs
 // their tasks as processes of one account: tasks can then read each other's files.
 func (a *App) warnSharedAccount(ctx context.Context, p *parts) {
 	if len(a.cfg.Providers) == 0 || a.cfg.Kube != nil || a.cfg.Attempts != nil {

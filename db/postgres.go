@@ -18,7 +18,7 @@ import (
 // connectTimeout bounds the wait for one new connection.
 const connectTimeout = 5 * time.Second
 
-// Open returns a pool for url and checks that the server answers. Every session uses UTC.
+// Open returns a pool for url and checks that the server responds. Every session uses UTC.
 // It returns apperr.Unavailable when the server cannot be reached.
 func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return OpenNamed(ctx, url, "flowforge")

@@ -80,8 +80,8 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, empty.status)
 }
 
-// TestExecutionsOfAPerson: a name means people and not the name that an execution shows, and the ID
-// of a person works everywhere.
+// TestExecutionsOfAPerson: a name means users and not the name that an execution shows, and the ID
+// of a user works everywhere.
 func TestExecutionsOfAPerson(t *testing.T) {
 	t.Parallel()
 	b := setupTable(t)

@@ -67,7 +67,7 @@ func TestLinesOfManyLogs(t *testing.T) {
 	b.member.get(t, "/api/v1/executions/lines?text=cu").problem(t, http.StatusUnprocessableEntity)
 }
 
-// TestLinesWithoutClickHouse: the lines that are still on disk are found, and the answer says that
+// TestLinesWithoutClickHouse: the lines that are still on disk are found, and the answer indicates that
 // they are a part.
 func TestLinesWithoutClickHouse(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ const wholeMachine = "name: whole\nversion: 1.0.0\ninputs: [{name: n, type: 'Int
 	"operators: [{name: train, type: shell, resources: {cpu: 4, memory: 64Mi}, code: {script: 'true'}}]"
 
 // holderAndWaiter launches twice what there is room for once, and returns once the
-// second says why it waits.
+// second explains why it waits.
 func (b *testBundle) holderAndWaiter(t *testing.T) (holder, waiter uuid.UUID) {
 	t.Helper()
 	b.start(t)

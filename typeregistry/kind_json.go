@@ -81,7 +81,7 @@ func JSONProblem(text string, err error) string {
 	return fmt.Sprintf("Line %d, column %d: %s.", line, column, jsonAdvice(before, rest, fault))
 }
 
-// jsonAdvice says how to correct the error at the start of rest.
+// jsonAdvice describes how to correct the error at the start of rest.
 func jsonAdvice(before, rest string, fault *json.SyntaxError) string {
 	r, _ := utf8.DecodeRuneInString(rest)
 	found := quote(string(r))

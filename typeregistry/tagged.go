@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
-// queryTag is the name of what people type in the address of an HTTP source.
+// queryTag is the name of what users type in the address of an HTTP source.
 const queryTag = "query"
 
 // tagged is a text with tags: its parts in order.

@@ -18,7 +18,7 @@ import (
 //	range {min, max}                   the number lies between them
 //	exists, access                     the entry referred to exists and is accessible to the user
 //	less_than, at_most, greater_than,
-//	at_least, different_from {field}   compared with another field beside this one
+//	at_least, different_from {field}   compared with another field alongside this one
 type Validator struct {
 	Rule    string      `json:"rule"`
 	Pattern string      `json:"pattern,omitempty"`

@@ -212,7 +212,7 @@ func ComparePage(m Compare) templ.Component {
 	})
 }
 
-// compareNotes says what is missing; page and stream share it.
+// compareNotes describes what is missing; page and stream share it.
 func compareNotes(notes []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

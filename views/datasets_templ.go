@@ -693,7 +693,7 @@ func DatasetPage(m Dataset) templ.Component {
 	})
 }
 
-// DatasetState says that statistics are computed, or why there are none. While they are computed, it
+// DatasetState indicates that statistics are computed, or why there are none. While they are computed, it
 // loads itself again.
 func DatasetState(m Dataset) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -1368,7 +1368,7 @@ func LaunchStatus(check LaunchCheck) templ.Component {
 	})
 }
 
-// LaunchPanel is the check beside the form.
+// LaunchPanel is the check next to the form.
 func LaunchPanel(check LaunchCheck) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// presetPanel lists presets beside the launch form and saves the values of the form as one.
+// presetPanel lists presets next to the launch form and saves the values of the form as one.
 func presetPanel(page LaunchPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

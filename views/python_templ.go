@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// PythonPage says how to write, run and deploy workflows in Python with this server.
+// PythonPage describes how to write, run and deploy workflows in Python with this server.
 func PythonPage(m Python) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

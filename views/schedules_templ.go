@@ -728,7 +728,7 @@ func scheduleStrip(s ScheduleStrip) templ.Component {
 	})
 }
 
-// SchedulePage shows a schedule: its settings, its next fires, and what became of the past ones.
+// SchedulePage shows a schedule: its settings, its next fires, and the outcome of the past ones.
 func SchedulePage(m Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -964,7 +964,7 @@ func SchedulePage(m Schedule) templ.Component {
 	})
 }
 
-// ScheduleFires lists coming fires, or says why there are none.
+// ScheduleFires lists coming fires, or explains why there are none.
 func ScheduleFires(fires []ScheduleFire, none string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1666,7 +1666,7 @@ func SweepParts(s LaunchSweep, states string) templ.Component {
 	})
 }
 
-// SweepPanel is the estimate beside the form.
+// SweepPanel is the estimate next to the form.
 func SweepPanel(e SweepEstimate) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

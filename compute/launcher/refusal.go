@@ -2,7 +2,7 @@ package launcher
 
 import "errors"
 
-// ErrAway is wrapped by Start and Stop when the cluster does not answer: nothing is wrong
+// ErrAway is wrapped by Start and Stop when the cluster does not respond: nothing is wrong
 // with the attempts, and the call is repeated.
 var ErrAway = errors.New("the cluster is not responding")
 

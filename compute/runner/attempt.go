@@ -14,7 +14,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// stopError is the sentence that says why an attempt was stopped.
+// stopError is the sentence that explains why an attempt was stopped.
 type stopError string
 
 func (e stopError) Error() string { return string(e) }

@@ -217,7 +217,7 @@ type warmChild struct {
 }
 
 // fork runs a program in a fork of the process: in the one that waits, if there is one.
-// Another is made for the next program meanwhile, unless forks occupy all processors.
+// Another is made for the next program in the meantime, unless forks occupy all processors.
 func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	p.mu.Lock()
 	c := p.spare

@@ -59,7 +59,7 @@ type New struct {
 	GC           GC
 }
 
-// GC says when an unused artifact is removed.
+// GC specifies when an unused artifact is removed.
 type GC string
 
 // The times at which unused artifacts are removed.

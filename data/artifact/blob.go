@@ -153,7 +153,7 @@ func (s *Service) Has(ctx context.Context, hash string) (bool, error) {
 	return err == nil, err
 }
 
-// mayRead authorizes people and the engine to read, and a task to read in its project.
+// mayRead authorizes users and the engine to read, and a task to read in its project.
 func mayRead(ctx context.Context, project uuid.UUID, hash string) error {
 	action := auth.ArtifactRead
 	if s, ok := auth.SubjectOf(ctx); ok && s.Role == auth.RoleTask {

@@ -139,11 +139,11 @@ func (s *S3Store) blobKey(hash string) (string, error) {
 	return s.key("data/" + hash[:2] + "/" + hash[2:4] + "/" + hash), nil
 }
 
-// Ready returns nil when the store answers.
+// Ready returns nil when the store responds.
 func (s *S3Store) Ready(ctx context.Context) error {
 	key := s.key(incomingFolder + "check")
 	_, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.cfg.Bucket, Key: &key})
-	if statusOf(err) == http.StatusNotFound { // the object was deleted, but the store answers
+	if statusOf(err) == http.StatusNotFound { // the object was deleted, but the store responds
 		return nil
 	}
 	return storeError(err)

@@ -219,7 +219,7 @@ func (l Location) endpoint() (*url.URL, error) {
 	return parsed, nil
 }
 
-// String names the location for people.
+// String names the location for users.
 func (l Location) String() string {
 	if l.Store == HTTP {
 		return webText(l.Web.URL)

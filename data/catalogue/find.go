@@ -196,7 +196,7 @@ type Feature struct {
 	FeatureSet string `json:"feature_set"` // name@version
 }
 
-// MarshalJSON writes feature_set beside the fields of the column.
+// MarshalJSON writes feature_set alongside the fields of the column.
 func (f Feature) MarshalJSON() ([]byte, error) {
 	c := f.Column
 	if c.Attributes = maps.Clone(c.Attributes); c.Attributes == nil {

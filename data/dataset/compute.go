@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// State says whether a version has statistics.
+// State reports whether a version has statistics.
 type State string
 
 // The states. Absent has no row: there is nothing to compute.

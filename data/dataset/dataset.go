@@ -164,7 +164,7 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, name, after s
 	return d, nil
 }
 
-// Statistics are the statistics of a version. Problem says why there are none.
+// Statistics are the statistics of a version. Problem explains why there are none.
 type Statistics struct {
 	State   State
 	Problem string

@@ -156,7 +156,7 @@ func (a asked) from() (string, []any) {
 const settings = " SETTINGS do_not_merge_across_partitions_select_final = 1"
 
 // Find returns the executions that q selects. It returns Invalid for a query that cannot be read
-// (Problem finds the place), and Unavailable while ClickHouse does not answer.
+// (Problem finds the place), and Unavailable while ClickHouse does not respond.
 func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 	a, conn, err := s.ask(ctx, q)
 	if err != nil {

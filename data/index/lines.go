@@ -67,7 +67,7 @@ type Lines struct {
 	Hits []Hit
 	From time.Time // earliest launch of the executions whose logs were searched
 	Next string    // "" on the last page
-	// Bare says that the lines have no numbers and no lines around them: the logs are too long.
+	// Bare indicates that the lines have no numbers and no lines around them: the logs are too long.
 	Bare bool
 }
 
@@ -93,7 +93,7 @@ type Hit struct {
 }
 
 // Lines returns lines of the logs of many executions. It returns Invalid for a query that cannot be
-// read or takes too long, and Unavailable while ClickHouse does not answer.
+// read or takes too long, and Unavailable while ClickHouse does not respond.
 func (s *Service) Lines(ctx context.Context, q LineQuery) (Lines, error) {
 	if _, err := auth.Authorize(ctx, auth.LogRead); err != nil {
 		return Lines{}, err

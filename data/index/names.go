@@ -29,7 +29,7 @@ type Fields struct {
 }
 
 // FreshFields is Fields with the names of executions that were launched just now. It returns
-// Unavailable while ClickHouse does not answer.
+// Unavailable while ClickHouse does not respond.
 func (s *Service) FreshFields(ctx context.Context) (Fields, error) {
 	subject, err := reader(ctx)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Bounds of what people add to an execution.
+// Bounds of what users add to an execution.
 const (
 	maxTags = 50
 	maxTag  = 64   // characters
 	maxNote = 4000 // characters
 )
 
-// Labels are what people add to an execution.
+// Labels are what users add to an execution.
 type Labels struct {
 	Tags []string
 	Note string

@@ -1,4 +1,4 @@
-// Package registry says what the versions of models are used for: their stages, aliases and
+// Package registry describes what the versions of models are used for: their stages, aliases and
 // promotions, who decided them and why. The versions themselves are entries of the catalogue.
 package registry
 

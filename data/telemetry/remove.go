@@ -16,7 +16,7 @@ import (
 const removeTimeout = 5 * time.Minute
 
 // Remove deletes the log lines, metrics and indexed values of executions that have ended; their
-// facts stay. It returns apperr.Unavailable while ClickHouse does not answer, and is
+// facts stay. It returns apperr.Unavailable while ClickHouse does not respond, and is
 // idempotent. Lines in the spool of another server, and later lines, are removed when
 // they reach the retention age.
 func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {

@@ -186,7 +186,7 @@ func (s *Service) Status() Status {
 	return out
 }
 
-// Ready returns nil when ClickHouse answers and the spool has free space, otherwise an
+// Ready returns nil when ClickHouse responds and the spool has free space, otherwise an
 // Unavailable error that names the cause.
 func (s *Service) Ready(ctx context.Context) error {
 	st := s.Status()

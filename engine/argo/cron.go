@@ -10,7 +10,7 @@ import (
 )
 
 // ParseSchedule reads a schedule of a CronWorkflow: five fields, or a word such as @daily. zone is
-// the name of a time zone, "" for UTC. The error is a sentence for people.
+// the name of a time zone, "" for UTC. The error is a sentence for users.
 func ParseSchedule(text, zone string) (cron.Expression, error) {
 	if _, err := time.LoadLocation(zone); err != nil {
 		return cron.Expression{}, fmt.Errorf("unknown time zone %q; use a name such as Europe/Berlin", shorten(zone))
@@ -21,7 +21,7 @@ func ParseSchedule(text, zone string) (cron.Expression, error) {
 	return cron.Parse(text)
 }
 
-// checkCron reports what is wrong with the fields of a CronWorkflow beside its workflow.
+// checkCron reports what is wrong with the fields of a CronWorkflow alongside its workflow.
 func (t *translator) checkCron(c *cronSpec) {
 	t.refuse(c.Schedule == "" && len(c.Schedules) == 0, "spec.schedule", "Set schedule or schedules.")
 	_, err := ParseSchedule("@daily", c.Timezone)

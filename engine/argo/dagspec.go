@@ -15,7 +15,7 @@ import (
 )
 
 // A request of the design document's API has a dag_spec, which is a workflow's spec
-// with its templates by name, beside a name and labels:
+// with its templates by name, alongside a name and labels:
 //
 //	{"name": …, "labels": {…}, "parameters": {…}, "dag_spec": {"entrypoint": …, "templates": {"main": {…}}}}
 //

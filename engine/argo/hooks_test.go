@@ -43,7 +43,7 @@ spec:
 }
 
 // TestHooksOfLoops: {{item}} has a meaning in the exit hook of a loop, and nowhere else
-// beside the task itself.
+// alongside the task itself.
 func TestHooksOfLoops(t *testing.T) {
 	t.Parallel()
 	const spec = `

@@ -220,7 +220,7 @@ func (t *translator) answers(s *source) []workflow.OperatorOutput {
 	return outputs
 }
 
-// approval makes op wait for a person, as a suspend template.
+// approval makes op wait for a user, as a suspend template.
 func (t *translator) approval(op *workflow.Operator, s *source) {
 	op.Type = workflow.TypeApproval
 	var fields []any
@@ -337,7 +337,7 @@ func (t *translator) successCodes(e *expression.Expression, at string) []int {
 	return codes
 }
 
-// timeout returns the time limit of an attempt of a template, or of the answer of a person.
+// timeout returns the time limit of an attempt of a template, or of a user's answer.
 func (t *translator) timeout(s *source) time.Duration {
 	switch {
 	case s.Suspend != nil && s.Suspend.Duration != "":

@@ -154,7 +154,7 @@ func merge(fields map[string]any, name string, more map[string]Text) {
 	fields[name] = all
 }
 
-// otherContainers returns the containers beside that of the command, with the field names of
+// otherContainers returns the containers alongside that of the command, with the field names of
 // Kubernetes.
 func (t *translator) otherContainers(list []container, main *container, at string, own scope) []any {
 	var out []any

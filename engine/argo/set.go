@@ -84,7 +84,7 @@ func reaches(after map[string][]string, from, to string, seen map[string]bool) b
 	return slices.ContainsFunc(after[from], func(next string) bool { return reaches(after, next, to, seen) })
 }
 
-// memberFields returns the pod fields of a container beside the main one.
+// memberFields returns the pod fields of a container alongside the main one.
 func (t *translator) memberFields(c *container, at string, own scope) json.RawMessage {
 	list := t.otherContainers([]container{*c}, &container{}, at, own)
 	fields, _ := list[0].(map[string]any)

@@ -145,7 +145,7 @@ func TestConfigMapOfDriver(t *testing.T) {
 	require.Equal(t, map[string]any{"hello": "good morning", "gone": "nothing", "absent": ""}, e.Inputs)
 }
 
-// TestConfigMapAway: while the cluster does not answer a node waits; it does not fail.
+// TestConfigMapAway: while the cluster does not respond a node waits; it does not fail.
 func TestConfigMapAway(t *testing.T) {
 	t.Parallel()
 	asked := 0

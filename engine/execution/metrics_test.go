@@ -87,7 +87,7 @@ spec:
 	require.Equal(t, want, b.seriesWith(""))
 }
 
-// TestMetricDurations: a retried node has run since its first attempt, also when it is a
+// TestMetricDurations: a retried node has run since its first attempt, even if it is a
 // template of steps; a node that a user let run again, since that.
 func TestMetricDurations(t *testing.T) {
 	t.Parallel()

@@ -195,7 +195,7 @@ operators:
 	require.Equal(t, dag.Succeeded, b.node(id, "good").State)
 }
 
-// TestClusterAway: nothing fails while the cluster does not answer, and it is not polled in
+// TestClusterAway: nothing fails while the cluster does not respond, and it is not polled in
 // a tight loop.
 func TestClusterAway(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 		return err
 	}
 	for _, row := range rows {
-		// A newer epoch of this owner is a loop that became idle and resumed meanwhile.
+		// A newer epoch of this owner is a loop that became idle and resumed in the meantime.
 		if leases[row.ID].epoch <= row.OwnerEpoch {
 			delete(leases, row.ID)
 		}

@@ -79,7 +79,7 @@ const (
 	KindExecution  Kind = "execution"
 )
 
-// Item is an item with what people know it by.
+// Item is an item with what users know it by.
 type Item struct {
 	graph.Item
 
@@ -108,7 +108,7 @@ type Lineage struct {
 	Production Production
 }
 
-// Production says which models in production were made from the focus.
+// Production specifies which models in production were made from the focus.
 type Production struct {
 	Models []Item
 	// Complete is false when the search ended at a limit or at something that the reader may not see:
@@ -223,7 +223,7 @@ func (s *Service) focus(ctx context.Context, of string) (graph.Key, error) {
 	}})
 }
 
-// item returns what people know an item by.
+// item returns what users know an item by.
 func (r *reader) item(i graph.Item) Item {
 	out := Item{Item: i}
 	p, _ := split(i.Key)

@@ -53,7 +53,7 @@ type offer struct {
 	err   error
 }
 
-// refuses says why a source does not have a value.
+// refuses explains why a source does not have a value.
 func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, error) {
 	t := typeregistry.SourceLeaf(o.Field.Type)
 	wanted := typeregistry.Text(t, o.Value)
@@ -96,7 +96,7 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 	return refusal(o.Value, found.list), nil
 }
 
-// ask returns the answer to a question. message says that there are too many.
+// ask returns the answer to a question. message indicates that there are too many.
 func (a *asked) ask(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
 	if known := a.answers[q]; known != nil {
 		return known, "", known.err

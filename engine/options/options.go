@@ -65,7 +65,7 @@ type Fact struct {
 	Name, Value string
 }
 
-// contains reports whether a text is in what people see of the option.
+// contains reports whether a text is in what users see of the option.
 func (o Option) contains(text string) bool {
 	if text == "" {
 		return true

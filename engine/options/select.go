@@ -129,7 +129,7 @@ func plain(v any) any {
 	return v
 }
 
-// shown is a value for people.
+// shown is a value for users.
 func shown(v any) string {
 	switch v := plain(v).(type) {
 	case nil:

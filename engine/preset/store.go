@@ -186,7 +186,7 @@ func (s *Service) SetDefault(ctx context.Context, ref, name string, whose Whose,
 	return s.Get(ctx, ref, p.ID.String())
 }
 
-// Used counts a launch with a preset. A preset that was deleted meanwhile is not counted.
+// Used counts a launch with a preset. A preset that was deleted in the meantime is not counted.
 func (s *Service) Used(ctx context.Context, ref, name string) error {
 	p, err := s.find(ctx, ref, name) // authorizes
 	if apperr.Is(err, apperr.NotFound) {

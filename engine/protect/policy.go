@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Policy says which failures are retried while retries are left.
+// Policy specifies which failures are retried while retries are left.
 type Policy string
 
 // The policies.

@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// RemoveArgs requests the removal of the executions that people deleted.
+// RemoveArgs requests the removal of the executions that users deleted.
 type RemoveArgs struct{}
 
 // Kind names the job.

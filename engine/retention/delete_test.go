@@ -14,7 +14,7 @@ import (
 )
 
 // TestDeletedExecutionsAreRemoved: a deletion removes what an expiry would, and nothing that has
-// expired meanwhile.
+// expired in the meantime.
 func TestDeletedExecutionsAreRemoved(t *testing.T) {
 	t.Parallel()
 	requests := 0

@@ -109,7 +109,7 @@ func (sp *Spec) fill(now time.Time) {
 	}
 }
 
-// problems are what is wrong with the settings of a spec beside its times and inputs.
+// problems are what is wrong with the settings of a spec alongside its times and inputs.
 func (sp *Spec) problems() (fields []apperr.Field) {
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {

@@ -209,7 +209,7 @@ func TestRefusedLaunchesPause(t *testing.T) {
 	require.False(t, sc.Paused, "failures before the resume do not count")
 }
 
-// TestOwnerWithoutRights: the schedule is paused and says why.
+// TestOwnerWithoutRights: the schedule is paused and explains why.
 func TestOwnerWithoutRights(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -249,7 +249,7 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
-// TestRunNow launches beside the schedule.
+// TestRunNow launches alongside the schedule.
 func TestRunNow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -92,7 +92,7 @@ func (s *Service) fireAll(ctx context.Context) error {
 	return errors.Join(failed, s.each(ctx, due, s.fireDue))
 }
 
-// each calls f for schedules beside each other. A failure concerns one schedule. It returns the
+// each calls f for schedules concurrently. A failure concerns one schedule. It returns the
 // failures together.
 func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
 	slots := make(chan struct{}, together)

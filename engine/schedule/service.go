@@ -24,7 +24,7 @@ type Config struct {
 	Pool       *pgxpool.Pool
 	Workflows  *workflow.Service
 	Executions *execution.Service
-	// Acting returns a person with the rights that they have now, in a project. Executions are
+	// Acting returns a user with their current permissions, in a project. Executions are
 	// launched by the owner of the schedule.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
@@ -91,7 +91,7 @@ func (s *Service) readable(ctx context.Context, id uuid.UUID) (db.Schedule, erro
 	return row, err
 }
 
-// changeable returns a schedule that the caller may change: its owner, and people who may cancel the
+// changeable returns a schedule that the caller may change: its owner, and users who may cancel the
 // executions of others.
 func (s *Service) changeable(ctx context.Context, id uuid.UUID) (db.Schedule, auth.Subject, error) {
 	row, err := s.readable(ctx, id)

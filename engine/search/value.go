@@ -60,7 +60,7 @@ func (p *parser) word(f Field, t token) (Value, *Error) {
 	return Value{}, err
 }
 
-// isID reports whether a text is the ID of a person.
+// isID reports whether a text is the ID of a user.
 func isID(text string) bool {
 	if len(text) != 36 {
 		return false

@@ -83,7 +83,7 @@ func ended(row *db.InputSweep) error {
 	return apperr.New(apperr.Conflict, "The sweep has ended. Add runs to continue it.")
 }
 
-// command is a change by a person.
+// command is a change by a user.
 func (s *Service) command(ctx context.Context, id uuid.UUID, action string, f func(q *db.Queries, row *db.InputSweep, by string) (bool, error)) error {
 	if err := s.changeable(ctx, id); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// driver advances sweeps beside each other, each in one goroutine at a time.
+// driver advances sweeps concurrently, each in one goroutine at a time.
 type driver struct {
 	s     *Service
 	slots chan struct{}
@@ -167,7 +167,7 @@ func totalsOf(rows []db.CountSweepRunsRow, id uuid.UUID) totals {
 	return t
 }
 
-// propose writes the values of the next runs, as many as may run beside those that do. Runs that wait
+// propose writes the values of the next runs, as many as may run alongside those that do. Runs that wait
 // for quota count: they keep their place in the queue, and a sweep that launched past them would fill the
 // queue with runs that a change of its space, its budget or its results can no longer reach.
 func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) error {

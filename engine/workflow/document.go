@@ -14,7 +14,7 @@ const (
 	maxValues = 2_000_000 // values in a document after its aliases are expanded
 )
 
-// documentError says why a document cannot be read.
+// documentError explains why a document cannot be read.
 type documentError struct{ message string }
 
 func (e *documentError) Error() string { return e.message }

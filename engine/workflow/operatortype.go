@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// OperatorType says what kind of work an operator does.
+// OperatorType describes what kind of work an operator does.
 type OperatorType string
 
 // The operator types.

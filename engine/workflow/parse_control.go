@@ -233,7 +233,7 @@ func (p *parser) approval(parent *object) *Approval {
 }
 
 // refuseSources refuses options from outside of the definition in the form of an approval, which
-// another user than the launcher answers.
+// another user than the launcher responds.
 func (p *parser) refuseSources(form typeregistry.Schema, path string) {
 	for i, f := range form.Fields {
 		f.EachSource("", func(at string, part typeregistry.Field) {

@@ -24,7 +24,7 @@ func (g *Graph) writers() writers {
 	return all
 }
 
-// Streams says whether the output that is the source of in, an input of o in g,
+// Streams reports whether the output that is the source of in, an input of o in g,
 // requests streaming, and why it cannot stream; "" when the definition allows it.
 func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
 	all := g.writers()

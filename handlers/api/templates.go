@@ -29,7 +29,7 @@ type templateList struct {
 func (h *API) templateAPI(api huma.API) {
 	register := post("register-template", "/templates", "Register a version of an operator template", "Templates")
 	register.DefaultStatus = http.StatusCreated
-	register.SkipValidateBody = true // the service says what is wrong, all at once
+	register.SkipValidateBody = true // the service describes what is wrong, all at once
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: &huma.Schema{Type: "object", Required: []string{"name", "version", "type"}}},
 		"application/yaml": {Schema: &huma.Schema{Type: "string"}},

@@ -29,7 +29,7 @@ type typeBody struct {
 	JSONSchema map[string]any `json:"json_schema" doc:"JSON Schema (2020-12) of a value"`
 }
 
-// typeUIBody is the form field of a type, beside the field that launch forms have.
+// typeUIBody is the form field of a type, alongside the field that launch forms have.
 type typeUIBody struct {
 	TypeName    string   `json:"type_name"`
 	UIComponent string   `json:"ui_component"`
@@ -54,7 +54,7 @@ type typePath struct {
 func (h *API) typeAPI(api huma.API) {
 	register := post("register-type", "/types", "Register a custom type", "Types")
 	register.DefaultStatus = http.StatusCreated
-	register.SkipValidateBody = true // the registry says what is wrong, all at once
+	register.SkipValidateBody = true // the registry describes what is wrong, all at once
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
 		Schema: &huma.Schema{
 			Type: "object", Required: []string{"type_name", "extends"},
@@ -142,7 +142,7 @@ func (h *API) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody], e
 	return reply(out), nil
 }
 
-// ruleName says where a value has to exist.
+// ruleName specifies where a value has to exist.
 func ruleName(rule string, kind typeregistry.Kind) string {
 	switch {
 	case rule != "exists":

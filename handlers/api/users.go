@@ -115,19 +115,19 @@ type userPage struct {
 	NextPage string     `json:"next_page,omitempty"`
 }
 
-// UserPath names a person.
+// UserPath names a user.
 type UserPath struct {
 	ID uuid.UUID `path:"user_id" doc:"User ID"`
 }
 
-// UserQuery narrows the list of people.
+// UserQuery narrows the list of users.
 type UserQuery struct {
 	PageQuery
 	Text   string `query:"q" doc:"Text to find in the name or e-mail address" maxLength:"200"`
 	Status string `query:"status" enum:"active,disabled,admin" doc:"Status; defaults to all"`
 }
 
-// UserEdit changes the account of a person.
+// UserEdit changes the account of a user.
 type UserEdit struct {
 	UserPath
 	Body struct {

@@ -158,7 +158,7 @@ func toWorkflowBody(s workflow.Summary) contract.WorkflowBody {
 	}
 }
 
-// developmentBody is the version that a person develops.
+// developmentBody is the version that a user develops.
 type developmentBody struct {
 	Name    string    `json:"name" doc:"Workflow name"`
 	Version string    `json:"version"`

@@ -93,7 +93,7 @@ func (x *shown) columns() views.DatasetColumns {
 	return out
 }
 
-// read says what the statistics describe.
+// read describes what the statistics describe.
 func read(p *preview.Profile) string {
 	text := "Over all " + units.Plural(p.Rows, "row", "rows")
 	if !p.All {
@@ -251,7 +251,7 @@ func (x *shown) drift() *views.DatasetDrift {
 	return d
 }
 
-// uncompared says why there is no comparison.
+// uncompared explains why there is no comparison.
 func (x *shown) uncompared() string {
 	for _, side := range []struct {
 		version string

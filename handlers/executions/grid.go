@@ -260,7 +260,7 @@ func fieldGroups(names *search.Names) []views.FieldGroup {
 	return groups
 }
 
-// readings say which full names the short names of a query mean.
+// readings specify which full names the short names of a query mean.
 func readings(where string, e search.Expr) []string {
 	var list []string
 	for _, f := range search.Used(e) {

@@ -37,7 +37,7 @@ func (h *Pages) inputOptions(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, forms.OptionList(optionPage(h.Page.Clock(r), page, query, after)))
 }
 
-// optionPage is a page of options as people read it.
+// optionPage is a page of options as users read it.
 func optionPage(clock ui.Clock, page options.Page, query, after string) forms.OptionPage {
 	out := forms.OptionPage{Query: query, After: after, Next: page.Next, Waits: page.Stale, Note: page.Note, Free: page.Free}
 	if page.Stale {

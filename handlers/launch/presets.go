@@ -241,7 +241,7 @@ func (d *draft) presetErrorLines() []forms.ErrorLine {
 	return lines
 }
 
-// presetsShown is the number of presets beside the form.
+// presetsShown is the number of presets next to the form.
 const presetsShown = 8
 
 // presetPanel lists the presets for the form: those in use and the defaults first, then the most

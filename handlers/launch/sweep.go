@@ -203,7 +203,7 @@ func (h *Pages) objectives(ctx context.Context, d *draft) []string {
 	return names
 }
 
-// estimate says what the sweep would do, and gives its errors to the draft.
+// estimate describes what the sweep would do, and gives its errors to the draft.
 func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepEstimate, error) {
 	spec, problems := d.spec(s, h.Forms.Env(r))
 	if len(spec.Space) == 0 {

@@ -174,7 +174,7 @@ func (p *picture) side(d graph.Direction) views.LineageSide {
 
 func joinText(list []string) string { return strings.Join(list, ", ") }
 
-// moreText says what is next to an item and not in the graph.
+// moreText describes what is next to an item and not in the graph.
 func moreText(m graph.More) []string {
 	var list []string
 	if m.Items > 0 {

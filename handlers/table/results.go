@@ -19,8 +19,8 @@ type Ran struct {
 	Created []uuid.UUID // the executions that a resume launched
 }
 
-// Results returns what became of the executions of a command. It reads their present state, so an
-// execution that the command could not change says what prevents it now.
+// Results returns the outcome of the executions of a command. It reads their present state, so an
+// execution that the command could not change describes what prevents it now.
 func (s *Service) Results(ctx context.Context, r Ran) ([]Outcome, error) {
 	if len(r.IDs) == 0 || len(r.IDs) > MaxBulk || len(r.Created) > len(r.IDs) {
 		return nil, apperr.New(apperr.Invalid, "Choose 1 to %d executions.", MaxBulk)

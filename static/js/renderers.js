@@ -114,7 +114,7 @@ class Renderer {
     this.send({ type: "show", value: JSON.parse(this.text()), valueType: type, kind, theme: theme(), input: Boolean(this.control), artifacts: this.artifacts });
   }
 
-  // offer lets people return to the built-in view, also by keyboard.
+  // offer lets users return to the built-in view, also by keyboard.
   offer() {
     const button = this.place.querySelector("[data-renderer-switch]");
     if (!button || !button.hidden) return;

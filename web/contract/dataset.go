@@ -62,7 +62,7 @@ type DatasetValue struct {
 	Count int64  `json:"count"`
 }
 
-// DatasetDrift says how a version differs from another one.
+// DatasetDrift describes how a version differs from another one.
 type DatasetDrift struct {
 	Ref        string        `json:"ref"`
 	Against    string        `json:"against,omitempty" doc:"Version compared with; absent for the first version"`

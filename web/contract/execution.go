@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// LaunchBody says what to launch.
+// LaunchBody describes what to launch.
 type LaunchBody struct {
 	WorkflowID     string          `json:"workflow_id,omitempty" doc:"Workflow ID or name" maxLength:"200"`
 	Workflow       string          `json:"workflow,omitempty" doc:"Workflow name; an alternative to workflow_id" maxLength:"200"`
@@ -197,7 +197,7 @@ type CancelInput struct {
 	Reason string `json:"reason,omitempty" doc:"Reason, recorded in the events" maxLength:"500"`
 }
 
-// DryRun says what a launch would do.
+// DryRun describes what a launch would do.
 type DryRun struct {
 	DryRun   bool           `json:"dry_run"`
 	Valid    bool           `json:"valid" doc:"True if the request is valid"`
@@ -206,7 +206,7 @@ type DryRun struct {
 	Forecast ForecastBody   `json:"forecast"`
 }
 
-// ForecastBody says when an execution would start.
+// ForecastBody specifies when an execution would start.
 type ForecastBody struct {
 	Verdict      string        `json:"verdict" enum:"now,waits,never"`
 	Message      string        `json:"message"`

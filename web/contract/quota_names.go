@@ -25,7 +25,7 @@ type NamedUse struct {
 	Storage   *int64 `json:"storage_used,omitempty" doc:"Storage used, in GiB, rounded up"`
 }
 
-// NamedQuota is what an answer about a quota has beside FlowForge's own fields.
+// NamedQuota is what an answer about a quota has alongside FlowForge's own fields.
 type NamedQuota struct {
 	EntityType  string      `json:"entity_type" enum:"installation,tenant,department,group,project" doc:"Kind of entity; a team is a group"`
 	EntityID    uuid.UUID   `json:"entity_id"`

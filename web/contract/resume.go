@@ -2,7 +2,7 @@ package contract
 
 import "encoding/json"
 
-// ResumeInputBody says which ended execution to resume, and with what changes.
+// ResumeInputBody specifies which ended execution to resume, and with what changes.
 type ResumeInputBody struct {
 	FromNode       any                         `json:"from_node,omitempty" doc:"Name, node_id or task ID of the node to rerun from; defaults to the first failures"`
 	Version        string                      `json:"version,omitempty" doc:"Workflow version; defaults to the version that ran" maxLength:"100"`
@@ -22,7 +22,7 @@ type ResourceOverride struct {
 	GPUs      *int `json:"gpus,omitempty"`
 }
 
-// ResumePlanBody says what a resume would do.
+// ResumePlanBody describes what a resume would do.
 type ResumePlanBody struct {
 	DryRun  bool              `json:"dry_run"`
 	Valid   bool              `json:"valid" doc:"True if the resume would be accepted"`
@@ -41,7 +41,7 @@ type InputChangeBody struct {
 	After  any    `json:"after"`
 }
 
-// ResumeNodeBody says whether a node would run, and why.
+// ResumeNodeBody reports whether a node would run, and why.
 type ResumeNodeBody struct {
 	Node   string `json:"node"`
 	Runs   bool   `json:"runs"`

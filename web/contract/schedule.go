@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ScheduleWhen says when a schedule fires.
+// ScheduleWhen specifies when a schedule fires.
 type ScheduleWhen struct {
 	Cron     string     `json:"cron,omitempty" maxLength:"200" doc:"Cron expression with five fields (minute, hour, day of month, month, day of week) or six fields (seconds first), or a macro such as @daily"`
 	Crons    []string   `json:"crons,omitempty" maxItems:"10" doc:"Several cron expressions; an alternative to cron"`
@@ -60,7 +60,7 @@ type ScheduleList struct {
 	Next      string         `json:"next,omitempty" doc:"Cursor for the next page; pass it as after"`
 }
 
-// ScheduleOccurrence is a fire and what became of it.
+// ScheduleOccurrence is a fire and the outcome of it.
 type ScheduleOccurrence struct {
 	FireAt        time.Time  `json:"fire_at"`
 	LastFireAt    time.Time  `json:"last_fire_at" doc:"Time of the last fire in this row"`

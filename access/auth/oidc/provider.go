@@ -88,7 +88,7 @@ func (p *Provider) Run(ctx context.Context) error {
 }
 
 // discover returns the discovery document of the provider; it returns
-// apperr.Unavailable while the provider does not answer.
+// apperr.Unavailable while the provider does not respond.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	p.discovering.Lock()
 	defer p.discovering.Unlock()

@@ -12,7 +12,7 @@ import (
 
 // ConfigMap returns the text data of a ConfigMap in the namespace of a project. It
 // returns NotFound when the ConfigMap does not exist, Forbidden when the cluster denies
-// access, and Unavailable when the cluster does not answer.
+// access, and Unavailable when the cluster does not respond.
 func (c *Client) ConfigMap(ctx context.Context, projectID, name string) (map[string]string, error) {
 	project, err := c.projects.find(ctx, projectID)
 	if err != nil {

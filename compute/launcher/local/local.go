@@ -83,7 +83,7 @@ func New(config Config) *Launcher {
 	}
 }
 
-// Open ensures that a supervisor answers, and keeps one alive until Shutdown or Leave.
+// Open ensures that a supervisor responds, and keeps one alive until Shutdown or Leave.
 func (l *Launcher) Open(ctx context.Context) error {
 	if err := l.ensure(ctx); err != nil {
 		return err
@@ -281,7 +281,7 @@ func (l *Launcher) WarmPython(ctx context.Context) (processes int, memory int64,
 	return int(hello.WarmPython.GetProcesses()), hello.WarmPython.GetMemoryBytes(), nil
 }
 
-// ensure ensures that a usable supervisor answers. A supervisor of another build is
+// ensure ensures that a usable supervisor responds. A supervisor of another build is
 // replaced as soon as it is idle; until then it is used, unless it has a different
 // protocol version.
 func (l *Launcher) ensure(ctx context.Context) error {

@@ -104,7 +104,7 @@ var (
 	errEntryRead = errors.New("the entry is read")
 )
 
-// tarProblem says why a walk has ended early.
+// tarProblem explains why a walk has ended early.
 func tarProblem(err error, listed int) (string, error) {
 	switch {
 	case err == nil:

@@ -37,7 +37,7 @@ func Ops() []Op {
 	return []Op{Equal, NotEqual, Less, AtMost, Greater, AtLeast, Contains, IsNull, IsNotNull}
 }
 
-// Sign is the comparison as people write it.
+// Sign is the comparison as users write it.
 func (o Op) Sign() string {
 	switch o {
 	case Equal:

@@ -200,7 +200,7 @@ func readPickle(ctx context.Context, f File, m *Model) error {
 	return m.pickled(u, nil)
 }
 
-// pickled follows the pickle. storages are the sizes of the tensors that are stored beside it.
+// pickled follows the pickle. storages are the sizes of the tensors that are stored alongside it.
 func (m *Model) pickled(u *unpickler, storages map[string]int64) error {
 	value, err := u.run()
 	switch {

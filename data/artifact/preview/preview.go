@@ -46,7 +46,7 @@ func recovered(err *error, what string) {
 	}
 }
 
-// within says which part of a file an error is about.
+// within specifies which part of a file an error is about.
 func within(err error, format string, args ...any) error {
 	part := fmt.Sprintf(format, args...)
 	if apperr.Is(err, apperr.Invalid) {

@@ -26,7 +26,7 @@ const (
 	MovedFrom  = 0.25
 )
 
-// Verdict says how much a column changed.
+// Verdict describes how much a column changed.
 type Verdict string
 
 // The verdicts.
@@ -299,7 +299,7 @@ func kolmogorovSmirnov(a, b []float64) float64 {
 	return most
 }
 
-// note says what changed: the mean of numbers, or the part that changed most.
+// note describes what changed: the mean of numbers, or the part that changed most.
 func note(before, now preview.ColumnProfile, parts []Part) string {
 	var notes []string
 	if before.Mean != nil && now.Mean != nil {
@@ -319,7 +319,7 @@ func note(before, now preview.ColumnProfile, parts []Part) string {
 	return strings.Join(notes, "; ")
 }
 
-// Percent is a share for people.
+// Percent is a share for users.
 func Percent(share float64) string {
 	percent := share * 100
 	switch {

@@ -143,7 +143,7 @@ func cleanPrefix(prefix string) bool {
 	return true
 }
 
-// endpointProblem says what is wrong with an endpoint; "" if nothing is.
+// endpointProblem describes what is wrong with an endpoint; "" if nothing is.
 func (s *Service) endpointProblem(endpoint string) string {
 	if endpoint == "" {
 		return ""

@@ -26,7 +26,7 @@ import (
 // errOwnAddress means that a store is on this machine, on its link, or where clouds serve metadata.
 var errOwnAddress = errors.New("the server does not connect to this address")
 
-// refusedAddress is what people read about it.
+// refusedAddress is what users read about it.
 const refusedAddress = "The server does not connect to itself, link-local addresses or cloud metadata services. An administrator can allow a host with FLOWFORGE_METAFLOW_ENDPOINTS."
 
 // newClient returns the client for object stores. It follows no redirects, which could lead to

@@ -216,7 +216,7 @@ func TestMetadataAddresses(t *testing.T) {
 	}
 }
 
-// TestCredentialsGoToListedHosts: people who set a datastore cannot make the server send secrets to a
+// TestCredentialsGoToListedHosts: users who set a datastore cannot make the server send secrets to a
 // host of their own, also after the installation no longer lists it. No address has credentials.
 func TestCredentialsGoToListedHosts(t *testing.T) {
 	t.Parallel()

@@ -140,7 +140,7 @@ func unpacked(raw []byte) ([]byte, error) {
 }
 
 // Values reads artifacts of an attempt for a page, several at once, in a bounded time. An artifact
-// that cannot be shown says why.
+// that cannot be shown explains why.
 func Values(ctx context.Context, store Store, t Task, attempt int64, refs []Ref) map[string]Value {
 	ctx, cancel := context.WithTimeout(ctx, valuesFor)
 	defer cancel()

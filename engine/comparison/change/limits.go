@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// limitBreaks says which values of a type, or of its parts, are refused that were allowed, a sentence;
+// limitBreaks specifies which values of a type, or of its parts, are refused that were allowed, a sentence;
 // "" for none. path names the value, such as "layers[].size".
 func limitBreaks(path string, old, now *typeregistry.Type) string {
 	if old.Kind == typeregistry.KindOptional {
@@ -98,7 +98,7 @@ func validatorRule(v typeregistry.Validator) [5]string {
 	return [5]string{v.Rule, v.Pattern, v.Min.String(), v.Max.String(), v.Field}
 }
 
-// narrower says which limit excludes values that were allowed; "" for none.
+// narrower specifies which limit excludes values that were allowed; "" for none.
 func narrower(a, b *typeregistry.Params) string {
 	for _, limit := range []func(a, b *typeregistry.Params) string{narrowerRange, narrowerCount, narrowerText, narrowerFile} {
 		if said := limit(a, b); said != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// NeverFits returns why a request can never start in its project, even when nothing
+// NeverFits returns why a request can never start in its project, even if nothing
 // else runs, or nil.
 func (s *Scheduler) NeverFits(r Request) *Reason {
 	s.mu.Lock()

@@ -113,7 +113,7 @@ func (s *state) forecast(requests []Request) Forecast {
 	return f
 }
 
-// ends returns which of keys goes first and which last; those without a position go
+// ends returns which of keys comes first and which comes last; those without a position go
 // last.
 func ends(keys []Key, places map[Key]int) (first, last Key) {
 	place := func(key Key) int {

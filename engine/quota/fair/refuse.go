@@ -120,7 +120,7 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 }
 
 // storageFull returns why nothing starts at level i: a level of its path has used all
-// of its storage. The caller of Admit enforces that, because requests do not say how
+// of its storage. The caller of Admit enforces that, because requests do not describe how
 // much they will store.
 func (s *state) storageFull(i int) *Reason {
 	for ; i >= 0; i = s.tree().levels[i].parent {

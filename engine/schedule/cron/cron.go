@@ -75,7 +75,7 @@ var words = map[string]string{ //nolint:gochecknoglobals // constant
 
 // Parse reads an expression of five fields (minute, hour, day of the month, month, day of the
 // week), of six fields that begin with seconds, a word such as @daily, or @every with a duration. If both days are
-// restricted, either is enough, as in cron. The error is a sentence for people.
+// restricted, either is enough, as in cron. The error is a sentence for users.
 func Parse(text string) (Expression, error) {
 	text = strings.TrimSpace(text)
 	full := text

@@ -58,7 +58,7 @@ func (e Expression) Next(t time.Time, c Clock) time.Time {
 	}
 }
 
-// Note says in a sentence what a change of the clocks does to the fire at t, "" for nothing.
+// Note describes in a sentence what a change of the clocks does to the fire at t, "" for nothing.
 func (e Expression) Note(t time.Time, c Clock) string {
 	zone := c.Zone
 	if e.frequency || zone == nil || !e.Next(t.Add(-time.Second), c).Equal(t) {

@@ -103,7 +103,7 @@ type Request struct {
 	N          int         `json:"n"`
 }
 
-// UnavailableError says that the program cannot run on this server, and what to do.
+// UnavailableError indicates that the program cannot run on this server, and what to do.
 type UnavailableError struct {
 	Message string
 	Err     error

@@ -63,7 +63,7 @@ type Parameter struct {
 	integer bool // the input takes whole numbers; Check sets it
 }
 
-// Space is the parameters of a sweep in the order in which people gave them.
+// Space is the parameters of a sweep in the order in which users gave them.
 type Space []Parameter
 
 // Checked is a space whose parameters fit the inputs of a version. Check creates it.

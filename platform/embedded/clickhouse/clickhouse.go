@@ -133,7 +133,7 @@ func (e *Engine) command(log *os.File) *exec.Cmd {
 	return cmd
 }
 
-// wait asks until the engine answers, or its process ended.
+// wait asks until the engine responds, or its process ended.
 func (e *Engine) wait(ctx context.Context, p *child.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

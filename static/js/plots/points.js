@@ -1,5 +1,5 @@
 // Points of runs over two columns: a scatter plot, and the history of the best with its line.
-// Shapes say what became of a run. The arrow keys go from point to point, and Enter opens one.
+// Shapes say the outcome of a run. The arrow keys go from point to point, and Enter opens one.
 import { svg, html, stateText } from "./draw.js";
 import { canLog, labelOf, scaleOf } from "./scale.js";
 
