@@ -46,6 +46,24 @@ func binDirs() []string {
 	return []string{filepath.Join(cache, "postgres", "native", "bin")}
 }
 
+// sharedBinDirs is binDirs with programs that other accounts can execute. The cache can be below
+// the home folder of root, which only root may pass.
+func sharedBinDirs(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for _, dir := range binDirs() {
+		if _, err := os.Stat(dir); err != nil {
+			continue
+		}
+		copied := filepath.Join(newDir(t), "native")
+		if err := os.CopyFS(copied, os.DirFS(filepath.Dir(dir))); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, filepath.Join(copied, "bin"))
+	}
+	return list
+}
+
 // newDir is a directory that another account may pass, if PostgreSQL has to run
 // as one.
 func newDir(t *testing.T) string {
@@ -196,8 +214,10 @@ func TestServerOfAnotherAccount(t *testing.T) {
 		}
 		return
 	}
+	cfg := config(t, dir)
+	cfg.BinDirs = sharedBinDirs(t)
 	for range 2 {
-		server, err := postgres.Start(t.Context(), config(t, dir))
+		server, err := postgres.Start(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

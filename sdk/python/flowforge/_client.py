@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import math
 import os
@@ -358,7 +359,10 @@ def _flush_on_sigterm(client: Client) -> None:
         closing = threading.Thread(target=client.close, daemon=True)
         closing.start()
         closing.join(3.0)
-        sys.stdout.flush()
+        # A signal that interrupts a write to standard output cannot flush it: Python refuses
+        # the reentrant call.
+        with contextlib.suppress(RuntimeError, OSError, ValueError):
+            sys.stdout.flush()
         signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
 

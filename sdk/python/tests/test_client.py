@@ -244,6 +244,30 @@ def test_a_failure_saves_a_checkpoint_first(server: Server, config: Config, capf
     assert "RuntimeError: out of luck" in said and "on_failure: ValueError" in said
 
 
+def test_a_signal_during_a_write_ends_the_program(server: Server, config: Config) -> None:
+    program = """
+        import io, os, signal, sys
+        from flowforge import client
+
+        class Interrupted(io.RawIOBase):
+            def writable(self):
+                return True
+
+            def write(self, data):
+                os.kill(os.getpid(), signal.SIGTERM)
+                return len(data)
+
+        client.on_failure(lambda: client.checkpoint({"epoch": 9}))
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(Interrupted()))
+        print("a line", flush=True)
+    """
+    process = run(program, config)
+    process.communicate(timeout=20)
+    assert process.returncode == -15
+    saved = [json.loads(body["data"]) for method, body in server.calls if method == "SaveCheckpoint"]
+    assert saved == [{"epoch": 9}]
+
+
 def test_who_is_stopped_saves_as_who_fails(server: Server, config: Config) -> None:
     program = """
         import signal
