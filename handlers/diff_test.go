@@ -32,7 +32,7 @@ func TestChangesBetweenVersions(t *testing.T) {
 	require.NotContains(t, got.body, "<script>alert")
 	require.Contains(t, got.body, "source.search: 1.0.0 → 2.0.0")
 	require.Contains(t, got.body, "2 changes break callers")
-	require.Contains(t, got.body, `Launches that set &#34;lr&#34; are refused.`)
+	require.Contains(t, got.body, `Launches that set &#34;lr&#34; are rejected.`)
 	require.Contains(t, got.body, `data-state="CHANGED"`)
 
 	var body contract.VersionDiffBody

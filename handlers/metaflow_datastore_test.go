@@ -82,7 +82,7 @@ func TestMetaflowDatastoreFolders(t *testing.T) {
 	team := b.signIn(t, b.person(t, "tea", auth.TeamAdmin, auth.LocalProject))
 	inside := filepath.Join(b.datastoreRoot, "team")
 	p := team.datastore(t, http.MethodPut, "", `{"kind": "local", "root": "`+inside+`"}`, http.StatusForbidden)
-	require.Contains(t, p.Detail, "Only administrators of the installation")
+	require.Contains(t, p.Detail, "Only installation administrators")
 	for _, root := range []string{"/etc", "team", b.datastoreRoot + "/../x", b.datastoreRoot + "2"} {
 		p = b.admin.datastore(t, http.MethodPut, "", `{"kind": "local", "root": "`+root+`"}`, http.StatusUnprocessableEntity)
 		require.Equal(t, "root", p.Errors[0].Path, root)

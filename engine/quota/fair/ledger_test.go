@@ -64,7 +64,7 @@ func TestTreeRefusesUnsoundLimits(t *testing.T) {
 		says   string
 	}{
 		"child above parent":      {sound().project("a/p", Limits{Limit: gpus(5)}).levels, "The limit of GPUs for project p is 5 GPUs, which exceeds the 4 GPUs of tenant a."},
-		"child above grandparent": {sound().team("a/t", Limits{}).project("a/t/p", Limits{Limit: gpus(5)}).levels, "more than the 4 GPUs of tenant a"},
+		"child above grandparent": {sound().team("a/t", Limits{}).project("a/t/p", Limits{Limit: gpus(5)}).levels, "exceeds the 4 GPUs of tenant a"},
 		"weight":                  {sound().project("a/p", Limits{Weight: -1}).levels, "The weight of project p is -1; it must be above 0 and at most 1000."},
 		"resource":                {sound().project("a/p", Limits{Limit: Vector{"bananas": 1}}).levels, `"bananas"`},
 		"negative":                {sound().project("a/p", Limits{Limit: gpus(-1)}).levels, "0 or more"},
