@@ -46,7 +46,7 @@ func TestOutcomes(t *testing.T) {
 		message string
 	}{
 		{argv("true", "true"), succeeded, 0, ""},
-		{shell("exit", "echo doing; echo the reason >&2; exit 3"), failed, 3, "exit code 3: the reason"},
+		{shell("exit", "echo doing; echo the reason >&2; exit 3"), failed, 3, "exited with code 3: the reason"},
 		{shell("killed", "kill -9 $$"), failed, 137, "SIGKILL"},
 		{shell("signal", "kill -TERM $$"), failed, 143, "signal 15"},
 		{argv("missing", "no-such-program"), notStarted, 127, `"no-such-program" was not found on PATH (/`},

@@ -169,7 +169,7 @@ def test_an_output_that_cannot_be_written(server: Server, way: str, message: str
 
 def test_an_exit_code_is_kept(server: Server) -> None:
     run = trouble.trouble.launch(way="exit")
-    with pytest.raises(ExecutionError, match="exit code 7"):
+    with pytest.raises(ExecutionError, match="exited with code 7"):
         run.wait(120)
 
 
