@@ -20,7 +20,7 @@ spec: {schedule: "0 5 * * *", workflowSpec: {entrypoint: main, templates: [{name
 func TestACronWorkflowSaysThatItStartsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const says = "FlowForge does not run schedules yet: 0 5 * * * has no effect."
+	const says = "A CronWorkflow does not create a schedule: 0 5 * * * has no effect."
 	made := b.member.send(t, http.MethodPost, "/api/v1/workflows", "application/yaml", cronFile).object(t, http.StatusCreated)
 	require.Contains(t, made["notices"].([]any)[0], says)
 	answer := b.member.send(t, http.MethodPost, "/register", "application/x-www-form-urlencoded", url.Values{"document": {cronFile}}.Encode())

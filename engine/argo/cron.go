@@ -47,13 +47,13 @@ func (t *translator) checkCron(c *cronSpec) {
 	}
 }
 
-// neverFires is the notice of a CronWorkflow: schedules are not supported yet.
+// neverFires is the notice of a CronWorkflow, which creates no schedule.
 func (c *cronSpec) neverFires() string {
 	all := slices.Clone(c.Schedules)
 	if c.Schedule != "" {
 		all = slices.Insert(all, 0, c.Schedule)
 	}
-	return fmt.Sprintf("FlowForge does not run schedules yet: %s has no effect. Launch this workflow manually.", strings.Join(all, ", "))
+	return fmt.Sprintf("A CronWorkflow does not create a schedule: %s has no effect. Create one with `flowforge schedule create`, or launch this workflow manually.", strings.Join(all, ", "))
 }
 
 func capital(text string) string {

@@ -39,7 +39,7 @@ func TestCronIsChecked(t *testing.T) {
 		}
 		if want == nil {
 			require.Len(t, d.Notices, 1)
-			require.Contains(t, d.Notices[0], "does not run schedules yet")
+			require.Contains(t, d.Notices[0], "does not create a schedule")
 		}
 	}
 }
