@@ -71,7 +71,7 @@ class File:
         return self._value is not _NOTHING
 
     @property
-    def needs_pickle(self) -> bool:
+    def _needs_pickle(self) -> bool:
         """Whether only a pickle can hold the value."""
         return self.has_value and self.format is None and self.kind != "Report" and not _formats.has_format(self._value)
 
@@ -100,15 +100,15 @@ class File:
         as such; reports are text; other files are bytes. Reading a pickle can run code: it needs allow_pickle,
         or an operator with pickle=True. Raises InputError if the file cannot be read.
         """
-        if self.has_value and self._passed and self.needs_pickle and not (allow_pickle or self.allow_pickle):
+        if self.has_value and self._passed and self._needs_pickle and not (allow_pickle or self.allow_pickle):
             raise _unreadable(f"this {type(self).__name__}")
         if self.has_value:
             return self._value
         return read(self.path, allow_pickle or self.allow_pickle, self.kind)
 
-    def check_format(self, name: str) -> None:
+    def _check_format(self, name: str) -> None:
         """Raise OutputError if a task without pickle=True could not write this output."""
-        if self.needs_pickle and not self._passed:
+        if self._needs_pickle and not self._passed:
             raise formatless(self._value, name)
 
     def write(self, folder: Path, name: str, pickle: bool) -> Path:
@@ -222,7 +222,7 @@ def received(value: Any, pickle: bool) -> Any:
     """Return a value of plain Python as an operator receives it: only pickle lets it read a pickle."""
     if isinstance(value, list):
         return [received(one, pickle) for one in value]
-    if not isinstance(value, File) or not value.needs_pickle:
+    if not isinstance(value, File) or not value._needs_pickle:
         return value
     found = type(value)(value)
     found.allow_pickle, found._passed = pickle, True

@@ -78,7 +78,7 @@ class Operator(Signed, Generic[P, R]):
         """Return a result as other operators receive it. Raises OutputError if no file can hold it."""
         value = real_value(result.type, value)
         if isinstance(value, _handles.File) and not self.pickle:
-            value.check_format(result.name)
+            value._check_format(result.name)
         return value
 
     def options(self, **options: Unpack[OperatorOptions]) -> Operator[P, R]:

@@ -102,7 +102,7 @@ def test_plain_python_needs_pickle_as_a_task_does() -> None:
     with pytest.raises(InputError, match="this Model is a pickle"):
         use(fit_pickled())
     assert use_pickled([passed(fit_pickled())]) == "Fitted"
-    assert File({"a": 1}).needs_pickle is False
+    assert File({"a": 1})._needs_pickle is False
 
 
 def task(folder: Path, code: str, target: str) -> "subprocess.CompletedProcess[str]":
