@@ -1,4 +1,4 @@
-"""What people try who know other systems, and what they are told."""
+"""Names that people use who know other systems, and the errors that answer them."""
 
 from __future__ import annotations
 
