@@ -56,7 +56,7 @@ type tableValue struct {
 	Count int64 `json:"count"`
 }
 
-func (h *API) apiTable(ctx context.Context, in *struct {
+func (h *artifactAPI) apiTable(ctx context.Context, in *struct {
 	ID         string   `path:"artifact_id" doc:"ID of the artifact"`
 	Path       string   `query:"path" doc:"A file of a folder or an archive" maxLength:"1000"`
 	Filter     []string `query:"filter,explode" doc:"Conditions, all of which must hold: operator:column:value with the operators eq, ne, lt, le, gt, ge, contains, null and not_null. Write a backslash before a colon in the name of a column." maxItems:"20"`

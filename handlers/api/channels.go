@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/platform/units"
 )
@@ -38,11 +36,7 @@ type arrivalBody struct {
 	Note        string  `json:"note,omitempty" doc:"Reason for another channel than planned, or for a copy"`
 }
 
-func (h *API) channelAPI(api huma.API) {
-	operation(h, api, get("list-node-inputs", "/executions/{execution_id}/nodes/{node}/inputs", "List the data channels of a node's inputs", "Executions"), h.apiEdges)
-}
-
-func (h *API) apiEdges(ctx context.Context, in *struct {
+func (h *attemptAPI) apiEdges(ctx context.Context, in *struct {
 	ExecutionPath
 	Node string `path:"node" doc:"Name of the node, such as train or each[3], percent-encoded" maxLength:"2000"`
 }) (*body[edgesBody], error) {

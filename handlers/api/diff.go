@@ -7,7 +7,7 @@ import (
 )
 
 // apiVersionDiff compares two versions of a workflow.
-func (h *API) apiVersionDiff(ctx context.Context, in *struct {
+func (h *workflowAPI) apiVersionDiff(ctx context.Context, in *struct {
 	WorkflowPath
 	From string `query:"from" required:"true" doc:"The earlier version, or latest" minLength:"1" maxLength:"100"`
 	To   string `query:"to" doc:"The later version; the latest one by default" default:"latest" maxLength:"100"`
