@@ -37,27 +37,32 @@ type occurrenceQuery struct {
 	Limit  int       `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
-func (h *API) scheduleAPI(api huma.API) {
+// scheduleAPI serves schedules of workflows.
+type scheduleAPI struct {
+	Schedules *schedule.Service
+}
+
+func (h *scheduleAPI) mount(api *operations) {
 	create := post("create-schedule", "/schedules", "Create a schedule", "Schedules")
 	create.DefaultStatus = http.StatusCreated
-	operation(h, api, create, h.apiCreateSchedule)
-	operation(h, api, get("list-schedules", "/schedules", "List schedules", "Schedules"), h.apiSchedules)
-	operation(h, api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
-	operation(h, api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
+	operation(api, create, h.apiCreateSchedule)
+	operation(api, get("list-schedules", "/schedules", "List schedules", "Schedules"), h.apiSchedules)
+	operation(api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
+	operation(api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
 	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace a schedule; you become its owner", "Schedules")
 	replace.Method = http.MethodPut
-	operation(h, api, replace, h.apiReplaceSchedule)
-	operation(h, api, huma.Operation{
+	operation(api, replace, h.apiReplaceSchedule)
+	operation(api, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{schedule_id}", Tags: []string{"Schedules"},
 		Summary: "Delete a schedule; its executions are kept", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteSchedule)
-	operation(h, api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the occurrences of a schedule and their outcomes, newest first", "Schedules"), h.apiOccurrences)
-	operation(h, api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Pause a schedule", "Schedules"), h.apiPauseSchedule)
-	operation(h, api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Resume a schedule", "Schedules"), h.apiResumeSchedule)
-	operation(h, api, post("run-schedule", "/schedules/{schedule_id}/run", "Run a schedule now", "Schedules"), h.apiRunSchedule)
+	operation(api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the occurrences of a schedule and their outcomes, newest first", "Schedules"), h.apiOccurrences)
+	operation(api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Pause a schedule", "Schedules"), h.apiPauseSchedule)
+	operation(api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Resume a schedule", "Schedules"), h.apiResumeSchedule)
+	operation(api, post("run-schedule", "/schedules/{schedule_id}/run", "Run a schedule now", "Schedules"), h.apiRunSchedule)
 }
 
-func (h *API) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.ScheduleInput }) (*body[contract.ScheduleBody], error) {
+func (h *scheduleAPI) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.ScheduleInput }) (*body[contract.ScheduleBody], error) {
 	sp, err := toSchedule(in.Body)
 	if err != nil {
 		return nil, err
@@ -65,7 +70,7 @@ func (h *API) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.S
 	return scheduled(h.Schedules.Create(ctx, sp))
 }
 
-func (h *API) apiReplaceSchedule(ctx context.Context, in *struct {
+func (h *scheduleAPI) apiReplaceSchedule(ctx context.Context, in *struct {
 	SchedulePath
 	Body contract.ScheduleInput
 }) (*body[contract.ScheduleBody], error) {
@@ -80,7 +85,7 @@ func (h *API) apiReplaceSchedule(ctx context.Context, in *struct {
 	return scheduled(h.Schedules.Replace(ctx, id, sp))
 }
 
-func (h *API) apiSchedules(ctx context.Context, in *scheduleQuery) (*body[contract.ScheduleList], error) {
+func (h *scheduleAPI) apiSchedules(ctx context.Context, in *scheduleQuery) (*body[contract.ScheduleList], error) {
 	f := schedule.Filter{Workflow: in.Workflow, Name: in.Name, After: in.After, Limit: in.Limit}
 	if in.Paused != "" {
 		f.Paused = new(in.Paused == "true")
@@ -100,7 +105,7 @@ func (h *API) apiSchedules(ctx context.Context, in *scheduleQuery) (*body[contra
 	return reply(out), nil
 }
 
-func (h *API) apiSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
+func (h *scheduleAPI) apiSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -108,7 +113,7 @@ func (h *API) apiSchedule(ctx context.Context, in *SchedulePath) (*body[contract
 	return scheduled(h.Schedules.Get(ctx, id))
 }
 
-func (h *API) apiDeleteSchedule(ctx context.Context, in *SchedulePath) (*struct{}, error) {
+func (h *scheduleAPI) apiDeleteSchedule(ctx context.Context, in *SchedulePath) (*struct{}, error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -116,7 +121,7 @@ func (h *API) apiDeleteSchedule(ctx context.Context, in *SchedulePath) (*struct{
 	return nil, h.Schedules.Delete(ctx, id)
 }
 
-func (h *API) apiPauseSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
+func (h *scheduleAPI) apiPauseSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -124,7 +129,7 @@ func (h *API) apiPauseSchedule(ctx context.Context, in *SchedulePath) (*body[con
 	return scheduled(h.Schedules.Pause(ctx, id))
 }
 
-func (h *API) apiResumeSchedule(ctx context.Context, in *struct {
+func (h *scheduleAPI) apiResumeSchedule(ctx context.Context, in *struct {
 	SchedulePath
 	Body *contract.ScheduleResume
 }) (*body[contract.ScheduleBody], error) {
@@ -135,7 +140,7 @@ func (h *API) apiResumeSchedule(ctx context.Context, in *struct {
 	return scheduled(h.Schedules.Resume(ctx, id, in.Body != nil && in.Body.Missed == "catch_up"))
 }
 
-func (h *API) apiRunSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleRun], error) {
+func (h *scheduleAPI) apiRunSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleRun], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -147,7 +152,7 @@ func (h *API) apiRunSchedule(ctx context.Context, in *SchedulePath) (*body[contr
 	return reply(contract.ScheduleRun{ExecutionID: execution}), nil
 }
 
-func (h *API) apiOccurrences(ctx context.Context, in *occurrenceQuery) (*body[contract.ScheduleOccurrences], error) {
+func (h *scheduleAPI) apiOccurrences(ctx context.Context, in *occurrenceQuery) (*body[contract.ScheduleOccurrences], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -170,7 +175,7 @@ func (h *API) apiOccurrences(ctx context.Context, in *occurrenceQuery) (*body[co
 	return reply(out), nil
 }
 
-func (h *API) apiPreviewSchedule(ctx context.Context, in *struct{ Body contract.SchedulePreviewInput }) (*body[contract.SchedulePreview], error) {
+func (h *scheduleAPI) apiPreviewSchedule(ctx context.Context, in *struct{ Body contract.SchedulePreviewInput }) (*body[contract.SchedulePreview], error) {
 	fires, err := h.Schedules.Preview(ctx, toWhen(in.Body.ScheduleWhen), in.Body.Count)
 	if err != nil {
 		return nil, err
