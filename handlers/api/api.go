@@ -246,6 +246,8 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.optionAPI(api)
 	h.sweepAPI(api)
 	h.scheduleAPI(api)
+	h.calendarAPI(api)
+	h.jobAPI(api)
 	h.lineageAPI(api)
 	h.modelAPI(api)
 	h.tenancyAPI(api)
