@@ -108,7 +108,8 @@ func (b *bench) fill(ctx context.Context) (at time.Time, err error) {
 	at = time.Now().Truncate(time.Second).Add(15 * time.Second)
 	// The limit of schedules applies to the API.
 	for _, sql := range []string{
-		fmt.Sprintf("CREATE TEMP TABLE made AS SELECT s.* FROM schedules s, generate_series(2, %d)", b.schedules),
+		"CREATE TEMP TABLE made AS TABLE schedules",
+		fmt.Sprintf("INSERT INTO made SELECT (m).* FROM made m, generate_series(3, %d)", b.schedules),
 		"UPDATE made SET id = gen_random_uuid(), name = 'tick ' || gen_random_uuid()",
 		"INSERT INTO schedules SELECT * FROM made",
 	} {

@@ -266,7 +266,7 @@ func (s *Service) saveCalendar(ctx context.Context, q *db.Queries, subject auth.
 	return audit.Record(ctx, q, calendarEntry("schedule_calendar.update", row, before, calendarFacts(row)))
 }
 
-// followCalendar computes the next fires of the schedules of a calendar anew.
+// followCalendar computes the next fires of the schedules of a calendar again.
 func (s *Service) followCalendar(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 	rows, err := q.SchedulesWithCalendar(ctx, &id)
 	if err != nil {
@@ -283,7 +283,7 @@ func (s *Service) followCalendar(ctx context.Context, q *db.Queries, id uuid.UUI
 		keepNext(&row, t, s.now())
 		row.UpdatedAt = s.now()
 		if err := q.UpdateSchedule(ctx, update(row)); err != nil {
-			return fmt.Errorf("compute schedule %s anew: %w", row.ID, err)
+			return fmt.Errorf("compute schedule %s again: %w", row.ID, err)
 		}
 	}
 	return nil

@@ -108,10 +108,11 @@ func (w Window) read() (out window, problem string) {
 	out.days = week{true, true, true, true, true, true, true}
 	out.text = w.From + " to " + w.Until
 	if len(w.Days) > 0 {
-		wrong := ""
-		if out.days, wrong = readWeek(w.Days); wrong != "" {
+		days, wrong := readWeek(w.Days)
+		if wrong != "" {
 			return out, fmt.Sprintf("%q is not a day of the week. Use %s.", wrong, strings.Join(Days(), ", "))
 		}
+		out.days = days
 		out.text += " on " + strings.Join(w.Days, ", ")
 	}
 	return out, ""

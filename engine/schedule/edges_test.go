@@ -164,7 +164,7 @@ func TestClockComesBack(t *testing.T) {
 		require.False(t, seen[o.FireAt])
 		seen[o.FireAt] = true
 	}
-	require.Equal(t, b.executions(), len(seen), "each execution has one fire")
+	require.Len(t, seen, b.executions(), "each execution has one fire")
 }
 
 // TestOwnerOfResumed: the owner stays when another person resumes a schedule, unless the owner cannot

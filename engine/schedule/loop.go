@@ -49,7 +49,7 @@ func (s *Service) Run(ctx context.Context) {
 		if now := time.Now(); woken || now.Sub(checked) > slowly {
 			checked = now
 			s.logged(ctx, "failing schedules could not be paused", s.pauseAllFailing(ctx))
-			s.logged(ctx, "schedules after a change of the clock could not be computed anew", s.followClock(ctx))
+			s.logged(ctx, "schedules after a change of the clock could not be computed again", s.followClock(ctx))
 		}
 		if now := time.Now(); now.Sub(cleaned) > clean {
 			cleaned = now
@@ -141,7 +141,7 @@ func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error
 	return len(ids), nil
 }
 
-// followClock computes the next fires anew of schedules whose last fire is in the future, because the
+// followClock computes the next fires again of schedules whose last fire is in the future, because the
 // clock of a server was ahead. Without it, they would not fire until then.
 func (s *Service) followClock(ctx context.Context) error {
 	ids, err := s.queries.SchedulesAhead(ctx, s.now().Add(ClockBack))
@@ -161,12 +161,12 @@ func (s *Service) followClock(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			s.config.Logger.Warn("the clock went back: the next fire of a schedule is computed anew", "schedule", id, "last fire", row.LastAt)
+			s.config.Logger.Warn("the clock went back: the next fire of a schedule is computed again", "schedule", id, "last_fire", row.LastAt)
 			before := map[string]any{"last_fire_at": row.LastAt, "next_fire_at": row.NextAt}
 			row.LastAt = nil
 			setNext(&row, t, s.now())
 			if err := q.UpdateSchedule(ctx, update(row)); err != nil {
-				return fmt.Errorf("compute schedule %s anew: %w", id, err)
+				return fmt.Errorf("compute schedule %s again: %w", id, err)
 			}
 			return audit.Record(ctx, q, entry("schedule.clock", row, before, map[string]any{"next_fire_at": row.NextAt}))
 		})

@@ -73,7 +73,7 @@ const (
 	MaxCounted = 100_000
 	// OnTime is how late a fire can be before it counts as missed.
 	OnTime = time.Minute
-	// ClockBack is how far a clock goes back before schedules are computed anew: their last fires are
+	// ClockBack is how far a clock goes back before schedules are computed again: their last fires are
 	// later than now by more.
 	ClockBack = 6 * time.Hour
 	// KeepOccurrences is how long the occurrences of a schedule are kept.

@@ -37,7 +37,7 @@ func timingOf(t *testing.T, sp *Spec, now time.Time) timing {
 }
 
 // TestDecideIsBounded: ten years of a schedule that fires every second are decided at once, with the
-// fires that the rule asks for.
+// fires that the rule requires.
 func TestDecideIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
