@@ -158,7 +158,12 @@ func (p *tagScope) workflowTag(of string) (any, bool) {
 		return strconv.Itoa(int(l.row.Priority)), true
 	case "duration":
 		return l.durationTag()
-	case "creationTimestamp", "creationTimestamp.RFC3339", "scheduledTime": // a manually launched CronWorkflow is scheduled for now
+	case "scheduledTime": // a manually launched CronWorkflow is scheduled for now
+		if at := l.row.ScheduledAt; at != nil {
+			return at.UTC().Format(time.RFC3339), true
+		}
+		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
+	case "creationTimestamp", "creationTimestamp.RFC3339":
 		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
 	case "parameters":
 		return parametersTag(l.inputs, of)

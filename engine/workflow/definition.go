@@ -46,6 +46,10 @@ type Definition struct {
 
 	Metrics []Metric // that an execution reports at its end
 
+	// Schedules are those that the definition declares. They are no part of the version: registering
+	// the latest version again with others changes them.
+	Schedules []DeclaredSchedule
+
 	// Notices are hints about a valid workflow.
 	Notices []string
 

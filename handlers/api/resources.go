@@ -51,6 +51,8 @@ func (c *Config) resources() []resource {
 		&optionAPI{c.Workflows, c.Options},
 		&sweepAPI{c.Sweeps},
 		&scheduleAPI{c.Schedules},
+		&calendarAPI{c.Schedules},
+		&jobAPI{c.Schedules},
 		&lineageAPI{c.Lineage},
 		&modelAPI{c.Registry},
 		&tenancyAPI{c.Tenancy},
