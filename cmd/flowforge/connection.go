@@ -21,12 +21,12 @@ import (
 func newConnectionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "connection",
-		Short: "Store, test and delete connections: databases, buckets and APIs for tasks",
+		Short: "Store, test and delete connections: databases, buckets, APIs and channels for messages",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	list := &cobra.Command{Use: "list", Short: "List the connections of the project", Args: arguments(), RunE: runConnectionList}
-	list.Flags().String("kind", "", "only connections of this kind: postgres, s3, http, huggingface or custom")
+	list.Flags().String("kind", "", "only connections of this kind: postgres, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
 	list.Flags().Bool("json", false, "print the API response as JSON")
 	show := &cobra.Command{Use: "show NAME", Short: "Show a connection without its secret fields", Args: arguments("NAME"), RunE: runConnectionShow}
 	show.Flags().Bool("json", false, "print the API response as JSON")
@@ -38,7 +38,7 @@ func newConnectionCommand() *cobra.Command {
 		Args: arguments("NAME"),
 		RunE: runConnectionSet,
 	}
-	set.Flags().String("kind", "", "postgres, s3, http, huggingface or custom; needed for a new connection")
+	set.Flags().String("kind", "", "postgres, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom; needed for a new connection")
 	set.Flags().StringArrayP("field", "f", nil, "a visible field: name=value; an empty value removes it")
 	set.Flags().StringArray("secret", nil, "a secret field: name=@path, or name=- for standard input; name= removes it")
 	set.Flags().String("description", "", "what the connection is for")
