@@ -54,6 +54,9 @@ func betterPhrases() map[string]string {
 		"borrowing included": "including borrowing", "at the most": "at most", "worked out": "computed",
 		"that which": "name the subject", "handed out": "allocated", "to hand out": "to distribute",
 		"of its own accord": "automatically", "so far as": "if, as far as", "gives its place to": "yields to",
+		"also if": "even if", "answers at most": "returns at most", "who resumes it": "the person who resumes it",
+		"sees no": "does not detect, does not display", "handing over": "passing", "to be had": "available",
+		"thereby": "name the effect in its own sentence", "moreover": "also", "whilst": "while", "amongst": "among",
 	}
 }
 

@@ -105,13 +105,13 @@ func (e *engine) written() (n int64, err error) {
 // report writes the results file.
 func report(results []result, at time.Time, load string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Benchmark of the engine\n\nPages have theirs in `bench/pages/RESULTS.md`, pods in `bench/kube/RESULTS.md`, log lines in `bench/telemetry/RESULTS.md`, data channels in `bench/channels/RESULTS.md`.\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\nLoad of the machine when it began: %s.\n\n",
+	fmt.Fprintf(&b, "# Engine benchmarks\n\nThis page contains the measurements of the engine. For other parts, see `bench/pages/RESULTS.md` (pages),\n`bench/kube/RESULTS.md` (pods), `bench/telemetry/RESULTS.md` (log lines) and `bench/channels/RESULTS.md` (data channels).\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\nLoad of the machine at the start: %s.\n\n",
 		at.UTC().Format("2006-01-02 15:04 UTC"), machine(), runtime.NumCPU(), memory(), runtime.Version(), load)
-	b.WriteString("From the call of Launch to the durable end of the execution, the middle of several runs on a warm server. `noop` nodes end inside the\n" +
-		"drive loop; `true` nodes run `/bin/true` as processes of the runner, which is a process of its own. Every state is durable\n" +
-		"(`synchronous_commit=on`, `fsync=on`) before its successor starts. The last column is what PostgreSQL wrote\n" +
-		"ahead (WAL) for a node's whole life, its rows, indexes and full pages.\n\n")
-	b.WriteString("| case | graph | total | Launch answers after | per node | nodes/s | bytes written a node |\n|---|---|--:|--:|--:|--:|--:|\n")
+	b.WriteString("Each value is the median of several runs on a warm server, from the call of Launch to the durable end of the execution. `noop`\n" +
+		"nodes end inside the drive loop. `true` nodes run `/bin/true` as child processes of the runner, which is a separate process. Every\n" +
+		"state is durable (`synchronous_commit=on`, `fsync=on`) before its successor starts. The last column is the amount of write-ahead\n" +
+		"log (WAL) that PostgreSQL wrote for the whole life of a node: its rows, indexes and full pages.\n\n")
+	b.WriteString("| case | graph | total | Launch returns after | per node | nodes/s | bytes written per node |\n|---|---|--:|--:|--:|--:|--:|\n")
 	for _, r := range results {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.0f | %d |\n", r.c.name, r.c.summary,
 			r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate(), r.walPerNode())

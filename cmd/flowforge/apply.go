@@ -21,7 +21,7 @@ import (
 func newApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE|FOLDER…",
-		Short: "Register workflow definitions (YAML or JSON) with their code packages, and types",
+		Short: "Register workflow definitions with their code packages, and custom types, from YAML or JSON",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			paths, _ := cmd.Flags().GetStringArray("file")
 			if paths = append(paths, args...); len(paths) == 0 {
@@ -34,7 +34,7 @@ func newApplyCommand() *cobra.Command {
 			return c.apply(cmd, paths)
 		},
 	}
-	cmd.Flags().StringArrayP("file", "f", nil, "like the argument: a file of definitions (Argo manifests too), or a folder of such files; apply packs and uploads the folders named in code.package")
+	cmd.Flags().StringArrayP("file", "f", nil, "same as the argument: a file with definitions (including Argo manifests), or a folder of such files; apply packs and uploads the folders named in code.package")
 	cmd.Flags().Bool("global", false, "register templates for all projects of the tenant")
 	addClientFlags(cmd)
 	return cmd
@@ -107,7 +107,7 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 	documents = workflow.Gather(documents, argo.Format{})
 	for _, i := range workflow.InOrder(documents, argo.Format{}) {
 		if documents[i] == nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: a ConfigMap was registered with the definitions that read it\n", from[i])
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: registered this ConfigMap with the definitions that read it\n", from[i])
 			continue
 		}
 		answer, err := c.register(cmd, documents[i], from[i])
@@ -145,7 +145,7 @@ func (c *client) register(cmd *cobra.Command, doc []byte, file string) (answer r
 	}
 	defer res.Body.Close()
 	if err := json.NewDecoder(res.Body).Decode(&answer.Registered); err != nil {
-		return answer, fmt.Errorf("read answer: %w", err)
+		return answer, fmt.Errorf("read the server's response: %w", err)
 	}
 	var kind struct {
 		APIVersion string `json:"apiVersion"`
@@ -164,7 +164,7 @@ func (c *client) uploadPackage(cmd *cobra.Command, archive []byte) (string, erro
 		SHA256 string `json:"$file"`
 	}
 	if err := json.NewDecoder(res.Body).Decode(&ref); err != nil {
-		return "", fmt.Errorf("read answer: %w", err)
+		return "", fmt.Errorf("read the server's response: %w", err)
 	}
 	return ref.SHA256, nil
 }

@@ -18,7 +18,7 @@ func (c *client) applyType(cmd *cobra.Command, doc []byte, from string) (bool, e
 	err := yaml.Unmarshal(doc, &definition)
 	name, ok := definition["type_name"].(string)
 	if err != nil || !ok {
-		return false, nil //nolint:nilerr // the server says what is wrong
+		return false, nil //nolint:nilerr // the server reports the error
 	}
 	if renderer, ok := definition["ui_renderer"].(map[string]any); ok {
 		if path, ok := renderer["file"].(string); ok {

@@ -17,7 +17,7 @@ func newBackupCommand() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write the data directory of a stopped server to a file",
 		Long: "Write the data directory (FLOWFORGE_DATA_DIR) to FILE, a compressed tar archive: databases, artifacts, keys,\n" +
-			"logs and metrics. Stop the server first. FILE holds secrets: anyone who can read it can sign in as administrator.",
+			"logs and metrics. Stop the server first. FILE contains secrets: anyone who can read it can sign in as an administrator.",
 		Args: arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config, err := configFrom(os.Environ())
@@ -26,7 +26,7 @@ func newBackupCommand() *cobra.Command {
 			}
 			outside := app.OutsideBackup(config)
 			if config.DatabaseURL != "" {
-				return fmt.Errorf("the data is not in one directory. Back up each part:\n  %s", strings.Join(outside, "\n  "))
+				return fmt.Errorf("the data is not in a single directory. Back up each part separately:\n  %s", strings.Join(outside, "\n  "))
 			}
 			began := time.Now()
 			s, err := app.Backup(cmd.Context(), config.DataDir, args[0])

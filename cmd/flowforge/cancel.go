@@ -13,7 +13,7 @@ import (
 func newCancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel EXECUTION",
-		Short: "Cancel an execution: stop its running nodes and start no others",
+		Short: "Cancel an execution: stop its running nodes and start no new ones",
 		Args:  arguments("EXECUTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
@@ -34,7 +34,7 @@ func newCancelCommand() *cobra.Command {
 			return c.follow(cmd, e.ExecutionID.String(), "CANCELLED")
 		},
 	}
-	cmd.Flags().String("reason", "", "the reason, recorded in the events of the execution")
+	cmd.Flags().String("reason", "", "the reason, recorded in the execution's events")
 	cmd.Flags().Bool("wait", false, "wait until all nodes have stopped")
 	addClientFlags(cmd)
 	return cmd

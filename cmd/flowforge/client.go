@@ -70,7 +70,7 @@ func serverFlag(cmd *cobra.Command) (string, error) {
 func addClientFlags(cmd *cobra.Command) {
 	c := clientSettings()
 	cmd.Flags().String("server", c.URL, "address of the server (FLOWFORGE_SERVER)")
-	cmd.Flags().String("project", c.Project, "the project: its ID, namespace, or team/project (FLOWFORGE_PROJECT)")
+	cmd.Flags().String("project", c.Project, "ID, namespace, or team/project of the project (FLOWFORGE_PROJECT)")
 }
 
 // clientSettings returns the settings of the command line. They are texts, so any are valid.
@@ -128,7 +128,7 @@ func (c *client) send(ctx context.Context, method, path, mediaType string, body 
 	res, err := c.http.Do(req)
 	if err != nil {
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, fmt.Errorf("no server answers at %s: start one with `flowforge serve`, or set the address with --server", c.base)
+			return nil, fmt.Errorf("cannot reach a server at %s: start one with `flowforge serve`, or set the address with --server", c.base)
 		}
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -139,7 +139,7 @@ func (c *client) send(ctx context.Context, method, path, mediaType string, body 
 	b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	p := &problem{}
 	if json.Unmarshal(b, p) != nil || p.Detail == "" {
-		return nil, fmt.Errorf("%s %s: the server answered %s", method, path, res.Status)
+		return nil, fmt.Errorf("%s %s: the server responded with status %s", method, path, res.Status)
 	}
 	return nil, p
 }
@@ -164,7 +164,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return nil
 	}
 	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
-		return fmt.Errorf("%s %s: read answer: %w", method, path, err)
+		return fmt.Errorf("%s %s: read the server's response: %w", method, path, err)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func TestGetTakesAShortID(t *testing.T) {
 		require.Contains(t, out, shown)
 	}
 	_, err := command(t, serve, "get", "bad1dea")
-	require.ErrorContains(t, err, `there is no workflow "bad1dea", and no execution whose id ends with it`)
+	require.ErrorContains(t, err, `there is no workflow "bad1dea", and no execution whose ID ends with it`)
 	_, err = command(t, serve, "get", "8c")
 	require.ErrorContains(t, err, "one, two", "the server names the executions")
 }
@@ -168,7 +168,7 @@ func TestLoginStoresTheKey(t *testing.T) {
 	_, err := login("ffk_bad\n")
 	require.EqualError(t, err, "The API key is not valid.")
 	_, err = login("\n")
-	require.ErrorContains(t, err, "no key was given")
+	require.ErrorContains(t, err, "no API key given")
 	stored, err := loadCredentials()
 	require.NoError(t, err)
 	require.Empty(t, stored.Servers[server.URL].Token)

@@ -14,7 +14,7 @@ import (
 )
 
 func newPauseCommand() *cobra.Command {
-	return pauseCommand("pause", "Pause an execution: running nodes continue, no new node starts", "paused")
+	return pauseCommand("pause", "Pause an execution: running nodes continue, but no new nodes start", "paused")
 }
 
 func newUnpauseCommand() *cobra.Command {
@@ -41,7 +41,7 @@ func pauseCommand(name, short, done string) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().String("reason", "", "the reason, recorded in the events of the execution")
+	cmd.Flags().String("reason", "", "the reason, recorded in the execution's events")
 	addClientFlags(cmd)
 	return cmd
 }
@@ -49,9 +49,9 @@ func pauseCommand(name, short, done string) *cobra.Command {
 // nodeCommands are the commands of `flowforge node`, with a description of each.
 func nodeCommands() map[string]string {
 	return map[string]string{
-		"hold": "keep a node from starting until you release it", "release": "let a held node start", "skip": "skip a node, or stop it if it is running",
-		"succeed": "mark a node as succeeded, with the outputs of -i", "retry": "retry a node that failed or did not run",
-		"approve": "approve an approval, with the values of -i", "reject": "reject an approval",
+		"hold": "prevent a node from starting until you release it", "release": "allow a held node to start", "skip": "skip a node, or stop it if it is running",
+		"succeed": "mark a node as succeeded, with the outputs from -i", "retry": "retry a node that failed or did not run",
+		"approve": "approve an approval node, with the values from -i", "reject": "reject an approval node",
 	}
 }
 
@@ -80,7 +80,7 @@ func newNodeCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.String("reason", "", "the reason, recorded in the events of the execution")
+	f.String("reason", "", "the reason, recorded in the execution's events")
 	f.StringArrayP("input", "i", nil, "a value as name=value, or a file as name=@path")
 	f.String("inputs", "", "a JSON file with all values (- for standard input)")
 	addClientFlags(cmd)

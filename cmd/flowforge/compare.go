@@ -21,7 +21,7 @@ func newCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "compare EXECUTION EXECUTION...",
 		Short:   "Compare executions: inputs, metrics, code, resources, artifacts",
-		Long:    "Compare 2 to 50 executions by their IDs, or the ends of their IDs. It prints the values that differ;\na star marks values that differ from the baseline.",
+		Long:    "Compare 2 to 50 executions, named by their IDs or the ends of their IDs. The command prints the values\nthat differ, and marks values that differ from the baseline with a star.",
 		Example: "  flowforge compare 8c6804 1f02ab\n  flowforge compare 8c6804 1f02ab --baseline 1f02ab --all",
 		Args:    cobra.RangeArgs(2, 50),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,12 +48,12 @@ func newCompareCommand() *cobra.Command {
 			}
 			var b contract.ComparisonBody
 			if err := json.Unmarshal(raw, &b); err != nil {
-				return fmt.Errorf("read answer: %w", err)
+				return fmt.Errorf("read the server's response: %w", err)
 			}
 			return writeComparison(cmd.OutOrStdout(), b)
 		},
 	}
-	cmd.Flags().Bool("all", false, "print also the values that are the same in all executions")
+	cmd.Flags().Bool("all", false, "also print the values that are the same in all executions")
 	cmd.Flags().String("baseline", "", "the execution to compare the others with (default: the first one)")
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)

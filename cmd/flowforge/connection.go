@@ -21,7 +21,7 @@ import (
 func newConnectionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "connection",
-		Short: "Store, test and delete connections: databases, buckets, APIs and channels for messages",
+		Short: "Manage connections: databases, buckets, APIs and channels for messages",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -32,18 +32,18 @@ func newConnectionCommand() *cobra.Command {
 	show.Flags().Bool("json", false, "print the API response as JSON")
 	set := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Create a connection, or change the named fields of one",
+		Short: "Create a connection, or change fields of an existing one",
 		Example: "  flowforge connection set warehouse --kind postgres -f host=db.example.com -f database=sales -f user=reader --secret password=@password.txt\n" +
 			"  flowforge connection set warehouse -f host=replica.example.com",
 		Args: arguments("NAME"),
 		RunE: runConnectionSet,
 	}
-	set.Flags().String("kind", "", "postgres, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom; needed for a new connection")
-	set.Flags().StringArrayP("field", "f", nil, "a visible field: name=value; an empty value removes it")
-	set.Flags().StringArray("secret", nil, "a secret field: name=@path, or name=- for standard input; name= removes it")
-	set.Flags().String("description", "", "what the connection is for")
+	set.Flags().String("kind", "", "kind of a new connection: postgres, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
+	set.Flags().StringArrayP("field", "f", nil, "a visible field: name=value; name= removes it")
+	set.Flags().StringArray("secret", nil, "a secret field: name=@path to read a file, or name=- for standard input; name= removes it")
+	set.Flags().String("description", "", "description of the connection")
 	set.Flags().String("declared", "", "for a custom connection: a JSON file with its fields")
-	test := &cobra.Command{Use: "test NAME", Short: "Try a connection from the server", Args: arguments("NAME"), RunE: runConnectionTest}
+	test := &cobra.Command{Use: "test NAME", Short: "Test a connection from the server", Args: arguments("NAME"), RunE: runConnectionTest}
 	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a connection", Args: arguments("NAME"), RunE: runConnectionDelete}
 	for _, c := range []*cobra.Command{list, show, set, test, remove} {
 		addClientFlags(c)
@@ -138,7 +138,7 @@ func runConnectionSet(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if in.Kind == "" {
-		return fmt.Errorf("there is no connection %q; --kind creates one", args[0])
+		return fmt.Errorf("there is no connection %q; to create it, set --kind", args[0])
 	}
 	var b contract.ConnectionBody
 	if err := c.call(cmd.Context(), http.MethodPut, connectionPath(args[0]), in, &b); err != nil {
@@ -203,7 +203,7 @@ func secretValue(cmd *cobra.Command, source string) (any, error) {
 	case strings.HasPrefix(source, "@"):
 		raw, err = os.ReadFile(source[1:])
 	default:
-		err = fmt.Errorf("the command line accepts no secret values: write name=@path, or name=- for standard input")
+		err = fmt.Errorf("secret values cannot be set on the command line, because other users can see it: write name=@path, or name=- for standard input")
 	}
 	return strings.TrimSuffix(string(raw), "\n"), err
 }
@@ -225,7 +225,7 @@ func runConnectionTest(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s: %s\n", mark, s.Name, s.Detail)
 	}
 	if !result.OK {
-		return fmt.Errorf("the connection %s does not work", args[0])
+		return fmt.Errorf("the test of the connection %s failed", args[0])
 	}
 	return nil
 }

@@ -18,34 +18,34 @@ import (
 func newDatasetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dataset",
-		Short: "Register datasets, show their statistics and drift, set aliases",
+		Short: "Register datasets, show their statistics and drift, and set aliases",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	show := &cobra.Command{Use: "show DATASET", Short: "Show versions and aliases", Args: arguments("DATASET"), RunE: runDatasetShow}
-	stats := &cobra.Command{Use: "stats DATASET[@VERSION]", Short: "Show the statistics of the columns", Args: arguments("DATASET[@VERSION]"), RunE: runDatasetStats}
-	stats.Flags().Bool("compute", false, "compute them again")
+	show := &cobra.Command{Use: "show DATASET", Short: "Show the versions and aliases of a dataset", Args: arguments("DATASET"), RunE: runDatasetShow}
+	stats := &cobra.Command{Use: "stats DATASET[@VERSION]", Short: "Show the statistics of a version's columns", Args: arguments("DATASET[@VERSION]"), RunE: runDatasetStats}
+	stats.Flags().Bool("compute", false, "compute the statistics again")
 	drift := &cobra.Command{
 		Use: "drift DATASET[@VERSION]", Short: "Compare a version with the one registered before it, or with --against",
 		Example: "  flowforge dataset drift digits@4 --against 2 --exit-code",
 		Args:    arguments("DATASET[@VERSION]"), RunE: runDatasetDrift,
 	}
 	drift.Flags().String("against", "", "version or alias to compare with")
-	drift.Flags().Bool("exit-code", false, "fail if a column moved, is new, gone or of another type")
+	drift.Flags().Bool("exit-code", false, "exit 1 if a column moved, was added or removed, or changed its type")
 	register := &cobra.Command{
 		Use: "register DATASET@VERSION [FILE]", Short: "Register a file or an artifact as a version",
 		Example: "  flowforge dataset register digits@3 digits.parquet\n  flowforge dataset register digits@4 --artifact 01a2…b9",
 		Args:    cobra.RangeArgs(1, 2), RunE: runDatasetRegister,
 	}
 	register.Flags().String("artifact", "", "ID of the artifact to register instead of a file")
-	register.Flags().String("description", "", "what the version is")
-	alias := &cobra.Command{Use: "alias DATASET@VERSION ALIAS", Short: "Make an alias a name of a version", Args: arguments("DATASET@VERSION", "ALIAS"), RunE: runDatasetAlias}
+	register.Flags().String("description", "", "description of the version")
+	alias := &cobra.Command{Use: "alias DATASET@VERSION ALIAS", Short: "Set an alias for a version", Args: arguments("DATASET@VERSION", "ALIAS"), RunE: runDatasetAlias}
 	unalias := &cobra.Command{Use: "unalias DATASET ALIAS", Short: "Remove an alias", Args: arguments("DATASET", "ALIAS"), RunE: runDatasetAlias}
 	for _, c := range []*cobra.Command{show, stats, drift} {
 		c.Flags().Bool("json", false, "print the API response as JSON")
 	}
 	for _, c := range []*cobra.Command{show, stats, drift, register, alias, unalias} {
-		c.Flags().Bool("features", false, "the name is that of a feature set")
+		c.Flags().Bool("features", false, "use feature sets instead of datasets")
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}
@@ -75,7 +75,7 @@ func showDataset[T any](cmd *cobra.Command, path string, write func(io.Writer, T
 	}
 	var answer T
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	return write(cmd.OutOrStdout(), answer)
 }
@@ -95,7 +95,7 @@ func runDatasetShow(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		if d.Next != "" {
-			fmt.Fprintf(out, "Only the newest %s are shown; the API pages through all.\n", units.Plural(len(d.Versions), "version", "versions"))
+			fmt.Fprintf(out, "Only the newest %s are shown. Use the API to list all versions.\n", units.Plural(len(d.Versions), "version", "versions"))
 		}
 		return nil
 	})
@@ -155,7 +155,7 @@ func runDatasetDrift(cmd *cobra.Command, args []string) error {
 	}
 	var d contract.DatasetDrift
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		err = printJSON(cmd.OutOrStdout(), raw)
@@ -222,7 +222,7 @@ func runDatasetRegister(cmd *cobra.Command, args []string) error {
 	artifactID, _ := cmd.Flags().GetString("artifact")
 	description, _ := cmd.Flags().GetString("description")
 	if (len(args) == 2) == (artifactID != "") {
-		return fmt.Errorf("give a file or --artifact")
+		return fmt.Errorf("set either FILE or --artifact")
 	}
 	sent := map[string]any{"name": name, "version": version, "description": description}
 	if artifactID != "" {
@@ -255,11 +255,11 @@ func runDatasetAlias(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if !set {
-		return fmt.Errorf("name the version: %s@VERSION", name)
+		return fmt.Errorf("missing version: write %s@VERSION", name)
 	}
 	if err := c.call(cmd.Context(), http.MethodPut, path, contract.ModelAliasTarget{Version: version}, nil); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", args[1], args[0])
+	fmt.Fprintf(cmd.OutOrStdout(), "%s now refers to %s\n", args[1], args[0])
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 func newDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete EXECUTION...",
-		Short: "Delete ended executions with their logs, metrics and artifacts that nothing else uses",
+		Short: "Delete ended executions with their logs and metrics, and artifacts that nothing else uses",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
@@ -44,7 +44,7 @@ func newDeleteCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().Bool("dry-run", false, "only say what would happen")
+	cmd.Flags().Bool("dry-run", false, "show what would be deleted without deleting it")
 	addClientFlags(cmd)
 	return cmd
 }

@@ -16,8 +16,8 @@ import (
 func newDiffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "diff WORKFLOW FROM [TO]",
-		Short:   "Show what changed between two versions of a workflow, and what breaks callers",
-		Long:    "Show what changed between two versions of a workflow: inputs and outputs with what breaks callers,\noperators, settings, and the files of the code. TO is the latest version by default.",
+		Short:   "Show the changes between two versions of a workflow, and which of them break callers",
+		Long:    "Show the changes between two versions of a workflow: inputs and outputs, with the changes that break\ncallers, operators, settings and code files. TO is the latest version by default.",
 		Example: "  flowforge diff digits.train 1.0.0\n  flowforge diff digits.train 1.0.0 1.1.0 --exit-code",
 		Args:    cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ func newDiffCommand() *cobra.Command {
 			}
 			var b contract.VersionDiffBody
 			if err := json.Unmarshal(raw, &b); err != nil {
-				return fmt.Errorf("read answer: %w", err)
+				return fmt.Errorf("read the server's response: %w", err)
 			}
 			if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 				err = printJSON(cmd.OutOrStdout(), raw)
@@ -49,7 +49,7 @@ func newDiffCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
-	cmd.Flags().Bool("exit-code", false, "fail if a change breaks callers")
+	cmd.Flags().Bool("exit-code", false, "exit 1 if a change breaks callers")
 	addClientFlags(cmd)
 	return cmd
 }

@@ -32,7 +32,7 @@ func newGCCommand() *cobra.Command {
 			if dry {
 				verb = "would remove"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s and %s (%s); the storage that projects use shrinks by %s\n", verb, units.Plural(s.Executions, "execution", "executions"),
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s and %s (%s); this reduces the storage usage of projects by %s\n", verb, units.Plural(s.Executions, "execution", "executions"),
 				units.Plural(s.InputSweeps, "sweep", "sweeps"), units.Plural(s.Blobs, "file", "files"), units.Bytes(s.Bytes), units.Bytes(s.ProjectBytes))
 			for _, name := range s.InputSweepNames {
 				fmt.Fprintf(cmd.OutOrStdout(), "  sweep %s\n", name)
@@ -46,7 +46,7 @@ func newGCCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().Bool("dry-run", false, "only count what would be removed")
+	cmd.Flags().Bool("dry-run", false, "count what would be removed without removing it")
 	addClientFlags(cmd)
 	return cmd
 }

@@ -97,7 +97,7 @@ func (c *client) showNamed(cmd *cobra.Command, name string, asJSON bool) error {
 	}
 	other := second()
 	if answer, ok := errors.AsType[*problem](other); ok && answer.Status == http.StatusNotFound {
-		return fmt.Errorf("there is no workflow %q, and no execution whose id ends with it", name)
+		return fmt.Errorf("there is no workflow %q, and no execution whose ID ends with it", name)
 	}
 	return other
 }
@@ -115,7 +115,7 @@ func (c *client) listExecutions(cmd *cobra.Command, asJSON bool) error {
 	}
 	var page contract.ExecutionPage
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "EXECUTION\tWORKFLOW\tSTATUS\tNODES\tLAUNCHED")
@@ -137,7 +137,7 @@ func (c *client) listWorkflows(cmd *cobra.Command, asJSON bool) error {
 	}
 	var page contract.WorkflowPage
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "WORKFLOW\tVERSION\tTEAM\tDESCRIPTION")
@@ -165,7 +165,7 @@ func (c *client) showExecution(cmd *cobra.Command, id string, asJSON bool) error
 	}
 	var e contract.ExecutionBody
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ExecutionID, e.WorkflowName, e.Version, e.Status, e.Progress.Completed, e.Progress.Total)
@@ -205,7 +205,7 @@ func (c *client) listChildren(cmd *cobra.Command, id, of string, asJSON bool) er
 	}
 	var nodes []contract.NodeBody
 	if err := json.Unmarshal(raw, &nodes); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	return printNodes(cmd.OutOrStdout(), nodes)
 }

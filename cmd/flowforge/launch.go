@@ -29,10 +29,10 @@ func newLaunchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayP("input", "i", nil, "an input: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
-	f.String("preset", "", "name or ID of a preset; -i and --inputs come before its values")
-	f.String("priority", "", "LOW, NORMAL or HIGH, or a number from 0 to 100 (default: the priority of the definition, else NORMAL)")
+	f.String("preset", "", "name or ID of a preset; -i and --inputs override its values")
+	f.String("priority", "", "LOW, NORMAL, HIGH, or a number from 0 to 100 (default: the definition's priority, or NORMAL)")
 	f.String("name", "", "a name for this execution")
-	f.String("idempotency-key", "", "launch only once for all requests with this key")
+	f.String("idempotency-key", "", "launch only once, even if requests with this key are repeated")
 	addCacheFlags(cmd)
 	addTTLFlags(cmd)
 	f.Bool("dry-run", false, "check the inputs and forecast the start without launching; exit 1 if the launch would fail")
@@ -173,7 +173,7 @@ func (c *client) upload(cmd *cobra.Command, path string) (map[string]any, error)
 	defer res.Body.Close()
 	var ref map[string]any
 	if err := json.NewDecoder(res.Body).Decode(&ref); err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
+		return nil, fmt.Errorf("read the server's response: %w", err)
 	}
 	return ref, nil
 }

@@ -18,16 +18,16 @@ import (
 func newLineageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lineage ITEM",
-		Short: "Show what an item was made from, what was made from it, and the models in production among it",
-		Long: "Show what an item was made from and what was made from it. ITEM is artifact:ID, execution:ID,\n" +
+		Short: "Show what an item was made from, what was made from it, and which models in production are affected",
+		Long: "Show what an item was made from, and what was made from it. ITEM is artifact:ID, execution:ID,\n" +
 			"dataset:NAME@VERSION, feature-set:NAME@VERSION, model:NAME@VERSION, or a key that this command printed.",
 		Example: "  flowforge lineage model:digits-net@production --up 5\n  flowforge lineage dataset:digits@3 --down 5",
 		Args:    arguments("ITEM"),
 		RunE:    runLineage,
 	}
-	cmd.Flags().Int("up", 2, "steps to what it was made from, 0 to 20")
-	cmd.Flags().Int("down", 2, "steps to what was made from it, 0 to 20")
-	cmd.Flags().Int("limit", 200, "items, at most 1000")
+	cmd.Flags().Int("up", 2, "number of steps to its origins, 0 to 20")
+	cmd.Flags().Int("down", 2, "number of steps to what was made from it, 0 to 20")
+	cmd.Flags().Int("limit", 200, "maximum number of items, up to 1000")
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)
 	return cmd
@@ -52,7 +52,7 @@ func runLineage(cmd *cobra.Command, args []string) error {
 	}
 	var b contract.LineageBody
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	return writeLineage(cmd.OutOrStdout(), b)
 }
@@ -63,7 +63,7 @@ func writeLineage(out io.Writer, b contract.LineageBody) error {
 	}
 	switch {
 	case !b.Production.Complete:
-		fmt.Fprintln(out, "The search for models in production ended at a limit or at an item that you may not read: there may be more.")
+		fmt.Fprintln(out, "The search for models in production reached a limit or an item that you cannot view, so the list may be incomplete.")
 	case len(b.Production.Models) == 0:
 		fmt.Fprintln(out, "No model in production was made from it.")
 	}
@@ -87,12 +87,12 @@ func writeLineage(out io.Writer, b contract.LineageBody) error {
 		return err
 	}
 	if b.Cut {
-		fmt.Fprintf(out, "Only %s: raise --limit, or ask for the lineage of another item.\n", units.Plural(len(b.Items), "item is shown", "items are shown"))
+		fmt.Fprintf(out, "Only %s. Increase --limit, or show the lineage of a different item.\n", units.Plural(len(b.Items), "item is shown", "items are shown"))
 	}
 	return nil
 }
 
-// notShown says what is next to an item and not in the answer.
+// notShown describes the neighbours of an item that are not in the response.
 func notShown(i contract.LineageItem) string {
 	n, hidden := i.MoreBefore+i.MoreAfter, i.HiddenBefore+i.HiddenAfter
 	text := ""

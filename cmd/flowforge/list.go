@@ -19,7 +19,7 @@ import (
 func newListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List executions by their inputs, outputs, metrics and tags",
+		Short: "Find executions by inputs, outputs, metrics and tags",
 		Example: `  flowforge list --where 'lr > 0.01 and accuracy >= 0.9' --sort=-accuracy --columns inputs.lr,metrics.accuracy.max
   flowforge list --where 'state:failed since:7d'
   flowforge list --group optimizer --columns metrics.accuracy
@@ -36,11 +36,11 @@ func newListCommand() *cobra.Command {
 			return c.listTable(cmd)
 		},
 	}
-	cmd.Flags().String("view", "", "name or ID of a saved view; --where adds conditions to it")
+	cmd.Flags().String("view", "", "name or ID of a saved view; --where adds conditions")
 	cmd.Flags().String("where", "", "conditions, such as 'lr > 0.01 and tag:baseline'")
-	cmd.Flags().String("sort", "", "name to sort by; with - before it, the greatest first")
-	cmd.Flags().String("group", "", "name whose values group the executions, such as inputs.optimizer")
-	cmd.Flags().String("columns", "", "names of further columns, separated by commas")
+	cmd.Flags().String("sort", "", "name to sort by; a leading - sorts in descending order")
+	cmd.Flags().String("group", "", "name to group by, such as inputs.optimizer")
+	cmd.Flags().String("columns", "", "additional columns, separated by commas")
 	cmd.Flags().Int("limit", 20, "maximum number of executions")
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)
@@ -66,7 +66,7 @@ func (c *client) listTable(cmd *cobra.Command) error {
 	}
 	var page contract.ExecutionPage
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	head := []string{"EXECUTION", "WORKFLOW", "STATUS", "LAUNCHED"}
@@ -107,7 +107,7 @@ func (c *client) listGroups(cmd *cobra.Command) error {
 	}
 	var found contract.ExecutionGroups
 	if err := json.Unmarshal(raw, &found); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	columns := map[string]bool{}

@@ -21,7 +21,7 @@ func newLoginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Print a one-time login link for the server on this machine, or store an API key for any server",
-		Long: "Print a new one-time login link for the local administrator. Run it on the server's machine.\n" +
+		Long: "Print a new one-time login link for the local administrator. Run this on the server's machine.\n" +
 			"With --token, read an API key and store it for the server given by --server. To create a\n" +
 			"key, open /account/keys on that server.",
 		Args: arguments(),
@@ -99,7 +99,7 @@ func readToken(cmd *cobra.Command) (string, error) {
 	}
 	token := strings.TrimSpace(string(b))
 	if token == "" {
-		return "", errors.New("no key was given: type it, or pass it on standard input")
+		return "", errors.New("no API key given: type it, or pass it on standard input")
 	}
 	return token, nil
 }

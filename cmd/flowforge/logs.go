@@ -19,7 +19,7 @@ import (
 func newLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs EXECUTION",
-		Short: "Print the log of an execution, or search a text in the logs of many with --search",
+		Short: "Print the log of an execution, or search the logs of many executions with --search",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("search") {
 				return arguments()(cmd, args)
@@ -54,7 +54,7 @@ func newLogsCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolP("follow", "f", false, "keep printing until the execution ends")
+	cmd.Flags().BoolP("follow", "f", false, "print new lines until the execution ends")
 	cmd.Flags().String("node", "", "print only lines of this node")
 	cmd.Flags().String("level", "", "print only lines of this level: DEBUG, INFO, WARN or ERROR")
 	cmd.Flags().String("grep", "", "print only lines that contain this text")

@@ -15,9 +15,9 @@ import (
 
 // searchFlags are the flags of logs that search many executions.
 func searchFlags(cmd *cobra.Command) {
-	cmd.Flags().String("search", "", "search this text in the logs of many executions, in any case")
-	cmd.Flags().String("where", "", "with --search: conditions of the executions, such as 'state:failed since:7d'")
-	cmd.Flags().Int("limit", 20, "with --search: number of lines, 1 to 200")
+	cmd.Flags().String("search", "", "search the logs of many executions for this text, ignoring case")
+	cmd.Flags().String("where", "", "with --search: search only these executions, such as 'state:failed since:7d'")
+	cmd.Flags().Int("limit", 20, "with --search: maximum number of lines, 1 to 200")
 }
 
 // searchLogs prints lines of many executions that contain a text.
@@ -36,17 +36,17 @@ func searchLogs(ctx context.Context, cmd *cobra.Command, c *client, text string)
 		return err
 	}
 	if found.Partial {
-		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse does not answer. These are only lines that the server received last and still has on disk, of all executions of the project.")
+		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse does not respond. These lines come from the server's disk, which contains only the most recent lines of the project's executions.")
 		if found.Newest {
-			fmt.Fprintln(cmd.ErrOrStderr(), "There are too many lines on disk: earlier ones were not searched.")
+			fmt.Fprintln(cmd.ErrOrStderr(), "There are too many lines on disk to search all of them: earlier lines were not searched.")
 		}
 		return nil
 	}
 	more := ""
 	if found.NextPage != "" {
-		more = " There are more lines: use a higher --limit or a narrower --where."
+		more = " There are more matches: increase --limit, or narrow the search with --where."
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d of the latest lines of executions launched since %s.%s\n", len(found.Lines), found.From.Local().Format("2006-01-02 15:04"), more)
+	fmt.Fprintf(cmd.ErrOrStderr(), "Showing the latest %d matching lines of executions launched since %s.%s\n", len(found.Lines), found.From.Local().Format("2006-01-02 15:04"), more)
 	return nil
 }
 

@@ -19,12 +19,12 @@ const datastorePath = "/api/v1/metaflow/datastore"
 func newMetaflowCommand() *cobra.Command {
 	metaflow := &cobra.Command{
 		Use:   "metaflow",
-		Short: "Show and set where Metaflow's client keeps the data of the project",
+		Short: "Show and set the location where Metaflow's client stores the project's data",
 		Args:  arguments(),
 	}
 	store := &cobra.Command{
 		Use:   "datastore",
-		Short: "Print the datastore of the project and the environment of a client that uses it",
+		Short: "Print the project's datastore, and the environment variables for a client that uses it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return callDatastore(cmd, http.MethodGet, nil)
@@ -32,7 +32,7 @@ func newMetaflowCommand() *cobra.Command {
 	}
 	set := &cobra.Command{
 		Use:   "set [ROOT]",
-		Short: "Set the datastore: s3://bucket/prefix, or a folder of the server; without ROOT, the project's own folder",
+		Short: "Set the datastore: s3://bucket/prefix, or a folder on the server; without ROOT, use the project's own folder",
 		Example: `  flowforge metaflow datastore set s3://models/metaflow --endpoint https://minio.example.com:9000 \
     --access-key-secret minio-access --secret-key-secret minio-secret
   flowforge metaflow datastore set`,
@@ -42,16 +42,16 @@ func newMetaflowCommand() *cobra.Command {
 		},
 	}
 	for name, about := range map[string]string{
-		"endpoint": "address of an object store other than AWS", "region": "region of the bucket",
-		"access-key-secret": "secret of the project with the access key ID", "secret-key-secret": "secret with the secret access key",
-		"session-token-secret": "secret with the session token of temporary credentials",
+		"endpoint": "address of the object store, if it is not AWS", "region": "region of the bucket",
+		"access-key-secret": "project secret that contains the access key ID", "secret-key-secret": "project secret that contains the secret access key",
+		"session-token-secret": "project secret that contains the session token of temporary credentials",
 	} {
 		set.Flags().String(name, "", about)
 	}
-	set.Flags().Bool("test", false, "only test whether the server can read this datastore")
+	set.Flags().Bool("test", false, "test whether the server can read this datastore without setting it")
 	test := &cobra.Command{
 		Use:   "test",
-		Short: "Test whether the server can read the datastore of the project",
+		Short: "Test whether the server can read the project's datastore",
 		Args:  cobra.NoArgs,
 		RunE:  testDatastore,
 	}
@@ -115,7 +115,7 @@ func callDatastore(cmd *cobra.Command, method string, in *contract.MetaflowPlace
 }
 
 func printDatastore(out io.Writer, store contract.MetaflowDatastore) {
-	about := "a folder of the server"
+	about := "a folder on the server"
 	switch {
 	case store.Own:
 		about = "the project's own folder"
@@ -151,7 +151,7 @@ func printTest(cmd *cobra.Command, c *client, place contract.MetaflowPlace) erro
 		return err
 	}
 	if !found.OK {
-		return fmt.Errorf("the datastore cannot be read: %s", found.Message)
+		return fmt.Errorf("the server cannot read the datastore: %s", found.Message)
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), found.Message)
 	return nil

@@ -23,7 +23,7 @@ import (
 func newModelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
-		Short: "List and register models, move them between stages, set aliases, decide requests",
+		Short: "Register models, move them between stages, set aliases, and decide requests",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -37,20 +37,20 @@ func newModelCommand() *cobra.Command {
 		Example: "  flowforge model register digits-net@1.0.0 01a2…b9 --test-set digits-test@1",
 		Args:    arguments("MODEL@VERSION", "ARTIFACT"), RunE: runModelRegister,
 	}
-	register.Flags().String("test-set", "", "what its metrics were measured on")
+	register.Flags().String("test-set", "", "the dataset on which the metrics were measured")
 	register.Flags().StringArray("metric", nil, "a metric, such as accuracy=0.97; can be repeated")
-	register.Flags().String("signature", "", "JSON file with the lists inputs and outputs of columns: name, dtype and dimensions")
+	register.Flags().String("signature", "", "JSON file with the lists inputs and outputs; each column has name, dtype and dimensions")
 	register.Flags().String("framework", "", "framework, such as sklearn")
-	register.Flags().String("description", "", "what the version is")
+	register.Flags().String("description", "", "description of the version")
 	move := &cobra.Command{
-		Use: "move MODEL@VERSION STAGE", Short: "Move a version to none, staging, production or archived, or request it",
+		Use: "move MODEL@VERSION STAGE", Short: "Move a version to none, staging, production or archived, or request the move",
 		Example: "  flowforge model move digits-net@1.0.0 production --reason \"better on every writer\"",
 		Args:    arguments("MODEL@VERSION", "STAGE"), RunE: runModelMove,
 	}
-	move.Flags().String("reason", "", "kept in the history; required for production")
+	move.Flags().String("reason", "", "the reason, recorded in the history; required for production")
 	decide := &cobra.Command{Use: "decide REQUEST DECISION", Short: "Approve, reject or withdraw a request", Args: arguments("REQUEST", "DECISION"), RunE: runModelDecide}
-	decide.Flags().String("reason", "", "kept in the history; required to reject")
-	alias := &cobra.Command{Use: "alias MODEL@VERSION ALIAS", Short: "Make an alias a name of a version", Args: arguments("MODEL@VERSION", "ALIAS"), RunE: runModelAlias}
+	decide.Flags().String("reason", "", "the reason, recorded in the history; required to reject")
+	alias := &cobra.Command{Use: "alias MODEL@VERSION ALIAS", Short: "Set an alias for a version", Args: arguments("MODEL@VERSION", "ALIAS"), RunE: runModelAlias}
 	unalias := &cobra.Command{Use: "unalias MODEL ALIAS", Short: "Remove an alias", Args: arguments("MODEL", "ALIAS"), RunE: runModelAlias}
 	for _, c := range []*cobra.Command{list, show, register, move, decide, alias, unalias} {
 		addClientFlags(c)
@@ -105,7 +105,7 @@ func runModelShow(cmd *cobra.Command, args []string) error {
 	}
 	var m contract.ModelBody
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	return writeModel(cmd.OutOrStdout(), m)
 }
@@ -124,7 +124,7 @@ func writeModel(out io.Writer, m contract.ModelBody) error {
 		return err
 	}
 	if m.Next != "" {
-		fmt.Fprintf(out, "Only the newest %s are shown; the API pages through all.\n", units.Plural(len(m.Versions), "version", "versions"))
+		fmt.Fprintf(out, "Only the newest %s are shown. Use the API to list all versions.\n", units.Plural(len(m.Versions), "version", "versions"))
 	}
 	for _, r := range m.Requests {
 		fmt.Fprintf(out, "\nRequest %s: %s to %s, by %s: %s\n", r.ID, r.Version, r.Stage, r.RequestedBy, r.Reason)
@@ -213,7 +213,7 @@ func runModelMove(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if moved.Request != nil {
-		fmt.Fprintf(cmd.OutOrStdout(), "requested: another person must approve %s\n", moved.Request.ID)
+		fmt.Fprintf(cmd.OutOrStdout(), "Move requested. Another person must approve request %s.\n", moved.Request.ID)
 		return nil
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s moved to %s\n", args[0], args[1])
@@ -249,11 +249,11 @@ func runModelAlias(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if !set {
-		return fmt.Errorf("name the version: %s@VERSION", name)
+		return fmt.Errorf("missing version: write %s@VERSION", name)
 	}
 	if err := c.call(cmd.Context(), http.MethodPut, path, contract.ModelAliasTarget{Version: version}, nil); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", args[1], args[0])
+	fmt.Fprintf(cmd.OutOrStdout(), "%s now refers to %s\n", args[1], args[0])
 	return nil
 }

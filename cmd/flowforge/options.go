@@ -17,18 +17,18 @@ import (
 func newOptionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "options WORKFLOW[@VERSION] INPUT",
-		Short: "List the possible values of an input from the source that its author named",
+		Short: "List the options of an input from the source that the workflow defines",
 		Example: "  flowforge options digits.train checkpoint --search resnet\n" +
 			"  flowforge options digits.train layers.*.kind -i backend=torch",
 		Args: arguments("WORKFLOW", "INPUT"),
 		RunE: runOptions,
 	}
 	f := cmd.Flags()
-	f.StringArrayP("input", "i", nil, "a value of another input, which the options depend on: name=value (JSON or text)")
+	f.StringArrayP("input", "i", nil, "the value of another input that the options depend on: name=value (JSON or text)")
 	f.String("inputs", "", "a JSON file with the values of other inputs (- for standard input)")
-	f.String("search", "", "text that the options contain")
-	f.Int("limit", 20, "options of a page, at most 200")
-	f.String("after", "", "continue a list: what the page before printed")
+	f.String("search", "", "list only options that contain this text")
+	f.Int("limit", 20, "maximum number of options to print, up to 200")
+	f.String("after", "", "continue after the previous page: the value that it printed")
 	f.Bool("json", false, "print JSON")
 	addClientFlags(cmd)
 	return cmd
@@ -102,5 +102,5 @@ func staleLine(list contract.OptionList) string {
 	if !list.Stale || list.At == nil {
 		return ""
 	}
-	return "These options are from " + list.At.Local().Format("2006-01-02 15:04:05") + ". Newer ones are on the way."
+	return "These options are from " + list.At.Local().Format("2006-01-02 15:04:05") + ". The server is fetching newer ones."
 }

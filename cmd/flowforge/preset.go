@@ -22,7 +22,7 @@ func newPresetCommand() *cobra.Command {
 	}
 	list := &cobra.Command{
 		Use:   "list WORKFLOW",
-		Short: "List the presets of a workflow that you can use",
+		Short: "List the presets that you can use for a workflow",
 		Args:  arguments("WORKFLOW"),
 		RunE:  runPresetList,
 	}
@@ -37,9 +37,9 @@ func newPresetCommand() *cobra.Command {
 	}
 	save.Flags().StringArrayP("input", "i", nil, "an input: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	save.Flags().String("inputs", "", "a JSON file with all inputs (- for standard input)")
-	save.Flags().String("share", "private", "private, project, or team: workflows of the same name in its other projects")
-	save.Flags().String("description", "", "what the preset is for")
-	save.Flags().Bool("replace", false, "replace the inputs of the preset with this name")
+	save.Flags().String("share", "private", "who can use the preset: private, project, or team (workflows of the same name in the team's other projects)")
+	save.Flags().String("description", "", "description of the preset")
+	save.Flags().Bool("replace", false, "replace an existing preset with this name")
 	remove := &cobra.Command{
 		Use:   "delete WORKFLOW NAME",
 		Short: "Delete a preset",

@@ -18,10 +18,10 @@ import (
 // package does the work: only Python can read the file.
 func newPythonCommands() []*cobra.Command {
 	texts := [][2]string{
-		{"run", "Register the workflow of a Python file, launch it and follow it: run flow.py --lr 0.1"},
-		{"dev", "Register your own development version of a Python file at each save"},
-		{"deploy", "Register an immutable version of the workflow of a Python file"},
-		{"export", "Write the definition of the workflow of a Python file as YAML"},
+		{"run", "Register the workflow in a Python file, launch it and follow it: run flow.py --lr 0.1"},
+		{"dev", "Register a development version of a Python file each time you save it"},
+		{"deploy", "Register an immutable version of the workflow in a Python file"},
+		{"export", "Write the definition of the workflow in a Python file as YAML"},
 	}
 	commands := make([]*cobra.Command, len(texts))
 	for i, text := range texts {

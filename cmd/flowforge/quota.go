@@ -63,7 +63,7 @@ func quotaTree(cmd *cobra.Command) ([]contract.QuotaBody, json.RawMessage, error
 	}
 	var list contract.QuotaList
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, nil, fmt.Errorf("read answer: %w", err)
+		return nil, nil, fmt.Errorf("read the server's response: %w", err)
 	}
 	return list.Nodes, raw, nil
 }
@@ -82,7 +82,7 @@ func findQuotaNode(nodes []contract.QuotaBody, name string) (contract.QuotaBody,
 	}
 	switch len(ends) {
 	case 0:
-		return contract.QuotaBody{}, fmt.Errorf("no tenant, department, team or project is called %q; `flowforge quota` lists them", name)
+		return contract.QuotaBody{}, fmt.Errorf("there is no tenant, department, team or project %q; `flowforge quota` lists them", name)
 	case 1:
 		return ends[0], nil
 	}
@@ -127,7 +127,7 @@ func newQuotaGetCommand() *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), raw)
 			}
 			if err := json.Unmarshal(raw, &n); err != nil {
-				return fmt.Errorf("read answer: %w", err)
+				return fmt.Errorf("read the server's response: %w", err)
 			}
 			return printQuotaNode(cmd.OutOrStdout(), n)
 		},
@@ -154,11 +154,11 @@ func newQuotaSetCommand() *cobra.Command {
 		RunE: setQuota,
 	}
 	cmd.Flags().StringSlice("borrow", nil, "the amount that the node may borrow above its limit: RESOURCE=AMOUNT")
-	cmd.Flags().StringSlice("lend", nil, "the idle amount that the node lends to others: RESOURCE=AMOUNT; none lends everything")
-	cmd.Flags().StringSlice("default", nil, "the request of each pod of a task that names none: cpu=AMOUNT or memory=AMOUNT; none inherits it")
-	cmd.Flags().Float64("weight", 0, "weight of the node among its siblings when they share idle capacity")
+	cmd.Flags().StringSlice("lend", nil, "the idle amount that the node may lend to others: RESOURCE=AMOUNT; none lends everything")
+	cmd.Flags().StringSlice("default", nil, "the default request of each pod: cpu=AMOUNT or memory=AMOUNT; none inherits it")
+	cmd.Flags().Float64("weight", 0, "weight of the node when it shares idle capacity with its siblings")
 	cmd.Flags().String("reason", "", "the reason, recorded in the audit log")
-	cmd.Flags().Bool("dry-run", false, "preview the effect and change nothing")
+	cmd.Flags().Bool("dry-run", false, "show the effect without changing anything")
 	cmd.Flags().Bool("confirm", false, "allow the change to interrupt running nodes")
 	addClientFlags(cmd)
 	return cmd
@@ -215,7 +215,7 @@ func quotaChange(cmd *cobra.Command, n contract.QuotaBody, limits []string) (con
 		r.Weight, changed = w, true
 	}
 	if !changed {
-		return r, errors.New("no change was given: write one such as gpu:A100=4, --borrow gpu:A100=2 or --weight 2")
+		return r, errors.New("no change given: set one, such as gpu:A100=4, --borrow gpu:A100=2 or --weight 2")
 	}
 	for _, part := range []struct {
 		from  contract.QuotaAmounts

@@ -26,17 +26,17 @@ func newResumeCommand() *cobra.Command {
 		RunE: runResume,
 	}
 	f := cmd.Flags()
-	f.String("from", "", "rerun from this node: it and everything downstream (default: the first failures)")
+	f.String("from", "", "rerun this node and all downstream nodes (default: the first failures)")
 	f.String("version", "", "use another version of the workflow")
-	f.StringArrayP("input", "i", nil, "an input to change: name=value or name.field=value (JSON or text; null selects the default), or name=@path to upload a file")
+	f.StringArrayP("input", "i", nil, "an input to change: name=value or name.field=value (JSON or text; null restores the default), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with the inputs to change (- for standard input)")
 	f.StringArray("resources", nil, "resources of an operator: operator:cpu=2,memory=4Gi,gpu=1 (* for all operators)")
 	f.String("name", "", "a name for the new execution")
-	f.String("priority", "", "LOW, NORMAL or HIGH (default: the priority of the earlier execution)")
-	f.String("idempotency-key", "", "resume only once for all requests with this key")
+	f.String("priority", "", "LOW, NORMAL or HIGH (default: the earlier execution's priority)")
+	f.String("idempotency-key", "", "resume only once, even if requests with this key are repeated")
 	addCacheFlags(cmd)
 	addTTLFlags(cmd)
-	f.Bool("dry-run", false, "list the nodes that would run, with reasons, without resuming; exit 1 if the server would refuse")
+	f.Bool("dry-run", false, "list the nodes that would run, with reasons, without resuming; exit 1 if the server would refuse to resume")
 	f.Bool("wait", false, "show progress until the execution ends; exit 1 unless it succeeds")
 	addClientFlags(cmd)
 	return cmd
@@ -44,7 +44,7 @@ func newResumeCommand() *cobra.Command {
 
 // addCacheFlags adds the cache flags of launch and resume.
 func addCacheFlags(cmd *cobra.Command) {
-	cmd.Flags().String("cache", "", "on, off or refresh: whether to reuse cached results and to store new ones")
+	cmd.Flags().String("cache", "", "on, off or refresh: whether to reuse cached results and store new ones")
 	cmd.Flags().StringArray("cache-node", nil, "cache mode of one operator: name=off")
 }
 

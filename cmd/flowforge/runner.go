@@ -22,7 +22,7 @@ func newRunnerCommand() *cobra.Command {
 	var dir, socket, build string
 	command := &cobra.Command{
 		Use:    "runner",
-		Short:  "Supervise the tasks of one data directory; the server starts this command",
+		Short:  "Supervise the tasks of a data directory (started by the server)",
 		Hidden: true,
 		Args:   arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +53,7 @@ func runnerConfig(dir string) (runner.Config, error) {
 	}
 	executable, err := os.Executable()
 	if err != nil {
-		return runner.Config{}, fmt.Errorf("find our own binary: %w", err)
+		return runner.Config{}, fmt.Errorf("find the flowforge binary: %w", err)
 	}
 	host, err := os.Hostname()
 	if err != nil {

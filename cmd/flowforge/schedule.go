@@ -24,26 +24,26 @@ const schedulesPath = "/api/v1/schedules"
 func newScheduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedule",
-		Short: "Launch workflows at times",
+		Short: "Launch workflows automatically at set times",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	list := &cobra.Command{Use: "list", Short: "List the schedules of the project by name", Args: arguments(), RunE: runScheduleList}
 	list.Flags().String("workflow", "", "only schedules of this workflow")
 	list.Flags().Bool("json", false, "print the API response as JSON")
-	show := &cobra.Command{Use: "show SCHEDULE", Short: "Show a schedule and its last occurrences", Args: arguments("SCHEDULE"), RunE: runScheduleShow}
-	show.Flags().Int("occurrences", 10, "number of occurrences to show, the newest first")
+	show := &cobra.Command{Use: "show SCHEDULE", Short: "Show a schedule and its most recent runs", Args: arguments("SCHEDULE"), RunE: runScheduleShow}
+	show.Flags().Int("occurrences", 10, "number of past runs to show, newest first")
 	show.Flags().Bool("json", false, "print the API response as JSON")
-	resume := scheduleCommand("resume", "Let a paused schedule fire again", func(cmd *cobra.Command) (string, any) {
+	resume := scheduleCommand("resume", "Resume a paused schedule", func(cmd *cobra.Command) (string, any) {
 		if catchUp, _ := cmd.Flags().GetBool("catch-up"); catchUp {
 			return "/resume", contract.ScheduleResume{Missed: "catch_up"}
 		}
 		return "/resume", contract.ScheduleResume{}
 	})
-	resume.Flags().Bool("catch-up", false, "treat missed fires as the misfire rule says; otherwise they are forgotten")
-	remove := &cobra.Command{Use: "delete SCHEDULE", Short: "Delete a schedule; its executions stay", Args: arguments("SCHEDULE"), RunE: runScheduleDelete}
-	run := &cobra.Command{Use: "run SCHEDULE", Short: "Launch an execution of a schedule now", Args: arguments("SCHEDULE"), RunE: runScheduleRun}
-	pause := scheduleCommand("pause", "Keep a schedule from firing", func(*cobra.Command) (string, any) { return "/pause", nil })
+	resume.Flags().Bool("catch-up", false, "apply the misfire rule to runs missed during the pause; otherwise, they are dropped")
+	remove := &cobra.Command{Use: "delete SCHEDULE", Short: "Delete a schedule; keeps its executions", Args: arguments("SCHEDULE"), RunE: runScheduleDelete}
+	run := &cobra.Command{Use: "run SCHEDULE", Short: "Launch a run of a schedule now", Args: arguments("SCHEDULE"), RunE: runScheduleRun}
+	pause := scheduleCommand("pause", "Pause a schedule", func(*cobra.Command) (string, any) { return "/pause", nil })
 	for _, c := range []*cobra.Command{newScheduleCreateCommand(), list, show, pause, resume, run, remove, newSchedulePreviewCommand()} {
 		addClientFlags(c)
 		cmd.AddCommand(c)
@@ -51,14 +51,14 @@ func newScheduleCommand() *cobra.Command {
 	return cmd
 }
 
-// addWhenFlags adds the flags that say when a schedule fires.
+// addWhenFlags adds the flags that define when a schedule runs.
 func addWhenFlags(cmd *cobra.Command) {
 	cmd.Flags().String("cron", "", `a cron expression, such as "0 2 * * *" or @daily`)
 	cmd.Flags().String("every", "", "an interval, such as 90m")
-	cmd.Flags().String("at", "", "one time, such as 2027-03-28T02:00:00Z")
-	cmd.Flags().String("timezone", "", "a name such as Europe/Berlin (default UTC)")
-	cmd.Flags().String("gap", "", "a time that does not exist because clocks go forward: run_after (default) or skip")
-	cmd.Flags().String("fold", "", "a time that exists twice because clocks go back: first (default), last or both")
+	cmd.Flags().String("at", "", "a single time, such as 2027-03-28T02:00:00Z")
+	cmd.Flags().String("timezone", "", "time zone, such as Europe/Berlin (default UTC)")
+	cmd.Flags().String("gap", "", "what to do at a time that does not exist because clocks go forward: run_after (default) or skip")
+	cmd.Flags().String("fold", "", "which time to use if it exists twice because clocks go back: first (default), last or both")
 }
 
 func readWhen(cmd *cobra.Command) (w contract.ScheduleWhen, err error) {
@@ -70,7 +70,7 @@ func readWhen(cmd *cobra.Command) (w contract.ScheduleWhen, err error) {
 	if at := text("at"); at != "" {
 		t, err := time.Parse(time.RFC3339, at)
 		if err != nil {
-			return w, fmt.Errorf("--at: write a time such as 2027-03-28T02:00:00Z, not %q", at)
+			return w, fmt.Errorf("--at: enter a time such as 2027-03-28T02:00:00Z, not %q", at)
 		}
 		w.At = &t
 	}
@@ -80,7 +80,7 @@ func readWhen(cmd *cobra.Command) (w contract.ScheduleWhen, err error) {
 func newScheduleCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create [WORKFLOW[@VERSION] NAME]",
-		Short: "Create a schedule, or replace the one of this name with --replace",
+		Short: "Create a schedule, or replace an existing one with --replace",
 		Example: "  flowforge schedule create digits.train nightly --cron '0 2 * * *' --timezone Europe/Berlin -i epochs=5\n" +
 			"  flowforge schedule create -f nightly.yaml --replace",
 		Args: cobra.MaximumNArgs(2),
@@ -90,11 +90,11 @@ func newScheduleCreateCommand() *cobra.Command {
 	cmd.Flags().StringP("file", "f", "", "a YAML or JSON file with the fields of the API (- for standard input)")
 	cmd.Flags().StringArrayP("input", "i", nil, "an input: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	cmd.Flags().String("inputs", "", "a JSON file with all inputs (- for standard input)")
-	cmd.Flags().String("misfire", "", "missed fires: latest (default), skip or all")
-	cmd.Flags().String("overlap", "", "while an execution runs: skip (default), queue_one, queue_all, cancel or allow")
-	cmd.Flags().Int("jitter", 0, "seconds by which fires are later at most")
-	cmd.Flags().Int("pause-after", 0, "failures in a row that pause the schedule")
-	cmd.Flags().Bool("paused", false, "save it without firing")
+	cmd.Flags().String("misfire", "", "what to do with missed runs: latest (default), skip or all")
+	cmd.Flags().String("overlap", "", "what to do while an earlier execution is running: skip (default), queue_one, queue_all, cancel or allow")
+	cmd.Flags().Int("jitter", 0, "maximum delay of runs, in seconds")
+	cmd.Flags().Int("pause-after", 0, "number of consecutive failures after which the schedule pauses")
+	cmd.Flags().Bool("paused", false, "create the schedule paused")
 	cmd.Flags().Bool("replace", false, "replace the schedule with this name")
 	return cmd
 }
@@ -103,7 +103,7 @@ func newScheduleCreateCommand() *cobra.Command {
 func (c *client) scheduleInput(cmd *cobra.Command, args []string) (in contract.ScheduleInput, err error) {
 	if file, _ := cmd.Flags().GetString("file"); file != "" {
 		if len(args) > 0 {
-			return in, fmt.Errorf("name the workflow in the file or as an argument, not both")
+			return in, fmt.Errorf("set the workflow in the file or as an argument, not both")
 		}
 		content, err := readFileOrStdin(cmd, file)
 		if err != nil {
@@ -216,7 +216,7 @@ func scheduleCommand(name, short string, request func(*cobra.Command) (path stri
 	}
 }
 
-// firesOf says when a schedule fires.
+// firesOf describes when a schedule runs.
 func firesOf(sc contract.ScheduleBody) string {
 	switch {
 	case sc.At != nil:
@@ -227,7 +227,7 @@ func firesOf(sc contract.ScheduleBody) string {
 	return strings.Join(sc.Crons, "; ") + " (" + sc.Timezone + ")"
 }
 
-// stateOf says when a schedule fires next, or why it does not.
+// stateOf returns the time of the next run, or the reason why there is none.
 func stateOf(sc contract.ScheduleBody) string {
 	switch {
 	case sc.Paused:
@@ -239,8 +239,8 @@ func stateOf(sc contract.ScheduleBody) string {
 }
 
 func printSchedule(out io.Writer, sc contract.ScheduleBody) {
-	fmt.Fprintf(out, "%s\n  ID: %s\n  Workflow: %s, version %s\n  Fires: %s\n  Next: %s\n", sc.Name, sc.ID, sc.Workflow, cmp.Or(sc.Version, "latest"), firesOf(sc), stateOf(sc))
-	fmt.Fprintf(out, "  Missed fires: %s. While an execution runs: %s.\n  Owner: %s\n", sc.Misfire, sc.Overlap, sc.Owner)
+	fmt.Fprintf(out, "%s\n  ID: %s\n  Workflow: %s, version %s\n  Runs: %s\n  Next run: %s\n", sc.Name, sc.ID, sc.Workflow, cmp.Or(sc.Version, "latest"), firesOf(sc), stateOf(sc))
+	fmt.Fprintf(out, "  Missed runs: %s. While an execution is running: %s.\n  Owner: %s\n", sc.Misfire, sc.Overlap, sc.Owner)
 	if sc.Message != "" {
 		fmt.Fprintf(out, "  %s\n", sc.Message)
 	}

@@ -53,7 +53,7 @@ func runScheduleShow(cmd *cobra.Command, args []string) error {
 			id, why = o.ExecutionID.String(), cmp.Or(o.Failure, o.Message)
 		}
 		if o.Fires > 1 {
-			why = fmt.Sprintf("%d fires until %s. %s", o.Fires, o.LastFireAt.UTC().Format(time.RFC3339), why)
+			why = fmt.Sprintf("%d runs until %s. %s", o.Fires, o.LastFireAt.UTC().Format(time.RFC3339), why)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", o.FireAt.UTC().Format(time.RFC3339), cmp.Or(o.Status, o.State), id, why)
 	}
@@ -96,7 +96,7 @@ func runScheduleRun(cmd *cobra.Command, args []string) error {
 func newSchedulePreviewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "preview",
-		Short:   "Say when a schedule would fire, without creating it",
+		Short:   "Show when a schedule would run, without creating it",
 		Example: "  flowforge schedule preview --cron '30 2 * * SUNL' --timezone Europe/Berlin",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -121,6 +121,6 @@ func newSchedulePreviewCommand() *cobra.Command {
 		},
 	}
 	addWhenFlags(cmd)
-	cmd.Flags().Int("count", 10, "number of fires, at most 100")
+	cmd.Flags().Int("count", 10, "number of runs to show, at most 100")
 	return cmd
 }

@@ -12,12 +12,12 @@ import (
 func newSecretsCommand() *cobra.Command {
 	secrets := &cobra.Command{
 		Use:   "secrets",
-		Short: "Manage the keys that servers on one database share (FLOWFORGE_SECRETS_DIR)",
+		Short: "Manage the keys that servers with the same database share (FLOWFORGE_SECRETS_DIR)",
 		Args:  arguments(),
 	}
 	secrets.AddCommand(&cobra.Command{
 		Use:   "init <folder>",
-		Short: "Create the missing keys in a folder",
+		Short: "Create the keys that do not exist yet in a folder",
 		Args:  arguments("folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, err := app.InitSecrets(args[0])

@@ -17,7 +17,7 @@ import (
 func newSemaphoresCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "semaphores",
-		Short: "List mutexes and semaphores with their holders and waiters; set permits",
+		Short: "List mutexes and semaphores with their holders and waiting nodes, and set permits",
 		Args:  cobra.NoArgs,
 		RunE:  runSemaphores,
 	}
@@ -26,19 +26,19 @@ func newSemaphoresCommand() *cobra.Command {
 	set := &cobra.Command{
 		Use:     "set NAME PERMITS",
 		Short:   "Set the permits of a semaphore; this overrides the workflow definitions",
-		Example: "  flowforge semaphores set licences 8 --reason 'two more were bought'",
+		Example: "  flowforge semaphores set licenses 8 --reason 'two more were bought'",
 		Args:    arguments("NAME", "PERMITS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])
 			if err != nil || n < 1 {
-				return fmt.Errorf("%q is not a number of permits: write 1 or more", args[1])
+				return fmt.Errorf("invalid number of permits %q: enter 1 or more", args[1])
 			}
 			return setSemaphore(cmd, args[0], n)
 		},
 	}
 	unset := &cobra.Command{
 		Use:   "unset NAME",
-		Short: "Return to the permits that the workflow definitions set",
+		Short: "Restore the permits from the workflow definitions",
 		Args:  arguments("NAME"),
 		RunE:  func(cmd *cobra.Command, args []string) error { return setSemaphore(cmd, args[0], 0) },
 	}

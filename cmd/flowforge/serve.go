@@ -19,7 +19,7 @@ import (
 func newServeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
-		Short: "Start the server; without settings, everything runs on this machine",
+		Short: "Start the server; by default, everything runs on this machine",
 		Long: "Start the server. Settings come from the environment; docs/settings.md lists them.\n" +
 			"Ctrl-C stops the server, its engines and every running task.",
 		Args: arguments(),
@@ -41,7 +41,7 @@ func newServeCommand() *cobra.Command {
 func newMigrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Migrate the schema of FLOWFORGE_DATABASE_URL and exit",
+		Short: "Migrate the database schema of FLOWFORGE_DATABASE_URL and exit",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			databases, err := settings.Part[settings.Databases](os.Environ())
@@ -62,7 +62,7 @@ func newMigrateCommand() *cobra.Command {
 func configFrom(environ []string) (app.Config, error) {
 	executable, err := os.Executable()
 	if err != nil {
-		return app.Config{}, fmt.Errorf("find our own binary: %w", err)
+		return app.Config{}, fmt.Errorf("find the flowforge binary: %w", err)
 	}
 	s, err := settings.Parse(environ)
 	roles, badRoles := app.ParseRoles(s.Servers.Roles)

@@ -16,19 +16,19 @@ import (
 func newSubmitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit -f FILE",
-		Short: "Register every definition of a file (Argo manifests too) and launch the last one",
+		Short: "Register all definitions in a file (including Argo manifests) and launch the last one",
 		Example: "  flowforge submit -f hello-world.yaml -i message=hello --wait\n" +
 			"  flowforge submit -f etl.yaml --priority HIGH",
 		Args: arguments(),
 		RunE: runSubmit,
 	}
 	f := cmd.Flags()
-	f.StringP("file", "f", "", "definitions in YAML or JSON; lines of --- separate YAML documents")
+	f.StringP("file", "f", "", "file with definitions in YAML or JSON; separate YAML documents with ---")
 	f.StringArrayP("input", "i", nil, "an input or parameter: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
-	f.String("priority", "", "LOW, NORMAL or HIGH, or a number from 0 to 100 (default: the priority of the definition, else NORMAL)")
+	f.String("priority", "", "LOW, NORMAL, HIGH, or a number from 0 to 100 (default: the definition's priority, or NORMAL)")
 	f.String("name", "", "a name for this execution")
-	f.String("idempotency-key", "", "launch only once for all requests with this key")
+	f.String("idempotency-key", "", "launch only once, even if requests with this key are repeated")
 	f.Bool("wait", false, "show progress until the execution ends; exit 1 unless it succeeds")
 	if err := cmd.MarkFlagRequired("file"); err != nil {
 		panic(err) // the flag is defined above

@@ -32,19 +32,19 @@ func newSweepCommand() *cobra.Command {
 	list := &cobra.Command{Use: "list", Short: "List the sweeps of the project, newest first", Args: arguments(), RunE: runSweepList}
 	list.Flags().String("workflow", "", "only sweeps of this workflow")
 	list.Flags().Bool("json", false, "print the API response as JSON")
-	show := &cobra.Command{Use: "show SWEEP", Short: "Show a sweep, its best runs and which inputs matter", Args: arguments("SWEEP"), RunE: runSweepShow}
-	show.Flags().Int("runs", 10, "number of runs to show, the best first")
+	show := &cobra.Command{Use: "show SWEEP", Short: "Show a sweep with its best runs and the importance of its inputs", Args: arguments("SWEEP"), RunE: runSweepShow}
+	show.Flags().Int("runs", 10, "number of runs to show, best first")
 	show.Flags().Bool("json", false, "print the API response as JSON")
-	stop := sweepCommand("stop", "End a sweep: it launches nothing more", func(cmd *cobra.Command) (string, any) {
+	stop := sweepCommand("stop", "Stop a sweep: launch no more runs", func(cmd *cobra.Command) (string, any) {
 		if cancel, _ := cmd.Flags().GetBool("cancel"); cancel {
 			return "/stop", contract.SweepStop{Running: "cancel"}
 		}
 		return "/stop", contract.SweepStop{}
 	})
-	stop.Flags().Bool("cancel", false, "cancel the runs that have begun; otherwise they finish")
+	stop.Flags().Bool("cancel", false, "also cancel the started runs; otherwise, they finish")
 	commands := []*cobra.Command{
 		newSweepCreateCommand(), list, show, stop, newSweepAddCommand(), newSweepChangeCommand(),
-		sweepCommand("pause", "Launch no more runs until the sweep is resumed", func(*cobra.Command) (string, any) { return "/pause", nil }),
+		sweepCommand("pause", "Pause a sweep: launch no more runs until you resume it", func(*cobra.Command) (string, any) { return "/pause", nil }),
 		sweepCommand("resume", "Continue a paused sweep", func(*cobra.Command) (string, any) { return "/resume", nil }),
 	}
 	for _, c := range commands {
@@ -82,7 +82,7 @@ func endedRuns(c contract.SweepCounts) int { return c.Created - c.Proposed - c.R
 
 func newSweepAddCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "add SWEEP RUNS", Short: "Add runs; continues a sweep that has ended", Args: arguments("SWEEP", "RUNS"),
+		Use: "add SWEEP RUNS", Short: "Add runs to a sweep; continues a sweep that has ended", Args: arguments("SWEEP", "RUNS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])
 			if err != nil || n < 1 {
@@ -95,7 +95,7 @@ func newSweepAddCommand() *cobra.Command {
 
 func newSweepChangeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "change SWEEP", Short: "Change the space or the settings of a sweep for runs to come", Args: arguments("SWEEP"),
+		Use: "change SWEEP", Short: "Change the search space or the settings for future runs", Args: arguments("SWEEP"),
 		Example: "  flowforge sweep change 01a2… --parallelism 8 --gpu-hours 20\n  flowforge sweep change 01a2… --range lr=0.001:0.01:log --values optimizer=adam",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			parameters, err := spaceOf(cmd)
@@ -123,13 +123,13 @@ func newSweepChangeCommand() *cobra.Command {
 
 func addSpaceFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArray("values", nil, "an input with these values: lr=0.1,0.01, or JSON: layers=[[8],[8,8]]")
-	f.StringArray("range", nil, "an input in a range: lr=0.0001:0.1, with :log for a logarithmic scale, :steps=5 or :step=0.1")
-	f.StringArray("distribution", nil, "an input with a distribution: lr=loguniform:0.0001:0.1, x=normal:MEAN:DEVIATION, n=int:1:9, x=uniform:0:1")
-	f.Int("parallelism", 0, "runs at the same time (default 4)")
-	f.Float64("gpu-hours", 0, "budget: no run begins once it is spent; 0: none")
-	f.String("early-stopping", "none", "none, median or halving")
-	f.Int64("min-step", 0, "first step that early stopping compares (default 1)")
+	f.StringArray("values", nil, "vary an input over a list: lr=0.1,0.01, or in JSON: layers=[[8],[8,8]]")
+	f.StringArray("range", nil, "vary an input over a range: lr=0.0001:0.1, followed by :log for a logarithmic scale, :steps=5 or :step=0.1")
+	f.StringArray("distribution", nil, "draw an input from a distribution: lr=loguniform:0.0001:0.1, x=normal:MEAN:DEVIATION, n=int:1:9, x=uniform:0:1")
+	f.Int("parallelism", 0, "maximum number of concurrent runs (default 4)")
+	f.Float64("gpu-hours", 0, "GPU-hour budget: no new run starts after it is used up; 0 for no budget")
+	f.String("early-stopping", "none", "rule for stopping runs early: none, median or halving")
+	f.Int64("min-step", 0, "first step at which early stopping compares runs (default 1)")
 }
 
 func newSweepCreateCommand() *cobra.Command {
@@ -143,17 +143,17 @@ func newSweepCreateCommand() *cobra.Command {
 	}
 	addSpaceFlags(cmd)
 	f := cmd.Flags()
-	f.StringArrayP("input", "i", nil, "an input of all runs: name=value (JSON or text), or name=@path to upload a file")
-	f.String("inputs", "", "a JSON file with inputs of all runs (- for standard input)")
+	f.StringArrayP("input", "i", nil, "an input for all runs: name=value (JSON or text), or name=@path to upload a file")
+	f.String("inputs", "", "a JSON file with inputs for all runs (- for standard input)")
 	f.String("name", "", "name of the sweep")
-	f.String("method", "", "grid, random, sobol or tpe (default random)")
-	f.Int("runs", 0, "number of runs; of a grid, all combinations when left out")
-	f.String("metric", "", "objective: a metric of the runs")
-	f.String("output", "", "objective: an output that is a number")
-	f.String("goal", "", "which objective is better: max or min (default max)")
-	f.String("value", "", "which value of the metric counts: best or last (default best)")
-	f.Int64("seed", 0, "the same seed draws the same values; 0: chosen")
-	f.Bool("preview", false, "print what would happen, and create nothing")
+	f.String("method", "", "how to choose values: grid, random, sobol or tpe (default random)")
+	f.Int("runs", 0, "number of runs (default for grid: all combinations)")
+	f.String("metric", "", "the objective: a metric of the runs")
+	f.String("output", "", "the objective: an output that is a number")
+	f.String("goal", "", "direction of the objective: max or min (default max)")
+	f.String("value", "", "value of the metric to use: best or last (default best)")
+	f.Int64("seed", 0, "seed of the random draws; the same seed draws the same values; 0 selects one")
+	f.Bool("preview", false, "show what would happen without creating the sweep")
 	f.Bool("json", false, "print the API response as JSON")
 	return cmd
 }
@@ -183,15 +183,15 @@ func runSweepCreate(cmd *cobra.Command, args []string) error {
 	if preview {
 		var p contract.SweepPreview
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return fmt.Errorf("read answer: %w", err)
+			return fmt.Errorf("read the server's response: %w", err)
 		}
 		return writePreview(out, p)
 	}
 	var sw contract.SweepBody
 	if err := json.Unmarshal(raw, &sw); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
-	fmt.Fprintf(out, "%s: %d runs by %s, %d at the same time\n%s\n%s%s\n", sw.Name, sw.Runs, sw.Method, sw.Parallelism, sw.ID, c.base, sw.URL)
+	fmt.Fprintf(out, "%s: %d runs with method %s, %d at a time\n%s\n%s%s\n", sw.Name, sw.Runs, sw.Method, sw.Parallelism, sw.ID, c.base, sw.URL)
 	return nil
 }
 
@@ -282,7 +282,7 @@ func writePreview(out io.Writer, p contract.SweepPreview) error {
 	if p.Combinations > 0 {
 		fmt.Fprintf(table, "Combinations\t%d\n", p.Combinations)
 	}
-	fmt.Fprintf(table, "Fit now\t%d of %d at the same time\n", p.FitsNow, min(p.Parallelism, p.Runs))
+	fmt.Fprintf(table, "Fit now\t%d of %d concurrent runs\n", p.FitsNow, min(p.Parallelism, p.Runs))
 	if p.Reason != "" {
 		fmt.Fprintf(table, "\t%s\n", p.Reason)
 	}
@@ -356,7 +356,7 @@ func runSweepShow(cmd *cobra.Command, args []string) error {
 	}
 	var sw contract.SweepDetail
 	if err := json.Unmarshal(raw, &sw); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read the server's response: %w", err)
 	}
 	return writeSweep(cmd.OutOrStdout(), sw)
 }

@@ -22,7 +22,7 @@ func spaceOf(cmd *cobra.Command) ([]contract.SweepParameter, error) {
 		for _, text := range texts {
 			path, rest, ok := strings.Cut(text, "=")
 			if !ok || path == "" {
-				return nil, fmt.Errorf("--%s %q: write the name of the input, = and its values", kind.flag, text)
+				return nil, fmt.Errorf("--%s %q: write INPUT=VALUES", kind.flag, text)
 			}
 			p := contract.SweepParameter{Path: path}
 			if err := kind.parse(rest, &p); err != nil {
@@ -39,7 +39,7 @@ func parseValues(text string, p *contract.SweepParameter) error {
 	p.Kind = "values"
 	if strings.HasPrefix(text, "[") {
 		if err := json.Unmarshal([]byte(text), &p.Values); err != nil {
-			return fmt.Errorf("this is not a JSON list: %w", err)
+			return fmt.Errorf("not a JSON list: %w", err)
 		}
 		return nil
 	}
@@ -71,7 +71,7 @@ func parseRange(text string, p *contract.SweepParameter) error {
 		case "steps":
 			n, err := strconv.Atoi(value)
 			if err != nil {
-				return fmt.Errorf("steps is a whole number, not %q", value)
+				return fmt.Errorf("steps must be a whole number, not %q", value)
 			}
 			p.Steps = n
 		case "step":
@@ -79,7 +79,7 @@ func parseRange(text string, p *contract.SweepParameter) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("%q is not a part of a range: log, linear, steps=N or step=X", part)
+			return fmt.Errorf("unknown range option %q: use log, linear, steps=N or step=X", part)
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func parseDistribution(text string, p *contract.SweepParameter) error {
 	case kind == "normal":
 		return fmt.Errorf("write normal:MEAN:DEVIATION, or normal:MEAN:DEVIATION:FROM:TO")
 	case kind != "uniform" && kind != "loguniform" && kind != "int":
-		return fmt.Errorf("%q is not a distribution: uniform, loguniform, normal or int", kind)
+		return fmt.Errorf("unknown distribution %q: use uniform, loguniform, normal or int", kind)
 	case len(parts) != 2:
 		return fmt.Errorf("write %s:FROM:TO", kind)
 	}

@@ -33,13 +33,13 @@ func TestSweepFlags(t *testing.T) {
 		require.JSONEq(t, want, got, flag)
 	}
 	for flag, want := range map[string]string{
-		"--values=lr":                "= and its values",
+		"--values=lr":                "write INPUT=VALUES",
 		"--values=lr=[1,":            "not a JSON list",
 		"--range=lr=1":               "write FROM:TO",
 		"--range=lr=1:x":             `"x" is not a number`,
-		"--range=lr=1:2:cubic":       "not a part of a range",
+		"--range=lr=1:2:cubic":       "unknown range option",
 		"--range=lr=1:2:steps=many":  "whole number",
-		"--distribution=x=beta:1:2":  "is not a distribution",
+		"--distribution=x=beta:1:2":  "unknown distribution",
 		"--distribution=x=normal:1":  "normal:MEAN:DEVIATION",
 		"--distribution=x=uniform:1": "write uniform:FROM:TO",
 	} {

@@ -17,7 +17,7 @@ import (
 func newWhyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "why EXECUTION [NODE]",
-		Short:   "Explain why a node or an execution waits",
+		Short:   "Explain why a node or an execution is waiting",
 		Example: "  flowforge why 01991f3a-… train",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +39,7 @@ func newWhyCommand() *cobra.Command {
 			}
 			var e contract.WhyBody
 			if err := json.Unmarshal(raw, &e); err != nil {
-				return fmt.Errorf("read answer: %w", err)
+				return fmt.Errorf("read the server's response: %w", err)
 			}
 			writeExplanation(cmd.OutOrStdout(), e)
 			return nil

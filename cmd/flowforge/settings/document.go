@@ -14,7 +14,7 @@ const (
 <!-- Generated from cmd/flowforge/settings: go test ./cmd/flowforge/settings -update -->
 
 All settings are environment variables, and all are optional. An empty variable uses its default.
-The server does not start with invalid settings. It first reads all variables and reports all
+The server does not start with invalid settings. It reads all variables first and reports all
 invalid values at once; then it checks the settings together.
 `
 	epilogue = `

@@ -35,7 +35,7 @@ type Server struct {
 	PublicURL      string   `env:"FLOWFORGE_PUBLIC_URL" shown:"http://FLOWFORGE_ADDR" doc:"public address of the server; with https, cookies are “Secure”"`
 	TrustedProxies Networks `env:"FLOWFORGE_TRUSTED_PROXIES" doc:"proxies whose “X-Forwarded-For” is trusted: addresses or networks"`
 	LogLevel       Level    `env:"FLOWFORGE_LOG_LEVEL" envDefault:"INFO" doc:"level of the server's log: “DEBUG”, “INFO”, “WARN” or “ERROR”"`
-	Examples       Switch   `env:"FLOWFORGE_EXAMPLES" envDefault:"on" doc:"“off” does not register the examples at the first start"`
+	Examples       Switch   `env:"FLOWFORGE_EXAMPLES" envDefault:"on" doc:"whether to register the examples at the first start: “on” or “off”"`
 	OutgoingHosts  Names    `env:"FLOWFORGE_OUTGOING_HOSTS" shown:"none; this machine and private networks without sign-in" doc:"hosts with or without ports, such as “db.internal:5432”, to which the server connects for connections and options of inputs even in private networks, on its own machine and at metadata services of clouds (docs/connections.md)"`
 	DrainSeconds   int      `env:"FLOWFORGE_DRAIN_SECONDS" envDefault:"0" doc:"seconds between the first failing “/readyz” and the shutdown, so that load balancers can react"`
 }
@@ -46,26 +46,26 @@ type Databases struct {
 	ClickHouseURL    string `env:"FLOWFORGE_CLICKHOUSE_URL" shown:"the embedded engine" doc:"http://…, https://… or clickhouse://…"`
 	PostgresDir      string `env:"FLOWFORGE_POSTGRES_DIR" shown:"detected" doc:"folder with “initdb” and “postgres”"`
 	ChdbLibrary      string `env:"FLOWFORGE_CHDB_LIB" shown:"detected" doc:"path of “libchdb.so”"`
-	SpoolMaxMiB      int    `env:"FLOWFORGE_SPOOL_MAX_MIB" envDefault:"1024" min:"1" doc:"disk space for logs and metrics while ClickHouse is unavailable"`
-	LogRetentionDays int    `env:"FLOWFORGE_LOG_RETENTION_DAYS" envDefault:"90" min:"1" doc:"age at which log lines and metrics are removed"`
+	SpoolMaxMiB      int    `env:"FLOWFORGE_SPOOL_MAX_MIB" envDefault:"1024" min:"1" doc:"disk space for logs and metrics while ClickHouse is unavailable, in MiB"`
+	LogRetentionDays int    `env:"FLOWFORGE_LOG_RETENTION_DAYS" envDefault:"90" min:"1" doc:"age at which log lines and metrics are removed, in days"`
 }
 
 // Tasks is where tasks run and what they can use.
 type Tasks struct {
 	Launcher         string `env:"FLOWFORGE_LAUNCHER" envDefault:"local" oneof:"local,kube" doc:"“local” runs attempts as processes of this machine, “kube” as pods"`
-	CPUMillis        int    `env:"FLOWFORGE_CPU_MILLIS" envDefault:"0" shown:"the machine's" doc:"CPU for all local tasks together, in millicores"`
-	MemoryMiB        int    `env:"FLOWFORGE_MEMORY_MIB" envDefault:"0" shown:"the machine's" doc:"memory for all local tasks together"`
-	Slots            int    `env:"FLOWFORGE_SLOTS" envDefault:"0" shown:"from the cores" doc:"number of local tasks that run at the same time"`
-	DefaultCPUMillis int    `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"default request of a task that names no CPU; “0” requests nothing"`
-	DefaultMemoryMiB int    `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"default request of a task that names no memory; “0” requests nothing"`
+	CPUMillis        int    `env:"FLOWFORGE_CPU_MILLIS" envDefault:"0" shown:"the machine's" doc:"total CPU of all local tasks, in millicores"`
+	MemoryMiB        int    `env:"FLOWFORGE_MEMORY_MIB" envDefault:"0" shown:"the machine's" doc:"total memory of all local tasks, in MiB"`
+	Slots            int    `env:"FLOWFORGE_SLOTS" envDefault:"0" shown:"from the cores" doc:"maximum number of concurrent local tasks"`
+	DefaultCPUMillis int    `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"CPU request of tasks that set none, in millicores; “0” requests nothing"`
+	DefaultMemoryMiB int    `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"memory request of tasks that set none, in MiB; “0” requests nothing"`
 	GPUs             string `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
-	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host”: commands that name an image, such as those of Argo manifests, run on this machine without the image; otherwise local processes refuse them"`
+	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host” runs commands that name an image, such as those in Argo manifests, on this machine without the image; otherwise, local launches refuse them"`
 	Python           string `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
-	SweepPython      string `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, made when the first sweep needs it" doc:"interpreter that has Optuna, for sweeps with tpe (docs/sweeps.md)"`
-	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"number of warm Python processes on this machine and in each warm pod, one for each environment, of which attempts are forks; with “0”, every attempt starts an interpreter (docs/python.md)"`
-	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"memory for all warm Python processes on this machine together, and at most for those of a warm pod"`
-	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a second address that serves only the API of tasks"`
-	TaskURL          string `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the API of tasks"`
+	SweepPython      string `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, created when the first sweep needs it" doc:"interpreter with Optuna, for sweeps that use tpe (docs/sweeps.md)"`
+	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"maximum number of warm Python processes, one per environment, on this machine and in each warm pod; attempts are forks of them. With “0”, every attempt starts an interpreter (docs/python.md)"`
+	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"total memory of all warm Python processes on this machine; also the maximum in a warm pod"`
+	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a separate address that serves only the task API"`
+	TaskURL          string `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the task API"`
 }
 
 // WarmEnv returns the settings of warm Python processes as the variables of a warm pod.
@@ -78,37 +78,37 @@ func (t Tasks) WarmEnv() map[string]string {
 
 // Artifacts is where the files of tasks are stored.
 type Artifacts struct {
-	Location       string `env:"FLOWFORGE_ARTIFACTS" shown:"a folder in the data directory" doc:"storage for files of tasks: a folder, or s3://bucket/prefix with credentials from the usual AWS_… variables"`
-	Endpoint       string `env:"FLOWFORGE_S3_ENDPOINT" shown:"AWS" doc:"address of a store other than AWS"`
-	PublicEndpoint string `env:"FLOWFORGE_S3_PUBLIC_ENDPOINT" shown:"FLOWFORGE_S3_ENDPOINT" doc:"address of that store for browsers"`
+	Location       string `env:"FLOWFORGE_ARTIFACTS" shown:"a folder in the data directory" doc:"storage for the files of tasks: a folder, or s3://bucket/prefix with credentials from the standard AWS_… variables"`
+	Endpoint       string `env:"FLOWFORGE_S3_ENDPOINT" shown:"AWS" doc:"address of the store, if it is not AWS"`
+	PublicEndpoint string `env:"FLOWFORGE_S3_PUBLIC_ENDPOINT" shown:"FLOWFORGE_S3_ENDPOINT" doc:"address of that store for browsers, if it differs"`
 	PathStyle      bool   `env:"FLOWFORGE_S3_PATH_STYLE" envDefault:"false" doc:"“true” for path-style URLs"`
 	Direct         string `env:"FLOWFORGE_S3_DIRECT" envDefault:"tasks" oneof:"tasks,all,off" doc:"who accesses the store directly: “tasks”, “all” (also browsers) or “off”"`
 }
 
 // Options is what the server requests for the options of inputs.
 type Options struct {
-	Hosts Names `env:"FLOWFORGE_OPTIONS_HOSTS" doc:"hosts, separated by commas, from which inputs may take their options: “api.example.com”, “api.example.com:8443” or “*.example.com”. Those with private addresses are also in “FLOWFORGE_OUTGOING_HOSTS” (docs/launch-forms.md)"`
+	Hosts Names `env:"FLOWFORGE_OPTIONS_HOSTS" doc:"hosts from which inputs may take their options, separated by commas: “api.example.com”, “api.example.com:8443” or “*.example.com”. Hosts with private addresses must also be listed in “FLOWFORGE_OUTGOING_HOSTS” (docs/launch-forms.md)"`
 }
 
 // Metaflow is what the server reads of the datastores of Metaflow.
 type Metaflow struct {
-	Roots     Names `env:"FLOWFORGE_METAFLOW_ROOTS" doc:"absolute paths of folders, separated by commas, in which administrators of the installation may choose datastores of projects (docs/metaflow.md)"`
+	Roots     Names `env:"FLOWFORGE_METAFLOW_ROOTS" doc:"absolute paths of folders in which installation administrators can set the datastores of projects, separated by commas (docs/metaflow.md)"`
 	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on those of metadata services of clouds. Amazon S3 needs no entry, and other hosts serve public buckets alone"`
 }
 
 // Retention is how long executions and files are kept.
 type Retention struct {
-	Completion  Lifetime `env:"FLOWFORGE_RETENTION" shown:"“off”" doc:"how long ended executions are kept whose definition sets no retention, such as “30d” (docs/retention.md)"`
-	Success     Lifetime `env:"FLOWFORGE_RETENTION_SUCCESS" shown:"“off”" doc:"the same for executions that succeeded"`
-	Failure     Lifetime `env:"FLOWFORGE_RETENTION_FAILURE" shown:"“off”" doc:"the same for executions that failed or were cancelled"`
+	Completion  Lifetime `env:"FLOWFORGE_RETENTION" shown:"“off”" doc:"retention of ended executions whose definition sets none, such as “30d” (docs/retention.md)"`
+	Success     Lifetime `env:"FLOWFORGE_RETENTION_SUCCESS" shown:"“off”" doc:"retention of executions that succeeded"`
+	Failure     Lifetime `env:"FLOWFORGE_RETENTION_FAILURE" shown:"“off”" doc:"retention of executions that failed or were cancelled"`
 	Grace       Lifetime `env:"FLOWFORGE_RETENTION_GRACE" envDefault:"24h" doc:"how long unreferenced files are kept; at least “1h”"`
-	Development Lifetime `env:"FLOWFORGE_RETENTION_DEVELOPMENT" envDefault:"14d" doc:"how long development versions are kept that no execution uses; at least “1h”"`
+	Development Lifetime `env:"FLOWFORGE_RETENTION_DEVELOPMENT" envDefault:"14d" doc:"how long unused development versions are kept; at least “1h”"`
 	Sweep       Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
 }
 
 // Servers are the settings for several servers on one database.
 type Servers struct {
-	Roles          string `env:"FLOWFORGE_ROLES" envDefault:"web,worker,scheduler,launcher" doc:"roles of this server if several share FLOWFORGE_DATABASE_URL: pages, API and reports of tasks; jobs; driving executions (one leader); watching the cluster (one leader)"`
+	Roles          string `env:"FLOWFORGE_ROLES" envDefault:"web,worker,scheduler,launcher" doc:"roles of this server, if several servers share FLOWFORGE_DATABASE_URL. “web”: pages, the API and task reports; “worker”: jobs; “scheduler”: drives executions (one leader); “launcher”: watches the cluster (one leader)"`
 	Instance       string `env:"FLOWFORGE_INSTANCE" shown:"stored in the data directory" doc:"unique name of this server"`
 	SecretsDir     string `env:"FLOWFORGE_SECRETS_DIR" shown:"“$FLOWFORGE_DATA_DIR/secrets”" doc:"folder with the keys that servers share; it can be read-only; “flowforge secrets init <folder>” creates the keys"`
 	AdvertiseAddr  string `env:"FLOWFORGE_ADVERTISE_ADDR" shown:"from FLOWFORGE_ADDR" doc:"“host:port” at which other servers reach this one"`
@@ -143,24 +143,24 @@ type SignIn struct {
 	AdminGroups      Names  `env:"FLOWFORGE_OIDC_ADMIN_GROUPS" doc:"groups whose members administer the installation"`
 	Audience         Names  `env:"FLOWFORGE_OIDC_AUDIENCE" doc:"accepted audiences of access tokens"`
 	ProvidersFile    string `env:"FLOWFORGE_OIDC_FILE" doc:"several providers: a YAML file with a list “providers”; each has the same fields and an “id”"`
-	IdleHours        int    `env:"FLOWFORGE_SESSION_IDLE_HOURS" envDefault:"12" min:"1" doc:"idle time after which a session ends"`
-	SessionDays      int    `env:"FLOWFORGE_SESSION_DAYS" envDefault:"30" min:"1" doc:"maximum duration of a session"`
+	IdleHours        int    `env:"FLOWFORGE_SESSION_IDLE_HOURS" envDefault:"12" min:"1" doc:"idle time after which a session ends, in hours"`
+	SessionDays      int    `env:"FLOWFORGE_SESSION_DAYS" envDefault:"30" min:"1" doc:"maximum duration of a session, in days"`
 }
 
 // RateLimits bound requests per minute; nil: not set, 0: unlimited.
 type RateLimits struct {
-	Caller  *int `env:"FLOWFORGE_RATE_LIMIT" shown:"“3000”; unlimited without sign-in" doc:"requests per minute of one key or user"`
-	Tenant  *int `env:"FLOWFORGE_RATE_LIMIT_TENANT" shown:"“30000”; unlimited without sign-in" doc:"requests per minute of one tenant"`
-	Address *int `env:"FLOWFORGE_RATE_LIMIT_ADDRESS" shown:"“600”; unlimited without sign-in" doc:"unauthenticated requests per minute of one address"`
-	Login   int  `env:"FLOWFORGE_RATE_LIMIT_LOGIN" envDefault:"30" doc:"failed sign-ins per minute of one address"`
+	Caller  *int `env:"FLOWFORGE_RATE_LIMIT" shown:"“3000”; unlimited without sign-in" doc:"requests per minute for one key or user"`
+	Tenant  *int `env:"FLOWFORGE_RATE_LIMIT_TENANT" shown:"“30000”; unlimited without sign-in" doc:"requests per minute for one tenant"`
+	Address *int `env:"FLOWFORGE_RATE_LIMIT_ADDRESS" shown:"“600”; unlimited without sign-in" doc:"unauthenticated requests per minute from one address"`
+	Login   int  `env:"FLOWFORGE_RATE_LIMIT_LOGIN" envDefault:"30" doc:"failed sign-ins per minute from one address"`
 }
 
 // Observability is how the server is monitored.
 type Observability struct {
 	MetricsAddr     string `env:"FLOWFORGE_METRICS_ADDR" doc:"address of “/metrics”, without authentication (docs/metrics.md)"`
 	MetricsTenants  int    `env:"FLOWFORGE_METRICS_TENANTS" envDefault:"20" doc:"number of tenants with their own label in metrics"`
-	Collector       string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"collector of traces (OTLP over HTTP); the other variables of OpenTelemetry apply too"`
-	TracesCollector string `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" shown:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"the same for traces alone"`
+	Collector       string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"collector of traces (OTLP over HTTP); the other OpenTelemetry variables also apply"`
+	TracesCollector string `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" shown:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"collector of traces, if it differs"`
 	TracesExporter  string `env:"OTEL_TRACES_EXPORTER" shown:"“otlp”" doc:"“none” turns traces off"`
 	Disabled        string `env:"OTEL_SDK_DISABLED" shown:"“false”" doc:"“true” turns traces off"`
 }
@@ -185,18 +185,18 @@ type Pods struct {
 	GPUResource        string        `env:"FLOWFORGE_KUBE_GPU_RESOURCE" envDefault:"nvidia.com/gpu" doc:"resource name of GPUs"`
 	GPULabel           string        `env:"FLOWFORGE_KUBE_GPU_LABEL" envDefault:"nvidia.com/gpu.product" doc:"label of machines with the type of their GPUs"`
 	GPUTypes           GPUTypes      `env:"FLOWFORGE_KUBE_GPU_TYPES" shown:"the label's values" doc:"names of GPU types: “A100=NVIDIA-A100-SXM4-80GB”"`
-	ImageTimeout       time.Duration `env:"FLOWFORGE_KUBE_IMAGE_TIMEOUT" envDefault:"5m" doc:"time after which an unavailable image fails the attempt"`
+	ImageTimeout       time.Duration `env:"FLOWFORGE_KUBE_IMAGE_TIMEOUT" envDefault:"5m" doc:"time after which an attempt fails if its image is unavailable"`
 	RegistryConfig     string        `env:"FLOWFORGE_KUBE_REGISTRY_CONFIG" doc:"path of a Docker “config.json” with registry credentials for looking up default commands of images (“auths” only; credential helpers are not run). Each lookup reads the file again"`
 	InsecureRegistries Hosts         `env:"FLOWFORGE_KUBE_INSECURE_REGISTRIES" doc:"hosts with ports that the server may access over plain HTTP, including its own machine: “10.0.0.5:5000,registry.local”. Private addresses always allow plain HTTP; other addresses and names need HTTPS"`
 	ImageCommands      string        `env:"FLOWFORGE_KUBE_IMAGE_COMMANDS" doc:"path of a YAML file with default commands of images in unreachable registries: “busybox:1.37: {entrypoint: [], cmd: [sh]}”"`
-	StartTimeout       time.Duration `env:"FLOWFORGE_KUBE_START_TIMEOUT" envDefault:"5m" doc:"time for a scheduled pod to start"`
-	PendingTimeout     time.Duration `env:"FLOWFORGE_KUBE_PENDING_TIMEOUT" envDefault:"0s" doc:"time for a pod to be scheduled; “0s” means forever"`
-	LostAfter          time.Duration `env:"FLOWFORGE_KUBE_LOST_AFTER" envDefault:"5s" doc:"time until the pods of an unresponsive machine are lost. A machine is also lost if it does not renew its lease in time; with the kubelet setting “nodeLeaseDurationSeconds: 8” (default 40), FlowForge detects this within 10 s"`
+	StartTimeout       time.Duration `env:"FLOWFORGE_KUBE_START_TIMEOUT" envDefault:"5m" doc:"maximum time until a scheduled pod starts"`
+	PendingTimeout     time.Duration `env:"FLOWFORGE_KUBE_PENDING_TIMEOUT" envDefault:"0s" doc:"maximum time until a pod is scheduled; “0s” for no limit"`
+	LostAfter          time.Duration `env:"FLOWFORGE_KUBE_LOST_AFTER" envDefault:"5s" doc:"time after which the pods of an unresponsive machine are lost. A machine is also lost if it does not renew its lease in time; with the kubelet setting “nodeLeaseDurationSeconds: 8” (default 40), FlowForge detects this within 10 s"`
 	ResidentMax        int           `env:"FLOWFORGE_KUBE_RESIDENT_MAX" envDefault:"0" doc:"maximum number of warm pods per project for “resident” operators"`
 	ResidentIdle       time.Duration `env:"FLOWFORGE_KUBE_RESIDENT_IDLE" envDefault:"2m" doc:"idle time after which a warm pod ends"`
 	KeepFailed         time.Duration `env:"FLOWFORGE_KUBE_KEEP_FAILED" envDefault:"0s" doc:"how long pods of failed attempts are kept for inspection"`
 	TokenAudience      string        `env:"FLOWFORGE_KUBE_TOKEN_AUDIENCE" doc:"audience of tokens of the cluster's service accounts that may call the API"`
-	TokenAccounts      TokenAccounts `env:"FLOWFORGE_KUBE_TOKEN_ACCOUNTS" doc:"these accounts, with their projects and roles: “ci/deployer=vision/digits:ProjectDev”"`
+	TokenAccounts      TokenAccounts `env:"FLOWFORGE_KUBE_TOKEN_ACCOUNTS" doc:"the accounts, with their projects and roles: “ci/deployer=vision/digits:ProjectDev”"`
 	PodSecurity        string        `env:"FLOWFORGE_KUBE_POD_SECURITY" envDefault:"restricted" oneof:"restricted,baseline,privileged" doc:"pod security standard of the projects' namespaces"`
 	PodDefaults        PodFields     `env:"FLOWFORGE_KUBE_DEFAULTS" doc:"pod fields for every task, as JSON"`
 	NetworkPolicy      string        `env:"FLOWFORGE_KUBE_NETWORK_POLICY" envDefault:"on" oneof:"on,off" doc:"whether namespaces get network policies"`

@@ -9,8 +9,8 @@ A task reports logs, metrics, progress, outputs and checkpoints through client:
         client.status(progress=100 * epoch // epochs)
     client.output("accuracy", 0.97)
 
-The same program runs unchanged outside FlowForge: the client prints messages and keeps
-neither outputs nor checkpoints.
+The same program also runs outside FlowForge. There, the client prints messages and does not
+store outputs or checkpoints.
 
 A workflow is a function that connects operators:
 

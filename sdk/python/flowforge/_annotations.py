@@ -28,7 +28,7 @@ class Unmapped(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Read:
-    """An annotation as a type, with what else it says."""
+    """An annotation as a type, with its other properties."""
 
     type: Type
     hints: Dict[str, Any]
@@ -101,7 +101,7 @@ def _plain(annotation: Any, pickle: bool) -> Type:
 
 _WAY_OUT = (
     "Use a type such as int, str, list[float], a dataclass, Dataset, Model, Table or File, "
-    "or Any for a value that is JSON"
+    "or Any for any JSON value"
 )
 
 
@@ -202,7 +202,7 @@ def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) 
     if origin in _STREAMS:
         if args and not is_json(args[0]):
             raise Unmapped(
-                f"the items of `{spelled(annotation)}` are not JSON: they pass as lines of JSON while they are made. "
+                f"the items of `{spelled(annotation)}` are not JSON values: items are passed as lines of JSON while they are produced. "
                 "Use items such as int, str, a list, a dict or a TypedDict of these"
             )
         return Type("File", {"format": "jsonl"}, stream=True, python=spelled(annotation))

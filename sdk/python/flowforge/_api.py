@@ -35,7 +35,7 @@ class Server:
         if not self._token:
             raise ServerError(f"no API key for {self.url}: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN")
         if not all("!" <= c <= "~" for c in self._token):  # http.client would show it in its error
-            raise ServerError(f"the API key for {self.url} contains spaces or characters that no key has: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN again")
+            raise ServerError(f"the API key for {self.url} contains spaces or invalid characters: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN again")
         return self._token
 
     def get(self, path: str, **query: Any) -> Any:
@@ -82,10 +82,10 @@ class Server:
             with err:
                 if 300 <= err.code < 400:
                     place = err.headers.get("Location", "")
-                    raise ServerError(f"{method} {path}: the server answered {err.code}, a redirect to {place}: set FLOWFORGE_SERVER to the address that needs none", err.code) from None
+                    raise ServerError(f"{method} {path}: the server redirected the request to {place} (status {err.code}): set FLOWFORGE_SERVER to the final address", err.code) from None
                 raise _refusal(err.code, err.read(), f"{method} {path}") from None
         except URLError as err:
-            raise ServerError(f"no server answers at {self.url} ({err.reason}): set FLOWFORGE_SERVER, or start one with `flowforge serve`") from None
+            raise ServerError(f"cannot reach a server at {self.url} ({err.reason}): set FLOWFORGE_SERVER, or start one with `flowforge serve`") from None
         except OSError as err:
             raise ServerError(f"{method} {path}: {err}") from None
 
@@ -168,7 +168,7 @@ def _refusal(status: int, body: bytes, what: str) -> ServerError:
         problem = json.loads(body)
         lines = [str(problem["detail"])]
     except (ValueError, KeyError, TypeError):
-        return ServerError(f"{what}: the server answered {status}", status)
+        return ServerError(f"{what}: the server responded with status {status}", status)
     lines += [f"  {e.get('path', '')}: {e.get('message', '')}" for e in problem.get("errors") or ()]
     if status >= 500 and problem.get("request_id"):
         lines[0] += f" (request {problem['request_id']})"

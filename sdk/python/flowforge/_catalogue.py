@@ -15,7 +15,7 @@ _REGISTRIES = {"Model": "/model-registry", "Dataset": "/datasets"}
 
 
 class CatalogueVersion:
-    """One version of a model or a dataset."""
+    """A version of a model or a dataset."""
 
     def __init__(self, kind: str, entry: Mapping[str, Any], server: Server) -> None:
         self._kind = kind
@@ -37,17 +37,17 @@ class CatalogueVersion:
 
     @property
     def ref(self) -> str:
-        """The reference name@version, which is a value of inputs."""
+        """The reference name@version, which you can use as an input value."""
         return str(self._entry["ref"])
 
     @property
     def metadata(self) -> Dict[str, Any]:
-        """What the task and the registration said about it."""
+        """The metadata that the task and the registration set."""
         return dict(self._entry.get("metadata") or {})
 
     @property
     def metrics(self) -> Dict[str, float]:
-        """The metrics of its registration, and the numbers in its metadata."""
+        """The metrics set at registration, and the numbers in the metadata."""
         found: Dict[str, float] = {}
         for part in (self.metadata, self.metadata.get("metrics"), self._entry.get("metrics")):
             if isinstance(part, dict):
@@ -56,20 +56,20 @@ class CatalogueVersion:
 
     @property
     def entry(self) -> Dict[str, Any]:
-        """Everything that the API says about the version."""
+        """All fields of the version in the API."""
         return dict(self._entry)
 
     def path(self) -> Path:
-        """Return the local file, which is downloaded once. Raises InputError if the server does not store it."""
+        """Return the path of the local file, which is downloaded once. Raises InputError if the server does not store the data."""
         if not self._entry.get("download_url"):
             place = f", at {self._entry['uri']}" if self._entry.get("uri") else ""
-            raise InputError(f"the data of {self.ref} is not on {self._server.url} but elsewhere{place}")
+            raise InputError(f"the data of {self.ref} is not stored on {self._server.url} but elsewhere{place}")
         return _download.artifact(self._server, self._entry)
 
     def load(self, *, allow_pickle: bool = False) -> Any:
         """Return the value of the file, as `load` of an input does.
 
-        Reading a pickle can run code, so load reads pickles only with allow_pickle. Raises
+        Reading a pickle can run code, so load() reads pickles only with allow_pickle. Raises
         InputError if the file cannot be read.
         """
         from . import _handles
@@ -80,8 +80,9 @@ class CatalogueVersion:
     def promote(self, stage: str = "production", reason: str = "") -> Optional[str]:
         """Move a version of a model to a stage: production, staging, archived or none.
 
-        Returns None if it was moved, or the ID of the request that another person must
-        approve. A move to production needs a reason. Raises ServerError if it is refused.
+        Returns None if the version was moved, or the ID of the request that another person must
+        approve. A move to production requires a reason. Raises ServerError if the server
+        refuses the move.
         """
         if self._kind != "Model":
             raise InputError("only models have stages; set an alias instead: dataset.alias('golden')")
@@ -90,16 +91,16 @@ class CatalogueVersion:
         return None if answer["moved"] else str(answer["request"]["id"])
 
     def alias(self, name: str) -> None:
-        """Make name an alias of the version; it moves if another version has it."""
+        """Set an alias for the version. If another version has this alias, it moves to this one."""
         with self._server.open("PUT", f"{_REGISTRIES[self._kind]}/{quoted(self.name)}/aliases/{quoted(name)}", _json({"version": self.version}), "application/json"):
             pass
 
     def statistics(self) -> Dict[str, Any]:
-        """Return the statistics of the columns of a dataset, with their state."""
+        """Return the column statistics of a dataset, with the state of their computation."""
         return dict(self._of_dataset("/statistics"))
 
     def drift(self, against: str = "") -> Dict[str, Any]:
-        """Return how a dataset differs from another version; default: the one registered before it."""
+        """Return how a dataset version differs from another version (by default, the one registered before it)."""
         return dict(self._of_dataset("/drift", against=against))
 
     def _of_dataset(self, part: str, **query: Any) -> Any:
@@ -115,17 +116,17 @@ def _json(value: Any) -> bytes:
 
 
 def model(ref: str) -> CatalogueVersion:
-    """Return a version of a model: name@version, name@production, name@alias, or name for the newest.
+    """Return a version of a model: name@version, name@production, name@alias, or name for the newest version.
 
-    Raises InputError if there is none.
+    Raises InputError if there is no such version.
     """
     return _find("Model", ref)
 
 
 def dataset(ref: str) -> CatalogueVersion:
-    """Return a version of a dataset: name@version, name@alias, or name for the newest.
+    """Return a version of a dataset: name@version, name@alias, or name for the newest version.
 
-    Raises InputError if there is none.
+    Raises InputError if there is no such version.
     """
     return _find("Dataset", ref)
 
@@ -151,11 +152,11 @@ def register_model(
     tags: Sequence[str] = (),
     metadata: Optional[Mapping[str, Any]] = None,
 ) -> CatalogueVersion:
-    """Register a file, or the artifact with an ID, as a version of a model, and return it.
+    """Register a file, or an artifact by its ID, as a version of a model, and return the version.
 
-    ref is name@version. inputs and outputs are the signature, such as
-    [{"name": "pixels", "dtype": "Float", "dimensions": [-1, 64]}]. test_set is what the
-    metrics were measured on. Raises ServerError if the version exists with other content.
+    `ref` is name@version. `inputs` and `outputs` define the signature, such as [{"name":
+    "pixels", "dtype": "Float", "dimensions": [-1, 64]}]. `test_set` is the dataset on which the
+    metrics were measured. Raises ServerError if the version exists with different content.
     """
     more = {
         "metrics": dict(metrics or {}), "test_set": test_set, "input_schema": list(inputs or ()), "output_schema": list(outputs or ()), "framework": framework,
@@ -172,9 +173,9 @@ def register_dataset(
     tags: Sequence[str] = (),
     metadata: Optional[Mapping[str, Any]] = None,
 ) -> CatalogueVersion:
-    """Register a file, or the artifact with an ID, as a version of a dataset, and return it.
+    """Register a file, or an artifact by its ID, as a version of a dataset, and return the version.
 
-    ref is name@version. columns describe its columns, such as [{"name": "age", "dtype":
+    `ref` is name@version. `columns` describes the columns, such as [{"name": "age", "dtype":
     "Integer", "description": "In years"}]. The server computes statistics of tables.
     """
     return _register("Dataset", ref, source, description, tags, metadata, {"columns": list(columns or ())})
@@ -185,7 +186,7 @@ def _register(
 ) -> CatalogueVersion:
     name, at, version = ref.partition("@")
     if not at or not version:
-        raise InputError(f"{ref!r} names no version: write {name}@1.0.0")
+        raise InputError(f"{ref!r} has no version: write {name}@1.0.0")
     server = Server()
     body: Dict[str, Any] = {"name": name, "version": version, "description": description, "tags": _strings(tags), "metadata": dict(metadata or {})}
     body.update(more)
@@ -197,7 +198,7 @@ def _register(
             with open(text, "rb") as file:
                 body["file"] = server.upload(file, os.path.basename(text))
         except OSError as err:
-            raise InputError(f"{ref}: {err}; give the path of a file or the ID of an artifact") from None
+            raise InputError(f"{ref}: {err}; pass the path of a file or the ID of an artifact") from None
     sent = {k: v for k, v in body.items() if v not in ("", [], {})}
     return CatalogueVersion(kind, server.post(_SHELVES[kind], sent), server)
 

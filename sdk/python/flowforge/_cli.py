@@ -23,7 +23,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     parser = _parser()
     given = list(sys.argv[1:] if argv is None else argv)
     inputs: List[str] = []
-    if "--" in given:  # inputs whose names are those of options follow it
+    if "--" in given:  # an input with the name of an option follows --
         given, inputs = given[: given.index("--")], given[given.index("--") + 1 :]
     args, rest = parser.parse_known_args(given)
     rest += inputs
@@ -44,33 +44,33 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, function: Any, text: str, file: bool = True) -> argparse.ArgumentParser:
-        # The options of run's workflow follow; -h after a file lists them.
+        # run also accepts the inputs of the workflow as options; -h after a file lists them.
         one = commands.add_parser(name, help=text, description=text, allow_abbrev=False, add_help=name != "run")
         one.set_defaults(function=function)
         if file:
             one.add_argument("file", nargs="?" if name == "run" else None, help="a Python file with a workflow")
-            one.add_argument("--workflow", default="", help="the function or the name of the workflow, if the file has several")
+            one.add_argument("--workflow", default="", help="function or name of the workflow, if the file contains several")
         if name != "export":
             one.add_argument("--server", default="", help="address of the server (FLOWFORGE_SERVER)")
-            one.add_argument("--project", default="", help="the project (FLOWFORGE_PROJECT)")
+            one.add_argument("--project", default="", help="name of the project (FLOWFORGE_PROJECT)")
         return one
 
-    export = add("export", _export, "Write the definition of a workflow as YAML.")
-    export.add_argument("name", nargs="?", default="", help="the same as --workflow")
-    export.add_argument("-o", "--output", default="", help="the file to write (standard output)")
-    run = add("run", _run, "Register the current files, launch the workflow and follow it.")
-    run.add_argument("--detach", action="store_true", help="do not follow the execution")
-    dev = add("dev", _develop, "Register your own development version at each save; its launch form reloads itself.")
+    export = add("export", _export, "Write the definition of the workflow in a Python file as YAML.")
+    export.add_argument("name", nargs="?", default="", help="same as --workflow")
+    export.add_argument("-o", "--output", default="", help="output file (default: standard output)")
+    run = add("run", _run, "Register the current files, launch the workflow, and follow the execution.")
+    run.add_argument("--detach", action="store_true", help="exit after the launch instead of following the execution")
+    dev = add("dev", _develop, "Register a development version each time you save the file. Its launch form reloads automatically.")
     dev.add_argument("--once", action="store_true", help="register the current files and exit")
-    deploy = add("deploy", _deploy, "Register an immutable version and print the link of its launch form.")
-    deploy.add_argument("--version", default="", help="the version instead of the next one")
+    deploy = add("deploy", _deploy, "Register an immutable version and print the link to its launch form.")
+    deploy.add_argument("--version", default="", help="version number (default: the next one)")
     login = add("login", _login, "Store an API key for a server.", file=False)
     login.add_argument("url", nargs="?", default="", help="address of the server")
     return parser
 
 
 def load(path: str) -> Any:
-    """Import a file of the user and return its module. Raises FlowForgeError."""
+    """Import a user's file and return its module. Raises FlowForgeError."""
     file = Path(path).resolve()
     if not file.is_file():
         raise FlowForgeError(f"the file {path} does not exist")
@@ -83,7 +83,7 @@ def load(path: str) -> Any:
 
 
 def _user_code(do: Callable[[], T], what: str) -> T:
-    """Run code of the user. Print the traceback of an exception, without the frames of this package, and raise FlowForgeError."""
+    """Run user code. Print the traceback of an exception, without the frames of this package, and raise FlowForgeError."""
     try:
         return do()
     except FlowForgeError:
@@ -95,7 +95,7 @@ def _user_code(do: Callable[[], T], what: str) -> T:
 
 
 def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:
-    """Return the workflow of a module that name means. Raises FlowForgeError."""
+    """Return the workflow with this name from a module. Raises FlowForgeError."""
     every = {key: value for key, value in vars(module).items() if isinstance(value, Workflow)}
     own = {key: value for key, value in every.items() if value.__module__ == module.__name__} or every
     if not every:
@@ -164,7 +164,7 @@ def _login(args: argparse.Namespace, rest: List[str]) -> int:
     else:
         token = sys.stdin.readline().strip()
     if not token:
-        raise ServerError("no key was given: type it, or pass it on standard input")
+        raise ServerError("no API key given: type it, or pass it on standard input")
     me = _api.Server(url, token).get("/me")
     path = _api.store_token(url, token, str(me.get("name", "")))
     print(f"Signed in to {url} as {me.get('name')}. The key is in {path}.")

@@ -50,7 +50,7 @@ class Client:
 
     @property
     def attempt(self) -> int:
-        """Number of this attempt: 1, then 2 after a retry. Outside FlowForge it is 1."""
+        """The number of this attempt: 1, then 2 after a retry. Outside FlowForge, it is 1."""
         return self._config.attempt
 
     @property
@@ -91,7 +91,7 @@ class Client:
         *,
         step: Optional[int] = None,
     ) -> None:
-        """Record a point of a metric. step is its position on the axis, such as the epoch."""
+        """Record a point of a metric. `step` is its position on the axis, such as the epoch."""
         kind = metric_type.value if isinstance(metric_type, MetricType) else str(metric_type)
         if not self.inside:
             at = "" if step is None else f" step={step}"
@@ -116,7 +116,7 @@ class Client:
     ) -> None:
         """Report the progress of the task: a short message and a percentage.
 
-        details and all other keyword arguments are stored with the message.
+        FlowForge stores `details` and all other keyword arguments with the message.
         """
         if isinstance(message, (int, float)):  # the earlier form status("RUNNING", 50)
             message, progress = (progress if isinstance(progress, str) else None), message
@@ -145,9 +145,9 @@ class Client:
     ) -> None:
         """Set an output: a JSON-serializable value, or a Path to a file or folder.
 
-        name is an alias of key. The artifact of a file shows metadata, such as
-        {"accuracy": 0.92, "framework": "pytorch"}. Raises OutputError if the output cannot
-        be written.
+        `name` is an alias of `key`. The page of a file's artifact shows `metadata`, such as
+        {"accuracy": 0.92, "framework": "pytorch"}. Raises OutputError if the output cannot be
+        written.
         """
         key = key or name
         if not self.inside:
@@ -160,9 +160,9 @@ class Client:
     def describe(self, metadata: Mapping[str, Any], output: str = "result") -> None:
         """Set the metadata of an output, such as {"accuracy": 0.97, "framework": "sklearn"}.
 
-        output is the name of the output; the value that an operator returns is "result". The
-        artifact of the output shows its metadata, searches find it, and a model that is
-        registered from the artifact adopts it. Raises OutputError if it cannot be written.
+        `output` is the name of the output; an operator's return value is "result". The
+        artifact's page shows the metadata, searches find it, and a model that you register from
+        the artifact inherits it. Raises OutputError if the metadata cannot be written.
         """
         if not self.inside:
             print(f"METADATA {output} {json.dumps(dict(metadata), default=str)}", flush=True)
@@ -172,11 +172,11 @@ class Client:
     def save(self, name: str, value: Any, format: Optional[str] = None) -> Path:
         """Save a value as the file of an output, in a suitable format.
 
-        The default format is Arrow for tables of pandas or pyarrow (Parquet with zstd for
-        large ones), NPZ for numpy arrays and dictionaries of them, torch's own format for
-        torch objects, raw for bytes, and JSON for everything else. Set format to one of
-        arrow, parquet, npz, npy, torch, pickle, json and raw to choose another. Returns the
-        path of the file. Raises OutputError if the value cannot be written.
+        The default format is Arrow for pandas and pyarrow tables (Parquet with zstd for large
+        ones), NPZ for NumPy arrays and dictionaries of arrays, torch's own format for torch
+        objects, raw for bytes, and JSON for everything else. To choose a different format, set
+        `format` to arrow, parquet, npz, npy, torch, pickle, json or raw. Returns the path of
+        the file. Raises OutputError if the value cannot be written.
         """
         return _formats.write(value, _files.output_path(self._config, name).parent, name, format)
 
@@ -197,7 +197,7 @@ class Client:
         """Write an output item by item: with client.writer("rows") as rows: rows.write(item).
 
         The file contains the items as JSON, one per line. Each item is written immediately.
-        With storage: streaming, another operator reads the items at the same time with
+        With storage: streaming, another operator can read the items at the same time with
         client.items. Raises OutputError if the file cannot be written.
         """
         return _streams.Writer(_files.output_path(self._config, name + ".jsonl"), name)
@@ -211,11 +211,11 @@ class Client:
         return number
 
     def items(self, name: str) -> Iterator[Any]:
-        """Iterate over the items of an input, also while another operator still writes it.
+        """Iterate over the items of an input, even while another operator is still writing it.
 
-        The iteration ends when the writer ends its output. An input that is still being
-        written can be read only once. Raises InputError if the input does not exist or does
-        not contain JSON lines.
+        The iteration ends when the writer has finished. An input that is still being written
+        can be read only once. Raises InputError if the input does not exist or does not contain
+        JSON lines.
         """
         return _streams.items(_files.input_path(self.inputs, name), name)
 
@@ -261,11 +261,11 @@ class Client:
         return self._config.preempted is not None and self._config.preempted.exists()
 
     def on_preempt(self, save: Callable[[], None]) -> Callable[[], None]:
-        """Call save when FlowForge preempts the task, before the task ends.
+        """Call `save` when FlowForge preempts the task, before the task ends.
 
-        save runs in a separate thread while the main thread is suspended. It must finish
-        within the grace period of the operator (30 seconds by default). Call on_preempt from
-        the main thread, or use it as a decorator.
+        `save` runs in a separate thread while the main thread is suspended. It must finish
+        within the operator's grace period (30 seconds by default). Call on_preempt from the
+        main thread, or use it as a decorator.
         """
         self._on_preempt.append(save)
         if self.inside:
@@ -273,10 +273,10 @@ class Client:
         return save
 
     def on_failure(self, save: Callable[[], None]) -> Callable[[], None]:
-        """Call save when an exception ends the task or the task is stopped.
+        """Call `save` when an exception ends the task, or when the task is stopped.
 
-        The checkpoint of save is available to the next attempt and to a resumed execution.
-        sys.exit() does not call save. Call on_failure from the main thread, or use it as a
+        The next attempt and a resumed execution receive the checkpoint that `save` writes.
+        sys.exit() does not call `save`. Call on_failure from the main thread, or use it as a
         decorator.
         """
         self._on_failure.append(save)
@@ -298,7 +298,7 @@ class Client:
                 print(f"flowforge: {name}: {problem!r}", file=sys.stderr, flush=True)
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until all reports are sent. Return False after timeout seconds."""
+        """Wait until all reports have been sent. Return False after `timeout` seconds."""
         return self._sender is None or self._sender.flush(timeout)
 
     def close(self) -> None:

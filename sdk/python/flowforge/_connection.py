@@ -9,10 +9,10 @@ from .exceptions import InputError
 
 
 class Connection:
-    """A connection of the project. Its fields are attributes: db.host, db["host"].
+    """A connection of the project. Read its fields as attributes or keys: db.host, db["host"].
 
-    In plain Python, Connection("warehouse") reads the variables FLOWFORGE_CONNECTION_WAREHOUSE_HOST,
-    and so on. Its representation hides the fields.
+    In plain Python, Connection("warehouse") reads environment variables such as
+    FLOWFORGE_CONNECTION_WAREHOUSE_HOST. Its representation hides the fields.
     """
 
     def __init__(self, name: str, kind: str = "", fields: Mapping[str, Any] | None = None, url: str = "") -> None:
@@ -32,7 +32,7 @@ class Connection:
         return self._fields
 
     def url(self) -> str:
-        """Return the address, with user name and password for databases. Raises InputError if there is none."""
+        """Return the URL, with the user name and password for databases. Raises InputError if the connection has no URL."""
         self._values()
         if not self._url:
             raise InputError(f"connection {self.name!r} has no address; use its fields")
@@ -43,7 +43,7 @@ class Connection:
         return dict(self._values())
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a field, or default if it has no value."""
+        """Return a field, or `default` if the field has no value."""
         return self._values().get(name, default)
 
     def __getitem__(self, name: str) -> Any:

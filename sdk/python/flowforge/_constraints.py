@@ -30,7 +30,7 @@ class Hint:
 
 @dataclass(frozen=True)
 class Range(Constraint):
-    """Limits of a number, date or duration, both inclusive. log selects a logarithmic slider."""
+    """Inclusive limits of a number, date or duration. `log` selects a logarithmic slider."""
 
     min: Optional[Bound] = None
     max: Optional[Bound] = None
@@ -43,7 +43,7 @@ class Range(Constraint):
 
 @dataclass(frozen=True)
 class Length(Constraint):
-    """Limits of the length of a string or a list, both inclusive."""
+    """Inclusive limits of the length of a string or a list."""
 
     min: Optional[int] = None
     max: Optional[int] = None
@@ -54,7 +54,7 @@ class Length(Constraint):
 
 @dataclass(frozen=True)
 class Pattern(Constraint):
-    """A regular expression (RE2) that a string must match completely."""
+    """A regular expression (RE2) that the whole string must match."""
 
     regex: str
 
@@ -84,7 +84,7 @@ class Format(Constraint):
 
 @dataclass(frozen=True)
 class Multiline(Constraint):
-    """The string may have line breaks."""
+    """Allow line breaks in the string."""
 
     def params(self) -> Dict[str, Any]:
         return {"multiline": True}
@@ -105,7 +105,7 @@ class MediaTypes(Constraint):
 
 @dataclass(frozen=True)
 class MaxBytes(Constraint):
-    """The largest size of an upload."""
+    """The maximum size of an upload, in bytes."""
 
     size: int
 
@@ -142,7 +142,7 @@ class Label(Hint):
 
 @dataclass(frozen=True)
 class Help(Hint):
-    """What to enter, a sentence."""
+    """Help text for the field: one sentence about what to enter."""
 
     text: str
 
@@ -152,7 +152,7 @@ class Help(Hint):
 
 @dataclass(frozen=True)
 class Placeholder(Hint):
-    """The text of an empty field."""
+    """Text that is shown while the field is empty."""
 
     text: str
 
@@ -162,7 +162,7 @@ class Placeholder(Hint):
 
 @dataclass(frozen=True)
 class Section(Hint):
-    """The section of the form."""
+    """The form section that contains the field."""
 
     name: str
 
@@ -172,7 +172,7 @@ class Section(Hint):
 
 @dataclass(frozen=True)
 class Order(Hint):
-    """The position of the field in its section."""
+    """The position of the field within its section."""
 
     number: int
 
@@ -182,7 +182,7 @@ class Order(Hint):
 
 @dataclass(frozen=True)
 class Advanced(Hint):
-    """The field is among the advanced settings."""
+    """Show the field among the advanced settings."""
 
     def hints(self) -> Dict[str, Any]:
         return {"advanced": True}
@@ -190,7 +190,7 @@ class Advanced(Hint):
 
 @dataclass(frozen=True)
 class Hidden(Hint):
-    """The form does not show the field."""
+    """Hide the field in the form."""
 
     def hints(self) -> Dict[str, Any]:
         return {"hidden": True}
@@ -210,7 +210,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class ShowIf(Rule):
-    """The parameter applies only if the expression is true; otherwise it has its default."""
+    """The parameter applies only if the expression is true; otherwise, it has its default."""
 
     expression: str
 
@@ -220,7 +220,7 @@ class ShowIf(Rule):
 
 @dataclass(frozen=True)
 class RequiredIf(Rule):
-    """A value is required if the expression is true."""
+    """The parameter requires a value if the expression is true."""
 
     expression: str
 
@@ -230,7 +230,7 @@ class RequiredIf(Rule):
 
 @dataclass(frozen=True)
 class Limits(Rule):
-    """Limits of a number or a date that follow from other parameters."""
+    """Limits of a number or a date that depend on other parameters."""
 
     min: Optional[str] = None
     max: Optional[str] = None
@@ -241,7 +241,7 @@ class Limits(Rule):
 
 @dataclass(frozen=True)
 class OptionsFrom(Rule):
-    """An expression with the list of the possible values."""
+    """An expression that returns the list of possible values."""
 
     expression: str
 
@@ -263,11 +263,11 @@ class Option:
 
 
 class Options(Rule):
-    """The possible values of a parameter: a list of them, or where the server finds them.
+    """The possible values of a parameter: a list of values, or a source from which the server reads them.
 
-    Options("rbf", Option("linear", label="Linear")) is a list. Options(from_="executions",
-    value="inputs.seed") is a query, and Options(http="https://…", value=".id") an endpoint. With
-    free=True they are proposals.
+    Options("rbf", Option("linear", label="Linear")) is a list, Options(from_="executions",
+    value="inputs.seed") is a query, and Options(http="https://…", value=".id") is an endpoint.
+    With free=True, the options are suggestions, and other values are allowed.
     """
 
     def __init__(
@@ -300,14 +300,14 @@ class Options(Rule):
 
 @dataclass(frozen=True)
 class Storage:
-    """Where to keep an output: memory, disk, distributed or streaming."""
+    """The storage of an output: memory, disk, distributed or streaming."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Names of the values of a tuple: -> Annotated[tuple[Model, float], Outputs("model", "accuracy")]."""
+    """Names for the values of a tuple: -> Annotated[tuple[Model, float], Outputs("model", "accuracy")]."""
 
     names: Tuple[str, ...]
 

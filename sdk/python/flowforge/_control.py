@@ -1,6 +1,6 @@
 """Control flow of workflows: fan-outs, conditions and approvals.
 
-Every function does the same in plain Python with real values.
+Every function does the same in plain Python, with actual values.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def foreach(
     limit: Optional[int] = None,
     name: str = "",
 ) -> Any:
-    """Call body for each item, in parallel, and return the list of the results in order.
+    """Call `body` for each item, in parallel, and return the results as a list in the same order.
 
-    body takes the item, or the item and its index. With allow_partial, failed items are None,
-    and the fan-out fails only if all items fail. parallelism limits the active items. limit is
-    the largest number of items (10,000 by default). A body that calls no operator reads a field
-    of every item: foreach(fits, lambda fit: fit.accuracy).
+    `body` receives the item, or the item and its index. With `allow_partial`, failed items are
+    None, and the fan-out fails only if all items fail. `parallelism` limits the number of
+    active items. `limit` is the maximum number of items (10,000 by default). A body that calls
+    no operator reads a field of every item: foreach(fits, lambda fit: fit.accuracy).
     """
     tracer = _graph.tracer()
     if tracer is None:
@@ -112,7 +112,7 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
         return found, _INT
     several = next((i for i in found if isinstance(i, Group)), None)
     if several is not None:
-        raise error(f"foreach: the item {several!r} has several values; list one value of each item, such as {several._ff_label}.{next(iter(several._ff_values))}")
+        raise error(f"foreach: the item {several!r} has several values; pass one value of each item, such as {several._ff_label}.{next(iter(several._ff_values))}")
     if any(isinstance(i, Future) for i in found):
         parts: List[Union[str, Value]] = ["["]
         for i in found:
@@ -262,10 +262,10 @@ def when(condition: bool, then: Callable[[], R]) -> Optional[R]: ...
 
 
 def when(condition: Any, then: Callable[[], Any], otherwise: Optional[Callable[[], Any]] = None) -> Any:
-    """Run then if the condition is true, otherwise the other function, and return its result.
+    """Run `then` if the condition is true, or `otherwise` if it is false, and return the result.
 
-    The operators of the branch that does not run are skipped. Compare futures to make a
-    condition, combine conditions with & and |, and negate one with == False.
+    FlowForge skips the operators of the other branch. To create a condition, compare futures.
+    Combine conditions with & and |, and negate a condition with == False.
     """
     if not isinstance(condition, Future):
         if type(condition) is int and condition in (-1, -2):  # ~ of a real bool
@@ -358,11 +358,11 @@ def approval(message: str, form: None = ..., *, default: None = ..., timeout: Op
 
 
 def approval(message: str, form: Any = None, *, default: Any = None, timeout: Any = None, name: str = "approval", after: Any = None) -> Any:
-    """Wait for the answer of a person.
+    """Wait until a person answers.
 
-    form is a NamedTuple or a dataclass whose fields the person fills in; the answer has its
-    type. After timeout the default answer applies; without a default, the node fails. In plain
-    Python the default is the answer. Raises DefinitionError without one.
+    `form` is a NamedTuple or a dataclass. The person fills in its fields, and the answer has
+    this type. After `timeout`, the default answer applies; without a default, the node fails.
+    In plain Python, the default is the answer, and a missing default raises DefinitionError.
     """
     tracer = _graph.tracer()
     if tracer is None:

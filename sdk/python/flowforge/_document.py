@@ -38,7 +38,7 @@ class _Writer:
         return document
 
     def _direct(self) -> List[Output]:
-        """Return the outputs, with a node that passes on those that no operator makes."""
+        """Return the outputs. Add a node that passes on those that no operator produces."""
         others = [o for o in self._scope.outputs if o.value.kind != "output" or o.value.scope.home is not self._scope]
         if not others:
             return self._scope.outputs
@@ -63,7 +63,7 @@ class _Writer:
 
     def _node(self, node: Node) -> Document:
         ports = list(node.ports)
-        if node.body is not None:  # its graph says what it captures
+        if node.body is not None:  # its graph lists what it captures
             self._tracer_document(node.body)
             ports += [Port(i.name, i.type, i.source) for i in node.body.inputs if i.source is not None]
         entry: Document = {"name": node.name, **{k: v for k, v in node.section.items() if k != "code"}}
@@ -105,7 +105,7 @@ class _Writer:
         for rule in rules:
             for part in rule.parts:
                 if isinstance(part, Value) and part.node is not None and part.node.scope.home is not self._scope:
-                    raise error(f"after: {part.node.name} is in another workflow or foreach; a rule can name only operators beside it")
+                    raise error(f"after: {part.node.name} is in another workflow or foreach; a rule can only name operators in the same graph")
         if rules and all(len(rule.parts) == 1 for rule in rules):
             return {"depends_on": sorted({_node_name(rule.parts[0]) for rule in rules})}
         texts = ["".join(p if isinstance(p, str) else _node_name(p) for p in rule.parts) for rule in rules]

@@ -37,7 +37,7 @@ def catalogue(kind: str, reference: str) -> Path:
         raise InputError(f"the catalogue of {server.url} has no {kind.lower()} {reference!r}")
     if not entry.get("download_url"):
         place = f", at {entry['uri']}" if entry.get("uri") else ""
-        raise InputError(f"{kind} {reference!r}: its data is not on {server.url} but elsewhere{place}; download it yourself and pass a path: {kind}(Path(…))")
+        raise InputError(f"{kind} {reference!r}: its data is not stored on {server.url} but elsewhere{place}; download it yourself and pass a path: {kind}(Path(…))")
     return artifact(server, entry)
 
 
@@ -45,7 +45,7 @@ def artifact(server: Server, found: Any) -> Path:
     """Return the local file or folder of an artifact or an entry, which is downloaded once."""
     name = re.split(r"[/\\]", str(found.get("filename") or found["name"]))[-1]
     if name in ("", ".", "..") or not name.isprintable():
-        raise InputError(f"the artifact has the name {name!r}, which no file can have")
+        raise InputError(f"the artifact has the name {name!r}, which is not a valid file name")
     digest = str(found["sha256"]).lower()
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise InputError(f"the artifact {name} has no valid SHA-256: {digest!r}")
@@ -79,7 +79,7 @@ def _unfold(server: Server, url: str, listed: str) -> str:
         for entry in entries:
             parts = entry["path"].split("/")
             if any(part in ("", ".", "..") or "\\" in part or not part.isprintable() for part in parts):
-                raise InputError(f"the folder lists the file {entry['path']!r}, which no folder can have")
+                raise InputError(f"the folder lists the file {entry['path']!r}, which is not a valid path")
             if entry.get("mode", 0) & _LINK:
                 raise InputError(f"the folder has the symbolic link {entry['path']!r}, which plain Python does not follow; run the workflow on the server with launch()")
             path = made.joinpath(*parts)

@@ -196,7 +196,7 @@ def _turn(value: Any) -> int:
 
 
 class _Loaded(ctypes.Structure):
-    """What dl_iterate_phdr(3) says about a library."""
+    """The information of dl_iterate_phdr(3) about a library."""
 
     _fields_ = [
         ("address", ctypes.c_void_p),

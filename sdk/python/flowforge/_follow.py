@@ -91,7 +91,7 @@ def _logs(run: Run, server: Server) -> None:
                         last, event = identity or last, ""
         except ServerError as err:
             if 400 <= err.status < 500:
-                print(f"no log lines: {err}", file=sys.stderr, flush=True)
+                print(f"cannot read the log: {err}", file=sys.stderr, flush=True)
                 return
         except OSError:
             pass

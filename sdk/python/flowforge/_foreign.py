@@ -46,7 +46,7 @@ def _arrow(path: Any) -> Any:
 
 
 def params(word: Any) -> Tuple[Dict[str, Any], str, Dict[str, Any]]:
-    """Return what a word of annotated_types or pydantic says: parameters, description, hints."""
+    """Return the meaning of an annotation from annotated_types or pydantic: parameters, description, hints."""
     package = library(type(word))
     if package not in ("annotated_types", "pydantic", "typing_extensions"):
         return {}, "", {}

@@ -239,7 +239,7 @@ class Group(_Unknown):
         self._ff_python = python
         self._ff_values = values
         self._ff_depth = depth  # of the lists of a foreach around each value
-        self._ff_node = node  # that makes all values
+        self._ff_node = node  # the node that produces all values
 
     @property
     def _ff_name(self) -> str:
@@ -339,7 +339,7 @@ def depth_of(value: Any) -> int:
 
 
 def node_of(value: Any) -> Optional[Node]:
-    """Return the node that makes a value."""
+    """Return the node that produces a value."""
     if isinstance(value, Group):
         return value._ff_node
     if isinstance(value, Future):

@@ -60,7 +60,7 @@ def state(folder: Path) -> Dict[str, Any]:
     try:
         found["dirty"] = bool(_git(folder, "status", "--porcelain", "--", ".").strip())
     except _Failed as err:
-        warnings.warn(f"the metadata of the version does not say whether its files differ from the commit, because git status failed in {folder}: {err}", stacklevel=2)
+        warnings.warn(f"the version's metadata does not state whether the files differ from the commit, because git status failed in {folder}: {err}", stacklevel=2)
     return found
 
 
@@ -93,7 +93,7 @@ def _every_file(folder: Path) -> List[str]:
     above = (path / ".gitignore" for path in folder.parents if _in_repository(path))
     rules = [path for path in above if path.exists()] + [folder / name for name in found if os.path.basename(name) == ".gitignore"]
     if rules:
-        raise error(f"git is not installed, so the code package cannot leave out what {rules[0]} lists: install git, or remove this file")
+        raise error(f"git is not installed, so the files in {rules[0]} cannot be left out of the code package: install git, or remove this file")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The graph that a workflow function makes when it is traced.
+"""The graph that results from tracing a workflow function.
 
 A Scope holds the nodes of a workflow, of a sub-workflow or of the body of a foreach. Nodes
 refer to values of their own scope or of one around it; the document writer turns references
@@ -156,7 +156,7 @@ class Value:
 
     @property
     def label(self) -> str:
-        """How the user knows the value."""
+        """The name of the value in messages to the user."""
         if self.kind == "output" and self.node is not None:
             return f"{self.node.name}.{self.name}"
         return self.name or ("this expression" if self.kind == "expression" else self.kind)

@@ -32,7 +32,7 @@ _NOTHING = object()
 
 
 class File:
-    """A file. path is its local path; load() reads it by its extension."""
+    """A file. `path` is its local path, and load() reads it according to its extension."""
 
     kind = "File"
     registered = ""  # name of the custom type, for subclasses
@@ -73,7 +73,7 @@ class File:
     def path(self) -> Path:
         """The local path of the file or folder.
 
-        A Python value is written to a temporary file first. A reference is downloaded.
+        A Python value is first written to a temporary file, and a reference is downloaded.
         """
         if self._path is None:
             if self.reference:
@@ -90,9 +90,10 @@ class File:
     def load(self, *, allow_pickle: bool = False) -> Any:
         """Return the value of the file.
 
-        Tables are data frames of pandas; JSON, arrays of numpy, and files of torch are read
-        as such; reports are text; other files are bytes. Reading a pickle can run code: it needs allow_pickle,
-        or an operator with pickle=True. Raises InputError if the file cannot be read.
+        Tables become pandas DataFrames, reports become text, and JSON, NumPy and torch files
+        become the corresponding values. All other files become bytes. Reading a pickle can run
+        code, so it requires `allow_pickle`, or an operator with pickle=True. Raises InputError
+        if the file cannot be read.
         """
         if self.has_value:
             return self._value
@@ -161,7 +162,7 @@ class FeatureSet(File):
 
 
 class Secret(str):
-    """A secret of the project. In a task it is the value; its representation hides it."""
+    """A secret of the project. In a task, it contains the value. Its representation hides the value."""
 
     def __repr__(self) -> str:
         return "Secret(…)"
@@ -169,7 +170,7 @@ class Secret(str):
 
 @dataclass_transform()
 class HyperparameterSet:
-    """Settings of a training. A subclass lists them with types, ranges and defaults:
+    """Hyperparameters of a training. Define a subclass with their types, ranges and defaults:
 
     class Settings(HyperparameterSet):
         learning_rate: Annotated[float, Range(1e-4, 1, log=True)] = 0.05

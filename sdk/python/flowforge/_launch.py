@@ -61,7 +61,7 @@ def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Ser
     wanted = version or workflow.version
     latest = _latest(server, d.name)
     if latest.version and latest.content == d.content() and wanted in ("", latest.version):
-        announce(f"{d.name} {latest.version} has the same content; nothing to register.")
+        announce(f"{d.name} {latest.version} has the same content. Nothing to register.")
         return Deployment(d.name, latest.version, _form(server, d.name), "unchanged")
     change = _change(latest, d)
     chosen = wanted or (_versions.following(latest.version, change.level) if latest.version else "1.0.0")

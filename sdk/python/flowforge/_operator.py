@@ -26,7 +26,7 @@ R = TypeVar("R")
 class Operator(Generic[P, R]):
     """A function that runs as a node of a workflow.
 
-    Outside a workflow a call is an ordinary call of the function. Inside a workflow it adds a
+    Outside a workflow, a call is an ordinary function call. Inside a workflow, a call adds a
     node and returns futures of its results.
     """
 
@@ -74,7 +74,7 @@ class Operator(Generic[P, R]):
         return built
 
     def options(self, **options: Unpack[OperatorOptions]) -> Operator[P, R]:
-        """Return the same operator with other options, for one or more calls."""
+        """Return a copy of the operator with different options, for one or more calls."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         _options.check(options, "operator")
@@ -213,8 +213,8 @@ def operator(**options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], O
 def operator(function: Optional[Callable[P, R]] = None, **options: Any) -> Union[Operator[P, R], Callable[[Callable[P, R]], Operator[P, R]]]:
     """Make a function an operator: @operator or @operator(cpu=2, memory="2Gi", retry=2).
 
-    Its parameters and its result need annotations, which become the inputs and outputs of its
-    node. Raises DefinitionError for an annotation that has no type.
+    The annotations of its parameters and its result become the inputs and outputs of its node.
+    Raises DefinitionError if an annotation is missing or has no FlowForge type.
     """
     frame = _place.caller()
     names = dict(frame.f_locals) if frame is not None else {}

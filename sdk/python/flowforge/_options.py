@@ -67,7 +67,7 @@ class WorkflowOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Retry:
-    """When a failed attempt runs again. condition is an expression of the server."""
+    """When FlowForge retries a failed attempt. `condition` is an expression that the server evaluates."""
 
     limit: int
     initial_delay: Optional[Span] = None
@@ -97,7 +97,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class Cache:
-    """Reuses the result of an earlier node with the same code and inputs."""
+    """Reuse the result of an earlier node with the same code and inputs."""
 
     version: str = ""
     ttl: Optional[Span] = None
@@ -109,7 +109,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Lock:
-    """A mutex of the project, or a semaphore with more than one permit."""
+    """A mutex of the project, or a semaphore if it has more than one permit."""
 
     name: str
     permits: int = 1
@@ -117,7 +117,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class Breaker:
-    """Blocks starts after several failures."""
+    """Stop starting an operator after several failures."""
 
     failures: int = 5
     window: Span = "10m"
@@ -129,7 +129,7 @@ class Breaker:
 
 @dataclass(frozen=True)
 class RetryBudget:
-    """Limits the retries of all executions of a workflow."""
+    """Limit the total number of retries of all executions of a workflow."""
 
     retries: int
     window: Span = "1h"

@@ -63,7 +63,7 @@ def file_of(function: Callable[..., Any]) -> Path:
 
 
 def written(function: Callable[..., Any]) -> Any:
-    """Return a function as its author wrote it, below decorators such as functools.wraps makes."""
+    """Return the original function, without decorators that use functools.wraps."""
     return inspect.unwrap(function)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 
 def preload(name: str) -> str:
-    """Import a module of a library; the result says why a copy of it could not be used."""
+    """Import a library module. Return the reason why forks cannot use it, if there is one."""
     folders = tuple(path + os.sep for path in library_folders())
     before = _effects()
     try:

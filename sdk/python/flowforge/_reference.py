@@ -103,8 +103,8 @@ def _decorator(section: Mapping[str, Any], options: Mapping[str, Any]) -> Callab
 def shell(script: str, **options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], Reference[P, R]]:
     """An operator that runs a shell script.
 
-    It reads FLOWFORGE_PARAM_<NAME>, and writes a file or folder <name> in $FLOWFORGE_OUTPUTS
-    for each output. In plain Python the script runs on this machine.
+    The script reads each input from FLOWFORGE_PARAM_<NAME> and writes each output to a file or
+    folder <name> in $FLOWFORGE_OUTPUTS. In plain Python, the script runs on this machine.
     """
     return _decorator({"type": "shell", "code": {"script": script}}, options)
 
@@ -132,7 +132,7 @@ def http(
 def workflow_ref(reference: str) -> Callable[[Callable[P, R]], Reference[P, R]]:
     """A registered workflow as an operator: workflow_ref("prepare@1.2.0").
 
-    Without a version it is the latest at the time of registration, which then never changes.
+    Without a version, FlowForge uses the latest version at the time of registration.
     """
     return _decorator({"type": "workflow", "workflow": reference}, {})
 

@@ -19,7 +19,7 @@ def read(packages: Sequence[str], file: str, source: str) -> List[str]:
     file is a requirements file, a pyproject.toml, or a uv.lock. Raises DefinitionError.
     """
     if isinstance(packages, str):
-        raise error(f"packages is a list, such as packages=[{packages!r}]")
+        raise error(f"packages must be a list, such as packages=[{packages!r}]")
     found = [p.strip() for p in packages]
     if file:
         path = Path(beside(file, source))
@@ -46,7 +46,7 @@ def _lines(path: Path) -> List[str]:
         if line.startswith(("-r ", "--requirement ")):
             found += _file(path.parent / line.split(None, 1)[1])
         elif line.startswith("-"):
-            raise error(f"{path}:{number}: {line.split()[0]} is an option of pip; list only packages")
+            raise error(f"{path}:{number}: {line.split()[0]} is a pip option; list only packages")
         else:
             found.append(line.rstrip("\\").split(" --hash")[0].strip())
     return found
@@ -54,7 +54,7 @@ def _lines(path: Path) -> List[str]:
 
 def _project(path: Path) -> List[str]:
     if sys.version_info < (3, 11):
-        raise error(f"{path}: Python 3.11 or later reads pyproject.toml; list the packages in a requirements file")
+        raise error(f"{path}: reading pyproject.toml requires Python 3.11 or later; list the packages in a requirements file instead")
     import tomllib
 
     project: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})

@@ -1,6 +1,6 @@
 """Rules over the end states of operators, and the state of the execution.
 
-Every function does the same in plain Python with real values.
+Every function does the same in plain Python, with actual values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INT = Type("Integer", python="int")
 
 
 def length(values: Any) -> int:
-    """Return the number of entries of a list; len() works only with real values."""
+    """Return the number of entries in a list. len() works only with actual values."""
     if isinstance(values, Group) and values._ff_depth:
         values = next(iter(values._ff_values.values()))
     if isinstance(values, Future):
@@ -44,7 +44,7 @@ def succeeded(value: Any) -> Rule:
 
 
 def failed(value: Any) -> Rule:
-    """A rule for the option after: the operator failed. What then runs handles the failure."""
+    """A rule for the option after: the operator failed. The node that then runs handles the failure."""
     return _rule(value, "Failed", False)
 
 
@@ -122,7 +122,7 @@ execution = _Execution()
 
 
 def on_exit(body: Callable[[], Any]) -> None:
-    """Run operators after all others have ended, also after a failure or a cancellation."""
+    """Run operators after all others have ended, even after a failure or a cancellation."""
     tracer = _graph.tracer()
     if tracer is None:
         found = PLAIN.get()

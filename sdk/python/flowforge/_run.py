@@ -39,7 +39,7 @@ class Artifact:
 
 
 class Run:
-    """One execution."""
+    """An execution on the server."""
 
     def __init__(self, execution_id: str, server: Optional[Server] = None, signature: Optional[Signature] = None) -> None:
         self.id = execution_id
@@ -53,7 +53,7 @@ class Run:
         return f"{self._server.url}/executions/{self.id}"
 
     def refresh(self) -> Dict[str, Any]:
-        """Return the execution as the server describes it now."""
+        """Fetch and return the current state of the execution."""
         self._last = self._server.get(f"/executions/{quoted(self.id)}")
         return self._last
 
@@ -67,8 +67,8 @@ class Run:
     def wait(self, timeout: Optional[float] = None) -> Run:
         """Wait until the execution ends and return this run.
 
-        Raises ExecutionError if it fails or is cancelled, and TimeoutError after timeout
-        seconds.
+        Raises ExecutionError if the execution fails or is cancelled, and TimeoutError after
+        `timeout` seconds.
         """
         end = None if timeout is None else time.monotonic() + timeout
         pause = 0.1
@@ -88,15 +88,16 @@ class Run:
 
     @property
     def outputs(self) -> Dict[str, Any]:
-        """The outputs by name, of the types that the workflow declares. Files are handles."""
+        """The outputs by name, with the types that the workflow declares. Files are handles such as File and Model."""
         if self.state not in ENDED:
-            raise FlowForgeError(f"execution {self.id} is {self.state}; wait() for its outputs")
+            raise FlowForgeError(f"execution {self.id} is {self.state}; call wait() before you read its outputs")
         return _Outputs({name: self._output(name, value) for name, value in (self._last.get("outputs") or {}).items()})
 
     def result(self) -> Any:
-        """Return what the workflow returns in plain Python; wait() first.
+        """Return the value that the workflow returns in plain Python. Call wait() first.
 
-        Raises FlowForgeError for a run that was found by its ID, whose types are not known.
+        Raises FlowForgeError if you created the run from an ID, because its types are then
+        unknown.
         """
         if self._signature is None or not self._signature.annotated:
             raise FlowForgeError("the result types are known only for a run of launch() with a return annotation; use outputs")
@@ -118,7 +119,7 @@ class Run:
 
     @property
     def artifacts(self) -> Artifacts:
-        """The files that the execution made, by name or by "node.name"."""
+        """The files that the execution produced, by name or by "node.name"."""
         return Artifacts(self._server, self.id)
 
     def logs(self, node: str = "", level: str = "") -> str:
@@ -132,23 +133,23 @@ class Run:
         return text
 
     def metrics(self, name: str = "", node: str = "") -> Any:
-        """Return metrics as a pandas DataFrame with node, attempt, name, step, timestamp, value.
+        """Return metrics as a pandas DataFrame with the columns node, attempt, name, step, timestamp and value.
 
-        The server answers at most 10,000 points of a series and leaves out points of longer
-        ones; a warning names them. Raises FlowForgeError if pandas is not installed;
-        metric_points returns a list instead.
+        The server returns at most 10,000 points per series. For longer series, it leaves out
+        points, and a warning names these series. Raises FlowForgeError if pandas is not
+        installed; metric_points returns a list instead.
         """
         return _frame(self._every_point(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
 
     def metric_points(self, name: str = "", node: str = "") -> List[Dict[str, Any]]:
-        """Return the points of metrics as a list of dictionaries, with the limit of metrics()."""
+        """Return the points of metrics as a list of dictionaries, with the same limit as metrics()."""
         return self._every_point(name, node)
 
     def _every_point(self, name: str, node: str) -> List[Dict[str, Any]]:
         series = self._series(name, node, MAX_POINTS)
         full = sorted({f"{s['node']} {s['name']}" for s in series if len(s["points"]) >= MAX_POINTS})
         if full:
-            warnings.warn(f"the server answers at most {MAX_POINTS:,} points of a series and may have left out points of: {', '.join(full)}", stacklevel=3)
+            warnings.warn(f"the server returns at most {MAX_POINTS:,} points per series and may have left out points of: {', '.join(full)}", stacklevel=3)
         return [
             {"node": s["node"], "attempt": s["attempt"], "name": s["name"], "step": p.get("step"), "timestamp": p["timestamp"], "value": p["value"]}
             for s in series
@@ -196,7 +197,7 @@ class Artifacts(Mapping[str, Artifact]):
         if len(same) == 1:
             return self._found[same[0]]
         if same:
-            raise _Missing(f"several nodes made an artifact {name!r}; choose one of {', '.join(sorted(same))}")
+            raise _Missing(f"several nodes produced an artifact {name!r}; select one of {', '.join(sorted(same))}")
         raise _Missing(f"there is no artifact {name!r}; the artifacts are: {', '.join(sorted(self._found)) or 'none'}")
 
     def __iter__(self) -> Iterator[str]:
@@ -210,15 +211,14 @@ class Artifacts(Mapping[str, Artifact]):
 
 
 def executions(workflow: str = "", state: str = "", limit: int = 50, where: str = "", columns: Sequence[str] = (), sort: str = "", view: str = "") -> Any:
-    """Return executions as a pandas DataFrame, the newest first.
+    """Return executions as a pandas DataFrame, newest first.
 
-    workflow is a name, state one of the states of an execution. where has conditions such as
-    "lr > 0.01 and accuracy >= 0.9 and tag:baseline". columns adds columns by name, such as
-    "inputs.lr" or "metrics.loss.min". sort is a name; "-" before it puts the greatest first.
-    view is the name of a saved view: its conditions are added, and its columns and order are used
-    where none are given.
-    Raises ServerError for a query that cannot be read, and FlowForgeError if pandas is not
-    installed.
+    `workflow` is the name of a workflow, and `state` is a state of an execution. `where`
+    contains conditions such as "lr > 0.01 and accuracy >= 0.9 and tag:baseline". `columns` adds
+    columns by name, such as "inputs.lr" or "metrics.loss.min". `sort` is the name to sort by; a
+    leading "-" sorts in descending order. `view` is the name of a saved view: its conditions
+    are added, and its columns and order apply unless you set your own. Raises ServerError for
+    an invalid query, and FlowForgeError if pandas is not installed.
     """
     server = Server()
     names = ["execution_id", "workflow", "version", "status", "name", "created_at", "finished_at"]
@@ -237,12 +237,13 @@ def executions(workflow: str = "", state: str = "", limit: int = 50, where: str 
 
 
 def compare(executions: Iterable[Union[str, Run]], baseline: Union[str, Run] = "", all: bool = False) -> Any:
-    """Return executions side by side as a pandas DataFrame with one column for each.
+    """Return executions side by side as a pandas DataFrame with one column per execution.
 
-    executions are 2 to 50 runs, IDs or ends of IDs. The index has section, path and
-    statistic ("last", "min" or "max" for metrics, otherwise ""). By default only rows that
-    differ are included. attrs has the ID of the baseline, and deltas: a DataFrame of the
-    differences of numbers from it. Raises FlowForgeError if pandas is not installed.
+    `executions` contains 2 to 50 runs, IDs, or ends of IDs. The index consists of section, path
+    and statistic ("last", "min" or "max" for metrics, otherwise ""). By default, the DataFrame
+    contains only rows that differ. Its attrs contain the ID of the baseline, and deltas: a
+    DataFrame with the numeric differences from the baseline. Raises FlowForgeError if pandas is
+    not installed.
     """
     ids = [one.id if isinstance(one, Run) else one.lstrip("#") for one in executions]
     base = baseline.id if isinstance(baseline, Run) else baseline.lstrip("#")

@@ -153,9 +153,9 @@ def literal(value: Any) -> str:
 class Columns:
     """Columns that a Dataset or Table must have: Annotated[Dataset, Columns(label="Integer")].
 
-    Positional names are columns of any type. A value is a data type of the registry, such as
-    "Integer" or "Tensor[28, 28]", or a Python type: bool, int, float, str, date, datetime,
-    timedelta or Any. Raises DefinitionError for another one.
+    Positional names are columns of any type. The type of a column is a FlowForge data type,
+    such as "Integer" or "Tensor[28, 28]", or one of the Python types bool, int, float, str,
+    date, datetime, timedelta and Any. Raises DefinitionError for any other type.
     """
 
     def __init__(self, *names: str, **types: Any) -> None:

@@ -50,7 +50,7 @@ class Signature:
     results: Tuple[Result, ...]
     single: bool  # the function returns its only result itself
     returns: str  # the return annotation as written
-    build: Callable[[List[Any]], Any]  # makes the returned value from the results
+    build: Callable[[List[Any]], Any]  # builds the return value from the results
     description: str
     annotated: bool  # there is a return annotation
 

@@ -14,7 +14,7 @@ _ENDED = ("SUCCEEDED", "STOPPED")
 
 
 class Sweep:
-    """One sweep."""
+    """A sweep on the server."""
 
     def __init__(self, sweep_id: str, server: Optional[Server] = None) -> None:
         self.id = sweep_id
@@ -27,7 +27,7 @@ class Sweep:
         return f"{self._server.url}/sweeps/{self.id}"
 
     def refresh(self) -> Dict[str, Any]:
-        """Return the sweep as the server describes it now, with up to 10,000 runs, the best first."""
+        """Fetch and return the current state of the sweep, with up to 10,000 runs, best first."""
         found: Dict[str, Any] = self._server.get(self._path, sort="objective", limit=10_000)
         return found
 
@@ -38,7 +38,7 @@ class Sweep:
 
     @property
     def best(self) -> Optional[Dict[str, Any]]:
-        """The best run so far, with values and objective; None if there is none."""
+        """The best run so far, with its values and objective, or None."""
         found: Optional[Dict[str, Any]] = self.refresh().get("best")
         return found
 
@@ -49,7 +49,7 @@ class Sweep:
         return Run(best["execution_id"], self._server) if best else None
 
     def runs(self) -> Any:
-        """Return the runs as a pandas DataFrame, the best first, with a column for each parameter."""
+        """Return the runs as a pandas DataFrame, best first, with one column per parameter."""
         found = self.refresh()
         paths = [p["path"] for p in found["space"]]
         rows: List[Dict[str, Any]] = [{**run, **run["values"]} for run in found["run_list"]]
@@ -58,7 +58,7 @@ class Sweep:
     def wait(self, timeout: Optional[float] = None, poll: float = 1.0) -> Sweep:
         """Wait until the sweep has ended, and return it.
 
-        Raises FlowForgeError if it pauses, and TimeoutError after timeout seconds.
+        Raises FlowForgeError if the sweep pauses, and TimeoutError after `timeout` seconds.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -72,7 +72,7 @@ class Sweep:
             time.sleep(poll)
 
     def pause(self) -> None:
-        """Launch no more runs until resume."""
+        """Launch no more runs until you call resume()."""
         self._server.call("POST", f"{self._path}/pause")
 
     def resume(self) -> None:
@@ -80,7 +80,7 @@ class Sweep:
         self._server.call("POST", f"{self._path}/resume")
 
     def stop(self, cancel: bool = False) -> None:
-        """End the sweep. Runs that have begun finish, or are cancelled."""
+        """Stop the sweep. Started runs finish, or are cancelled with cancel=True."""
         self._server.post(f"{self._path}/stop", {"running": "cancel" if cancel else "finish"})
 
     def __repr__(self) -> str:
@@ -107,11 +107,12 @@ def sweep(
 ) -> Sweep:
     """Launch a workflow many times with different inputs, and return the sweep.
 
-    space has a parameter for each input to vary: a list of values, or what the functions of
-    flowforge.search return. Dots name parts of an input: "optimizer.lr". method is "grid", "random",
-    "sobol" or "tpe". metric or output is the objective, and goal "max" or "min". early_stopping is
-    such as {"rule": "median", "min_step": 5}. Raises ServerError with the fields at fault, and
-    FlowForgeError in a task: a sweep of sweeps is not possible.
+    `space` contains an entry for each input to vary: a list of values, or the result of a
+    function in flowforge.search. Use dots to address parts of an input: "optimizer.lr".
+    `method` is "grid", "random", "sobol" or "tpe". `metric` or `output` is the objective, and
+    `goal` is "max" or "min". `early_stopping` is a rule such as {"rule": "median", "min_step":
+    5}. Raises ServerError with the invalid fields, and FlowForgeError in a task, because tasks
+    cannot create sweeps.
     """
     if os.environ.get("FLOWFORGE_TASK_ID"):
         raise FlowForgeError("a task cannot create a sweep; vary all inputs in one sweep instead")

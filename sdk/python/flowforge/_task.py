@@ -21,7 +21,7 @@ from .exceptions import FlowForgeError, InputError, OutputError
 
 
 def run(target: str, assemblies: Optional[Mapping[str, Any]] = None) -> None:
-    """Run the operator "module:name". assemblies tells how arguments are made of inputs."""
+    """Run the operator "module:name". assemblies describes how inputs form arguments."""
     _traceback.guard(lambda: _run(target, assemblies or {}))
 
 

@@ -58,7 +58,7 @@ class _Server:
         self.folder = folder
 
     def load(self) -> None:
-        """Import the modules that tasks use, and tell the runner."""
+        """Import the modules that tasks use, and notify the runner."""
         import flowforge
 
         _environment_region()

@@ -31,8 +31,9 @@ R = TypeVar("R")
 class Workflow(Generic[P, R]):
     """A function that connects operators.
 
-    A call runs it in this process. definition() returns the document of the server, launch()
-    runs it there. A call inside another workflow makes it a graph of that workflow.
+    A call runs the workflow in this process. definition() returns the document for the server,
+    and launch() runs it on the server. A call inside another workflow adds it as a graph of
+    that workflow.
     """
 
     __name__: str
@@ -83,7 +84,7 @@ class Workflow(Generic[P, R]):
             _rules.PLAIN.reset(token)
 
     def options(self, *, name: str = "", after: Any = None, allow_failure: bool = False) -> Workflow[P, R]:
-        """Return the same workflow with options for its node when it is called in a workflow."""
+        """Return a copy of the workflow with options for its node, to call it in another workflow."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._call = {"name": name, "after": after, "allow_failure": allow_failure}
@@ -92,7 +93,7 @@ class Workflow(Generic[P, R]):
     def definition(self) -> Definition:
         """Trace the function and return its definition. Nothing runs.
 
-        Raises DefinitionError for a graph that is wrong, with the line of the mistake.
+        Raises DefinitionError for an invalid graph, with the line of the mistake.
         """
         from ._definition import Definition
 
@@ -187,9 +188,9 @@ class Workflow(Generic[P, R]):
     def launch(self, *args: Any, **kwargs: Any) -> Run:
         """Register this code on the server, launch it with these inputs, and return the run.
 
-        preset is the name of a preset on the server; inputs come before its values. A workflow
-        with a parameter called preset has no presets here. Raises ServerError if the server
-        refuses the definition, the preset or the inputs.
+        `preset` is the name of a preset on the server; inputs override its values. You cannot
+        use presets here if the workflow has a parameter called preset. Raises ServerError if
+        the server refuses the definition, the preset or the inputs.
         """
         from . import _launch
 
@@ -233,8 +234,8 @@ def workflow(**options: Unpack[WorkflowOptions]) -> Callable[[Callable[P, R]], W
 def workflow(function: Optional[Callable[P, R]] = None, **options: Any) -> Union[Workflow[P, R], Callable[[Callable[P, R]], Workflow[P, R]]]:
     """Make a function a workflow: @workflow or @workflow(name="digits.search").
 
-    Its parameters become the launch form: types from annotations, limits from Annotated,
-    defaults, and descriptions from the docstring.
+    Its parameters become the fields of the launch form. Types come from the annotations,
+    constraints from Annotated, and descriptions from the docstring.
     """
     frame = _place.caller()
     names = dict(frame.f_locals) if frame is not None else {}

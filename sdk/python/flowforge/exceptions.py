@@ -12,7 +12,7 @@ An unreachable server raises no error in a task, so a task never fails because o
 
 
 class FlowForgeError(Exception):
-    """Base class of the errors of this package."""
+    """Base class of all errors in this package."""
 
 
 class InputError(FlowForgeError):
@@ -26,12 +26,12 @@ class OutputError(FlowForgeError):
 class DefinitionError(FlowForgeError):
     """A workflow or an operator is defined incorrectly.
 
-    The message begins with the file and the line of the mistake.
+    The message starts with the file and the line of the mistake.
     """
 
 
 class ServerError(FlowForgeError):
-    """The server refused a request or did not answer. status is 0 without an answer."""
+    """The server refused a request or did not respond. `status` is the HTTP status, or 0 without a response."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)

@@ -76,7 +76,7 @@ def test_deploy_numbers_versions_by_content(server: Server, project: Path) -> No
     first = cli("deploy", "flow.py", cwd=project)
     assert first.stdout.splitlines() == ["cli.deploy 1.0.0: the first version.", f"{server.url}/workflows/cli.deploy/launch"], first.stderr
     again = cli("deploy", "flow.py", cwd=project)
-    assert again.stdout.splitlines()[0] == "cli.deploy 1.0.0 has the same content; nothing to register."
+    assert again.stdout.splitlines()[0] == "cli.deploy 1.0.0 has the same content. Nothing to register."
 
     (project / "helper.py").write_text("FACTOR = 4\n")
     patch = cli("deploy", "flow.py", cwd=project)
@@ -125,4 +125,4 @@ def test_login_stores_the_key(server: Server, monkeypatch: pytest.MonkeyPatch, c
 
 def test_a_log_that_the_server_refuses(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     _follow._logs(Run("01990000-0000-7000-8000-000000000000", server), server)
-    assert capsys.readouterr().err.startswith("no log lines: ")
+    assert capsys.readouterr().err.startswith("cannot read the log: ")

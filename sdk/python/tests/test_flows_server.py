@@ -54,7 +54,7 @@ def test_search(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[st
     points = run.metric_points("loss", node="train[1]")
     assert [(p["step"], p["value"]) for p in points] == [(0, 0.5), (1, 0.025)]
     assert run.artifacts["best.model"].load() == {"kind": "forest", "rows": 2}
-    with pytest.raises(InputError, match="several nodes made an artifact 'model'; choose one of best.model, train"):
+    with pytest.raises(InputError, match="several nodes produced an artifact 'model'; select one of best.model, train"):
         run.artifacts["model"]
     assert "nothing" not in run.artifacts and run.artifacts.get("nothing") is None and "best.model" in repr(run.artifacts)
     with pytest.raises(KeyError, match="there is no output 'nothing'; the outputs are: accuracy, "):
@@ -230,7 +230,7 @@ def test_references_to_the_catalogue(server: Server, tmp_path: Path) -> None:
     local = search.search("rows@1")  # type: ignore[arg-type]
     assert local.text == "bad: 3.1"
     server.post("/datasets", {"name": "far", "version": "1", "uri": "s3://elsewhere/rows"})
-    with pytest.raises(InputError, match="its data is not on .* but elsewhere, at s3://elsewhere/rows"):
+    with pytest.raises(InputError, match="its data is not stored on .* but elsewhere, at s3://elsewhere/rows"):
         search.split(Dataset("far@1"))
     with pytest.raises(InputError, match="has no dataset 'columns@1'"):
         Dataset("columns@1").load()

@@ -54,7 +54,7 @@ def deployed(datastore: Dict[str, Any], **env: str) -> "subprocess.CompletedProc
 
 def test_the_root_is_that_of_the_server() -> None:
     done = deployed({"kind": "local"}, METAFLOW_DATASTORE_SYSROOT_LOCAL="/tmp/elsewhere")
-    assert done.returncode != 0 and "does not name the datastore of Metaflow" in done.stderr, done.stdout + done.stderr
+    assert done.returncode != 0 and "does not report a Metaflow datastore" in done.stderr, done.stdout + done.stderr
 
 
 def test_the_server_says_whether_it_is_on_this_machine() -> None:

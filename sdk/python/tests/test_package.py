@@ -204,7 +204,7 @@ def requirements(tmp_path: Path, file: str, text: str) -> List[str]:
 def test_requirements(tmp_path: Path) -> None:
     (tmp_path / "more.txt").write_text("c>=2\n")
     assert requirements(tmp_path, "requirements.txt", "# texts\nb==1  # exact\n-r more.txt\n\na==1\n") == ["a==1", "b==1", "c>=2"]
-    with pytest.raises(DefinitionError, match="--index-url is an option of pip"):
+    with pytest.raises(DefinitionError, match="--index-url is a pip option"):
         requirements(tmp_path, "requirements.txt", "--index-url x\n")
     with pytest.raises(DefinitionError, match="does not exist"):
         _requirements.read([], "nothing.txt", str(tmp_path / "flow.py"))
@@ -283,7 +283,7 @@ def test_options_and_inputs_of_the_same_name(tmp_path: Path, monkeypatch: pytest
     assert "required: --server" in capsys.readouterr().err
     monkeypatch.setenv("FLOWFORGE_TOKEN", "x")
     assert _cli.main(["run", str(tmp_path / "named.py"), "--server", "http://127.0.0.1:1", "--", "--server", "a"]) == 1
-    assert "no server answers at http://127.0.0.1:1" in capsys.readouterr().err
+    assert "cannot reach a server at http://127.0.0.1:1" in capsys.readouterr().err
 
 
 def test_files_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

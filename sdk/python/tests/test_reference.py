@@ -40,7 +40,7 @@ _MADE_BY_US = ("Operator", "Workflow", "Client", "CatalogueVersion")  # classes 
 
 def reference() -> str:
     """Return the document."""
-    blocks = ["# Reference of the Python package", "All names are imported from `flowforge`. [Workflows in Python](python.md) explains them."]
+    blocks = ["# Python package reference", "Import all names from `flowforge`. [Workflows in Python](python.md) is the guide to this package."]
     for title, names in GROUPS.items():
         blocks.append(f"## {title}")
         if title == "Values":

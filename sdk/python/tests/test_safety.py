@@ -99,13 +99,13 @@ def test_a_broken_download_leaves_nothing(tmp_path: Path) -> None:
 def test_names_of_downloads(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     store: Any = Store(b"")
-    with pytest.raises(InputError, match="which no file can have"):
+    with pytest.raises(InputError, match="which is not a valid file name"):
         _download.artifact(store, {"name": "a", "filename": name, "sha256": "0" * 64, "download_url": "/"})
 
 
 @pytest.mark.parametrize(
     "entry, problem",
-    [({"path": "../a"}, "which no folder can have"), ({"path": "a//b"}, "which no folder can have"), ({"path": "a", "mode": 1 << 27 | 0o777}, "symbolic link")],
+    [({"path": "../a"}, "which is not a valid path"), ({"path": "a//b"}, "which is not a valid path"), ({"path": "a", "mode": 1 << 27 | 0o777}, "symbolic link")],
 )
 def test_folders_stay_in_their_place(entry: Dict[str, Any], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -168,7 +168,7 @@ def test_redirects_of_the_server_itself() -> None:
         threading.Thread(target=here.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         server = Server(f"http://127.0.0.1:{here.server_port}", "key")
         assert server.get("/x") == {}
-        with pytest.raises(ServerError, match="POST /x: the server answered 302, a redirect to /new: set FLOWFORGE_SERVER to the address that needs none"):
+        with pytest.raises(ServerError, match="POST /x: the server redirected the request to /new \(status 302\): set FLOWFORGE_SERVER to the final address"):
             server.post("/x", {"a": 1})
         here.shutdown()
     assert seen == [("GET", "/api/v1/x", "Bearer key"), ("GET", "/new", "Bearer key"), ("POST", "/api/v1/x", "Bearer key")]
@@ -255,7 +255,7 @@ def test_a_repository_that_git_refuses(tmp_path: Path) -> None:
     (tmp_path / ".git" / "index").write_text("damaged")
     with pytest.raises(DefinitionError, match="git cannot list the files of .*: (error|fatal): "):
         _git.files(tmp_path)
-    with pytest.warns(UserWarning, match="does not say whether its files differ from the commit, because git status failed"):
+    with pytest.warns(UserWarning, match="does not state whether the files differ from the commit, because git status failed"):
         assert "dirty" not in _git.state(tmp_path)
 
 
@@ -267,5 +267,5 @@ def test_files_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("data/\n")
     for folder in (tmp_path, tmp_path / "src"):
-        with pytest.raises(DefinitionError, match=rf"git is not installed, so the code package cannot leave out what {tmp_path}/.gitignore lists"):
+        with pytest.raises(DefinitionError, match=rf"git is not installed, so the files in {tmp_path}/.gitignore cannot be left out of the code package"):
             _git.files(folder)

@@ -194,7 +194,7 @@ def test_what_only_python_does_with_values(body: Any) -> None:
     ("body", "message"),
     [
         (lambda fits, rates, lr: loss(*lr), "lr is a `float`, which cannot be iterated over while the workflow is defined"),
-        (lambda fits, rates, lr: foreach([train(lr), train(lr)], lambda f: loss(f.acc)), "foreach: the item <train_2: Fit> has several values; list one value of each item, such as train_2.model"),
+        (lambda fits, rates, lr: foreach([train(lr), train(lr)], lambda f: loss(f.acc)), "foreach: the item <train_2: Fit> has several values; pass one value of each item, such as train_2.model"),
         (lambda fits, rates, lr: Model(train(lr)), r"Model\(…\): train_2 does not exist while the workflow is defined"),
         (lambda fits, rates, lr: pickle.dumps(lr), "Python cannot use lr here"),
         (lambda fits, rates, lr: when(length(rates) & 1, lambda: loss(lr)), "& and | combine conditions, and this expression is an `int`, not true or false; compare it first"),  # type: ignore[call-overload]

@@ -20,7 +20,7 @@ try:
     from flowforge._api import Server, quoted
     from flowforge.exceptions import FlowForgeError
 except ImportError:  # in a fresh environment
-    raise MetaflowException("The package flowforge is not installed. Install it from the page Build > Python of the server.") from None
+    raise MetaflowException("The package flowforge is not installed. The server's page Build > Python shows how to install it.") from None
 
 
 @click.group()
@@ -29,7 +29,7 @@ def cli() -> None:
 
 
 @cli.group(help="Commands related to FlowForge.")
-@click.option("--name", default=None, type=str, help="Name of the workflow. The default is the name of the flow, in lower case.")
+@click.option("--name", default=None, type=str, help="Name of the workflow (default: the name of the flow in lower case).")
 @click.pass_obj
 def flowforge(obj: Any, name: Optional[str] = None) -> None:
     obj.flowforge_name = name or ""
@@ -42,21 +42,21 @@ def _check(obj: Any) -> None:
 def _create_options(command: Any) -> Any:
     for option in reversed(
         [
-            click.option("--tag", "tags", multiple=True, default=None, help="Annotate all runs of the workflow with this tag. Repeatable."),
+            click.option("--tag", "tags", multiple=True, default=None, help="Add this tag to all runs of the workflow. Can be repeated."),
             click.option("--max-workers", default=100, show_default=True, help="Maximum number of parallel tasks."),
             click.option("--workflow-timeout", default=None, type=int, help="Maximum duration of a run, in seconds."),
-            click.option("--requirements", default=None, type=click.Path(exists=True, dir_okay=False), help="Packages that FlowForge installs for the tasks, once."),
-            click.option("--python", default=None, help="Virtual environment of the tasks on the machine of the server. The default is that of this command if the server runs on this machine."),
+            click.option("--requirements", default=None, type=click.Path(exists=True, dir_okay=False), help="Requirements file with the packages that FlowForge installs for the tasks."),
+            click.option("--python", default=None, help="Virtual environment for the tasks on the server's machine (default: the current one, if the server runs on this machine)."),
         ]
     ):
         command = option(command)
     return command
 
 
-@flowforge.command(help="Deploy a new version of this flow as a workflow of FlowForge.")
+@flowforge.command(help="Deploy a new version of this flow as a FlowForge workflow.")
 @_create_options
 @click.option("--deployer-attribute-file", default=None, type=str, hidden=True, help="Used by Metaflow's Deployer API.")
-@click.option("--only-json", is_flag=True, default=False, help="Print the definition. Do not deploy anything.")
+@click.option("--only-json", is_flag=True, default=False, help="Print the definition without deploying it.")
 @click.pass_obj
 def create(obj: Any, deployer_attribute_file: Optional[str] = None, only_json: bool = False, **options: Any) -> None:
     _check(obj)
@@ -109,7 +109,7 @@ def _deploy(obj: Any, options: Dict[str, Any]) -> Any:
 
 @parameters.add_custom_parameters(deploy_mode=False)
 @flowforge.command(help="Trigger the workflow on FlowForge.")
-@click.option("--run-id-file", default=None, type=str, help="Write the ID of this run to the file specified.")
+@click.option("--run-id-file", default=None, type=str, help="Write the ID of the run to this file.")
 @click.option("--deployer-attribute-file", default=None, type=str, hidden=True, help="Used by Metaflow's Deployer API.")
 @click.pass_obj
 def trigger(obj: Any, run_id_file: Optional[str] = None, deployer_attribute_file: Optional[str] = None, **values: Any) -> None:
@@ -191,9 +191,9 @@ class _errors:
 
 
 @parameters.add_custom_parameters(deploy_mode=False)
-@flowforge.command(help="Deploy the flow if it changed, trigger it, and follow the run to its end.")
+@flowforge.command(help="Deploy the flow if it has changed, trigger it, and follow the run until it ends.")
 @_create_options
-@click.option("--run-id-file", default=None, type=str, help="Write the ID of this run to the file specified.")
+@click.option("--run-id-file", default=None, type=str, help="Write the ID of the run to this file.")
 @click.pass_obj
 def run(obj: Any, run_id_file: Optional[str] = None, **values: Any) -> None:
     from flowforge._follow import follow
@@ -212,7 +212,7 @@ def run(obj: Any, run_id_file: Optional[str] = None, **values: Any) -> None:
 def _execution(run_id: str) -> str:
     execution = names.execution_of(run_id)
     if not execution:
-        raise FlowForgeException(f"The run *{run_id}* was not started by FlowForge: IDs of its runs begin with {names.RUN}.")
+        raise FlowForgeException(f"The run *{run_id}* was not started by FlowForge: the IDs of FlowForge runs begin with {names.RUN}.")
     return execution
 
 
@@ -229,7 +229,7 @@ def status(obj: Any, run_id: str) -> None:
 
 @flowforge.command(help="Print the log of a run.")
 @click.argument("run-id")
-@click.option("--step", "node", default="", help="Only of this node, such as train or train[3].")
+@click.option("--step", "node", default="", help="Print only the log of this node, such as train or train[3].")
 @click.pass_obj
 def logs(obj: Any, run_id: str, node: str) -> None:
     from flowforge._run import Run
@@ -248,7 +248,7 @@ def terminate(obj: Any, run_id: str) -> None:
 
 
 @flowforge.command(help="List the runs of the workflow, newest first.")
-@click.option("--state", default="", help="Only runs in this state, such as RUNNING or FAILED.")
+@click.option("--state", default="", help="List only runs in this state, such as RUNNING or FAILED.")
 @click.option("--limit", default=20, show_default=True)
 @click.pass_obj
 def list_runs(obj: Any, state: str, limit: int) -> None:
@@ -260,7 +260,7 @@ def list_runs(obj: Any, state: str, limit: int) -> None:
             obj.echo_always(f"{names.run_id(one['execution_id'])} {one['status']} {one['created_at']}", err=False, no_bold=True)
 
 
-@flowforge.command(help="Internal command to run one task.", hidden=True)
+@flowforge.command(help="Run one task (internal command).", hidden=True)
 @click.argument("step-name")
 @click.pass_context
 def task(ctx: Any, step_name: str) -> None:

@@ -39,7 +39,7 @@ def _ask(request: Request) -> Any:
                 return json.load(answer)
         except HTTPError as err:
             with err:
-                said = f"the server answered {err.code}: {err.read(500).decode('utf-8', 'replace')}"
+                said = f"the server responded with status {err.code}: {err.read(500).decode('utf-8', 'replace')}"
             if err.code < 500 and err.code != 429:
                 break
         except (OSError, HTTPException, ValueError) as err:  # no connection, or an answer that ends early

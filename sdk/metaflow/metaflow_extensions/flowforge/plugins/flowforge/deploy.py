@@ -64,7 +64,7 @@ def store(server: Server) -> Store:
     """Return the datastore of the project."""
     found = server.find("/metaflow/datastore") or {}
     if not found.get("root"):
-        raise FlowForgeException(f"{server.url} does not name the datastore of Metaflow. Update the server.")
+        raise FlowForgeException(f"{server.url} does not report a Metaflow datastore. Update the server.")
     secrets = {
         variable: found[field]
         for variable, field in (
@@ -127,7 +127,7 @@ def _blob(obj: Any) -> bytes:
     packed = MetaflowPackage(obj.flow, MetaflowEnvironment(obj.flow), obj.echo, suffixes=obj.package_suffixes, flow_datastore=None)
     blob = packed.blob
     if len(blob) > package.LIMIT:
-        raise FlowForgeException(f"The code package has {len(blob) >> 20} MiB; the limit is {package.LIMIT >> 20} MiB. Move data out of the folder of the flow.")
+        raise FlowForgeException(f"The code package has {len(blob) >> 20} MiB; the limit is {package.LIMIT >> 20} MiB. Move data out of the flow's folder.")
     return bytes(blob)
 
 
@@ -144,7 +144,7 @@ def _latest(server: Server, name: str) -> Dict[str, Any]:
     definition = server.get(f"/workflows/{quoted(name)}/versions/{quoted(version)}")["definition"]
     metadata = (definition.get("metadata") or {}).get("metaflow") or {}
     if not metadata:
-        raise FlowForgeException(f"The workflow *{name}* exists and is not a flow of Metaflow. Choose another name with: flowforge --name NAME create")
+        raise FlowForgeException(f"The workflow *{name}* exists and is not a Metaflow flow. Choose a different name with: flowforge --name NAME create")
     return {"version": version, "content": metadata.get("content"), "inputs": definition.get("inputs") or []}
 
 
@@ -319,8 +319,8 @@ def notices(obj: Any) -> List[str]:
     found = []
     metadata = _metadata(obj)
     if "schedule" in metadata:
-        found.append(f"FlowForge does not run schedules yet: {metadata['schedule']} is stored and has no effect. Launch this workflow manually.")
+        found.append(f"FlowForge stores @schedule ({metadata['schedule']}) but does not create a schedule from it. Create one with: flowforge schedule create")
     for name in ("trigger", "trigger_on_finish"):
         if name in metadata:
-            found.append(f"FlowForge does not start flows by events: @{name} has no effect.")
+            found.append(f"FlowForge does not start flows on events: @{name} has no effect.")
     return found

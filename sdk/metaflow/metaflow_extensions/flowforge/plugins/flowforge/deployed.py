@@ -98,7 +98,7 @@ class FlowForgeDeployedFlow(DeployedFlow):  # type: ignore[misc]
         """Return a deployed flow by the name of its workflow."""
         known = _known(identifier)
         if known is None:
-            raise FlowForgeException(f"There is no workflow *{identifier}* that is a flow of Metaflow.")
+            raise FlowForgeException(f"There is no Metaflow flow *{identifier}* on FlowForge.")
         return cls(deployer=known if metadata is None else replace(known, metadata=metadata))
 
     @classmethod

@@ -13,9 +13,9 @@ _KINDS = {"split-switch": "switch"}
 # Decorators that need another service, or that FlowForge cannot honour.
 _REFUSED = {
     "batch": "@batch runs on AWS Batch. Use @resources or @kubernetes",
-    "parallel": "@parallel needs tasks that start together, in a number that the flow chooses while it runs. FlowForge does not support that yet",
-    "pytorch_parallel": "@pytorch_parallel needs tasks that start together, in a number that the flow chooses while it runs. FlowForge does not support that yet",
-    "conda": "@conda needs conda packages, which FlowForge does not install. Use @pypi, or @kubernetes(image=…) with an image that has them",
+    "parallel": "@parallel needs a group of tasks that start together and whose number the flow sets at run time. FlowForge does not support this",
+    "pytorch_parallel": "@pytorch_parallel needs a group of tasks that start together and whose number the flow sets at run time. FlowForge does not support this",
+    "conda": "@conda needs conda packages, which FlowForge does not install. Use @pypi, or @kubernetes(image=…) with an image that contains them",
     "snowpark": "@snowpark runs on Snowpark",
     "slurm": "@slurm runs on Slurm",
     "nvidia": "@nvidia runs on NVIDIA's cloud",
@@ -144,7 +144,7 @@ def _packages(node: Any, here: str) -> List[str]:
     if python and not (here + ".").startswith(str(python) + "."):
         raise FlowForgeException(
             f"The step *{node.name}*: @pypi requests Python {python}, but this is Python {here}, and FlowForge installs packages for the Python of "
-            "its tasks. Leave python out, or use @kubernetes(image=…) with an image of that version."
+            "its tasks. Omit python, or use @kubernetes(image=…) with an image of that version."
         )
     return sorted(_requirement(name, version) for name, version in (decorator.attributes.get("packages") or {}).items())
 

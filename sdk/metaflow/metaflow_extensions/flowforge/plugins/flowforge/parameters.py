@@ -67,7 +67,7 @@ def kind_of(parameter: Any) -> str:
     if choices:
         return "Enum(" + ", ".join(json.dumps(str(c)) for c in choices) + ")"
     name = getattr(kind, "__name__", None) or getattr(kind, "name", repr(kind))
-    raise FlowForgeException(f"The parameter *{parameter.name}* has the type {name}. FlowForge knows int, float, bool, str, JSONType and IncludeFile.")
+    raise FlowForgeException(f"The parameter *{parameter.name}* has the type {name}. FlowForge supports int, float, bool, str, JSONType and IncludeFile.")
 
 
 def value_of(parameter: Any, value: Any) -> Any:

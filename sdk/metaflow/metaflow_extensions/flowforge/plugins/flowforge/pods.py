@@ -14,19 +14,19 @@ _KNOWN = {
 
 
 def apply(node: Any, fields: Dict[str, Any], code: Dict[str, Any], environment: Dict[str, Any]) -> None:
-    """Add what the decorators of a step ask for to the fields of its operator."""
+    """Add the requests of a step's decorators to the fields of its operator."""
     resources: Dict[str, Any] = {}
     plain = _attributes(node, "resources")
     own = _attributes(node, "kubernetes")
     unknown = sorted(name for name, value in own.items() if name not in _KNOWN and value)
     if unknown:
-        raise FlowForgeException(f"The step *{node.name}*: FlowForge has no counterpart of @kubernetes({unknown[0]}=…). Remove it.")
+        raise FlowForgeException(f"The step *{node.name}*: FlowForge has no equivalent of @kubernetes({unknown[0]}=…). Remove it.")
     for name in ("cpu", "memory", "gpu", "disk", "shared_memory"):
         values = [v for v in (plain.get(name), own.get(name)) if v not in (None, "", 0, "0")]
         if values:
             _set(resources, name, max(values, key=float))
     if own.get("gpu_vendor") not in (None, "", "nvidia") and "gpu" in resources:
-        raise FlowForgeException(f"The step *{node.name}*: FlowForge knows GPUs of NVIDIA, not of {own['gpu_vendor']}.")
+        raise FlowForgeException(f"The step *{node.name}*: FlowForge supports NVIDIA GPUs only, not those of {own['gpu_vendor']}.")
     if resources:
         fields["resources"] = resources
     if own.get("image"):

@@ -24,7 +24,7 @@ class FlowForgeSecretsProvider(SecretsProvider):  # type: ignore[misc]
         """
         names = json.loads(os.environ.get("METAFLOW_FLOWFORGE_SECRETS", "[]"))
         if secret_id not in names:
-            raise FlowForgeException(f"The secret *{secret_id}* of FlowForge is available only in tasks that FlowForge starts. Run the flow with: flowforge run")
+            raise FlowForgeException(f"The FlowForge secret *{secret_id}* is available only in tasks that FlowForge starts. Run the flow with: flowforge run")
         with open(os.environ["FLOWFORGE_INPUTS"], encoding="utf-8") as file:
             value = json.load(file)[f"{SECRET}{names.index(secret_id)}"]
         return variables(secret_id, value, options or {})

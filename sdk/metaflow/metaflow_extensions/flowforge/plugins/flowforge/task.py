@@ -25,7 +25,7 @@ _SAVE = 10.0  # seconds between uploads of a log that grows
 
 
 class Attempt:
-    """What the runner says about this attempt."""
+    """The information from the runner about this attempt."""
 
     def __init__(self) -> None:
         with open(os.environ["FLOWFORGE_INPUTS"], encoding="utf-8") as file:
@@ -33,7 +33,7 @@ class Attempt:
         self.run = names.run_id(os.environ["FLOWFORGE_WORKFLOW_ID"])
         self.task = names.task_id(os.environ["FLOWFORGE_NODE"])
         self.retry = int(os.environ["FLOWFORGE_ATTEMPT"]) - 1  # attempts in the datastore count from 0
-        # Attempts that spent no retry, such as preempted ones. An older server does not tell.
+        # Attempts that used no retry, such as preempted ones. Older servers do not report them.
         self.free = self.retry - int(os.environ.get("FLOWFORGE_RETRY") or self.retry)
 
     @property
@@ -47,7 +47,7 @@ def run(ctx: Any, step: str, settings: Dict[str, Any]) -> None:
     """Run the task of a step. Does not return: the process ends as the task ended."""
     attempt = Attempt()
     if attempt.retry >= MAX_ATTEMPTS:
-        sys.exit(f"This is attempt {attempt.retry + 1}, with {attempt.free} that spent no retry. Metaflow reads the results of the first {MAX_ATTEMPTS} only.")
+        sys.exit(f"This is attempt {attempt.retry + 1}, with {attempt.free} that did not use a retry. Metaflow reads only the results of the first {MAX_ATTEMPTS}.")
     reused = clone.reused()
     parameters_task = f"{attempt.run}/_parameters/{attempt.task}-params"
     paths = attempt.paths
