@@ -35,7 +35,7 @@ func setup(t *testing.T, path, part string) string {
 	cmd := exec.CommandContext(t.Context(), "scripts/setup", part)
 	cmd.Env = []string{"PATH=" + path, "FLOWFORGE_CACHE_DIR=" + t.TempDir()}
 	out, err := cmd.CombinedOutput()
-	require.Error(t, err, "a bare machine has no npm") // The output says what is missing.
+	require.Error(t, err, "a bare machine has no npm") // The output describes what is missing.
 	return string(out)
 }
 

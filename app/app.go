@@ -91,7 +91,7 @@ func New(cfg Config) (*App, error) {
 func (a *App) listen(setting, addr string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another program listens on %s: stop it, or choose another %s", addr, setting)
+		return nil, fmt.Errorf("another program is listening on %s: stop it, or choose another %s", addr, setting)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)

@@ -89,7 +89,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 	c := valid(t)
 	first, err := New(c)
 	require.NoError(t, err)
-	refused(t, c, "serves from "+c.DataDir)
+	refused(t, c, "is using "+c.DataDir)
 	first.Close()
 	again, err := New(c)
 	require.NoError(t, err, "the directory is unlocked")
@@ -117,7 +117,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 	defer taken.Close()
 	c := valid(t)
 	c.Addr = taken.Addr().String()
-	refused(t, c, "another program listens on "+c.Addr)
+	refused(t, c, "another program is listening on "+c.Addr)
 	c.Addr = "127.0.0.1:0"
 	a, err := New(c)
 	require.NoError(t, err, "the refused server must release everything")

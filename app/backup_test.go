@@ -64,7 +64,7 @@ func TestBackupRefusals(t *testing.T) {
 	lock, err := lockDir(filepath.Join(from, "server.lock"), from)
 	require.NoError(t, err)
 	_, err = Backup(t.Context(), from, file)
-	require.ErrorContains(t, err, "serves from "+from)
+	require.ErrorContains(t, err, "is using "+from)
 	lock.release()
 	require.NoFileExists(t, file)
 

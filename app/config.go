@@ -149,7 +149,7 @@ func (c Config) addressProblems() (problems []error) {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: set FLOWFORGE_OIDC_ISSUER, or use 127.0.0.1 and a tunnel", c.Addr))
 	}
 	if len(c.Providers) > 0 && c.PublicURL == "" {
-		problems = append(problems, fmt.Errorf("FLOWFORGE_PUBLIC_URL is not set: with FLOWFORGE_ADDR %q, sign-in needs the address that people use, such as https://forge.example.com", c.Addr))
+		problems = append(problems, fmt.Errorf("FLOWFORGE_PUBLIC_URL is not set: with FLOWFORGE_ADDR %q, sign-in needs the address that users open, such as https://forge.example.com", c.Addr))
 	}
 	return problems
 }
@@ -165,7 +165,7 @@ func (c Config) roles() Roles {
 // roleProblems checks the settings for several servers.
 func (c Config) roleProblems() (problems []error) {
 	if !c.roles().all() && c.DatabaseURL == "" {
-		problems = append(problems, fmt.Errorf("FLOWFORGE_ROLES leaves some to other servers: set FLOWFORGE_DATABASE_URL, which they share"))
+		problems = append(problems, fmt.Errorf("FLOWFORGE_ROLES leaves some roles to other servers: set FLOWFORGE_DATABASE_URL to the database that all servers share"))
 	}
 	if !slices.Contains([]string{"", LeasesPostgres, LeasesKubernetes}, c.Leases) {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_LEASES is %q; set it to postgres or kubernetes", c.Leases))

@@ -140,7 +140,7 @@ func (k *kubeTokens) review(ctx context.Context, token string) (kube.TokenAccoun
 	}
 	account, err := k.ask(ctx, token)
 	if err != nil && !apperr.Is(err, apperr.Unauthenticated) {
-		return kube.TokenAccount{}, err // the cluster did not answer, so the next request asks again
+		return kube.TokenAccount{}, err // the cluster did not respond, so the next request asks again
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -155,7 +155,7 @@ func (k *kubeTokens) review(ctx context.Context, token string) (kube.TokenAccoun
 func (k *kubeTokens) ask(ctx context.Context, token string) (kube.TokenAccount, error) {
 	namespace, name, err := k.reviewer.Review(ctx, token)
 	if err != nil {
-		return kube.TokenAccount{}, err //nolint:wrapcheck // says what to do
+		return kube.TokenAccount{}, err //nolint:wrapcheck // describes what to do
 	}
 	return k.listed(namespace + ":" + name)
 }
@@ -164,7 +164,7 @@ func (k *kubeTokens) ask(ctx context.Context, token string) (kube.TokenAccount, 
 func (k *kubeTokens) subject(ctx context.Context, a kube.TokenAccount) (auth.Subject, error) {
 	in, err := k.users.InProject(auth.System(), a.Project)
 	if err != nil {
-		return auth.Subject{}, apperr.Wrap(apperr.Forbidden, err, "The project "+a.Project+" of FLOWFORGE_KUBE_TOKEN_ACCOUNTS does not exist.")
+		return auth.Subject{}, apperr.Wrap(apperr.Forbidden, err, "The project "+a.Project+" in FLOWFORGE_KUBE_TOKEN_ACCOUNTS does not exist.")
 	}
 	name := accountName(a)
 	accounts, err := k.tenancy.ServiceAccounts(ctx, in.ProjectID)
@@ -203,5 +203,5 @@ func (k *kubeTokens) setRole(ctx context.Context, project, user uuid.UUID, role 
 			return err //nolint:wrapcheck // says enough
 		}
 	}
-	return apperr.New(apperr.Forbidden, "The service account has no role in its project any more. Add it as a member.")
+	return apperr.New(apperr.Forbidden, "The service account no longer has a role in its project. Add it as a member.")
 }

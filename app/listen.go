@@ -41,7 +41,7 @@ func (a *App) inside(site http.Handler, forLeader func(*http.Request) bool) http
 		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics"
 		sent := scheduler && r.Header.Get(hopHeader) != "" && forLeader(r)
 		if !probe && !sent {
-			http.Error(w, "This server serves no pages; use a server of the installation with the role web.", http.StatusNotFound)
+			http.Error(w, "This server does not serve pages. Use a server that has the role web.", http.StatusNotFound)
 			return
 		}
 		site.ServeHTTP(w, r)

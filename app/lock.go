@@ -21,7 +21,7 @@ func lockDir(path, dir string) (*dirLock, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := os.ReadFile(path)
 		_ = f.Close()
-		return nil, fmt.Errorf("another flowforge (pid %s) serves from %s: stop it, or choose another FLOWFORGE_DATA_DIR",
+		return nil, fmt.Errorf("another FlowForge server (PID %s) is using %s: stop it, or choose another FLOWFORGE_DATA_DIR",
 			strings.TrimSpace(string(holder)), dir)
 	}
 	err = f.Truncate(0)

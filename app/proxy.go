@@ -145,7 +145,7 @@ func (l *leaderProxy) toLeader(w http.ResponseWriter, r *http.Request) (bool, er
 }
 
 func errNoLeader() error {
-	return apperr.New(apperr.Unavailable, "A new scheduler is being elected; this page will be available within seconds. All other pages work.")
+	return apperr.New(apperr.Unavailable, "A new scheduler is being elected. This page will be available again within seconds; all other pages work.")
 }
 
 // forward sends r to target. Headers of the leader's response replace those that this
@@ -166,7 +166,7 @@ func (l *leaderProxy) forward(w http.ResponseWriter, r *http.Request, target *ur
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			failed = apperr.Wrap(apperr.Unavailable, err, "The scheduler does not answer; this page will be available within seconds. All other pages work.")
+			failed = apperr.Wrap(apperr.Unavailable, err, "The scheduler is not responding. This page will be available again within seconds; all other pages work.")
 		},
 	}
 	proxy.ServeHTTP(w, r)

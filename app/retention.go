@@ -33,10 +33,10 @@ const (
 // check reports the first invalid setting.
 func (c Retention) check() error {
 	if c.Grace != 0 && c.Grace < retention.LeastGrace {
-		return fmt.Errorf("FLOWFORGE_RETENTION_GRACE must be 1h or more: newly uploaded bytes must be kept until they are referenced")
+		return fmt.Errorf("FLOWFORGE_RETENTION_GRACE must be 1h or more, so that newly uploaded files are kept until they are referenced")
 	}
 	if c.Development != 0 && c.Development < leastDevelopment {
-		return fmt.Errorf("FLOWFORGE_RETENTION_DEVELOPMENT must be 1h or more: a person can launch the version that they saved last")
+		return fmt.Errorf("FLOWFORGE_RETENTION_DEVELOPMENT must be 1h or more, so that users can launch the version that they last saved")
 	}
 	if c.Every != 0 && c.Every < leastSweep {
 		return fmt.Errorf("FLOWFORGE_RETENTION_SWEEP must be 1m or more")

@@ -21,12 +21,12 @@ func (a *App) diskReady(requiredMiB int) error {
 		return err
 	}
 	if free < requiredMiB {
-		return apperr.New(apperr.Unavailable, "The disk of %s has %d MiB left; the server needs %d MiB. Remove files, or run `flowforge gc`.", a.paths.root, free, requiredMiB)
+		return apperr.New(apperr.Unavailable, "The disk that holds %s has %d MiB left, and the server needs %d MiB. Remove files, or run `flowforge gc`.", a.paths.root, free, requiredMiB)
 	}
 	return nil
 }
 
-// warnSharedAccount warns when people of several tenants sign in to a server that runs
+// warnSharedAccount warns when users of several tenants sign in to a server that runs
 // their tasks as processes of one account: tasks can then read each other's files.
 func (a *App) warnSharedAccount(ctx context.Context, p *parts) {
 	if len(a.cfg.Providers) == 0 || a.cfg.Kube != nil || a.cfg.Attempts != nil {

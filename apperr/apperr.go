@@ -1,5 +1,5 @@
 // Package apperr defines the error type that crosses package boundaries: a code for
-// programs, a sentence for people, and the invalid fields if there are any.
+// programs, a sentence for users, and the invalid fields if there are any.
 package apperr
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Code says what kind of failure an error is; handlers map it to a status.
+// Code describes what kind of failure an error is; handlers map it to a status.
 type Code string
 
 // The codes. An error that is not an *Error is Unavailable when a database or
@@ -88,7 +88,7 @@ func CodeOf(err error) Code {
 }
 
 // isUnreachable reports whether another service did not respond: a connection
-// failed or broke, or the SQLSTATE class says that the database is shutting down
+// failed or broke, or the SQLSTATE class indicates that the database is shutting down
 // (57P), unreachable (08) or out of resources (53).
 func isUnreachable(err error) bool {
 	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {

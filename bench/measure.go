@@ -18,7 +18,7 @@ type result struct {
 	c     benchCase
 	total time.Duration // from the call of Launch to the durable end
 	first time.Duration // from the call of Launch to its answer
-	wal   int64         // bytes that PostgreSQL wrote ahead meanwhile
+	wal   int64         // bytes that PostgreSQL wrote ahead in the meantime
 }
 
 func (r result) perNode() time.Duration { return r.total / time.Duration(r.c.nodes) }

@@ -54,7 +54,7 @@ JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> '
 WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
 `
 
-// Counts the nodes of a project that wait for a person.
+// Counts the nodes of a project that wait for a user.
 func (q *Queries) CountPendingApprovals(ctx context.Context, projectID uuid.UUID) (int32, error) {
 	row := q.db.QueryRow(ctx, countPendingApprovals, projectID)
 	var asked int32
@@ -86,7 +86,7 @@ WHERE e.id = ANY ($1::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
     AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')
 `
 
-// Returns the executions in which every running node waits for a person.
+// Returns the executions in which every running node waits for a user.
 func (q *Queries) ExecutionsAwaitingApproval(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, executionsAwaitingApproval, ids)
 	if err != nil {
@@ -158,7 +158,7 @@ type ListPendingApprovalsRow struct {
 	StartedAt       *time.Time
 }
 
-// Returns the nodes of a project that wait for a person, oldest first.
+// Returns the nodes of a project that wait for a user, oldest first.
 func (q *Queries) ListPendingApprovals(ctx context.Context, projectID uuid.UUID, maxRows int32) ([]ListPendingApprovalsRow, error) {
 	rows, err := q.db.Query(ctx, listPendingApprovals, projectID, maxRows)
 	if err != nil {
@@ -219,7 +219,7 @@ type PendingApprovalsOfRow struct {
 	StartedAt *time.Time
 }
 
-// Returns the nodes of an execution that wait for a person.
+// Returns the nodes of an execution that wait for a user.
 func (q *Queries) PendingApprovalsOf(ctx context.Context, executionID uuid.UUID, maxRows int32) ([]PendingApprovalsOfRow, error) {
 	rows, err := q.db.Query(ctx, pendingApprovalsOf, executionID, maxRows)
 	if err != nil {

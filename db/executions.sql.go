@@ -1275,7 +1275,7 @@ type RecentInputsRow struct {
 	CreatedAt time.Time
 }
 
-// Returns the newest execution for each of a person's inputs of a workflow, newest first. It reads
+// Returns the newest execution for each of a user's inputs of a workflow, newest first. It reads
 // the last scanned executions.
 func (q *Queries) RecentInputs(ctx context.Context, arg RecentInputsParams) ([]RecentInputsRow, error) {
 	rows, err := q.db.Query(ctx, recentInputs,

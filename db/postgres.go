@@ -18,7 +18,7 @@ import (
 // connectTimeout bounds the wait for one new connection.
 const connectTimeout = 5 * time.Second
 
-// Open returns a pool for url and checks that the server answers. Every session uses UTC.
+// Open returns a pool for url and checks that the server responds. Every session uses UTC.
 // It returns apperr.Unavailable when the server cannot be reached.
 func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return OpenNamed(ctx, url, "flowforge")
@@ -44,7 +44,7 @@ func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, err
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, apperr.Wrap(apperr.Unavailable, err, "The database does not answer.")
+		return nil, apperr.Wrap(apperr.Unavailable, err, "The database is not responding.")
 	}
 	return pool, nil
 }

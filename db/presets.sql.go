@@ -111,7 +111,7 @@ type ListPresetsRow struct {
 	TeamName    string
 }
 
-// Returns the presets of a workflow that a person may use: their own, those of the project, and
+// Returns the presets of a workflow that a user may use: their own, those of the project, and
 // those that other projects of the team share for the workflow of the same name. few_inputs are the
 // inputs, or null for those with more bytes than @few, which are not even decompressed.
 func (q *Queries) ListPresets(ctx context.Context, arg ListPresetsParams) ([]ListPresetsRow, error) {
@@ -214,7 +214,7 @@ type PresetDefaultsRow struct {
 	PresetID uuid.UUID
 }
 
-// Returns the default of a person and that of the project, which has the zero UUID as its user.
+// Returns the default of a user and that of the project, which has the zero UUID as its user.
 func (q *Queries) PresetDefaults(ctx context.Context, workflowID uuid.UUID, userID uuid.UUID) ([]PresetDefaultsRow, error) {
 	rows, err := q.db.Query(ctx, presetDefaults, workflowID, userID)
 	if err != nil {
@@ -298,7 +298,7 @@ WHERE preset_id = $1
 `
 
 // Removes a preset as the default of those who can no longer see it: other workflows unless the
-// team shares it, and other people if it is private.
+// team shares it, and other users if it is private.
 func (q *Queries) UnsetUnseenPresetDefaults(ctx context.Context, presetID uuid.UUID, sharing string, workflowID uuid.UUID, ownerID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, unsetUnseenPresetDefaults,
 		presetID,

@@ -636,7 +636,7 @@ WHERE e.id = $2 AND e.finished_at IS NOT NULL AND e.kept_at IS NULL AND e.remova
 RETURNING e.id
 `
 
-// Marks an ended execution for removal at the request of a person. Returns no row if it is kept, live
+// Marks an ended execution for removal at the request of a user. Returns no row if it is kept, live
 // or marked.
 func (q *Queries) MarkDeleted(ctx context.Context, moment time.Time, iD uuid.UUID) (uuid.UUID, error) {
 	row := q.db.QueryRow(ctx, markDeleted, moment, iD)

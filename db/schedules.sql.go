@@ -398,7 +398,7 @@ type ListOccurrencesRow struct {
 	Failure       string
 }
 
-// The occurrences of a schedule with what became of their executions, newest first.
+// The occurrences of a schedule with the outcome of their executions, newest first.
 func (q *Queries) ListOccurrences(ctx context.Context, scheduleID uuid.UUID, before *time.Time, maxRows int32) ([]ListOccurrencesRow, error) {
 	rows, err := q.db.Query(ctx, listOccurrences, scheduleID, before, maxRows)
 	if err != nil {

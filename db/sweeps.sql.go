@@ -481,7 +481,7 @@ ORDER BY s.id
 `
 
 // The sweeps that the driver has to look at. Nothing changes about a paused one without runs that do,
-// and one that cannot be read waits for a person.
+// and one that cannot be read waits for a user.
 func (q *Queries) OpenInputSweeps(ctx context.Context) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, openInputSweeps)
 	if err != nil {

@@ -39,7 +39,7 @@ SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.use
 WHERE m.node_id = $1 AND m.role = ANY($2::text[]) AND u.kind = 'person' AND u.disabled_at IS NULL AND m.id <> ALL($3::uuid[])
 `
 
-// Counts the active people who have one of the roles directly on the node.
+// Counts the active users who have one of the roles directly on the node.
 func (q *Queries) CountMembersWithRoles(ctx context.Context, nodeID uuid.UUID, roles []string, without []uuid.UUID) (int64, error) {
 	row := q.db.QueryRow(ctx, countMembersWithRoles, nodeID, roles, without)
 	var count int64
@@ -329,7 +329,7 @@ type ListGroupRolesRow struct {
 	Members       int64
 }
 
-// Returns the roles of groups; members is the number of people who have the role through the
+// Returns the roles of groups; members is the number of users who have the role through the
 // group.
 func (q *Queries) ListGroupRoles(ctx context.Context, nodes []uuid.UUID) ([]ListGroupRolesRow, error) {
 	rows, err := q.db.Query(ctx, listGroupRoles, nodes)
@@ -480,7 +480,7 @@ type ListTenancyNodesRow struct {
 	Groups      int64
 }
 
-// Returns all nodes at or below root, with the numbers of people and groups that have a role
+// Returns all nodes at or below root, with the numbers of users and groups that have a role
 // directly on each.
 func (q *Queries) ListTenancyNodes(ctx context.Context, root uuid.UUID) ([]ListTenancyNodesRow, error) {
 	rows, err := q.db.Query(ctx, listTenancyNodes, root)

@@ -85,7 +85,7 @@ WHERE project_id = $1 AND (sharing = 'project' OR owner_id = $2)
 ORDER BY lower(name), id
 `
 
-// Returns the views of a project that a person may use: their own and the shared ones.
+// Returns the views of a project that a user may use: their own and the shared ones.
 func (q *Queries) ListViews(ctx context.Context, projectID uuid.UUID, userID uuid.UUID) ([]ExecutionView, error) {
 	rows, err := q.db.Query(ctx, listViews, projectID, userID)
 	if err != nil {

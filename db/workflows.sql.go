@@ -301,7 +301,7 @@ FOR UPDATE SKIP LOCKED
 `
 
 // Locks development versions that were registered before a moment, that no execution uses, and
-// that were not saved as a person's version since then.
+// that were not saved as a user's version since then.
 func (q *Queries) LockUnusedVersions(ctx context.Context, before time.Time, after uuid.UUID, rowLimit int32) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, lockUnusedVersions, before, after, rowLimit)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestBackupAndRestore(t *testing.T) {
 	file := filepath.Join(s.dir, "flowforge.tar.gz")
 	out, err := tool(s.dir, "backup", file)
 	require.Error(t, err)
-	require.Contains(t, out, "serves from", "a running server is not backed up")
+	require.Contains(t, out, "is using", "a running server is not backed up")
 	s.stop()
 	out, err = tool(s.dir, "backup", file)
 	require.NoError(t, err, out)

@@ -20,7 +20,7 @@ const controlDocument = `{
 	]
 }`
 
-// TestPauseSkipAndAnswer: a person pauses and resumes an execution, skips a node that
+// TestPauseSkipAndAnswer: a user pauses and resumes an execution, skips a node that
 // takes too long, and answers the execution's question, first with invalid values.
 func TestPauseSkipAndAnswer(t *testing.T) {
 	t.Parallel()

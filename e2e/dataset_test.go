@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestADataset is registered twice; its page waits for the statistics, says what moved, gives a
+// TestADataset is registered twice; its page waits for the statistics, describes what moved, gives a
 // version an alias, and leads to its lineage.
 func TestADataset(t *testing.T) {
 	t.Parallel()

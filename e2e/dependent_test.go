@@ -66,7 +66,7 @@ func TestInputsDependOnEachOther(t *testing.T) {
 		shown("depth", true)
 		require.NoError(t, expect().Locator(field("depth").Locator("[data-optional]")).ToBeHidden())
 		require.NoError(t, expect().Locator(page.GetByText("hinge", playwright.PageGetByTextOptions{Exact: new(true)})).ToBeVisible()) // the chosen one stays
-		holds(t, page.Locator("#launch-check"), "not possible with these values")
+		holds(t, page.Locator("#launch-check"), "not allowed with these values")
 		require.NoError(t, page.GetByText("gini", playwright.PageGetByTextOptions{Exact: new(true)}).Click())
 		fill(t, input(page, "depth"), "4")
 		fill(t, input(page, "batch"), "11")

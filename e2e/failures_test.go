@@ -11,7 +11,7 @@ import (
 )
 
 // TestBreakerAndDeadLetter: a service is down. The operator that calls it fails twice,
-// its breaker opens, and the next execution waits and shows why. A person resets the
+// its breaker opens, and the next execution waits and shows why. A user resets the
 // breaker when the service is available again, and reruns the task that had failed after
 // its last retry.
 func TestBreakerAndDeadLetter(t *testing.T) {
@@ -36,7 +36,7 @@ func TestBreakerAndDeadLetter(t *testing.T) {
 	holds(t, page.Locator("main"), "OnTransient")
 
 	visit(t, page, "/executions/"+waiting+"/nodes/call")
-	holds(t, page.Locator("main"), "no attempt of it starts until")
+	holds(t, page.Locator("main"), "no further attempt starts until")
 	audit(t, page)
 
 	visit(t, page, "/breakers")

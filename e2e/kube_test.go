@@ -130,7 +130,7 @@ func TestGPUsOfPods(t *testing.T) {
 	third := s.launch(t, workflow, nil)
 	visit(t, page, "/executions/"+third)
 	holds(t, page.Locator("main"), kubetest.GPUType+" GPUs")
-	s.api(t, http.MethodPost, "/executions/"+ids[0]+"/cancel", map[string]any{"reason": "room for others"}, nil)
+	s.api(t, http.MethodPost, "/executions/"+ids[0]+"/cancel", map[string]any{"reason": "preempted by other work"}, nil)
 	s.wait(t, third, func(e executionView) bool { return first(e, "RUNNING") })
 	for _, id := range []string{ids[1], third} { // the devices are free for the next test
 		s.api(t, http.MethodPost, "/executions/"+id+"/cancel", map[string]any{"reason": "seen enough"}, nil)

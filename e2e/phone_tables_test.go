@@ -71,7 +71,7 @@ printf 'note,value\na note of several words,1\nanother note of several words,2\n
 	require.EqualValues(t, 1, left, "descriptions begin at one line")
 }
 
-// inWindow fails for each element that is partly beside the window.
+// inWindow fails for each element that is partly alongside the window.
 func inWindow(t *testing.T, page playwright.Page, selector string) {
 	t.Helper()
 	out, err := page.Evaluate(`(selector) => [...document.querySelectorAll(selector)].filter((element) => {

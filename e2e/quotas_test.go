@@ -74,7 +74,7 @@ func TestLimitsAreChangedWithConfidence(t *testing.T) {
 	fill(t, page.GetByLabel("Reason"), "One for the others")
 	holds(t, page.Locator("#quota-preview"), "Interrupted:")
 	click(t, button(page, "Save for local"))
-	holds(t, page.Locator(".error-summary"), "This stops 1 running node")
+	holds(t, page.Locator(".error-summary"), "This change stops 1 running node")
 	audit(t, page)
 	require.NoError(t, page.GetByLabel("Yes, interrupt 1 running node").Check())
 	click(t, button(page, "Save for local"))

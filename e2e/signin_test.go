@@ -198,7 +198,7 @@ func TestAPIKeys(t *testing.T) {
 	page := open(t, options{tolerates: []string{"status of 422"}})
 	visit(t, page, "/account/keys")
 	fill(t, page.GetByLabel("Name", playwright.PageGetByLabelOptions{Exact: new(true)}), "stories")
-	click(t, page.GetByText("Reads everything that its owner may read."))
+	click(t, page.GetByText("Can view everything that its owner can view."))
 	click(t, button(page, "Create key"))
 	key, err := page.Locator("#created-key").TextContent()
 	require.NoError(t, err)

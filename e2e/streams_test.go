@@ -128,7 +128,7 @@ func TestStreamIsReadWhileItIsWritten(t *testing.T) {
 	require.Equal(t, "SUCCEEDED", e.Status)
 	require.Equal(t, 10.0, e.Outputs["total"])
 	require.Equal(t, 1, e.attempts(t, "read"))
-	require.Equal(t, "from make.rows, stream: it is read while it is written, 115 B, through a pipe", s.came(t, id))
+	require.Equal(t, "from make.rows, stream: it is read while it is being written, 115 B, through a pipe", s.came(t, id))
 }
 
 // TestStreamWhoseWriterFails: a failing writer cancels its reader, or restarts it.

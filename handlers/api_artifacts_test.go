@@ -175,7 +175,7 @@ func TestTables(t *testing.T) {
 	page := "/artifacts/" + a.ID.String()
 	b.member.get(t, page).says(t, http.StatusOK, "Rows 1 to 50", "Column statistics", "Statistics of all 120 rows", "&lt;b&gt;n1&lt;/b&gt;", "?page=50.")
 	b.member.get(t, page+"?sort=-id&column=id&op=lt&value=60").says(t, http.StatusOK, `aria-sort="descending"`, "Remove filter id &lt; 60", ">59<")
-	b.member.get(t, page+"?filter=eq:id:one").says(t, http.StatusOK, "The rows are not filtered or sorted.", "not a value of column id", "Rows 1 to 50")
+	b.member.get(t, page+"?filter=eq:id:one").says(t, http.StatusOK, "The rows are not filtered or sorted.", "not a valid value for column id", "Rows 1 to 50")
 
 	broken := b.publish(t, e, artifact.New{Node: "wait", Name: "broken", Type: "Table", Kind: "Table", Filename: "x.parquet", MediaType: artifact.ParquetMediaType}, "PAR1 and no more")
 	b.member.get(t, "/artifacts/"+broken.ID.String()).says(t, http.StatusOK, "No preview.", "it does not end with PAR1")

@@ -40,7 +40,7 @@ func TestFilesOfTheCatalogue(t *testing.T) {
 
 	far := b.member.post(t, "/api/v1/datasets", `{"name": "far", "version": "1", "uri": "s3://elsewhere/rows"}`).object(t, http.StatusCreated)
 	require.NotContains(t, far, "download_url")
-	require.Contains(t, b.member.get(t, "/api/v1/datasets/far@1/download").problem(t, http.StatusNotFound).Detail, "registered without its bytes")
+	require.Contains(t, b.member.get(t, "/api/v1/datasets/far@1/download").problem(t, http.StatusNotFound).Detail, "registered without a file")
 }
 
 func TestFoldersOfTheCatalogue(t *testing.T) {

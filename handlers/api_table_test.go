@@ -113,7 +113,7 @@ func TestSearchesSayThatTheIndexIsBehind(t *testing.T) {
 	require.NoError(t, err)
 	page := b.member.get(t, "/api/v1/executions?where=state:live").object(t, http.StatusOK)
 	require.Equal(t, "1300", fmt.Sprint(page["behind"]))
-	require.Contains(t, b.member.get(t, "/executions?where=state:live").body, "behind: their latest values are not searched yet.")
+	require.Contains(t, b.member.get(t, "/executions?where=state:live").body, "behind: their latest values cannot be searched yet.")
 }
 
 func TestTablesAreExported(t *testing.T) {
@@ -189,7 +189,7 @@ func TestCommandsForManyExecutions(t *testing.T) {
 		}
 	}
 	long := bulk(b.member, `{"action": "tag", "add": ["`+strings.Repeat("x", 65)+`"], "dry_run": true, `+ids+`}`)
-	require.Equal(t, "false A tag has at most 64 characters.", fmt.Sprint(long[0].(map[string]any)["done"], " ", long[0].(map[string]any)["message"]))
+	require.Equal(t, "false A tag can have at most 64 characters.", fmt.Sprint(long[0].(map[string]any)["done"], " ", long[0].(map[string]any)["message"]))
 	require.Equal(t, false, bulk(other, `{"action": "cancel", "dry_run": true, `+ids+`}`)[0].(map[string]any)["done"], "of another person")
 	refused := bulk(other, `{"action": "cancel", `+ids+`}`)
 	require.Equal(t, false, refused[0].(map[string]any)["done"], "of another person")

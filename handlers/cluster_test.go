@@ -30,7 +30,7 @@ func TestMemoryOfWarmPython(t *testing.T) {
 	admin := &caller{server: server.URL, header: b.admin.header}
 	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "Warm Python", "96 MiB", "in 2 processes")
 	away = errors.New("no answer")
-	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "Warm Python", "unknown", "the runner of local tasks does not answer")
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "Warm Python", "unknown", "the local task runner is not responding")
 	require.NotContains(t, b.admin.get(t, "/admin/cluster").body, "Warm Python", "a server without local tasks")
 }
 

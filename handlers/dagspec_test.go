@@ -157,6 +157,6 @@ func TestQuotaByTheNamesOfTheDocument(t *testing.T) {
 	require.Equal(t, "tenant", q["entity_type"])
 	require.Equal(t, "0", fmt.Sprint(q["used"].(map[string]any)["pods_running"]))
 	require.Equal(t, "5", fmt.Sprint(q["available"].(map[string]any)["pods_running"]))
-	require.Contains(t, q["warnings"].([]any)[0], "the installation currently has 4 GiB")
+	require.Contains(t, q["warnings"].([]any)[0], "the installation currently has only 4 GiB")
 	b.admin.send(t, http.MethodPut, "/api/v1/projects/"+auth.LocalProject.String()+"/quota", "application/json", `{"memory_limit": 2097152}`).problem(t, http.StatusUnprocessableEntity)
 }

@@ -41,7 +41,7 @@ func TestTheDatasetPageShowsStatisticsAndDrift(t *testing.T) {
 	require.Equal(t, "added", columns[2].(map[string]any)["verdict"])
 	back := b.member.get(t, page+"?version=1&against=2").body
 	require.Contains(t, back, "What changed since 2")
-	require.Contains(t, back, "The column is gone")
+	require.Contains(t, back, "The column was removed")
 
 	refused := b.member.submit(t, page+"/aliases", "version", "2", "alias", "latest")
 	require.Equal(t, http.StatusUnprocessableEntity, refused.status)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDevelopPage: the form is that of the version saved last, other people do not see it, and
+// TestDevelopPage: the form is that of the version saved last, other users do not see it, and
 // the stream sends the next one.
 func TestDevelopPage(t *testing.T) {
 	t.Parallel()

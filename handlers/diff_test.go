@@ -32,7 +32,7 @@ func TestChangesBetweenVersions(t *testing.T) {
 	require.NotContains(t, got.body, "<script>alert")
 	require.Contains(t, got.body, "source.search: 1.0.0 → 2.0.0")
 	require.Contains(t, got.body, "2 changes break callers")
-	require.Contains(t, got.body, `Launches that set &#34;lr&#34; are refused.`)
+	require.Contains(t, got.body, `Launches that set &#34;lr&#34; are rejected.`)
 	require.Contains(t, got.body, `data-state="CHANGED"`)
 
 	var body contract.VersionDiffBody
@@ -65,7 +65,7 @@ func TestChangesBetweenVersions(t *testing.T) {
 	}
 
 	same := b.member.get(t, "/workflows/source.search/diff?from=2.0.0&to=2.0.0")
-	require.Contains(t, same.body, "Nothing differs")
+	require.Contains(t, same.body, "No differences")
 	require.Equal(t, http.StatusNotFound, b.member.get(t, "/workflows/source.search/diff?from=9.0.0").status)
 	require.Contains(t, b.member.get(t, "/workflows/source.search?tab=versions").body, "/workflows/source.search/diff?from=1.0.0&amp;to=2.0.0")
 }

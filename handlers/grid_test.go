@@ -80,8 +80,8 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, empty.status)
 }
 
-// TestExecutionsOfAPerson: a name means people and not the name that an execution shows, and the ID
-// of a person works everywhere.
+// TestExecutionsOfAPerson: a name means users and not the name that an execution shows, and the ID
+// of a user works everywhere.
 func TestExecutionsOfAPerson(t *testing.T) {
 	t.Parallel()
 	b := setupTable(t)
@@ -156,7 +156,7 @@ func TestBulkResultsCanBeReloaded(t *testing.T) {
 	b.until(t, uuid.MustParse(held), ended)
 	for range 2 {
 		got := b.member.get(t, res.header.Get("Location"))
-		got.says(t, http.StatusOK, "Cancelled 1 of 3 executions", "Its nodes end", "It has ended.", "There is no such execution.", "/executions?state=RUNNING")
+		got.says(t, http.StatusOK, "Cancelled 1 of 3 executions", "Its running nodes are stopped", "It has ended.", "There is no such execution.", "/executions?state=RUNNING")
 	}
 	got := b.member.get(t, "/executions/bulk?action=cancel&id="+running)
 	got.says(t, http.StatusOK, "Cancelled 0 of 1 execution")
@@ -211,7 +211,7 @@ func TestTheQueryBarCompletes(t *testing.T) {
 	require.Equal(t, "15", fmt.Sprint(api["from"]))
 	require.Equal(t, "map[description:1 to 2 executions:2 kind:name label:epochs path:inputs.epochs text:epochs  type:number]", fmt.Sprint(api["suggestions"].([]any)[0]))
 	down := setup(t)
-	require.Contains(t, down.member.get(t, "/executions/complete?before=epo").body, "ClickHouse does not answer")
+	require.Contains(t, down.member.get(t, "/executions/complete?before=epo").body, "ClickHouse is not responding")
 }
 
 // TestSavedViews: a table is saved, opened by its link, changed, reverted and deleted; the default
@@ -231,15 +231,15 @@ func TestSavedViews(t *testing.T) {
 	require.Contains(t, opened, two)
 	require.NotContains(t, opened, one)
 	require.Contains(t, opened, `value="epochs &gt;= 2"`)
-	require.NotContains(t, opened, "This view has changes")
+	require.NotContains(t, opened, "This view has unsaved changes")
 	changed := b.member.get(t, link+"&edit=1&where=epochs+%3E%3D+1").body
 	require.Contains(t, changed, one)
-	require.Contains(t, changed, "This view has changes")
+	require.Contains(t, changed, "This view has unsaved changes")
 	require.Contains(t, b.member.get(t, link+"&edit=1").body, one, "an address without conditions has none")
 
 	again := send(b.member, "/executions/views", url.Values{"name": {"long RUNS"}, "sharing": {"project"}, "back": {"/executions?where=epochs+%3E%3D+2"}})
 	require.Equal(t, http.StatusUnprocessableEntity, again.status)
-	require.Contains(t, again.body, "This name already exists")
+	require.Contains(t, again.body, "This name is already in use")
 	require.Contains(t, again.body, `value="long RUNS"`)
 
 	id := strings.TrimPrefix(link, "/executions?view=")

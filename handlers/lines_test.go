@@ -67,7 +67,7 @@ func TestLinesOfManyLogs(t *testing.T) {
 	b.member.get(t, "/api/v1/executions/lines?text=cu").problem(t, http.StatusUnprocessableEntity)
 }
 
-// TestLinesWithoutClickHouse: the lines that are still on disk are found, and the answer says that
+// TestLinesWithoutClickHouse: the lines that are still on disk are found, and the answer indicates that
 // they are a part.
 func TestLinesWithoutClickHouse(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestLinesWithoutClickHouse(t *testing.T) {
 	for _, path := range []string{"/executions?where=", "/executions/lines?where="} {
 		res := b.member.get(t, path+url.QueryEscape(`log ~ "cuda" and accuracy > 1`))
 		require.Equal(t, http.StatusServiceUnavailable, res.status)
-		require.Contains(t, res.body, "ClickHouse does not answer. These are only lines")
+		require.Contains(t, res.body, "ClickHouse is not responding. The search covers only the latest lines")
 		require.Contains(t, res.body, "L0-1-stdout-0")
 	}
 	api := b.member.get(t, "/api/v1/executions/lines?text=cuda").object(t, http.StatusOK)

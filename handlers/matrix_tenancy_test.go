@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// tenancyRows are about the places of the local tenant, its members, the people
+// tenancyRows are about the places of the local tenant, its members, the users
 // of the installation and the audit log. Values that are refused show who may send
 // them without a trace for the rows after.
 func tenancyRows() []row {
@@ -88,7 +88,7 @@ func serviceAccountRows() []row {
 	}
 }
 
-// userRows are about people and the audit log.
+// userRows are about users and the audit log.
 func userRows() []row {
 	const conflict = http.StatusConflict
 	me := auth.LocalAdmin.String()

@@ -55,7 +55,7 @@ type row struct {
 	names       bool
 	ofTask      int  // the answer to the token of an attempt; 0: it is refused
 	missing     int  // the answer when the object does not exist; 0: 404
-	account     bool // of the account of a person, which a key does not reach
+	account     bool // of the account of a user, which a key does not reach
 	byToken     bool // HEAD and the API: no redirect to the sign-in page
 }
 
@@ -64,13 +64,13 @@ func (r row) method() string { m, _, _ := strings.Cut(r.route, " "); return m }
 // ofAccount marks a row that requires a signed-in user.
 func (r row) ofAccount() row { r.account = true; return r }
 
-// at says that the request is about something at a higher level than the project.
+// at indicates that the request is about something at a higher level than the project.
 func (r row) at(l level) row { r.place = l; return r }
 
 // seenAt sets the level of the object if it differs from the level of the permission.
 func (r row) seenAt(l level) row { r.seen = &l; return r }
 
-// object says that the path, or the body, names an object of the fixture, which is
+// object indicates that the path, or the body, names an object of the fixture, which is
 // absent for strangers.
 func (r row) object() row { r.names = true; return r }
 

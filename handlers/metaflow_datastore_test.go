@@ -82,7 +82,7 @@ func TestMetaflowDatastoreFolders(t *testing.T) {
 	team := b.signIn(t, b.person(t, "tea", auth.TeamAdmin, auth.LocalProject))
 	inside := filepath.Join(b.datastoreRoot, "team")
 	p := team.datastore(t, http.MethodPut, "", `{"kind": "local", "root": "`+inside+`"}`, http.StatusForbidden)
-	require.Contains(t, p.Detail, "Only administrators of the installation")
+	require.Contains(t, p.Detail, "Only installation administrators")
 	for _, root := range []string{"/etc", "team", b.datastoreRoot + "/../x", b.datastoreRoot + "2"} {
 		p = b.admin.datastore(t, http.MethodPut, "", `{"kind": "local", "root": "`+root+`"}`, http.StatusUnprocessableEntity)
 		require.Equal(t, "root", p.Errors[0].Path, root)
@@ -135,7 +135,7 @@ func TestMetaflowDatastoreS3(t *testing.T) {
 	require.Equal(t, []string{"Train"}, test("s3://models/metaflow/", "s3-secret").Flows)
 	wrong := test("s3://models/metaflow", "s3-wrong")
 	require.False(t, wrong.OK)
-	require.Contains(t, wrong.Message, "refused the credentials (SignatureDoesNotMatch)")
+	require.Contains(t, wrong.Message, "rejected the credentials (SignatureDoesNotMatch)")
 	require.Equal(t, `The bucket "missing" does not exist.`, test("s3://missing/metaflow", "s3-secret").Message)
 
 	p = b.admin.datastore(t, http.MethodPut, "", body("s3://models/metaflow", "s3-secret"), http.StatusOK)
@@ -151,7 +151,7 @@ func TestMetaflowDatastoreS3(t *testing.T) {
 	require.Len(t, used, 1)
 	require.Empty(t, used[0].(map[string]any)["workflow"])
 	require.Empty(t, used[0].(map[string]any)["execution_id"])
-	require.Contains(t, b.member.get(t, "/secrets/s3-secret").body, "Datastore of Metaflow")
+	require.Contains(t, b.member.get(t, "/secrets/s3-secret").body, "Metaflow datastore")
 	server.Stop()
 	require.Contains(t, test("s3://models/metaflow", "s3-secret").Message, "cannot be reached")
 	require.True(t, strings.HasPrefix(p.Root, "s3://"))

@@ -128,8 +128,8 @@ func TestMetaflowRecordsRefuse(t *testing.T) {
 		{http.StatusNotFound, "GET", "/runs/" + run + "/steps/none", "", "There is no step"},
 		{http.StatusBadRequest, "GET", "/search?limit=x", "", "limit must be"},
 		{http.StatusBadRequest, "GET", "/runs/" + run + "/artifacts?limit=501", "", "limit must be a number from 1 to 500"},
-		{http.StatusBadRequest, "GET", "/runs/" + run + "/artifacts?cursor=x", "", "enter the next_cursor of a page"},
-		{http.StatusBadRequest, "GET", "/search?cursor=x", "", "enter the cursor of a page"},
+		{http.StatusBadRequest, "GET", "/runs/" + run + "/artifacts?cursor=x", "", "enter next_cursor from the previous response"},
+		{http.StatusBadRequest, "GET", "/search?cursor=x", "", "enter the cursor from the previous page"},
 	} {
 		require.Contains(t, c.refused(test.status, test.method, test.path, test.body), test.want, "%s %s", test.method, test.path)
 	}

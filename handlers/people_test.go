@@ -45,7 +45,7 @@ func noSessions(t *testing.T, pool *pgxpool.Pool, now func() time.Time) *web.Ses
 }
 
 // person returns the id of a new user with a role at a node of the tenancy tree;
-// no role makes a person without any membership.
+// no role makes a user without any membership.
 func (b *testBundle) person(t *testing.T, name, role string, node uuid.UUID) uuid.UUID {
 	t.Helper()
 	id := uuid.New()

@@ -40,7 +40,7 @@ func TestPresetsOfTheLaunchForm(t *testing.T) {
 	require.NotEmpty(t, id)
 	res, doc = b.post(t, save("quick", "all"))
 	require.Equal(t, http.StatusConflict, res.StatusCode)
-	require.Contains(t, formtest.Text(doc), "This name already exists.")
+	require.Contains(t, formtest.Text(doc), "This name is already in use.")
 
 	doc = b.get(t, launchPath+"?preset=quick")
 	require.Contains(t, formtest.Text(doc), "Filled in from the preset “quick”.")

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
-// twoProjects is a site with a person who has a role in two projects, "default"
+// twoProjects is a site with a user who has a role in two projects, "default"
 // and "elsewhere", with one of everything in each.
 func twoProjects(t *testing.T) (b *testBundle, person *caller, here, there map[string]string) {
 	t.Helper()

@@ -150,7 +150,7 @@ func TestSourceOfPythonVersions(t *testing.T) {
 	require.Contains(t, versions, "First search")
 }
 
-// TestRunsOfVersions: the list of versions counts executions and says how many succeeded.
+// TestRunsOfVersions: the list of versions counts executions and describes how many succeeded.
 func TestRunsOfVersions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

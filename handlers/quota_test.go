@@ -46,7 +46,7 @@ func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 	wrong := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "a few", "weight", "0", "reason", "Because")
 	wrong.says(t, http.StatusUnprocessableEntity, "Nothing was saved: 2 values need attention", `value="a few"`, "“a few” is not a whole number of A100.", `value="Because"`, "Error: Quotas")
 	more := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "3")
-	more.says(t, http.StatusOK, "The limit of A100 GPUs is 3 A100 GPUs, but the installation currently has 2 A100 GPUs.")
+	more.says(t, http.StatusOK, "The limit of A100 GPUs is 3 A100 GPUs, but the installation currently has only 2 A100 GPUs.")
 
 	preview := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "2")
 	preview.says(t, http.StatusOK, "No running node is interrupted.", "was no limit", "local after")
@@ -138,7 +138,7 @@ func TestInterruptingHasToBeConfirmed(t *testing.T) {
 
 	b.admin.get(t, "/admin/quotas").says(t, http.StatusOK, "<b>2</b>")
 	refused := b.admin.saveForm(t, auth.LocalTeam, "version", "0", "limit.gpu:A100", "1")
-	refused.says(t, http.StatusUnprocessableEntity, "Interrupted:", "This stops 1 running node.", "Yes, interrupt 1 running node.", `href="#q-confirm"`, "/executions/"+e.ID.String()+"/nodes/")
+	refused.says(t, http.StatusUnprocessableEntity, "Interrupted:", "This change stops 1 running node.", "Yes, interrupt 1 running node.", `href="#q-confirm"`, "/executions/"+e.ID.String()+"/nodes/")
 	const yes = "Yes, interrupt 1 running node. It restarts from its last checkpoint."
 	again := b.admin.saveForm(t, auth.LocalTeam, "do", "preview", "version", "0", "limit.gpu:A100", "1", "confirm", "yes", "confirmed", yes)
 	again.says(t, http.StatusOK, `value="yes" checked`)
@@ -167,7 +167,7 @@ func TestLimitsByTheAPI(t *testing.T) {
 	require.Equal(t, json.Number("1"), saved["version"])
 
 	previewed := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 9}}`).object(t, http.StatusOK)
-	require.Contains(t, jsonText(t, previewed["after"]), "The limit of A100 GPUs is 9 A100 GPUs, but the installation currently has 2 A100 GPUs.")
+	require.Contains(t, jsonText(t, previewed["after"]), "The limit of A100 GPUs is 9 A100 GPUs, but the installation currently has only 2 A100 GPUs.")
 	require.Contains(t, put(`{"weight": 1, "version": 0}`).problem(t, http.StatusConflict).Detail, "admin changed")
 	preview := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 1}}`).object(t, http.StatusOK)
 	require.Empty(t, preview["interrupted"])

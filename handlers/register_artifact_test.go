@@ -48,13 +48,13 @@ func TestARefusedRegistrationKeepsWhatWasTyped(t *testing.T) {
 func TestTheProjectHasRulesForPromotions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.Contains(t, b.member.get(t, "/model-policy").body, "Administrators of the team change these rules.")
+	require.Contains(t, b.member.get(t, "/model-policy").body, "Team administrators can change these rules.")
 	refused := b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy best")
 	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
 	require.Contains(t, refused.body, "accuracy best</textarea>")
 	require.Equal(t, http.StatusSeeOther, b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy higher by 0.01").status)
 	saved := b.admin.get(t, "/model-policy?done=policy").body
-	for _, want := range []string{"Another person approves.", "accuracy higher by 0.01</textarea>", "The policy was saved."} {
+	for _, want := range []string{"Another person must approve.", "accuracy higher by 0.01</textarea>", "The policy was saved."} {
 		require.Contains(t, saved, want)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// signInBundle is a site whose people come from a provider, and a clock that the
+// signInBundle is a site whose users come from a provider, and a clock that the
 // test moves.
 type signInBundle struct {
 	*testBundle

@@ -112,7 +112,7 @@ func TestSweepFormErrors(t *testing.T) {
 	require.Contains(t, parts.body, "Launch 6 runs")
 	require.NotContains(t, parts.body, "<html")
 	nothing := b.member.send(t, http.MethodPost, "/workflows/pages.swept/sweep", "application/x-www-form-urlencoded", "version=1.0.0&$panel=1")
-	require.Contains(t, nothing.body, "No input takes several values")
+	require.Contains(t, nothing.body, "No input has several values")
 
 	once := b.member.send(t, http.MethodPost, "/workflows/pages.swept/launch", "application/x-www-form-urlencoded", sweepForm("$once", "1", "inputs.x", "2", "ttl", "3d"))
 	once.says(t, http.StatusOK, `name="sweep.values.x" value="1, 2, 4"`, "Sweep inputs")
@@ -134,7 +134,7 @@ func TestSweepCommands(t *testing.T) {
 		return b.member.send(t, http.MethodPost, path+"/change", "application/x-www-form-urlencoded", values.Encode())
 	}
 	b.member.get(t, path+"/change").says(t, http.StatusOK, "Change “Changing”", "6 runs exist already", `value="1, 2, 4"`)
-	change("runs", "2").says(t, http.StatusUnprocessableEntity, "6 runs exist already. Enter at least as many", `value="2"`)
+	change("runs", "2").says(t, http.StatusUnprocessableEntity, "The sweep already has 6 runs. Enter at least as many", `value="2"`)
 	change("runs", "lots", "sweep.values.x", "1, 12").says(t, http.StatusUnprocessableEntity, "is not a whole number")
 	require.Equal(t, http.StatusSeeOther, change("name", "Renamed").status)
 	id, err := b.deps.Sweeps.Get(b.ctx, uuid.MustParse(strings.TrimPrefix(path, "/sweeps/")))

@@ -246,7 +246,7 @@ func TestFullSpoolHoldsNoExecutionUp(t *testing.T) {
 		{TaskId: b.taskID, Token: b.token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}}},
 	}}))
 	require.NoError(t, err)
-	require.Contains(t, resp.Msg.Results[1].Reason, "spool of logs and metrics is full")
+	require.Contains(t, resp.Msg.Results[1].Reason, "spool for logs and metrics is full")
 	require.Equal(t, "the attempt is not running", resp.Msg.Results[3].Reason, "the end was looked at")
 	require.Len(t, b.lines(t), 2, "what has room is kept")
 }

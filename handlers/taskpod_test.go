@@ -229,7 +229,7 @@ func TestFailingRankEndsTheGang(t *testing.T) {
 	t.Parallel()
 	b := setupTask(t)
 	ends := b.gang(t, `test "$RANK" = 1 && { echo 'no such file: train.csv' >&2; exit 7; }; sleep 60`, 3)
-	require.Contains(t, ends[0], "failed error Rank 1: The command ended with exit code 7: no such file: train.csv")
+	require.Contains(t, ends[0], "failed error Rank 1: The command exited with code 7: no such file: train.csv")
 }
 
 func TestWarmPodRunsOneAfterTheOther(t *testing.T) {

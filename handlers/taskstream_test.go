@@ -93,7 +93,7 @@ operators:
 	}
 	edges, err := b.executions.Edges(b.ctx, e.ID, "read")
 	require.NoError(t, err)
-	require.Equal(t, "from make.rows, stream: it is read while it is written, 6, fetched", edges[0].Text(func(n int64) string { return fmt.Sprint(n) }))
+	require.Equal(t, "from make.rows, stream: it is read while it is being written, 6, fetched", edges[0].Text(func(n int64) string { return fmt.Sprint(n) }))
 	tries, err := b.executions.Node(b.ctx, e.ID, "read")
 	require.NoError(t, err)
 	require.Contains(t, tries.Attempts[0].Message, "It read the output of make, which is being retried")

@@ -22,7 +22,7 @@ const wholeMachine = "name: whole\nversion: 1.0.0\ninputs: [{name: n, type: 'Int
 	"operators: [{name: train, type: shell, resources: {cpu: 4, memory: 64Mi}, code: {script: 'true'}}]"
 
 // holderAndWaiter launches twice what there is room for once, and returns once the
-// second says why it waits.
+// second explains why it waits.
 func (b *testBundle) holderAndWaiter(t *testing.T) (holder, waiter uuid.UUID) {
 	t.Helper()
 	b.start(t)
@@ -48,13 +48,13 @@ func TestWaitingOnEveryPage(t *testing.T) {
 	b := setup(t)
 	holder, waiter := b.holderAndWaiter(t)
 	for path, wanted := range map[string][]string{
-		"/waiting":            {"Waits for CPU", "CPU_UNAVAILABLE", "/executions/" + holder.String(), "/executions/" + waiter.String() + "/nodes/train"},
-		"/waiting?place=team": {"Waits for CPU"},
+		"/waiting":            {"Waiting for CPU", "CPU_UNAVAILABLE", "/executions/" + holder.String(), "/executions/" + waiter.String() + "/nodes/train"},
+		"/waiting?place=team": {"Waiting for CPU"},
 		"/executions/" + waiter.String() + "/nodes/train": {
-			"Waits for CPU: requests 4 cores", "Position in the queue", "Executions using CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
+			"Waiting for CPU: requests 4 cores", "Position in the queue", "Executions using CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
 			"CPU_UNAVAILABLE", "/nodes/train/stream",
 		},
-		"/executions/" + waiter.String():                 {"train waits for CPU: requests 4 cores", "Show details", "/executions/" + holder.String()},
+		"/executions/" + waiter.String():                 {"train is waiting for CPU: requests 4 cores", "Show details", "/executions/" + holder.String()},
 		"/executions/" + waiter.String() + "?node=train": {"What you can do."},
 		"/": {"train"},
 	} {
@@ -112,7 +112,7 @@ func TestDryRunLaunchesNothing(t *testing.T) {
 
 	form := b.member.get(t, "/workflows/whole/launch")
 	require.Contains(t, form.body, "Would wait")
-	require.Contains(t, form.body, "train waits for CPU: requests 4 cores")
+	require.Contains(t, form.body, "train is waiting for CPU: requests 4 cores")
 	require.Contains(t, b.member.get(t, "/workflows/giant/launch").body, "Cannot run here")
 }
 

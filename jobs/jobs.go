@@ -225,7 +225,7 @@ type removeWorker struct {
 // Timeout disables the timeout: the duration depends on the amount of data.
 func (w *removeWorker) Timeout(*river.Job[retention.RemoveArgs]) time.Duration { return -1 }
 
-// Work removes the executions that people deleted.
+// Work removes the executions that users deleted.
 func (w *removeWorker) Work(ctx context.Context, _ *river.Job[retention.RemoveArgs]) error {
 	if w.sweeps.Service == nil {
 		return nil

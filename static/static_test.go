@@ -97,7 +97,7 @@ func TestURLPanicsForAMissingFile(t *testing.T) {
 	static.URL("css/none.css")
 }
 
-// TestVendoredFilesHaveTheirLicence: every vendored file has its licence text beside it.
+// TestVendoredFilesHaveTheirLicence: every vendored file has its licence text alongside it.
 func TestVendoredFilesHaveTheirLicence(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("vendor/*.js")

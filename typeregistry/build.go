@@ -47,7 +47,7 @@ func (r *Registry) names() []string {
 func (r *Registry) build(n *node) (*Type, error) {
 	if c, ok := r.customs[n.name]; ok {
 		if len(n.params)+len(n.args)+len(n.types) > 0 || n.braces {
-			return nil, n.location.errorf("%s accepts no parameters here: they are part of its definition", n.name)
+			return nil, n.location.errorf("%s does not accept parameters here: they are part of its definition", n.name)
 		}
 		return c.typ, nil
 	}
@@ -75,7 +75,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		return n.location.errorf("%s has no fields", n.name)
 	}
 	if len(n.types) > 0 && !slices.Contains([]shape{elemShape, mapShape, variantsShape, wordShape}, s) {
-		return n.location.errorf("%s accepts no type in < >", n.name)
+		return n.location.errorf("%s does not accept a type in < >", n.name)
 	}
 	switch s {
 	case elemShape:
@@ -84,7 +84,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		types := n.types
 		if len(types) == 2 {
 			if key := types[0].node; key.name != string(KindString) || len(key.params) > 0 {
-				return key.location.errorf("the keys of a Map are String; use key_pattern to limit them")
+				return key.location.errorf("the keys of a Map are always String; use key_pattern to restrict them")
 			}
 			types = types[1:]
 		}
@@ -95,7 +95,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		return buildWord(n)
 	case fieldsShape, freeShape:
 		if s == fieldsShape && len(n.fields) == 0 {
-			return n.location.errorf("%s needs at least one field, such as %s{name: String}", n.name, n.name)
+			return n.location.errorf("%s must have at least one field, such as %s{name: String}", n.name, n.name)
 		}
 		fields, problems := r.buildFields(n.fields)
 		if len(problems) > 0 {
@@ -118,7 +118,7 @@ func buildWord(n *node) error {
 	}
 	word := n.types[0].node
 	if len(n.types) > 1 || n.types[0].tag != "" || word.braces || len(word.types)+len(word.params)+len(word.args) > 0 {
-		return n.location.errorf("%s<…> has one word, such as %s<postgres>", n.name, n.name)
+		return n.location.errorf("%s<…> must contain one word, such as %s<postgres>", n.name, n.name)
 	}
 	n.params = append(n.params, nodeParam{location: word.location, name: "kind", value: word.name})
 	return nil
@@ -126,7 +126,7 @@ func buildWord(n *node) error {
 
 func (r *Registry) buildElem(t *Type, n *node, types []nodeType) error {
 	if len(types) != 1 || n.union || types[0].tag != "" {
-		return n.location.errorf("%s needs one type, such as %s", n.name, t.impl.entry().Example)
+		return n.location.errorf("%s must have one type, such as %s", n.name, t.impl.entry().Example)
 	}
 	elem, err := r.build(types[0].node)
 	t.Elem = elem
@@ -135,7 +135,7 @@ func (r *Registry) buildElem(t *Type, n *node, types []nodeType) error {
 
 func (r *Registry) buildVariants(t *Type, n *node) error {
 	if len(n.types) < 2 || !n.union {
-		return n.location.errorf("Union needs two or more types with | between them, such as Union<Integer | String>")
+		return n.location.errorf("Union must have two or more types separated by |, such as Union<Integer | String>")
 	}
 	for _, arg := range n.types {
 		typ, err := r.build(arg.node)
@@ -157,7 +157,7 @@ func (r *Registry) buildVariants(t *Type, n *node) error {
 			return n.types[i].node.location.errorf("%s is not a tag: letters, digits, _ and - only", quote(v.Tag))
 		}
 		if seen[v.Tag] {
-			return n.types[i].node.location.errorf("two variants are called %s; give one a different tag, such as other: %s", quote(v.Tag), v.Type.Name())
+			return n.types[i].node.location.errorf("two variants have the tag %s; give one a different tag, such as other: %s", quote(v.Tag), v.Type.Name())
 		}
 		seen[v.Tag] = true
 	}
@@ -184,7 +184,7 @@ func defaultTags(variants []Variant) []string {
 // buildParams reads the parameters in ( ).
 func buildParams(t *Type, n *node) error {
 	if len(n.args) > 0 && t.impl.shape() != optionsShape {
-		return n.location.errorf("%s: %s needs a name, such as min=1", n.name, quote(n.args[0]))
+		return n.location.errorf("%s: %s must have a name, such as min=1", n.name, quote(n.args[0]))
 	}
 	for _, arg := range n.args {
 		t.Params.Options = append(t.Params.Options, readOption(arg))

@@ -17,7 +17,7 @@ type Env struct {
 	// Head returns the first HeadBytes bytes of an uploaded file by its SHA-256
 	// in hex; false if they cannot be read. Nil: content is not checked.
 	Head func(sha256 string) ([]byte, bool)
-	// Offers says in a sentence why the source of the field f does not have the value v, "" if it
+	// Offers describes in a sentence why the source of the field f does not have the value v, "" if it
 	// does. Nil: values are not compared with sources outside of the definition.
 	Offers func(o Offered) string
 }

@@ -174,7 +174,7 @@ func TestJSONProblem(t *testing.T) {
 		`{a: 1}`:               "Line 1, column 2: enter a name in double quotation marks instead of “a”.",
 		`{"ä": 'x'}`:           "Line 1, column 7: use double quotation marks instead of single ones.",
 		`{"a" 1}`:              "Line 1, column 6: “1” is not expected here.",
-		`{"a": `:               "The text is not one complete JSON value. Enter JSON, such as {\"a\": 1}.",
+		`{"a": `:               "The text is not a single complete JSON value. Enter JSON, such as {\"a\": 1}.",
 		"{\n \"a\": }":         "Line 2, column 7: enter a value before “}”.",
 		`{"a": 1 "b": "long"}`: "Line 1, column 9: “\"” is not expected here.",
 	} {

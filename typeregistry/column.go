@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// MarshalJSON writes the attributes beside the other fields, as documents have them.
+// MarshalJSON writes the attributes alongside the other fields, as in documents.
 func (c Column) MarshalJSON() ([]byte, error) {
 	fields := maps.Clone(c.Attributes)
 	if fields == nil {

@@ -188,7 +188,7 @@ func (r *Registry) buildCustom(def CustomType, n *node) (t *Type, key string, er
 	for _, raw := range def.Rules {
 		v, err := readValidator(Plain(raw), t)
 		if err == nil && v.Field != "" {
-			err = fmt.Errorf("%s compares fields; put it on a field of the schema", v.Rule)
+			err = fmt.Errorf("%s compares fields; use it on a field of the schema", v.Rule)
 		}
 		if err != nil {
 			return nil, "validation_rules", err

@@ -17,7 +17,7 @@ type State struct {
 	Max      any   `json:"max,omitempty"`
 	Options  []any `json:"options,omitzero"` // allowed values; nil: no limit
 
-	limited  bool   // Options applies, even when it is empty
+	limited  bool   // Options applies, even if it is empty
 	why      string // a rule that cannot be evaluated, a sentence
 	whyRules string // its key
 }
@@ -36,7 +36,7 @@ func (s Schema) States(values map[string]any, env Env) map[string]State {
 }
 
 // WithoutHidden removes the values of hidden fields and the problems with them. Forms keep such
-// values while people type, and do not send them.
+// values while users type, and do not send them.
 func (s Schema) WithoutHidden(values map[string]any, problems []Problem, env Env) (map[string]any, []Problem) {
 	if !s.HasRules() || values == nil {
 		return values, problems
@@ -117,7 +117,7 @@ func (f Field) hidden(c *checker, given any) any {
 	if canonical, problems := f.Type.Normalize(given); ok && len(problems) == 0 && compactJSON(canonical) == compactJSON(value) {
 		return value
 	}
-	c.problem(f.Name, "It applies only if "+f.Rules.ShowIf+". Leave it out.")
+	c.problem(f.Name, "It applies only if "+f.Rules.ShowIf+". Omit it.")
 	return value
 }
 
@@ -200,10 +200,10 @@ func (s State) check(c *checker, f Field, v any) {
 		}
 	}
 	if len(shown) == 0 {
-		c.problem(f.Name, quote(v)+" is not possible with these values, and no other value is.")
+		c.problem(f.Name, quote(v)+" is not allowed with these values, and no other value is allowed.")
 		return
 	}
-	c.problem(f.Name, quote(v)+" is not possible with these values. Choose "+strings.Join(shown, ", ")+".")
+	c.problem(f.Name, quote(v)+" is not allowed with these values. Choose "+strings.Join(shown, ", ")+".")
 }
 
 func (r *Rules) minText() string {

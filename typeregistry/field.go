@@ -20,7 +20,7 @@ func requiredByDefault(t *Type, hasDefault bool) bool {
 // buildFields builds fields and checks them together; errors have their location.
 func (r *Registry) buildFields(nodes []nodeField) ([]Field, []error) {
 	if len(nodes) > maxFields {
-		return nil, []error{nodes[0].location.errorf("%d fields are given; %d are allowed", len(nodes), maxFields)}
+		return nil, []error{nodes[0].location.errorf("there are %d fields; at most %d are allowed", len(nodes), maxFields)}
 	}
 	var fields []Field
 	var problems []error

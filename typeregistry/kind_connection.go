@@ -16,7 +16,7 @@ type connectionKind struct{ single }
 func ConnectionKinds() []string { return []string{"postgres", "s3", "http", "huggingface", "custom"} }
 
 func (connectionKind) entry() Entry {
-	return Entry{Name: "Connection", Group: "reference", Summary: "A connection of the project: how to reach a database, bucket or API.", Example: `Connection(kind="postgres")`}
+	return Entry{Name: "Connection", Group: "reference", Summary: "A connection of the project to a database, bucket or API.", Example: `Connection(kind="postgres")`}
 }
 
 func (connectionKind) params() []parameter {
@@ -38,7 +38,7 @@ func (connectionKind) hint(t *Type) string {
 	if t.Params.Connection == "" {
 		return "Choose a connection."
 	}
-	return "Choose a connection of the kind " + t.Params.Connection + "."
+	return "Choose a connection of kind " + t.Params.Connection + "."
 }
 
 const connectionPattern = `^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`
@@ -54,7 +54,7 @@ func (k connectionKind) normalize(c *checker, t *Type, path string, v any) any {
 	text, isText := v.(string)
 	text = strings.TrimSpace(text)
 	if !isText || !connectionName.MatchString(text) {
-		c.problem(path, "The name of a connection has letters, digits, \".\", \"_\" and \"-\" only. "+k.hint(t))
+		c.problem(path, "A connection name can have only letters, digits, \".\", \"_\" and \"-\". "+k.hint(t))
 		return v
 	}
 	if c.env.Exists != nil && !c.env.Exists(KindConnection, ConnectionRef(t.Params.Connection, text)) {

@@ -24,17 +24,17 @@ func columnParam() parameter {
 
 func datasetKind() referenceKind {
 	return referenceKind{
-		about: Entry{Name: "Dataset", Group: "data", Summary: "A dataset of the catalogue, of an earlier execution, or an upload.",
+		about: Entry{Name: "Dataset", Group: "data", Summary: "A dataset from the catalogue, an earlier execution or an upload.",
 			Example: `Dataset(format="csv", columns=[image: Tensor[28, 28], label: Integer])`},
 		words: "a dataset", component: "DatasetSelector", source: "/api/v1/datasets", picks: true, file: true,
 		parameters: func() []parameter {
 			return []parameter{formatParam(), columnParam(),
-				textsParam("partitioning", "The columns by which it is partitioned.", func(p *Params) *[]string { return &p.Partitioning }),
+				textsParam("partitioning", "The partition columns.", func(p *Params) *[]string { return &p.Partitioning }),
 				sizeParam("estimated_rows", "The approximate number of rows.", func(p *Params) **int64 { return &p.EstimatedRows }),
 				mediaTypesParam("The accepted media types of an upload."), maxBytesParam()}
 		},
 		also: []Kind{KindTable}, compare: acceptColumns,
-		rules: []Validator{{Rule: "access", Error: "There is no such dataset that you can read. Choose one from the list."}},
+		rules: []Validator{{Rule: "access", Error: "You cannot access such a dataset. Choose one from the list."}},
 		details: func(t *Type, f *UIField) {
 			f.PreviewEnabled = true
 			f.Filters = filters("format", t.Params.Format)
@@ -71,7 +71,7 @@ func columnsWithin(needed, given []Column) error {
 
 func modelKind() referenceKind {
 	return referenceKind{
-		about: Entry{Name: "Model", Group: "data", Summary: "A trained model of the catalogue, of an earlier execution, or an upload.",
+		about: Entry{Name: "Model", Group: "data", Summary: "A trained model from the catalogue, an earlier execution or an upload.",
 			Example: `Model(framework="pytorch", input_schema=[image: Float[1, 28, 28]])`},
 		words: "a model", component: "ModelSelector", source: "/api/v1/models", picks: true, file: true,
 		parameters: func() []parameter {
@@ -80,12 +80,12 @@ func modelKind() referenceKind {
 				textParam("architecture", "The architecture, such as transformer.", func(p *Params) *string { return &p.Architecture }),
 				columnsParam("input_schema", "The input tensors.", func(p *Params) *[]Column { return &p.Inputs }, "inputs"),
 				columnsParam("output_schema", "The output tensors.", func(p *Params) *[]Column { return &p.Outputs }, "outputs"),
-				textsParam("exportable_formats", "The formats it can be exported to, such as onnx.", func(p *Params) *[]string { return &p.Exportable }),
+				textsParam("exportable_formats", "The formats that it can be exported to, such as onnx.", func(p *Params) *[]string { return &p.Exportable }),
 				maxBytesParam(),
 			}
 		},
 		compare: acceptModel,
-		rules:   []Validator{{Rule: "access", Error: "There is no such model that you can read. Choose one from the list."}},
+		rules:   []Validator{{Rule: "access", Error: "You cannot access such a model. Choose one from the list."}},
 		details: func(t *Type, f *UIField) {
 			f.Filters = filters("framework", t.Params.Framework)
 		},
@@ -140,7 +140,7 @@ func directoryKind() referenceKind {
 }
 
 func imageKind() referenceKind {
-	k := uploadKind("Image", "an image", "An image, with preview.", "ImageUpload")
+	k := uploadKind("Image", "an image", "An image, with a preview.", "ImageUpload")
 	k.about.Example = `Image(media_types=["image/png", "image/jpeg"])`
 	k.details = func(t *Type, f *UIField) {
 		f.PreviewEnabled = true

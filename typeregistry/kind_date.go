@@ -22,7 +22,7 @@ func timeBounds(what, example string) []parameter {
 type dateKind struct{ single }
 
 func (dateKind) entry() Entry {
-	return Entry{Name: "Date", Group: "time", Summary: "A day, written 2026-01-24. The form offers today.", Example: `Date(min="2020-01-01", max="today")`}
+	return Entry{Name: "Date", Group: "time", Summary: "A day, such as 2026-01-24. The form suggests today.", Example: `Date(min="2020-01-01", max="today")`}
 }
 
 func (dateKind) params() []parameter { return timeBounds("day", `"2020-01-01" or "today"`) }

@@ -10,7 +10,7 @@ import (
 type enumKind struct{ single }
 
 func (enumKind) entry() Entry {
-	return Entry{Name: "Enum", Group: "scalar", Summary: "One of a list of options, which may have labels.", Example: `Enum("adam": "Adam", "sgd": "Plain SGD")`}
+	return Entry{Name: "Enum", Group: "scalar", Summary: "One of a list of options, which can have labels.", Example: `Enum("adam": "Adam", "sgd": "Plain SGD")`}
 }
 
 func (enumKind) shape() shape { return optionsShape }
@@ -44,7 +44,7 @@ func (enumKind) prepare(t *Type) error {
 		}
 		text := inputText(o.Value)
 		if text == "" || seen[text] {
-			return fmt.Errorf("the option %s is empty or given twice", literal(o.Value))
+			return fmt.Errorf("the option %s is empty or appears twice", literal(o.Value))
 		}
 		seen[text] = true
 	}

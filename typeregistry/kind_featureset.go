@@ -16,7 +16,7 @@ import (
 type featureSetKind struct{ referenceKind }
 
 func (featureSetKind) entry() Entry {
-	return Entry{Name: "FeatureSet", Group: "data", Summary: "Features of the feature store, by entity and time.",
+	return Entry{Name: "FeatureSet", Group: "data", Summary: "Features from the feature store, by entity and time.",
 		Example: `FeatureSet(entity_key="user_id", features=[age: Integer, embedding: Float[64]])`}
 }
 

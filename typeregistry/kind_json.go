@@ -25,7 +25,7 @@ func (jsonKind) normalize(c *checker, t *Type, path string, v any) any {
 // canonicalJSON normalizes the numbers of v and rejects values that are not JSON.
 func canonicalJSON(c *checker, t *Type, path string, v any, depth int) any {
 	if depth > 100 {
-		c.problem(path, "The value has more than 100 levels. Enter a flatter value.")
+		c.problem(path, "The value is nested more than 100 levels deep. Enter a flatter value.")
 		return v
 	}
 	switch x := v.(type) {
@@ -73,7 +73,7 @@ func (jsonKind) decode(r *formReader, _ *Type, name, path string) (any, bool) {
 func JSONProblem(text string, err error) string {
 	fault, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok || fault.Offset < 1 || fault.Offset > int64(len(text)) {
-		return "The text is not one complete JSON value. Enter JSON, such as {\"a\": 1}."
+		return "The text is not a single complete JSON value. Enter JSON, such as {\"a\": 1}."
 	}
 	before, rest := text[:fault.Offset-1], text[fault.Offset-1:]
 	line := 1 + strings.Count(before, "\n")
@@ -81,7 +81,7 @@ func JSONProblem(text string, err error) string {
 	return fmt.Sprintf("Line %d, column %d: %s.", line, column, jsonAdvice(before, rest, fault))
 }
 
-// jsonAdvice says how to correct the error at the start of rest.
+// jsonAdvice describes how to correct the error at the start of rest.
 func jsonAdvice(before, rest string, fault *json.SyntaxError) string {
 	r, _ := utf8.DecodeRuneInString(rest)
 	found := quote(string(r))

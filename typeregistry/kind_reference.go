@@ -28,7 +28,7 @@ type referenceKind struct {
 	parameters func() []parameter
 	component  string
 	source     string // source of completions in the form
-	picks      bool   // the text control is the value; otherwise "$ref" is, beside an upload
+	picks      bool   // the text control is the value; otherwise "$ref" is, alongside an upload
 	file       bool   // a single file, so that File takes it
 	rules      []Validator
 	compare    func(t, from *Type) error

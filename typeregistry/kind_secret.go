@@ -29,7 +29,7 @@ func (k secretKind) normalize(c *checker, t *Type, path string, v any) any {
 	text, isText := v.(string)
 	text = strings.TrimSpace(text)
 	if !isText || !secretName.MatchString(text) {
-		c.problem(path, "The name of a secret has letters, digits, \".\", \"_\", \"/\" and \"-\" only. "+k.hint(t))
+		c.problem(path, "A secret name can have only letters, digits, \".\", \"_\", \"/\" and \"-\". "+k.hint(t))
 		return v
 	}
 	c.exists(t, path, text)

@@ -8,7 +8,7 @@ import (
 )
 
 // unionKind is Union<A | B>: a value of one variant under the variant's tag:
-// {"$type": "Tag", "value": v}, or the fields of a Struct beside "$type". A value
+// {"$type": "Tag", "value": v}, or the fields of a Struct alongside "$type". A value
 // without a tag belongs to the first variant that accepts it.
 type unionKind struct{ single }
 
@@ -40,7 +40,7 @@ func variantNamed(t *Type, tag string) (*Type, bool) {
 	return nil, false
 }
 
-// fieldsBeside reports whether the variant's fields are stored beside "$type".
+// fieldsBeside reports whether the variant's fields are stored alongside "$type".
 func fieldsBeside(variant *Type) bool { return variant.holdsFields() }
 
 func wrapVariant(tag string, variant *Type, value any) any {

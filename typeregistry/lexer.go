@@ -36,7 +36,7 @@ func (t token) describe() string {
 func lex(src string) ([]token, error) {
 	l := lexer{src: src, column: 1}
 	if len(src) > maxExpression {
-		return nil, location{column: 1}.errorf("the expression has %d bytes; %d are allowed", len(src), maxExpression)
+		return nil, location{column: 1}.errorf("the expression has %d bytes; at most %d are allowed", len(src), maxExpression)
 	}
 	if !utf8.ValidString(src) {
 		return nil, location{column: 1}.errorf("the expression is not valid UTF-8")

@@ -20,7 +20,7 @@ type decimal struct {
 	exponent    int
 }
 
-// parseDecimal reads a JSON number, and beside it the spellings that people
+// parseDecimal reads a JSON number, and alongside it the spellings that users
 // type: "+1", ".5", "5.".
 func parseDecimal(text string) (decimal, bool) {
 	if len(text) == 0 || len(text) > maxNumberLength {

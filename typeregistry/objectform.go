@@ -13,7 +13,7 @@ import (
 // object with "type" and the parameters.
 func objectNode(raw any, path string, depth int) (*node, error) {
 	if depth > maxDepth {
-		return nil, location{path: path}.errorf("types may be nested %d deep at most", maxDepth)
+		return nil, location{path: path}.errorf("types can be nested at most %d levels deep", maxDepth)
 	}
 	switch x := raw.(type) {
 	case string:
@@ -164,7 +164,7 @@ func unwrapFields(raw any, path string) (list []any, required []string, validato
 	}
 	list, ok := raw.([]any)
 	if !ok {
-		return nil, nil, nil, path, location{path: path}.errorf("a list of fields is expected, each with name and type")
+		return nil, nil, nil, path, location{path: path}.errorf("this must be a list of fields, each with name and type")
 	}
 	return list, required, validators, path, nil
 }
@@ -200,7 +200,7 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 		return f, f.location.errorf("%s is not a field; write an object with name and type", quote(raw))
 	}
 	if f.name, ok = object["name"].(string); !ok {
-		return f, location{path: join(path, "name")}.errorf("a field needs a name")
+		return f, location{path: join(path, "name")}.errorf("a field must have a name")
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value := object[key]
@@ -217,7 +217,7 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 		}
 	}
 	if object["type"] == nil {
-		return f, location{path: join(path, "type")}.errorf("a field needs a type such as Integer")
+		return f, location{path: join(path, "type")}.errorf("a field must have a type, such as Integer")
 	}
 	var err error
 	f.node, err = objectNode(object["type"], join(path, "type"), depth+1)

@@ -202,7 +202,7 @@ func readColumn(v any) (Column, error) {
 		}
 	}
 	if c.Name == "" || strings.ContainsAny(c.Name, "\n\r") {
-		return Column{}, fmt.Errorf("a column needs a name")
+		return Column{}, fmt.Errorf("a column must have a name")
 	}
 	return c, nil
 }

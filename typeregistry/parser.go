@@ -67,7 +67,7 @@ func (p *parser) name(what string) (token, error) {
 // enter guards the recursion; call p.depth-- when done.
 func (p *parser) enter() error {
 	if p.depth++; p.depth > maxDepth {
-		return p.peek().location.errorf("types and values may be nested %d deep at most", maxDepth)
+		return p.peek().location.errorf("types and values can be nested at most %d levels deep", maxDepth)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (p *parser) typ() (*node, error) {
 	}
 	defer func() { p.depth-- }()
 	if p.nodes++; p.nodes > maxNodes {
-		return nil, p.peek().location.errorf("an expression may hold %d types at most", maxNodes)
+		return nil, p.peek().location.errorf("an expression can contain at most %d types", maxNodes)
 	}
 	t, err := p.name("type")
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *parser) typ() (*node, error) {
 	for wraps := p.depth; p.peek().is("?"); wraps++ {
 		at := p.next().location
 		if wraps >= maxDepth {
-			return nil, at.errorf("types and values may be nested %d deep at most", maxDepth)
+			return nil, at.errorf("types and values can be nested at most %d levels deep", maxDepth)
 		}
 		n = &node{location: at, name: string(KindOptional), types: []nodeType{{node: n}}}
 	}

@@ -69,7 +69,7 @@ func TestCustomTypeProblems(t *testing.T) {
 		{"built-in", []CustomType{{Name: "Float", Extends: "Integer"}}, []apperr.Field{{Path: "types[0].type_name", Message: "“Float” is a built-in type. Enter another name."}}},
 		{"unknown base", []CustomType{{Name: "A", Extends: "Modell"}}, []apperr.Field{{Path: "types[0].extends", Message: "column 1: “Modell” is not a type. Did you mean “Model”?"}}},
 		{"rule", []CustomType{{Name: "A", Extends: "String", Rules: []any{map[string]any{"rule": "range", "min": 1}}}},
-			[]apperr.Field{{Path: "types[0].validation_rules", Message: "range is for Integer and Float; String is neither"}}},
+			[]apperr.Field{{Path: "types[0].validation_rules", Message: "range applies only to Integer and Float, not to String"}}},
 		{"field", []CustomType{{Name: "A", Extends: "Struct", Schema: map[string]any{"fields": []any{map[string]any{"name": "x", "type": "Nope"}}}}},
 			[]apperr.Field{{Path: "types[0].schema.fields[0].type", Message: "column 1: “Nope” is not a type."}}},
 	} {
@@ -178,7 +178,7 @@ func TestSchemaProblemsHavePaths(t *testing.T) {
 	}, "inputs")
 	want := []apperr.Field{
 		{Path: "inputs[1].defualt", Message: "“defualt” is not a known key; a field has name, type, description, default, required, ui, validators, show_if, required_if, min, max and options"},
-		{Path: "inputs[3].name", Message: "a field needs a name"},
+		{Path: "inputs[3].name", Message: "a field must have a name"},
 		{Path: "inputs[4]", Message: "“c” is not a field; write an object with name and type"},
 		{Path: "inputs[0].type", Message: "column 1: “Intger” is not a type. Did you mean “Integer”?"},
 		{Path: "inputs[2]", Message: "the default of b: “x” is not a whole number. Enter a whole number."},

@@ -59,7 +59,7 @@ func readRenderer(raw map[string]any) (Renderer, error) {
 	}
 	switch {
 	case (r.HTML == "") == (r.File == ""):
-		return r, errors.New("ui_renderer needs html, the text of a page, or file, the hash of a stored one")
+		return r, errors.New("ui_renderer must have html, the text of a page, or file, the hash of a stored page")
 	case r.File != "" && !rendererFile.MatchString(r.File):
 		return r, fmt.Errorf("%s is not the hash of a page; flowforge apply reads files, and the API accepts html", quote(r.File))
 	case strings.Contains(r.HTML, "\x00"):
@@ -87,7 +87,7 @@ func (t *Type) render(def CustomType) error {
 		return nil
 	}
 	if r.Inputs && !t.takesText() {
-		return fmt.Errorf("inputs: a page can enter String, Text, Integer, Float, Enum, Date, Duration and JSON, and not %s", t.Kind)
+		return fmt.Errorf("inputs: a page can provide String, Text, Integer, Float, Enum, Date, Duration and JSON values, but not %s", t.Kind)
 	}
 	t.Page = &RendererPage{Type: def.Name, File: r.File, Inputs: r.Inputs}
 	return nil

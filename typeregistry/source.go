@@ -21,7 +21,7 @@ type Source struct {
 	From  string `json:"from,omitempty"`  // one of SourceTables
 	Where string `json:"where,omitempty"` // a query of package search, with tags
 
-	HTTP  string `json:"http,omitempty"`  // an address, with tags; {{query}} is what people type
+	HTTP  string `json:"http,omitempty"`  // an address, with tags; {{query}} is what users type
 	Items string `json:"items,omitempty"` // path of the list in the answer; "" is the whole
 
 	// Value, Label, Description and Preview are columns of a query, or paths such as .id in the
@@ -89,7 +89,7 @@ func (s *Source) Kind() string {
 	return "a list"
 }
 
-// Searches reports whether the source itself selects by what people type.
+// Searches reports whether the source itself selects by what users type.
 func (s *Source) Searches() bool { return strings.Contains(s.HTTP, "{{"+queryTag+"}}") }
 
 // attribute is the source as an attribute of a field: a list alone is a list.
@@ -107,7 +107,7 @@ type Resolved struct {
 	URL   string
 }
 
-// Resolve fills the tags of the source. A tag without a value is Invalid: its message says which
+// Resolve fills the tags of the source. A tag without a value is Invalid: its message specifies which
 // input needs one.
 func (s *Source) Resolve(inputs map[string]any, query string) (Resolved, error) {
 	out := Resolved{Source: s}
@@ -127,7 +127,7 @@ func (s *Source) Resolve(inputs map[string]any, query string) (Resolved, error) 
 	return out, nil
 }
 
-// withQuery adds what people type under its name.
+// withQuery adds what users type under its name.
 func withQuery(env map[string]any, query string) map[string]any {
 	out := make(map[string]any, len(env)+1)
 	maps.Copy(out, env)
@@ -135,7 +135,7 @@ func withQuery(env map[string]any, query string) map[string]any {
 	return out
 }
 
-// references are the paths that the source reads, except what people type.
+// references are the paths that the source reads, except what users type.
 func (s *Source) references() []expression.Reference {
 	var out []expression.Reference
 	for key, t := range s.tagged {
@@ -327,7 +327,7 @@ func (s Schema) SourceReads(part Field) []string {
 }
 
 // Known returns the valid values of the schema's fields and the defaults of those that are left out;
-// the others are null. Sources read these while people fill in a form.
+// the others are null. Sources read these while users fill in a form.
 func (s Schema) Known(values map[string]any, now time.Time) map[string]any {
 	c := &checker{env: Env{Now: now}}
 	given, _ := Plain(values).(map[string]any)

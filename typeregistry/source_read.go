@@ -59,7 +59,7 @@ func readSource(raw any) (*Source, error) {
 // readValues reads a list of options: objects with value, label and description, or plain values.
 func readValues(list []any) ([]SourceValue, error) {
 	if len(list) > maxSourceValues {
-		return nil, fmt.Errorf("%d options are given; at most %d are allowed, and more from a query or an endpoint", len(list), maxSourceValues)
+		return nil, fmt.Errorf("there are %d options; at most %d are allowed. Use a query or an endpoint for more", len(list), maxSourceValues)
 	}
 	var out []SourceValue
 	for i, raw := range list {
@@ -106,9 +106,9 @@ func (s *Source) check(leaf *Type) error {
 	slices.Sort(kinds)
 	switch {
 	case len(kinds) == 0:
-		return fmt.Errorf("there are no options; give a list of values, or from or http")
+		return fmt.Errorf("there are no options; set values, from or http")
 	case len(kinds) > 1:
-		return fmt.Errorf("they come from %s; use one of them", strings.Join(kinds, " and "))
+		return fmt.Errorf("the options come from %s; use only one source", strings.Join(kinds, " and "))
 	case len(s.Preview) > maxSourcePreview:
 		return fmt.Errorf("preview has %d names; at most %d are allowed", len(s.Preview), maxSourcePreview)
 	}
@@ -174,7 +174,7 @@ func (s *Source) checkTable() error {
 		return fmt.Errorf("from is %s; use %s", quote(s.From), listed(SourceTables()))
 	}
 	if s.From == "executions" && s.Value == "" {
-		return fmt.Errorf("value is missing; name a column of executions, such as inputs.seed or id")
+		return fmt.Errorf("value is missing; set it to an execution column, such as inputs.seed or id")
 	}
 	return nil
 }
@@ -188,13 +188,13 @@ func (s *Source) checkAddress() error {
 	}
 	parsed, err := url.Parse(first)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return fmt.Errorf("http is not an address; write one such as https://api.example.com/search?q={{query}}, with tags after the host only")
+		return fmt.Errorf("http is not a valid address; use one such as https://api.example.com/search?q={{query}}, with tags after the host only")
 	}
 	if len(parts) > 1 && parsed.Path == "" && parsed.RawQuery == "" {
-		return fmt.Errorf("the host of http cannot have tags; write / after it")
+		return fmt.Errorf("the host of http cannot contain tags; add a / after the host")
 	}
 	if parsed.User != nil {
-		return fmt.Errorf("http has a user name or a password, which everybody who reads the workflow would see")
+		return fmt.Errorf("http contains a user name or password, which every reader of the workflow could see")
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (s *Source) checkPaths() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		if path := paths[name]; path != "" && !strings.HasPrefix(path, ".") {
-			return fmt.Errorf("%s is %s; write a path such as .id", name, quote(path))
+			return fmt.Errorf("%s is %s; use a path such as .id", name, quote(path))
 		}
 	}
 	return nil
@@ -219,7 +219,7 @@ func (f *Field) checkDefault(n nodeField) error {
 		return nil
 	}
 	if f.Rules != nil && f.Rules.Options != "" {
-		return n.location.errorf("options of field %s are given twice", f.Name)
+		return n.location.errorf("field %s defines options twice", f.Name)
 	}
 	if f.Default == nil || !f.Source.Static() {
 		return nil
@@ -241,7 +241,7 @@ func (s *Source) checkTimes() error {
 		}
 		d, err := units.ParseDuration(t.text)
 		if err != nil {
-			return fmt.Errorf("%s: %s is not a duration; write one such as 5s or 10m", t.name, quote(t.text))
+			return fmt.Errorf("%s: %s is not a duration; use one such as 5s or 10m", t.name, quote(t.text))
 		}
 		if d < t.least || d > t.longest {
 			return fmt.Errorf("%s is %s; use %s to %s", t.name, t.text, units.Compact(t.least), units.Compact(t.longest))

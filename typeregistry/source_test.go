@@ -84,7 +84,7 @@ func TestSourcesFillTheirTags(t *testing.T) {
 	require.Equal(t, "https://api.example.com/s%22v%20c%2F/search?q=a%26b%3Dc%20%23", repo.URL)
 	require.True(t, repo.Searches())
 	_, err = resolve("seed", "", map[string]any{"kind": nil})
-	require.ErrorContains(t, err, "The options depend on kind. Enter a value there first.")
+	require.ErrorContains(t, err, "The options depend on kind. Enter that value first.")
 }
 
 // TestOffersDecide: what a source outside of the definition offers is asked once per value, after the
@@ -134,10 +134,10 @@ func TestFaultySourcesAreRefused(t *testing.T) {
 		"from is “runs”":                     field("String", map[string]any{"from": "runs"}),
 		"value is missing":                   field("String", map[string]any{"from": "executions"}),
 		"where belongs to from":              field("String", map[string]any{"http": "https://x.example/", "where": "a = 1"}),
-		"http is not an address":             http("file:///etc/passwd"),
-		"the host of http cannot have tags":  http("https://x.example.{{a}}/"),
-		"a user name or a password":          http("https://me:secret@x.example/"),
-		"does not end":                       http("https://x.example/{{a"),
+		"http is not a valid address":             http("file:///etc/passwd"),
+		"the host of http cannot contain tags":  http("https://x.example.{{a}}/"),
+		"a user name or password":          http("https://me:secret@x.example/"),
+		"is not closed":                       http("https://x.example/{{a"),
 		"value is “id”":                      field("String", map[string]any{"http": "https://x.example/", "value": "id"}),
 		"timeout is 2h":                      field("String", map[string]any{"http": "https://x.example/", "timeout": "2h"}),
 		"“soon” is not a duration":           field("String", map[string]any{"http": "https://x.example/", "cache": "soon"}),

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
-// queryTag is the name of what people type in the address of an HTTP source.
+// queryTag is the name of what users type in the address of an HTTP source.
 const queryTag = "query"
 
 // tagged is a text with tags: its parts in order.
@@ -35,7 +35,7 @@ func readTagged(text string) (tagged, error) {
 		}
 		inner, after, closed := strings.Cut(rest, "}}")
 		if !closed {
-			return nil, fmt.Errorf("the tag {{%s does not end; add }}", rest)
+			return nil, fmt.Errorf("the tag {{%s is not closed; add }}", rest)
 		}
 		parsed, err := expression.Parse(strings.TrimSpace(inner))
 		if err != nil {
@@ -81,7 +81,7 @@ func (p taggedPart) evaluate(env map[string]any) (any, error) {
 	}
 	switch {
 	case len(missing) > 0:
-		return nil, apperr.New(apperr.Invalid, "The options depend on %s. Enter a value there first.", listed(missing))
+		return nil, apperr.New(apperr.Invalid, "The options depend on %s. Enter that value first.", listed(missing))
 	case err != nil:
 		return nil, apperr.New(apperr.Invalid, "The tag {{%s}} of the options cannot be evaluated: %s", p.expression, apperr.MessageOf(err))
 	}

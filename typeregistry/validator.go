@@ -18,7 +18,7 @@ import (
 //	range {min, max}                   the number lies between them
 //	exists, access                     the entry referred to exists and is accessible to the user
 //	less_than, at_most, greater_than,
-//	at_least, different_from {field}   compared with another field beside this one
+//	at_least, different_from {field}   compared with another field alongside this one
 type Validator struct {
 	Rule    string      `json:"rule"`
 	Pattern string      `json:"pattern,omitempty"`
@@ -73,7 +73,7 @@ func readValidator(raw any, t *Type) (Validator, error) {
 func (v *Validator) prepare(t *Type) error {
 	if _, ok := comparisons()[v.Rule]; ok {
 		if v.Field == "" {
-			return fmt.Errorf("%s needs the field to compare with", v.Rule)
+			return fmt.Errorf("%s must name the field to compare with", v.Rule)
 		}
 		return nil
 	}
@@ -82,7 +82,7 @@ func (v *Validator) prepare(t *Type) error {
 		return nil
 	case "exists", "access":
 		if !t.IsBlob() && t.Kind != KindSecret && t.Kind != KindConnection {
-			return fmt.Errorf("%s is for references such as Dataset; %s is not a reference", v.Rule, t.Name())
+			return fmt.Errorf("%s applies only to references such as Dataset; %s is not a reference", v.Rule, t.Name())
 		}
 		return nil
 	case "pattern":
@@ -91,10 +91,10 @@ func (v *Validator) prepare(t *Type) error {
 		return err
 	case "range":
 		if v.Min == "" && v.Max == "" {
-			return fmt.Errorf("range needs min, max or both")
+			return fmt.Errorf("range must have min, max or both")
 		}
 		if t.Kind != KindInteger && t.Kind != KindFloat {
-			return fmt.Errorf("range is for Integer and Float; %s is neither", t.Name())
+			return fmt.Errorf("range applies only to Integer and Float, not to %s", t.Name())
 		}
 		return nil
 	}

@@ -207,7 +207,7 @@ func AccountPage(m Account) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Sessions) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No sessions", "You are using a token. Browsers in which you sign in are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No sessions", "You are using a token. Browsers that you sign in with are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -513,7 +513,7 @@ func AccountKeysPage(m AccountKeys) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "</span></div><p class=\"page-lead\">A key lets a program act for you, or for a service account of your projects. Send it as <code>Authorization: Bearer …</code>.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "</span></div><p class=\"page-lead\">A key lets a program act on behalf of you or of a service account in your projects. Send it as <code>Authorization: Bearer …</code>.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1045,7 +1045,7 @@ func keyForm(f KeyForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = keyField(f, "name", "Name", "What the key is for, such as “nightly CI”.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = keyField(f, "name", "Name", "Purpose of the key, such as “nightly CI”.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

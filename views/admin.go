@@ -115,7 +115,7 @@ type AdminTree struct {
 	Notice   *AdminNotice
 	Problems *AdminProblems
 	Rows     []AdminRow
-	More     string // says that rows are omitted
+	More     string // indicates that rows are omitted
 	NewURL   string // form of a new tenant; "" without permission
 }
 

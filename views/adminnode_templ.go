@@ -236,7 +236,7 @@ func adminMembers(m AdminNode) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Members, scrollable\"><table class=\"table\"><caption class=\"vh\">Members with their roles and the origin of each role</caption> <thead><tr><th scope=\"col\">User</th><th scope=\"col\">Role</th><th scope=\"col\">Source</th><th scope=\"col\">Since</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Members, scrollable\"><table class=\"table\"><caption class=\"vh\">Members, their roles and where each role comes from</caption> <thead><tr><th scope=\"col\">User</th><th scope=\"col\">Role</th><th scope=\"col\">Source</th><th scope=\"col\">Since</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -693,7 +693,7 @@ func adminGroups(m AdminNode) templ.Component {
 			templ_7745c5c3_Var25 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section class=\"card\" id=\"groups\" aria-labelledby=\"h-groups\"><div class=\"card-head\"><h2 id=\"h-groups\">Groups</h2><span class=\"tiny muted\">Members of the group get the role at their next sign-in.</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section class=\"card\" id=\"groups\" aria-labelledby=\"h-groups\"><div class=\"card-head\"><h2 id=\"h-groups\">Groups</h2><span class=\"tiny muted\">Members of the group receive the role at their next sign-in.</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1150,7 +1150,7 @@ func adminBelow(m AdminNode) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Below) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Empty", "Departments, teams and projects that you create here are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Empty", "Departments, teams and projects that you create at this level are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

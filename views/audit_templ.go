@@ -86,7 +86,7 @@ func AuditLogPage(m AuditPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "JSON lines</a></div></div><p class=\"page-lead\">Every change with its author, origin, old value and new value.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "JSON lines</a></div></div><p class=\"page-lead\">Every change, with its author, origin, and old and new values.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -118,7 +118,7 @@ func AuditLogPage(m AuditPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No changes yet", "Changes of limits, members, teams, keys and secrets are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No changes yet", "Changes to limits, members, teams, keys and secrets are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

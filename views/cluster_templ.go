@@ -44,7 +44,7 @@ func ClusterView(m ClusterPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Cluster</h1></div><p class=\"page-lead\">Machines, their allocated resources, and the roles of the servers.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Cluster</h1></div><p class=\"page-lead\">Machines, their allocated resources, and server roles.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -831,7 +831,7 @@ func clusterLeases(leases []ClusterLease) templ.Component {
 			templ_7745c5c3_Var34 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<section class=\"card card-flush\" aria-labelledby=\"h-leases\"><div class=\"card-head\"><h2 id=\"h-leases\">Leader election</h2><span class=\"tiny muted\">One server at a time holds each lease. Another server takes over when the lease expires.</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<section class=\"card card-flush\" aria-labelledby=\"h-leases\"><div class=\"card-head\"><h2 id=\"h-leases\">Leader election</h2><span class=\"tiny muted\">Each lease is held by one server at a time. Another server takes over when the lease expires.</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -212,7 +212,7 @@ func ComparePage(m Compare) templ.Component {
 	})
 }
 
-// compareNotes says what is missing; page and stream share it.
+// compareNotes describes what is missing; page and stream share it.
 func compareNotes(notes []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -617,7 +617,7 @@ func compareFinder(m Compare) templ.Component {
 			}
 		} else {
 			if !m.Chosen {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<p class=\"small muted\">Choose 2 to 50 executions. You can also start from the page of an execution, or select several in the list of executions.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<p class=\"small muted\">Choose 2 to 50 executions. You can also start from an execution's page, or select several executions in the list.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -944,7 +944,7 @@ func CompareTableBlock(t CompareTable) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(t.Statistic) > 0 {
-			templ_7745c5c3_Err = ui.Choices("Value of metrics", t.Statistic).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Choices("Metric value", t.Statistic).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1005,7 +1005,7 @@ func CompareTableBlock(t CompareTable) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, ">All</a></span></div></div><div class=\"table-wrap compare-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Values, scrollable\"><table class=\"table compare-table\"><caption class=\"vh\">A column for each execution. Values that differ from the baseline are marked.</caption> <thead><tr><th scope=\"col\" class=\"pin\"><span class=\"vh\">Property</span></th>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, ">All</a></span></div></div><div class=\"table-wrap compare-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Values, scrollable\"><table class=\"table compare-table\"><caption class=\"vh\">One column per execution. Values that differ from the baseline are highlighted.</caption> <thead><tr><th scope=\"col\" class=\"pin\"><span class=\"vh\">Property</span></th>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1064,7 +1064,7 @@ func CompareTableBlock(t CompareTable) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "\">The executions do not differ.</td></tr></tbody> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "\">The executions are identical.</td></tr></tbody> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

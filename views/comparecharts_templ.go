@@ -152,7 +152,7 @@ func compareCurves(c CompareCurves) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<button class=\"btn btn-s needs-no-script\" type=\"submit\">Apply</button></form><noscript><p class=\"card-body small muted\">Curves need JavaScript. The table above has the last, lowest and highest value of each metric, and each curve can be downloaded as CSV.</p></noscript><div class=\"card-body charts charts-wide\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<button class=\"btn btn-s needs-no-script\" type=\"submit\">Apply</button></form><noscript><p class=\"card-body small muted\">Curves require JavaScript. The table above shows the last, lowest and highest value of each metric, and you can download each curve as CSV.</p></noscript><div class=\"card-body charts charts-wide\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -362,7 +362,7 @@ func comparePlots(m ComparePlots) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<label class=\"small muted\" for=\"compare-objective\">Objective of the drawings</label> <select class=\"select input-s\" id=\"compare-objective\" name=\"objective\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<label class=\"small muted\" for=\"compare-objective\">Chart objective</label> <select class=\"select input-s\" id=\"compare-objective\" name=\"objective\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -135,7 +135,7 @@ func connectionList(rows []ConnectionRow) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"table-wrap\"><table class=\"table table-stack table-page\"><caption class=\"vh\">Connections of the project, by name</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Kind</th><th scope=\"col\">Leads to</th><th scope=\"col\">Last changed</th><th scope=\"col\">Used by</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"table-wrap\"><table class=\"table table-stack table-page\"><caption class=\"vh\">Connections of the project, by name</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Kind</th><th scope=\"col\">Target</th><th scope=\"col\">Last changed</th><th scope=\"col\">Used by</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -333,7 +333,7 @@ func NewConnectionPage(m NewConnection) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<header class=\"page-head\"><div class=\"page-title\"><h1>New connection</h1></div><p class=\"page-lead\">A connection stores the address and the credentials of another system. Choose its kind.</p></header><div class=\"stack\"><nav class=\"row\" aria-label=\"Kind of connection\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<header class=\"page-head\"><div class=\"page-title\"><h1>New connection</h1></div><p class=\"page-lead\">A connection stores the address and credentials of another system. Choose a kind.</p></header><div class=\"stack\"><nav class=\"row\" aria-label=\"Kind of connection\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -612,7 +612,7 @@ func ConnectionPage(m Connection) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "<section class=\"card\" aria-labelledby=\"connection-use\"><div class=\"card-head\"><h2 id=\"connection-use\">In tasks</h2></div><div class=\"card-body stack\"><p class=\"small\">An input <code>db</code> of this type gives tasks the variables below. In Python it is a <code>Connection</code> with the fields as attributes, and <code>url()</code>.</p><p class=\"small\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "<section class=\"card\" aria-labelledby=\"connection-use\"><div class=\"card-head\"><h2 id=\"connection-use\">In tasks</h2></div><div class=\"card-body stack\"><p class=\"small\">An input <code>db</code> of this type provides the variables below to tasks. In Python, it is a <code>Connection</code> with the fields as attributes and a <code>url()</code> method.</p><p class=\"small\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -821,7 +821,7 @@ func connectionTest(m Connection) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if m.Test == nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<p class=\"muted small\">The server signs in and reads with the saved fields. It changes nothing.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<p class=\"muted small\">The server connects and reads with the saved fields. It does not change anything.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1043,7 +1043,7 @@ func connectionForm(f ConnectionForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = connectionField(f, "declared", "Declared fields", "One for each line: NAME: TYPE. Append “secret” or “required” after a comma, such as “api_key: String, secret, required”.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = connectionField(f, "declared", "Declared fields", "One per line: NAME: TYPE. Append “secret” or “required” after a comma, such as “api_key: String, secret, required”.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1301,7 +1301,7 @@ func connectionForm(f ConnectionForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = connectionField(f, "description", "Description", "Its purpose and owner. Visible to all members of the project.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = connectionField(f, "description", "Description", "Purpose and owner. Visible to all members of the project.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -38,7 +38,7 @@ type Dataset struct {
 	Used                string // "used by 214 executions, 3 models"
 	Links               []ui.Action
 	Tiles               []DatasetTile
-	Waiting             string // address that says when the statistics are ready, or ""
+	Waiting             string // address that specifies when the statistics are ready, or ""
 	Problem             string // why there are no statistics
 	ComputeURL          string // "": the reader may not, or there is nothing to compute
 	Columns             DatasetColumns

@@ -57,7 +57,7 @@ func DatasetsPage(m Datasets) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1></div><p class=\"page-lead\">Versions of data with their statistics, and what changed from one to the next.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1></div><p class=\"page-lead\">Versioned data with statistics and the changes between versions.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -109,12 +109,12 @@ func DatasetsPage(m Datasets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 && m.Query != "" {
-				templ_7745c5c3_Err = ui.Empty("Nothing matches", "Enter a part of the name.", []ui.Action{{Name: "Clear the filter", URL: DatasetsURL(m.Kind)}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("Nothing matches", "Try another part of the name.", []ui.Action{{Name: "Clear the filter", URL: DatasetsURL(m.Kind)}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("Nothing is registered", "Register a version by command line or API, or open an artifact of this type and register it.", []ui.Action{{Name: "How to register", URL: DocURL("datasets")}, {Name: "Artifacts of this type", URL: ArtifactsURL() + "?type=" + m.Kind}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("Nothing registered yet", "Register a version with the command line or the API, or open an artifact of this type and register it.", []ui.Action{{Name: "How to register", URL: DocURL("datasets")}, {Name: "Artifacts of this type", URL: ArtifactsURL() + "?type=" + m.Kind}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -426,14 +426,14 @@ func DatasetPage(m Dataset) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "made by <a href=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "produced by <a href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var22 templ.SafeURL
 				templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(m.MadeByURL))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets.templ`, Line: 95, Col: 50}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets.templ`, Line: 95, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 				if templ_7745c5c3_Err != nil {
@@ -446,7 +446,7 @@ func DatasetPage(m Dataset) templ.Component {
 				var templ_7745c5c3_Var23 string
 				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(m.MadeBy)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets.templ`, Line: 95, Col: 63}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets.templ`, Line: 95, Col: 67}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 				if templ_7745c5c3_Err != nil {
@@ -648,11 +648,11 @@ func DatasetPage(m Dataset) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = datasetLinks("h-sources", "Made from", "Nothing is recorded.", m.Sources).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = datasetLinks("h-sources", "Sources", "No sources recorded.", m.Sources).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = datasetLinks("h-models", "Models made from it", "No model yet.", m.Models).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = datasetLinks("h-models", "Models derived from it", "No models yet.", m.Models).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -693,7 +693,7 @@ func DatasetPage(m Dataset) templ.Component {
 	})
 }
 
-// DatasetState says that statistics are computed, or why there are none. While they are computed, it
+// DatasetState indicates that statistics are computed, or why there are none. While they are computed, it
 // loads itself again.
 func DatasetState(m Dataset) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -734,7 +734,7 @@ func DatasetState(m Dataset) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Notice("", "The statistics are being computed.", "They appear here.", ui.Action{Name: "Show again", URL: m.FormURL + "?version=" + m.Version}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("", "The statistics are being computed.", "They appear here when they are ready.", ui.Action{Name: "Reload", URL: m.FormURL + "?version=" + m.Version}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -987,7 +987,7 @@ func datasetAliases(m Dataset) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Aliases) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "<p class=\"small muted\">No aliases. An alias, such as golden, is a name of a version that you can move.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "<p class=\"small muted\">No aliases. An alias, such as golden, is a movable name for a version.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

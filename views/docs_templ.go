@@ -216,7 +216,7 @@ func DocsPage(m Docs) templ.Component {
 	})
 }
 
-// docsNav lists all documents beside one of them.
+// docsNav lists all documents alongside one of them.
 func docsNav(m Docs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -88,7 +88,7 @@ type NodeRow struct {
 	LogURL           string
 }
 
-// NodePanel is the selected node beside the graph.
+// NodePanel is the selected node next to the graph.
 type NodePanel struct {
 	Name       string // "" without a selected node
 	State      string

@@ -1499,7 +1499,7 @@ func ArtifactsBlock(a ExecutionArtifacts) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if len(a.Rows) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No artifacts yet", "Files that nodes produce are listed here when their node succeeds.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No artifacts yet", "Files that a node produces are listed here when the node succeeds.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

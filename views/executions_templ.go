@@ -211,7 +211,7 @@ func ExecutionsPage(m Executions) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 && len(m.Chips) > 0 {
-				templ_7745c5c3_Err = ui.Empty("No execution matches", "Choose a longer period or any state.", []ui.Action{{Name: "Clear the filters", URL: m.ClearURL}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No execution matches", "Choose a longer period or another state.", []ui.Action{{Name: "Clear the filters", URL: m.ClearURL}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -59,7 +59,7 @@ func (p LaunchPage) action() string {
 	return LaunchURL(p.Workflow.ID)
 }
 
-// address is that of the form for people.
+// address is that of the form for users.
 func (p LaunchPage) address() string {
 	if p.Sweep != nil {
 		return SweepLaunchURL(p.Workflow.Ref)
@@ -97,7 +97,7 @@ type Provenance struct {
 	Reset   string            // URL of the form with the defaults
 }
 
-// LaunchCheck is the content of the panel beside the form.
+// LaunchCheck is the content of the panel next to the form.
 type LaunchCheck struct {
 	Verdicts []Verdict
 	Choices  []Verdict // alternatives that would start sooner

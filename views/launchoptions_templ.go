@@ -36,7 +36,7 @@ func optionFields(o LaunchOptions) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(o.Cache) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"field\"><label class=\"label\" for=\"execution-cache\">Cached results</label><p class=\"help\" id=\"execution-cache-help\">Results of earlier tasks with the same code and inputs.</p><select class=\"select\" id=\"execution-cache\" name=\"cache\" aria-describedby=\"execution-cache-help\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"field\"><label class=\"label\" for=\"execution-cache\">Cached results</label><p class=\"help\" id=\"execution-cache-help\">Reuse results of earlier tasks with the same code and inputs.</p><select class=\"select\" id=\"execution-cache\" name=\"cache\" aria-describedby=\"execution-cache-help\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

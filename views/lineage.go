@@ -25,7 +25,7 @@ type Lineage struct {
 	Rows       []LineageRow
 }
 
-// LineageProduction says which models in production were made from the item.
+// LineageProduction specifies which models in production were made from the item.
 type LineageProduction struct {
 	Models   []LineageLink
 	Complete bool

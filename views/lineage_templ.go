@@ -106,7 +106,7 @@ func LineagePage(m Lineage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div><p class=\"page-lead\">What it was made from and what was made from it, over executions and workflows.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div><p class=\"page-lead\">Where an item comes from and what was made from it, across executions and workflows.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -221,7 +221,7 @@ func LineagePage(m Lineage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</aside></div><p class=\"card-foot tiny muted\">A box shows the lineage of its item. “More” opens what is behind a box.</p></section><section class=\"card card-flush\" aria-labelledby=\"h-list\"><div class=\"card-head\"><h2 id=\"h-list\" tabindex=\"-1\">List</h2></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Items, scrollable\"><table class=\"table\"><caption class=\"vh\">Items of the graph, by step</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Kind</th><th scope=\"col\">Step</th><th scope=\"col\">How</th><th scope=\"col\">By</th><th scope=\"col\">When</th><th scope=\"col\">Not shown</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</aside></div><p class=\"card-foot tiny muted\">Select a box to show the lineage of its item. Select “More” to show hidden neighbours.</p></section><section class=\"card card-flush\" aria-labelledby=\"h-list\"><div class=\"card-head\"><h2 id=\"h-list\" tabindex=\"-1\">List</h2></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Items, scrollable\"><table class=\"table\"><caption class=\"vh\">Items of the graph, by step</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Kind</th><th scope=\"col\">Step</th><th scope=\"col\">How</th><th scope=\"col\">By</th><th scope=\"col\">When</th><th scope=\"col\">Not shown</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -453,7 +453,7 @@ func lineageProduction(p LineageProduction) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "In production and made from this:")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "Models in production that depend on this:")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -507,9 +507,9 @@ func lineageProduction(p LineageProduction) templ.Component {
 			}
 			if !p.Complete {
 				var templ_7745c5c3_Var23 string
-				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(" There may be more: the search ended at a limit or at an item that you may not read.")
+				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(" There may be more: the search stopped at a limit or at an item that you cannot view.")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `lineage.templ`, Line: 146, Col: 94}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `lineage.templ`, Line: 146, Col: 95}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 				if templ_7745c5c3_Err != nil {
@@ -521,12 +521,12 @@ func lineageProduction(p LineageProduction) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Complete {
-			templ_7745c5c3_Err = ui.Notice("", "No model in production was made from this.", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("", "No model in production depends on this.", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Notice("warn", "No model in production was found.", "The search ended at a limit or at an item that you may not read, so there may be one.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("warn", "No model in production was found.", "The search stopped at a limit or at an item that you cannot view, so there may be one.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -893,7 +893,7 @@ func metaflowTags(t MetaflowTags) templ.Component {
 	})
 }
 
-// metaflowUserTags are the tags that people have set; page and stream share them.
+// metaflowUserTags are the tags that users have set; page and stream share them.
 func metaflowUserTags(t MetaflowTags) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1354,7 +1354,7 @@ func metaflowValue(a MetaflowArtifact) templ.Component {
 	})
 }
 
-// metaflowDatastore says where the data is.
+// metaflowDatastore specifies where the data is.
 func metaflowDatastore(facts []ui.Fact, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -44,7 +44,7 @@ func MetaflowDatastorePage(m MetaflowDatastore) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Datastore of Metaflow</h1></div><p class=\"muted\">Artifacts, logs and cards of this project's runs. Metaflow's client writes them; this server reads them for its pages.</p></header><div class=\"stack\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Metaflow datastore</h1></div><p class=\"muted\">Storage of artifacts, logs and cards of this project's Metaflow runs. Metaflow clients write to it, and this server reads from it.</p></header><div class=\"stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

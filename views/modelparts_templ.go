@@ -197,7 +197,7 @@ func modelRequest(r ModelRequest) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if r.Mine {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<p class=\"small muted\">You requested this, so another person has to decide.</p><div class=\"row\"><button class=\"btn btn-s\" type=\"submit\" name=\"decision\" value=\"withdraw\">Withdraw</button></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<p class=\"small muted\">You made this request, so another person must decide.</p><div class=\"row\"><button class=\"btn btn-s\" type=\"submit\" name=\"decision\" value=\"withdraw\">Withdraw</button></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -375,7 +375,7 @@ func modelAliases(m Model) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Aliases) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<p class=\"small muted\">No aliases. An alias, such as champion, is a name of a version that you can move.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<p class=\"small muted\">No aliases. An alias, such as champion, is a movable name for a version.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -664,7 +664,7 @@ func policyForm(p ModelPolicy) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, ">Another person approves</label> <label class=\"inline-label\"><input type=\"checkbox\" name=\"propose\" value=\"1\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, ">Require another person's approval</label> <label class=\"inline-label\"><input type=\"checkbox\" name=\"propose\" value=\"1\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -696,7 +696,7 @@ func policyForm(p ModelPolicy) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "\"><label class=\"label\" for=\"policy-rules\">Rules</label><p class=\"help\" id=\"policy-rules-help\">One in each line: accuracy higher, or loss lower by 0.01. Add “any test set” to compare across test sets.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "\"><label class=\"label\" for=\"policy-rules\">Rules</label><p class=\"help\" id=\"policy-rules-help\">One rule per line, such as “accuracy higher” or “loss lower by 0.01”. Add “any test set” to compare across test sets.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -789,7 +789,7 @@ func ProjectPolicyPage(m ProjectPolicy) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "<header class=\"page-head\"><div class=\"page-title\"><h1>Promotion rules</h1></div><p class=\"page-lead\">What a promotion to production needs, for all models of this project without a policy of their own.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "<header class=\"page-head\"><div class=\"page-title\"><h1>Promotion rules</h1></div><p class=\"page-lead\">Requirements for promotion to production. They apply to all models of this project that do not have their own policy.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -882,7 +882,7 @@ func ProjectPolicyPage(m ProjectPolicy) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "<p class=\"small muted\">Administrators of the team change these rules.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "<p class=\"small muted\">Team administrators can change these rules.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

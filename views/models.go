@@ -106,7 +106,7 @@ type ModelEvent struct {
 	At         ui.Moment
 }
 
-// ModelPolicy says what promotions need.
+// ModelPolicy describes what promotions need.
 type ModelPolicy struct {
 	Whose             string
 	Lines             []string

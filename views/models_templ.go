@@ -57,7 +57,7 @@ func ModelsPage(m Models) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\">Promotion rules</a></div></div><p class=\"page-lead\">Versions of models with their stages. Register an artifact on its page, or by API and command line.</p></header><div class=\"stack\"><form class=\"filterbar\" role=\"search\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\">Promotion rules</a></div></div><p class=\"page-lead\">Model versions and their stages. Register an artifact on its page, with the API or with the command line.</p></header><div class=\"stack\"><form class=\"filterbar\" role=\"search\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -88,12 +88,12 @@ func ModelsPage(m Models) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 && m.Query != "" {
-				templ_7745c5c3_Err = ui.Empty("No model matches", "Enter a part of the name.", []ui.Action{{Name: "Clear the filter", URL: ModelsURL()}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No model matches", "Try another part of the name.", []ui.Action{{Name: "Clear the filter", URL: ModelsURL()}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No models yet", "Open an artifact of the type Model and register it.", []ui.Action{{Name: "Artifacts of the type Model", URL: ArtifactsURL() + "?type=Model"}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No models yet", "Open an artifact of type Model and register it.", []ui.Action{{Name: "Model artifacts", URL: ArtifactsURL() + "?type=Model"}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -679,7 +679,7 @@ func modelMetrics(c ModelComparison) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(c.Rows) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<p class=\"card-body small muted\">This version has no metrics. Send them when you register it, or let the task write them as metadata of its output.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<p class=\"card-body small muted\">This version has no metrics. Send metrics when you register a version, or have the task write them to its output's metadata.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -33,7 +33,7 @@ type NodeGridRow struct {
 }
 
 // NodeGridCell is a node in one execution; without a state the plan has no such node. Pace is "slow"
-// or "quick" beside the median.
+// or "quick" next to the median.
 type NodeGridCell struct {
 	ID, URL, State, Took, Pace string
 	Icon                       bool

@@ -122,7 +122,7 @@ type navGroup struct {
 	entries []navEntry
 }
 
-// automateEntries start workflows without a person; every user sees them.
+// automateEntries start workflows without a user; every user sees them.
 func automateEntries() []navEntry {
 	return []navEntry{
 		{SectionSchedules, "Schedules", "cal", SchedulesURL(nil)},

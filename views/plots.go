@@ -19,7 +19,7 @@ type Plots struct {
 // PlotOrder is a horizontal axis of the history of the best.
 type PlotOrder struct{ Name, Value string }
 
-// Importance says how much each input explains of the objective.
+// Importance describes how much each input explains of the objective.
 type Importance struct {
 	Rows []ImportanceRow
 	For  string // the objective

@@ -142,7 +142,7 @@ func PlotsBlock(p Plots) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "><noscript><p class=\"small muted\">The drawings need JavaScript. The table has the same values.</p></noscript>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "><noscript><p class=\"small muted\">The charts require JavaScript. The table has the same values.</p></noscript>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

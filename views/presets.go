@@ -29,7 +29,7 @@ func LaunchPresetURL(workflow, id, version string) string {
 	return LaunchURL(workflow) + "?" + query.Encode()
 }
 
-// PresetPanel is the list of presets beside the launch form, with the form that saves one.
+// PresetPanel is the list of presets next to the launch form, with the form that saves one.
 type PresetPanel struct {
 	Rows      []PresetRow
 	More      int    // presets that the panel does not list
@@ -96,7 +96,7 @@ type Preset struct {
 	Failed     string // why a change was not saved, if no field is to blame
 }
 
-// PresetDefault says whether a preset is a default, and whether the reader may change that.
+// PresetDefault reports whether a preset is a default, and whether the reader may change that.
 type PresetDefault struct{ On, May bool }
 
 // PresetValue is a value of a preset.

@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// presetPanel lists presets beside the launch form and saves the values of the form as one.
+// presetPanel lists presets next to the launch form and saves the values of the form as one.
 func presetPanel(page LaunchPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -161,7 +161,7 @@ func presetPanel(page LaunchPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"card-body small muted\">Save values under a name to use them again, or to share them.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"card-body small muted\">Save values under a name to reuse or share them.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -379,7 +379,7 @@ func presetSave(f PresetForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "> <span>Start my launches with it</span></label><div class=\"row\"><button class=\"btn btn-s btn-primary\" type=\"submit\" formnovalidate name=\"$save_preset\" value=\"1\">Save preset</button></div></div></details>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "> <span>Make it my default</span></label><div class=\"row\"><button class=\"btn btn-s btn-primary\" type=\"submit\" formnovalidate name=\"$save_preset\" value=\"1\">Save preset</button></div></div></details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1160,13 +1160,13 @@ func PresetPage(m Preset) templ.Component {
 				}
 			}
 			if m.Failed != "" {
-				templ_7745c5c3_Err = ui.Notice("warn", m.Failed, "The page shows its newest state, and the form has what you entered. Save again to replace it.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("warn", m.Failed, "This page shows the latest state, and the form shows your values. Save again to overwrite.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if n := m.misfits(); n > 0 {
-				templ_7745c5c3_Err = ui.Notice("warn", units.Plural(n, "value does", "values do")+" not fit version "+m.Version+".", "The launch form leaves them out and names them.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("warn", units.Plural(n, "value does", "values do")+" not fit version "+m.Version+".", "The launch form lists them and leaves them out.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1176,7 +1176,7 @@ func PresetPage(m Preset) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Values) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 104, "<div class=\"card-body\"><p class=\"muted small\">It has no values: the form starts with the defaults.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 104, "<div class=\"card-body\"><p class=\"muted small\">This preset has no values. The launch form starts with the defaults.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1313,7 +1313,7 @@ func PresetPage(m Preset) templ.Component {
 				}
 			}
 			if m.DeleteURL != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 120, "<section class=\"card\" aria-labelledby=\"preset-delete\"><div class=\"card-head\"><h2 id=\"preset-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">Executions keep the values that they took from it.</p><form method=\"post\" action=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 120, "<section class=\"card\" aria-labelledby=\"preset-delete\"><div class=\"card-head\"><h2 id=\"preset-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">Existing executions keep their values.</p><form method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1463,9 +1463,9 @@ func presetAbout(m Preset) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var70 string
-			templ_7745c5c3_Var70, templ_7745c5c3_Err = templ.JoinStringErrs(m.Origin + ", where it can be changed")
+			templ_7745c5c3_Var70, templ_7745c5c3_Err = templ.JoinStringErrs(m.Origin + ", where you can edit it")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `presets.templ`, Line: 344, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `presets.templ`, Line: 344, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var70))
 			if templ_7745c5c3_Err != nil {
@@ -1520,13 +1520,13 @@ func presetAbout(m Preset) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Mine.May {
-				templ_7745c5c3_Err = presetDefaultButton("me", "Start my launches with it", "Stop starting my launches with it", m.Mine.On).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = presetDefaultButton("me", "Make it my default", "Remove as my default", m.Mine.On).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if m.Ours.May {
-				templ_7745c5c3_Err = presetDefaultButton("project", "Make it the default of the project", "End as default of the project", m.Ours.On).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = presetDefaultButton("project", "Make it the project default", "Remove as project default", m.Ours.On).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -1,6 +1,6 @@
 package views
 
-// Python is the page that says how to use the Python package with this server.
+// Python is the page that describes how to use the Python package with this server.
 type Python struct {
 	Page     Page
 	Install  string // command
@@ -9,7 +9,7 @@ type Python struct {
 	Metaflow string // command that installs the extension of Metaflow
 }
 
-// PythonURL says how to write workflows in Python.
+// PythonURL describes how to write workflows in Python.
 func PythonURL() string { return "/python" }
 
 // pythonExample is a complete file that runs without other packages.

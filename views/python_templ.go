@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// PythonPage says how to write, run and deploy workflows in Python with this server.
+// PythonPage describes how to write, run and deploy workflows in Python with this server.
 func PythonPage(m Python) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -44,27 +44,27 @@ func PythonPage(m Python) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Python</h1></div><p class=\"page-lead\">Write a workflow as Python functions. Its launch form comes from the signature.</p></header><div class=\"stack stack-l\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Python</h1></div><p class=\"page-lead\">Write workflows as Python functions. The launch form is generated from the signature.</p></header><div class=\"stack stack-l\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pythonStep("install", "1. Install the package", m.Install, "Requires Python 3.9 or later. The wheel comes from this server and fits its version. It needs no other packages.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pythonStep("install", "1. Install the package", m.Install, "Requires Python 3.9 or later. The wheel is served by this server and matches its version. It has no dependencies.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pythonStep("login", "2. Sign in", m.Login, "Enter an API key. The command stores it for this server.", ui.Action{Name: "Create an API key", URL: AccountKeysURL(), Icon: "key"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pythonStep("login", "2. Sign in", m.Login, "Enter an API key. The command stores the key for this server.", ui.Action{Name: "Create an API key", URL: AccountKeysURL(), Icon: "key"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pythonStep("write", "3. Write a workflow", pythonExample(), "An operator runs as a node of its own. The workflow function connects operators: nothing runs while it is defined.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pythonStep("write", "3. Write a workflow", pythonExample(), "Each operator runs as its own node. The workflow function only connects operators; nothing runs while the workflow is being defined.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pythonStep("run", "4. Run it", m.Run, "The first command runs the workflow in this process, for tests and for a debugger. The second launches it on this server and follows it. The third shows a launch form that reloads itself while you write. The last one registers an immutable version and prints the link of its launch form.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pythonStep("run", "4. Run it", m.Run, "The first command runs the workflow in the local process, for tests and debugging. The second launches it on this server and follows the execution. The third opens a launch form that reloads while you edit. The last registers an immutable version and prints the link to its launch form.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pythonStep("metaflow", "Flows of Metaflow", m.Metaflow, "The extension of Metaflow deploys flows without changes: python flow.py flowforge run. Install it next to Metaflow 2.19 or later and the package above.", ui.Action{Name: "Read the document", URL: DocURL("metaflow"), Icon: "log"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pythonStep("metaflow", "Metaflow flows", m.Metaflow, "The Metaflow extension deploys flows without changes: python flow.py flowforge run. Install it alongside Metaflow 2.19 or later and the package above.", ui.Action{Name: "Read the document", URL: DocURL("metaflow"), Icon: "log"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -693,7 +693,7 @@ func quotaConflict(name string, c QuotaConflict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, ", while this form was open.</b> Your values were not saved. Save again to overwrite the other changes, or cancel to keep them.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Both values, scrollable\"><table class=\"table\"><caption class=\"vh\">Their values and yours</caption> <thead><tr><th scope=\"col\">Value</th><th scope=\"col\" class=\"num\">Before</th><th scope=\"col\" class=\"num\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, ", while this form was open.</b> Your values were not saved. Save again to overwrite the other changes, or cancel to keep theirs.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Both values, scrollable\"><table class=\"table\"><caption class=\"vh\">Their values and yours</caption> <thead><tr><th scope=\"col\">Value</th><th scope=\"col\" class=\"num\">Before</th><th scope=\"col\" class=\"num\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

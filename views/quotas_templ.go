@@ -1633,7 +1633,7 @@ func quotaChanges(changes []QuotaChange) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(changes) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No changes yet", "Changes of limits are listed here with their author, old and new value, and reason.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No changes yet", "Changes to limits are listed here with their author, old and new values, and reason.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -400,7 +400,7 @@ func resumeResourceOverrides(page ResumePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "><summary>Override the resources of the definition</summary><p class=\"help\" id=\"resources-help\">A value for one operator takes precedence over the value for all. Memory is in GiB, or with its unit: 512 MiB.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Resources, scrollable\"><table class=\"table resource-table\" aria-describedby=\"resources-help\"><thead><tr><th scope=\"col\">Operator</th><th scope=\"col\">CPU cores</th><th scope=\"col\">Memory</th><th scope=\"col\">GPUs</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "><summary>Override the resources of the definition</summary><p class=\"help\" id=\"resources-help\">A value for one operator overrides the value for all operators. Enter memory in GiB, or with a unit, such as 512 MiB.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Resources, scrollable\"><table class=\"table resource-table\" aria-describedby=\"resources-help\"><thead><tr><th scope=\"col\">Operator</th><th scope=\"col\">CPU cores</th><th scope=\"col\">Memory</th><th scope=\"col\">GPUs</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -54,7 +54,7 @@ type Schedule struct {
 // ScheduleFire is a coming fire. Change is what the zone changes to before it.
 type ScheduleFire struct{ N, At, Zone, UTC, Why, Change string }
 
-// ScheduleOccurrence is a fire and what became of it.
+// ScheduleOccurrence is a fire and the outcome of it.
 type ScheduleOccurrence struct {
 	At         ui.Moment
 	Fires      string // "3 fires until 12:00", or ""

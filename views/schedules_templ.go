@@ -90,7 +90,7 @@ func SchedulesPage(m Schedules) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " <header class=\"page-head\"><div class=\"page-title\"><h1>Schedules</h1></div><p class=\"page-lead\">Workflows that start at times. Each fire launches at most one execution.</p></header><div class=\"stack\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " <header class=\"page-head\"><div class=\"page-title\"><h1>Schedules</h1></div><p class=\"page-lead\">Launch workflows on a schedule. Each fire launches at most one execution.</p></header><div class=\"stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -139,7 +139,7 @@ func SchedulesPage(m Schedules) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No schedules yet", "A schedule launches a workflow by a cron expression, at intervals, or once: flowforge schedule create WORKFLOW NAME --cron '0 2 * * *'", []ui.Action{{Name: "Read the documentation", URL: DocURL("schedules")}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No schedules yet", "A schedule launches a workflow at the times of a cron expression, at an interval, or once: flowforge schedule create WORKFLOW NAME --cron '0 2 * * *'", []ui.Action{{Name: "Read the documentation", URL: DocURL("schedules")}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -368,7 +368,7 @@ func scheduleNext(r ScheduleRow) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Next == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<span class=\"faint\">Does not fire any more</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<span class=\"faint\">Will not fire again</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -728,7 +728,7 @@ func scheduleStrip(s ScheduleStrip) templ.Component {
 	})
 }
 
-// SchedulePage shows a schedule: its settings, its next fires, and what became of the past ones.
+// SchedulePage shows a schedule: its settings, its next fires, and the outcome of the past ones.
 func SchedulePage(m Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -925,7 +925,7 @@ func SchedulePage(m Schedule) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ScheduleFires(m.Fires, "The schedule does not fire any more.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ScheduleFires(m.Fires, "The schedule will not fire again.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -964,7 +964,7 @@ func SchedulePage(m Schedule) templ.Component {
 	})
 }
 
-// ScheduleFires lists coming fires, or says why there are none.
+// ScheduleFires lists coming fires, or explains why there are none.
 func ScheduleFires(fires []ScheduleFire, none string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1180,7 +1180,7 @@ func scheduleOccurrences(m Schedule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Occurrences) == 0 {
-			templ_7745c5c3_Err = ui.Empty("It has not fired yet", "Each fire appears here with the execution that it launched, or why it did not. Occurrences are kept for 90 days.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("This schedule has not fired yet", "Each fire is listed here with the execution that it launched, or the reason why it did not launch one. Occurrences are kept for 90 days.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1362,7 +1362,7 @@ func scheduleDanger(m Schedule) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if m.MissedChoice {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "<section class=\"card\" aria-labelledby=\"schedule-missed\"><div class=\"card-head\"><h2 id=\"schedule-missed\">Missed fires</h2></div><div class=\"card-body stack\"><p class=\"small\">Resume forgets the fires that were missed. To launch them by the rule of the schedule, resume with them.</p><form method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "<section class=\"card\" aria-labelledby=\"schedule-missed\"><div class=\"card-head\"><h2 id=\"schedule-missed\">Missed fires</h2></div><div class=\"card-body stack\"><p class=\"small\">Resuming skips the fires that were missed. To apply the schedule's rule for missed fires, resume and launch them.</p><form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1380,7 +1380,7 @@ func scheduleDanger(m Schedule) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 113, "<section class=\"card\" aria-labelledby=\"schedule-delete\"><div class=\"card-head\"><h2 id=\"schedule-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">The schedule and its occurrences are removed. Executions that it launched stay.</p><form method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 113, "<section class=\"card\" aria-labelledby=\"schedule-delete\"><div class=\"card-head\"><h2 id=\"schedule-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">The schedule and its occurrences are removed. Its executions are kept.</p><form method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -75,7 +75,7 @@ func SearchPage(m Search) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Query == "" {
-				templ_7745c5c3_Err = ui.Empty("What are you looking for?", "Type a part of a name, or the id of an execution.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("What are you looking for?", "Enter part of a name or an execution ID.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

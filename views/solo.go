@@ -4,7 +4,7 @@ package views
 type Failure struct {
 	Status    int
 	Title     string // "Not found"
-	Message   string // a sentence for people
+	Message   string // a sentence for users
 	RequestID string // identifies the log line
 }
 

@@ -306,7 +306,7 @@ func SweepChangePage(m SweepChange) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "”</h1></div><p class=\"page-lead\">Changes apply to runs that have not started. Runs that exist keep their values.</p></header><form class=\"stack launch-sweep\" method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "”</h1></div><p class=\"page-lead\">Changes apply to runs that have not started. Existing runs keep their values.</p></header><form class=\"stack launch-sweep\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -331,7 +331,7 @@ func SweepChangePage(m SweepChange) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = changeText(m, "parallelism", "At most at once", "", "runs", m.Parallel).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = changeText(m, "parallelism", "Concurrent runs", "", "runs", m.Parallel).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

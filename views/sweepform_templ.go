@@ -1054,11 +1054,11 @@ func sweepSections(s LaunchSweep) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "runs", "Number of runs", "A grid without a number tries every combination.", "runs", s.Runs, "numeric").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "runs", "Number of runs", "Leave empty for a grid to try every combination.", "runs", s.Runs, "numeric").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "parallelism", "At most at once", "More runs wait for their turn.", "runs", s.Parallel, "numeric").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "parallelism", "Concurrent runs", "Further runs wait for their turn.", "runs", s.Parallel, "numeric").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1080,7 +1080,7 @@ func sweepSections(s LaunchSweep) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\"><label class=\"label\" for=\"sweep-objective-kind\">Objective</label><p class=\"help\" id=\"sweep-objective-help\">What runs are compared by. TPE and early stopping need one.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\"><label class=\"label\" for=\"sweep-objective-kind\">Objective</label><p class=\"help\" id=\"sweep-objective-help\">The value to compare runs by. TPE and early stopping require one.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1144,7 +1144,7 @@ func sweepSections(s LaunchSweep) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "</datalist></div></div><div class=\"field\"><span class=\"label\" id=\"sweep-goal-label\">Better is</span><p class=\"help\">Of a metric, the best or the last of its values counts.</p><div class=\"row\"><span class=\"segmented\" role=\"radiogroup\" aria-labelledby=\"sweep-goal-label\"><label><input type=\"radio\" name=\"sweep.goal\" value=\"max\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "</datalist></div></div><div class=\"field\"><span class=\"label\" id=\"sweep-goal-label\">Goal</span><p class=\"help\">For a metric, choose whether its best or last value counts.</p><div class=\"row\"><span class=\"segmented\" role=\"radiogroup\" aria-labelledby=\"sweep-goal-label\"><label><input type=\"radio\" name=\"sweep.goal\" value=\"max\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1164,7 +1164,7 @@ func sweepSections(s LaunchSweep) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, ">Lower</label></span> <label class=\"vh\" for=\"sweep-value\">Value of the metric</label> <select class=\"select input-s\" id=\"sweep-value\" name=\"sweep.value\"><option value=\"best\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, ">Lower</label></span> <label class=\"vh\" for=\"sweep-value\">Metric value</label> <select class=\"select input-s\" id=\"sweep-value\" name=\"sweep.value\"><option value=\"best\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1196,23 +1196,23 @@ func sweepSections(s LaunchSweep) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "min_step", "First step", "The first step of the metric at which a run can stop. Default: 1.", "", s.MinStep, "numeric").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "min_step", "First step", "The first metric step at which a run can be stopped. Default: 1.", "", s.MinStep, "numeric").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "min_runs", "Runs before the median", "Other runs that have reached the step. Default: 5.", "runs", s.MinRuns, "numeric").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "min_runs", "Runs before the median", "Minimum number of other runs at the step. Default: 5.", "runs", s.MinRuns, "numeric").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "factor", "Halving factor", "One of this many runs continues at each rung. Default: 3.", "", s.Factor, "numeric").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "factor", "Halving factor", "One in this many runs continues at each rung. Default: 3.", "", s.Factor, "numeric").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "gpu_hours", "Budget", "No run starts when it is spent; started runs finish.", "GPU-hours", s.GPUHours, "decimal").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "gpu_hours", "Budget", "No run starts after the budget is used up; started runs finish.", "GPU-hours", s.GPUHours, "decimal").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "seed", "Seed", "The same seed draws the same values. Empty: chosen for you.", "", s.Seed, "numeric").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "seed", "Seed", "The same seed draws the same values. Leave empty for a random seed.", "", s.Seed, "numeric").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1666,7 +1666,7 @@ func SweepParts(s LaunchSweep, states string) templ.Component {
 	})
 }
 
-// SweepPanel is the estimate beside the form.
+// SweepPanel is the estimate next to the form.
 func SweepPanel(e SweepEstimate) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

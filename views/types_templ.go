@@ -57,7 +57,7 @@ func TypesPage(m Types) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</span></div><p class=\"page-lead\">Each type defines its form control, validation, preview and search. Try the controls here: nothing is submitted.</p></header><div class=\"split split-start\"><nav class=\"card hide-small types-nav\" aria-label=\"All types\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</span></div><p class=\"page-lead\">Each type defines its form control, validation, preview and search. Try the controls here; nothing is submitted.</p></header><div class=\"split split-start\"><nav class=\"card hide-small types-nav\" aria-label=\"All types\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

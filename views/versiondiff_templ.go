@@ -228,7 +228,7 @@ func VersionDiffPage(m VersionDiff) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Empty("Nothing differs", "Both versions have the same inputs, outputs, operators, settings and code.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No differences", "Both versions have the same inputs, outputs, operators, settings and code.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

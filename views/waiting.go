@@ -90,7 +90,7 @@ type WaitPosition struct {
 // WaitPanelID is the element id of the panel of a node or an execution.
 func WaitPanelID() string { return "wait" }
 
-// WaitAsideID is the element id of the order and the decisions beside it.
+// WaitAsideID is the element id of the order and the decisions alongside it.
 func WaitAsideID() string { return "wait-aside" }
 
 // NodeHeadID is the element id of the head of a node's page.

@@ -218,13 +218,13 @@ func WaitingListBlock(m WaitingList) templ.Component {
 			}
 		}
 		if m.Others.Shown() {
-			templ_7745c5c3_Err = waitTable(m.Others, "h-others", "Locks and other conditions", "nodes that wait for something other than capacity").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = waitTable(m.Others, "h-others", "Locks and other conditions", "nodes that are not waiting for capacity").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if m.Cluster.Shown() {
-			templ_7745c5c3_Err = waitTable(m.Cluster, "h-in-cluster", "In the cluster", "within their limits and submitted, the longest first").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = waitTable(m.Cluster, "h-in-cluster", "In the cluster", "within their limits and submitted, longest wait first").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -802,7 +802,7 @@ func versionTable(title string, m Workflow, rows []VersionRow) templ.Component {
 	})
 }
 
-// versionNote says what a version changed, and its commit.
+// versionNote describes what a version changed, and its commit.
 func versionNote(v VersionRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -95,7 +95,7 @@ func (b *deadlineBody) Read(p []byte) (int, error) {
 func (b *deadlineBody) Close() error { return b.body.Close() }
 
 // free removes the deadline, because the response may take longer and the server
-// watches the connection meanwhile.
+// watches the connection in the meantime.
 func (b *deadlineBody) free() {
 	b.done = true
 	_ = b.control.SetReadDeadline(time.Time{}) // an in-memory request of a test has none

@@ -47,9 +47,9 @@ type Problem struct {
 	Errors    []apperr.Field `json:"errors,omitempty"`
 
 	// Aliases with the field names of the design document's API.
-	Error     string   `json:"error" doc:"The same as detail"`
-	Details   []string `json:"details,omitempty" doc:"The same as errors, as strings"`
-	QuotaInfo any      `json:"quota_info,omitempty" doc:"The quota that blocks the request, in the form of GET /tenants/{id}/quota"`
+	Error     string   `json:"error" doc:"Alias of detail"`
+	Details   []string `json:"details,omitempty" doc:"The errors as strings"`
+	QuotaInfo any      `json:"quota_info,omitempty" doc:"Quota that blocks the request, in the format of GET /tenants/{id}/quota"`
 }
 
 // Named returns p with the fields of the design document's API.
@@ -107,7 +107,7 @@ func (s *Site) WrongMethod(w http.ResponseWriter, r *http.Request, allowed []str
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	s.answer(w, r, Problem{
 		Type: "about:blank", Title: http.StatusText(http.StatusMethodNotAllowed), Status: http.StatusMethodNotAllowed,
-		Detail: "This address accepts " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
+		Detail: "This URL accepts " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
 	}.Named())
 }
 

@@ -153,7 +153,7 @@ func (s *Sessions) Subject(r *http.Request) (auth.Subject, bool, error) {
 func (s *Sessions) peek(ctx context.Context, r *http.Request) (auth.Subject, error) {
 	cookie, err := r.Cookie(s.name)
 	if err != nil {
-		return auth.Subject{}, apperr.Wrap(apperr.Unauthenticated, err, "The session has ended. Sign in again.")
+		return auth.Subject{}, apperr.Wrap(apperr.Unauthenticated, err, "Your session has ended. Sign in again.")
 	}
 	return s.store.Peek(ctx, cookie.Value) //nolint:wrapcheck // says enough
 }

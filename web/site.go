@@ -20,7 +20,7 @@ type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 type ErrorView struct {
 	Status    int
 	Title     string // "Not found"
-	Message   string // a sentence for people
+	Message   string // a sentence for users
 	RequestID string // identifies the log line
 	Path      string
 	User      string // name of the signed-in user, or ""

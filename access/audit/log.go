@@ -99,7 +99,7 @@ func (l *Log) authorize(ctx context.Context) (scope, error) {
 		}
 	}
 	if len(s.tenants)+len(s.nodes) == 0 {
-		return scope{}, apperr.New(apperr.Forbidden, "Only tenant administrators may read the audit log.")
+		return scope{}, apperr.New(apperr.Forbidden, "Only tenant administrators can read the audit log.")
 	}
 	return s, nil
 }
@@ -190,7 +190,7 @@ func query(s scope, f Filter) (db.ListAuditEntriesParams, error) {
 	if f.After != "" {
 		id, err := uuid.Parse(f.After)
 		if err != nil {
-			return p, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return p, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 		p.Before = id
 	}

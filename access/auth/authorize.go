@@ -103,7 +103,7 @@ func AuthorizeOwner(ctx context.Context, a, others Action, place, owner uuid.UUI
 		return s, err
 	}
 	if s.ID != owner && !s.may(others, place) {
-		return Subject{}, apperr.New(apperr.Forbidden, "Only the person who launched it or an administrator of the team may do this.")
+		return Subject{}, apperr.New(apperr.Forbidden, "Only the user who launched it or a team administrator can do this.")
 	}
 	return s, nil
 }

@@ -69,7 +69,7 @@ func (k *Keys) Verify(ctx context.Context, token string) (Subject, error) {
 	if !ok {
 		return Subject{}, ErrOtherToken
 	}
-	bad := apperr.New(apperr.Unauthenticated, "The API key is not valid: it was revoked, or is not from this installation.")
+	bad := apperr.New(apperr.Unauthenticated, "The API key is not valid: it was revoked or belongs to another installation.")
 	id, _, _ := strings.Cut(rest, "_")
 	row, err := db.New(k.pool).FindAPIKey(ctx, id)
 	switch {

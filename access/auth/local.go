@@ -58,7 +58,7 @@ func (l *LoginLinks) Redeem(token string) (Subject, error) {
 	delete(l.tokens, h)
 	if !ok || l.now().After(expiry) {
 		return Subject{}, apperr.New(apperr.Unauthenticated,
-			"This login link has already been used or has expired. Run `flowforge login` on the server's machine for a new one.")
+			"This login link has already been used or has expired. Run `flowforge login` on the server to get a new one.")
 	}
 	return Local(), nil
 }

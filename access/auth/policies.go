@@ -49,7 +49,7 @@ func NewPolicies(ctx context.Context, pool *pgxpool.Pool) (*Policies, error) {
 	return p, p.Reload(ctx)
 }
 
-// Run keeps the policies up to date until ctx ends. While the database does not answer,
+// Run keeps the policies up to date until ctx ends. While the database does not respond,
 // the last known ones apply.
 func (p *Policies) Run(ctx context.Context) error {
 	ticks := time.NewTicker(policyInterval)

@@ -17,7 +17,7 @@ import (
 
 // tree is a small installation: tenant acme › department research (› nested
 // vision) › team core › projects one and two, and the tenant rival › team spies ›
-// project three beside it.
+// project three alongside it.
 type tree struct {
 	pool *pgxpool.Pool
 	ids  map[string]uuid.UUID

@@ -36,10 +36,10 @@ func Grants() []Grant {
 	})
 	tenant := slices.Concat(team, []Action{TypeWrite, AuditRead})
 	return []Grant{
-		{Viewer, "Reads everything, changes nothing.", viewer},
-		{ProjectDev, "Registers and launches workflows, and cancels their own executions.", dev},
-		{TeamAdmin, "Runs a team: cancels any execution, adds projects and members, divides the team's limits.", team},
-		{TenantAdmin, "Runs a tenant: everything in it, including types and the audit log.", tenant},
+		{Viewer, "Can view everything and change nothing.", viewer},
+		{ProjectDev, "Can register and launch workflows, and cancel their own executions.", dev},
+		{TeamAdmin, "Manages a team: can cancel any execution, add projects and members, and allocate the team's limits.", team},
+		{TenantAdmin, "Manages everything in a tenant, including types and the audit log.", tenant},
 	}
 }
 

@@ -32,10 +32,10 @@ func Scopes() []Scope {
 	launch := slices.Concat(read, []Action{ExecutionLaunch, ExecutionCancel, ArtifactWrite})
 	write := slices.Concat(launch, []Action{WorkflowWrite, WorkflowArchive, ExecutionCancelAny, TypeWrite, CatalogueWrite})
 	return []Scope{
-		{ScopeRead, "Reads everything that its owner may read.", read},
-		{ScopeLaunch, "Also launches, cancels and uploads files for executions.", launch},
-		{ScopeWrite, "Also registers workflows, types and catalogue entries.", write},
-		{ScopeAdmin, "Everything that its owner may do, with members, limits and secrets.", nil},
+		{ScopeRead, "Can view everything that its owner can view.", read},
+		{ScopeLaunch, "Can also launch and cancel executions, and upload their files.", launch},
+		{ScopeWrite, "Can also register workflows, types and catalogue entries.", write},
+		{ScopeAdmin, "Can do everything that its owner can do, including managing members, limits and secrets.", nil},
 	}
 }
 

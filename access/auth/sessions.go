@@ -128,7 +128,7 @@ func (s *Sessions) row(ctx context.Context, token string) (db.FindSessionRow, er
 	now := s.now()
 	row, err := db.New(s.pool).FindSession(ctx, tokenHash(token), now, now.Add(-s.limits.Idle))
 	if errors.Is(err, pgx.ErrNoRows) {
-		return row, apperr.New(apperr.Unauthenticated, "The session has ended. Sign in again.")
+		return row, apperr.New(apperr.Unauthenticated, "Your session has ended. Sign in again.")
 	}
 	if err != nil {
 		return row, fmt.Errorf("find session: %w", err)

@@ -44,7 +44,7 @@ type Subject struct {
 	Credential string     // "session:<id>", "key:<id>", "oidc", "token": how it authenticated
 }
 
-// Policy says what a user may do at a place: any node of the tenancy tree. A role at a
+// Policy describes what a user may do at a place: any node of the tenancy tree. A role at a
 // node applies to everything below it.
 type Policy interface {
 	May(action Action, place uuid.UUID) bool

@@ -60,7 +60,7 @@ func (u *Users) subject(a account, credential string) Subject {
 func (u *Users) Service(id uuid.UUID, name string, project uuid.UUID, credential string) (Subject, error) {
 	place, ok := u.policies.Project(project)
 	if !ok {
-		return Subject{}, apperr.New(apperr.Unauthenticated, "The project of the service account %s is archived.", name)
+		return Subject{}, apperr.New(apperr.Unauthenticated, "The service account %s belongs to an archived project.", name)
 	}
 	return u.subject(account{id: id, name: name}, credential).in(place), nil
 }
@@ -87,7 +87,7 @@ func (u *Users) ByIdentity(ctx context.Context, issuer, subject, credential stri
 	row, err := db.New(u.pool).FindUserByIdentity(ctx, &issuer, &subject)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return Subject{}, apperr.New(apperr.Unauthenticated, "The user of this token has not signed in yet. Sign in once with a browser, then use the token.")
+		return Subject{}, apperr.New(apperr.Unauthenticated, "The user that this token belongs to has not signed in yet. Sign in once in a browser, then use the token.")
 	case err != nil:
 		return Subject{}, fmt.Errorf("find user of a token: %w", err)
 	case row.DisabledAt != nil:
@@ -125,7 +125,7 @@ func (u *Users) InProject(s Subject, name string) (Subject, error) {
 	case 1:
 		return s.in(allowed[0]), nil
 	}
-	return Subject{}, apperr.New(apperr.Invalid, "%d projects are named %q: use its id or its namespace.", len(allowed), name)
+	return Subject{}, apperr.New(apperr.Invalid, "%d projects are named %q. Use the project's ID or namespace.", len(allowed), name)
 }
 
 // named reports whether name is the end of p's path, such as team/project.

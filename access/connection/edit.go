@@ -64,7 +64,7 @@ func (e Edit) check(before former) (checked, error) {
 		known = len(declared) == 0
 		out.declared = e.Declared
 	case len(e.Declared) > 0:
-		add("declared", "Only connections of the kind custom declare fields.")
+		add("declared", "Only custom connections can declare fields.")
 	}
 	if known {
 		more, err := out.take(e, before.secrets)
@@ -99,13 +99,13 @@ func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
 		}
 		switch {
 		case i < 0:
-			add(name, "There is no such field. The fields are "+strings.Join(names(fields), ", ")+".")
+			add(name, "Unknown field. The fields are "+strings.Join(names(fields), ", ")+".")
 		case !fields[i].Secret && value != nil:
 			visible[name] = asBoolean(fields[i], value)
 		}
 	}
 	if size > MaxEdit {
-		add("", fmt.Sprintf("The values have more than %d KiB together.", MaxEdit>>10))
+		add("", fmt.Sprintf("The values exceed %d KiB in total.", MaxEdit>>10))
 	}
 	for _, f := range fields {
 		if f.Secret {
@@ -146,7 +146,7 @@ func (c *checked) moved(e Edit, before former) (problems []apperr.Field) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(before.secrets)) {
 		if _, given := e.Values[name]; !given && c.secrets[name] != "" {
-			problems = append(problems, apperr.Field{Path: "values." + name, Message: "Enter the value again, or remove it: it was entered for " + was + ", and the connection now leads to another host."})
+			problems = append(problems, apperr.Field{Path: "values." + name, Message: "Enter the value again, or remove it. It was entered for " + was + ", and the connection now points to another host."})
 		}
 	}
 	return problems
@@ -168,11 +168,11 @@ func (c *checked) takeSecret(f Field, values map[string]any, kept map[string]str
 	case value == "":
 		return ""
 	case len(value) > secret.MaxValue:
-		return fmt.Sprintf("The value has more than %d KiB.", secret.MaxValue>>10)
+		return fmt.Sprintf("The value exceeds %d KiB.", secret.MaxValue>>10)
 	case !utf8.ValidString(value) || strings.Contains(value, "\x00"):
 		return "The value must be text. Encode bytes as base64."
 	case utf8.RuneCountInString(value) < secret.MinValue:
-		return fmt.Sprintf("Use at least %d characters: shorter values cannot be kept out of logs.", secret.MinValue)
+		return fmt.Sprintf("Use at least %d characters. Shorter values cannot be masked in logs.", secret.MinValue)
 	}
 	c.secrets[f.Name] = value
 	return ""

@@ -104,13 +104,13 @@ func httpKind() Kind {
 		{Name: "token", Type: "String", Secret: true, Help: "For a bearer token."},
 		{Name: "username", Label: "User name", Type: "String(max_length=200)"},
 		{Name: "password", Type: "String", Secret: true},
-		{Name: "test_path", Type: "String(max_length=500)", Help: "Path below the base URL that the test requests with GET."},
+		{Name: "test_path", Type: "String(max_length=500)", Help: "Path below the base URL. The connection test sends a GET request to it."},
 	}}
 }
 
 func huggingFaceKind() Kind {
 	return Kind{Name: HuggingFace, Label: "Hugging Face", Summary: "Models and datasets of the Hugging Face Hub.", Tested: true, Fields: []Field{
-		{Name: "token", Type: "String", Secret: true, Required: true, Help: "An access token of the user settings, such as hf_…"},
+		{Name: "token", Type: "String", Secret: true, Required: true, Help: "An access token from your Hugging Face settings, such as hf_…"},
 		{Name: "endpoint", Type: "String(max_length=500)", Default: "https://huggingface.co"},
 	}}
 }
@@ -143,7 +143,7 @@ func checkDeclared(fields []Field) []apperr.Field {
 func (f Field) check(seen map[string]bool) string {
 	switch {
 	case !fieldName.MatchString(f.Name):
-		return fmt.Sprintf("%q is not a name of a field: use a lower-case letter, then lower-case letters, digits and _, at most 40.", f.Name)
+		return fmt.Sprintf("%q is not a valid field name. Start with a lower-case letter; use lower-case letters, digits and _, at most 40 characters.", f.Name)
 	case slices.Contains(reserved(), f.Name):
 		return fmt.Sprintf("%q is reserved. Choose another name.", f.Name)
 	case seen[f.Name]:
@@ -195,7 +195,7 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 	text := func(name string) string { value, _ := settings[name].(string); return value }
 	for _, name := range map[string][]string{HTTP: {"base_url"}, HuggingFace: {"endpoint"}, S3: {"endpoint"}}[kind] {
 		if text(name) != "" && !webAddress(text(name)) {
-			add(name, "Enter an http or https address without user name, query and fragment, such as https://example.com.")
+			add(name, "Enter an http or https address without a user name, query or fragment, such as https://example.com.")
 		}
 	}
 	switch kind {
@@ -213,10 +213,10 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 		}
 	case S3:
 		if text("access_key_id") != "" && !has("secret_access_key") {
-			add("secret_access_key", "Enter the key that belongs to the access key ID.")
+			add("secret_access_key", "Enter the secret access key for this access key ID.")
 		}
 		if text("access_key_id") == "" && has("secret_access_key") {
-			add("access_key_id", "Enter the ID of the secret access key.")
+			add("access_key_id", "Enter the access key ID for this secret access key.")
 		}
 	case Postgres:
 		if strings.ContainsAny(text("host"), "/@?# ,:") && !strings.HasPrefix(text("host"), "[") && strings.Count(text("host"), ":") < 2 {

@@ -106,7 +106,7 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, place secret.Owner,
 		return err
 	}
 	if n >= MaxPerProject {
-		return apperr.New(apperr.Conflict, "The project has %d connections, the maximum. Delete unused connections.", n)
+		return apperr.New(apperr.Conflict, "The project has reached the maximum of %d connections. Delete unused connections.", n)
 	}
 	row, err := s.encode(place, e.Name, c)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subjec
 		return taken(e.Name)
 	}
 	if e.Kind != old.Kind {
-		return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("The connection %q has the kind %s, which cannot change. Create another connection.", e.Name, old.Kind),
-			Fields: []apperr.Field{{Path: "kind", Message: "The kind of a connection cannot change."}}}
+		return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("The connection %q is of kind %s, which cannot be changed. Create another connection.", e.Name, old.Kind),
+			Fields: []apperr.Field{{Path: "kind", Message: "The kind of a connection cannot be changed."}}}
 	}
 	place := secret.Owner{TenantID: old.TenantID, ProjectID: old.ProjectID}
 	kept, err := s.unseal(old)
@@ -258,7 +258,7 @@ func (s *Service) unseal(row db.Connection) (map[string]string, error) {
 	}
 	text, err := s.Keys.Open(*row.KeyID, secret.Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, binding(row.Name), row.Sealed)
 	if err != nil {
-		return nil, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The connection %q cannot be opened: its key is not on this server. Enter its secret fields again.", row.Name))
+		return nil, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The connection %q cannot be decrypted: its encryption key is not on this server. Enter its secret fields again.", row.Name))
 	}
 	if err := json.Unmarshal([]byte(text), &values); err != nil {
 		return nil, fmt.Errorf("secret fields of connection %s: %w", row.Name, err)
@@ -268,7 +268,7 @@ func (s *Service) unseal(row db.Connection) (map[string]string, error) {
 
 func taken(name string) error {
 	return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A connection called %q already exists.", name),
-		Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Choose another name, or edit that connection."}}}
+		Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Choose another name, or edit the existing connection."}}}
 }
 
 // facts are the fields for the audit log, without values of secret fields.

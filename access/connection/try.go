@@ -72,7 +72,7 @@ func (s *Service) Test(ctx context.Context, name string) (Result, error) {
 		return Result{}, err
 	}
 	if kind, _ := KindNamed(c.Kind); !kind.Tested {
-		return Result{}, apperr.New(apperr.Conflict, "A connection of the kind %s has no test.", c.Kind)
+		return Result{}, apperr.New(apperr.Conflict, "Connections of kind %s cannot be tested.", c.Kind)
 	}
 	secrets, err := s.unseal(row)
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *attempt) postgres(ctx context.Context) {
 	}
 	config, err := pgx.ParseConfig(urlOf(a.Connection, a.secrets))
 	if err != nil {
-		a.step("Read the settings", errors.New("they do not make a valid address of a database"), "")
+		a.step("Read the settings", errors.New("they do not form a valid database address"), "")
 		return
 	}
 	config.DialFunc, config.ConnectTimeout = a.dialer.DialContext, testLimit
@@ -215,7 +215,7 @@ func (a *attempt) http(ctx context.Context) {
 	}
 	a.request(ctx, target, header, "GET "+target, func(status int, _ []byte) (string, error) {
 		if status < http.StatusBadRequest {
-			return fmt.Sprintf("The server answered %d %s.", status, http.StatusText(status)), nil
+			return fmt.Sprintf("The server responded with %d %s.", status, http.StatusText(status)), nil
 		}
 		return "", answered(status, "")
 	})
@@ -232,7 +232,7 @@ func (a *attempt) huggingFace(ctx context.Context) {
 			Name string `json:"name"`
 		}
 		if json.Unmarshal(body, &who) != nil || who.Name == "" {
-			return "", errors.New("the answer is not that of the Hugging Face Hub; check the endpoint")
+			return "", errors.New("the response does not come from the Hugging Face Hub; check the endpoint")
 		}
 		return "The token belongs to " + who.Name + ".", nil
 	})
@@ -277,12 +277,12 @@ func (a *attempt) request(ctx context.Context, target string, header map[string]
 
 // answered is the error of an answer with a status.
 func answered(status int, explanation string) error {
-	text := "the server answered " + strconv.Itoa(status) + " " + http.StatusText(status) + "."
+	text := "the server responded with " + strconv.Itoa(status) + " " + http.StatusText(status) + "."
 	switch {
 	case explanation != "":
 		text += " " + explanation
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		text += " Check the credentials and their rights."
+		text += " Check the credentials and their permissions."
 	case status == http.StatusNotFound:
 		text += " Check the address."
 	}
@@ -298,10 +298,10 @@ func reason(err error) string {
 	}
 	var timeout net.Error
 	if of, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return "The server refused: " + of.Message + "."
+		return "The server refused the request: " + of.Message + "."
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		text = "The server accepts no such connection: " + innermost(err) + "."
+		text = "The server does not accept the connection: " + innermost(err) + "."
 	}
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		text = "The request failed: " + of.Err.Error() + "."
@@ -309,11 +309,11 @@ func reason(err error) string {
 	_, dns := errors.AsType[*net.DNSError](err)
 	switch {
 	case errors.Is(err, outgoing.ErrRefused):
-		return "The server does not connect to private and local addresses. An administrator lists exceptions in FLOWFORGE_OUTGOING_HOSTS."
+		return "The server does not connect to private and local addresses. An administrator can allow a host with FLOWFORGE_OUTGOING_HOSTS."
 	case dns:
-		return "The name of the host cannot be resolved. Check its spelling."
+		return "The host name cannot be resolved. Check its spelling."
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
-		return "There was no answer in time. Check the address, the port and firewalls."
+		return "The server did not respond in time. Check the address, the port and the firewalls."
 	}
 	if of, ok := errors.AsType[*net.OpError](err); ok && of.Op == "dial" {
 		return "The connection failed: " + innermost(err) + "."

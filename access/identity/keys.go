@@ -170,7 +170,7 @@ func (s *Service) checkKey(subject auth.Subject, r KeyRequest) error {
 		add("scopes", "Choose read, launch, write or admin.")
 	}
 	if r.ExpiresIn < 0 || r.ExpiresIn > maxKeyAge {
-		add("expires_in_days", "Enter 1 to 1825 days, or leave empty for a key without expiry.")
+		add("expires_in_days", "Enter 1 to 1825 days, or leave the field empty for a key that does not expire.")
 	}
 	if r.ProjectID != uuid.Nil {
 		if _, ok := s.cfg.Policies.Project(r.ProjectID); !ok || !subject.May(auth.TenancyRead, r.ProjectID) {
@@ -204,13 +204,13 @@ func (s *Service) actFor(ctx context.Context, q *db.Queries, subject auth.Subjec
 			if slices.ContainsFunc(roles, func(m db.ListMembershipsOfUserRow) bool {
 				return policy.May(action, m.NodeID) && !subject.May(action, m.NodeID)
 			}) {
-				return apperr.New(apperr.Forbidden, "The service account %s has more rights than you, so you cannot create keys for it.", row.Name)
+				return apperr.New(apperr.Forbidden, "The service account %s has more permissions than you, so you cannot create keys for it.", row.Name)
 			}
 		}
 	}
 	key.OwnerID, key.Owner, key.Service = row.ID, row.Name, true
 	if key.ProjectID != uuid.Nil && key.ProjectID != *row.ProjectID {
-		return apperr.InvalidFields("The key cannot be created.", []apperr.Field{{Path: "project", Message: "A key of a service account is for the project of the account."}})
+		return apperr.InvalidFields("The key cannot be created.", []apperr.Field{{Path: "project", Message: "A service account's key is limited to the account's project."}})
 	}
 	key.ProjectID = *row.ProjectID
 	return nil

@@ -64,7 +64,7 @@ func (s *Service) value(ctx context.Context, project uuid.UUID, name string) (st
 	if err == nil {
 		value, err := s.keys.Open(row.KeyID, Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, row.Name, row.Sealed)
 		if err != nil {
-			return "", apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The secret %q cannot be opened: its key is not on this server. Enter its value again.", name))
+			return "", apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The secret %q cannot be decrypted: its encryption key is not on this server. Enter its value again.", name))
 		}
 		return value, nil
 	}

@@ -99,11 +99,11 @@ func (e Edit) check() error {
 	case e.Value == "":
 		add("value", "Enter the value.")
 	case len(e.Value) > MaxValue:
-		add("value", fmt.Sprintf("The value has more than %d KiB.", MaxValue>>10))
+		add("value", fmt.Sprintf("The value exceeds %d KiB.", MaxValue>>10))
 	case !utf8.ValidString(e.Value) || strings.Contains(e.Value, "\x00"):
 		add("value", "The value must be text. Encode bytes as base64.")
 	case utf8.RuneCountInString(e.Value) < MinValue:
-		add("value", fmt.Sprintf("Use at least %d characters: shorter values cannot be kept out of logs.", MinValue))
+		add("value", fmt.Sprintf("Use at least %d characters. Shorter values cannot be masked in logs.", MinValue))
 	}
 	if utf8.RuneCountInString(e.Description) > MaxDescription {
 		add("description", fmt.Sprintf("At most %d characters.", MaxDescription))
@@ -160,7 +160,7 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, place Owner, subjec
 		return err
 	}
 	if n >= MaxPerProject {
-		return apperr.New(apperr.Conflict, "The project has %d secrets, the maximum. Delete unused secrets.", n)
+		return apperr.New(apperr.Conflict, "The project has reached the maximum of %d secrets. Delete unused secrets.", n)
 	}
 	err = q.InsertSecret(ctx, db.InsertSecretParams{
 		ProjectID: place.ProjectID, TenantID: place.TenantID, Name: e.Name, Description: e.Description,
@@ -177,7 +177,7 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, place Owner, subjec
 
 func taken(name string) error {
 	return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A secret called %q already exists.", name),
-		Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Replace its value, or choose another name."}}}
+		Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Replace the secret's value, or choose another name."}}}
 }
 
 // Delete removes a secret of the store from the subject's current project, or

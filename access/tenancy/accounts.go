@@ -107,7 +107,7 @@ func (s *Service) insertAccount(ctx context.Context, q *db.Queries, subject auth
 	if db.Constraint(err) == "users_service_key" {
 		return &apperr.Error{
 			Code: apperr.Conflict, Message: fmt.Sprintf("The project already has a service account %s.", a.Name), Err: err,
-			Fields: []apperr.Field{{Path: "name", Message: "This name is taken. Choose another one."}},
+			Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Choose another name."}},
 		}
 	}
 	if err != nil {

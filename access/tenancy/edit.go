@@ -116,8 +116,8 @@ func checkNew(n NewNode, parent Node) error {
 func nameTaken(err error, kind Kind, name string) error {
 	if db.Constraint(err) == "tenancy_nodes_name_key" {
 		return &apperr.Error{
-			Code: apperr.Conflict, Message: fmt.Sprintf("A sibling called %s already exists.", name), Err: err,
-			Fields: []apperr.Field{{Path: "name", Message: "A sibling already has this name. Choose another one."}},
+			Code: apperr.Conflict, Message: fmt.Sprintf("The name %s is already used at this level.", name), Err: err,
+			Fields: []apperr.Field{{Path: "name", Message: "This name is already used at this level. Choose another name."}},
 		}
 	}
 	return fmt.Errorf("write %s %s: %w", kind, name, err)
@@ -140,7 +140,7 @@ func (s *Service) Update(ctx context.Context, id uuid.UUID, e Edit) (Node, error
 		return Node{}, err
 	}
 	if n.Kind == Installation {
-		return Node{}, apperr.New(apperr.Conflict, "The installation has no name to change.")
+		return Node{}, apperr.New(apperr.Conflict, "The installation cannot be renamed.")
 	}
 	err = s.change(ctx, func(q *db.Queries) error {
 		old, err := lockNode(ctx, q, id, e.Revision)
@@ -255,21 +255,21 @@ func (s *Service) setArchived(ctx context.Context, id uuid.UUID, archived bool, 
 // (LockActiveProject), so none begins between this check and the commit.
 func mayArchive(ctx context.Context, q *db.Queries, n Node) error {
 	if n.Kind == Installation || slices.Contains([]uuid.UUID{auth.LocalTenant, auth.LocalTeam, auth.LocalProject}, n.ID) {
-		return apperr.New(apperr.Conflict, "The %s %s is the home of the installation itself and cannot be archived.", n.Kind, n.Name)
+		return apperr.New(apperr.Conflict, "The %s %s belongs to the installation itself and cannot be archived.", n.Kind, n.Name)
 	}
 	children, err := q.CountActiveChildren(ctx, &n.ID)
 	if err != nil {
 		return fmt.Errorf("count children of %s: %w", n.ID, err)
 	}
 	if children > 0 {
-		return apperr.New(apperr.Conflict, "The %s %s still holds %s. Archive what is in it first.", n.Kind, n.Name, units.Plural(children, "active entry", "active entries"))
+		return apperr.New(apperr.Conflict, "The %s %s still contains %s. Archive them first.", n.Kind, n.Name, units.Plural(children, "active entry", "active entries"))
 	}
 	live, err := q.CountLiveExecutions(ctx, n.ID)
 	if err != nil {
 		return fmt.Errorf("count executions of %s: %w", n.ID, err)
 	}
 	if live > 0 {
-		return apperr.New(apperr.Conflict, "In %s %s under way. Wait for the end or cancel first.", n.Name, units.Plural(live, "execution is", "executions are"))
+		return apperr.New(apperr.Conflict, "%s has %s. Cancel them, or wait until they end.", n.Name, units.Plural(live, "execution that has not ended", "executions that have not ended"))
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func mayRestore(ctx context.Context, q *db.Queries, n Node) error {
 		return err
 	}
 	if parent.Archived() {
-		return apperr.New(apperr.Conflict, "The %s %s above it is archived. Restore that first.", parent.Kind, parent.Name)
+		return apperr.New(apperr.Conflict, "The parent %s %s is archived. Restore it first.", parent.Kind, parent.Name)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (s *Service) AddGroupRole(ctx context.Context, node uuid.UUID, g GroupRole)
 func checkGroup(g GroupRole) error {
 	var fields []apperr.Field
 	for _, f := range []struct{ path, value, empty string }{
-		{"provider", g.Provider, "Choose the sign-in provider of the group."}, {"group", g.Group, "Enter the name of the group at the provider."},
+		{"provider", g.Provider, "Choose the group's sign-in provider."}, {"group", g.Group, "Enter the group's name at the provider."},
 	} {
 		switch {
 		case f.value == "":

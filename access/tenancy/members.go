@@ -99,7 +99,7 @@ func checkAssign(subject auth.Subject, role string, node uuid.UUID) error {
 		return apperr.InvalidFields("This role does not exist.", []apperr.Field{{Path: "role", Message: "Choose " + roleNames(grants) + "."}})
 	}
 	if !mayAssign(subject, grants[i], node) {
-		return apperr.New(apperr.Forbidden, "The role %s allows more than you may do here, so you cannot give or remove it.", role)
+		return apperr.New(apperr.Forbidden, "The role %s has more permissions than you have here, so you cannot assign or remove it.", role)
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error
 	id := in.UserID
 	if id == uuid.Nil {
 		if strings.TrimSpace(in.Email) == "" {
-			return invalid("email", "Enter the e-mail address of the person.")
+			return invalid("email", "Enter the user's e-mail address.")
 		}
 		rows, err := q.UsersByEmail(ctx, strings.TrimSpace(in.Email))
 		if err != nil {
@@ -227,7 +227,7 @@ func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error
 		}
 		switch len(rows) {
 		case 0:
-			return invalid("email", "No user with this address has signed in yet. Ask the person to sign in once, or give the role to one of their groups.")
+			return invalid("email", "No user with this address has signed in yet. Ask them to sign in once, or assign the role to one of their groups.")
 		case 1:
 			id = rows[0].ID
 		default:
@@ -315,7 +315,7 @@ func (s *Service) replaceMember(ctx context.Context, node, id uuid.UUID, role st
 func (s *Service) mayUnassign(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, m db.GetMembershipRow, role string) error {
 	if m.Source != "" {
 		_, group := splitSource(m.Source)
-		return apperr.New(apperr.Conflict, "%s has this role through the group %s. Remove the role from the group, or the person from the group.", m.UserName, group)
+		return apperr.New(apperr.Conflict, "%s has this role through the group %s. Remove the role from the group, or the user from the group.", m.UserName, group)
 	}
 	if err := checkAssign(subject, m.Role, n.ID); err != nil {
 		return err
@@ -337,7 +337,7 @@ func requireOtherAdmin(ctx context.Context, q *db.Queries, n Node, from, to stri
 	if left > 0 {
 		return nil
 	}
-	return apperr.New(apperr.Conflict, "The tenant %s would have no administrator left. Give the role to another user first.", n.Name)
+	return apperr.New(apperr.Conflict, "This change would leave the tenant %s without an administrator. Assign the role to another user first.", n.Name)
 }
 
 // rolesWith returns the roles that allow a.

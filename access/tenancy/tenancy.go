@@ -154,7 +154,7 @@ func authorizeAbove(ctx context.Context, n Node) (auth.Subject, error) {
 	if err != nil || subject.May(auth.TenancyWrite, above) {
 		return subject, err
 	}
-	return subject, apperr.New(apperr.Forbidden, "Only an administrator of a level above this %s may change it.", n.Kind)
+	return subject, apperr.New(apperr.Forbidden, "Only an administrator at a level above this %s can change it.", n.Kind)
 }
 
 func fromRow(row db.TenancyNode) Node {

@@ -221,7 +221,7 @@ func signedIn(ctx context.Context) (auth.Subject, error) {
 	case !ok:
 		return subject, apperr.New(apperr.Unauthenticated, "Sign in to continue.")
 	case subject.Role == auth.RoleTask:
-		return subject, apperr.New(apperr.Forbidden, "The token of a task is only valid for its reports.")
+		return subject, apperr.New(apperr.Forbidden, "A task's token can only be used for the task's own reports.")
 	}
 	return subject, nil
 }
@@ -233,7 +233,7 @@ func cursor(text string) (uuid.UUID, error) {
 	}
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return id, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+		return id, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 	}
 	return id, nil
 }

@@ -69,7 +69,7 @@ func (s *Service) Users(ctx context.Context, f UserFilter) (Page[User], error) {
 
 // administers authorizes actions on the whole installation.
 func administers(ctx context.Context) error {
-	_, err := auth.AuthorizeIn(ctx, auth.Administer, auth.Installation, apperr.New(apperr.Forbidden, "Only installation administrators may do this."))
+	_, err := auth.AuthorizeIn(ctx, auth.Administer, auth.Installation, apperr.New(apperr.Forbidden, "Only installation administrators can do this."))
 	return err
 }
 
@@ -163,7 +163,7 @@ func (s *Service) SetUserAdmin(ctx context.Context, id uuid.UUID, admin bool) (U
 			return "", nil, nil, nil
 		}
 		if admin && row.DisabledAt != nil {
-			return "", nil, nil, apperr.New(apperr.Conflict, "The account of %s is disabled. Enable it first.", row.Name)
+			return "", nil, nil, apperr.New(apperr.Conflict, "The account %s is disabled. Enable it first.", row.Name)
 		}
 		if !admin {
 			if err := lastAdmin(ctx, q, id); err != nil {
@@ -190,7 +190,7 @@ func lastAdmin(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 		return fmt.Errorf("count administrators: %w", err)
 	}
 	if subject, _ := auth.SubjectOf(ctx); others == 0 && subject.ID != auth.LocalAdmin {
-		return apperr.New(apperr.Conflict, "The installation would have no administrator left who can sign in. Make another user an administrator first.")
+		return apperr.New(apperr.Conflict, "This change would leave no administrator who can sign in. Make another user an administrator first.")
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // Command metaflow measures the metadata service with a foreach of Metaflow: it sends to a running
 // server what the client sends for each task, and measures other requests and the page of the run
-// meanwhile. FLOWFORGE_SERVER and FLOWFORGE_TOKEN name the server.
+// in the meantime. FLOWFORGE_SERVER and FLOWFORGE_TOKEN name the server.
 package main
 
 import (

@@ -142,7 +142,7 @@ func copied(ctx context.Context, conn *pgx.Conn, list []execution) error {
 	return nil
 }
 
-// person is the ID of a person.
+// person is the ID of a user.
 func person(i int) uuid.UUID { return uuid.NewSHA1(uuid.Nil, fmt.Appendf(nil, "person %d", i)) }
 
 // indexed writes the entries of the index.

@@ -194,7 +194,7 @@ func (s *site) testOptions(t *testing.T) {
 	require.Regexp(t, `rbf +Radial +Usual\nlinear`, s.ok(t, "options", "cli.offered", "kernel"))
 	require.NotContains(t, s.ok(t, "options", "cli.offered@1.0.0", "kernel", "--search", "radial"), "linear")
 	require.Regexp(t, `More: --after \S+`, s.ok(t, "options", "cli.offered", "kernel", "--limit", "1"))
-	require.Contains(t, s.fails(t, "options", "cli.offered", "absent"), "has no source of options")
+	require.Contains(t, s.fails(t, "options", "cli.offered", "absent"), "has no option source")
 	require.Contains(t, s.fails(t, "launch", "cli.offered", "-i", "kernel=poly"), "inputs.kernel: “poly” is not an option. Choose rbf or linear.")
 }
 
@@ -267,7 +267,7 @@ func (s *site) testLogs(t *testing.T, id string) {
 	require.Empty(t, s.ok(t, "logs", id, "--node", "nobody"))
 	searched := s.run(t, nil, "logs", "--search", "DAY 1", "--where", "workflow:cli.flow")
 	require.Equal(t, 0, searched.code, searched.err)
-	require.Contains(t, searched.err, "ClickHouse does not answer", "the answer is partial")
+	require.Contains(t, searched.err, "ClickHouse is not responding", "the answer is partial")
 	found := searched.out
 	require.Regexp(t, `(?m)^`+id+` .* count attempt 1 `, found)
 	require.Regexp(t, `(?m)^> +good day 1$`, found)

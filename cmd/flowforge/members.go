@@ -29,7 +29,7 @@ func newMembersCommand() *cobra.Command {
 			defer stop()
 			code, err := runner.RunMembers(ctx, members, os.Environ(), os.Stdout, os.Stderr)
 			if err == nil && code != 0 {
-				err = &exitError{code: code, message: fmt.Sprintf("the containers ended with exit code %d", code)}
+				err = &exitError{code: code, message: fmt.Sprintf("the containers exited with code %d", code)}
 			}
 			return err
 		},

@@ -14,7 +14,7 @@ import (
 // "<execution id>.<node index>.<attempt number>"; starting it is idempotent.
 type Attempt = *flowforgev1.AttemptSpec
 
-// Ref identifies a started attempt. Preempt says that it is stopped in favor of others:
+// Ref identifies a started attempt. Preempt indicates that it is stopped in favor of others:
 // it may take the grace period of its spec to save a checkpoint, and runs again.
 type Ref struct {
 	TaskID    string
@@ -47,7 +47,7 @@ type Location struct {
 	Machine   string // the cluster's node; empty until it is scheduled
 }
 
-// Serving says that the pod of an attempt that serves others is ready.
+// Serving indicates that the pod of an attempt that serves others is ready.
 type Serving struct {
 	Address string // of the pod
 }
@@ -65,7 +65,7 @@ const (
 	WaitImage         = "IMAGE_PULL"     // its image is being pulled or cannot be pulled
 	WaitStarting      = "POD_STARTING"   // volumes, init containers
 	WaitGang          = "GANG"           // not all pods of a gang have started
-	WaitCluster       = "CLUSTER_AWAY"   // the cluster's API does not answer
+	WaitCluster       = "CLUSTER_AWAY"   // the cluster's API does not respond
 	WaitResident      = "RESIDENT_QUEUE" // it waits for a warm pod
 )
 

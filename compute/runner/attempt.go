@@ -14,15 +14,15 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// stopError is the sentence that says why an attempt was stopped.
+// stopError is the sentence that explains why an attempt was stopped.
 type stopError string
 
 func (e stopError) Error() string { return string(e) }
 
 const (
 	errCancelled   stopError = "The attempt was cancelled."
-	errInterrupted stopError = "The runner was shut down; the attempt can run again."
-	errPreempted   stopError = "The attempt made room for others; it runs again."
+	errInterrupted stopError = "The runner was shut down. The attempt can run again."
+	errPreempted   stopError = "The attempt was preempted by other work. It runs again."
 	errToken       stopError = "The server no longer accepts the attempt's token, so the attempt cannot report." //nolint:gosec // a sentence
 )
 
@@ -118,7 +118,7 @@ func (a *attempt) answered(refused, end bool) {
 		return
 	}
 	if a.refusals++; a.refusals == tokenRefusals {
-		a.s.logger.Error("The server refuses the token of an attempt.", "task", a.spec.TaskId)
+		a.s.logger.Error("The server rejected the token of an attempt.", "task", a.spec.TaskId)
 		a.stop(errToken, a.grace())
 	}
 }
@@ -221,7 +221,7 @@ func (a *attempt) run() {
 		e.found = collection{}
 	}
 	if lost := a.box.log.lost(); lost > 0 {
-		a.system(levelWarn, fmt.Sprintf("%d log lines were lost: the disk of the runner is full.", lost))
+		a.system(levelWarn, fmt.Sprintf("%d log lines were lost, because the runner's disk is full.", lost))
 	}
 	if a.saver != nil {
 		a.saver.finish(e.outcome)

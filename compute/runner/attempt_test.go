@@ -46,12 +46,12 @@ func TestOutcomes(t *testing.T) {
 		message string
 	}{
 		{argv("true", "true"), succeeded, 0, ""},
-		{shell("exit", "echo doing; echo the reason >&2; exit 3"), failed, 3, "exit code 3: the reason"},
+		{shell("exit", "echo doing; echo the reason >&2; exit 3"), failed, 3, "exited with code 3: the reason"},
 		{shell("killed", "kill -9 $$"), failed, 137, "SIGKILL"},
 		{shell("signal", "kill -TERM $$"), failed, 143, "signal 15"},
 		{argv("missing", "no-such-program"), notStarted, 127, `"no-such-program" was not found on PATH (/`},
 		{argv("nowhere", "./no/such"), notStarted, 127, `"./no/such" does not exist`},
-		{argv("plain", notExecutable), notStarted, 126, "no execute permission"},
+		{argv("plain", notExecutable), notStarted, 126, "not have execute permission"},
 		{argv("empty"), notStarted, -1, "no command"},
 		{python, failed, 1, "ValueError: bad"},
 		{timeout, timedOut, 143, "longer than 50ms"},

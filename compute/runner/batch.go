@@ -118,7 +118,7 @@ func (s *server) pack(files []outgoing) ([]byte, error) {
 	for _, f := range files {
 		content, err := os.ReadFile(f.path)
 		if err == nil && int64(len(content)) != f.size {
-			err = fmt.Errorf("it has %d bytes instead of %d: something changed it after the task ended", len(content), f.size)
+			err = fmt.Errorf("it has %d bytes instead of %d: it was changed after the task ended", len(content), f.size)
 		}
 		if err != nil {
 			return nil, &fileError{name: filepath.Base(f.path), err: &refusedError{message: fmt.Sprintf("read output: %v", err)}}

@@ -33,7 +33,7 @@ func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python,
 	}
 	for _, arg := range argv {
 		if strings.Contains(arg, "\x00") {
-			return command{}, errors.New("an argument of the command holds a zero byte")
+			return command{}, errors.New("an argument of the command contains a NUL byte")
 		}
 	}
 	name := argv[0]
@@ -86,7 +86,7 @@ func findPython(env environ, dir, python string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("python3 was not found on PATH; install it, or name one with FLOWFORGE_PYTHON")
+	return "", errors.New("python3 was not found on PATH; install it, or set FLOWFORGE_PYTHON to an interpreter")
 }
 
 // scriptCommand writes the script to a new file in dir. A script that begins with "#!" is
@@ -128,9 +128,9 @@ func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
 func startFailure(c command, err error) string {
 	switch {
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Sprintf("The command %q may not be executed: it has no execute permission.", c.path)
+		return fmt.Sprintf("The command %q cannot be executed: it does not have execute permission.", c.path)
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Sprintf("The command %q is not a program for this machine; a script needs a first line such as \"#!/bin/sh\".", c.path)
+		return fmt.Sprintf("The command %q is not an executable for this machine. A script must start with a line such as \"#!/bin/sh\".", c.path)
 	case errors.Is(err, syscall.ENOENT):
 		return fmt.Sprintf("The command %q names an interpreter that does not exist.", c.path)
 	case errors.Is(err, syscall.E2BIG):

@@ -108,9 +108,9 @@ func (a *attempt) uploadAll() bool {
 		a.stoppedStoring(cause)
 		return true
 	}
-	refused := fmt.Sprintf("The server refused the outputs: %v.", err)
+	refused := fmt.Sprintf("The server rejected the outputs: %v.", err)
 	if failed, ok := errors.AsType[*fileError](err); ok {
-		refused = fmt.Sprintf("The server refused the file %s of an output: %v.", failed.name, failed.err)
+		refused = fmt.Sprintf("The server rejected the file %s of an output: %v.", failed.name, failed.err)
 	}
 	if finished := a.result.Report.GetFinished(); a.collectsAfterFailure(finished.Outcome) {
 		a.system(levelWarn, refused)

@@ -59,7 +59,7 @@ func (e Endpoint) connect() *server {
 	return s
 }
 
-// reachable reports whether a server answers at the endpoint.
+// reachable reports whether a server responds at the endpoint.
 func (s *server) reachable(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

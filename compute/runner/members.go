@@ -268,7 +268,7 @@ func (c *containers) awaitAll(ctx context.Context) int {
 		case code == 0:
 			continue
 		}
-		c.logMember(name, fmt.Sprintf("ended with exit code %d.", code))
+		c.logMember(name, fmt.Sprintf("exited with code %d.", code))
 		if name == c.Main {
 			main = code
 		}

@@ -30,11 +30,11 @@ func TestMembersOfOneProcess(t *testing.T) {
 		}, 0, "out me\n", []string{"[a] of a\n", "[a] unended\n", "[b] of b\n", "err\n"}},
 		"what follows a failure does not run": {[]Member{
 			{Name: "a", Command: sh("exit 4")}, {Name: "main", Command: sh("echo never"), After: []string{"a"}},
-		}, 4, "", []string{"[a] ended with exit code 4.", "[main] did not run"}},
-		"the code of main wins": {[]Member{{Name: "a", Command: sh("exit 4")}, {Name: "main", Command: sh("exit 5")}}, 5, "", []string{"[main] ended with exit code 5."}},
+		}, 4, "", []string{"[a] exited with code 4.", "[main] did not run"}},
+		"the code of main wins": {[]Member{{Name: "a", Command: sh("exit 4")}, {Name: "main", Command: sh("exit 5")}}, 5, "", []string{"[main] exited with code 5."}},
 		"no such command":       {[]Member{{Name: "main", Command: []string{"/no/such/program"}}}, failedMember, "", []string{"/no/such/program"}},
 		"retries":               {[]Member{{Name: "main", Command: sh("test -e again && exit 0; touch again; exit 1"), Retries: 1, Folder: t.TempDir()}}, 0, "", nil},
-		"without main":          {[]Member{{Name: "a", Command: sh("kill -9 $$")}}, 137, "", []string{"[a] ended with exit code 137."}},
+		"without main":          {[]Member{{Name: "a", Command: sh("kill -9 $$")}}, 137, "", []string{"[a] exited with code 137."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

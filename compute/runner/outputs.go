@@ -85,7 +85,7 @@ func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1
 	}
 	for _, name := range c.names {
 		if !used[name] && !isMetadata(name) {
-			c.note("%q in the outputs folder is not a declared output; it is not kept.", name)
+			c.note("%q in the outputs folder is not a declared output and is not stored.", name)
 		}
 	}
 	return c.found, nil
@@ -200,7 +200,7 @@ func inlineValue(kind, file string, data []byte) (string, error) {
 		trimmed = bytes.ToLower(trimmed) // Python writes True
 	}
 	if !json.Valid(trimmed) {
-		return "", fmt.Errorf("%s does not hold a JSON value", file)
+		return "", fmt.Errorf("%s does not contain a JSON value", file)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, trimmed); err != nil {

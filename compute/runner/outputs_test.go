@@ -80,7 +80,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 		"link":      {"ln -s /etc/passwd x", blob("x", "File"), "not a regular file"},
 		"value":     {"ln -s /etc/passwd x", inline("x", "String"), "not a regular file"},
 		"pipe":      {"mkfifo x", blob("x", "File"), "not a regular file"},
-		"number":    {"echo many > x", inline("x", "Integer"), "does not hold a JSON value"},
+		"number":    {"echo many > x", inline("x", "Integer"), "does not contain a JSON value"},
 		"large":     {"head -c 1100000 /dev/zero > x", inline("x", "String"), "1100000 bytes"},
 		"folder":    {"mkdir x", inline("x", "JSON"), "it is a folder"},
 		"ambiguous": {"touch x.a x.b", blob("x", "File"), "x.a, x.b"},

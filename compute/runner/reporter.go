@@ -211,7 +211,7 @@ func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptRe
 			return c.deliverSingly(ctx, reports, err)
 		}
 		if time.Since(begin) >= awayAfter && !c.away.Swap(true) {
-			c.logger.Warn("The server does not answer; results and logs go to disk until it does.", "error", err)
+			c.logger.Warn("The server is not responding; results and logs are kept on disk until it does.", "error", err)
 			c.persist()
 		}
 		select {
@@ -227,7 +227,7 @@ func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptRe
 // repeating it would block all others forever.
 func (c *reporter) deliverSingly(ctx context.Context, reports []*flowforgev1.AttemptReport, cause error) ([]*flowforgev1.ReportResult, bool) {
 	if len(reports) == 1 {
-		c.logger.Error("The server refuses a report as invalid; it is dropped.", "task", reports[0].TaskId, "error", cause)
+		c.logger.Error("The server rejected a report as invalid. The report is dropped.", "task", reports[0].TaskId, "error", cause)
 		return []*flowforgev1.ReportResult{{Reason: cause.Error()}}, true
 	}
 	var results []*flowforgev1.ReportResult

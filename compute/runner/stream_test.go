@@ -199,10 +199,10 @@ func TestStreamThatIsNoResult(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, says string }{
 		"its writer fails":         {`echo 1 > rows; UNTIL exit 3`, "The writer did not end well."},
-		"it is changed afterwards": {`echo 1 > rows; UNTIL echo 2 > rows`, "differs from the final output"},
-		"it is another file":       {`echo 1 > rows; UNTIL rm rows; echo 2 > rows.txt`, "differs from the final output"},
-		"it becomes a folder":      {`echo 1 > rows; UNTIL rm rows; mkdir rows; echo 1 > rows/a`, "differs from the final output"},
-		"it is cut":                {`echo 1 > rows; UNTIL : > rows`, "differs from the final output"},
+		"it is changed afterwards": {`echo 1 > rows; UNTIL echo 2 > rows`, "differs from its writer's final output"},
+		"it is another file":       {`echo 1 > rows; UNTIL rm rows; echo 2 > rows.txt`, "differs from its writer's final output"},
+		"it becomes a folder":      {`echo 1 > rows; UNTIL rm rows; mkdir rows; echo 1 > rows/a`, "differs from its writer's final output"},
+		"it is cut":                {`echo 1 > rows; UNTIL : > rows`, "differs from its writer's final output"},
 		"it is removed":            {`echo 1 > rows; UNTIL rm rows`, "The writer did not end well."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ type Config struct {
 	SaveEvery  time.Duration // interval between checks of a checkpoint folder, in pods
 	SampleUse  time.Duration // interval of the resource usage metrics
 	MemoryDir  string        // an in-memory file system for the MEMORY channel; "": none
-	// OwnProcess says that this process belongs to the runner alone: it adopts and reaps
+	// OwnProcess indicates that this process belongs to the runner alone: it adopts and reaps
 	// every process that escapes from its tasks.
 	OwnProcess bool
 	Warm       Warm // needs OwnProcess

@@ -86,7 +86,7 @@ func (s *Supervisor) terminate(ctx context.Context, a *attempt) {
 	s.await(time.Until(deadline), func() bool { _, undelivered := s.counts(); return undelivered == 0 })
 }
 
-// requestStopReason sends a heartbeat of the attempt; the server's answer says whether to
+// requestStopReason sends a heartbeat of the attempt; the server's answer reports whether to
 // cancel or preempt it.
 func (s *Supervisor) requestStopReason(ctx context.Context, a *attempt) (cancel, preempt bool) {
 	ctx, end := context.WithTimeout(ctx, stopReasonWait)

@@ -26,7 +26,7 @@ type uploadPermit struct {
 
 // getBlob returns a response whose body is the blob, from the server or from the store to
 // which it redirects. Only the server receives the attempt's token. packing is the
-// compression that the server may use; the response header Content-Encoding says whether
+// compression that the server may use; the response header Content-Encoding reports whether
 // it did.
 func (s *server) getBlob(ctx context.Context, sha, token string, packing channel.Compression) (*http.Response, error) {
 	resp, err := s.blobRequest(ctx, http.MethodGet, sha, token, requestBody{accept: string(packing)})

@@ -203,7 +203,7 @@ func (w *warmPool) pick(key string, p *pythonProgram) (*warmParent, error) {
 	}
 	w.end(key, "its packages have changed")
 	for len(w.parents) >= w.limit.Parents {
-		w.end(w.oldest(), "another environment needs its place")
+		w.end(w.oldest(), "it was replaced by another environment")
 	}
 	parent := w.open(key, p.interpreter, p.sdk, p.shared, l)
 	w.parents[key] = parent
@@ -240,7 +240,7 @@ func (w *warmPool) failed(parent *warmParent, err error) {
 		l.modules, l.full = nil, true
 	}
 	if !w.closed {
-		w.logger.Warn("No warm Python process can be started; attempts start an interpreter of their own.",
+		w.logger.Warn("No warm Python process can be started; each attempt starts its own interpreter.",
 			"interpreter", parent.interpreter, "error", err, "again_in", warmPause)
 	}
 }
@@ -332,7 +332,7 @@ func (w *warmPool) refuse(parent *warmParent, module, reason string) []string {
 	l := w.lesson(parent.key)
 	l.refused = append(l.refused, topLevel(module))
 	l.modules = slices.DeleteFunc(l.modules, func(name string) bool { return topLevel(name) == topLevel(module) })
-	w.logger.Info("A Python module is not loaded in advance.", "module", module, "reason", reason)
+	w.logger.Info("A Python module could not be preloaded.", "module", module, "reason", reason)
 	return slices.Clone(l.modules)
 }
 

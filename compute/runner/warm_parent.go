@@ -217,7 +217,7 @@ type warmChild struct {
 }
 
 // fork runs a program in a fork of the process: in the one that waits, if there is one.
-// Another is made for the next program meanwhile, unless forks occupy all processors.
+// Another is made for the next program in the meantime, unless forks occupy all processors.
 func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	p.mu.Lock()
 	c := p.spare
@@ -310,7 +310,7 @@ func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (
 		return nil, fmt.Errorf("request a fork: %w", err)
 	}
 	if answer, err = readAnswer(socket); err != nil {
-		return nil, fmt.Errorf("a fork does not answer: %w", err)
+		return nil, fmt.Errorf("a fork is not responding: %w", err)
 	}
 	if err := unix.Waitid(unix.P_PID, answer.Pid, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil {
 		return nil, fmt.Errorf("the fork %d is not a child of the runner: %w", answer.Pid, err)

@@ -108,7 +108,7 @@ func (b *warmBundle) parents() []int {
 	return warm
 }
 
-// forkedHere is a program that says whether its process is a fork of a warm one.
+// forkedHere is a program that reports whether its process is a fork of a warm one.
 const forkedHere = "print('flowforge._warm' in open('/proc/self/cmdline').read())\n"
 
 func TestWarmProcessesHaveTheirOwnSurroundings(t *testing.T) {

@@ -193,7 +193,7 @@ func (a *attempt) startCommand(c command, env environ, stdout, stderr func([]byt
 			return newChild(forked.process, forked.outputs, &a.s.buffers, stdout, stderr), forked.report, nil
 		}
 		if !errors.Is(err, errFirstUse) && !errors.Is(err, errWarmFailed) && a.ctx.Err() == nil {
-			a.s.logger.Warn("An attempt starts an interpreter of its own.", "task", a.spec.TaskId, "reason", err)
+			a.s.logger.Warn("An attempt starts its own interpreter.", "task", a.spec.TaskId, "reason", err)
 		}
 	}
 	child, err := a.s.forker.startChild(c, env, a.workFolder(), &a.s.buffers, stdout, stderr)
@@ -217,12 +217,12 @@ func (a *attempt) judge(status exit, lastWords string) ending {
 		e.message = "The command was killed (SIGKILL); the machine may have run out of memory."
 	case status.signal != 0:
 		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
-		e.message = fmt.Sprintf("The command was ended by signal %d (%s).", int(status.signal), status.signal)
+		e.message = fmt.Sprintf("The command was terminated by signal %d (%s).", int(status.signal), status.signal)
 	default:
 		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
-		e.message = fmt.Sprintf("The command ended with exit code %d.", status.code)
+		e.message = fmt.Sprintf("The command exited with code %d.", status.code)
 		if lastWords != "" {
-			e.message = fmt.Sprintf("The command ended with exit code %d: %s", status.code, lastWords)
+			e.message = fmt.Sprintf("The command exited with code %d: %s", status.code, lastWords)
 		}
 	}
 	return e

@@ -59,7 +59,7 @@ type New struct {
 	GC           GC
 }
 
-// GC says when an unused artifact is removed.
+// GC specifies when an unused artifact is removed.
 type GC string
 
 // The times at which unused artifacts are removed.
@@ -270,7 +270,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	before := uuid.Max
 	if f.After != "" {
 		if before, err = uuid.Parse(f.After); err != nil {
-			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 	}
 	limit := f.Limit
@@ -280,7 +280,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxLimit)
 	condition, err := search.Condition(f.Where, search.ArtifactFields(), []string{"name", "node", "workflow", "file"}, s.now())
 	if err != nil {
-		return Page{}, apperr.InvalidFields("The artifacts cannot be found with this query.", []apperr.Field{{Path: "where", Message: err.Error()}})
+		return Page{}, apperr.InvalidFields("The artifact query is not valid.", []apperr.Field{{Path: "where", Message: err.Error()}})
 	}
 	rows, err := db.New(s.pool).ListArtifacts(ctx, db.ListArtifactsParams{
 		Condition: condition,

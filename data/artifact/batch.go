@@ -49,7 +49,7 @@ type batchStore interface {
 }
 
 // TakeOutputs stores small files that the calling task produces. All are stored, or the
-// error says why not; blobs that were stored before the error stay. As with TakeOutput, no
+// error explains why not; blobs that were stored before the error stay. As with TakeOutput, no
 // limit refuses them.
 func (s *Service) TakeOutputs(ctx context.Context, next Next) error {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
@@ -76,10 +76,10 @@ func bounded(next Next) Next {
 			return in, err
 		}
 		if n++; n > MaxBatchBlobs {
-			return in, apperr.New(apperr.Invalid, "A batch has at most %d blobs.", MaxBatchBlobs)
+			return in, apperr.New(apperr.Invalid, "A batch can have at most %d blobs.", MaxBatchBlobs)
 		}
 		if len(in.Bytes) > MaxBatchBlob {
-			return in, apperr.New(apperr.Invalid, "A blob of a batch has at most %d bytes.", MaxBatchBlob)
+			return in, apperr.New(apperr.Invalid, "A blob in a batch can have at most %d bytes.", MaxBatchBlob)
 		}
 		if err := checkHash(in.SHA256); err != nil {
 			return in, err
@@ -130,7 +130,7 @@ func (s *Service) statAll(ctx context.Context, blobs []Blob) error {
 	}
 	err := group.Wait()
 	if apperr.Is(err, apperr.NotFound) {
-		return apperr.Wrap(apperr.Unavailable, err, "A sweep removed blobs while they were uploaded. Send them again.")
+		return apperr.Wrap(apperr.Unavailable, err, "A cleanup removed blobs during the upload. Upload them again.")
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func (s *Service) claim(ctx context.Context, q *db.Queries, raw []byte, blob Blo
 	}
 	_, err := s.store.Stat(ctx, blob.SHA256)
 	if apperr.Is(err, apperr.NotFound) {
-		return apperr.Wrap(apperr.Unavailable, err, "A cleanup removed these bytes during the upload. Upload them again.")
+		return apperr.Wrap(apperr.Unavailable, err, "A cleanup removed this file during the upload. Upload it again.")
 	}
 	return err
 }
@@ -153,7 +153,7 @@ func (s *Service) Has(ctx context.Context, hash string) (bool, error) {
 	return err == nil, err
 }
 
-// mayRead authorizes people and the engine to read, and a task to read in its project.
+// mayRead authorizes users and the engine to read, and a task to read in its project.
 func mayRead(ctx context.Context, project uuid.UUID, hash string) error {
 	action := auth.ArtifactRead
 	if s, ok := auth.SubjectOf(ctx); ok && s.Role == auth.RoleTask {

@@ -21,7 +21,7 @@ type Direct interface {
 	Arrived(ctx context.Context, owner, hash string) (Blob, error)
 }
 
-// SendDirect lets tasks, and with browsers also people, download and upload bytes
+// SendDirect lets tasks, and with browsers also users, download and upload bytes
 // directly at the store. Call it before the service is used.
 func (s *Service) SendDirect(d Direct, browsers bool) { s.direct, s.browsers = d, browsers }
 
@@ -46,7 +46,7 @@ func (s *Service) BrowserLink(ctx context.Context, a Artifact) (string, error) {
 	return s.direct.DownloadURL(ctx, a.SHA256, Download{Browser: true, Filename: a.Filename, MediaType: a.MediaType})
 }
 
-// UploadPlan says how the calling task uploads a file: not at all (There), by Request
+// UploadPlan describes how the calling task uploads a file: not at all (There), by Request
 // and then FinishUpload, or otherwise through TakeOutput.
 type UploadPlan struct {
 	There   bool

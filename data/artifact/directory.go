@@ -67,7 +67,7 @@ func (s *Service) Compose(ctx context.Context, project uuid.UUID, d Directory) (
 	files := make([]string, len(d.Entries))
 	for i, e := range d.Entries {
 		if !safePath(e.Path) {
-			return Blob{}, apperr.New(apperr.Invalid, "The folder lists the file %q, which is not safe.", e.Path)
+			return Blob{}, apperr.New(apperr.Invalid, "The folder lists the file %q, whose path is not safe.", e.Path)
 		}
 		files[i] = e.SHA256
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact/preview"
 )
 
-// PreviewKind says how a preview is rendered.
+// PreviewKind describes how a preview is rendered.
 type PreviewKind string
 
 // The kinds of previews. A report is untrusted HTML: it is shown only in a sandboxed
@@ -59,7 +59,7 @@ type Preview struct {
 	Notebook  *preview.Notebook
 }
 
-// Selection says which part of an artifact is shown. The zero value is its beginning.
+// Selection specifies which part of an artifact is shown. The zero value is its beginning.
 type Selection struct {
 	Path  string           // a file of a folder or of an archive
 	At    string           // JSON: path of a value

@@ -119,7 +119,7 @@ func (s *S3Store) check(ctx context.Context) error {
 	case statusOf(err) == http.StatusMovedPermanently || code == "AuthorizationHeaderMalformed":
 		return fmt.Errorf("AWS_REGION: the bucket %s is in another region: %w", s.cfg.Bucket, err)
 	case statusOf(err) == 0:
-		return fmt.Errorf("FLOWFORGE_S3_ENDPOINT: the artifact store at %s does not answer, or there are no credentials (AWS_ACCESS_KEY_ID …): %w", cmp.Or(s.cfg.Endpoint, "AWS"), err)
+		return fmt.Errorf("FLOWFORGE_S3_ENDPOINT: the artifact store at %s is not responding, or there are no credentials (AWS_ACCESS_KEY_ID …): %w", cmp.Or(s.cfg.Endpoint, "AWS"), err)
 	}
 	return fmt.Errorf("FLOWFORGE_ARTIFACTS: %s cannot be used: %w", place, err)
 }
@@ -139,11 +139,11 @@ func (s *S3Store) blobKey(hash string) (string, error) {
 	return s.key("data/" + hash[:2] + "/" + hash[2:4] + "/" + hash), nil
 }
 
-// Ready returns nil when the store answers.
+// Ready returns nil when the store responds.
 func (s *S3Store) Ready(ctx context.Context) error {
 	key := s.key(incomingFolder + "check")
 	_, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.cfg.Bucket, Key: &key})
-	if statusOf(err) == http.StatusNotFound { // the object was deleted, but the store answers
+	if statusOf(err) == http.StatusNotFound { // the object was deleted, but the store responds
 		return nil
 	}
 	return storeError(err)
@@ -174,5 +174,5 @@ func storeError(err error) error {
 	case statusOf(err) == http.StatusForbidden:
 		return apperr.Wrap(apperr.Unavailable, err, "The artifact store rejects the server's credentials.")
 	}
-	return apperr.Wrap(apperr.Unavailable, err, "The artifact store does not answer. Try again in a moment.")
+	return apperr.Wrap(apperr.Unavailable, err, "The artifact store is not responding. Try again in a moment.")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Download says how a browser should handle the bytes of a link; zero for a task.
+// Download describes how a browser should handle the bytes of a link; zero for a task.
 type Download struct {
 	Browser   bool
 	Filename  string

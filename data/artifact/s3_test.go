@@ -180,7 +180,7 @@ func TestS3Away(t *testing.T) {
 	server.Stop()
 	_, err = s.Put(t.Context(), strings.NewReader("more"), "")
 	require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
-	require.Equal(t, "The artifact store does not answer. Try again in a moment.", apperr.MessageOf(err))
+	require.Equal(t, "The artifact store is not responding. Try again in a moment.", apperr.MessageOf(err))
 	_, err = s.Open(t.Context(), helloHash)
 	require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
 	require.True(t, apperr.Is(s.Ready(t.Context()), apperr.Unavailable))

@@ -121,7 +121,7 @@ func (l Location) Put(ctx context.Context, name string) (Request, error) {
 func (l Location) object(ctx context.Context, method, name string) (Request, error) {
 	if l.Store == HTTP {
 		if name != "" {
-			return Request{}, apperr.New(apperr.Invalid, "%s is the address of one file. Omit archive, so that a folder is uploaded as one archive.", l)
+			return Request{}, apperr.New(apperr.Invalid, "%s is the address of a single file. Omit archive so that the folder is uploaded as an archive.", l)
 		}
 		return l.web(ctx, method)
 	}
@@ -142,7 +142,7 @@ func (l Location) object(ctx context.Context, method, name string) (Request, err
 // the one of the previous page; "" for the first page.
 func (l Location) List(ctx context.Context, marker string) (Request, error) {
 	if l.Store == HTTP {
-		return Request{}, apperr.New(apperr.Invalid, "%s is the address of one file, and cannot be listed.", l)
+		return Request{}, apperr.New(apperr.Invalid, "%s is the address of a single file and cannot be listed.", l)
 	}
 	query, next := url.Values{"list-type": {"2"}}, "continuation-token"
 	if l.Store == Azure {
@@ -219,7 +219,7 @@ func (l Location) endpoint() (*url.URL, error) {
 	return parsed, nil
 }
 
-// String names the location for people.
+// String names the location for users.
 func (l Location) String() string {
 	if l.Store == HTTP {
 		return webText(l.Web.URL)

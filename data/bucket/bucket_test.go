@@ -43,7 +43,7 @@ func ask(t *testing.T, r bucket.Request, err error) (int, string) {
 	return send(t, http.DefaultClient, r, err, "")
 }
 
-// TestS3: an S3 server accepts the requests, without credentials beside them.
+// TestS3: an S3 server accepts the requests, without credentials alongside them.
 func TestS3(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t, "others")

@@ -78,7 +78,7 @@ func TestWebRefusals(t *testing.T) {
 	require.Zero(t, asked.Load(), "no token is requested from a server on this machine")
 	at := bucket.Location{Store: bucket.HTTP, Web: bucket.Web{URL: server.URL + "/open/f"}}
 	_, err := at.Put(t.Context(), "part")
-	require.ErrorContains(t, err, "address of one file")
+	require.ErrorContains(t, err, "address of a single file")
 	_, err = at.List(t.Context(), "")
 	require.ErrorContains(t, err, "cannot be listed")
 	require.Equal(t, bucket.ListNone, at.ListFormat())

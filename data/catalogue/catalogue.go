@@ -173,7 +173,7 @@ func (s *Service) checkBlob(ctx context.Context, project uuid.UUID, blob *BlobRe
 		}
 	}
 	return apperr.InvalidFields("The entry has invalid values.",
-		[]apperr.Field{{Path: "file", Message: "These bytes are not in the project. Upload them to POST /api/v1/blobs first."}})
+		[]apperr.Field{{Path: "file", Message: "The project does not have this file. Upload it to POST /api/v1/blobs first."}})
 }
 
 // registered handles a version that already exists.
@@ -217,7 +217,7 @@ func checkEntry(e Entry) error {
 	for i, f := range e.Facts.Features {
 		switch {
 		case f.Name == "":
-			add(fmt.Sprintf("features[%d].name", i), "A feature needs a name.")
+			add(fmt.Sprintf("features[%d].name", i), "A feature must have a name.")
 		case seen[f.Name]:
 			add(fmt.Sprintf("features[%d].name", i), "The feature "+f.Name+" is listed twice.")
 		}

@@ -47,12 +47,12 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	before := uuid.Max
 	if f.After != "" {
 		if before, err = uuid.Parse(f.After); err != nil {
-			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 	}
 	condition, err := search.Condition(f.Where, search.EntryFields(), []string{"name", "version"}, s.now())
 	if err != nil {
-		return Page{}, apperr.InvalidFields("The catalogue cannot be searched with this query.", []apperr.Field{{Path: "where", Message: err.Error()}})
+		return Page{}, apperr.InvalidFields("The catalogue query is not valid.", []apperr.Field{{Path: "where", Message: err.Error()}})
 	}
 	limit := f.limit()
 	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{ProjectID: subject.ProjectID, Before: before, Condition: condition, RowLimit: limit + 1}, f)
@@ -184,7 +184,7 @@ func (s *Service) Blob(ctx context.Context, kind typeregistry.Kind, ref string) 
 		return BlobRef{}, err
 	}
 	if e.Blob == nil {
-		return BlobRef{}, apperr.New(apperr.Invalid, "%s %s is registered without its bytes, so it cannot be an input of a node.", kind, ref)
+		return BlobRef{}, apperr.New(apperr.Invalid, "%s %s is registered without a file, so it cannot be the input of a node.", kind, ref)
 	}
 	return *e.Blob, nil
 }
@@ -196,7 +196,7 @@ type Feature struct {
 	FeatureSet string `json:"feature_set"` // name@version
 }
 
-// MarshalJSON writes feature_set beside the fields of the column.
+// MarshalJSON writes feature_set alongside the fields of the column.
 func (f Feature) MarshalJSON() ([]byte, error) {
 	c := f.Column
 	if c.Attributes = maps.Clone(c.Attributes); c.Attributes == nil {

@@ -31,11 +31,11 @@ func (s *Service) fromArtifact(ctx context.Context, e *Entry, project uuid.UUID)
 		return fmt.Errorf("get artifact %s: %w", e.From, err)
 	}
 	if row.Kind != string(e.Kind) {
-		return refuse(fmt.Sprintf("The artifact is a %s. Choose one of the kind %s.", row.Kind, e.Kind))
+		return refuse(fmt.Sprintf("The artifact is a %s. Choose a %s.", row.Kind, e.Kind))
 	}
 	blob := &BlobRef{SHA256: hex.EncodeToString(row.Sha256), Size: row.Size, MediaType: row.MediaType, Filename: row.Filename}
 	if e.Blob != nil && e.Blob.SHA256 != blob.SHA256 {
-		return refuse("The artifact has other bytes than file. Send one of the two.")
+		return refuse("The artifact and file have different bytes. Send only one of the two.")
 	}
 	e.Blob = blob
 	var metadata map[string]any

@@ -28,7 +28,7 @@ func takePage(def *typeregistry.CustomType) (*typeregistry.Renderer, error) {
 		return nil, nil //nolint:nilnil // no page
 	}
 	if len(r.HTML) > MaxRenderer {
-		return nil, invalid(fmt.Sprintf("The page has %d bytes; the maximum is %d KiB.", len(r.HTML), MaxRenderer>>10))
+		return nil, invalid(fmt.Sprintf("The page has %d bytes; at most %d KiB are allowed.", len(r.HTML), MaxRenderer>>10))
 	}
 	sum := sha256.Sum256([]byte(r.HTML))
 	r.File = "sha256:" + hex.EncodeToString(sum[:])
@@ -45,7 +45,7 @@ func (s *Service) RendererPage(ctx context.Context, name string) (string, error)
 	}
 	row, err := db.New(s.pool).GetTypeRenderer(ctx, subject.TenantID, name)
 	if db.IsNoRows(err) {
-		return "", apperr.New(apperr.NotFound, "The type %q has no page that shows its values.", name)
+		return "", apperr.New(apperr.NotFound, "The type %q has no page to show its values.", name)
 	}
 	if err != nil {
 		return "", fmt.Errorf("page of type %s: %w", name, err)

@@ -108,25 +108,25 @@ func Choose(f Facts) Choice {
 	c := Choice{Serialization: SerializationOf(f)}
 	switch {
 	case f.Streams:
-		c.Channel, c.Reason = Streaming, "it is read while it is written"
+		c.Channel, c.Reason = Streaming, "it is read while it is being written"
 		return c
 	case f.Value:
 		c.Channel, c.Reason = Memory, Inline
 	case f.Hint == HintDistributed:
-		c.Channel, c.Reason = Distributed, "its output says storage: distributed"
+		c.Channel, c.Reason = Distributed, "its output sets storage: distributed"
 	case f.SameMachine && f.Hint == HintMemory && f.Size <= MemoryLimit:
-		c.Channel, c.Reason = Memory, "same machine, and its output says storage: memory"
+		c.Channel, c.Reason = Memory, "same machine, and its output sets storage: memory"
 	case f.SameMachine && f.Hint == HintMemory:
 		c.Channel, c.Reason = LocalDisk, fmt.Sprintf("same machine, and more than the %d MiB that go through memory", MemoryLimit>>20)
 	case f.SameMachine:
 		c.Channel, c.Reason = LocalDisk, "same machine"
 	default:
-		c.Channel, c.Reason = Distributed, "another machine may run it"
+		c.Channel, c.Reason = Distributed, "it may run on another machine"
 	}
 	if c.Channel == Distributed {
 		c.Compression = compression(f)
 		if f.Direct && !f.SameMachine {
-			c.Reason += "; the object store gives the bytes as they are"
+			c.Reason += "; the object store serves the bytes unchanged"
 		}
 	}
 	if f.Whole != "" {

@@ -19,7 +19,7 @@ import (
 var aliasPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,59}$`)
 
 func invalid(path, message string) error {
-	return apperr.InvalidFields("The alias cannot be set with these values.", []apperr.Field{{Path: path, Message: message}})
+	return apperr.InvalidFields("The alias has invalid values.", []apperr.Field{{Path: path, Message: message}})
 }
 
 // SetAlias makes alias a name of a version. It moves the alias if another version has it.
@@ -42,7 +42,7 @@ func (s *Service) SetAlias(ctx context.Context, kind typeregistry.Kind, name, al
 		return err
 	}
 	if _, err := s.queries.GetCatalogueEntry(ctx, subject.ProjectID, string(kind), name, alias); err == nil {
-		return invalid("alias", "A version has this name. Choose another name.")
+		return invalid("alias", "A version already has this name. Choose another name.")
 	} else if !db.IsNoRows(err) {
 		return fmt.Errorf("find version %s: %w", alias, err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// State says whether a version has statistics.
+// State reports whether a version has statistics.
 type State string
 
 // The states. Absent has no row: there is nothing to compute.
@@ -107,7 +107,7 @@ func (s *Service) Refresh(ctx context.Context, kind typeregistry.Kind, ref strin
 		return err
 	}
 	if e.Blob == nil {
-		return apperr.New(apperr.Conflict, "%s is registered without its bytes, so it has no statistics. Register a version with a file.", e.Ref())
+		return apperr.New(apperr.Conflict, "%s is registered without a file, so it has no statistics. Register a version with a file.", e.Ref())
 	}
 	return db.Tx(ctx, s.Pool, func(tx pgx.Tx, q *db.Queries) error {
 		if err := s.request(ctx, tx, q, e.ID); err != nil {
@@ -131,7 +131,7 @@ func (s *Service) Compute(ctx context.Context, id uuid.UUID) error {
 		return fmt.Errorf("claim the statistics of %s: %w", id, err)
 	}
 	if claim.Attempts > maxAttempts {
-		return s.end(ctx, id, Failed, fmt.Sprintf("%d attempts to compute the statistics did not finish.", maxAttempts), nil)
+		return s.end(ctx, id, Failed, fmt.Sprintf("The statistics could not be computed in %d attempts.", maxAttempts), nil)
 	}
 	row, err := s.queries.DatasetEntry(ctx, id)
 	if err != nil {

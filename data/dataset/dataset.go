@@ -127,7 +127,7 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, name, after s
 	before := uuid.Max
 	if after != "" {
 		if before, err = uuid.Parse(after); err != nil {
-			return d, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return d, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 	}
 	rows, err := s.queries.DatasetVersions(ctx, db.DatasetVersionsParams{ProjectID: subject.ProjectID, Kind: string(kind), Name: name, Before: before, RowLimit: versionRows + 1})
@@ -164,7 +164,7 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, name, after s
 	return d, nil
 }
 
-// Statistics are the statistics of a version. Problem says why there are none.
+// Statistics are the statistics of a version. Problem explains why there are none.
 type Statistics struct {
 	State   State
 	Problem string
@@ -194,7 +194,7 @@ func (s *Service) entry(ctx context.Context, kind typeregistry.Kind, ref string)
 
 func (s *Service) statistics(ctx context.Context, e catalogue.Entry) (Statistics, error) {
 	if e.Blob == nil {
-		return Statistics{State: Absent, Problem: "The version is registered without its bytes, so FlowForge cannot read its values."}, nil
+		return Statistics{State: Absent, Problem: "The version is registered without a file, so FlowForge cannot read its values."}, nil
 	}
 	row, err := s.queries.GetProfile(ctx, e.ID)
 	if db.IsNoRows(err) {

@@ -142,7 +142,7 @@ func TestVersionsWithoutValuesSayWhy(t *testing.T) {
 	_, stats, err := b.datasets.Statistics(b.mia, kind, "digits@1")
 	require.NoError(t, err)
 	require.Equal(t, dataset.Absent, stats.State)
-	require.Contains(t, stats.Problem, "without its bytes")
+	require.Contains(t, stats.Problem, "without a file")
 	require.Equal(t, apperr.Conflict, apperr.CodeOf(b.datasets.Refresh(b.mia, kind, "digits@1")))
 	require.Zero(t, b.jobs())
 

@@ -38,9 +38,9 @@ func failure(err error) error {
 	}
 	switch ex.Code {
 	case codeNoColumn, codeUnknownName, codeUnknownTable, codeUnknownDatabase:
-		return apperr.Wrap(apperr.Unavailable, err, "The index of executions is being built again. Try again in a minute.")
+		return apperr.Wrap(apperr.Unavailable, err, "The execution index is being rebuilt. Try again in a minute.")
 	case codeTimeout, codeTooSlow, codeMemory:
-		const message = "The query needs too much time or memory. Add a condition, such as since:30d, or remove columns."
+		const message = "The query takes too much time or memory. Add a condition, such as since:30d, or remove columns."
 		return &apperr.Error{Code: apperr.Invalid, Message: message, Err: err, Fields: []apperr.Field{{Path: "where", Message: message}}}
 	}
 	return err

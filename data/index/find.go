@@ -125,7 +125,7 @@ func (a *asked) resolve(q Query) error {
 	a.where = append(search.And{where}, q.And...)
 	a.boundLogs()
 	if len(q.Columns) > maxColumns {
-		message := fmt.Sprintf("A table can have %d columns.", maxColumns)
+		message := fmt.Sprintf("A table can have at most %d columns.", maxColumns)
 		return apperr.InvalidFields(message, []apperr.Field{{Path: "columns", Message: message}})
 	}
 	for _, name := range q.Columns {
@@ -156,7 +156,7 @@ func (a asked) from() (string, []any) {
 const settings = " SETTINGS do_not_merge_across_partitions_select_final = 1"
 
 // Find returns the executions that q selects. It returns Invalid for a query that cannot be read
-// (Problem finds the place), and Unavailable while ClickHouse does not answer.
+// (Problem finds the place), and Unavailable while ClickHouse does not respond.
 func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 	a, conn, err := s.ask(ctx, q)
 	if err != nil {
@@ -244,7 +244,7 @@ func (a asked) page(ctx context.Context, conn driver.Conn, after string, limit i
 		raw, err := base64.RawURLEncoding.DecodeString(after)
 		var m mark
 		if err != nil || json.Unmarshal(raw, &m) != nil || m.Sort != a.order() {
-			return nil, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "page", Message: "Use the mark of the page before, with the same order."}})
+			return nil, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page, with the same order."}})
 		}
 		condition, more := key.after(m)
 		from, args = from+" AND "+condition, append(args, more...)

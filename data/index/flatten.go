@@ -94,7 +94,7 @@ func (f *flattener) add(name string, v any, depth int) {
 	}
 }
 
-// list is a list as people write it: with & and <, not with their codes.
+// list is a list as users write it: with & and <, not with their codes.
 func list(v []any) string {
 	var text strings.Builder
 	e := json.NewEncoder(&text)

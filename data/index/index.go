@@ -86,7 +86,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// errNotReady means that ClickHouse does not answer yet.
+// errNotReady means that ClickHouse does not respond yet.
 var errNotReady = errors.New("index: ClickHouse is not connected yet")
 
 func (s *Service) conn() (driver.Conn, error) {
@@ -97,9 +97,9 @@ func (s *Service) conn() (driver.Conn, error) {
 	return conn, nil
 }
 
-// unavailable is the error for readers while ClickHouse does not answer.
+// unavailable is the error for readers while ClickHouse does not respond.
 func unavailable(err error) error {
-	return apperr.Wrap(apperr.Unavailable, err, "ClickHouse does not answer: executions cannot be searched by their values now.")
+	return apperr.Wrap(apperr.Unavailable, err, "ClickHouse is not responding, so executions cannot be searched by their values right now.")
 }
 
 // Note makes the index read executions again: their metrics have new points.

@@ -67,7 +67,7 @@ type Lines struct {
 	Hits []Hit
 	From time.Time // earliest launch of the executions whose logs were searched
 	Next string    // "" on the last page
-	// Bare says that the lines have no numbers and no lines around them: the logs are too long.
+	// Bare indicates that the lines have no numbers and no lines around them: the logs are too long.
 	Bare bool
 }
 
@@ -93,7 +93,7 @@ type Hit struct {
 }
 
 // Lines returns lines of the logs of many executions. It returns Invalid for a query that cannot be
-// read or takes too long, and Unavailable while ClickHouse does not answer.
+// read or takes too long, and Unavailable while ClickHouse does not respond.
 func (s *Service) Lines(ctx context.Context, q LineQuery) (Lines, error) {
 	if _, err := auth.Authorize(ctx, auth.LogRead); err != nil {
 		return Lines{}, err
@@ -181,7 +181,7 @@ func (a asked) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit in
 		raw, err := base64.RawURLEncoding.DecodeString(q.After)
 		var k lineKey
 		if err != nil || json.Unmarshal(raw, &k) != nil {
-			return nil, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "page", Message: "Use the mark of the page before."}})
+			return nil, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page."}})
 		}
 		where += fmt.Sprintf(" AND (%s) < (%s, toUUID('%s'), %d, %d, ?, %d)", lineOrder, microseconds(time.UnixMicro(k.Time)), k.Execution, k.Node, k.Attempt, k.Seq)
 		args = append(args, k.Stream)

@@ -29,7 +29,7 @@ type Fields struct {
 }
 
 // FreshFields is Fields with the names of executions that were launched just now. It returns
-// Unavailable while ClickHouse does not answer.
+// Unavailable while ClickHouse does not respond.
 func (s *Service) FreshFields(ctx context.Context) (Fields, error) {
 	subject, err := reader(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p project) parse(where string) (search.Expr, error) {
 	e, err := search.Parse(where, search.Context{Names: p.names, Now: p.now, Me: p.me, MeID: p.meID})
 	if err != nil {
 		return nil, &apperr.Error{
-			Code: apperr.Invalid, Message: "The query cannot be read. " + err.Error(), Err: err,
+			Code: apperr.Invalid, Message: "The query is not valid. " + err.Error(), Err: err,
 			Fields: []apperr.Field{{Path: "where", Message: err.Error()}},
 		}
 	}

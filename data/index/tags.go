@@ -17,14 +17,14 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Bounds of what people add to an execution.
+// Bounds of what users add to an execution.
 const (
 	maxTags = 50
 	maxTag  = 64   // characters
 	maxNote = 4000 // characters
 )
 
-// Labels are what people add to an execution.
+// Labels are what users add to an execution.
 type Labels struct {
 	Tags []string
 	Note string
@@ -44,19 +44,19 @@ func (c *Change) check() error {
 		c.Add[i] = tag
 		switch {
 		case tag == "" || strings.ContainsAny(tag, "\n\r\x00") || !utf8.ValidString(tag):
-			fields = append(fields, apperr.Field{Path: "add", Message: "A tag is one line of text."})
+			fields = append(fields, apperr.Field{Path: "add", Message: "A tag must be a single line of text."})
 		case utf8.RuneCountInString(tag) > maxTag:
-			fields = append(fields, apperr.Field{Path: "add", Message: fmt.Sprintf("A tag has at most %d characters.", maxTag)})
+			fields = append(fields, apperr.Field{Path: "add", Message: fmt.Sprintf("A tag can have at most %d characters.", maxTag)})
 		}
 	}
 	if c.Note != nil {
 		note := strings.TrimSpace(*c.Note)
 		c.Note = &note
 		if utf8.RuneCountInString(note) > maxNote {
-			fields = append(fields, apperr.Field{Path: "note", Message: fmt.Sprintf("A note has at most %d characters.", maxNote)})
+			fields = append(fields, apperr.Field{Path: "note", Message: fmt.Sprintf("A note can have at most %d characters.", maxNote)})
 		}
 		if strings.Contains(note, "\x00") || !utf8.ValidString(note) {
-			fields = append(fields, apperr.Field{Path: "note", Message: "The note is not text."})
+			fields = append(fields, apperr.Field{Path: "note", Message: "The note must be text."})
 		}
 	}
 	if len(fields) > 0 {
@@ -155,7 +155,7 @@ func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry 
 			return err
 		}
 		if len(after.Tags) > maxTags {
-			message := fmt.Sprintf("An execution can have %d tags.", maxTags)
+			message := fmt.Sprintf("An execution can have at most %d tags.", maxTags)
 			return apperr.InvalidFields(message, []apperr.Field{{Path: "add", Message: message}})
 		}
 		if dry {

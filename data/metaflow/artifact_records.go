@@ -57,7 +57,7 @@ func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (Ar
 	}
 	switch {
 	case n.Name == "":
-		return ArtifactRecord{}, apperr.New(apperr.Invalid, "name is missing: name the artifact")
+		return ArtifactRecord{}, apperr.New(apperr.Invalid, "name is missing: enter the artifact's name")
 	case !isHash.MatchString(n.SHA256):
 		return ArtifactRecord{}, apperr.New(apperr.Invalid, "sha256 must be the hash of the content in hexadecimal digits")
 	case n.AttemptID != nil && (*n.AttemptID < 0 || *n.AttemptID > maxAttempt):
@@ -146,7 +146,7 @@ func (s *Service) artifactRecords(ctx context.Context, which db.MetaflowArtifact
 	if p.After != "" {
 		which.Before, err = strconv.ParseInt(p.After, 10, 64)
 		if err != nil || which.Before <= 0 {
-			return nil, "", apperr.New(apperr.Invalid, "cursor: enter the next_cursor of a page, not %q.", p.After)
+			return nil, "", apperr.New(apperr.Invalid, "cursor: enter next_cursor from the previous response, not %q.", p.After)
 		}
 	}
 	which.ProjectID, which.RowLimit = subject.ProjectID, int32(p.Limit)+1 //nolint:gosec // a page

@@ -30,7 +30,7 @@ func checkFlow(subject auth.Subject, flow string) error {
 	if subject.Task == nil || flow == subject.Flow {
 		return nil
 	}
-	return apperr.New(apperr.Forbidden, "A task records only the flow of its workflow, %s.", subject.Flow)
+	return apperr.New(apperr.Forbidden, "A task can only record the flow of its workflow, %s.", subject.Flow)
 }
 
 // checkRun returns apperr.Forbidden for a task that changes a run other than that of its execution.
@@ -42,5 +42,5 @@ func checkRun(subject auth.Subject, flow, run string) error {
 	if subject.Task == nil || run == RunOf(subject.Task.ExecutionID) {
 		return nil
 	}
-	return apperr.New(apperr.Forbidden, "A task records only the run of its execution, %s.", RunOf(subject.Task.ExecutionID))
+	return apperr.New(apperr.Forbidden, "A task can only record the run of its execution, %s.", RunOf(subject.Task.ExecutionID))
 }

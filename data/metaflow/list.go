@@ -71,7 +71,7 @@ func (s *Service) FindRuns(ctx context.Context, f RunFilter) ([]RunSummary, stri
 	var before int64
 	if f.After != "" {
 		if before, err = strconv.ParseInt(f.After, 10, 64); err != nil || before <= 0 {
-			return nil, "", apperr.New(apperr.Invalid, "after: enter the cursor of a page, not %q.", f.After)
+			return nil, "", apperr.New(apperr.Invalid, "after: enter the cursor from the previous page, not %q.", f.After)
 		}
 	}
 	rows, err := q.FindMetaflowRuns(ctx, db.FindMetaflowRunsParams{

@@ -18,7 +18,7 @@ type StepOrder struct {
 	Level int
 }
 
-// precedence says which steps precede a step, by name.
+// precedence specifies which steps precede a step, by name.
 type precedence map[string]map[string]bool
 
 // stepTimes are the times of the tasks of a step by their foreach paths.

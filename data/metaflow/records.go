@@ -58,7 +58,7 @@ func (s *Service) FindRun(ctx context.Context, id string) (RunRecord, error) {
 	case len(rows) == 0:
 		return RunRecord{}, apperr.New(apperr.NotFound, "There is no run %q.", id)
 	case len(rows) > 1:
-		return RunRecord{}, apperr.New(apperr.Conflict, "Several flows have a run %q. Use /flows/{flow_id}/runs/%s.", id, id)
+		return RunRecord{}, apperr.New(apperr.Conflict, "Several flows have a run called %q. Use /flows/{flow_id}/runs/%s.", id, id)
 	}
 	r := recordOf(summaryOf(rows[0]))
 	r.Parameters = rows[0].Parameters
@@ -109,7 +109,7 @@ func (s *Service) StartRun(ctx context.Context, n NewRunRecord) (RunRecord, erro
 		return RunRecord{}, err
 	}
 	if n.FlowID == "" {
-		return RunRecord{}, apperr.New(apperr.Invalid, "flow_id is missing: name the flow of the run")
+		return RunRecord{}, apperr.New(apperr.Invalid, "flow_id is missing: enter the run's flow")
 	}
 	if _, err := s.CreateFlow(ctx, n.FlowID, optional(n.User)); err != nil && !apperr.Is(err, apperr.Conflict) {
 		return RunRecord{}, err
@@ -171,7 +171,7 @@ func (s *Service) ChangeRun(ctx context.Context, id string, c RunChange) (RunRec
 		case Completed, Failed:
 			return q.EndMetaflowRun(ctx, new(c.Status == Completed), new(s.epoch()), r.number)
 		}
-		return apperr.New(apperr.Invalid, "status %q is not a state: use running, completed or failed", c.Status)
+		return apperr.New(apperr.Invalid, "status %q is not a valid state: use running, completed or failed", c.Status)
 	})
 	if err != nil {
 		return RunRecord{}, err

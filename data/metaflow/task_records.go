@@ -163,7 +163,7 @@ func (s *Service) ChangeTask(ctx context.Context, id string, c TaskChange) (Task
 	case Failed:
 		facts[attemptOK] = "False"
 	default:
-		return TaskRecord{}, apperr.New(apperr.Invalid, "status %q is not a state: use running, completed or failed", c.Status)
+		return TaskRecord{}, apperr.New(apperr.Invalid, "status %q is not a valid state: use running, completed or failed", c.Status)
 	}
 	if c.Exception != "" {
 		facts["exception"] = c.Exception

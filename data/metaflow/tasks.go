@@ -238,7 +238,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// attemptOK is the field that says whether an attempt of a task succeeded.
+// attemptOK is the field that reports whether an attempt of a task succeeded.
 const attemptOK = "attempt_ok"
 
 // AddMetadata records facts about a task and returns their number. Repeated facts are kept.

@@ -57,14 +57,14 @@ func (c *change) note(ctx context.Context, e catalogue.Entry, action, detail, re
 }
 
 func invalid(path, message string) error {
-	return apperr.InvalidFields("The model cannot be changed with these values.", []apperr.Field{{Path: path, Message: message}})
+	return apperr.InvalidFields("The change to the model has invalid values.", []apperr.Field{{Path: path, Message: message}})
 }
 
 func checkReason(reason string, required bool) (string, error) {
 	reason = strings.TrimSpace(reason)
 	switch {
 	case reason == "" && required:
-		return "", invalid("reason", "Enter a reason. It is kept in the history.")
+		return "", invalid("reason", "Enter a reason. It is recorded in the history.")
 	case utf8.RuneCountInString(reason) > maxReason:
 		return "", invalid("reason", fmt.Sprintf("At most %d characters.", maxReason))
 	}
@@ -186,14 +186,14 @@ func (c *change) request(ctx context.Context, to Stage, reason string, policy Po
 		Checks: raw, RequestedBy: c.subject.ID, RequestedByName: c.subject.Name, RequestedAt: now,
 	})
 	if db.Constraint(err) == "model_requests_open_key" {
-		return nil, apperr.New(apperr.Conflict, "%s has an open request. Decide or withdraw it first.", c.entry.Ref())
+		return nil, apperr.New(apperr.Conflict, "%s already has an open request. Decide or withdraw it first.", c.entry.Ref())
 	}
 	if err != nil {
 		return nil, err
 	}
 	detail := "for " + string(to)
 	if proposed {
-		detail += ", by the rules of the project"
+		detail += ", proposed by the project's rules"
 	}
 	err = c.note(ctx, c.entry, "requested", detail, reason, nil, map[string]any{"stage": to, "reason": reason, "proposed": proposed})
 	return &Request{ID: id, Version: c.entry.Version, Stage: to, State: "open", Reason: reason, Proposed: proposed, Checks: checks, By: c.subject.Name, At: now, Mine: true}, err
@@ -234,9 +234,9 @@ func (s *Service) Decide(ctx context.Context, id uuid.UUID, d Decision, reason s
 	case d != Approve && d != Reject && d != Withdraw:
 		return invalid("decision", "Choose approve, reject or withdraw.")
 	case mine && d != Withdraw:
-		return apperr.New(apperr.Forbidden, "You requested this, so another person has to decide.")
+		return apperr.New(apperr.Forbidden, "You made this request, so another person must decide.")
 	case !mine && d == Withdraw:
-		return apperr.New(apperr.Forbidden, "Only %s can withdraw this request. Reject it instead.", row.RequestedByName)
+		return apperr.New(apperr.Forbidden, "Only %s can withdraw this request. You can reject it.", row.RequestedByName)
 	}
 	version, err := s.queries.ModelVersion(ctx, row.EntryID, row.ProjectID)
 	if err != nil {
@@ -291,7 +291,7 @@ func (s *Service) SetAlias(ctx context.Context, name, alias, version string) err
 		return err
 	}
 	if _, err := s.queries.GetCatalogueEntry(ctx, subject.ProjectID, "Model", name, alias); err == nil {
-		return invalid("alias", "A version has this name. Choose another name.")
+		return invalid("alias", "A version already has this name. Choose another name.")
 	} else if !db.IsNoRows(err) {
 		return fmt.Errorf("find version %s: %w", alias, err)
 	}

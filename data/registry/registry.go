@@ -1,4 +1,4 @@
-// Package registry says what the versions of models are used for: their stages, aliases and
+// Package registry describes what the versions of models are used for: their stages, aliases and
 // promotions, who decided them and why. The versions themselves are entries of the catalogue.
 package registry
 
@@ -155,7 +155,7 @@ func (s *Service) Get(ctx context.Context, name, after string) (Model, error) {
 	before := uuid.Max
 	if after != "" {
 		if before, err = uuid.Parse(after); err != nil {
-			return m, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
+			return m, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page from the previous response."}})
 		}
 	}
 	rows, err := s.queries.ModelVersions(ctx, subject.ProjectID, name, before, versionRows+1)
@@ -292,7 +292,7 @@ func requestOf(r db.GetModelRequestRow, subject auth.Subject) (Request, error) {
 // find returns a version of a model of the caller's project.
 func (s *Service) find(ctx context.Context, name, version string) (catalogue.Entry, error) {
 	if version == "" {
-		return catalogue.Entry{}, apperr.InvalidFields("The model cannot be changed with these values.", []apperr.Field{{Path: "version", Message: "Enter a version."}})
+		return catalogue.Entry{}, apperr.InvalidFields("The change to the model has invalid values.", []apperr.Field{{Path: "version", Message: "Enter a version."}})
 	}
 	return s.catalogue.Get(ctx, typeregistry.KindModel, name+"@"+version)
 }

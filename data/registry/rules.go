@@ -71,7 +71,7 @@ func (r Rule) judge(candidate catalogue.Entry, current *catalogue.Entry) Check {
 	return c
 }
 
-// Text is the rule for people.
+// Text is the rule for users.
 func (r Rule) Text() string {
 	text := r.Metric + " at least that of production"
 	if r.Better == Lower {

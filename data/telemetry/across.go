@@ -69,7 +69,7 @@ type TotalsQuery struct {
 type Totals struct {
 	List    []Total
 	Cut     []uuid.UUID // the executions that have more series than the limit
-	Partial bool        // ClickHouse did not answer, so that only the latest values count
+	Partial bool        // ClickHouse did not respond, so that only the latest values count
 }
 
 // Totals returns the totals of the metrics that the tasks of several executions report, in

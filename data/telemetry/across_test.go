@@ -175,7 +175,7 @@ func TestOtherProjectsStayHidden(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
 }
 
-// TestAcrossWithoutClickHouse: while ClickHouse does not answer, readers get what is in the spool,
+// TestAcrossWithoutClickHouse: while ClickHouse does not respond, readers get what is in the spool,
 // and learn that it is not everything.
 func TestAcrossWithoutClickHouse(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func (s *Service) AppendMetrics(ctx context.Context, points []Point) error {
 			return err
 		}
 		if p.Name == "" {
-			return apperr.New(apperr.Invalid, "A metric needs a name.")
+			return apperr.New(apperr.Invalid, "A metric must have a name.")
 		}
 		p.Time = sane(p.Time, now)
 		if p.Kind = strings.ToLower(p.Kind); p.Kind != Counter && p.Kind != Histogram {
@@ -97,7 +97,7 @@ func (s *Service) AppendFacts(ctx context.Context, facts []Fact) error {
 // can hold.
 func checkOwner(subject auth.Subject, execution uuid.UUID, node, attempt int) error {
 	if t := subject.Task; t != nil && (t.ExecutionID != execution || t.NodeIndex != node || t.Attempt != attempt) {
-		return apperr.New(apperr.Forbidden, "A task may report for its own attempt only.")
+		return apperr.New(apperr.Forbidden, "A task can report only for its own attempt.")
 	}
 	if node < 0 || node > 1<<31-1 || attempt < 0 || attempt > 1<<16-1 {
 		return apperr.New(apperr.Invalid, "Node %d, attempt %d does not exist.", node, attempt)
@@ -230,7 +230,7 @@ func (s *Service) write(entries []spool.Entry) error {
 		s.status.RefusedAt = s.cfg.Now()
 		s.statusMu.Unlock()
 		if errors.Is(err, spool.ErrFull) {
-			return apperr.Wrap(apperr.Unavailable, err, "The spool of logs and metrics is full, because ClickHouse has been down for too long.")
+			return apperr.Wrap(apperr.Unavailable, err, "The spool for logs and metrics is full, because ClickHouse has been unavailable for too long.")
 		}
 		return apperr.Wrap(apperr.Unavailable, err, "Logs and metrics cannot be written to disk.")
 	}

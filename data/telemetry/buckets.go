@@ -198,7 +198,7 @@ func (r *curveReader) stored(ctx context.Context, late []latePoint) error {
 func (r *curveReader) storedExtremes(ctx context.Context, x string, xargs []any, where *conditions, tags []string) error {
 	text, key, selected := "tags", ", tags", []any{}
 	if len(tags) == 1 {
-		where.add("tags = ?", tags[0]) // a series that begins meanwhile appears in the next answer
+		where.add("tags = ?", tags[0]) // a series that begins in the meantime appears in the next answer
 		text, key, selected = "?", "", []any{tags[0]}
 	}
 	args := slices.Concat(selected, xargs, where.args, []any{int64(r.least), int64(r.width)})

@@ -129,7 +129,7 @@ func (s *Service) unlessUnavailable(ctx context.Context, err error) error {
 }
 
 // page returns the lines of the span, oldest first, and whether there are more
-// of them in its direction. away: ClickHouse did not answer.
+// of them in its direction. away: ClickHouse did not respond.
 //
 // It reads the spool before ClickHouse, so that a line that is being moved is seen at
 // least once.
@@ -262,7 +262,7 @@ func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
 			return err
 		}
 		if away {
-			return apperr.New(apperr.Unavailable, "ClickHouse does not answer: the complete log cannot be read now.")
+			return apperr.New(apperr.Unavailable, "ClickHouse is not responding, so the complete log cannot be read right now.")
 		}
 		for i := range lines {
 			l := &lines[i]

@@ -232,7 +232,7 @@ func (s *Service) query(ctx context.Context, f *filter, rest string, args []any)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	defer func() { _ = rows.Close() }() // Err describes what went wrong
 	var out []LogLine
 	for rows.Next() {
 		var (

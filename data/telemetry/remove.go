@@ -16,7 +16,7 @@ import (
 const removeTimeout = 5 * time.Minute
 
 // Remove deletes the log lines, metrics and indexed values of executions that have ended; their
-// facts stay. It returns apperr.Unavailable while ClickHouse does not answer, and is
+// facts stay. It returns apperr.Unavailable while ClickHouse does not respond, and is
 // idempotent. Lines in the spool of another server, and later lines, are removed when
 // they reach the retention age.
 func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
@@ -30,7 +30,7 @@ func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
 	defer cancel()
 	// Records spooled here must not be inserted after the removal.
 	if err := s.flush(ctx); err != nil {
-		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse does not answer: logs and metrics cannot be removed now.")
+		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse is not responding, so logs and metrics cannot be removed right now.")
 	}
 	ids := make([]string, len(executions))
 	for i, id := range executions {
@@ -39,7 +39,7 @@ func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
 	list := strings.Join(ids, ", ")
 	for _, table := range append(tables(), "execution_values") {
 		if err := s.store.conn.Exec(ctx, "DELETE FROM "+table+" WHERE execution_id IN ("+list+") SETTINGS lightweight_deletes_sync = 2"); err != nil {
-			return apperr.Wrap(apperr.Unavailable, fmt.Errorf("remove from %s: %w", table, err), "ClickHouse does not answer: logs and metrics cannot be removed now.")
+			return apperr.Wrap(apperr.Unavailable, fmt.Errorf("remove from %s: %w", table, err), "ClickHouse is not responding, so logs and metrics cannot be removed right now.")
 		}
 	}
 	return nil

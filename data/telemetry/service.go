@@ -186,18 +186,18 @@ func (s *Service) Status() Status {
 	return out
 }
 
-// Ready returns nil when ClickHouse answers and the spool has free space, otherwise an
+// Ready returns nil when ClickHouse responds and the spool has free space, otherwise an
 // Unavailable error that names the cause.
 func (s *Service) Ready(ctx context.Context) error {
 	st := s.Status()
 	if st.PendingBytes >= st.SpoolMaxBytes*95/100 {
-		return apperr.New(apperr.Unavailable, "The spool of logs and metrics is full (%d MiB wait for ClickHouse).", st.PendingBytes>>20)
+		return apperr.New(apperr.Unavailable, "The spool for logs and metrics is full: %d MiB are waiting for ClickHouse.", st.PendingBytes>>20)
 	}
 	if s.store == nil {
 		return apperr.New(apperr.Unavailable, "No ClickHouse is configured: logs and metrics stay in the spool.")
 	}
 	if err := s.store.conn.Ping(ctx); err != nil {
-		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse does not answer: logs and metrics wait on disk.")
+		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse is not responding. Logs and metrics are kept on disk.")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ var errSpooledTime = errors.New("the time of a search in the spool is over")
 
 // SpooledLines returns the latest lines of the caller's project that contain one of the texts, in
 // any case, and that this server has not moved to ClickHouse yet: what can be searched while
-// ClickHouse does not answer. cut reports that only the newest lines were searched: the newest
+// ClickHouse does not respond. cut reports that only the newest lines were searched: the newest
 // 256 MiB of the spool, or what 3 seconds suffice for. One search runs at a time.
 func (s *Service) SpooledLines(ctx context.Context, texts []string, limit int) (found []LogLine, cut bool, err error) {
 	return s.spooledLines(ctx, texts, limit, spooledBound{256 << 20, 3 * time.Second})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSearchesInTheSpoolAreBounded: the newest lines are searched first, and the answer says when
+// TestSearchesInTheSpoolAreBounded: the newest lines are searched first, and the answer specifies when
 // earlier ones were not.
 func TestSearchesInTheSpoolAreBounded(t *testing.T) {
 	t.Parallel()

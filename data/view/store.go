@@ -52,7 +52,7 @@ func (s *Service) Save(ctx context.Context, e Edit) (View, error) {
 			return err
 		}
 		if n >= MaxPerPerson {
-			return apperr.New(apperr.Conflict, "You have %d views in this project, the maximum. Delete unused views.", n)
+			return apperr.New(apperr.Conflict, "You have reached the maximum of %d views in this project. Delete unused views.", n)
 		}
 		err = q.InsertView(ctx, db.InsertViewParams{
 			ID: id, ProjectID: row.ProjectID, Name: row.Name, Sharing: row.Sharing, Query: row.Query, Sort: row.Sort, Columns: row.Columns, GroupBy: row.GroupBy,
@@ -74,10 +74,10 @@ func (s *Service) Save(ctx context.Context, e Edit) (View, error) {
 func (s *Service) Change(ctx context.Context, name string, e Edit) (View, error) {
 	return s.change(ctx, "view.update", name, func(_ *db.Queries, subject auth.Subject, row *db.ExecutionView) error {
 		if e.Based != nil && !e.Based.Equal(row.UpdatedAt) {
-			return apperr.New(apperr.Conflict, "%s changed the view in the meantime. Load it again.", row.UpdatedBy)
+			return apperr.New(apperr.Conflict, "%s changed the view in the meantime. Reload it and try again.", row.UpdatedBy)
 		}
 		if !mayChange(subject, *row) {
-			return apperr.New(apperr.Forbidden, "Only %s or an administrator of the team may change this view.", row.OwnerName)
+			return apperr.New(apperr.Forbidden, "Only %s or a team administrator can change this view.", row.OwnerName)
 		}
 		if err := s.apply(ctx, subject, e, row); err != nil {
 			return err
@@ -93,9 +93,9 @@ func (s *Service) SetDefault(ctx context.Context, name string, on bool) (View, e
 	return s.change(ctx, "view.default", name, func(q *db.Queries, subject auth.Subject, row *db.ExecutionView) error {
 		switch {
 		case !subject.May(auth.WorkflowWrite, row.ProjectID):
-			return apperr.New(apperr.Forbidden, "Only people who may register versions of workflows set the default view of the project.")
+			return apperr.New(apperr.Forbidden, "Only users who can register workflow versions can set the project's default view.")
 		case on && row.Sharing == string(Private):
-			return apperr.New(apperr.Conflict, "Share the view with the project first: no one else can see it.")
+			return apperr.New(apperr.Conflict, "Share the view with the project first. Only you can see it now.")
 		case on:
 			if err := q.UnsetDefaultView(ctx, row.ProjectID); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (s *Service) SetDefault(ctx context.Context, name string, on bool) (View, e
 func (s *Service) Delete(ctx context.Context, name string) error {
 	_, err := s.change(ctx, "view.delete", name, func(q *db.Queries, subject auth.Subject, row *db.ExecutionView) error {
 		if !mayChange(subject, *row) {
-			return apperr.New(apperr.Forbidden, "Only %s or an administrator of the team may delete this view.", row.OwnerName)
+			return apperr.New(apperr.Forbidden, "Only %s or a team administrator can delete this view.", row.OwnerName)
 		}
 		return q.DeleteView(ctx, row.ID)
 	})
@@ -195,7 +195,7 @@ func (s *Service) apply(ctx context.Context, subject auth.Subject, e Edit, row *
 			return fmt.Errorf("check the table: %w", err)
 		}
 	}
-	return apperr.InvalidFields("The view cannot be saved with these values.", fields)
+	return apperr.InvalidFields("The view has invalid values.", fields)
 }
 
 // nameProblem is what is wrong with a name, or "".
@@ -209,7 +209,7 @@ func nameProblem(name string) string {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return "Use one line of text."
 	case err == nil || strings.EqualFold(name, "all"):
-		return "Choose a name that is not an ID and not all."
+		return "Choose a name other than an ID or “all”."
 	}
 	return ""
 }
@@ -219,7 +219,7 @@ func taken(err error, name string) error {
 	switch db.Constraint(err) {
 	case "execution_views_shared_key", "execution_views_private_key":
 		return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A view called %q already exists.", name),
-			Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Update that view, or choose another name."}}}
+			Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Update the existing view, or choose another name."}}}
 	}
 	return err
 }

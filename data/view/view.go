@@ -1,5 +1,5 @@
 // Package view stores tables of executions under a name: a query with its columns, order and
-// groups. A view belongs to a person, who can share it with the project.
+// groups. A view belongs to a user, who can share it with the project.
 package view
 
 import (

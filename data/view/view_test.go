@@ -32,7 +32,7 @@ func setup(t *testing.T) *bundle {
 	return &bundle{view.NewService(pool, names, now), pool}
 }
 
-// as acts for a person with a role in the local project.
+// as acts for a user with a role in the local project.
 func as(t *testing.T, name, role string) context.Context {
 	t.Helper()
 	held := auth.Everywhere(role)

@@ -20,26 +20,26 @@ DELETE FROM node_commands WHERE execution_id = @execution_id AND seq = ANY (@seq
 DELETE FROM node_commands WHERE execution_id = @execution_id;
 
 -- name: PendingApprovalsOf :many
--- Returns the nodes of an execution that wait for a person.
+-- Returns the nodes of an execution that wait for a user.
 SELECT node_index, name, reason, started_at FROM nodes
 WHERE execution_id = @execution_id AND state = 'RUNNING' AND reason ->> 'code' = 'APPROVAL'
 ORDER BY node_index LIMIT @max_rows;
 
 -- name: CountPendingApprovals :one
--- Counts the nodes of a project that wait for a person.
+-- Counts the nodes of a project that wait for a user.
 SELECT count(*)::integer AS asked
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
 WHERE e.project_id = @project_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0;
 
 -- name: ExecutionsAwaitingApproval :many
--- Returns the executions in which every running node waits for a person.
+-- Returns the executions in which every running node waits for a user.
 SELECT e.id FROM executions e
 WHERE e.id = ANY (@ids::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
     AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL');
 
 -- name: ListPendingApprovals :many
--- Returns the nodes of a project that wait for a person, oldest first.
+-- Returns the nodes of a project that wait for a user, oldest first.
 SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
 FROM executions e
 JOIN LATERAL (

@@ -385,7 +385,7 @@ SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS
 FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id;
 
 -- name: RecentInputs :many
--- Returns the newest execution for each of a person's inputs of a workflow, newest first. It reads
+-- Returns the newest execution for each of a user's inputs of a workflow, newest first. It reads
 -- the last scanned executions.
 WITH mine AS (
     SELECT id, name, status, version, inputs, created_at FROM executions

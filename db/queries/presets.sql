@@ -1,5 +1,5 @@
 -- name: ListPresets :many
--- Returns the presets of a workflow that a person may use: their own, those of the project, and
+-- Returns the presets of a workflow that a user may use: their own, those of the project, and
 -- those that other projects of the team share for the workflow of the same name. few_inputs are the
 -- inputs, or null for those with more bytes than @few, which are not even decompressed.
 SELECT p.id, p.workflow_id, p.name, p.description, p.sharing, p.version, p.owner_id, p.owner_name,
@@ -45,7 +45,7 @@ DELETE FROM launch_presets WHERE id = @id;
 UPDATE launch_presets SET uses = uses + 1, used_at = @now WHERE id = @id;
 
 -- name: PresetDefaults :many
--- Returns the default of a person and that of the project, which has the zero UUID as its user.
+-- Returns the default of a user and that of the project, which has the zero UUID as its user.
 SELECT user_id, preset_id FROM launch_preset_defaults
 WHERE workflow_id = @workflow_id AND user_id IN (@user_id, '00000000-0000-0000-0000-000000000000');
 
@@ -58,7 +58,7 @@ DELETE FROM launch_preset_defaults WHERE workflow_id = @workflow_id AND user_id 
 
 -- name: UnsetUnseenPresetDefaults :exec
 -- Removes a preset as the default of those who can no longer see it: other workflows unless the
--- team shares it, and other people if it is private.
+-- team shares it, and other users if it is private.
 DELETE FROM launch_preset_defaults
 WHERE preset_id = @preset_id
   AND (@sharing::text <> 'team' AND workflow_id <> @workflow_id OR @sharing::text = 'private' AND user_id <> @owner_id);

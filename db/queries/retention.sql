@@ -50,7 +50,7 @@ RETURNING id, tenant_id, project_id, workflow_name, version, name, status, finis
 SELECT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = @id::uuid AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))::bool AS resumed;
 
 -- name: MarkDeleted :one
--- Marks an ended execution for removal at the request of a person. Returns no row if it is kept, live
+-- Marks an ended execution for removal at the request of a user. Returns no row if it is kept, live
 -- or marked.
 UPDATE executions e SET removal_began_at = @moment::timestamptz
 WHERE e.id = @id AND e.finished_at IS NOT NULL AND e.kept_at IS NULL AND e.removal_began_at IS NULL

@@ -63,7 +63,7 @@ UPDATE schedule_occurrences SET state = 'SKIPPED', reason = @reason, message = @
 WHERE schedule_id = @schedule_id AND state = 'QUEUED';
 
 -- name: ListOccurrences :many
--- The occurrences of a schedule with what became of their executions, newest first.
+-- The occurrences of a schedule with the outcome of their executions, newest first.
 SELECT o.*, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
 FROM schedule_occurrences o
 LEFT JOIN executions e ON e.id = o.execution_id

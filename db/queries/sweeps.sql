@@ -39,7 +39,7 @@ FROM jsonb_to_recordset(@runs::jsonb) AS r(number int, chosen jsonb);
 
 -- name: OpenInputSweeps :many
 -- The sweeps that the driver has to look at. Nothing changes about a paused one without runs that do,
--- and one that cannot be read waits for a person.
+-- and one that cannot be read waits for a user.
 SELECT s.id FROM input_sweeps s
 WHERE s.ended_at IS NULL AND s.reason <> 'UNREADABLE'
     AND (s.state <> 'PAUSED' OR EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.sweep_id = s.id AND NOT r.settled AND r.execution_id IS NOT NULL))

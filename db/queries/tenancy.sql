@@ -42,7 +42,7 @@ SELECT count(*) FROM tenancy_nodes WHERE parent_id = @id AND archived_at IS NULL
 SELECT count(*) FROM executions WHERE project_id = @project_id AND status IN ('PENDING', 'RUNNING', 'PAUSED');
 
 -- name: ListTenancyNodes :many
--- Returns all nodes at or below root, with the numbers of people and groups that have a role
+-- Returns all nodes at or below root, with the numbers of users and groups that have a role
 -- directly on each.
 SELECT sqlc.embed(n),
     (SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.user_id AND u.kind = 'person' WHERE m.node_id = n.id) AS members,
@@ -84,12 +84,12 @@ SELECT id FROM memberships WHERE user_id = @user_id AND node_id = @node_id AND r
 DELETE FROM memberships WHERE id = @id;
 
 -- name: CountMembersWithRoles :one
--- Counts the active people who have one of the roles directly on the node.
+-- Counts the active users who have one of the roles directly on the node.
 SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.node_id = @node_id AND m.role = ANY(@roles::text[]) AND u.kind = 'person' AND u.disabled_at IS NULL AND m.id <> ALL(@without::uuid[]);
 
 -- name: ListGroupRoles :many
--- Returns the roles of groups; members is the number of people who have the role through the
+-- Returns the roles of groups; members is the number of users who have the role through the
 -- group.
 SELECT g.id, g.provider, g.group_name, g.node_id, g.role, g.created_at, coalesce(c.name, '') AS created_by_name,
     (SELECT count(*) FROM memberships m WHERE m.node_id = g.node_id AND m.role = g.role AND m.source = 'group:' || g.provider || '/' || g.group_name) AS members

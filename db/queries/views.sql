@@ -1,5 +1,5 @@
 -- name: ListViews :many
--- Returns the views of a project that a person may use: their own and the shared ones.
+-- Returns the views of a project that a user may use: their own and the shared ones.
 SELECT * FROM execution_views
 WHERE project_id = @project_id AND (sharing = 'project' OR owner_id = @user_id)
 ORDER BY lower(name), id;

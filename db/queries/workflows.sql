@@ -114,7 +114,7 @@ SELECT id FROM workflow_versions WHERE id = @id FOR KEY SHARE;
 
 -- name: LockUnusedVersions :many
 -- Locks development versions that were registered before a moment, that no execution uses, and
--- that were not saved as a person's version since then.
+-- that were not saved as a user's version since then.
 SELECT v.id FROM workflow_versions v
 WHERE v.development AND v.created_at < @before
   AND NOT EXISTS (SELECT 1 FROM development_versions d WHERE d.version_id = v.id AND d.saved_at >= @before)

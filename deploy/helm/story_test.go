@@ -220,7 +220,7 @@ func (in *installation) bucketAway(t *testing.T) {
 	in.s3.Stop()
 	status, text := in.call(t, http.MethodPost, "/api/v1/blobs?filename=a.txt", "some text", http.Header{"Content-Type": {"text/plain"}})
 	require.Equal(t, http.StatusServiceUnavailable, status, text)
-	require.Contains(t, text, "The artifact store does not answer. Try again in a moment.")
+	require.Contains(t, text, "The artifact store is not responding. Try again in a moment.")
 	status, text = in.call(t, http.MethodGet, "/readyz", "", nil)
 	require.Equal(t, http.StatusOK, status, text)
 	in.s3.Resume(t)

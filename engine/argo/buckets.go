@@ -45,8 +45,8 @@ func (t *translator) bucketOf(a artifact, in scope, path string) map[string]any 
 }
 
 func (t *translator) s3(s *s3File, in scope, path string) map[string]any {
-	t.refuse(s.Bucket == "", path+".bucket", "Name the bucket. A key without a bucket and an endpoint names a file of this execution.")
-	t.refuse(s.Key == "", path+".key", "Name the object.")
+	t.refuse(s.Bucket == "", path+".bucket", "Set the bucket. A key without a bucket and an endpoint refers to a file of this execution.")
+	t.refuse(s.Key == "", path+".key", "Set the object.")
 	out := t.location("s3", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint, "region": s.Region}, in, path)
 	if s.Insecure {
 		out["insecure"] = "true"
@@ -57,8 +57,8 @@ func (t *translator) s3(s *s3File, in scope, path string) map[string]any {
 }
 
 func (t *translator) oss(s *ossFile, in scope, path string) map[string]any {
-	t.refuse(s.Bucket == "", path+".bucket", "Name the bucket.")
-	t.refuse(s.Key == "", path+".key", "Name the object.")
+	t.refuse(s.Bucket == "", path+".bucket", "Set the bucket.")
+	t.refuse(s.Key == "", path+".key", "Set the object.")
 	t.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the bucket, such as oss-cn-hangzhou.aliyuncs.com.")
 	out := t.location("oss", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint}, in, path)
 	t.keyPair(out, s.AccessKeySecret, s.SecretKeySecret, path)
@@ -66,8 +66,8 @@ func (t *translator) oss(s *ossFile, in scope, path string) map[string]any {
 }
 
 func (t *translator) azure(s *azureFile, in scope, path string) map[string]any {
-	t.refuse(s.Container == "", path+".container", "Name the container.")
-	t.refuse(s.Blob == "", path+".blob", "Name the blob.")
+	t.refuse(s.Container == "", path+".container", "Set the container.")
+	t.refuse(s.Blob == "", path+".blob", "Set the blob.")
 	t.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the account, such as https://account.blob.core.windows.net.")
 	out := t.location("azure", map[string]string{"bucket": s.Container, "key": s.Blob, "endpoint": s.Endpoint}, in, path)
 	t.credential(out, "accountKeySecret", s.AccountKeySecret, path)
@@ -75,8 +75,8 @@ func (t *translator) azure(s *azureFile, in scope, path string) map[string]any {
 }
 
 func (t *translator) gcs(s *gcsFile, in scope, path string) map[string]any {
-	t.refuse(s.Bucket == "", path+".bucket", "Name the bucket.")
-	t.refuse(s.Key == "", path+".key", "Name the object.")
+	t.refuse(s.Bucket == "", path+".bucket", "Set the bucket.")
+	t.refuse(s.Key == "", path+".key", "Set the object.")
 	out := t.location("gcs", map[string]string{"bucket": s.Bucket, "key": s.Key}, in, path)
 	t.credential(out, "serviceAccountKeySecret", s.ServiceAccountKey, path)
 	return out
@@ -141,8 +141,8 @@ func (t *translator) bucketOutput(o *workflow.OperatorOutput, a artifact, own sc
 	for _, field := range []string{"accessKeySecret", "accountKeySecret", "serviceAccountKeySecret", "passwordSecret"} {
 		private = private || o.Bucket[field] != nil
 	}
-	t.refuse(!private, path, "Name the secrets with the credentials. FlowForge does not upload to public buckets.")
+	t.refuse(!private, path, "Set the secrets with the credentials. FlowForge does not upload to public buckets.")
 	key, _ := o.Bucket["key"].(string)
 	t.refuse(strings.HasSuffix(key, "/") && o.Archive.Format != workflow.ArchiveNone, path,
-		"Name one object, because the output is uploaded as an archive, or set archive to none: {}.")
+		"Set the key of one object, because the output is uploaded as an archive; or set archive to none: {}.")
 }

@@ -114,7 +114,7 @@ func (t *translator) checkReference(path []string, in scope, at string) {
 		t.checkName("item", in, at)
 	case "retries", "pod", "node", "outputs", "lastRetry", "response", "env", "execution":
 	default:
-		t.add(at, "There is no %q here; expressions read inputs, tasks, steps, workflow and item.", strings.Join(path, "."))
+		t.add(at, "%q is not available here; expressions can read inputs, tasks, steps, workflow and item.", strings.Join(path, "."))
 	}
 }
 
@@ -127,7 +127,7 @@ func (t *translator) checkName(name string, in scope, at string) {
 	case "tasks", "steps":
 		t.checkTask(name, rest, in, at)
 	case "item":
-		t.refuse(!in.item, at, "Only a task with withItems, withParam or withSequence has items, and only in its own arguments and condition; pass the item as a parameter.")
+		t.refuse(!in.item, at, "Items are available only in the arguments and condition of a task with withItems, withParam or withSequence; pass the item as a parameter.")
 	case "workflow":
 		t.checkWorkflow(name, rest, at)
 	case "outputs":
@@ -144,7 +144,7 @@ func (t *translator) checkName(name string, in scope, at string) {
 
 func (t *translator) checkInput(rest string, in scope, at string) {
 	if in.own == nil {
-		t.add(at, "The workflow itself has no inputs; write workflow.parameters.<name>.")
+		t.add(at, "The workflow itself has no inputs; use workflow.parameters.<name>.")
 		return
 	}
 	kind, name, _ := strings.Cut(rest, ".")
@@ -192,11 +192,11 @@ func (t *translator) checkTask(tag, rest string, in scope, at string) {
 	case !taskFields.MatchString(field):
 		t.add(at, "A task has status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
 	case field == "hostNodeName":
-		t.add(at, "FlowForge does not report the machine of a task.")
+		t.add(at, "FlowForge does not report the machine that a task runs on.")
 	case s != nil && field == "ip" && !s.serves():
-		t.add(at, "Only a task with daemon has an address.")
+		t.add(at, "Only daemon tasks have an address.")
 	case s != nil && s.serves() && strings.HasPrefix(field, "outputs."):
-		t.add(at, "The outputs of the daemon %q are collected when it is stopped, after all other tasks. Other tasks read its ip.", name)
+		t.add(at, "The outputs of the daemon %q are collected when it stops, after all other tasks have ended. Other tasks can read only its ip.", name)
 	case s != nil:
 		t.checkOutput(s, field, at)
 	}

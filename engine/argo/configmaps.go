@@ -40,7 +40,7 @@ func (t *translator) withoutConfigMap(p parameter) *string {
 }
 
 func (t *translator) checkConfigMap(ref *configMapKey, at string) {
-	t.refuse(ref.Name == "", at+".name", "Name the ConfigMap.")
+	t.refuse(ref.Name == "", at+".name", "Set the name of the ConfigMap.")
 	t.refuse(ref.Key == "", at+".key", "Set the key of the ConfigMap.")
 }
 
@@ -50,14 +50,14 @@ func (t *translator) fromConfigMap(p parameter, at string) map[string]any {
 	ref := p.ValueFrom.ConfigMapKeyRef
 	at += ".valueFrom.configMapKeyRef"
 	t.checkConfigMap(ref, at)
-	t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), at, "The launch reads this ConfigMap, and tags have no values yet.")
+	t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), at, "This ConfigMap is read at launch, when tags have no values yet.")
 	if t.def.FromConfigMaps == nil {
 		t.def.FromConfigMaps = map[string]workflow.ConfigMapKey{}
 	}
 	t.def.FromConfigMaps[p.Name] = workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, Default: t.withoutConfigMap(p), At: at}
 	field := formField(p, nil)
 	field["type"], field["required"] = "String(min_length=0)", false
-	about := fmt.Sprintf("Without a value it is %s of the ConfigMap %s.", ref.Key, ref.Name)
+	about := fmt.Sprintf("Defaults to %s in the ConfigMap %s.", ref.Key, ref.Name)
 	if p.Description != "" {
 		about = strings.TrimSuffix(string(p.Description), ".") + ". " + about
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // ParseSchedule reads a schedule of a CronWorkflow: five fields, or a word such as @daily. zone is
-// the name of a time zone, "" for UTC. The error is a sentence for people.
+// the name of a time zone, "" for UTC. The error is a sentence for users.
 func ParseSchedule(text, zone string) (cron.Expression, error) {
 	if _, err := time.LoadLocation(zone); err != nil {
-		return cron.Expression{}, fmt.Errorf("there is no time zone %q; write a name such as Europe/Berlin", shorten(zone))
+		return cron.Expression{}, fmt.Errorf("unknown time zone %q; use a name such as Europe/Berlin", shorten(zone))
 	}
 	if strings.Contains(text, "TZ=") {
 		return cron.Expression{}, fmt.Errorf("write the time zone as spec.timezone, not in the schedule %q", shorten(text))
@@ -21,11 +21,11 @@ func ParseSchedule(text, zone string) (cron.Expression, error) {
 	return cron.Parse(text)
 }
 
-// checkCron reports what is wrong with the fields of a CronWorkflow beside its workflow.
+// checkCron reports what is wrong with the fields of a CronWorkflow alongside its workflow.
 func (t *translator) checkCron(c *cronSpec) {
 	t.refuse(c.Schedule == "" && len(c.Schedules) == 0, "spec.schedule", "Set schedule or schedules.")
 	_, err := ParseSchedule("@daily", c.Timezone)
-	t.refuse(err != nil, "spec.timezone", "There is no time zone %q; write a name such as Europe/Berlin.", shorten(c.Timezone))
+	t.refuse(err != nil, "spec.timezone", "Unknown time zone %q. Use a name such as Europe/Berlin.", shorten(c.Timezone))
 	check := func(text, path string) {
 		if _, err := ParseSchedule(text, ""); err != nil {
 			t.add(path, "%s.", capital(err.Error()))
@@ -39,7 +39,7 @@ func (t *translator) checkCron(c *cronSpec) {
 	}
 	policies := []string{"Allow", "Forbid", "Replace"}
 	t.refuse(c.ConcurrencyPolicy != "" && !slices.Contains(policies, c.ConcurrencyPolicy), "spec.concurrencyPolicy",
-		"There is no policy %q; the policies are %s.%s", shorten(c.ConcurrencyPolicy), strings.Join(policies, ", "), suggestion(c.ConcurrencyPolicy, policies))
+		"Unknown policy %q; the policies are %s.%s", shorten(c.ConcurrencyPolicy), strings.Join(policies, ", "), suggestion(c.ConcurrencyPolicy, policies))
 	for path, n := range map[string]*int64{
 		"spec.startingDeadlineSeconds": c.StartingDeadlineSeconds, "spec.successfulJobsHistoryLimit": c.SuccessfulJobsHistoryLimit, "spec.failedJobsHistoryLimit": c.FailedJobsHistoryLimit,
 	} {

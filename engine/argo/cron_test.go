@@ -18,13 +18,13 @@ func TestCronIsChecked(t *testing.T) {
 	head := "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\nmetadata: {name: nightly}\nspec: {"
 	for fields, want := range map[string]map[string]string{
 		"schedule: nonsense, ":                                  {"spec.schedule": `"nonsense" has 1 fields`},
-		"schedule: '0 5 * * * * *', ":                           {"spec.schedule": "write five"},
+		"schedule: '0 5 * * * * *', ":                           {"spec.schedule": "use five"},
 		"schedule: '0 0 31 2 *', ":                              {"spec.schedule": "never fires"},
 		"schedule: 'TZ=UTC 0 5 * * *', ":                        {"spec.schedule": "spec.timezone"},
-		"schedules: ['@daily', 'x'], ":                          {"spec.schedules[1]": "write five"},
-		"schedule: '0 5 * * *', timezone: Mars/Base, ":          {"spec.timezone": `There is no time zone "Mars/Base"`},
+		"schedules: ['@daily', 'x'], ":                          {"spec.schedules[1]": "use five"},
+		"schedule: '0 5 * * *', timezone: Mars/Base, ":          {"spec.timezone": `Unknown time zone "Mars/Base"`},
 		"schedule: '0 5 * * *', concurrencyPolicy: Sometimes, ": {"spec.concurrencyPolicy": "Allow, Forbid, Replace"},
-		"schedule: x, timezone: y, concurrencyPolicy: allow, ":  {"spec.schedule": "write five", "spec.timezone": "time zone", "spec.concurrencyPolicy": `Did you mean "Allow"?`},
+		"schedule: x, timezone: y, concurrencyPolicy: allow, ":  {"spec.schedule": "use five", "spec.timezone": "time zone", "spec.concurrencyPolicy": `Did you mean "Allow"?`},
 		"schedule: '0 5 * * *', startingDeadlineSeconds: -1, ":  {"spec.startingDeadlineSeconds": "0 or more"},
 		"": {"spec.schedule": "Set schedule or schedules"},
 		"schedule: '0 5 * * 1-5', timezone: Europe/Berlin, ":               nil,

@@ -30,6 +30,6 @@ func (t *translator) checkServes(run *task, s *source, path string) {
 	if !s.serves() {
 		return
 	}
-	t.refuse(run.WithItems != nil || run.WithParam != "" || run.WithSequence != nil, path, "A template with daemon runs once; to run it for each item, wrap it in a template of steps or tasks.")
-	t.refuse(len(run.Hooks) > 0 || run.OnExit != "", path, "A task with daemon ends when no other task needs it, so nothing can run after it. Omit hooks and onExit.")
+	t.refuse(run.WithItems != nil || run.WithParam != "" || run.WithSequence != nil, path, "A daemon template runs only once. To run it for each item, wrap it in a template of steps or tasks.")
+	t.refuse(len(run.Hooks) > 0 || run.OnExit != "", path, "A daemon task ends when no other task needs it, so nothing can run after it. Omit hooks and onExit.")
 }

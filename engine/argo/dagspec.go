@@ -15,7 +15,7 @@ import (
 )
 
 // A request of the design document's API has a dag_spec, which is a workflow's spec
-// with its templates by name, beside a name and labels:
+// with its templates by name, alongside a name and labels:
 //
 //	{"name": …, "labels": {…}, "parameters": {…}, "dag_spec": {"entrypoint": …, "templates": {"main": {…}}}}
 //
@@ -46,7 +46,7 @@ func fromDagSpec(request map[string]any) (map[string]any, []string, []apperr.Fie
 	spec := maps.Clone(given)
 	if v, ok := spec["version"]; ok {
 		if version := fmt.Sprint(v); version != "1.0" && version != "1" {
-			p.add(dagSpecField+".version", "The version of the format is \"1.0\", not %s.", describe(v))
+			p.add(dagSpecField+".version", "The format version must be \"1.0\", not %s.", describe(v))
 		}
 	}
 	description := cmp.Or(textIn(request, "description"), textIn(spec, "description"))
@@ -58,7 +58,7 @@ func fromDagSpec(request map[string]any) (map[string]any, []string, []apperr.Fie
 		for _, name := range slices.Sorted(maps.Keys(templates)) {
 			of, isTemplate := templates[name].(map[string]any)
 			if !isTemplate {
-				p.add(dagSpecField+".templates."+name, "A template is a mapping, not %s.", describe(templates[name]))
+				p.add(dagSpecField+".templates."+name, "A template must be a mapping, not %s.", describe(templates[name]))
 				continue
 			}
 			of = maps.Clone(of)
@@ -185,7 +185,7 @@ func (t *translator) dagSpecPolicy(out *workflow.Retry, name string) bool {
 
 // dependencyRule returns the condition of a dependency on its task.
 func (t *translator) dependencyRule(d dependency, on *task, path string) string {
-	t.refuse(!t.dagSpec && d != dependency{Task: d.Task}, path, "A dependency is the name of a task; to require a result, use depends.")
+	t.refuse(!t.dagSpec && d != dependency{Task: d.Task}, path, "A dependency must be the name of a task; to require a result, use depends.")
 	switch d.Type {
 	case "", "success":
 		return successRule(on)

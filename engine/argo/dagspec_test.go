@@ -65,5 +65,5 @@ spec:
     dag: {tasks: [{name: a, template: work}, {name: b, template: work, dependencies: [{task: a, type: failure}], arguments: {parameters: [{name: x, value: "{{tasks.a.outputs.success}}"}]}}]}
   - {name: work, container: {image: x, command: [y]}}`)
 	require.Len(t, problems, 2)
-	require.Contains(t, problems[0].Message+problems[1].Message, "A dependency is the name of a task")
+	require.Contains(t, problems[0].Message+problems[1].Message, "A dependency must be the name of a task")
 }

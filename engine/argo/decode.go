@@ -146,7 +146,7 @@ func (d decoder) object(v any, to reflect.Value, path string) {
 			continue
 		}
 		if !ok {
-			d.add(at, "There is no field %q here.%s", k, suggestion(k, slices.Sorted(maps.Keys(known))))
+			d.add(at, "Unknown field %q.%s", k, suggestion(k, slices.Sorted(maps.Keys(known))))
 			continue
 		}
 		field := to.Type().FieldByIndex(index)

@@ -49,7 +49,7 @@ func documents(t *testing.T, file string) (found []map[string]any, problem strin
 }
 
 // examplesFolder is the folder of Argo's own examples: FLOWFORGE_TEST_ARGO_EXAMPLES, or
-// shared/argo/examples beside the repository. The test is skipped where there is none.
+// shared/argo/examples alongside the repository. The test is skipped where there is none.
 func examplesFolder(t *testing.T) string {
 	t.Helper()
 	folder := os.Getenv("FLOWFORGE_TEST_ARGO_EXAMPLES")
@@ -64,7 +64,7 @@ func examplesFolder(t *testing.T) string {
 	return folder
 }
 
-// TestArgosExamplesAreDocumented: docs/argo.md says which of the files that Argo gives as
+// TestArgosExamplesAreDocumented: docs/argo.md specifies which of the files that Argo gives as
 // examples are taken, and what keeps the others out.
 func TestArgosExamplesAreDocumented(t *testing.T) {
 	t.Parallel()

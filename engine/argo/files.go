@@ -106,7 +106,7 @@ func (t *translator) fileSource(a artifact, in scope, path string) workflow.Tagg
 	}
 	name := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "{{"), "}}"))
 	if text != "{{"+strings.TrimSuffix(strings.TrimPrefix(text, "{{"), "}}")+"}}" || !strings.Contains(name, "artifacts.") {
-		t.add(path+".from", "Name one artifact, such as {{tasks.a.outputs.artifacts.b}} or {{inputs.artifacts.b}}.")
+		t.add(path+".from", "Reference one artifact, such as {{tasks.a.outputs.artifacts.b}} or {{inputs.artifacts.b}}.")
 	} else {
 		t.checkName(name, in, path+".from")
 	}
@@ -151,7 +151,7 @@ func (t *translator) git(g *repository, in scope, path string) map[string]any {
 		git["depth"] = fmt.Sprint(*g.Depth)
 	}
 	t.checkText(g.Branch, in, path+".branch")
-	t.refuse(strings.HasPrefix(g.Branch, "-"), path+".branch", "This is not the name of a branch.")
+	t.refuse(strings.HasPrefix(g.Branch, "-"), path+".branch", "This is not a valid branch name.")
 	t.refuse(g.SingleBranch && g.Branch == "", path+".branch", "singleBranch requires branch.")
 	for name, yes := range map[string]bool{"single": g.SingleBranch, "plain": g.DisableSubmodules, "insecure": g.InsecureSkipTLS} {
 		if yes {
@@ -175,7 +175,7 @@ func (t *translator) headers(list []httpHeader, in scope, path string) map[strin
 	out := map[string]any{}
 	for i, h := range list {
 		t.checkText(h.Value, in, fmt.Sprintf("%s[%d].value", path, i))
-		t.refuse(h.Name == "", fmt.Sprintf("%s[%d].name", path, i), "A header needs a name.")
+		t.refuse(h.Name == "", fmt.Sprintf("%s[%d].name", path, i), "A header must have a name.")
 		out[h.Name] = h.Value
 	}
 	return out
@@ -198,6 +198,6 @@ func (t *translator) gcOf(a artifact, path string) string {
 	case "Never":
 		return "never"
 	}
-	t.add(at, "There is no strategy %q; the strategies are OnWorkflowCompletion, OnWorkflowDeletion and Never.", own.Strategy)
+	t.add(at, "Unknown strategy %q; the strategies are OnWorkflowCompletion, OnWorkflowDeletion and Never.", own.Strategy)
 	return ""
 }

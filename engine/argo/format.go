@@ -166,9 +166,9 @@ func (t *translator) decodeSpec(object map[string]any, path, of string) spec {
 		found := &source{template: &s.Templates[i], library: of, path: fmt.Sprintf("%s.templates[%d]", path, i)}
 		switch {
 		case found.Name == "":
-			t.add(found.path+".name", "A template needs a name.")
+			t.add(found.path+".name", "A template must have a name.")
 		case t.templates[found.key()] != nil:
-			t.add(found.path+".name", "The name %q is taken.", found.Name)
+			t.add(found.path+".name", "The name %q is already in use.", found.Name)
 		}
 		t.templates[found.key()] = found
 		t.checkTemplate(found)

@@ -13,7 +13,7 @@ const (
 	storedConfigMaps = "storedConfigMaps"
 )
 
-// Gather stores ConfigMaps in the documents beside them whose parameters and semaphores name
+// Gather stores ConfigMaps in the documents alongside them whose parameters and semaphores name
 // them, under status.storedConfigMaps; see workflow.Gathers. A ConfigMap that no document
 // names is not read.
 func (Format) Gather(docs []map[string]any) (read []bool) {

@@ -23,7 +23,7 @@ templates:
   failFast: true
   container: {image: a, command: [b]}`)
 	require.Equal(t, map[string]string{
-		"spec.templates[0].dag.tasks[1].depends": "With failFast of its template nothing starts after a failure; remove one of them.",
+		"spec.templates[0].dag.tasks[1].depends": "With the template's failFast, nothing starts after a failure; remove one of the two.",
 	}, found)
 
 	d, problems := parse(t, `
@@ -43,7 +43,7 @@ spec:
 }
 
 // TestHooksOfLoops: {{item}} has a meaning in the exit hook of a loop, and nowhere else
-// beside the task itself.
+// alongside the task itself.
 func TestHooksOfLoops(t *testing.T) {
 	t.Parallel()
 	const spec = `
@@ -61,7 +61,7 @@ templates:
       template: one
       hooks: {exit: {template: one, arguments: {parameters: [{name: text, value: "{{item}}"}]}}}
 - {name: one, inputs: {parameters: [{name: text, default: x}]}, container: {image: a, command: [b]}}`
-	const only = "Only a task with withItems, withParam or withSequence has items, and only in its own arguments and condition; pass the item as a parameter."
+	const only = "Items are available only in the arguments and condition of a task with withItems, withParam or withSequence; pass the item as a parameter."
 	require.Equal(t, map[string]string{
 		"spec.templates[0].steps[0][0].hooks.late.arguments.parameters[0].value": only,
 		"spec.templates[0].steps[1][0].hooks.exit.arguments.parameters[0].value": only,

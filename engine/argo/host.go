@@ -19,12 +19,12 @@ func (t *translator) host(s *source, c *container, at string) workflow.Host {
 	h.environment(c)
 	h.volumes(t.hostVolumes(s), c)
 	h.refuse(len(c.EnvFrom) > 0, at+".envFrom", "Name each variable in env.")
-	h.refuse(len(s.InitContainers) > 0, s.path+".initContainers", "Do their work in a task before this one.")
+	h.refuse(len(s.InitContainers) > 0, s.path+".initContainers", "Do this work in an earlier task.")
 	h.refuse(len(s.Sidecars) > 0, s.path+".sidecars", "Make it a template with daemon: true, which other tasks use.")
 	of := t.settingsOf(s)
 	for path, settings := range map[string]*podSettings{s.path: &s.podSettings, t.settingsPath(s): of} {
 		h.refuse(settings.PodSpecPatch != "", path+".podSpecPatch", "Omit it, or run this workflow in a cluster.")
-		h.refuse(len(settings.HostAliases) > 0, path+".hostAliases", "Write addresses in the command.")
+		h.refuse(len(settings.HostAliases) > 0, path+".hostAliases", "Use addresses in the command instead.")
 		h.refuse(len(settings.ResourceClaims) > 0, path+".resourceClaims", "Run this workflow in a cluster.")
 	}
 	h.refuse(len(c.Resources.Claims) > 0, at+".resources.claims", "Run this workflow in a cluster.")

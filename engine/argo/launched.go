@@ -33,10 +33,10 @@ func (t *translator) computedLabels() map[string]*expression.Expression {
 			continue
 		}
 		for _, r := range e.References() {
-			t.refuse(r.Path[0] != "workflow", at, "A label is computed at the launch, so its expression reads workflow alone, not %s.", strings.Join(r.Path, "."))
+			t.refuse(r.Path[0] != "workflow", at, "A label is computed at launch, so its expression can read only workflow, not %s.", strings.Join(r.Path, "."))
 			if r.Path[0] == "workflow" {
 				t.refuse(len(r.Path) > 1 && slices.Contains([]string{"status", "duration", "failures", "outputs"}, r.Path[1]), at,
-					"A label is computed at the launch, when %s has no value yet.", strings.Join(r.Path, "."))
+					"A label is computed at launch, when %s has no value yet.", strings.Join(r.Path, "."))
 				t.checkReference(r.Path, scope{}, at)
 			}
 		}

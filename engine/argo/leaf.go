@@ -40,7 +40,7 @@ func (t *translator) checkTemplate(s *source) {
 	t.checkDaemon(s)
 	names := map[string]bool{}
 	for i, p := range s.Inputs.Parameters {
-		t.refuse(p.Name == "" || names[p.Name], fmt.Sprintf("%s.inputs.parameters[%d].name", s.path, i), "An input needs a name of its own.")
+		t.refuse(p.Name == "" || names[p.Name], fmt.Sprintf("%s.inputs.parameters[%d].name", s.path, i), "An input must have a unique name.")
 		names[p.Name] = true
 	}
 }
@@ -117,7 +117,7 @@ func (t *translator) process(op *workflow.Operator, s *source, c *container, at 
 	op.Environment = map[string]string{}
 	for i, e := range c.Env {
 		where := fmt.Sprintf("%s.env[%d]", at, i)
-		t.refuse(strings.HasPrefix(e.Name, "FLOWFORGE_"), where+".name", "Names that begin with FLOWFORGE_ belong to the task contract.")
+		t.refuse(strings.HasPrefix(e.Name, "FLOWFORGE_"), where+".name", "Names that begin with FLOWFORGE_ are reserved for the task contract.")
 		if e.ValueFrom == nil {
 			t.checkText(string(e.Value), own, where+".value")
 			op.Environment[e.Name] = string(e.Value)
@@ -160,7 +160,7 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 				o.Else, o.Type = &text, t.optional(t.text)
 			}
 		case p.ValueFrom != nil && p.ValueFrom.Supplied != nil:
-			t.add(at+".valueFrom.supplied", "Only a template of type suspend accepts supplied values.")
+			t.add(at+".valueFrom.supplied", "Only a suspend template accepts supplied values.")
 		default:
 			tagged, ok := t.outputValue(p, own, at)
 			if !ok {
@@ -173,7 +173,7 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 	for i, a := range s.Outputs.Artifacts {
 		at := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
 		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: t.file, Path: a.Path, Storage: workflow.StorageDisk}
-		t.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks pass artifacts on; write the file to a path.")
+		t.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks can pass on artifacts; write the file to a path.")
 		t.refuse(a.Raw != nil || a.Git != nil, at, "FlowForge stores files itself; omit the location, or set an s3 key.")
 		t.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
 		o.GC = t.gcOf(a, at)
@@ -220,7 +220,7 @@ func (t *translator) answers(s *source) []workflow.OperatorOutput {
 	return outputs
 }
 
-// approval makes op wait for a person, as a suspend template.
+// approval makes op wait for a user, as a suspend template.
 func (t *translator) approval(op *workflow.Operator, s *source) {
 	op.Type = workflow.TypeApproval
 	var fields []any
@@ -289,7 +289,7 @@ func (t *translator) successCondition(op *workflow.Operator, condition, at strin
 	for _, r := range e.References() {
 		name := strings.Join(r.Path[:min(len(r.Path), 2)], ".")
 		if name != "response.statusCode" && name != "response.body" && name != "response.headers" {
-			t.add(at, "A condition reads response.statusCode, response.body and response.headers, not %s.", strings.Join(r.Path, "."))
+			t.add(at, "A condition can read response.statusCode, response.body and response.headers, but not %s.", strings.Join(r.Path, "."))
 			return
 		}
 		codesAlone = codesAlone && name == "response.statusCode"
@@ -337,7 +337,7 @@ func (t *translator) successCodes(e *expression.Expression, at string) []int {
 	return codes
 }
 
-// timeout returns the time limit of an attempt of a template, or of the answer of a person.
+// timeout returns the time limit of an attempt of a template, or of a user's answer.
 func (t *translator) timeout(s *source) time.Duration {
 	switch {
 	case s.Suspend != nil && s.Suspend.Duration != "":

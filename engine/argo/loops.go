@@ -66,7 +66,7 @@ func (t *translator) checkSequence(s *sequence, in scope, path string) {
 		t.checkText(string(*v), in, path+"."+name)
 	}
 	if s.Format != "" && !sequenceFormat.MatchString(s.Format) {
-		t.add(path+".format", "A format has one place for a number, such as %%02d or testuser%%02X.")
+		t.add(path+".format", "A format must have exactly one placeholder for a number, such as %%02d or testuser%%02X.")
 	}
 }
 

@@ -60,7 +60,7 @@ func (t *translator) metric(p *prometheus, s *source, at string) workflow.Metric
 			t.refuse(problem != "" && m.Kind != "", value, "%s", problem)
 		}
 	}
-	t.refuse(p.Name == "", at+".name", "A metric needs a name.")
+	t.refuse(p.Name == "", at+".name", "A metric must have a name.")
 	c.name(p.Name, m.Name, at+".name")
 	t.refuse(m.Help == "", at+".help", "Set help; Prometheus requires it for every metric.")
 	c.checked(m.Help, at+".help", workflow.MetricTextProblem)
@@ -248,7 +248,7 @@ func (c metricCheck) checkEndName(path []string, at string) bool {
 }
 
 // unknownUse is the message for resourcesDuration.
-const unknownUse = "FlowForge does not record the resource duration of a node; use flowforge_quota_used in /metrics, or the hours on the page of the execution."
+const unknownUse = "FlowForge does not record the resource duration of a node; use flowforge_quota_used in /metrics, or the hours on the execution's page."
 
 // output checks outputs.result and outputs.parameters.<name>.
 func (c metricCheck) output(path []string, at string) {

@@ -91,7 +91,7 @@ func TestMetricRefusals(t *testing.T) {
 	const ofOther = "spec.templates[0].metrics.prometheus[0]"
 	const ofTemplate, ofWorkflow = "spec.templates[1].metrics.prometheus[0]", "spec.metrics.prometheus[0]"
 	for _, c := range []struct{ of, metric, path, says string }{
-		{ofTemplate, `{help: h, counter: {value: "1"}}`, ".name", "needs a name"},
+		{ofTemplate, `{help: h, counter: {value: "1"}}`, ".name", "must have a name"},
 		{ofTemplate, `{name: a-b, help: h, counter: {value: "1"}}`, ".name", "letters, digits, _ and :"},
 		{ofTemplate, `{name: a, counter: {value: "1"}}`, ".help", "Set help"},
 		{ofTemplate, `{name: a, help: h}`, "", "this is none"},

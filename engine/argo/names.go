@@ -13,7 +13,7 @@ import (
 func (t *translator) name() string {
 	name := t.writtenName()
 	if name == "" {
-		t.add("metadata.name", "The workflow needs a name: metadata.name, or metadata.generateName.")
+		t.add("metadata.name", "The workflow must have a name: set metadata.name or metadata.generateName.")
 		return ""
 	}
 	if t.doc.Kind == kindClusterTemplate {
@@ -29,7 +29,7 @@ func (t *translator) name() string {
 		name += "-run"
 	}
 	if !workflow.ValidName(name) {
-		t.add("metadata.name", "A name has lower-case letters, digits, . _ and -, at most 128, beginning with a letter or digit.")
+		t.add("metadata.name", "A name can have up to 128 lower-case letters, digits, . _ and -, and must begin with a letter or digit.")
 	}
 	return name
 }
@@ -77,7 +77,7 @@ func elsewhere(kind string) string {
 	case "WorkflowEventBinding", "Sensor", "EventSource", "EventBus":
 		return " Let the source of the events launch the workflow through the API: POST /api/v1/executions."
 	case "WorkflowArtifactGCTask", "WorkflowTaskSet", "WorkflowTaskResult":
-		return " Omit it: Argo's controller creates it for itself."
+		return " Omit it: Argo's controller creates it."
 	}
 	return " Apply it with kubectl."
 }

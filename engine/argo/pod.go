@@ -154,14 +154,14 @@ func merge(fields map[string]any, name string, more map[string]Text) {
 	fields[name] = all
 }
 
-// otherContainers returns the containers beside that of the command, with the field names of
+// otherContainers returns the containers alongside that of the command, with the field names of
 // Kubernetes.
 func (t *translator) otherContainers(list []container, main *container, at string, own scope) []any {
 	var out []any
 	for i, c := range list {
 		where := fmt.Sprintf("%s[%d]", at, i)
 		o := map[string]any{"name": c.Name, "image": c.Image}
-		t.refuse(c.Name == "", where+".name", "It needs a name.")
+		t.refuse(c.Name == "", where+".name", "It must have a name.")
 		t.refuse(c.Source != "", where+".source", "Only a script has a source.")
 		if c.MirrorVolumeMounts {
 			c.VolumeMounts = slices.Concat(main.VolumeMounts, c.VolumeMounts)

@@ -48,7 +48,7 @@ func TestPodRefusals(t *testing.T) {
 	}
 	for spec, want := range map[string][2]string{
 		set(``): {"spec.templates[0].containerSet.containers", "at least one"},
-		set(`{name: a, image: i, command: [c], dependencies: [b]}, {name: b, image: i, command: [c], dependencies: [a]}`): {"spec.templates[0].containerSet.containers[0].dependencies[0]", "wait for each other"},
+		set(`{name: a, image: i, command: [c], dependencies: [b]}, {name: b, image: i, command: [c], dependencies: [a]}`): {"spec.templates[0].containerSet.containers[0].dependencies[0]", "depend on each other"},
 		set(`{name: a, image: i, command: [c], dependencies: [z]}`):                                                       {"spec.templates[0].containerSet.containers[0].dependencies[0]", `no container "z"`},
 		set(`{name: task, image: i, command: [c]}`):                                                                       {"spec.templates[0].containerSet.containers[0].name", "are reserved"},
 		set(`{name: a, image: i, command: [c]}, {name: a, image: i, command: [c]}`):                                       {"spec.templates[0].containerSet.containers[1].name", "taken"},

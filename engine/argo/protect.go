@@ -17,7 +17,7 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 	}
 	var locks []workflow.Lock
 	add := func(name string, limit workflow.ConfigMapKey) {
-		t.refuse(name == "", path, "A lock needs a name.")
+		t.refuse(name == "", path, "A lock must have a name.")
 		locks = append(locks, workflow.Lock{Name: name, Permits: t.storedPermits(limit), Limit: limit})
 	}
 	mutexes, semaphores := s.Mutexes, s.Semaphores
@@ -78,7 +78,7 @@ func (t *translator) memo(s *source) *workflow.Cache {
 	}
 	path := s.path + ".memoize"
 	t.checkText(m.Key, scope{own: s, leaf: !s.isGraph()}, path+".key")
-	t.refuse(s.Suspend != nil, path, "A template of type suspend waits for an answer each time; omit memoize.")
+	t.refuse(s.Suspend != nil, path, "A suspend template waits for an answer each time; omit memoize.")
 	t.refuse(m.Key == "", path+".key", "Set the key of the results.")
 	c := &workflow.Cache{Key: m.Key, Store: m.Cache.ConfigMap.Name}
 	if m.MaxAge != "" {

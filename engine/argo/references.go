@@ -65,7 +65,7 @@ func (r *references) spec(name string, cluster bool, path string) map[string]any
 			found, _ = r.stored[name].(map[string]any)
 		}
 		if found == nil {
-			r.add(path, "The template %q is not in the document.", name)
+			r.add(path, "The document does not contain the template %q.", name)
 		}
 		return found
 	}
@@ -82,9 +82,9 @@ func (r *references) spec(name string, cluster bool, path string) map[string]any
 		r.keepConfigMaps(found.Status)
 		return found.Spec
 	case cluster && r.look(name, other) != nil:
-		r.add(path, "There is no %s %q in this project, but a %s with that name; omit clusterScope, or apply the %s first.", kind, name, other, kind)
+		r.add(path, "There is no %s %q in this project, but there is a %s with that name. Omit clusterScope, or apply the %s first.", kind, name, other, kind)
 	case !cluster && (r.look(registeredName(name, true), other) != nil || r.look(name, other) != nil):
-		r.add(path, "There is no %s %q in this project, but a %s with that name; set clusterScope: true, or apply the %s first.", kind, name, other, kind)
+		r.add(path, "There is no %s %q in this project, but there is a %s with that name. Set clusterScope: true, or apply the %s first.", kind, name, other, kind)
 	default:
 		r.add(path, "There is no %s %q in this project; apply it first.", kind, name)
 	}
@@ -95,7 +95,7 @@ func (r *references) spec(name string, cluster bool, path string) map[string]any
 func (r *references) library(ref *templateRef, path string) {
 	name := ref.library()
 	if _, known := r.libraries[name]; known || name == "" {
-		r.refuse(name == "", path, "Name the workflow template.")
+		r.refuse(name == "", path, "Set the name of the workflow template.")
 		return
 	}
 	found := r.spec(ref.Name, ref.ClusterScope, path)

@@ -90,7 +90,7 @@ func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) 
 		if t.dagSpec {
 			names = []string{"Always", "OnError", "OnTransient", "Never"}
 		}
-		t.add(path+".retryPolicy", "There is no policy %q; the policies are %s.%s", r.RetryPolicy, strings.Join(names, ", "), suggestion(r.RetryPolicy, names))
+		t.add(path+".retryPolicy", "Unknown policy %q; the policies are %s.%s", r.RetryPolicy, strings.Join(names, ", "), suggestion(r.RetryPolicy, names))
 	}
 }
 

@@ -51,7 +51,7 @@ func TestTemplatesOfTheClusterHaveTheirOwnNames(t *testing.T) {
 	require.Equal(t, "everyones", image(strings.Replace(step, "%s", ", clusterScope: true", 1)))
 	delete(registered, "library")
 	_, problems := argo.Format{}.Parse(decode(t, user+"{workflowTemplateRef: {name: library}}"), with)
-	require.Contains(t, problems[0].Message, "set clusterScope: true")
+	require.Contains(t, problems[0].Message, "Set clusterScope: true")
 }
 
 // TestAllProblemsAtOnce: what cannot be read does not hide what is wrong elsewhere.

@@ -47,14 +47,14 @@ func (t *translator) containerSet(op *workflow.Operator, s *source, own scope) {
 
 // checkSet checks the names and dependencies of the containers of a set.
 func (t *translator) checkSet(set *containerSet, s *source, at string) {
-	t.refuse(len(set.Containers) == 0, at+".containers", "A set needs at least one container.")
+	t.refuse(len(set.Containers) == 0, at+".containers", "A container set must have at least one container.")
 	after := map[string][]string{}
 	for i, m := range set.Containers {
 		where := fmt.Sprintf("%s.containers[%d]", at, i)
 		t.refuse(!setName.MatchString(m.Name) || m.Name == mainContainer || strings.HasPrefix(m.Name, "flowforge"), where+".name",
-			"A container name has lower-case letters, digits and -, at most 63; task and flowforge are reserved.")
+			"A container name can have up to 63 lower-case letters, digits and -; task and flowforge are reserved.")
 		_, taken := after[m.Name]
-		t.refuse(taken, where+".name", "The name %q is taken.", m.Name)
+		t.refuse(taken, where+".name", "The name %q is already in use.", m.Name)
 		after[m.Name] = m.Dependencies
 	}
 	_, hasMain := after[workflow.MainMember]
@@ -66,7 +66,7 @@ func (t *translator) checkSet(set *containerSet, s *source, at string) {
 			if _, ok := after[name]; !ok {
 				t.add(where, "There is no container %q.", name)
 			} else if reaches(after, name, m.Name, map[string]bool{}) {
-				t.add(where, "%s and %s wait for each other.", m.Name, name)
+				t.add(where, "%s and %s depend on each other.", m.Name, name)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func reaches(after map[string][]string, from, to string, seen map[string]bool) b
 	return slices.ContainsFunc(after[from], func(next string) bool { return reaches(after, next, to, seen) })
 }
 
-// memberFields returns the pod fields of a container beside the main one.
+// memberFields returns the pod fields of a container alongside the main one.
 func (t *translator) memberFields(c *container, at string, own scope) json.RawMessage {
 	list := t.otherContainers([]container{*c}, &container{}, at, own)
 	fields, _ := list[0].(map[string]any)

@@ -58,7 +58,7 @@ func (t *translator) body(s *source, in scope) workflow.Graph {
 func (t *translator) dag(s *source, in scope) []workflow.Operator {
 	path := s.path + ".dag.tasks"
 	if len(s.DAG.Tasks) == 0 {
-		t.add(path, "A dag needs at least one task.")
+		t.add(path, "A dag must have at least one task.")
 	}
 	for i := range s.DAG.Tasks {
 		t.addTask(&s.DAG.Tasks[i], s, &in, fmt.Sprintf("%s[%d]", path, i))
@@ -147,7 +147,7 @@ func (t *translator) steps(s *source, in scope) []workflow.Operator {
 		}
 	}
 	if len(operators) == 0 {
-		t.add(s.path+".steps", "A template of steps needs at least one.")
+		t.add(s.path+".steps", "A template of steps must have at least one step.")
 	}
 	return operators
 }
@@ -172,10 +172,10 @@ func (s *source) errs() workflow.Errs {
 // addTask adds a task to the scope, with the template that it runs.
 func (t *translator) addTask(run *task, s *source, in *scope, path string) {
 	if !taskName.MatchString(run.Name) {
-		t.add(path+".name", "A name has letters, digits, _ and -, at most 128, beginning with a letter or digit.")
+		t.add(path+".name", "A name can have up to 128 letters, digits, _ and -, and must begin with a letter or digit.")
 	}
 	if _, taken := in.tasks[run.Name]; taken {
-		t.add(path+".name", "The name %q is taken.", run.Name)
+		t.add(path+".name", "The name %q is already in use.", run.Name)
 	}
 	if s.failsFast() {
 		run.ContinueOn = nil // as in Argo, regardless of continueOn
@@ -283,7 +283,7 @@ func (t *translator) rule(run *task, in scope, path string) string {
 			return ""
 		}
 	}
-	t.refuse(in.own.failsFast() && parsed.OfFailure(), path+".depends", "With failFast of its template nothing starts after a failure; remove one of them.")
+	t.refuse(in.own.failsFast() && parsed.OfFailure(), path+".depends", "With the template's failFast, nothing starts after a failure; remove one of the two.")
 	return expandRule(depends)
 }
 

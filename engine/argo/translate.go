@@ -167,7 +167,7 @@ func (t *translator) launchForm() typeregistry.Schema {
 	for i, p := range t.spec.Arguments.Parameters {
 		path := fmt.Sprintf("spec.arguments.parameters[%d]", i)
 		if p.ValueFrom != nil && (p.ValueFrom.Path != "" || p.ValueFrom.Parameter != "" || p.ValueFrom.Expression != "" || p.ValueFrom.Supplied != nil) {
-			t.add(path+".valueFrom", "The launch sets this value; write it as value.")
+			t.add(path+".valueFrom", "This value is set at launch; use value.")
 		}
 		if p.Value == nil && p.readsConfigMap() {
 			fields = append(fields, t.fromConfigMap(p, path))
@@ -184,8 +184,8 @@ func (t *translator) launchForm() typeregistry.Schema {
 	}
 	for i, a := range t.spec.Arguments.Artifacts {
 		if !a.fetched() {
-			t.refuse(a.From != "" || a.FromExpression != "", fmt.Sprintf("spec.arguments.artifacts[%d].from", i), "The launch provides this file; omit it.")
-			t.refuse(a.S3 != nil, fmt.Sprintf("spec.arguments.artifacts[%d].s3", i), "A key names a file of the same execution, which has none yet; the launch provides this file.")
+			t.refuse(a.From != "" || a.FromExpression != "", fmt.Sprintf("spec.arguments.artifacts[%d].from", i), "This file is provided at launch; omit it.")
+			t.refuse(a.S3 != nil, fmt.Sprintf("spec.arguments.artifacts[%d].s3", i), "A key refers to a file of the same execution, which has no files yet. This file is provided at launch.")
 			fields = append(fields, map[string]any{"name": a.Name, "type": "File", "required": !a.Optional})
 		}
 	}

@@ -94,7 +94,7 @@ type labelFrom struct {
 	Expression string `json:"expression"`
 }
 
-// claimGC says when claims that were made for an execution are removed.
+// claimGC specifies when claims that were made for an execution are removed.
 type claimGC struct {
 	Strategy string `json:"strategy"`
 }

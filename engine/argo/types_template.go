@@ -28,7 +28,7 @@ type template struct {
 	podSettings `json:",inline"`
 
 	Annotations     map[string]Text  `json:"annotations"` // not used
-	Description     Text             `json:"description"` // of a dag_spec, for people
+	Description     Text             `json:"description"` // of a dag_spec, for users
 	Resource        raw              `json:"resource" argo:"Call the cluster's API from a task."`
 	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
 	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
@@ -183,7 +183,7 @@ type task struct {
 	TemplateRef  *templateRef     `json:"templateRef"`
 	Inline       *template        `json:"inline"`
 	Arguments    arguments        `json:"arguments"`
-	Description  Text             `json:"description"` // of a dag_spec, for people
+	Description  Text             `json:"description"` // of a dag_spec, for users
 	Dependencies []dependency     `json:"dependencies"`
 	Depends      string           `json:"depends"`
 	When         string           `json:"when"`

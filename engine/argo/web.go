@@ -66,7 +66,7 @@ func (t *translator) clientGrant(out map[string]any, grant *oauth2, in scope, pa
 	}
 	for i, p := range grant.EndpointParams {
 		at := fmt.Sprintf("%s.endpointParams[%d]", path, i)
-		t.refuse(p.Key == "", at+".key", "Name the parameter.")
+		t.refuse(p.Key == "", at+".key", "Set the name of the parameter.")
 		t.checkText(p.Value, in, at+".value")
 		parameters = append(parameters, map[string]any{"key": p.Key, "value": p.Value})
 	}

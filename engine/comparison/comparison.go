@@ -79,7 +79,7 @@ func (s *Service) Resolve(ctx context.Context, refs []string) ([]uuid.UUID, erro
 		return nil, err
 	}
 	if len(refs) > Most {
-		return nil, invalid("executions", "%d executions are too many: compare at most %d.", len(refs), Most)
+		return nil, invalid("executions", "%d executions are too many. Compare at most %d.", len(refs), Most)
 	}
 	var ids []uuid.UUID
 	for _, ref := range refs {

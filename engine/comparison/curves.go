@@ -42,7 +42,7 @@ type Curves struct {
 	Curves     []Curve
 	Of         int  // how many curves there are
 	Live       bool // an execution has not ended
-	Partial    bool // ClickHouse did not answer, so that earlier points are missing
+	Partial    bool // ClickHouse did not respond, so that earlier points are missing
 }
 
 // Curves reads the curves of a metric. The attempts of a node are one curve: a retry that continues

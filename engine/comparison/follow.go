@@ -25,7 +25,7 @@ type follows struct {
 	entries map[comparedSet]*followed
 }
 
-// comparedSet is what a comparison compares, for people with one current project.
+// comparedSet is what a comparison compares, for users with one current project.
 type comparedSet struct {
 	executions, baseline string
 	project              uuid.UUID
@@ -40,7 +40,7 @@ type followed struct {
 	version int
 }
 
-// sharedView is a comparison as people with the same rights see it.
+// sharedView is a comparison as users with the same rights see it.
 type sharedView struct {
 	compared     Comparison
 	version      int
@@ -141,7 +141,7 @@ func (f *Follower) Latest(ctx context.Context) (Comparison, int, error) {
 	return next.compared, next.version, nil
 }
 
-// viewOf is the view of people with the rights of reader, or nil.
+// viewOf is the view of users with the rights of reader, or nil.
 func (e *followed) viewOf(reader auth.Subject) *sharedView {
 	for _, v := range e.views {
 		same := true
@@ -156,7 +156,7 @@ func (e *followed) viewOf(reader auth.Subject) *sharedView {
 }
 
 // compare makes the comparison, and records which rights it depends on. Its mark is from before, so
-// a change meanwhile makes it again.
+// a change in the meantime makes it again.
 func (f *Follower) compare(ctx context.Context, reader auth.Subject, before progressMark) (*sharedView, error) {
 	rights := map[rightsAsked]bool{}
 	watched := reader

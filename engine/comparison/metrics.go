@@ -24,7 +24,7 @@ func (g *gatherer) totals(ctx context.Context) error {
 	}
 	totals := read.List
 	if read.Partial {
-		g.notes = append(g.notes, "The store of metrics is not answering. Only the latest values are compared; earlier values appear when it is back.")
+		g.notes = append(g.notes, "The metric store is not responding. Only the latest values are compared; earlier values appear when it is back.")
 	}
 	for _, id := range read.Cut {
 		g.notes = append(g.notes, fmt.Sprintf("#%s has more than %d series of metrics; the first ones are compared.", Short(id), maxMetrics))

@@ -31,7 +31,7 @@ func Compile(specs []Spec) (*Plan, []apperr.Field) {
 		for _, cycle := range plan.cycles() {
 			problems = append(problems, apperr.Field{
 				Path:    pathOf(specs, cycle[0]),
-				Message: "Operators wait for each other: " + plan.nameCycle(cycle) + ".",
+				Message: "Operators depend on each other: " + plan.nameCycle(cycle) + ".",
 			})
 		}
 	}
@@ -89,7 +89,7 @@ func indexNames(specs []Spec) (map[string]int, []apperr.Field) {
 		if first, taken := byName[s.Name]; taken {
 			problems = append(problems, apperr.Field{
 				Path:    pathOf(specs, i) + ".name",
-				Message: fmt.Sprintf("The name %q is taken by %s.", s.Name, pathOf(specs, first)),
+				Message: fmt.Sprintf("The name %q is already used by %s.", s.Name, pathOf(specs, first)),
 			})
 			continue
 		}
@@ -115,7 +115,7 @@ func resolve(specs []Spec, byName map[string]int) ([]Edge, []apperr.Field) {
 			case !ok:
 				problems = append(problems, apperr.Field{Path: path, Message: fmt.Sprintf("There is no operator called %q.", d.Name)})
 			case from == i:
-				problems = append(problems, apperr.Field{Path: path, Message: fmt.Sprintf("Operator %q waits for itself.", d.Name)})
+				problems = append(problems, apperr.Field{Path: path, Message: fmt.Sprintf("Operator %q depends on itself.", d.Name)})
 			default:
 				edges = append(edges, Edge{From: from, To: i, Label: d.Label, Streams: d.Streams && specs[from].streamed() && s.streams()})
 			}

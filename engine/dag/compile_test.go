@@ -70,11 +70,11 @@ func TestCompileReportsEverythingTogether(t *testing.T) {
 		t.Error("got a plan despite the problems")
 	}
 	want := []apperr.Field{
-		{Path: "operators[2].name", Message: `The name "a" is taken by operators[0].`},
-		{Path: "operators[0].depends_on[0]", Message: `Operator "a" waits for itself.`},
+		{Path: "operators[2].name", Message: `The name "a" is already used by operators[0].`},
+		{Path: "operators[0].depends_on[0]", Message: `Operator "a" depends on itself.`},
 		{Path: "operators[1].depends_on[0]", Message: `There is no operator called "nowhere".`},
-		{Path: "operators[3]", Message: "Operators wait for each other: c → d → e → c."},
-		{Path: "operators[7]", Message: "Operators wait for each other: x → y → x."},
+		{Path: "operators[3]", Message: "Operators depend on each other: c → d → e → c."},
+		{Path: "operators[7]", Message: "Operators depend on each other: x → y → x."},
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)

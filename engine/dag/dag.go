@@ -11,14 +11,14 @@ type Spec struct {
 	Name         string
 	Path         string
 	Dependencies []Dependency
-	// Rule says when the node may begin; nil: when all its dependencies have succeeded.
+	// Rule specifies when the node may begin; nil: when all its dependencies have succeeded.
 	// Dependencies that it does not name must succeed as well.
 	Rule *Rule
 	Traits
 }
 
 // Dependency names an operator that must end first, or, when it Streams, that must run.
-// Label says what flows along the edge, "" when only the order matters; Path is for
+// Label describes what flows along the edge, "" when only the order matters; Path is for
 // error messages.
 type Dependency struct {
 	Name    string
@@ -53,7 +53,7 @@ const (
 	NoFailure  Failures = 0
 )
 
-// Policy says how the failure of a node affects the other nodes of its scope when no
+// Policy describes how the failure of a node affects the other nodes of its scope when no
 // rule handles it.
 type Policy int
 
@@ -83,7 +83,7 @@ type Node struct {
 	handled Failures // the kinds that a rule handles
 }
 
-// Edge says that To waits until From has ended, or, when the edge Streams, until From
+// Edge indicates that To waits until From has ended, or, when the edge Streams, until From
 // runs. Label lists what flows, comma-separated.
 type Edge struct {
 	From    int

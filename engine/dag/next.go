@@ -259,7 +259,7 @@ func (w *pass) begins(i int) (Action, bool) {
 	if t.Expands && n.state == Running && n.inner != NoNode && r.scopes[n.inner].ended() {
 		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[n.inner].cause, State: r.outcome(n.inner, w.halted(i))}, true
 	}
-	if d := r.CutOff(i); d != NoNode { // also when the scope is halted: d explains how it ends
+	if d := r.CutOff(i); d != NoNode { // even if the scope is halted: d explains how it ends
 		return Action{Kind: RecallNode, Node: i, Cause: d}, true
 	}
 	if !w.halted(i) {

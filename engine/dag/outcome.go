@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Interruption says what ended a run before all its nodes had ended.
+// Interruption describes what ended a run before all its nodes had ended.
 type Interruption int
 
 // The interruptions.
 const (
 	Uninterrupted Interruption = iota
-	ByPerson                   // a person cancelled the execution
+	ByPerson                   // a user cancelled the execution
 	ByTimeout                  // the execution exceeded its timeout
 )
 
 // Conclude returns the final state of the run, or the one it would have if only its
-// final nodes are open: Cancelled only when a person cancelled it, or one of its nodes,
+// final nodes are open: Cancelled only when a user cancelled it, or one of its nodes,
 // and that stopped something; Failed after any unhandled failure. It depends only on
 // the states of the nodes, not on their order.
 func (r *Run) Conclude(by Interruption) State {

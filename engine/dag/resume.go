@@ -6,10 +6,10 @@ type Past struct {
 	State   State
 	Omitted bool // SKIPPED because of its dependencies
 	Errored bool // FAILED because of the system, not its task
-	Changed bool // its code or inputs changed, or a person requested a rerun
+	Changed bool // its code or inputs changed, or a user requested a rerun
 }
 
-// RunReason says why a node runs in a resumed run, or that its result is reused.
+// RunReason explains why a node runs in a resumed run, or that its result is reused.
 type RunReason int
 
 // The reasons.
@@ -85,7 +85,7 @@ func resumed(run *Run, plan *Plan, p Past, verdicts []Verdict, k int) Verdict {
 
 // settled reports whether node k, whose dependencies are all reused, ended in a state
 // that Next would reach again or accept. A failed node that expanded into others is
-// never settled: only the rows of those nodes say which of them succeeded.
+// never settled: only the rows of those nodes specify which of them succeeded.
 func settled(run *Run, node *Node, p Past, k int) bool {
 	switch p.State {
 	case Succeeded:

@@ -48,7 +48,7 @@ const (
 	maxRuleDepth = 200
 )
 
-// Rule says when a node may begin, from the end states of its dependencies: names with
+// Rule specifies when a node may begin, from the end states of its dependencies: names with
 // statuses joined by &&, || and !, such as "a.Succeeded && (b.Failed || c.Skipped)".
 type Rule struct {
 	text  string

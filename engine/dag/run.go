@@ -66,7 +66,7 @@ type member struct {
 	waits   waitKind
 }
 
-// waitKind says what a node that could begin waits for.
+// waitKind describes what a node that could begin waits for.
 type waitKind int
 
 const (

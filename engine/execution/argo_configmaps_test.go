@@ -145,14 +145,14 @@ func TestConfigMapOfDriver(t *testing.T) {
 	require.Equal(t, map[string]any{"hello": "good morning", "gone": "nothing", "absent": ""}, e.Inputs)
 }
 
-// TestConfigMapAway: while the cluster does not answer a node waits; it does not fail.
+// TestConfigMapAway: while the cluster does not respond a node waits; it does not fail.
 func TestConfigMapAway(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	b := argoSetup(t, func(c *execution.Config) {
 		c.ConfigMap = func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error) {
 			if asked++; asked < 3 {
-				return nil, apperr.Wrap(apperr.Unavailable, errors.New("refused"), "The cluster does not answer.")
+				return nil, apperr.Wrap(apperr.Unavailable, errors.New("refused"), "The cluster is not responding.")
 			}
 			return caseConfigMap(ctx, project, name)
 		}

@@ -118,7 +118,7 @@ templates:
 			series: map[string]string{`m5_after{}`: "counter 1", `m5_ok{}`: "gauge 1"},
 			events: []string{
 				`The metric argo_workflows_m5_odd (spec.templates[1].metrics.prometheus[0]) was not reported: The value must be a number, but is "twelve".`,
-				`The metric argo_workflows_m5 {{status}} (spec.templates[1].metrics.prometheus[1]) was not reported: A metric name has letters`,
+				`The metric argo_workflows_m5 {{status}} (spec.templates[1].metrics.prometheus[1]) was not reported: A metric name can have`,
 			}},
 		{group: "M4", feature: "realtime metrics: the running time of a node and of the workflow", spec: `
 entrypoint: main

@@ -160,7 +160,7 @@ func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) err
 		case f.result != nil:
 			ch.takeCached(s, f, now)
 		case f.waitsFor(ch.loop.id, s.node) && ch.remembersGraph(s.node) && !ch.succeededHere(f.holder):
-			ch.runs(s.node, query.CacheNote{Found: query.CacheMiss, Why: "The result is still being computed; a graph does not wait for it."})
+			ch.runs(s.node, query.CacheNote{Found: query.CacheMiss, Why: "The result is still being computed, and graphs do not wait for it."})
 		case f.waitsFor(ch.loop.id, s.node):
 			ch.awaitResult(s, f, now)
 		default:

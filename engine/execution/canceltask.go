@@ -107,7 +107,7 @@ func (s *Service) ScheduleNode(ctx context.Context, t TaskRef, o NodeOrder) (Sch
 	case state.Active():
 		return Scheduled{Reason: "The node is already running."}, nil
 	case state == dag.Pending:
-		answer = Scheduled{Reason: "The node is queued when its dependencies have succeeded."}
+		answer = Scheduled{Reason: "The node is queued when its dependencies succeed."}
 	case state == dag.Retrying:
 		answer = Scheduled{Reason: "The node is queued at the time of its next attempt."}
 	}
@@ -142,11 +142,11 @@ func (o NodeOrder) check(op *workflow.Operator) error {
 	} {
 		if amount.asked < 0 || amount.asked > amount.declared {
 			fields = append(fields, apperr.Field{
-				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s. A task may request less, not %d%s.", op.Name, amount.declared, amount.unit, amount.asked, amount.unit),
+				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s. A task can request less, but not %d%s.", op.Name, amount.declared, amount.unit, amount.asked, amount.unit),
 			})
 		}
 	}
-	return apperr.InvalidFields("The task cannot be scheduled like this.", fields)
+	return apperr.InvalidFields("The scheduling request has invalid values.", fields)
 }
 
 func positive(n int) *int32 {

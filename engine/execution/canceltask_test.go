@@ -74,7 +74,7 @@ func TestAWaitingNodeAsksOtherwise(t *testing.T) {
 	ref := execution.TaskRef{Execution: waiting, Node: 0}
 	high := query.High
 	_, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 4000})
-	require.Equal(t, []apperr.Field{{Path: "resources.cpu", Message: "a declares 1000m. A task may request less, not 4000m."}}, apperr.FieldsOf(err))
+	require.Equal(t, []apperr.Field{{Path: "resources.cpu", Message: "a declares 1000m. A task can request less, but not 4000m."}}, apperr.FieldsOf(err))
 	answer, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{Priority: &high})
 	require.NoError(t, err)
 	require.True(t, answer.Queued)

@@ -85,7 +85,7 @@ func TestEdgesOnOneMachine(t *testing.T) {
 	require.Equal(t, "from make.plain, local disk: same machine, 5 B, no copy", edges["plain"].Text(bytesOf))
 	require.Equal(t, 1, edges["plain"].Came.Attempt)
 	require.Nil(t, edges["quick"].Came, "it was not reported")
-	require.Equal(t, "from make.far, artifact store: its output says storage: distributed, 5 B", edges["far"].Text(bytesOf))
+	require.Equal(t, "from make.far, artifact store: its output sets storage: distributed, 5 B", edges["far"].Text(bytesOf))
 }
 
 func TestEdgesSayWhatReallyCame(t *testing.T) {

@@ -101,7 +101,7 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority qu
 	return out, nil
 }
 
-// FitAtOnce returns how many executions of a version could begin now beside each other, at most most.
+// FitAtOnce returns how many executions of a version could begin now concurrently, at most most.
 // It considers the same nodes as Forecast, one kind at a time.
 func (s *Service) FitAtOnce(ctx context.Context, versionID uuid.UUID, priority query.Priority, most int) (int, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {

@@ -50,7 +50,7 @@ func classText(c launcher.Class) string {
 	case launcher.ClassInit:
 		return "An init container of the task's pod failed."
 	case launcher.ClassRefused:
-		return "The cluster did not admit the task's pod."
+		return "The cluster rejected the task's pod."
 	case launcher.ClassStart:
 		return "The containers of the task's pod could not be started."
 	case launcher.ClassToken:
@@ -84,7 +84,7 @@ func (l *loop) growMemory(i int, e ending) string {
 	if !l.growBeyond(i, before, pods) {
 		return ""
 	}
-	return fmt.Sprintf(", with %s of memory after %s were too little", memoryText(l.nodes[i].memory), memoryText(before))
+	return fmt.Sprintf(", with %s of memory, because %s were not enough", memoryText(l.nodes[i].memory), memoryText(before))
 }
 
 // growBeyond raises the request of node i, in MiB of each of its pods. It reports false when

@@ -33,8 +33,8 @@ const (
 	CommandRetry   Command = "RETRY"   // a node that failed, or did not run, runs again
 	CommandHold    Command = "HOLD"    // the node does not begin until it is released
 	CommandRelease Command = "RELEASE"
-	CommandApprove Command = "APPROVE" // a person approves, with the values of a form
-	CommandReject  Command = "REJECT"  // a person rejects: the node fails
+	CommandApprove Command = "APPROVE" // a user approves, with the values of a form
+	CommandReject  Command = "REJECT"  // a user rejects: the node fails
 )
 
 // NodeCommand is a command about a node. Values are the outputs of CommandSucceed and
@@ -131,9 +131,9 @@ func (c NodeCommand) fits(k task) error {
 			return no("is already running, so it cannot be held")
 		}
 	case CommandPause, CommandUnpause:
-		return apperr.New(apperr.Invalid, "Pause applies to an execution, not to a node.")
+		return apperr.New(apperr.Invalid, "Only an execution can be paused, not a node.")
 	default:
-		return apperr.New(apperr.Invalid, "There is no command %q.", c.Command)
+		return apperr.New(apperr.Invalid, "Unknown command %q.", c.Command)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // Codes of a Reason of nodes that users hold, answer or skip.
 const (
 	ReasonHeld     = "HELD"            // does not begin until a user releases it
-	ReasonApproval = "APPROVAL"        // waits for the answer of a user
+	ReasonApproval = "APPROVAL"        // waits for a user's answer
 	ReasonSkipped  = "SKIPPED_BY_HAND" // a user skipped it
 )
 
@@ -276,19 +276,19 @@ func commandReason(c db.NodeCommand) *query.Reason {
 // ReasonByHand is the code of a node that a user marked as succeeded.
 const ReasonByHand = "BY_HAND"
 
-// await makes node i wait for a person.
+// await makes node i wait for a user.
 func (cs *commands) await(i int, now time.Time) {
 	n := cs.loop.move(i, dag.Running)
 	text := n.op.Approval.Message
 	if text == "" {
-		text = "Waits for approval."
+		text = "Waiting for approval."
 	}
 	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 	cs.setDeadline(i)
 	cs.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": ReasonApproval})
 }
 
-// setDeadline sets the timer of a node that waits for a person.
+// setDeadline sets the timer of a node that waits for a user.
 func (cs *commands) setDeadline(i int) {
 	n := &cs.loop.nodes[i]
 	if n.op.Timeout > 0 && n.startedAt != nil {
@@ -296,7 +296,7 @@ func (cs *commands) setDeadline(i int) {
 	}
 }
 
-// answer applies the answer of a user.
+// answer applies a user's answer.
 func (cs *commands) answer(i int, c db.NodeCommand) {
 	n := &cs.loop.nodes[i]
 	if cs.loop.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || cs.loop.fansOut(i) {
@@ -316,7 +316,7 @@ func (cs *commands) answer(i int, c db.NodeCommand) {
 	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 }
 
-// noAnswer ends a node whose time to wait for a person is over.
+// noAnswer ends a node whose time to wait for a user is over.
 func (cs *commands) noAnswer(i int, now time.Time) {
 	n := &cs.loop.nodes[i]
 	waited := fmt.Sprintf("No answer within %s", n.op.Timeout)

@@ -58,7 +58,7 @@ type Config struct {
 	// HostImages lets the commands of images run on this machine, without the images.
 	HostImages bool
 	// ConfigMap returns the data of a ConfigMap of a project's namespace: NotFound when it
-	// does not exist, Unavailable when the cluster does not answer. It is nil without a
+	// does not exist, Unavailable when the cluster does not respond. It is nil without a
 	// cluster, and in processes that may not read from it.
 	ConfigMap func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error)
 	// Catalogue may be nil: then inputs refer only to artifacts and files.

@@ -21,7 +21,7 @@ import (
 const configMapTimeout = 5 * time.Second
 
 // configMapValue reads one value of a ConfigMap of a project. A missing value is its
-// default, or else an Invalid error; Unavailable means that the cluster does not answer.
+// default, or else an Invalid error; Unavailable means that the cluster does not respond.
 func (s *Service) configMapValue(ctx context.Context, project uuid.UUID, ref workflow.ConfigMapKey) (string, error) {
 	if s.config.ConfigMap == nil {
 		if ref.Default != nil {
@@ -48,7 +48,7 @@ func (s *Service) configMapValue(ctx context.Context, project uuid.UUID, ref wor
 	return "", apperr.New(apperr.Invalid, "The ConfigMap %s has no key %q (%s)", ref.Name, ref.Key, ref.At)
 }
 
-// noConfigMaps says why ref cannot be read.
+// noConfigMaps explains why ref cannot be read.
 func noConfigMaps(ref workflow.ConfigMapKey) string {
 	return fmt.Sprintf("This value is the key %s of the ConfigMap %s, but this server runs tasks as local processes, without ConfigMaps. Set a default in valueFrom (%s).", ref.Key, ref.Name, ref.At)
 }

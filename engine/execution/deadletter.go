@@ -113,7 +113,7 @@ func (s *Service) DeadLetter(ctx context.Context, id uuid.UUID) (DeadLetter, err
 // deadLetter reads an open dead letter for a caller with the permission action in its
 // project.
 func (s *Service) deadLetter(ctx context.Context, id uuid.UUID, action auth.Action) (DeadLetter, db.DeadLetter, error) {
-	absent := apperr.New(apperr.NotFound, "There is no dead letter %s. It may have been settled already.", id)
+	absent := apperr.New(apperr.NotFound, "There is no dead letter %s. It may have been retried or dismissed already.", id)
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return DeadLetter{}, db.DeadLetter{}, err
 	}
@@ -154,7 +154,7 @@ func (s *Service) settle(ctx context.Context, letter DeadLetter, row db.DeadLett
 			return fmt.Errorf("settle dead letter %s: %w", letter.ID, err)
 		}
 		if n == 0 {
-			return apperr.New(apperr.Conflict, "This dead letter is already settled.")
+			return apperr.New(apperr.Conflict, "This dead letter was already retried or dismissed.")
 		}
 		return audit.Record(ctx, q, audit.Entry{
 			Action: "dead_letter." + outcome, Kind: "dead_letter", ID: letter.ID.String(), Name: letter.Workflow + " " + letter.Node,
@@ -176,7 +176,7 @@ func (s *Service) Requeue(ctx context.Context, id uuid.UUID, reason string) (uui
 	in := letter.Execution
 	switch {
 	case letter.Status == "":
-		return uuid.Nil, apperr.New(apperr.Conflict, "The execution of this node is gone, so it cannot run again.")
+		return uuid.Nil, apperr.New(apperr.Conflict, "The execution of this node was deleted, so the node cannot run again.")
 	case letter.Status.Ended():
 		resumed, _, err := s.Resume(ctx, ResumeRequest{Of: letter.Execution, From: letter.Node, IdempotencyKey: "dead-letter-" + id.String(), deadLetter: id})
 		if err != nil {

@@ -132,7 +132,7 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 		if err != nil {
 			return fmt.Errorf("mark %s started: %w", r.GetTaskId(), err)
 		}
-		// A loop that started meanwhile may have read the rows before this write.
+		// A loop that started in the meantime may have read the rows before this write.
 		if posted || s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row}) {
 			continue
 		}
@@ -178,7 +178,7 @@ func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptRe
 }
 
 // settleEnd waits until the loop to which end was posted has written it. Without such a loop
-// it stores end, unless a loop has started meanwhile.
+// it stores end, unless a loop has started in the meantime.
 func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end ending, posted <-chan receipt) (accepted bool, err error) {
 	for {
 		if posted != nil {
@@ -203,7 +203,7 @@ func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end endin
 	}
 }
 
-// errDriven means that a loop of this process has started meanwhile.
+// errDriven means that a loop of this process has started in the meantime.
 var errDriven = errors.New("the execution is driven here")
 
 // storeEnding stores the end of an attempt for the next loop and requests a drive. It

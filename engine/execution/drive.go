@@ -256,7 +256,7 @@ func (l *loop) loadUpdates(ctx context.Context) error {
 }
 
 // releaseLease releases the lease when nothing is left to do. It reports false when a report
-// arrived meanwhile, and the loop has to continue.
+// arrived in the meantime, and the loop has to continue.
 func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 	if !l.service.live.removeIdle(l) {
 		return false, nil

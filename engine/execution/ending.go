@@ -129,7 +129,7 @@ func (e ending) failure(node string, attempt int) *query.Failure {
 	case failed:
 		f.Code, fallback = "exit", "The task ended with an error."
 		if e.ExitCode != nil {
-			fallback = fmt.Sprintf("The task ended with exit code %d.", *e.ExitCode)
+			fallback = fmt.Sprintf("The task exited with code %d.", *e.ExitCode)
 		}
 	case timedOut:
 		f.Code, fallback = "timeout", "The task ran longer than its timeout."

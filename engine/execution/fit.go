@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Fit says whether a version can ever run in a project.
+// Fit reports whether a version can ever run in a project.
 type Fit struct {
 	OK      bool // false: never
 	Now     bool // its first nodes would start immediately

@@ -23,7 +23,7 @@ func (l *loop) flush(ctx context.Context) error {
 	if err := l.metrics.gather(ctx); err != nil {
 		return err
 	}
-	// A flush that has begun finishes even when the server is asked to stop.
+	// A flush that has begun finishes even if the server is asked to stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	if err := l.commit(ctx); err != nil {

@@ -84,7 +84,7 @@ func (l *loop) expansion(ctx context.Context, i int) (dag.Expansion, []nodeState
 		return dag.Expansion{Items: len(values), Item: n.op.ItemTraits(), Limit: f.Parallelism, Partial: f.Partial}, l.items(i, values), nil
 	}
 	if depth, most := l.depth(i), l.version.Definition.Depth(); depth >= most {
-		return dag.Expansion{}, nil, fmt.Errorf("graphs are nested %d levels deep, the maximum of the definition (max_depth)", most)
+		return dag.Expansion{}, nil, fmt.Errorf("graphs are nested %d levels deep, which exceeds the definition's max_depth", most)
 	}
 	g, ok := l.version.Definition.Graph(n.op.Graph)
 	if !ok || n.op.Graph == "" {
@@ -131,9 +131,9 @@ func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 	list, isList := value.([]any)
 	switch {
 	case !ok || value == nil:
-		return nil, fmt.Errorf("the list of the fan-out has no value")
+		return nil, fmt.Errorf("the fan-out list has no value")
 	case !isList:
-		return nil, fmt.Errorf("the value of the fan-out is not a list")
+		return nil, fmt.Errorf("the fan-out value is not a list")
 	case len(list) > f.Limit:
 		return nil, fmt.Errorf("there are %d items; at most %d are allowed (foreach.limit)", len(list), f.Limit)
 	case len(list) > maxNodes-len(l.nodes):

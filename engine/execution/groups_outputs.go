@@ -35,7 +35,7 @@ func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.O
 		}
 		i, ok := l.progress.Sibling(scope, o.From.Operator)
 		if !ok {
-			return nil, fmt.Errorf("output %s comes from %q, which the plan does not have", o.Name, o.From.Operator)
+			return nil, fmt.Errorf("output %s comes from %q, which is not in the plan", o.Name, o.From.Operator)
 		}
 		if err := l.loadOutputs(ctx, []int{i}); err != nil {
 			return nil, err

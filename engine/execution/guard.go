@@ -170,10 +170,10 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // withhold keeps node i, which is READY, from starting until its next check.
 func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time) {
-	text := fmt.Sprintf("%s failed repeatedly; no attempt of it starts until %s.", row.Operator, until.UTC().Format("15:04:05 MST"))
+	text := fmt.Sprintf("%s failed repeatedly; no further attempt starts until %s.", row.Operator, until.UTC().Format("15:04:05 MST"))
 	again := until
 	if until.IsZero() {
-		text, again = row.Operator+" failed repeatedly. One trial attempt is running; the others wait for its outcome.", now.Add(trialLook)
+		text, again = row.Operator+" failed repeatedly. A trial attempt is running, and the others wait for its outcome.", now.Add(trialLook)
 	}
 	reason := &query.Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
 	br.loop.service.quota.Withdraw(br.loop.id, []int{i})

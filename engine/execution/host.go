@@ -42,7 +42,7 @@ func (s *Service) missingVariables(ctx context.Context, v workflow.Version) []ap
 				continue
 			}
 			fields = append(fields, apperr.Field{Path: variable.At, Message: fmt.Sprintf(
-				"Without a cluster the variable %s gets its value from the FlowForge secret %q, which this project does not have. Create it under Secrets.", variable.Name, variable.Secret)})
+				"Without a cluster, the variable %s gets its value from the FlowForge secret %q, which does not exist in this project. Create it under Secrets.", variable.Name, variable.Secret)})
 		}
 	}
 	return fields

@@ -144,7 +144,7 @@ func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject
 	}
 	version, err := s.workflows.Version(ctx, r.Workflow, r.Version)
 	if err == nil && len(version.Plan.Nodes) == 0 {
-		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has no entrypoint. Its templates can only be referenced by other workflows.", w.Name)
+		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has no entrypoint, so it cannot be launched. Other workflows can reference its templates.", w.Name)
 	}
 	subject.TenantID, subject.ProjectID = version.TenantID, version.ProjectID
 	return subject, version, err
@@ -196,7 +196,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	if len(fields) == 0 {
 		return inputs, nil
 	}
-	refused := &apperr.Error{Code: apperr.Invalid, Message: "The execution cannot be launched with these values.", Fields: fields}
+	refused := &apperr.Error{Code: apperr.Invalid, Message: "The launch has invalid values.", Fields: fields}
 	if beyond != uuid.Nil {
 		refused.Err = &BeyondLimitError{Level: beyond}
 	}
@@ -260,7 +260,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 func holdProject(ctx context.Context, q *db.Queries, project uuid.UUID) error {
 	_, err := q.LockActiveProject(ctx, project)
 	if db.IsNoRows(err) {
-		return apperr.New(apperr.Conflict, "The project is archived, so no workflow can be launched in it.")
+		return apperr.New(apperr.Conflict, "The project is archived, so workflows cannot be launched in it.")
 	}
 	if err != nil {
 		return fmt.Errorf("lock project %s: %w", project, err)

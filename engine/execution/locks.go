@@ -150,7 +150,7 @@ func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, wanted 
 			return nil, fmt.Errorf("wait for lock %s: %w", lock.Name, err)
 		}
 		if problem != "" {
-			return &query.Reason{Code: ReasonLock, Message: fmt.Sprintf("Waits for the semaphore %s, whose number of permits is unknown: %s", lock.Name, problem)}, nil
+			return &query.Reason{Code: ReasonLock, Message: fmt.Sprintf("Waiting for the semaphore %s, whose number of permits is unknown: %s", lock.Name, problem)}, nil
 		}
 		return k.waitReason(ctx, q, lock, permits, int(state.Ahead))
 	}
@@ -167,12 +167,12 @@ func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, wanted 
 
 // waitReason describes the lock for which a node waits, and its holder.
 func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Lock, permits, ahead int) (*query.Reason, error) {
-	text := fmt.Sprintf("Waits for the mutex %s", lock.Name)
+	text := fmt.Sprintf("Waiting for the mutex %s", lock.Name)
 	switch {
 	case lock.OfWorkflow():
-		text = fmt.Sprintf("Waits because the workflow has reached its limit of concurrent executions (%d)", permits)
+		text = fmt.Sprintf("Waiting because the workflow has reached its limit of concurrent executions (%d)", permits)
 	case permits > 1:
-		text = fmt.Sprintf("Waits for the semaphore %s (%[2]d of %[2]d permits in use)", lock.Name, permits)
+		text = fmt.Sprintf("Waiting for the semaphore %s (%[2]d of %[2]d permits in use)", lock.Name, permits)
 	}
 	holder, err := q.LockHolder(ctx, k.loop.row.ProjectID, lock.Name)
 	switch {

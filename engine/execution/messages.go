@@ -13,7 +13,7 @@ type message struct {
 	cancel      *string
 	reports     bool  // reports are stored
 	retry       []int // nodes whose start may have failed
-	unreachable bool  // because the cluster does not answer
+	unreachable bool  // because the cluster does not respond
 	done        chan<- receipt
 }
 

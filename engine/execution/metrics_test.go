@@ -87,7 +87,7 @@ spec:
 	require.Equal(t, want, b.seriesWith(""))
 }
 
-// TestMetricDurations: a retried node has run since its first attempt, also when it is a
+// TestMetricDurations: a retried node has run since its first attempt, even if it is a
 // template of steps; a node that a user let run again, since that.
 func TestMetricDurations(t *testing.T) {
 	t.Parallel()
@@ -325,7 +325,7 @@ func TestMetricsThatDiffer(t *testing.T) {
 		return ""
 	}
 	require.Empty(t, problem("a", `{name: x, help: first, counter: {value: "1"}}`))
-	require.Contains(t, problem("b", `{name: x, help: h, gauge: {value: "1"}}`), "The project has a counter with this name, and this metric is a gauge")
+	require.Contains(t, problem("b", `{name: x, help: h, gauge: {value: "1"}}`), "The project has a counter with this name, but this metric is a gauge")
 	require.Contains(t, problem("c", `{name: x, help: h, labels: [{key: k, value: v}], gauge: {value: "1"}}`), "The project has a counter with this name")
 	require.Empty(t, problem("d", `{name: x, help: second, labels: [{key: k, value: v}], counter: {value: "1"}}`))
 	require.Empty(t, problem("e", `{name: "y", help: h, histogram: {buckets: [1], value: "1"}}`))

@@ -167,7 +167,7 @@ func TestMemoryGrows(t *testing.T) {
 		}
 	}
 	require.Len(t, told, 2)
-	require.Contains(t, told[0], "Retrying (attempt 2 of 3, with 24 GiB of memory after 16 GiB were too little): ")
+	require.Contains(t, told[0], "Retrying (attempt 2 of 3, with 24 GiB of memory, because 16 GiB were not enough): ")
 }
 
 func TestClusterRefuses(t *testing.T) {
@@ -195,7 +195,7 @@ operators:
 	require.Equal(t, dag.Succeeded, b.node(id, "good").State)
 }
 
-// TestClusterAway: nothing fails while the cluster does not answer, and it is not polled in
+// TestClusterAway: nothing fails while the cluster does not respond, and it is not polled in
 // a tight loop.
 func TestClusterAway(t *testing.T) {
 	t.Parallel()

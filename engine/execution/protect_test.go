@@ -55,10 +55,10 @@ operators:
 		class    protect.Class
 		says     string
 	}{
-		{"own", 1, protect.UserError, "OnTransient does not retry a failure of the class user error"},
+		{"own", 1, protect.UserError, "OnTransient does not retry failures of class user error"},
 		{"unknown", 2, protect.UserError, ""},
 		{"terminated", 2, protect.Preempted, ""},
-		{"never", 1, protect.OutOfMemory, "Never does not retry any failure"},
+		{"never", 1, protect.OutOfMemory, "Never does not retry failures"},
 		{"outputs", 1, protect.UserError, "OnError retries only"},
 		{"chosen", 3, protect.UserError, "Its retry expression is false."},
 		{"broken", 1, protect.UserError, "could not be evaluated"},
@@ -89,7 +89,7 @@ operators:
 	n := b.node(id, "tries")
 	require.Equal(t, 4, n.Attempt)
 	message := n.Error.Message
-	for _, part := range []string{"Attempts 3 and 4: The task ended with exit code 4.", "Attempts 1 and 2: The task ended with exit code 1."} {
+	for _, part := range []string{"Attempts 3 and 4: The task exited with code 4.", "Attempts 1 and 2: The task exited with code 1."} {
 		require.Contains(t, message, part)
 	}
 	require.Len(t, n.Error.Earlier, 2)

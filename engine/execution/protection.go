@@ -202,7 +202,7 @@ const (
 
 // SetTenantBudget changes the retry budget of the caller's tenant; the zero rule removes it.
 // version is the version that the caller read. It requires quota.write at the tenant, and
-// returns Invalid with fields, or Conflict when another user saved a change meanwhile.
+// returns Invalid with fields, or Conflict when another user saved a change in the meantime.
 func (s *Service) SetTenantBudget(ctx context.Context, rule protect.BucketRule, version int64, reason string) (TenantBudget, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {

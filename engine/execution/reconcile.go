@@ -61,7 +61,7 @@ func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 		return err
 	}
 	for _, row := range rows {
-		// A newer epoch of this owner is a loop that became idle and resumed meanwhile.
+		// A newer epoch of this owner is a loop that became idle and resumed in the meantime.
 		if leases[row.ID].epoch <= row.OwnerEpoch {
 			delete(leases, row.ID)
 		}
@@ -225,9 +225,9 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 // missingEnd is the end of an attempt that the launcher no longer knows.
 func (s *Service) missingEnd() ending {
 	if s.config.Cluster {
-		return ending{Outcome: lost, Class: string(launcher.ClassDeleted), FinishedAt: s.now(), Message: "The task's pod is gone, and its end was not observed."}
+		return ending{Outcome: lost, Class: string(launcher.ClassDeleted), FinishedAt: s.now(), Message: "The task's pod no longer exists, and its outcome was not observed."}
 	}
-	return ending{Outcome: lost, FinishedAt: s.now(), Message: "The machine's runner stopped while the task ran."}
+	return ending{Outcome: lost, FinishedAt: s.now(), Message: "The machine's runner stopped while the task was running."}
 }
 
 // leading is the time since which this process reconciles.

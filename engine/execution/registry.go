@@ -36,7 +36,7 @@ func (r *registry) add(l *loop) bool {
 	return true
 }
 
-// removeIdle removes l unless a message arrived meanwhile.
+// removeIdle removes l unless a message arrived in the meantime.
 func (r *registry) removeIdle(l *loop) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

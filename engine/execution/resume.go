@@ -168,7 +168,7 @@ func (x *resumption) refusal() string {
 			return ""
 		}
 	}
-	return "No node would run: every node keeps its result."
+	return "No node would run, because every node keeps its result."
 }
 
 // resumption checks a request and decides about the nodes of the plan.

@@ -104,9 +104,9 @@ func (p *reusePlan) words(g *workflow.Graph, v dag.Verdict, node *pastNode, why 
 	case dag.Changed:
 		return why
 	case dag.Downstream:
-		return fmt.Sprintf("It depends on %s, which runs.", g.Operators[v.Cause].Name)
+		return fmt.Sprintf("It depends on %s, which will run.", g.Operators[v.Cause].Name)
 	case dag.Serving:
-		return fmt.Sprintf("It serves %s, which runs.", g.Operators[v.Cause].Name)
+		return fmt.Sprintf("It serves %s, which will run.", g.Operators[v.Cause].Name)
 	case dag.Final:
 		return "It runs at the end of every execution."
 	case dag.Unfinished:
@@ -128,9 +128,9 @@ func (p *reusePlan) differs(graph, name string, op *workflow.Operator, node *pas
 	case node == nil, !known:
 		return fmt.Sprintf("It is new in version %s.", p.new.Version)
 	case p.from == name:
-		return "You chose to begin here."
+		return "You chose to start here."
 	case within(p.from, name):
-		return fmt.Sprintf("You chose to begin at %s.", p.from)
+		return fmt.Sprintf("You chose to start at %s.", p.from)
 	}
 	if p.old.ID != p.new.ID {
 		if text := p.codeDiffers(op, old); text != "" {

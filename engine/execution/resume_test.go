@@ -88,7 +88,7 @@ func TestResumeFromFirstFailure(t *testing.T) {
 	require.Empty(t, plan.Refusal)
 	require.Equal(t, []int{2, 3}, []int{plan.Runs, plan.Kept})
 	require.Equal(t, execution.ResumeNode{Name: "train", Runs: true, Ground: dag.Unfinished, Why: "It failed.", Before: dag.Failed}, plan.Nodes[1])
-	require.Equal(t, "It depends on train, which runs.", plan.Nodes[4].Why)
+	require.Equal(t, "It depends on train, which will run.", plan.Nodes[4].Why)
 	require.Equal(t, "It was skipped and would be skipped again.", plan.Nodes[3].Why)
 
 	e := b.resume(execution.ResumeRequest{Of: first.ID})

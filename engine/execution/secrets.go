@@ -29,7 +29,7 @@ func mayNameSecrets(op *workflow.Operator, name string) bool {
 
 // Secrets returns the values that the calling attempt was granted, in the order of grants.
 // It returns Forbidden for a grant of another attempt, Conflict when the attempt has ended,
-// and NotFound for a secret that was deleted meanwhile.
+// and NotFound for a secret that was deleted in the meantime.
 func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant) ([]string, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {

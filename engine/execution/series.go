@@ -142,7 +142,7 @@ func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) 
 			case named && before.differs(e.metric) != "":
 				why = before.differs(e.metric)
 			case int(count)+len(fresh) >= maxSeries:
-				why = fmt.Sprintf("The project has reached its maximum of %d series of metrics. Use labels with fewer values.", maxSeries)
+				why = fmt.Sprintf("The project has reached the maximum of %d metric series. Use labels with fewer values.", maxSeries)
 				me.refused++
 			default:
 				fresh = append(fresh, freshSeries(e))
@@ -173,9 +173,9 @@ type family struct {
 func (f family) differs(m *workflow.Metric) string {
 	switch {
 	case f.kind != m.Kind:
-		return fmt.Sprintf("The project has a %s with this name, and this metric is a %s. Give it another name.", f.kind, m.Kind)
+		return fmt.Sprintf("The project has a %s with this name, but this metric is a %s. Rename the metric.", f.kind, m.Kind)
 	case !slices.Equal(f.bounds, m.Bounds):
-		return "The project has a histogram with this name and other buckets. Give this one another name."
+		return "The project has a histogram with this name but different buckets. Rename the metric."
 	}
 	return ""
 }

@@ -90,7 +90,7 @@ func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 // handOver submits attempts of one execution to the launcher. It ends those that are refused
 // permanently, writes why others wait, and returns an error when some may not have been
 // started: then all except the refused ones are to be submitted again. unreachable means
-// that the cluster does not answer.
+// that the cluster does not respond.
 func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (unreachable bool, err error) {
 	timeout := startTimeout
 	if s.config.Cluster {
@@ -99,7 +99,7 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 	calling, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// A leader that was frozen between the commit and this point must not start an attempt
-	// that its successor has started, ended, and removed meanwhile.
+	// that its successor has started, ended, and removed in the meantime.
 	if s.config.LauncherName != s.config.Instance {
 		if err := s.holdsTerm(calling, s.queries); err != nil {
 			return false, err
@@ -138,7 +138,7 @@ func (s *Service) writeWaitReasons(ctx context.Context, execution uuid.UUID, att
 		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused {
 			continue
 		}
-		reason := &query.Reason{Code: launcher.WaitCluster, Message: "The cluster does not answer; the task starts when it does."}
+		reason := &query.Reason{Code: launcher.WaitCluster, Message: "The cluster is not responding; the task starts when it is available again."}
 		w, waits := e.Waiting[a.GetTaskId()]
 		if !waits && !unreachable {
 			continue
@@ -191,7 +191,7 @@ func (la *launches) startAgain(ctx context.Context) error {
 }
 
 // uncertainSpecs returns the next attempts to submit of the nodes whose start is uncertain,
-// and the nodes that remain for later. Attempts that were asked to stop meanwhile are not
+// and the nodes that remain for later. Attempts that were asked to stop in the meantime are not
 // started in a cluster.
 func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, rest []int) {
 	most := len(la.uncertain)
@@ -269,7 +269,7 @@ func (la *launches) waitForStore() {
 	la.retryAt = la.loop.service.now().Add(firstStoreRetry)
 }
 
-// clearUnreachable removes the reason that the cluster does not answer.
+// clearUnreachable removes the reason that the cluster does not respond.
 func (la *launches) clearUnreachable(ctx context.Context) {
 	rows := make([]waitRow, 0, len(la.uncertain))
 	for _, i := range la.uncertain {

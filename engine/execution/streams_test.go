@@ -125,7 +125,7 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.Equal(t, channel.HintStreaming, b.make0.GetOutputs()[0].GetStorage())
 	require.Equal(t, b.make0.GetTaskId(), b.read0.GetFiles()[0].GetStream().GetTaskId())
 	require.Equal(t, "rows", b.read0.GetFiles()[0].GetStream().GetOutput())
-	require.Equal(t, "from make.rows, stream: it is read while it is written", b.edge().Text(bytesOf))
+	require.Equal(t, "from make.rows, stream: it is read while it is being written", b.edge().Text(bytesOf))
 
 	stream, err := b.follows(1, 0)
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.Equal(t, whole.Sha256, stream.Whole.SHA256)
 	b.leaves(b.read0, "sum", whole, &flowforgev1.PlacedInput{Input: "rows", Pointer: "/rows", Channel: "STREAMING", Size: 4, Moved: 4, Micros: 7})
 	require.Equal(t, query.Succeeded, b.finish(b.id).Status)
-	require.Equal(t, "from make.rows, stream: it is read while it is written, 4 B, fetched", b.edge().Text(bytesOf))
+	require.Equal(t, "from make.rows, stream: it is read while it is being written, 4 B, fetched", b.edge().Text(bytesOf))
 	var left int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM stream_pieces").Scan(&left))
 	require.Zero(t, left, "pieces of an ended stream")

@@ -97,16 +97,16 @@ func (s *Service) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBuc
 	}
 	switch {
 	case (m.GetInput() == "") == (m.GetOutput() == ""):
-		return nil, apperr.New(apperr.Invalid, "Name an input or an output.")
+		return nil, apperr.New(apperr.Invalid, "Specify an input or an output.")
 	case m.GetOutput() != "" && len(m.GetNames()) == 0:
-		return nil, apperr.New(apperr.Invalid, "Name the objects of the output.")
+		return nil, apperr.New(apperr.Invalid, "Specify the objects of the output.")
 	}
 	at, err := s.bucketOfTask(ctx, scope, m.GetInput(), m.GetOutput())
 	if err != nil {
 		return nil, err
 	}
 	if at.Web.URL != "" && len(m.GetNames()) > 1 {
-		return nil, apperr.New(apperr.Invalid, "A place of http has one object.")
+		return nil, apperr.New(apperr.Invalid, "An HTTP location has only one object.")
 	}
 	out := &flowforgev1.SignBucketRequestsResponse{
 		ListFormat: string(at.ListFormat()), Prefix: at.Prefix(), MaxBytes: at.MaxBytes(), Location: at.String(),

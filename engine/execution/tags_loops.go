@@ -75,7 +75,7 @@ func (l *loop) loopParameters(i int, outputs map[string]any) []any {
 	return items
 }
 
-// loopPhase is the Argo phase of the fan-out i: the phase of its last failed item, even when
+// loopPhase is the Argo phase of the fan-out i: the phase of its last failed item, even if
 // continueOn tolerates the failure.
 func (l *loop) loopPhase(i int) string {
 	phase := l.phase(i)

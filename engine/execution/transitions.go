@@ -147,7 +147,7 @@ func (l *loop) canStart(i int) bool {
 // needsCapacity reports whether node i runs attempts.
 func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
 
-// beginAlone begins a node without attempts: it expands, waits for a person, or ends
+// beginAlone begins a node without attempts: it expands, waits for a user, or ends
 // immediately.
 func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	n := &l.nodes[i]

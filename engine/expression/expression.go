@@ -46,7 +46,7 @@ func Parse(text string) (*Expression, error) { return parse(text, native()) }
 // expandenv, getHostByName, genPrivateKey, genCA, genCAWithKey, genSelfSignedCert,
 // genSelfSignedCertWithKey, genSignedCert, genSignedCertWithKey, buildCustomCert,
 // derivePassword, htpasswd, bcrypt, encryptAES, decryptAES; nor is randBytes. Argo
-// removes only the first two. As in Argo, an undefined name is nil beside ==, != and
+// removes only the first two. As in Argo, an undefined name is nil alongside ==, != and
 // in; elsewhere it is an error, with a better message than Argo's.
 func ParseArgo(text string) (*Expression, error) { return parse(text, argo()) }
 

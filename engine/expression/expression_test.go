@@ -118,7 +118,7 @@ func TestErrorsAreForPeople(t *testing.T) {
 		`foo(1)`:               `there is no function foo`,
 		`splitt("a", "b")`:     `there is no function splitt: did you mean split?`,
 		`$env`:                 `$env cannot be used as a value`,
-		`now()`:                `decisions must be repeatable`,
+		`now()`:                `evaluation must be repeatable`,
 		`1 +`:                  `at column 3: unexpected end`,
 		"1 ==\n  ==":           `at line 2, column 3: unexpected token`,
 		`asInt("a")`:           `asInt: the text «a» is not an integer`,

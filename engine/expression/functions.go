@@ -272,7 +272,7 @@ func (m *meter) decode(s string) (any, error) {
 		return nil, fmt.Errorf("%s is not valid JSON: %w", quoted(s), err)
 	}
 	if d.More() {
-		return nil, fmt.Errorf("%s holds more than one JSON value", quoted(s))
+		return nil, fmt.Errorf("%s contains more than one JSON value", quoted(s))
 	}
 	return m.normal(v, 0), nil
 }

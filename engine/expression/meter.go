@@ -18,7 +18,7 @@ const (
 const bytesPerStep = 16
 
 var (
-	errTooMuch = errors.New("it does too much work: more than 2,000,000 steps; use shorter lists or texts")
+	errTooMuch = errors.New("it exceeds the limit of 2,000,000 steps; use shorter lists or strings")
 	errTooDeep = errors.New("a value is nested more than 100 levels deep")
 )
 

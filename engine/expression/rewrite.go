@@ -33,7 +33,7 @@ type rewriter struct {
 	err     *file.Error
 }
 
-// need says how a position handles an undefined name.
+// need describes how a position handles an undefined name.
 type need int
 
 const (
@@ -70,7 +70,7 @@ func call(n ast.Node, name string, args ...ast.Node) ast.Node {
 	return node
 }
 
-// node rewrites n; need says how its position handles undefined names.
+// node rewrites n; need describes how its position handles undefined names.
 func (r *rewriter) node(n ast.Node, need need) ast.Node {
 	r.parts++
 	switch n := n.(type) {
@@ -244,7 +244,7 @@ func (r *rewriter) function(n *ast.CallNode, name string) ast.Node {
 // all others take time that is at most proportional to their arguments.
 func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 	if n.Name == "now" && !r.dialect.clock {
-		return r.fail(n, fmt.Errorf("now() is not available, because decisions must be repeatable"))
+		return r.fail(n, fmt.Errorf("now() is not available, because evaluation must be repeatable"))
 	}
 	loop := false
 	for i, a := range n.Arguments {

@@ -38,7 +38,7 @@ func When(text string) (value bool, err error) {
 		case govaluate.VARIABLE:
 			tokens[i].Kind = govaluate.STRING
 		case govaluate.ACCESSOR:
-			return false, conditionError(text, fmt.Errorf("the text %v has dots; write it in quotes", strings.Join(t.Value.([]string), ".")))
+			return false, conditionError(text, fmt.Errorf("the text %v contains dots; put it in quotes", strings.Join(t.Value.([]string), ".")))
 		}
 	}
 	if parsed, err = govaluate.NewEvaluableExpressionFromTokens(tokens); err != nil {

@@ -81,7 +81,7 @@ func TestWrongConditions(t *testing.T) {
 		`a b == c`:                        "needs quotes",
 		`my-step == x`:                    "",
 		`1.2.3 == 1.2.3`:                  "needs quotes",
-		`v1.2 == v1.2`:                    "the text v1.2 has dots; write it in quotes",
+		`v1.2 == v1.2`:                    "the text v1.2 contains dots; put it in quotes",
 		`a === b`:                         "needs quotes",
 		`{{steps.a.outputs.result}} == x`: "needs quotes",
 		`(a == b`:                         "unbalanced parenthesis",

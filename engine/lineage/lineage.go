@@ -79,7 +79,7 @@ const (
 	KindExecution  Kind = "execution"
 )
 
-// Item is an item with what people know it by.
+// Item is an item with what users know it by.
 type Item struct {
 	graph.Item
 
@@ -108,7 +108,7 @@ type Lineage struct {
 	Production Production
 }
 
-// Production says which models in production were made from the focus.
+// Production specifies which models in production were made from the focus.
 type Production struct {
 	Models []Item
 	// Complete is false when the search ended at a limit or at something that the reader may not see:
@@ -187,7 +187,7 @@ func (q *Request) check() error {
 	if len(q.Expand) > maxWide {
 		fields = append(fields, apperr.Field{Path: "expand", Message: fmt.Sprintf("At most %d items can be expanded.", maxWide)})
 	}
-	return apperr.InvalidFields("The lineage cannot be shown with these values.", fields)
+	return apperr.InvalidFields("The lineage request has invalid values.", fields)
 }
 
 func (s *Service) reader(subject auth.Subject, fan int) *reader {
@@ -217,13 +217,13 @@ func (s *Service) focus(ctx context.Context, of string) (graph.Key, error) {
 	if _, ok := split(graph.Key(of)); ok {
 		return graph.Key(of), nil
 	}
-	return "", apperr.InvalidFields("The lineage cannot be shown with these values.", []apperr.Field{{
+	return "", apperr.InvalidFields("The lineage request has invalid values.", []apperr.Field{{
 		Path:    "of",
 		Message: "Enter artifact:ID, execution:ID, dataset:NAME@VERSION, feature-set:NAME@VERSION or model:NAME@VERSION.",
 	}})
 }
 
-// item returns what people know an item by.
+// item returns what users know an item by.
 func (r *reader) item(i graph.Item) Item {
 	out := Item{Item: i}
 	p, _ := split(i.Key)

@@ -92,7 +92,7 @@ func (r *reader) upEntries(ctx context.Context, list []parts, fan int, found lin
 	return nil
 }
 
-// linkInputs links what the inputs of an execution refer to. reads says which of them at reads.
+// linkInputs links what the inputs of an execution refer to. reads specifies which of them at reads.
 func (r *reader) linkInputs(e *execution, at graph.Key, reads func(string) (string, bool), found links) {
 	for _, ref := range e.refs {
 		if label, ok := reads(ref.input); ok {

@@ -13,7 +13,7 @@ import (
 func readAnswer(body []byte, source typeregistry.Resolved, t *typeregistry.Type) (list, error) {
 	decoded, err := typeregistry.DecodeJSON(body)
 	if err != nil {
-		return list{}, apperr.New(apperr.Unavailable, "The answer with the options is not JSON.")
+		return list{}, apperr.New(apperr.Unavailable, "The response with the options is not JSON.")
 	}
 	return readOptions(decoded, source, t)
 }
@@ -24,14 +24,14 @@ func readOptions(decoded any, source typeregistry.Resolved, t *typeregistry.Type
 	items, isList := found.([]any)
 	switch {
 	case !ok:
-		return list{}, apperr.New(apperr.Unavailable, "The answer with the options has no %s.", source.Items)
+		return list{}, apperr.New(apperr.Unavailable, "The response with the options has no %s.", source.Items)
 	case found == nil: // null is an empty list
 	case !isList && source.Items == "":
-		return list{}, apperr.New(apperr.Unavailable, "The answer with the options is not a list. Name the path of the list in items.")
+		return list{}, apperr.New(apperr.Unavailable, "The response with the options is not a list. Set items to the path of the list.")
 	case !isList:
-		return list{}, apperr.New(apperr.Unavailable, "%s of the answer with the options is not a list.", source.Items)
+		return list{}, apperr.New(apperr.Unavailable, "%s in the response with the options is not a list.", source.Items)
 	case len(items) > maxOptions:
-		return list{}, apperr.New(apperr.Unavailable, "The answer has %s options; at most %s are allowed.", units.Number(int64(len(items))), units.Number(maxOptions))
+		return list{}, apperr.New(apperr.Unavailable, "The response has %s options; at most %s are allowed.", units.Number(int64(len(items))), units.Number(maxOptions))
 	}
 	b := newBuilder(source, t)
 	value, label, description := paths(source.Source)
@@ -41,7 +41,7 @@ func readOptions(decoded any, source typeregistry.Resolved, t *typeregistry.Type
 			raw, ok = at(item, ".value")
 		}
 		if !ok {
-			return list{}, apperr.New(apperr.Unavailable, "Option %d of the answer has no %s.", i+1, orValue(value))
+			return list{}, apperr.New(apperr.Unavailable, "Option %d in the response has no %s.", i+1, orValue(value))
 		}
 		b.source.Label, b.source.Description = label, description
 		b.add(raw, func(path string) string {

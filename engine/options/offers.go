@@ -53,7 +53,7 @@ type offer struct {
 	err   error
 }
 
-// refuses says why a source does not have a value.
+// refuses explains why a source does not have a value.
 func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, error) {
 	t := typeregistry.SourceLeaf(o.Field.Type)
 	wanted := typeregistry.Text(t, o.Value)
@@ -96,7 +96,7 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 	return refusal(o.Value, found.list), nil
 }
 
-// ask returns the answer to a question. message says that there are too many.
+// ask returns the answer to a question. message indicates that there are too many.
 func (a *asked) ask(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
 	if known := a.answers[q]; known != nil {
 		return known, "", known.err
@@ -105,7 +105,7 @@ func (a *asked) ask(q question, t *typeregistry.Type, load func() (list, error))
 		return nil, "", a.failed
 	}
 	if a.count[q.value != ""] == maxAsked {
-		return nil, fmt.Sprintf("A launch checks at most %d different values with this source. Use fewer values.", maxAsked), nil
+		return nil, fmt.Sprintf("A launch can check at most %d different values against this source. Use fewer values.", maxAsked), nil
 	}
 	a.count[q.value != ""]++
 	found = &offer{texts: map[string]bool{}}

@@ -65,7 +65,7 @@ type Fact struct {
 	Name, Value string
 }
 
-// contains reports whether a text is in what people see of the option.
+// contains reports whether a text is in what users see of the option.
 func (o Option) contains(text string) bool {
 	if text == "" {
 		return true
@@ -122,7 +122,7 @@ func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page
 	ctx = auth.WithSubject(ctx, subject)
 	part, ok := v.Definition.Inputs.SourceAt(r.Input)
 	if !ok {
-		return Page{}, apperr.New(apperr.NotFound, "The input %q of %s %s has no source of options.", r.Input, v.Name, v.Version)
+		return Page{}, apperr.New(apperr.NotFound, "The input %q of %s %s has no option source.", r.Input, v.Name, v.Version)
 	}
 	from, err := decodeMark(r.After)
 	if err != nil {
@@ -197,7 +197,7 @@ func decodeMark(mark string) (int, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(mark)
 	at, err2 := strconv.Atoi(string(raw))
 	if err != nil || err2 != nil || at < 0 || at > maxOptions {
-		return 0, apperr.InvalidFields("The page mark is not valid.", []apperr.Field{{Path: "after", Message: "Use next of the page before."}})
+		return 0, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "after", Message: "Use next from the previous response."}})
 	}
 	return at, nil
 }

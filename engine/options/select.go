@@ -36,7 +36,7 @@ func (s *Service) selected(ctx context.Context, source typeregistry.Resolved, t 
 		if len(records) == 0 {
 			return list{}, nil // names are those of records, so none is known
 		}
-		return list{}, apperr.Wrap(apperr.Invalid, err, "The query of the options cannot be read. "+err.Error())
+		return list{}, apperr.Wrap(apperr.Invalid, err, "The query for the options is not valid. "+err.Error())
 	}
 	b := newBuilder(source, t)
 	for _, r := range records {
@@ -129,7 +129,7 @@ func plain(v any) any {
 	return v
 }
 
-// shown is a value for people.
+// shown is a value for users.
 func shown(v any) string {
 	switch v := plain(v).(type) {
 	case nil:
@@ -183,7 +183,7 @@ func (s *Service) unknown(ctx context.Context, err error) (list, error) {
 	if any, failed := s.config.Index.Find(ctx, index.Query{Limit: 1}); failed == nil && len(any.Rows) == 0 {
 		return list{}, nil
 	}
-	return list{}, apperr.Wrap(apperr.Invalid, err, "The query of the options cannot be read: "+apperr.MessageOf(err))
+	return list{}, apperr.Wrap(apperr.Invalid, err, "The query for the options is not valid: "+apperr.MessageOf(err))
 }
 
 // having returns options of executions with one value.

@@ -127,10 +127,10 @@ func (w *web) renew(source typeregistry.Resolved) {
 func (w *web) fetch(ctx context.Context, source typeregistry.Resolved) (*answer, error) {
 	address, err := url.Parse(source.URL)
 	if err != nil {
-		return nil, apperr.New(apperr.Invalid, "The address of the options cannot be read.")
+		return nil, apperr.New(apperr.Invalid, "The address for the options is not valid.")
 	}
 	if !allows(w.hosts, address) {
-		return nil, apperr.New(apperr.Unavailable, "The server may not request options from %s. An administrator can add the host to FLOWFORGE_OPTIONS_HOSTS.", address.Host)
+		return nil, apperr.New(apperr.Unavailable, "The server is not allowed to request options from %s. An administrator can add the host to FLOWFORGE_OPTIONS_HOSTS.", address.Host)
 	}
 	ctx, cancel := context.WithTimeout(ctx, source.Limit())
 	defer cancel()
@@ -178,21 +178,21 @@ func (w *web) keep(address string, found *answer) {
 func refusedAnswer(address *url.URL, resp *http.Response, body []byte) error {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return apperr.New(apperr.Unavailable, "%s redirects the request for options to another address, which the server does not follow. The definition needs the final address.", address.Host)
+		return apperr.New(apperr.Unavailable, "%s redirects the request for options to another address. The server does not follow redirects. Use the final address in the definition.", address.Host)
 	case resp.StatusCode != http.StatusOK:
-		return apperr.New(apperr.Unavailable, "%s answered the request for options with %d %s.", address.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
+		return apperr.New(apperr.Unavailable, "%s responded to the request for options with %d %s.", address.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	case len(body) > maxAnswer:
-		return apperr.New(apperr.Unavailable, "The answer of %s has more than %s. Request fewer options.", address.Host, units.Bytes(maxAnswer))
+		return apperr.New(apperr.Unavailable, "The response from %s is larger than %s. Request fewer options.", address.Host, units.Bytes(maxAnswer))
 	}
 	return nil
 }
 
 func unreachable(address *url.URL, source typeregistry.Resolved, err error) error {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return apperr.New(apperr.Unavailable, "%s did not answer the request for options within %s.", address.Host, units.Duration(source.Limit()))
+		return apperr.New(apperr.Unavailable, "%s did not respond to the request for options within %s.", address.Host, units.Duration(source.Limit()))
 	}
 	if errors.Is(err, outgoing.ErrRefused) {
-		return apperr.New(apperr.Unavailable, "%s has a private address, to which the server does not connect. An administrator can add the host to FLOWFORGE_OUTGOING_HOSTS.", address.Host)
+		return apperr.New(apperr.Unavailable, "%s has a private address, which the server does not connect to. An administrator can add the host to FLOWFORGE_OUTGOING_HOSTS.", address.Host)
 	}
-	return apperr.New(apperr.Unavailable, "%s cannot be reached for options.", address.Host)
+	return apperr.New(apperr.Unavailable, "%s cannot be reached.", address.Host)
 }

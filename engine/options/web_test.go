@@ -124,17 +124,17 @@ func TestEndpointsFail(t *testing.T) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		}, nil, "redirects the request"},
 		"status":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, nil, "with 418 I'm a teapot"},
-		"no list":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"a": 1}`) }, nil, "is not a list. Name the path"},
+		"no list":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"a": 1}`) }, nil, "is not a list. Set items to the path"},
 		"no JSON":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `<html>`) }, nil, "is not JSON"},
 		"no items": {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{}`) }, map[string]any{"items": ".data"}, "has no .data"},
-		"no value": {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `[{"a": 1}, {"b": 2}]`) }, map[string]any{"value": ".a"}, "Option 2 of the answer has no .a"},
+		"no value": {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `[{"a": 1}, {"b": 2}]`) }, map[string]any{"value": ".a"}, "Option 2 in the response has no .a"},
 		"large": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprint(w, "["+strings.Repeat(" ", maxAnswer)+"]")
-		}, nil, "more than 4 MiB"},
+		}, nil, "larger than 4 MiB"},
 		"many": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprint(w, "[1"+strings.Repeat(",1", maxOptions)+"]")
 		}, nil, "10,001 options"},
-		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, map[string]any{"timeout": "200ms"}, "did not answer the request for options within"},
+		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, map[string]any{"timeout": "200ms"}, "did not respond to the request for options within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,4 +1,4 @@
-// Package preset stores named inputs of workflows that people save and share, and reads them for
+// Package preset stores named inputs of workflows that users save and share, and reads them for
 // other versions than the one that they were saved for.
 package preset
 
@@ -34,7 +34,7 @@ func Sharings() []Sharing { return []Sharing{Private, Project, Team} }
 // Whose is the scope of a default preset.
 type Whose string
 
-// The scopes of a default preset. A person's own default comes before that of the project.
+// The scopes of a default preset. A user's own default comes before that of the project.
 const (
 	Mine       Whose = "me"
 	OfProjects Whose = "project"

@@ -61,7 +61,7 @@ func (s *Service) Save(ctx context.Context, ref string, e Edit) (Preset, error) 
 			return err
 		}
 		if n >= MaxPerPerson {
-			return apperr.New(apperr.Conflict, "You have %d presets of this workflow, the maximum. Delete unused presets.", n)
+			return apperr.New(apperr.Conflict, "You have reached the maximum of %d presets for this workflow. Delete unused presets.", n)
 		}
 		err = q.InsertPreset(ctx, db.InsertPresetParams{
 			ID: id, WorkflowID: w.ID, Name: row.Name, Description: row.Description, Sharing: row.Sharing, Version: row.Version,
@@ -91,7 +91,7 @@ func (s *Service) Change(ctx context.Context, ref, name string, e Edit) (Preset,
 			return err
 		}
 		if e.Based != nil && !e.Based.Equal(row.UpdatedAt) {
-			return apperr.New(apperr.Conflict, "%s changed the preset in the meantime. Load it again.", row.UpdatedBy)
+			return apperr.New(apperr.Conflict, "%s changed the preset in the meantime. Reload it and try again.", row.UpdatedBy)
 		}
 		before := factsOf(row)
 		if err := s.apply(ctx, subject, w, e, &row); err != nil {
@@ -150,7 +150,7 @@ func (s *Service) SetDefault(ctx context.Context, ref, name string, whose Whose,
 	user := subject.ID
 	if whose == OfProjects {
 		if !subject.May(auth.WorkflowWrite, w.ProjectID) {
-			return Preset{}, apperr.New(apperr.Forbidden, "Only people who may register versions of the workflow set the default of the project.")
+			return Preset{}, apperr.New(apperr.Forbidden, "Only users who can register versions of the workflow can set the project's default.")
 		}
 		if on && p.Sharing == Private {
 			return Preset{}, notShared()
@@ -186,7 +186,7 @@ func (s *Service) SetDefault(ctx context.Context, ref, name string, whose Whose,
 	return s.Get(ctx, ref, p.ID.String())
 }
 
-// Used counts a launch with a preset. A preset that was deleted meanwhile is not counted.
+// Used counts a launch with a preset. A preset that was deleted in the meantime is not counted.
 func (s *Service) Used(ctx context.Context, ref, name string) error {
 	p, err := s.find(ctx, ref, name) // authorizes
 	if apperr.Is(err, apperr.NotFound) {
@@ -230,7 +230,7 @@ func (s *Service) changeable(ctx context.Context, ref, name string) (auth.Subjec
 	}
 	p, err := s.find(ctx, ref, name)
 	if err == nil && p.Origin != "" {
-		err = apperr.New(apperr.Conflict, "The preset belongs to the project %s. Change it there.", p.Origin)
+		err = apperr.New(apperr.Conflict, "The preset belongs to the project %s. Edit it there.", p.Origin)
 	}
 	if err == nil && !p.MayChange {
 		err = notYours(p.OwnerName)
@@ -239,11 +239,11 @@ func (s *Service) changeable(ctx context.Context, ref, name string) (auth.Subjec
 }
 
 func notYours(owner string) error {
-	return apperr.New(apperr.Forbidden, "Only %s or an administrator of the team may change this preset.", owner)
+	return apperr.New(apperr.Forbidden, "Only %s or a team administrator can change this preset.", owner)
 }
 
 func notShared() error {
-	return apperr.New(apperr.Conflict, "Share the preset with the project first: no one else can see it.")
+	return apperr.New(apperr.Conflict, "Share the preset with the project first. Only you can see it now.")
 }
 
 // visible reports whether subject sees a locked preset from a workflow. Only presets of the team are
@@ -318,7 +318,7 @@ func (s *Service) apply(ctx context.Context, subject auth.Subject, w workflow.Wo
 			add("inputs", fmt.Sprintf("The inputs have more than %d KiB. Upload large values as files.", MaxInputs>>10))
 		}
 	}
-	return apperr.InvalidFields("The preset cannot be saved with these values.", fields)
+	return apperr.InvalidFields("The preset has invalid values.", fields)
 }
 
 func deref(s *string) string {
@@ -355,7 +355,7 @@ func (s *Service) sharingProblem(ctx context.Context, subject auth.Subject, w wo
 			return "", fmt.Errorf("team of project %s: %w", w.ProjectID, err)
 		}
 		if !subject.May(auth.ExecutionLaunch, team.ID) {
-			return "Only members of the team " + team.Name + " who may launch its workflows can share with it. Share with the project instead.", nil
+			return "Only members of the team " + team.Name + " who can launch its workflows can share with the team. Share with the project instead.", nil
 		}
 		return "", nil
 	}
@@ -381,7 +381,7 @@ func taken(err error, name string) error {
 	switch db.Constraint(err) {
 	case "launch_presets_shared_key", "launch_presets_private_key":
 		return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A preset called %q already exists.", name),
-			Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Update that preset, or choose another name."}}}
+			Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Update the existing preset, or choose another name."}}}
 	}
 	return err
 }

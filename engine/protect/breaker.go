@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BreakerRule says when a breaker opens and for how long. The zero rule is off.
+// BreakerRule specifies when a breaker opens and for how long. The zero rule is off.
 type BreakerRule struct {
 	Failures int           // within Window, without a success between them
 	Window   time.Duration // from the first of them to the last

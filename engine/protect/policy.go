@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Policy says which failures are retried while retries are left.
+// Policy specifies which failures are retried while retries are left.
 type Policy string
 
 // The policies.
@@ -52,11 +52,11 @@ func (p Policy) Allows(e End) bool {
 func (p Policy) Declines(e End) string {
 	switch p {
 	case Never:
-		return "The policy Never does not retry any failure."
+		return "The retry policy Never does not retry failures."
 	case OnTransient:
-		return "The policy OnTransient does not retry a failure of the class " + Classify(e).Words() + "."
+		return "The retry policy OnTransient does not retry failures of class " + Classify(e).Words() + "."
 	case OnError:
-		return "The policy OnError retries only commands that end with an exit code other than 0."
+		return "The retry policy OnError retries only commands that exit with a code other than 0."
 	case Always:
 	}
 	return ""

@@ -131,7 +131,7 @@ func (s *Service) Withdraw(execution uuid.UUID, nodes []int) { s.fair.Withdraw(e
 // Position returns the current position of a waiting node, 1 is next, or 0.
 func (s *Service) Position(key fair.Key) int { return s.fair.Position(key) }
 
-// NeverFits returns why a request can never start, even when nothing else runs, or nil.
+// NeverFits returns why a request can never start, even if nothing else runs, or nil.
 func (s *Service) NeverFits(r fair.Request) *fair.Reason {
 	s.refreshTree(context.Background(), s.queries, r.Project)
 	return s.fair.NeverFits(r)

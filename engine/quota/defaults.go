@@ -40,7 +40,7 @@ func checkDefaults(v fair.Vector) error {
 		path := "default." + string(r)
 		switch {
 		case r != fair.CPU && r != fair.Memory:
-			problems = append(problems, apperr.Field{Path: path, Message: "Only cpu and memory have a default request."})
+			problems = append(problems, apperr.Field{Path: path, Message: "Only cpu and memory can have a default request."})
 		case v[r] < 0 || v[r] > maxDefault:
 			problems = append(problems, apperr.Field{Path: path, Message: "Enter a number from 0 to 1048576."})
 		}

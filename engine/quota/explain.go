@@ -146,7 +146,7 @@ func parseMark(text string) (seen int, last fair.Key, err error) {
 	if text == "" {
 		return 0, fair.Key{}, nil
 	}
-	bad := apperr.New(apperr.Invalid, "The page mark is not valid.")
+	bad := apperr.New(apperr.Invalid, "The page token is not valid.")
 	parts := strings.SplitN(text, ".", 3) //nolint:mnd // count, execution, node
 	if len(parts) != 3 {
 		return 0, fair.Key{}, bad

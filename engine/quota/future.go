@@ -32,7 +32,7 @@ func (s *Service) Warnings(limits fair.Limits) []string {
 	var warnings []string
 	for _, r := range limits.Limit.Resources() {
 		if most, known := capacity[r]; known && limits.Limit[r] > most {
-			warnings = append(warnings, fmt.Sprintf("The limit of %s is %s, but the installation currently has %s. The rest takes effect when it grows.",
+			warnings = append(warnings, fmt.Sprintf("The limit of %s is %s, but the installation currently has only %s. The rest takes effect when capacity is added.",
 				r.Title(), r.Format(limits.Limit[r]), r.Format(most)))
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Service) withinAncestors(ctx context.Context, q *db.Queries, level fair
 		}
 		for _, r := range limits.Limit.Resources() {
 			if most, ok := above.Limits.Limit[r]; ok && limits.Limit[r] > most {
-				fields = append(fields, apperr.Field{Path: "limit." + string(r), Message: fmt.Sprintf("The limit of %s for %s is %s, more than the %s of %s.",
+				fields = append(fields, apperr.Field{Path: "limit." + string(r), Message: fmt.Sprintf("The limit of %s for %s is %s, which exceeds the %s of %s.",
 					r.Title(), level.Ref(), r.Format(limits.Limit[r]), r.Format(most), above.Node)})
 			}
 		}

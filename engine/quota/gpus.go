@@ -28,7 +28,7 @@ func ParseGPUs(text string) ([]fair.Device, error) {
 		name, count, ok := strings.Cut(strings.TrimSpace(part), ":")
 		n, err := strconv.Atoi(count)
 		if !ok || err != nil || n < 1 || len(devices)+n > maxGPUs || gpuTypeOf(name) != name || name == "" {
-			return nil, apperr.New(apperr.Invalid, "%q is not a list of GPUs; use TYPE:COUNT, for example A100:4,H100:2.", text)
+			return nil, apperr.New(apperr.Invalid, "%q is not a list of GPUs; use TYPE:COUNT, such as A100:4,H100:2.", text)
 		}
 		for range n {
 			devices = append(devices, fair.Device{Index: len(devices), Type: name})

@@ -306,7 +306,7 @@ func TestCapacityOfACluster(t *testing.T) {
 	require.Nil(t, ask(follower, 4, "A100"), "the other workloads will end")
 	forecast := follower.Forecast([]fair.Request{{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: 1, GPUType: "A100", Pods: 1}, Preemptible: true}})
 	require.Equal(t, fair.WouldWait, forecast.Verdict)
-	require.Equal(t, "Waits for A100 GPUs: requests 1 A100 GPU; the cluster has 0 left of 4; other workloads use 4.", forecast.Reason.Message)
+	require.Equal(t, "Waiting for A100 GPUs: requests 1 A100 GPU; the cluster has 0 left of 4; other workloads use 4.", forecast.Reason.Message)
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100}))
 	require.NoError(t, follower.Reload(b.ctx))
 	require.NotNil(t, ask(follower, 1, "A100"), "they have ended")

@@ -104,7 +104,7 @@ func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, err
 		return Setting{}, err
 	}
 	if n := len(preview.Excess) + len(preview.Reclaimed); n > 0 && !e.Interrupt {
-		message := fmt.Sprintf("This stops %s. Confirm to continue.", units.Plural(n, "running node", "running nodes"))
+		message := fmt.Sprintf("This change stops %s. Confirm to continue.", units.Plural(n, "running node", "running nodes"))
 		return Setting{}, apperr.InvalidFields(message, []apperr.Field{{Path: "confirm", Message: message}})
 	}
 	var saved Setting
@@ -135,7 +135,7 @@ func (s *Service) authorizeEdit(ctx context.Context, node uuid.UUID) (fair.Level
 		return fair.Level{}, err
 	}
 	if !subject.May(auth.QuotaWrite, above(level)) {
-		return fair.Level{}, apperr.New(apperr.Forbidden, "Only an administrator of a level above %s may change its limits (%s).", level.Ref(), auth.QuotaWrite)
+		return fair.Level{}, apperr.New(apperr.Forbidden, "Only an administrator at a level above %s can change its limits (%s).", level.Ref(), auth.QuotaWrite)
 	}
 	return level, nil
 }
@@ -159,7 +159,7 @@ func (s *Service) put(ctx context.Context, q *db.Queries, level fair.Level, e Ed
 	}
 	version, err := q.PutQuota(ctx, params)
 	if db.IsNoRows(err) {
-		return Setting{}, apperr.New(apperr.Conflict, "%s changed the limits of %s in the meantime. Reload and try again.", personName(before.UpdatedBy), level.Name)
+		return Setting{}, apperr.New(apperr.Conflict, "%s changed the limits of %s in the meantime. Reload the page and try again.", personName(before.UpdatedBy), level.Name)
 	}
 	if err != nil {
 		return Setting{}, fmt.Errorf("save limits of %s: %w", level.ID, err)

@@ -151,7 +151,7 @@ func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
 		ref := level.Ref()
 		return &fair.Reason{
 			Code: fair.StorageLimit, Resource: fair.Storage, Unit: fair.Storage.Unit(), Capacity: limit, Missing: used - limit, Level: &ref,
-			Message: fmt.Sprintf("%s stores %s of artifacts; its limit is %s. Nothing new starts until artifacts are deleted or the limit is raised.",
+			Message: fmt.Sprintf("%s stores %s of artifacts, and its limit is %s. No new work starts until artifacts are deleted or the limit is raised.",
 				ref, fair.Storage.Format(used), fair.Storage.Format(limit)),
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// RemoveArgs requests the removal of the executions that people deleted.
+// RemoveArgs requests the removal of the executions that users deleted.
 type RemoveArgs struct{}
 
 // Kind names the job.
@@ -53,7 +53,7 @@ func (s *Service) deletable(ctx context.Context, id uuid.UUID) (db.RetainedExecu
 	case row.FinishedAt == nil:
 		return row, apperr.New(apperr.Conflict, "It has not ended. Cancel it first.")
 	case row.KeptAt != nil:
-		return row, apperr.New(apperr.Conflict, "It is kept. Choose Keep no longer on its page first.")
+		return row, apperr.New(apperr.Conflict, "It is marked to be kept. Choose Stop keeping on its page first.")
 	case row.RemovalBeganAt != nil:
 		return row, apperr.New(apperr.Conflict, "It is being deleted.")
 	}
@@ -62,7 +62,7 @@ func (s *Service) deletable(ctx context.Context, id uuid.UUID) (db.RetainedExecu
 		return row, fmt.Errorf("find executions that resume %s: %w", id, err)
 	}
 	if resumed {
-		return row, apperr.New(apperr.Conflict, "A live execution was resumed from it and reads its results.")
+		return row, apperr.New(apperr.Conflict, "A running execution was resumed from it and reads its results.")
 	}
 	return row, nil
 }
@@ -79,7 +79,7 @@ func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
 	return db.Tx(ctx, s.config.Pool, func(tx pgx.Tx, q *db.Queries) error {
 		_, err := q.MarkDeleted(ctx, s.now(), id)
 		if db.IsNoRows(err) {
-			return apperr.New(apperr.Conflict, "It has changed meanwhile. Try again.")
+			return apperr.New(apperr.Conflict, "It has changed in the meantime. Try again.")
 		}
 		if err != nil {
 			return fmt.Errorf("delete execution %s: %w", id, err)

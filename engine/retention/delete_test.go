@@ -14,7 +14,7 @@ import (
 )
 
 // TestDeletedExecutionsAreRemoved: a deletion removes what an expiry would, and nothing that has
-// expired meanwhile.
+// expired in the meantime.
 func TestDeletedExecutionsAreRemoved(t *testing.T) {
 	t.Parallel()
 	requests := 0
@@ -64,7 +64,7 @@ func TestDeletionsThatAreRefused(t *testing.T) {
 	refused(auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Name: "vera", Role: auth.RoleUser, TenantID: auth.LocalTenant, ProjectID: p,
 		Policy: auth.PolicyFunc(viewer.May)}), id, apperr.Forbidden, "")
 	require.NoError(t, b.Keep(b.ctx, id))
-	refused(b.ctx, id, apperr.Conflict, "Keep no longer")
+	refused(b.ctx, id, apperr.Conflict, "Stop keeping")
 	require.NoError(t, b.Release(b.ctx, id))
 	b.exec(`UPDATE executions SET resume_of = $2 WHERE id = $1`, live, id)
 	refused(b.ctx, id, apperr.Conflict, "resumed from it")

@@ -94,7 +94,7 @@ func (w *world) ended() []uuid.UUID {
 	return ids
 }
 
-// act performs one random action of a person or engine.
+// act performs one random action of a user or engine.
 func (w *world) act() {
 	p := pick(w, w.projects)
 	switch kind := w.rng.IntN(12); {

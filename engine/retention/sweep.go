@@ -54,7 +54,7 @@ func (s *Service) Sweep(ctx context.Context, dry bool) (Report, error) {
 	err := s.exclusively(ctx, func(conn *pgxpool.Conn) (err error) {
 		r, err = s.reported(ctx, conn, dry)
 		return err
-	}, apperr.New(apperr.Conflict, "A sweep is already running. Its result appears on the administration page when it has ended."))
+	}, apperr.New(apperr.Conflict, "A cleanup is already running. Its result appears on the Storage page when it ends."))
 	if r == nil {
 		return Report{}, err
 	}

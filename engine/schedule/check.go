@@ -57,7 +57,7 @@ func (s *Service) check(ctx context.Context, sp Spec) (*plan, error) {
 			return nil, err
 		}
 	}
-	return p, apperr.InvalidFields("The schedule cannot be saved with these values.", fields)
+	return p, apperr.InvalidFields("The schedule has invalid values.", fields)
 }
 
 // checkInputs checks the inputs with the times of the next fire.
@@ -109,7 +109,7 @@ func (sp *Spec) fill(now time.Time) {
 	}
 }
 
-// problems are what is wrong with the settings of a spec beside its times and inputs.
+// problems are what is wrong with the settings of a spec alongside its times and inputs.
 func (sp *Spec) problems() (fields []apperr.Field) {
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {

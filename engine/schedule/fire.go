@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// errNotDue means that another server or a person changed the schedule in the meantime.
+// errNotDue means that another server or a user changed the schedule in the meantime.
 var errNotDue = errors.New("the schedule changed in the meantime")
 
 // Reasons of occurrences.
@@ -25,7 +25,7 @@ const (
 	ReasonOverlap = "overlap"
 	ReasonInputs  = "inputs"
 	ReasonAccess  = "access"
-	ReasonManual  = "manual" // launched by a person
+	ReasonManual  = "manual" // launched by a user
 )
 
 // fireDue does the steps of a schedule that is due, until it no longer is or others must have their
@@ -304,7 +304,7 @@ func (s *Service) room(ctx context.Context, q *db.Queries, was db.Schedule) erro
 	return nil
 }
 
-// RunNow launches an execution of a schedule now, with the rights of the caller. It does not change
+// RunNow launches an execution of a schedule now, with the caller's permissions. It does not change
 // when the schedule fires, and does not wait for executions that run.
 func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	row, _, err := s.changeable(ctx, id)

@@ -209,7 +209,7 @@ func TestRefusedLaunchesPause(t *testing.T) {
 	require.False(t, sc.Paused, "failures before the resume do not count")
 }
 
-// TestOwnerWithoutRights: the schedule is paused and says why.
+// TestOwnerWithoutRights: the schedule is paused and explains why.
 func TestOwnerWithoutRights(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -249,7 +249,7 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
-// TestRunNow launches beside the schedule.
+// TestRunNow launches alongside the schedule.
 func TestRunNow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -298,7 +298,7 @@ func TestChecked(t *testing.T) {
 		require.Equal(t, want, fields[0].Path)
 	}
 	_, err := b.schedules.Create(b.ctx, hourly("quick", func(sp *schedule.Spec) { sp.Expressions, sp.At = nil, &past }))
-	require.ErrorContains(t, err, "cannot be saved")
+	require.ErrorContains(t, err, "has invalid values")
 	b.create(hourly("quick", nil))
 	_, err = b.schedules.Create(b.ctx, hourly("quick", func(sp *schedule.Spec) { sp.Name = "QUICK hourly" }))
 	require.True(t, apperr.Is(err, apperr.Conflict), "%v", err)

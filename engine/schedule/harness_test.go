@@ -58,7 +58,7 @@ type bundle struct {
 const quick = `{name: quick, version: 1.0.0, inputs: [{name: day, type: Date, default: "2026-01-01"}, {name: n, type: "Integer(max=5)", default: 1}],
 	operators: [{name: one, type: noop}]}`
 
-// gate waits for a person, so that its runs stay.
+// gate waits for a user, so that its runs stay.
 const gate = `{name: gate, version: 1.0.0, operators: [{name: wait, type: approval}]}`
 
 func setup(t *testing.T) *bundle {

@@ -92,7 +92,7 @@ func (s *Service) fireAll(ctx context.Context) error {
 	return errors.Join(failed, s.each(ctx, due, s.fireDue))
 }
 
-// each calls f for schedules beside each other. A failure concerns one schedule. It returns the
+// each calls f for schedules concurrently. A failure concerns one schedule. It returns the
 // failures together.
 func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
 	slots := make(chan struct{}, together)
@@ -129,7 +129,7 @@ func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error
 		if err != nil {
 			return 0, fmt.Errorf("get schedule %s: %w", id, err)
 		}
-		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d failures in a row.", row.PauseAfter)); err != nil {
+		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter)); err != nil {
 			return 0, err
 		}
 	}

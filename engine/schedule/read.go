@@ -164,7 +164,7 @@ func (t timing) fires(after time.Time, n int) []Fire {
 	return fires
 }
 
-// note says what a change of the clocks does to a fire, "" for nothing.
+// note describes what a change of the clocks does to a fire, "" for nothing.
 func (t timing) note(at time.Time) string {
 	for _, e := range t.expressions {
 		if note := e.Note(at, t.clock); note != "" {

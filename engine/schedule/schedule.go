@@ -39,7 +39,7 @@ const (
 	OverlapQueueOne Overlap = "queue_one" // launch one more when there is room, and skip the others
 	OverlapQueueAll Overlap = "queue_all"
 	OverlapCancel   Overlap = "cancel" // cancel those that run
-	OverlapAllow    Overlap = "allow"  // launch it beside them
+	OverlapAllow    Overlap = "allow"  // launch it alongside them
 )
 
 // Overlaps returns all values of Overlap, the default first.
@@ -71,7 +71,7 @@ const (
 	KeepOccurrences = 90 * 24 * time.Hour
 )
 
-// When says when a schedule fires: by expressions, or once.
+// When specifies when a schedule fires: by expressions, or once.
 type When struct {
 	Expressions []string   // cron expressions and intervals ("@every 6h"); they fire together
 	At          *time.Time // without expressions
@@ -83,7 +83,7 @@ type When struct {
 	Ends        *time.Time
 }
 
-// Spec is what a person says about a schedule.
+// Spec is what a user says about a schedule.
 type Spec struct {
 	Workflow string // name or ID
 	Name     string
@@ -118,7 +118,7 @@ type Schedule struct {
 	Recent     []Occurrence  // of lists that ask for them, newest first
 }
 
-// State is what became of an occurrence.
+// State is the outcome of an occurrence.
 type State string
 
 // The states of occurrences.
@@ -129,7 +129,7 @@ const (
 	Refused  State = "REFUSED" // the launch was not accepted
 )
 
-// Occurrence is a fire of a schedule and what became of it. A skipped one can stand for many.
+// Occurrence is a fire of a schedule and the outcome of it. A skipped one can stand for many.
 type Occurrence struct {
 	FireAt        time.Time
 	LastFireAt    time.Time
@@ -164,7 +164,7 @@ func (w When) read() (timing, []apperr.Field) {
 	t := timing{at: w.At, starts: w.Starts, ends: w.Ends, clock: cron.Clock{Gap: w.Gap, Fold: w.Fold, Anchor: w.Anchor}}
 	var err error
 	if t.clock.Zone, err = time.LoadLocation(w.Timezone); err != nil || w.Timezone == "Local" {
-		add("timezone", "There is no time zone %q. Use a name such as Europe/Berlin.", w.Timezone)
+		add("timezone", "Unknown time zone %q. Use a name such as Europe/Berlin.", w.Timezone)
 	}
 	if !slices.Contains(cron.Gaps(), w.Gap) {
 		add("gap", "Use run_after or skip.")

@@ -24,7 +24,7 @@ type Config struct {
 	Pool       *pgxpool.Pool
 	Workflows  *workflow.Service
 	Executions *execution.Service
-	// Acting returns a person with the rights that they have now, in a project. Executions are
+	// Acting returns a user with their current permissions, in a project. Executions are
 	// launched by the owner of the schedule.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
@@ -91,7 +91,7 @@ func (s *Service) readable(ctx context.Context, id uuid.UUID) (db.Schedule, erro
 	return row, err
 }
 
-// changeable returns a schedule that the caller may change: its owner, and people who may cancel the
+// changeable returns a schedule that the caller may change: its owner, and users who may cancel the
 // executions of others.
 func (s *Service) changeable(ctx context.Context, id uuid.UUID) (db.Schedule, auth.Subject, error) {
 	row, err := s.readable(ctx, id)
@@ -120,7 +120,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
 	}
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockActiveProject(ctx, row.ProjectID); db.IsNoRows(err) {
-			return apperr.New(apperr.Conflict, "The project is archived, so no schedule can be created in it.")
+			return apperr.New(apperr.Conflict, "The project is archived, so schedules cannot be created in it.")
 		} else if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
 			return err
 		}
 		if n >= MaxPerProject {
-			return apperr.New(apperr.Conflict, "The project has %d schedules, the maximum. Delete schedules that are not needed.", n)
+			return apperr.New(apperr.Conflict, "The project has reached the maximum of %d schedules. Delete unused schedules.", n)
 		}
 		if err := q.InsertSchedule(ctx, insertion(row, now)); err != nil {
 			return taken(err, row.Name)
@@ -155,8 +155,8 @@ func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule,
 	}
 	return s.change(ctx, id, "schedule.update", func(_ *db.Queries, row *db.Schedule) error {
 		if p.version.WorkflowID != row.WorkflowID {
-			return apperr.InvalidFields("The schedule cannot be changed to these values.", []apperr.Field{
-				{Path: "workflow", Message: "A schedule keeps its workflow. Create another schedule for another workflow."},
+			return apperr.InvalidFields("The schedule has invalid values.", []apperr.Field{
+				{Path: "workflow", Message: "The workflow of a schedule cannot be changed. Create another schedule instead."},
 			})
 		}
 		if !p.spec.Paused && row.Paused {
@@ -209,7 +209,7 @@ func (s *Service) Resume(ctx context.Context, id uuid.UUID, catchUp bool) (Sched
 	})
 }
 
-// Delete removes a schedule and its occurrences. Executions that it launched stay.
+// Delete removes a schedule and its occurrences. Its executions are kept.
 func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
 	if _, _, err := s.changeable(ctx, id); err != nil {
 		return err
@@ -270,7 +270,7 @@ func taken(err error, name string) error {
 		return err
 	}
 	return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A schedule called %q already exists in the project.", name),
-		Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Change that schedule, or choose another name."}}}
+		Fields: []apperr.Field{{Path: "name", Message: "This name is already in use. Edit the existing schedule, or choose another name."}}}
 }
 
 func encode(v any) (json.RawMessage, error) {

@@ -35,7 +35,7 @@ func (s *span) add(t time.Time) {
 }
 
 // decide returns the step for the fires from next until now. late is what the jitter adds to them.
-// Fires that happened long ago are missed, and the rule for misfires says what becomes of them. A step
+// Fires that happened long ago are missed, and the rule for misfires describes what becomes of them. A step
 // that is computed when ctx ends is not complete, and an error.
 func decide(ctx context.Context, t timing, sp Spec, next, now time.Time, late time.Duration, last *time.Time) (step, error) {
 	now = now.Add(-late)

@@ -71,14 +71,14 @@ func renderValue(v any, path string, times Times, fields *[]apperr.Field) any {
 func renderTag(m []string, times Times) (text, problem string) {
 	at, ok := times.of(m[1])
 	if !ok {
-		return m[0], fmt.Sprintf("There is no value {{%s}}. The values are scheduled_time, data_interval_start and data_interval_end.", m[1])
+		return m[0], fmt.Sprintf("Unknown value {{%s}}. The values are scheduled_time, data_interval_start and data_interval_end.", m[1])
 	}
 	if m[2] == "" {
 		return at.Format(time.RFC3339), ""
 	}
 	f := dateFilter.FindStringSubmatch(m[2])
 	if f == nil {
-		return m[0], fmt.Sprintf("There is no filter %q. Use date, or date with a layout such as date:%q.", m[2], "2006.01")
+		return m[0], fmt.Sprintf("Unknown filter %q. Use date, or date with a layout such as date:%q.", m[2], "2006.01")
 	}
 	if strings.Contains(m[2], ":") {
 		return at.Format(f[1]), ""

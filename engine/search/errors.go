@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error says what is wrong with a query, and where.
+// Error describes what is wrong with a query, and where.
 type Error struct {
 	Column     int    // of the first character at fault, from 1
 	Length     int    // characters at fault; 0 at the end of the query

@@ -18,7 +18,7 @@ func EntryFields() []Field {
 
 func times() []Field {
 	return []Field{
-		plain("created", Time, "When it was made"), plain("since", Time, "Made at or after, or within a time span such as 7d"), plain("until", Time, "Made before"),
+		plain("created", Time, "When it was created"), plain("since", Time, "Created at or after, or within a duration such as 7d"), plain("until", Time, "Created before"),
 	}
 }
 
@@ -41,7 +41,7 @@ func Condition(query string, facts []Field, texts []string, now time.Time) (stri
 	}
 	condition := JSONPath(e, texts)
 	if len(condition) > maxCondition {
-		return "", errorAt(query, 0, len(query), "The query is too long. Remove some of its conditions, or shorten its texts.")
+		return "", errorAt(query, 0, len(query), "The query is too long. Remove some conditions, or shorten the text.")
 	}
 	return condition, nil
 }

@@ -101,5 +101,5 @@ func quoted(query string, from int) (token, *Error) {
 			text.WriteByte(c)
 		}
 	}
-	return token{}, errorAt(query, from, len(query), "The quoted text does not end. Add a %c at its end.", query[from])
+	return token{}, errorAt(query, from, len(query), "The quoted text is not closed. Add %c at its end.", query[from])
 }

@@ -133,7 +133,7 @@ func FactFields() []Field {
 		fact("id", text, "The beginning or the end of its ID"),
 		fact("sweep", text, "The sweep that launched it, by the beginning or the end of its ID"),
 		fact("sha", text, "Beginning of the SHA-256 of its code or of one of its artifacts"),
-		fact("since", []Type{Time}, "Launched at or after, or within a time span such as 7d"),
+		fact("since", []Type{Time}, "Launched at or after, or within a duration such as 7d"),
 		fact("until", []Type{Time}, "Launched before"),
 		fact("created", []Type{Time}, "When it was launched"),
 		fact("started", []Type{Time}, "When its first node started"),

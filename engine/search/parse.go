@@ -26,7 +26,7 @@ type Context struct {
 // *Error.
 func Parse(query string, c Context) (Expr, error) {
 	if len(query) > MaxLength {
-		return nil, &Error{Column: MaxLength, Message: "The query is too long. It can have 4,000 characters."}
+		return nil, &Error{Column: MaxLength, Message: "The query is too long. It can have at most 4,000 characters."}
 	}
 	query = strings.ToValidUTF8(query, "\uFFFD")
 	tokens, failed := lex(query)
@@ -42,7 +42,7 @@ func Parse(query string, c Context) (Expr, error) {
 		return nil, failed
 	}
 	if t := p.peek(); t.kind != tokenEnd {
-		return nil, p.at(t, "There is no ( for this ).")
+		return nil, p.at(t, "This ) has no matching (.")
 	}
 	return e, nil
 }
@@ -150,7 +150,7 @@ func (p *parser) not() (Expr, *Error) {
 			return nil, err
 		}
 		if p.peek().kind != tokenClose {
-			return nil, p.at(t, "There is no ) for this (.")
+			return nil, p.at(t, "This ( has no matching ).")
 		}
 		p.take()
 		return e, nil
@@ -161,7 +161,7 @@ func (p *parser) not() (Expr, *Error) {
 // more counts a condition.
 func (p *parser) more(t token) *Error {
 	if p.count++; p.count > MaxConditions {
-		return p.at(t, "The query has too many conditions. It can have %d.", MaxConditions)
+		return p.at(t, "The query has too many conditions. It can have at most %d.", MaxConditions)
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (p *parser) oneOf(name token) (Expr, *Error) {
 		case tokenClose:
 			return c, nil
 		case tokenEnd:
-			return nil, p.at(open, "There is no ) for this (.")
+			return nil, p.at(open, "This ( has no matching ).")
 		default:
 			return nil, p.at(t, "A comma or ) is expected here.")
 		}
@@ -314,7 +314,7 @@ func (p *parser) operator(f Field, t token) (Op, *Error) {
 		return op, only(Equal, Differs)
 	case op == Contains || op == Lacks:
 		if !f.Is(String) {
-			return "", p.at(t, "%s is a number: ~ searches in texts.", f.Path())
+			return "", p.at(t, "%s is a number, and ~ searches text. Use another operator.", f.Path())
 		}
 	case f.Part == Facts && (f.Name == "since" || f.Name == "until"):
 		return op, only(Equal)

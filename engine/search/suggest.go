@@ -26,7 +26,7 @@ func (n *Names) Suggest(c Cursor, limit int) []Suggestion {
 		return suggestWords(c)
 	case WantJoiner:
 		if c.Listed {
-			return []Suggestion{{Kind: WantJoiner, Text: ", ", Label: ",", Help: "A further value"}, {Kind: WantJoiner, Text: ") ", Label: ")", Help: "The end of the list"}}
+			return []Suggestion{{Kind: WantJoiner, Text: ", ", Label: ",", Help: "Another value"}, {Kind: WantJoiner, Text: ") ", Label: ")", Help: "The end of the list"}}
 		}
 		list := keywords(c.Typed, WantJoiner, "and", "or")
 		if c.Typed != "" {
@@ -56,7 +56,7 @@ func (n *Names) suggestNames(typed string, limit int) []Suggestion {
 // keywords are those that begin with what is typed; of names, only once something is typed.
 func keywords(typed string, kind Wanted, words ...string) []Suggestion {
 	help := map[string]string{
-		"not": "The next condition does not hold", "has:": "The execution has the name", "and": "Both conditions hold", "or": "One of the conditions holds",
+		"not": "Negates the next condition", "has:": "The execution has this name", "and": "Both conditions must match", "or": "At least one condition must match",
 	}
 	var list []Suggestion
 	for _, w := range words {
@@ -95,7 +95,7 @@ func suggestOperators(f Field) []Suggestion {
 		return []Suggestion{{Kind: WantOperator, Text: "~ ", Label: "~", Help: "a line contains"}}
 	}
 	if slices.Contains(ops, "=") {
-		list = append(list, Suggestion{Kind: WantOperator, Text: "in (", Label: "in", Help: "one of a list"})
+		list = append(list, Suggestion{Kind: WantOperator, Text: "in (", Label: "in", Help: "is one of"})
 	}
 	return list
 }
@@ -114,7 +114,7 @@ func suggestWords(c Cursor) []Suggestion {
 			word(w, "")
 		}
 	case f.Part == Facts && f.Is(Time):
-		for _, t := range [][2]string{{"today", "Since midnight UTC"}, {"yesterday", "Since midnight UTC of the day before"}, {"1h", "One hour ago"}, {"1d", "24 hours ago"}, {"7d", "Seven days ago"}, {"30d", "30 days ago"}} {
+		for _, t := range [][2]string{{"today", "Since midnight UTC today"}, {"yesterday", "Since midnight UTC yesterday"}, {"1h", "One hour ago"}, {"1d", "24 hours ago"}, {"7d", "Seven days ago"}, {"30d", "30 days ago"}} {
 			word(t[0], t[1])
 		}
 	case f.Part == Facts && f.Name == "user":

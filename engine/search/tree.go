@@ -55,7 +55,7 @@ func (Text) expr()    {}
 type Value struct {
 	Type   Type
 	Text   string
-	ID     string  // of the person that a text names, if it is known
+	ID     string  // of the user that a text names, if it is known
 	Number float64 // of Number, and seconds of Span
 	Time   time.Time
 }

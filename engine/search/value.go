@@ -19,7 +19,7 @@ func (p *parser) value(f Field, op Op, t token) (Value, *Error) {
 	case f.Is(Time):
 		at, ok := moment(t.text, p.context.Now)
 		if !ok {
-			return Value{}, p.at(t, "%q is not a time. Enter a date such as 2026-11-08, or a time span such as 7d.", t.text)
+			return Value{}, p.at(t, "%q is not a time. Enter a date such as 2026-11-08, or a duration such as 7d.", t.text)
 		}
 		return Value{Type: Time, Time: at}, nil
 	case f.Is(Span):
@@ -60,7 +60,7 @@ func (p *parser) word(f Field, t token) (Value, *Error) {
 	return Value{}, err
 }
 
-// isID reports whether a text is the ID of a person.
+// isID reports whether a text is the ID of a user.
 func isID(text string) bool {
 	if len(text) != 36 {
 		return false

@@ -83,7 +83,7 @@ func ended(row *db.InputSweep) error {
 	return apperr.New(apperr.Conflict, "The sweep has ended. Add runs to continue it.")
 }
 
-// command is a change by a person.
+// command is a change by a user.
 func (s *Service) command(ctx context.Context, id uuid.UUID, action string, f func(q *db.Queries, row *db.InputSweep, by string) (bool, error)) error {
 	if err := s.changeable(ctx, id); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, erro
 		}
 		fields, err := s.apply(ctx, sw, e, row)
 		if err == nil && len(fields) > 0 {
-			err = apperr.InvalidFields("The sweep cannot be changed to these values.", fields)
+			err = apperr.InvalidFields("The sweep has invalid values.", fields)
 		}
 		return err == nil, err
 	})
@@ -163,7 +163,7 @@ func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSwee
 func applyStopping(sw Sweep, e EarlyStopping, row *db.InputSweep) (fields []apperr.Field, err error) {
 	fields = e.fill()
 	if e.Rule != NoRule && (sw.Objective == nil || sw.Objective.Metric == "") {
-		fields = append(fields, apperr.Field{Path: "early_stopping.rule", Message: "Early stopping compares a metric, and the objective of this sweep is none."})
+		fields = append(fields, apperr.Field{Path: "early_stopping.rule", Message: "Early stopping requires a metric as the objective, which this sweep does not have."})
 	}
 	row.Stopping, err = encode(e)
 	return fields, err
@@ -180,7 +180,7 @@ func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, ro
 		return located("space", problems), nil
 	}
 	if _, continuous := c.Combinations(); sw.Method == Grid && len(continuous) > 0 {
-		return []apperr.Field{{Path: "space", Message: fmt.Sprintf("A grid needs a finite number of values. Give %s values, a step or steps.", strings.Join(continuous, ", "))}}, nil
+		return []apperr.Field{{Path: "space", Message: fmt.Sprintf("A grid requires a finite number of values. Set values, step or steps for %s.", strings.Join(continuous, ", "))}}, nil
 	}
 	if _, problems := space.Apply(sw.Inputs, c.At(make([]float64, len(next)))); len(problems) > 0 {
 		return located("inputs", problems), nil
@@ -216,7 +216,7 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 		return []apperr.Field{{Path: path, Message: fmt.Sprintf("A sweep has at most %d runs; these would be %d.", MaxRuns, planned)}}, nil
 	}
 	if planned < max(int(row.Created), 1) {
-		return []apperr.Field{{Path: path, Message: fmt.Sprintf("%d runs exist already. Enter at least as many, or stop the sweep.", row.Created)}}, nil
+		return []apperr.Field{{Path: path, Message: fmt.Sprintf("The sweep already has %d runs. Enter at least as many, or stop the sweep.", row.Created)}}, nil
 	}
 	if Method(row.Method) == Grid {
 		size, err := s.gridOf(ctx, *row)
@@ -228,7 +228,7 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 			planned = min(most, MaxRuns)
 		}
 		if planned > max(most, int(row.Planned)) || e.Space != nil && planned > most {
-			return []apperr.Field{{Path: path, Message: fmt.Sprintf("The grid has %d combinations, so the sweep has at most %d runs. Change the space to add values.", size, most)}}, nil
+			return []apperr.Field{{Path: path, Message: fmt.Sprintf("The grid has %d combinations, so the sweep can have at most %d runs. Add values to the space.", size, most)}}, nil
 		}
 	}
 	row.Planned = int32(planned) //nolint:gosec // checked
@@ -241,7 +241,7 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 			return nil, err
 		}
 		if t.hours >= row.GpuHours {
-			return []apperr.Field{{Path: "gpu_hours", Message: "The budget is spent. Raise it to add runs."}}, nil
+			return []apperr.Field{{Path: "gpu_hours", Message: "The budget is used up. Increase it to add runs."}}, nil
 		}
 	}
 	row.State, row.Reason, row.Message, row.EndedAt, row.ExpiresAt, row.Refused = string(Running), "", "", nil, nil, 0

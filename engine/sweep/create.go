@@ -45,7 +45,7 @@ func (s *Service) Create(ctx context.Context, spec Spec) (sw Sweep, created bool
 		return Sweep{}, false, err
 	}
 	if len(problems) > 0 {
-		return Sweep{}, false, apperr.InvalidFields("The sweep cannot be created with these values.", problems)
+		return Sweep{}, false, apperr.InvalidFields("The sweep has invalid values.", problems)
 	}
 	ctx = auth.WithSubject(ctx, p.subject)
 	request, err := encode(spec)
@@ -70,7 +70,7 @@ func (s *Service) Create(ctx context.Context, spec Spec) (sw Sweep, created bool
 	params.RequestHash, params.Now = hash[:], s.now()
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockActiveProject(ctx, p.version.ProjectID); db.IsNoRows(err) {
-			return apperr.New(apperr.Conflict, "The project is archived, so no sweep can be created in it.")
+			return apperr.New(apperr.Conflict, "The project is archived, so sweeps cannot be created in it.")
 		} else if err != nil {
 			return err
 		}
@@ -146,8 +146,8 @@ func newSeed() int64 { return 1 + rand.Int64N(1<<31) } //nolint:gosec // a seed,
 func (s *Service) check(ctx context.Context, spec Spec) (*plan, []apperr.Field, error) {
 	w, err := s.config.Workflows.Get(ctx, spec.Workflow)
 	if apperr.Is(err, apperr.NotFound) && s.isSweep(ctx, spec.Workflow) {
-		return nil, nil, apperr.InvalidFields("A sweep cannot vary another sweep.", []apperr.Field{
-			{Path: "workflow", Message: "This is the ID of a sweep. Name its workflow instead, with all inputs to vary in one space."},
+		return nil, nil, apperr.InvalidFields("A sweep cannot launch another sweep.", []apperr.Field{
+			{Path: "workflow", Message: "This is a sweep ID. Use the sweep's workflow instead, with all inputs to vary in one space."},
 		})
 	}
 	if err != nil {
@@ -244,9 +244,9 @@ func (p *plan) fillRuns() []apperr.Field {
 	runs := p.spec.Runs
 	switch {
 	case p.spec.Method == Grid && len(continuous) > 0:
-		return wrong("space", "A grid needs a finite number of values. Give %s values, a step or steps, or use another method.", strings.Join(continuous, ", "))
+		return wrong("space", "A grid requires a finite number of values. Set values, step or steps for %s, or use another method.", strings.Join(continuous, ", "))
 	case p.spec.Method == Grid && runs == 0 && size > MaxRuns:
-		return wrong("runs", "The grid has %d combinations, and a sweep has at most %d runs. Take fewer values, or a number of runs with another method.", size, MaxRuns)
+		return wrong("runs", "The grid has %d combinations, but a sweep can have at most %d runs. Use fewer values, or use another method with a number of runs.", size, MaxRuns)
 	case p.spec.Method == Grid && runs == 0:
 		p.spec.Runs = size
 	case p.spec.Method == Grid && runs > size:
@@ -264,9 +264,9 @@ func (p *plan) checkObjective() []apperr.Field {
 	if o == nil {
 		switch {
 		case p.spec.Method == TPE:
-			return []apperr.Field{{Path: "objective", Message: "The method tpe learns from an objective. Name a metric or an output."}}
+			return []apperr.Field{{Path: "objective", Message: "The method tpe requires an objective. Set a metric or an output."}}
 		case p.spec.EarlyStopping.Rule != "" && p.spec.EarlyStopping.Rule != NoRule:
-			return []apperr.Field{{Path: "objective", Message: "Early stopping compares a metric. Name it."}}
+			return []apperr.Field{{Path: "objective", Message: "Early stopping requires a metric. Set the metric."}}
 		}
 		return nil
 	}
@@ -281,7 +281,7 @@ func (p *plan) checkObjective() []apperr.Field {
 	var fields []apperr.Field
 	switch {
 	case (o.Metric == "") == (o.Output == ""):
-		fields = append(fields, apperr.Field{Path: "objective", Message: "Name a metric or an output, one of them."})
+		fields = append(fields, apperr.Field{Path: "objective", Message: "Set either a metric or an output."})
 	case o.Output != "":
 		fields = append(fields, p.checkOutput(o.Output)...)
 	}
@@ -292,7 +292,7 @@ func (p *plan) checkObjective() []apperr.Field {
 		fields = append(fields, apperr.Field{Path: "objective.value", Message: "Enter best or last."})
 	}
 	if o.Metric == "" && p.spec.EarlyStopping.Rule != "" && p.spec.EarlyStopping.Rule != NoRule {
-		fields = append(fields, apperr.Field{Path: "early_stopping.rule", Message: "Outputs exist only at the end of a run. Use a metric as the objective to stop runs early."})
+		fields = append(fields, apperr.Field{Path: "early_stopping.rule", Message: "Outputs are available only at the end of a run. To stop runs early, use a metric as the objective."})
 	}
 	return fields
 }
@@ -379,7 +379,7 @@ func requestInputs(base map[string]any, chosen json.RawMessage) (map[string]any,
 	}
 	inputs, problems := space.Apply(base, values)
 	if len(problems) > 0 {
-		return nil, values, apperr.InvalidFields("The values of the run do not fit its inputs.", located("inputs", problems))
+		return nil, values, apperr.InvalidFields("The run's values are not valid for its inputs.", located("inputs", problems))
 	}
 	return inputs, values, nil
 }

@@ -51,7 +51,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// driver advances sweeps beside each other, each in one goroutine at a time.
+// driver advances sweeps concurrently, each in one goroutine at a time.
 type driver struct {
 	s     *Service
 	slots chan struct{}
@@ -167,7 +167,7 @@ func totalsOf(rows []db.CountSweepRunsRow, id uuid.UUID) totals {
 	return t
 }
 
-// propose writes the values of the next runs, as many as may run beside those that do. Runs that wait
+// propose writes the values of the next runs, as many as may run alongside those that do. Runs that wait
 // for quota count: they keep their place in the queue, and a sweep that launched past them would fill the
 // queue with runs that a change of its space, its budget or its results can no longer reach.
 func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) error {
@@ -177,7 +177,7 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 	}
 	left := sw.Planned - int(row.Created)
 	if sw.GPUHours > 0 && t.hours >= sw.GPUHours && left+t.counts.Waiting > 0 {
-		return s.halt(ctx, sw.ID, Stopping, ReasonBudget, fmt.Sprintf("The budget of %s GPU-hours is spent.", space.Text(sw.GPUHours)))
+		return s.halt(ctx, sw.ID, Stopping, ReasonBudget, fmt.Sprintf("The budget of %s GPU-hours is used up.", space.Text(sw.GPUHours)))
 	}
 	created := int(row.Created)
 	n := min(sw.Parallelism-t.counts.Waiting-t.counts.Running, left, maxBatch)
@@ -257,7 +257,7 @@ func sentenceOf(err error) string {
 func (s *Service) refusedAll(ctx context.Context, id uuid.UUID, err error) error {
 	switch apperr.CodeOf(err) { //nolint:exhaustive // the others pass
 	case apperr.Forbidden, apperr.NotFound, apperr.Unauthenticated:
-		return s.halt(ctx, id, Paused, ReasonAccess, "The person who created the sweep cannot launch this workflow any more: "+apperr.MessageOf(err))
+		return s.halt(ctx, id, Paused, ReasonAccess, "The user who created the sweep can no longer launch this workflow: "+apperr.MessageOf(err))
 	case apperr.Conflict:
 		return s.halt(ctx, id, Paused, ReasonAccess, "Runs cannot be launched: "+apperr.MessageOf(err))
 	}

@@ -42,7 +42,7 @@ func (b *bundle) hours(runs ...sweep.Run) {
 	}
 }
 
-// waiting creates a sweep whose runs wait for people, and returns its runs once all of them wait.
+// waiting creates a sweep whose runs wait for users, and returns its runs once all of them wait.
 func (b *bundle) waiting(n int, change func(*sweep.Spec)) (sweep.Sweep, []sweep.Run) {
 	b.t.Helper()
 	s := sweep.Spec{

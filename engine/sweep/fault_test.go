@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/sweep"
 )
 
-// TestAPanicPausesOneSweep: the others continue, and so does the sweep when a person resumes it.
+// TestAPanicPausesOneSweep: the others continue, and so does the sweep when a user resumes it.
 func TestAPanicPausesOneSweep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -63,7 +63,7 @@ const square = `{name: square, version: 1.0.0,
 	outputs: [{name: score, type: Float, expression: "0.0 - (inputs.x - 3.0) * (inputs.x - 3.0)"}],
 	operators: [{name: one, type: noop}]}`
 
-// gate waits for a person, so that its runs stay.
+// gate waits for a user, so that its runs stay.
 const gate = `{name: gate, version: 1.0.0, inputs: [{name: x, type: Float}], operators: [{name: wait, type: approval}]}`
 
 func setup(t *testing.T) *bundle {

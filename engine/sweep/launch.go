@@ -58,7 +58,7 @@ func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen js
 	}
 	version, err := s.config.Workflows.Version(ctx, sw.WorkflowID.String(), sw.Version)
 	if err != nil {
-		return err //nolint:wrapcheck // shown to people as it is
+		return err //nolint:wrapcheck // shown to users as it is
 	}
 	varied := make([]string, 0, len(values))
 	for path := range values {
@@ -71,7 +71,7 @@ func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen js
 		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: runName(sw.Name, number),
 		Sweep: &execution.SweepRun{ID: sw.ID, Number: number},
 	})
-	return err //nolint:wrapcheck // shown to people as it is
+	return err //nolint:wrapcheck // shown to users as it is
 }
 
 // runName is the name of an execution: "Learning rate, run 7".

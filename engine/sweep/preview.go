@@ -79,7 +79,7 @@ func (s *Service) forecast(ctx context.Context, p *plan, out *Preview) error {
 	}
 	out.FitsNow = n
 	if n < most {
-		out.Reason = fmt.Sprintf("%d of %d runs fit beside each other now; the others wait for capacity.", n, most)
+		out.Reason = fmt.Sprintf("%d of %d runs can run concurrently now; the others wait for capacity.", n, most)
 	}
 	return nil
 }
@@ -108,13 +108,13 @@ func (s *Service) estimate(ctx context.Context, p *plan, out *Preview) error {
 func (p *plan) warnings(out Preview) []string {
 	var list []string
 	if p.spec.Method == Grid && p.spec.Runs < out.Combinations {
-		list = append(list, fmt.Sprintf("%d of %d combinations run: the first ones.", p.spec.Runs, out.Combinations))
+		list = append(list, fmt.Sprintf("Only the first %d of %d combinations run.", p.spec.Runs, out.Combinations))
 	}
 	if p.spec.Method != Grid && out.Combinations > 0 && p.spec.Runs > out.Combinations {
-		list = append(list, fmt.Sprintf("There are %d combinations for %d runs, so some run more than once. A grid runs each once.", out.Combinations, p.spec.Runs))
+		list = append(list, fmt.Sprintf("There are %d combinations for %d runs, so some run more than once. A grid runs each combination once.", out.Combinations, p.spec.Runs))
 	}
 	if out.OverBudget {
-		list = append(list, fmt.Sprintf("About %.3g GPU-hours are needed, and the budget is %.3g. Runs that have not begun when it is spent do not begin.", *out.GPUHours, p.spec.GPUHours))
+		list = append(list, fmt.Sprintf("The sweep needs about %.3g GPU-hours, and the budget is %.3g. No run starts after the budget is used up.", *out.GPUHours, p.spec.GPUHours))
 	}
 	if p.spec.Objective == nil {
 		list = append(list, "Without an objective, runs are not compared.")

@@ -34,8 +34,8 @@ type Config struct {
 	Executions *execution.Service
 	Telemetry  *telemetry.Service
 	Optuna     *optuna.Program
-	// Acting returns a person with the rights that they have now, in a project. Runs are launched
-	// by the person who created the sweep.
+	// Acting returns a user with their current permissions, in a project. Runs are launched
+	// by the user who created the sweep.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
 	// Every is how often the driver looks at sweeps that have not ended. Zero means a second.
@@ -109,7 +109,7 @@ func (s *Service) readable(ctx context.Context, id uuid.UUID) (db.InputSweep, au
 	return row, subject, err
 }
 
-// changeable checks that the caller may change a sweep: the person who created it, and people who may
+// changeable checks that the caller may change a sweep: the user who created it, and users who may
 // cancel the executions of others.
 func (s *Service) changeable(ctx context.Context, id uuid.UUID) error {
 	row, _, err := s.readable(ctx, id)
@@ -215,7 +215,7 @@ func (s *Service) checked(ctx context.Context, sw Sweep) (space.Checked, error) 
 	}
 	c, problems := space.Check(sw.Space, v.Definition.Inputs, typeregistry.Env{})
 	if len(problems) > 0 { // it was valid when it was written
-		return c, apperr.New(apperr.Invalid, "The space does not fit the inputs any more: %s: %s", problems[0].Path, problems[0].Message)
+		return c, apperr.New(apperr.Invalid, "The space no longer matches the inputs: %s: %s", problems[0].Path, problems[0].Message)
 	}
 	return c, nil
 }

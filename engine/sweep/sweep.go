@@ -92,7 +92,7 @@ const (
 	DefaultParallel = 4
 )
 
-// Spec is what people ask for.
+// Spec is what users ask for.
 type Spec struct {
 	Workflow      string // name or ID
 	Version       string // "" is the latest
@@ -120,7 +120,7 @@ const (
 	Paused    State = "PAUSED"
 	Stopping  State = "STOPPING"
 	Succeeded State = "SUCCEEDED" // all runs have ended
-	Stopped   State = "STOPPED"   // by a person or its budget, before all runs began
+	Stopped   State = "STOPPED"   // by a user or its budget, before all runs began
 )
 
 // Ended reports whether the state is final. Adding runs continues an ended sweep.
@@ -132,7 +132,7 @@ const (
 	ReasonBudget      = "BUDGET"       // its GPU-hours are spent
 	ReasonAllRefused  = "REFUSED"      // the last launches were refused
 	ReasonSuggestions = "SUGGESTIONS"  // the program of TPE cannot run
-	ReasonAccess      = "ACCESS"       // the person who created it may no longer launch
+	ReasonAccess      = "ACCESS"       // the user who created it may no longer launch
 	ReasonExhausted   = "COMBINATIONS" // the grid has no more combinations
 	ReasonFault       = "FAULT"        // it cannot continue as it is
 	ReasonUnreadable  = "UNREADABLE"   // its row or that of a run cannot be decoded
@@ -199,7 +199,7 @@ const (
 	RunFailed       RunState = "FAILED"
 	RunCancelled    RunState = "CANCELLED"
 	RunStoppedEarly RunState = "STOPPED_EARLY"
-	RunRefused      RunState = "REFUSED" // its execution could not be launched: Message says why
+	RunRefused      RunState = "REFUSED" // its execution could not be launched: Message explains why
 )
 
 // Ended reports whether the state is final.

@@ -214,7 +214,7 @@ func TestFaultySpecsNameTheField(t *testing.T) {
 	sw := b.create(spec(1, sweep.Random))
 	_, _, err = b.sweeps.Create(b.ctx, change(func(s *sweep.Spec) { s.Workflow = sw.ID.String() }))
 	require.Equal(t, "workflow", apperr.FieldsOf(err)[0].Path)
-	require.Contains(t, apperr.MessageOf(err), "cannot vary another sweep")
+	require.Contains(t, apperr.MessageOf(err), "cannot launch another sweep")
 }
 
 func TestARequestIsRepeatedByItsKey(t *testing.T) {

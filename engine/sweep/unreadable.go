@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// unreadableError says that stored JSON does not have the form that this server expects.
+// unreadableError indicates that stored JSON does not have the form that this server expects.
 type unreadableError struct {
 	part  string // such as "space"
 	cause error
@@ -38,7 +38,7 @@ func part(name string, raw json.RawMessage, into any) error {
 	return nil
 }
 
-// unreadableMessage is what people see of an unreadableError.
+// unreadableMessage is what users see of an unreadableError.
 func unreadableMessage(err error) string {
 	e, ok := errors.AsType[*unreadableError](err)
 	if !ok {
@@ -57,7 +57,7 @@ func legible(row db.InputSweep) Sweep {
 }
 
 // setAside pauses a sweep that cannot be read; one that stops stays so. The driver leaves it alone
-// until a person resumes or stops it, since looking again would find the same.
+// until a user resumes or stops it, since looking again would find the same.
 func (s *Service) setAside(ctx context.Context, id uuid.UUID, cause error) error {
 	changed := false
 	err := s.change(auth.AsSystem(ctx), id, "sweep.pause", func(_ *db.Queries, row *db.InputSweep) (bool, error) {

@@ -33,7 +33,7 @@ func (b *lockedBuffer) String() string {
 }
 
 // TestAnUnreadableSweepIsSetAside: it says so, hides no other sweep, is logged once and is left alone
-// until a person resumes it.
+// until a user resumes it.
 func TestAnUnreadableSweepIsSetAside(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

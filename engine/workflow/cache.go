@@ -39,7 +39,7 @@ func (c *versionCache) get(id uuid.UUID) (Version, bool) {
 	return e.Value.(Version), true
 }
 
-// put adds v and evicts the least recently used versions; v itself stays even when it
+// put adds v and evicts the least recently used versions; v itself stays even if it
 // alone exceeds the limit.
 func (c *versionCache) put(v Version) {
 	c.mu.Lock()

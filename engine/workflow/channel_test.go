@@ -47,9 +47,9 @@ func TestWhatIsReadWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, maker, reader, out, why string }{
 		{name: "streams", out: "storage: streaming"},
-		{name: "another reason to wait for it", reader: "depends_on: [make]", out: "storage: streaming", why: "it also needs the result of make"},
-		{name: "a rule", reader: "depends: make.Succeeded", out: "storage: streaming", why: "its depends reads the end states of other operators"},
-		{name: "a condition of the rest", reader: "when: nodes.make.outputs.count > 1", out: "storage: streaming", why: "it also needs the result of make"},
+		{name: "another reason to wait for it", reader: "depends_on: [make]", out: "storage: streaming", why: "it also needs the final result of make"},
+		{name: "a rule", reader: "depends: make.Succeeded", out: "storage: streaming", why: "its depends reads the final states of other operators"},
+		{name: "a condition of the rest", reader: "when: nodes.make.outputs.count > 1", out: "storage: streaming", why: "it also needs the final result of make"},
 		{name: "a cache of the reader", reader: "cache: {}", out: "storage: streaming", why: "its cache needs all bytes of an input"},
 		{name: "a cache of the writer", maker: "cache: {}", out: "storage: streaming"},
 		{name: "many writers", maker: "foreach: {items: [1, 2]}", out: "storage: streaming", why: "make is not a single attempt"},

@@ -109,10 +109,10 @@ const (
 // DefaultDepth is the default nesting limit of graphs, recursion included.
 const DefaultDepth = 50
 
-// Approval makes an operator wait for a person.
+// Approval makes an operator wait for a user.
 type Approval struct {
 	Message string
-	Form    typeregistry.Schema // what the person fills in; its fields are the operator's outputs
+	Form    typeregistry.Schema // what the user fills in; its fields are the operator's outputs
 	Default map[string]any      // the answer after the timeout; nil: the operator fails then
 }
 
@@ -192,5 +192,5 @@ func (o *Operator) allowsMissingItems() bool {
 	return o.Foreach.Partial || o.When != "" && o.whenOfItem || o.Tags.conditional(true, true)
 }
 
-// Waits returns how long a person may take to answer; 0: no limit.
+// Waits returns how long a user may take to answer; 0: no limit.
 func (o *Operator) Waits() time.Duration { return o.Timeout }

@@ -169,7 +169,7 @@ type Input struct {
 	SubPathGiven bool
 }
 
-// SourceKind says where the value of an operator's input comes from.
+// SourceKind specifies where the value of an operator's input comes from.
 type SourceKind string
 
 // The sources.
@@ -183,7 +183,7 @@ const (
 	SourceTags    SourceKind = "tags"    // Tagged, whose tags are replaced
 )
 
-// Source says where a value comes from.
+// Source specifies where a value comes from.
 type Source struct {
 	Kind    SourceKind
 	Value   any // canonical, of the input's type
@@ -302,7 +302,7 @@ type HTTP struct {
 // HTTPOutputs are the outputs of an operator with HTTP.Condition besides the body.
 func HTTPOutputs() (status, headers string) { return "status", "headers" }
 
-// Retry says how often and when a failed attempt runs again. The n-th retry
+// Retry describes how often and when a failed attempt runs again. The n-th retry
 // waits InitialDelay × Factor^(n-1), at most MaxDelay, spread by ± Jitter.
 type Retry struct {
 	Limit        int

@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Development is the version of a workflow that a person develops.
+// Development is the version of a workflow that a user develops.
 type Development struct {
 	Name    string // of the workflow
 	Version string
@@ -50,7 +50,7 @@ func (s *Service) Develop(ctx context.Context, ref, version string) (Development
 	return Development{Name: row.Name, Version: version, SavedAt: at}, nil
 }
 
-// Developed returns the version that the caller develops, or a NotFound error that says how to
+// Developed returns the version that the caller develops, or a NotFound error that describes how to
 // begin.
 func (s *Service) Developed(ctx context.Context, ref string) (Development, error) {
 	subject, err := auth.SignedIn(ctx)

@@ -14,7 +14,7 @@ const (
 	maxValues = 2_000_000 // values in a document after its aliases are expanded
 )
 
-// documentError says why a document cannot be read.
+// documentError explains why a document cannot be read.
 type documentError struct{ message string }
 
 func (e *documentError) Error() string { return e.message }
@@ -65,7 +65,7 @@ func decodeJSON(doc []byte) (any, error) {
 func (r *jsonReader) value(depth int) (any, error) {
 	token, err := r.decoder.Token()
 	if err != nil {
-		return nil, documentErrorf("The JSON cannot be read: %v.", err)
+		return nil, documentErrorf("The JSON is not valid: %v.", err)
 	}
 	if r.values++; r.values > maxValues {
 		return nil, errTooManyValues()
@@ -91,7 +91,7 @@ func (r *jsonReader) object(depth int) (any, error) {
 	for r.decoder.More() {
 		token, err := r.decoder.Token()
 		if err != nil {
-			return nil, documentErrorf("The JSON cannot be read: %v.", err)
+			return nil, documentErrorf("The JSON is not valid: %v.", err)
 		}
 		key, _ := token.(string)
 		if _, twice := object[key]; twice {

@@ -32,7 +32,7 @@ func TestDocumentLimits(t *testing.T) {
 		"too large":        {strings.Repeat(" ", MaxDocumentBytes+1), "larger"},
 		"deep json":        {strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000), "nested"},
 		"many keys":        {keys.String(), "2000 keys"},
-		"large yaml":       {strings.Repeat("# x\n", maxYAMLBytes/4) + "a: 1", "must be JSON"},
+		"large yaml":       {strings.Repeat("# x\n", maxYAMLBytes/4) + "a: 1", "use JSON"},
 		"deep flow":        {"a: " + strings.Repeat("[", 100_000), "nested"},
 		"deep blocks":      {strings.Repeat("- ", 100_000) + "x", "nested"},
 		"alias bomb":       {bomb, "values"},

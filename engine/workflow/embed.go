@@ -89,7 +89,7 @@ func (e *embedder) take(ctx context.Context, op map[string]any, ref, path string
 		return fmt.Errorf("workflow %s: %w", ref, err)
 	}
 	if v.Definition.Document() != nil {
-		e.add(path, "The workflow %s is written as an Argo file; only native workflows can run inside other workflows.", v.Name)
+		e.add(path, "The workflow %s is an Argo manifest; only native workflows can run inside other workflows.", v.Name)
 		return nil
 	}
 	pinned := v.Name + "@" + v.Version

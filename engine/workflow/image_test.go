@@ -21,7 +21,7 @@ func TestCommandOfTheImage(t *testing.T) {
 		`{args: [-v]}`:                  "or use an image with a default program",
 		`{}`:                            "or use an image with a default program",
 		`{image: nginx, command: [""]}`: "Set the program to run",
-		`{image: nginx, package: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}`: "Specify which program of the package",
+		`{image: nginx, package: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}`: "Set the program of the package",
 		`{image: nginx, script: ls}`: "has no script",
 	} {
 		d, problems := Parse([]byte("name: a\nversion: 1.0.0\noperators: [{name: x, type: command, code: "+code+"}]"), typeregistry.Builtin())

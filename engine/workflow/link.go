@@ -71,7 +71,7 @@ func (l *linker) operator(op *Operator, path string) {
 		case SourceFormula:
 			l.names(in.Source.Formula, at+".expression", op.Foreach != nil)
 			if in.Type == nil && !l.unreadable[at] {
-				l.add(at+".type", "The value of an expression needs a type.")
+				l.add(at+".type", "Set the type of the expression's value.")
 			}
 		case SourceLiteral, SourceInput, SourceFuture, SourceTags:
 			l.input(in, at)
@@ -83,7 +83,7 @@ func (l *linker) operator(op *Operator, path string) {
 		l.graphInputs(op, path)
 	}
 	if op.Final && (op.Depends != "" || len(op.DependsOn) > 0) {
-		l.add(path, "An on_exit operator runs after all others and cannot have depends.")
+		l.add(path, "An on_exit operator runs after all others, so it cannot have depends.")
 	}
 }
 
@@ -105,7 +105,7 @@ func (l *linker) input(in *Input, path string) {
 func (l *linker) literal(in *Input, path string) {
 	if in.Type == nil {
 		if !l.unreadable[path] {
-			l.add(path+".type", "A literal needs a type.")
+			l.add(path+".type", "Set the type of the literal.")
 		}
 		return
 	}
@@ -138,7 +138,7 @@ func (l *linker) workflowInput(in *Input, path string) {
 	_, filled := field.DefaultValue(typeregistry.Env{})
 	mayBeAbsent := !field.Required && !filled && from.Kind != typeregistry.KindOptional
 	if mayBeAbsent && in.Type != nil && in.Type.Kind != typeregistry.KindOptional {
-		l.add(path+".from", "The input %q may be left out; make it required, give it a default, or declare the input as Optional<%s>.", field.Name, shorten(in.Type.String(), 60))
+		l.add(path+".from", "The input %q is optional; make it required, give it a default, or declare the input as Optional<%s>.", field.Name, shorten(in.Type.String(), 60))
 	}
 }
 
@@ -181,14 +181,14 @@ func (l *linker) output(out *Output, operators []Operator, path string) {
 	if out.Source.Kind == SourceFormula {
 		l.names(out.Source.Formula, path+".expression", false)
 		if out.Type == nil && !l.unreadable[path] {
-			l.add(path+".type", "The value of an expression needs a type.")
+			l.add(path+".type", "Set the type of the expression's value.")
 		}
 		return
 	}
 	if out.From == (Reference{}) {
 		ref, count := namesake(out.Name, operators)
 		if count != 1 {
-			l.add(path+".from", "Specify which operator output this is: from: <operator>.<output>.")
+			l.add(path+".from", "Set the operator output: from: <operator>.<output>.")
 			return
 		}
 		out.From = ref

@@ -94,7 +94,7 @@ func (l *linker) loop(op *Operator, path string) *typeregistry.Type {
 	switch items.Kind {
 	case SourceLiteral:
 		if list, ok := items.Value.([]any); ok && len(list) > op.Foreach.Limit {
-			l.add(at, "There are %d items; at most %d are allowed, unless limit says otherwise.", len(list), op.Foreach.Limit)
+			l.add(at, "There are %d items; at most %d are allowed unless limit allows more.", len(list), op.Foreach.Limit)
 		}
 	case SourceInput:
 		if f, ok := l.inputs[items.Input]; !ok {
@@ -109,7 +109,7 @@ func (l *linker) loop(op *Operator, path string) *typeregistry.Type {
 	case SourceFormula:
 		l.names(items.Formula, at, false)
 	case SourceItem, SourceIndex:
-		l.add(at, "An operator cannot run over its own items.")
+		l.add(at, "An operator cannot iterate over its own items.")
 	case SourceTags: // of documents that are not native
 	}
 	return nil
@@ -125,7 +125,7 @@ func (l *linker) element(list *typeregistry.Type, at string) *typeregistry.Type 
 	case list.Kind == typeregistry.KindJSON:
 		return nil
 	}
-	l.add(at, "This must be a list; it is %s.", shorten(list.String(), 60))
+	l.add(at, "This must be a list, not %s.", shorten(list.String(), 60))
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (l *linker) loopValue(op *Operator, in *Input, item *typeregistry.Type, pat
 		from = nil
 	}
 	if from == nil && in.Type == nil && !l.unreadable[path] {
-		l.add(path+".type", "Specify which type this has; the type of the items is not known before they exist.")
+		l.add(path+".type", "Set the type; the type of the items is not known in advance.")
 		return
 	}
 	in.Type = l.flow(from, in.Type, path, "the item")
@@ -174,7 +174,7 @@ func (l *linker) names(e *expression.Expression, at string, item bool) {
 		case first == LoopItem, first == LoopIndex:
 			l.add(at, "Only an operator with foreach has items.")
 		default:
-			l.add(at, "There is no %q here; expressions can read inputs.<name>, nodes.<operator>.status, nodes.<operator>.outputs.<name>, item, index and execution.", shorten(r.String(), 60))
+			l.add(at, "%q is not available here; expressions can read inputs.<name>, nodes.<operator>.status, nodes.<operator>.outputs.<name>, item, index and execution.", shorten(r.String(), 60))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (p *parser) locks(o *object) []Lock {
 			inner.finish()
 		}
 		if !lockName.MatchString(lock.Name) {
-			p.add(at, "A lock name has letters, digits, . _ / and -, at most 200.")
+			p.add(at, "A lock name can have up to 200 letters, digits, . _ / and -.")
 		}
 		if slices.ContainsFunc(locks, func(l Lock) bool { return l.Name == lock.Name }) {
 			p.add(at, "The lock %q appears twice.", shorten(lock.Name, 60))

@@ -66,15 +66,15 @@ var (
 	labelName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
-// MetricNameProblem says why a metric cannot have the name; "" when it can.
+// MetricNameProblem explains why a metric cannot have the name; "" when it can.
 func MetricNameProblem(name string) string {
 	if !metricName.MatchString(name) || len(name) > maxMetricName {
-		return fmt.Sprintf("A metric name has letters, digits, _ and :, at most %d; this is %q.", maxMetricName, shorten(name, 60))
+		return fmt.Sprintf("A metric name can have up to %d letters, digits, _ and :; this is %q.", maxMetricName, shorten(name, 60))
 	}
 	return ""
 }
 
-// MetricTextProblem says why text is not valid as a help text or the value of a label.
+// MetricTextProblem explains why text is not valid as a help text or the value of a label.
 func MetricTextProblem(text string) string {
 	if len(text) > maxMetricText {
 		return fmt.Sprintf("It is longer than %d bytes.", maxMetricText)
@@ -82,15 +82,15 @@ func MetricTextProblem(text string) string {
 	return ""
 }
 
-// MetricLabelProblem says why a metric of a kind cannot have a label of that name.
+// MetricLabelProblem explains why a metric of a kind cannot have a label of that name.
 func MetricLabelProblem(key string, kind MetricKind) string {
 	switch {
 	case !labelName.MatchString(key) || strings.HasPrefix(key, "__") || len(key) > maxMetricName:
-		return fmt.Sprintf("A label name has letters, digits and _, and does not begin with a digit or with __; this is %q.", shorten(key, 60))
+		return fmt.Sprintf("A label name can have letters, digits and _, and must not begin with a digit or __; this is %q.", shorten(key, 60))
 	case key == "tenant" || key == "project":
-		return fmt.Sprintf("FlowForge adds the label %s itself; give this one another name.", key)
+		return fmt.Sprintf("FlowForge adds the label %s; rename this label.", key)
 	case key == "le" && kind == MetricHistogram:
-		return "The label le is that of a histogram's buckets; give this one another name."
+		return "The label le is reserved for histogram buckets; rename this label."
 	}
 	return ""
 }
@@ -108,7 +108,7 @@ func MetricValue(text string, kind MetricKind) (value float64, problem string) {
 	return value, ""
 }
 
-// Agrees says how a metric of the same name conflicts with m; "" when both can be
+// Agrees describes how a metric of the same name conflicts with m; "" when both can be
 // reported. Labels may differ: they make another series.
 func (m *Metric) Agrees(other *Metric) string {
 	switch {

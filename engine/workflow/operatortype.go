@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// OperatorType says what kind of work an operator does.
+// OperatorType describes what kind of work an operator does.
 type OperatorType string
 
 // The operator types.
@@ -49,11 +49,11 @@ func operatorTypes() [8]operatorType {
 		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
 		{TypePython, "a Python script or file", checkScripted, pythonProcess},
 		{TypeShell, "a shell script or file", checkScripted, shellProcess},
-		{TypeNoop, "nothing; joins branches of the graph", checkNoop, nil},
+		{TypeNoop, "nothing; it joins branches of the graph", checkNoop, nil},
 		{TypeHTTP, "one HTTP request", checkHTTP, nil},
 		{TypeGraph, "a graph of this definition", checkGraph, nil},
 		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
-		{TypeApproval, "the answer of a user", checkApproval, nil},
+		{TypeApproval, "a user's answer", checkApproval, nil},
 	}
 }
 
@@ -174,7 +174,7 @@ func checkCommand(c *sectionCheck) {
 	code := c.op.Code
 	switch {
 	case code.OfImage() && code.Package != "":
-		c.add(c.codePath+".command", "Specify which program of the package to run: the default program of the image does not know the package.")
+		c.add(c.codePath+".command", "Set the program of the package to run; the image's default program does not use the package.")
 	case code.OfImage(): // the default program of the image
 	case len(code.Command) == 0 || code.Command[0] == "":
 		c.add(c.codePath+".command", "Set the program to run, as a list: [program, argument]; or use an image with a default program.")
@@ -195,7 +195,7 @@ func checkScripted(c *sectionCheck) {
 	case code.Script == "" && code.File == "":
 		c.add(c.codePath, "Set a script, or a file of the package.")
 	case code.File != "" && code.Package == "":
-		c.add(c.codePath+".package", "Specify which package holds the file %s.", code.File)
+		c.add(c.codePath+".package", "Set the package that contains the file %s.", code.File)
 	}
 	if code.File != "" && !localPath(code.File) {
 		c.add(c.codePath+".file", "The file must be inside the package.")
@@ -227,7 +227,7 @@ func checkHTTP(c *sectionCheck) {
 	c.refuseCode()
 	h := c.op.HTTP
 	if h == nil {
-		c.add(c.path+".http", "Specify which request to make: http: {url: …}.")
+		c.add(c.path+".http", "Set the request: http: {url: …}.")
 		return
 	}
 	if u, err := url.Parse(h.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -66,7 +66,7 @@ func messageOf(err error) string {
 
 func (p *parser) definition(tree any) *Definition {
 	if _, isMapping := tree.(map[string]any); !isMapping {
-		p.add("document", "A definition is a mapping with name, version and operators.")
+		p.add("document", "A definition must be a mapping with name, version and operators.")
 		return nil
 	}
 	o := p.object(tree, "")
@@ -74,7 +74,7 @@ func (p *parser) definition(tree any) *Definition {
 		o.get(set) // the server sets these; a definition fetched from it contains them
 	}
 	d := &Definition{
-		Name:        o.name(workflowName, "lower-case letters, digits, . _ and -, at most 128, beginning with a letter or digit"),
+		Name:        o.name(workflowName, "use up to 128 lower-case letters, digits, . _ and -, beginning with a letter or digit"),
 		Version:     p.version(o),
 		OwnerTeam:   o.text(100, "owner_team"),
 		Description: o.text(maxDescription, "description"),
@@ -82,7 +82,7 @@ func (p *parser) definition(tree any) *Definition {
 		Metadata:    o.mapping("metadata"),
 	}
 	if d.OwnerTeam != "" && !teamName.MatchString(d.OwnerTeam) {
-		o.add("owner_team", "A team's name has letters, digits, . _ and -, at most 100.")
+		o.add("owner_team", "A team name can have up to 100 letters, digits, . _ and -.")
 	}
 	main := p.graph(o)
 	d.Inputs, d.Outputs, d.Operators, d.Parallelism = main.Inputs, main.Outputs, main.Operators, main.Parallelism
@@ -97,7 +97,7 @@ func (p *parser) definition(tree any) *Definition {
 func (p *parser) version(o *object) string {
 	v, path, _ := o.get("version")
 	if v == nil {
-		o.add(path, "A definition needs a version such as 1.0.0.")
+		o.add(path, "A definition must have a version, such as 1.0.0.")
 		return ""
 	}
 	text := p.textValue(v, path, 200)
@@ -115,7 +115,7 @@ func (p *parser) tags(o *object) []string {
 	for i, tag := range tags {
 		tags[i] = strings.ToLower(tag)
 		if !tagPattern.MatchString(tags[i]) {
-			o.add(fmt.Sprintf("%s[%d]", o.at("tags"), i), "A tag has letters, digits and . _ : / -, at most 63.")
+			o.add(fmt.Sprintf("%s[%d]", o.at("tags"), i), "A tag can have up to 63 letters, digits and . _ : / -.")
 		}
 	}
 	slices.Sort(tags)
@@ -134,7 +134,7 @@ func (p *parser) inputs(o *object) typeregistry.Schema {
 	}
 	for _, f := range schema.Fields {
 		if f.Name != "" && !portName.MatchString(f.Name) {
-			p.add(path+"."+shorten(f.Name, 60), "The name %q does not fit: %s.", shorten(f.Name, 60), portRule)
+			p.add(path+"."+shorten(f.Name, 60), "The name %q is not valid: %s.", shorten(f.Name, 60), portRule)
 		}
 	}
 	return schema
@@ -160,7 +160,7 @@ func (p *parser) outputs(o *object) []Output {
 		case SourceFuture:
 			out.From = source.Future
 		default:
-			p.add(path, "An output of the workflow is an output of one of its operators.")
+			p.add(path, "A workflow output must be an output of one of its operators.")
 		}
 		return out
 	}

@@ -51,11 +51,11 @@ func (p *parser) graphs(parent *object) []Graph {
 	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		path := o.at(name)
 		if !operatorName.MatchString(name) && !embeddedName.MatchString(name) {
-			p.add(path, "The name %q does not fit: letters, digits, _ and -, at most 63.", shorten(name, 60))
+			p.add(path, "The name %q is not valid: use up to 63 letters, digits, _ and -.", shorten(name, 60))
 		}
 		inner := p.object(o.values[name], path)
 		if inner == nil {
-			p.add(path, "A graph is a mapping with operators.")
+			p.add(path, "A graph must be a mapping with operators.")
 			continue
 		}
 		g := p.graph(inner)
@@ -180,7 +180,7 @@ func (p *parser) items(o *object) Source {
 func (p *parser) span(v any, path string) Source {
 	o := p.object(v, path)
 	if o == nil {
-		p.add(path, "A range is a mapping such as {from: 1, to: 10, step: 1}.")
+		p.add(path, "A range must be a mapping such as {from: 1, to: 10, step: 1}.")
 		return Source{}
 	}
 	defer o.finish()
@@ -221,7 +221,7 @@ func (p *parser) approval(parent *object) *Approval {
 	}
 	values, ok := answer.(map[string]any)
 	if !ok {
-		p.add(path, "The default answer is a mapping of the form's fields.")
+		p.add(path, "The default answer must be a mapping of the form's fields.")
 		return a
 	}
 	checked, wrong := a.Form.CheckAll(values, typeregistry.Env{})
@@ -233,7 +233,7 @@ func (p *parser) approval(parent *object) *Approval {
 }
 
 // refuseSources refuses options from outside of the definition in the form of an approval, which
-// another user than the launcher answers.
+// another user than the launcher responds.
 func (p *parser) refuseSources(form typeregistry.Schema, path string) {
 	for i, f := range form.Fields {
 		f.EachSource("", func(at string, part typeregistry.Field) {
@@ -248,7 +248,7 @@ func checkGraph(c *sectionCheck) {
 	c.refuseHTTP()
 	c.refuseCode()
 	if c.op.Graph == "" {
-		c.add(c.path+".graph", "Specify which graph runs: one of the graphs of this definition.")
+		c.add(c.path+".graph", "Set the graph to run: one of the graphs of this definition.")
 	}
 	c.refuseOutputs("its graph")
 }
@@ -257,7 +257,7 @@ func checkWorkflow(c *sectionCheck) {
 	c.refuseHTTP()
 	c.refuseCode()
 	if c.op.Workflow == "" {
-		c.add(c.path+".workflow", "Specify which workflow runs, such as prepare@1.2.0.")
+		c.add(c.path+".workflow", "Set the workflow to run, such as prepare@1.2.0.")
 	}
 	if c.op.Graph != "" {
 		c.add(c.path+".graph", "An operator of type workflow runs another workflow; a graph is run by type graph.")
@@ -283,6 +283,6 @@ func checkApproval(c *sectionCheck) {
 
 func (c *sectionCheck) refuseOutputs(from string) {
 	if len(c.op.Outputs) > 0 {
-		c.add(c.path+".outputs", "An operator of type %s has the outputs of %s; leave these out.", c.op.Type, from)
+		c.add(c.path+".outputs", "An operator of type %s has the outputs of %s; omit outputs.", c.op.Type, from)
 	}
 }

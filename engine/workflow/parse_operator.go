@@ -25,7 +25,7 @@ func (p *parser) operators(o *object) []Operator {
 	items, path := o.list(MaxOperators, "operators")
 	if len(items) == 0 {
 		if v, _, _ := o.get("operators"); v == nil || len(items) == 0 && isEmptyList(v) {
-			o.add(path, "A workflow needs at least one operator.")
+			o.add(path, "A workflow must have at least one operator.")
 		}
 	}
 	operators := make([]Operator, 0, len(items))
@@ -56,7 +56,7 @@ func (p *parser) operator(v any, path string) Operator {
 	}
 	o.get("operator_id")
 	op := Operator{
-		Name:        o.name(operatorName, "letters, digits, _ and -, at most 63"),
+		Name:        o.name(operatorName, "use up to 63 letters, digits, _ and -"),
 		Description: o.text(maxDescription, "description"),
 		Inputs:      p.operatorInputs(o),
 		Outputs:     p.operatorOutputs(o),
@@ -115,7 +115,7 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 		if v == nil {
 			p.add(path, "Set the type of the operator: %s.", names)
 		} else if text != "" {
-			p.add(path, "There is no operator type %q; the types are %s.", shorten(text, 60), names)
+			p.add(path, "Unknown operator type %q; the types are %s.", shorten(text, 60), names)
 		}
 		return
 	}
@@ -128,17 +128,17 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 func (o *object) name(pattern *regexp.Regexp, rule string) string {
 	v, path, _ := o.get("name")
 	if v == nil {
-		o.add(path, "This needs a name.")
+		o.add(path, "This must have a name.")
 		return ""
 	}
 	name := o.textValue(v, path, 500)
 	if _, isText := v.(string); isText && !pattern.MatchString(name) {
-		o.add(path, "The name %q does not fit: %s.", shorten(name, 60), rule)
+		o.add(path, "The name %q is not valid: %s.", shorten(name, 60), rule)
 	}
 	return name
 }
 
-const portRule = "a letter or _, then letters, digits and _, at most 64"
+const portRule = "use a letter or _, followed by letters, digits and _, at most 64 characters"
 
 // ports reads a list of named things, and refuses names that differ only in case,
 // because they become files and environment variables.
@@ -160,7 +160,7 @@ func ports[T any](p *parser, o *object, read func(*object) T, name func(T) strin
 		out = append(out, port)
 		if key := strings.ToLower(name(port)); key != "" {
 			if first, taken := seen[key]; taken {
-				p.add(at+".name", "The name %q is taken by %s[%d].", name(port), path, first)
+				p.add(at+".name", "The name %q is already used by %s[%d].", name(port), path, first)
 				continue
 			}
 			seen[key] = i
@@ -184,7 +184,7 @@ func (p *parser) operatorOutputs(o *object) []OperatorOutput {
 		out := OperatorOutput{Name: i.name(portName, portRule), Description: i.text(maxDescription, "description")}
 		if out.Type = p.typeOf(i); out.Type == nil {
 			if v, path, _ := i.get("type"); v == nil {
-				p.add(path, "Specify which type the output has.")
+				p.add(path, "Set the type of the output.")
 			}
 		}
 		out.Storage = p.storage(i, out.Type)
@@ -393,7 +393,7 @@ func (p *parser) environment(o *object) map[string]string {
 		case !environmentName.MatchString(name):
 			p.add(at, "This is not a name for an environment variable.")
 		case strings.HasPrefix(name, "FLOWFORGE_"):
-			p.add(at, "Names that begin with FLOWFORGE_ belong to the task contract.")
+			p.add(at, "Names that begin with FLOWFORGE_ are reserved for the task contract.")
 		}
 	}
 	return env

@@ -76,7 +76,7 @@ func (o *object) fresh(op *Operator) {
 	}
 	op.Fresh = new(o.boolean(false, "fresh"))
 	if op.Type != "" && op.Type != TypePython {
-		o.add(path, "Only Python operators can start an interpreter of their own; remove fresh from this operator of type %s.", op.Type)
+		o.add(path, "fresh applies only to Python operators; remove it from this operator of type %s.", op.Type)
 	}
 }
 
@@ -103,6 +103,6 @@ func (o *object) checkPods(op *Operator) {
 		o.add(o.at("resident"), "A gang of several pods cannot run in a warm pod.")
 	}
 	if op.Resident && op.Type != "" && !op.Type.Runs() {
-		o.add(o.at("resident"), "An operator of type %s has no attempts of its own.", op.Type)
+		o.add(o.at("resident"), "An operator of type %s does not run attempts.", op.Type)
 	}
 }

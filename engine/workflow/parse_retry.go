@@ -28,7 +28,7 @@ func (p *parser) retry(parent *object) Retry {
 	r.Condition = p.retryCondition(o)
 	r.Memory = p.memoryGrowth(o)
 	if r.MaxDelay < r.InitialDelay {
-		o.add(o.at("max_delay"), "The longest delay is shorter than the first.")
+		o.add(o.at("max_delay"), "The maximum delay is shorter than the first delay.")
 	}
 	return r
 }
@@ -64,7 +64,7 @@ func (p *parser) policy(o *object) protect.Policy {
 		for _, known := range protect.Policies() {
 			names = append(names, string(known))
 		}
-		p.add(path, "There is no retry policy %q; the policies are %s.", shorten(text, 60), strings.Join(names, ", "))
+		p.add(path, "Unknown retry policy %q; the policies are %s.", shorten(text, 60), strings.Join(names, ", "))
 		return protect.Always
 	}
 	return policy
@@ -100,7 +100,7 @@ func (p *parser) retryCondition(o *object) *expression.Expression {
 	}
 	for _, r := range parsed.References() {
 		if !slices.Contains(retryNames(), r.Path[0]) {
-			p.add(path, "There is no %q here; this expression can read %s.", shorten(r.String(), 60), strings.Join(retryNames(), ", "))
+			p.add(path, "%q is not available here; this expression can read %s.", shorten(r.String(), 60), strings.Join(retryNames(), ", "))
 		} else if r.Path[0] == RetryLast && len(r.Path) > 1 && !slices.Contains([]string{"exitCode", "status", "duration", "message"}, r.Path[1]) {
 			p.add(path, "This expression can read exitCode, status, duration and message of %s, not %q.", RetryLast, shorten(r.Path[1], 60))
 		}

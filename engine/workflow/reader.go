@@ -93,7 +93,7 @@ func (o *object) finish() {
 		if slices.Contains(o.known, key) {
 			continue
 		}
-		message := fmt.Sprintf("There is no field called %q here.", shorten(key, 60))
+		message := fmt.Sprintf("Unknown field %q.", shorten(key, 60))
 		if near := apperr.Nearest(key, o.known); near != "" {
 			message += fmt.Sprintf(" Did you mean %q?", near)
 		}

@@ -49,7 +49,7 @@ func (s *Service) Register(ctx context.Context, doc []byte) (version Version, cr
 }
 
 func invalid(problems []apperr.Field) error {
-	message := "The definition has a problem."
+	message := "The definition has 1 problem."
 	if len(problems) > 1 {
 		message = fmt.Sprintf("The definition has %d problems.", len(problems))
 	}
@@ -69,7 +69,7 @@ func (s *Service) checkPackages(ctx context.Context, d *Definition) ([]apperr.Fi
 		path += ".code.package"
 		sha, isHash := strings.CutPrefix(name, packagePrefix)
 		if !isHash {
-			p.add(path, "The folder %q is not uploaded; flowforge apply -f packs and uploads it.", shorten(name, 100))
+			p.add(path, "The folder %q was not uploaded. Use flowforge apply -f, which packs and uploads it.", shorten(name, 100))
 			continue
 		}
 		if s.packages == nil {
@@ -171,7 +171,7 @@ func (r *registration) store(ctx context.Context, q *db.Queries) error {
 		r.id = head.ID
 		return nil
 	case err == nil:
-		return apperr.New(apperr.Conflict, "Version %s of %s already exists with different content. Versions never change: register the new content under a higher version.", d.Version, d.Name)
+		return apperr.New(apperr.Conflict, "Version %s of %s already exists with different content. Versions are immutable: register the new content under a higher version.", d.Version, d.Name)
 	case !db.IsNoRows(err):
 		return fmt.Errorf("version %s of %s: %w", d.Version, d.Name, err)
 	}

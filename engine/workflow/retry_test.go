@@ -70,7 +70,7 @@ operators:
 	for path, part := range map[string]string{
 		"retry_budget.retries":          "number of retries",
 		"operators[0].retry.policy":     "Always, OnError, OnTransient, Never",
-		"operators[0].retry.expression": `There is no "inputs.x" here`,
+		"operators[0].retry.expression": `"inputs.x" is not available here`,
 		"operators[1].retry.expression": `not "code"`,
 		"operators[1].breaker.failures": "from 1 to 100",
 		"operators[1].breaker.window":   "1s or longer",

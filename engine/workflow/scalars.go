@@ -29,7 +29,7 @@ func (o *object) duration(fallback time.Duration, names ...string) time.Duration
 	d, ok := parseDuration(v)
 	switch {
 	case !ok:
-		o.add(path, "This must be a time span such as 30s, 10m or 1h30m.")
+		o.add(path, "This must be a duration such as 30s, 10m or 1h30m.")
 	case d < 0 || d > maxDelay:
 		o.add(path, "This must be between 0 and 30 days.")
 	default:
@@ -119,7 +119,7 @@ func (o *object) quantity(limit int, example string, factor func(unit string) (f
 	}
 	amount := math.Ceil(number*scale - 1e-9)
 	if amount > float64(limit) {
-		o.add(path, "This is more than any machine has.")
+		o.add(path, "This exceeds the capacity of any machine.")
 		return 0
 	}
 	return int(amount)

@@ -24,7 +24,7 @@ func (g *Graph) Settings() (map[string]any, error) {
 	return settings(g.wire(), "operators", "on_exit")
 }
 
-// Settings returns what the definition says beside its operators, inputs, outputs, graphs and
+// Settings returns what the definition says alongside its operators, inputs, outputs, graphs and
 // metadata, as decoded JSON. Definitions in a foreign format have none: their document says it.
 func (d *Definition) Settings() (map[string]any, error) {
 	if d.document != nil {

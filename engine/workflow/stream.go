@@ -24,7 +24,7 @@ func (g *Graph) writers() writers {
 	return all
 }
 
-// Streams says whether the output that is the source of in, an input of o in g,
+// Streams reports whether the output that is the source of in, an input of o in g,
 // requests streaming, and why it cannot stream; "" when the definition allows it.
 func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
 	all := g.writers()
@@ -34,11 +34,11 @@ func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
 	spec := o.spec(all, "")
 	for _, d := range spec.Dependencies {
 		if d.Name == in.Source.Future.Operator && !d.Streams {
-			return true, fmt.Sprintf("it also needs the result of %s after it has ended", d.Name)
+			return true, fmt.Sprintf("it also needs the final result of %s", d.Name)
 		}
 	}
 	if spec.Rule != nil {
-		return true, "its depends reads the end states of other operators"
+		return true, "its depends reads the final states of other operators"
 	}
 	return true, ""
 }
@@ -62,7 +62,7 @@ func (w writers) read(o *Operator, in Input) (asked bool, why string) {
 	case out.Path != "" || out.Stdout || out.Source.Kind != "":
 		why = out.Name + " is not in the outputs folder"
 	case o.Final:
-		why = "on_exit operators begin when all others have ended"
+		why = "on_exit operators start when all others have ended"
 	case !o.streamed():
 		why = "it is not a single attempt that reads a file"
 	case o.Cache != nil:

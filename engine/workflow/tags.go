@@ -44,7 +44,7 @@ type Tags struct {
 	Names map[string]string
 }
 
-// Errs says which of the failures that reached the ends of a graph or fan-out make its
+// Errs specifies which of the failures that reached the ends of a graph or fan-out make its
 // own failure an error.
 type Errs string
 
@@ -150,7 +150,7 @@ const (
 	RawBucket = "$bucket"
 )
 
-// RawArchive is the field beside RawURL and RawBucket with the format of an archive.
+// RawArchive is the field alongside RawURL and RawBucket with the format of an archive.
 const RawArchive = "archive"
 
 // ArchiveFormat is how a file outside of the store is packed.

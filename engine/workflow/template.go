@@ -47,7 +47,7 @@ func (s *Service) RegisterTemplate(ctx context.Context, doc []byte, global bool)
 		return Template{}, false, err
 	}
 	if global {
-		denied := apperr.New(apperr.Forbidden, "Only a tenant administrator may register templates for the whole tenant.")
+		denied := apperr.New(apperr.Forbidden, "Only tenant administrators can register templates for the whole tenant.")
 		if subject, err = auth.AuthorizeIn(ctx, auth.TypeWrite, subject.TenantID, denied); err != nil {
 			return Template{}, false, err
 		}
@@ -58,7 +58,7 @@ func (s *Service) RegisterTemplate(ctx context.Context, doc []byte, global bool)
 	}
 	fields, problems := parseTemplate(doc, types)
 	if len(problems) > 0 {
-		return Template{}, false, apperr.InvalidFields("The template has a problem.", problems)
+		return Template{}, false, apperr.InvalidFields("The template has 1 problem.", problems)
 	}
 	row, err := templateRow(fields, subject, global, s.now())
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Service) RegisterTemplate(ctx context.Context, doc []byte, global bool)
 	}
 	t, err = s.Template(ctx, row.Name, row.Version)
 	if err == nil && !created && !sameDocument(t.Document, row.Document) {
-		err = apperr.New(apperr.Conflict, "Version %s of the template %s already exists with different content. Versions never change: register the new content under a higher version.", row.Version, row.Name)
+		err = apperr.New(apperr.Conflict, "Version %s of the template %s already exists with different content. Versions are immutable: register the new content under a higher version.", row.Version, row.Name)
 	}
 	return t, created, err
 }
@@ -102,7 +102,7 @@ func parseTemplate(doc []byte, types *typeregistry.Registry) (map[string]any, []
 	}
 	fields := asMapping(tree)
 	if fields == nil {
-		return nil, []apperr.Field{{Path: "document", Message: "A template is a mapping with name, version and the fields of an operator."}}
+		return nil, []apperr.Field{{Path: "document", Message: "A template must be a mapping with name, version and the fields of an operator."}}
 	}
 	p := &parser{problems: &problems{}, registry: types, types: map[string]*typeregistry.Type{}, unreadable: map[string]bool{}}
 	outer := p.object(fields, "")
@@ -135,7 +135,7 @@ func (p *parser) sourced(v any) any {
 		}
 		in["from"] = "inputs.x"
 		if in["type"] == nil {
-			p.add(fmt.Sprintf("inputs[%d].type", i), "Specify which type the input has.")
+			p.add(fmt.Sprintf("inputs[%d].type", i), "Set the type of the input.")
 		}
 		out[i] = in
 	}

@@ -89,7 +89,7 @@ func (p *parser) lifetime(v any, at string) *time.Duration {
 	d, ok := parseDuration(v)
 	switch {
 	case !ok:
-		p.add(at, "This must be a time span such as 12h or 30d.")
+		p.add(at, "This must be a duration such as 12h or 30d.")
 	case d < 0 || d > maxTTL:
 		p.add(at, "This must be between 0 and 3660 days.")
 	default:

@@ -26,7 +26,7 @@ const (
 // the limit on values; tags and numbers that JSON cannot hold are refused.
 func decodeYAML(doc []byte) (any, error) {
 	if len(doc) > maxYAMLBytes {
-		return nil, documentErrorf("A YAML document may have at most %d MiB; larger ones must be JSON.", maxYAMLBytes>>20)
+		return nil, documentErrorf("A YAML document can have at most %d MiB; use JSON for larger documents.", maxYAMLBytes>>20)
 	}
 	if err := checkShape(doc); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func decodeYAML(doc []byte) (any, error) {
 func parseYAML(doc []byte) (file *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the parser gave up: %v", p)
+			err = fmt.Errorf("the parser failed: %v", p)
 		}
 	}()
 	return yamlparser.ParseBytes(doc, 0)
@@ -69,7 +69,7 @@ func yamlError(err error) error {
 		p := at.GetToken().Position
 		return documentErrorf("Line %d, column %d: %s.", p.Line, p.Column, at.GetMessage())
 	}
-	return documentErrorf("The YAML cannot be read: %s.", shorten(err.Error(), 200))
+	return documentErrorf("The YAML is not valid: %s.", shorten(err.Error(), 200))
 }
 
 // checkShape checks only brackets and indentation. It also counts those in strings, so
@@ -111,7 +111,7 @@ func checkShape(doc []byte) error {
 			last.keys++
 			continue
 		}
-		return documentErrorf("A mapping may have at most %d keys.", maxBlockKeys)
+		return documentErrorf("A mapping can have at most %d keys.", maxBlockKeys)
 	}
 	return nil
 }

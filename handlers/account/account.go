@@ -86,7 +86,7 @@ func accountRoles(me identity.Profile, provider func(string) string) []views.Acc
 // sessionLimits states when sessions expire.
 func (h *Pages) sessionLimits() string {
 	limits := h.Sessions.Limits()
-	return "Sessions expire after " + inWords(limits.Idle) + " of inactivity, and at the latest " + inWords(limits.Absolute) + " after sign-in."
+	return "Sessions expire after " + inWords(limits.Idle) + " of inactivity, and no later than " + inWords(limits.Absolute) + " after sign-in."
 }
 
 // inWords formats the duration of a setting: "12 hours", "30 days".

@@ -78,14 +78,14 @@ func (f openForm) problems() *views.AdminProblems {
 // done is the message of a page after a successful form. The address contains only the key.
 func done(r *http.Request) *views.AdminNotice {
 	said := map[string][2]string{
-		"created":  {"Created.", "It appears in the tree."},
+		"created":  {"Created.", "It is listed in the tree."},
 		"saved":    {"Saved.", ""},
-		"archived": {"Archived.", "Its data stays readable, and nothing new can be launched."},
-		"restored": {"Restored.", "It is in use again."},
+		"archived": {"Archived.", "Its data stays readable, but nothing new can be launched."},
+		"restored": {"Restored.", "It can be used again."},
 		"added":    {"Role assigned.", "It applies immediately."},
 		"changed":  {"Role changed.", "It applies immediately."},
 		"removed":  {"Role removed.", "It no longer applies."},
-		"invited":  {"Group added.", "Its members get the role at their next sign-in."},
+		"invited":  {"Group added.", "Its members receive the role at their next sign-in."},
 		"made":     {"Service account created.", "Create a key for it on the API keys page."},
 		"disabled": {"Disabled.", "All sessions have ended, and keys are rejected."},
 		"enabled":  {"Enabled.", ""},
@@ -101,7 +101,7 @@ func done(r *http.Request) *views.AdminNotice {
 // sent reads the form of a page.
 func sent(r *http.Request, name, id string) (openForm, error) {
 	if err := r.ParseForm(); err != nil {
-		return openForm{}, apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
+		return openForm{}, apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
 	return openForm{name: name, id: id, values: r.PostForm}, nil
 }

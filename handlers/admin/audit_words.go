@@ -38,7 +38,7 @@ func actionText(action string) string {
 func nounName(noun string) string {
 	names := map[string]string{
 		"session": "Sign-ins", "login_link": "Login links", "member": "Members", "group": "Groups", "quota": "Limits", "user": "People", "key": "API keys", "api_key": "API keys",
-		"metaflow_datastore": "Datastores of Metaflow",
+		"metaflow_datastore": "Metaflow datastores",
 		"catalogue":          "Catalogue", "type": "Types", "blob": "Files",
 		"breaker": "Circuit breakers", "retry_budget": "Retry budgets", "dead_letter": "Dead letters", "delivery": "Deliveries",
 	}

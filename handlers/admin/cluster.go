@@ -317,7 +317,7 @@ func (h *Pages) warmPython(ctx context.Context) views.QuotaFigure {
 	processes, memory, err := h.WarmPython(ctx)
 	f := views.QuotaFigure{Name: "Warm Python", Value: memoryAmount(memory >> 20), Note: "in " + units.Plural(processes, "process", "processes")}
 	if err != nil {
-		f.Value, f.Note = "unknown", "the runner of local tasks does not answer"
+		f.Value, f.Note = "unknown", "the local task runner is not responding"
 	}
 	return f
 }

@@ -188,7 +188,7 @@ func (h *Pages) fillMembers(r *http.Request, m *views.AdminNode, n tenancy.Node,
 		ID: "member", Label: "Add a member", Action: base + "/members",
 		Fields: []views.AdminField{
 			open.field("member", views.AdminField{Name: "email", Label: "E-mail address", Help: "The user must have signed in once.", Email: true}, ""),
-			open.field("member", views.AdminField{Name: "role", Label: "Role", Help: "Applies here and to everything below.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
+			open.field("member", views.AdminField{Name: "role", Label: "Role", Help: "Applies to this level and everything below it.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
 		},
 		Buttons: []views.AdminButton{{Text: "Add member", Primary: true}},
 	}
@@ -225,13 +225,13 @@ func (h *Pages) fillGroups(r *http.Request, m *views.AdminNode, n tenancy.Node, 
 	if len(roles) == 0 {
 		return nil
 	}
-	provider := views.AdminField{Name: "provider", Label: "Sign-in provider", Help: "Its id in the configuration.", List: h.providers()}
+	provider := views.AdminField{Name: "provider", Label: "Sign-in provider", Help: "Its ID in the server configuration.", List: h.providers()}
 	m.GroupForm = &views.AdminForm{
 		ID: "group", Label: "Add a group", Action: base + "/groups",
 		Fields: []views.AdminField{
 			open.field("group", provider, cmp.Or(append(h.providers(), "sso")...)),
-			open.field("group", views.AdminField{Name: "group", Label: "Group", Help: "Its exact name at the provider."}, ""),
-			open.field("group", views.AdminField{Name: "role", Label: "Role", Help: "Applies here and to everything below.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
+			open.field("group", views.AdminField{Name: "group", Label: "Group", Help: "The exact group name at the provider."}, ""),
+			open.field("group", views.AdminField{Name: "role", Label: "Role", Help: "Applies to this level and everything below it.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
 		},
 		Buttons: []views.AdminButton{{Text: "Add group", Primary: true}},
 	}
@@ -266,8 +266,8 @@ func (h *Pages) fillAccounts(r *http.Request, m *views.AdminNode, n tenancy.Node
 		ID: "new-account", Label: "Create a service account", Action: base + "/accounts",
 		Hidden: []ui.Option{{Name: "key", Value: open.value("key", uuid.NewString())}},
 		Fields: []views.AdminField{
-			open.field("account", views.AdminField{Name: "name", Label: "Name", Help: "Such as ci or nightly-evaluation."}, ""),
-			open.field("account", views.AdminField{Name: "role", Label: "Role", Help: "The permissions of its keys in this project.", Options: roleOptions(roles, auth.ProjectDev)}, auth.ProjectDev),
+			open.field("account", views.AdminField{Name: "name", Label: "Name", Help: "For example: ci or nightly-evaluation."}, ""),
+			open.field("account", views.AdminField{Name: "role", Label: "Role", Help: "The role that its keys have in this project.", Options: roleOptions(roles, auth.ProjectDev)}, auth.ProjectDev),
 		},
 		Buttons: []views.AdminButton{{Text: "Create service account", Primary: true}},
 	}

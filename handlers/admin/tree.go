@@ -163,15 +163,15 @@ func newNodeForm(r *http.Request, open openForm, b tenancy.Branch, back string) 
 		return nil
 	}
 	help := map[tenancy.Kind]string{
-		tenancy.Tenant: "A company or unit, isolated from other tenants.", tenancy.Department: "A department can contain other departments.",
-		tenancy.Team: "Users who share limits and projects.", tenancy.Project: "The project gets its own Kubernetes namespace.",
+		tenancy.Tenant: "A company or unit that is isolated from other tenants.", tenancy.Department: "A department can contain other departments.",
+		tenancy.Team: "A group of users who share limits and projects.", tenancy.Project: "The project gets its own Kubernetes namespace.",
 	}[kind]
 	return &views.AdminForm{
 		ID: "edit", Label: "New " + string(kind) + " in " + b.Name, Action: views.AdminNodesURL(), CancelURL: back,
 		Hidden: []ui.Option{{Name: "parent", Value: b.ID.String()}, {Name: "kind", Value: string(kind)}, {Name: "key", Value: open.value("key", uuid.NewString())}},
 		Fields: []views.AdminField{
 			open.field("new", views.AdminField{Name: "name", Label: "Name of the " + string(kind), Help: help}, ""),
-			open.field("new", views.AdminField{Name: "description", Label: "Description", Help: "One sentence about its purpose.", Optional: true}, ""),
+			open.field("new", views.AdminField{Name: "description", Label: "Description", Help: "A one-sentence summary of its purpose.", Optional: true}, ""),
 		},
 		Buttons: []views.AdminButton{{Text: "Create the " + string(kind), Primary: true}},
 	}
@@ -183,7 +183,7 @@ func editNodeForm(open openForm, b tenancy.Branch, back string) *views.AdminForm
 		Hidden: []ui.Option{{Name: "revision", Value: open.value("revision", b.Revision)}},
 		Fields: []views.AdminField{
 			open.field("edit", views.AdminField{Name: "name", Label: "Name", Help: "A new name does not change links or the namespace."}, b.Name),
-			open.field("edit", views.AdminField{Name: "description", Label: "Description", Help: "One sentence about its purpose.", Optional: true}, b.Description),
+			open.field("edit", views.AdminField{Name: "description", Label: "Description", Help: "A one-sentence summary of its purpose.", Optional: true}, b.Description),
 		},
 		Buttons: []views.AdminButton{{Text: "Save", Primary: true}},
 	}

@@ -136,12 +136,12 @@ func userForms(u tenancy.User) []views.AdminUserAction {
 	if u.DisabledAt != nil {
 		return []views.AdminUserAction{{Action: base + "/enable", Text: "The account is disabled: sign-in, sessions and keys are blocked.", Button: views.AdminButton{Text: "Enable the account"}}}
 	}
-	admin := views.AdminUserAction{Action: base + "/promote", Text: "Administrators of the installation may do everything, in every tenant.", Button: views.AdminButton{Text: "Make administrator"}}
+	admin := views.AdminUserAction{Action: base + "/promote", Text: "Installation administrators have full access to every tenant.", Button: views.AdminButton{Text: "Make administrator"}}
 	if u.Admin {
-		admin = views.AdminUserAction{Action: base + "/demote", Text: "Administrators of the installation may do everything, in every tenant. Other roles of the user stay.", Button: views.AdminButton{Text: "Remove administrator", Danger: true}}
+		admin = views.AdminUserAction{Action: base + "/demote", Text: "Installation administrators have full access to every tenant. The user's other roles are kept.", Button: views.AdminButton{Text: "Remove administrator", Danger: true}}
 	}
 	return []views.AdminUserAction{admin, {
-		Action: base + "/disable", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created stays.", Button: views.AdminButton{Text: "Disable the account", Danger: true},
+		Action: base + "/disable", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created is kept.", Button: views.AdminButton{Text: "Disable the account", Danger: true},
 	}}
 }
 

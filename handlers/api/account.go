@@ -19,12 +19,12 @@ type keyBody struct {
 	OwnerID   uuid.UUID  `json:"user_id"`
 	Owner     string     `json:"user"`
 	Service   bool       `json:"service_account"`
-	Scopes    []string   `json:"scopes" doc:"Empty: all that the owner may do"`
-	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Absent: all of the owner's projects"`
+	Scopes    []string   `json:"scopes" doc:"Scopes of the key; if empty, the key has all of its owner's permissions"`
+	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Project that the key is limited to; absent for all of the owner's projects"`
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	LastUsed  *time.Time `json:"last_used_at,omitempty"`
-	Key       string     `json:"key,omitempty" doc:"The key itself; only in the response that creates it"`
+	Key       string     `json:"key,omitempty" doc:"The key itself, returned only on creation"`
 }
 
 type keyListBody struct {
@@ -33,10 +33,10 @@ type keyListBody struct {
 
 type newKeyBody struct {
 	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"Purpose of the key, such as the program that uses it"`
-	UserID    *uuid.UUID `json:"user_id,omitempty" doc:"A service account; absent: yourself"`
+	UserID    *uuid.UUID `json:"user_id,omitempty" doc:"ID of a service account; defaults to yourself"`
 	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Restricts the key to this project"`
-	Scopes    []string   `json:"scopes,omitempty" doc:"What the key may do; empty: everything that its owner may do" enum:"read,launch,write,admin" maxItems:"4"`
-	Days      int        `json:"expires_in_days,omitempty" minimum:"0" maximum:"1825" doc:"0: never"`
+	Scopes    []string   `json:"scopes,omitempty" doc:"Scopes of the key; if empty, the key has all of its owner's permissions" enum:"read,launch,write,admin" maxItems:"4"`
+	Days      int        `json:"expires_in_days,omitempty" minimum:"0" maximum:"1825" doc:"Days until the key expires; 0 means never"`
 }
 
 type keyPath struct {
@@ -63,14 +63,14 @@ type sessionPath struct {
 }
 
 func (h *API) accountAPI(api huma.API) {
-	operation(h, api, get("get-me", "/me", "Get the current user, with their projects and roles", "Sign-in"), h.apiMe)
+	operation(h, api, get("get-me", "/me", "Get the current user, including projects and roles", "Sign-in"), h.apiMe)
 	operation(h, api, get("list-keys", "/keys", "List your API keys and those of your service accounts", "Sign-in"), h.apiKeys)
-	create := post("create-key", "/keys", "Create an API key; the response contains it once", "Sign-in")
+	create := post("create-key", "/keys", "Create an API key, which is returned only once", "Sign-in")
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, h.apiCreateKey)
-	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key at its next use"), h.apiRevokeKey)
-	operation(h, api, get("list-sessions", "/sessions", "List the browsers where you are signed in", "Sign-in"), h.apiSessions)
-	operation(h, api, remove("end-session", "/sessions/{session_id}", "End a session at its next request"), h.apiEndSession)
+	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key"), h.apiRevokeKey)
+	operation(h, api, get("list-sessions", "/sessions", "List your browser sessions", "Sign-in"), h.apiSessions)
+	operation(h, api, remove("end-session", "/sessions/{session_id}", "End a session"), h.apiEndSession)
 }
 
 func remove(id, path, summary string) huma.Operation {

@@ -333,8 +333,8 @@ func reply[T any](v T) *body[T] { return &body[T]{Body: v} }
 
 // PageQuery selects a page of a list by the cursor of the previous page.
 type PageQuery struct {
-	Page  string `query:"page" doc:"Cursor from next_page of the previous page" maxLength:"400"`
-	Limit int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Page  string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"400"`
+	Limit int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
 func writeCreated(w http.ResponseWriter, v any) {

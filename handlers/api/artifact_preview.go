@@ -9,15 +9,15 @@ import (
 )
 
 type previewBody struct {
-	Kind      string              `json:"kind" doc:"The fields of this kind are set. Rows of a table come from read-table; bytes of images, audio, video, PDF and reports from download-artifact." enum:"text,json,json_lines,table,array,model,notebook,archive,image,audio,video,pdf,markdown,metrics,confusion_matrix,report,directory,binary"`
-	File      string              `json:"file" doc:"Name of the file shown"`
+	Kind      string              `json:"kind" doc:"Kind of preview, which determines the fields that are set. Use read-table for table rows, and download-artifact for images, audio, video, PDF files and reports." enum:"text,json,json_lines,table,array,model,notebook,archive,image,audio,video,pdf,markdown,metrics,confusion_matrix,report,directory,binary"`
+	File      string              `json:"file" doc:"Name of the previewed file"`
 	MediaType string              `json:"media_type"`
 	Size      int64               `json:"size_bytes"`
-	Complete  bool                `json:"complete" doc:"The answer contains the whole file; otherwise a part of it"`
-	NextPage  string              `json:"next_page,omitempty" doc:"Of texts and JSON Lines"`
+	Complete  bool                `json:"complete" doc:"True if the response contains the whole file"`
+	NextPage  string              `json:"next_page,omitempty" doc:"Cursor for the next page of text or JSON Lines"`
 	Text      string              `json:"text,omitempty"`
-	FirstLine int64               `json:"first_line,omitempty" doc:"Number of the first line of the text, from 1"`
-	HTML      string              `json:"html,omitempty" doc:"Of Markdown, without anything executable"`
+	FirstLine int64               `json:"first_line,omitempty" doc:"Number of the first line in the text, counted from 1"`
+	HTML      string              `json:"html,omitempty" doc:"Rendered Markdown, without executable content"`
 	Image     *previewImage       `json:"image,omitempty"`
 	Metrics   []previewMetric     `json:"metrics,omitempty"`
 	Confusion *previewConfusion   `json:"confusion_matrix,omitempty"`
@@ -27,12 +27,12 @@ type previewBody struct {
 	Archive   *preview.Archive    `json:"archive,omitempty"`
 	Model     *preview.Model      `json:"model,omitempty"`
 	Notebook  *preview.Notebook   `json:"notebook,omitempty"`
-	Files     []previewFolderFile `json:"files,omitempty" doc:"Of a folder"`
+	Files     []previewFolderFile `json:"files,omitempty" doc:"Files in a folder"`
 }
 
 type previewImage struct {
-	Width  int `json:"width" doc:"Pixels; 0: unknown"`
-	Height int `json:"height" doc:"Pixels; 0: unknown"`
+	Width  int `json:"width" doc:"Width in pixels; 0 if unknown"`
+	Height int `json:"height" doc:"Width in pixels; 0 if unknown"`
 }
 
 type previewMetric struct {
@@ -42,7 +42,7 @@ type previewMetric struct {
 
 type previewConfusion struct {
 	Labels []string  `json:"labels"`
-	Matrix [][]int64 `json:"matrix" doc:"Rows are actual classes, columns predicted classes"`
+	Matrix [][]int64 `json:"matrix" doc:"Counts; rows are actual classes, columns are predicted classes"`
 }
 
 type previewFolderFile struct {
@@ -51,16 +51,16 @@ type previewFolderFile struct {
 }
 
 func (h *API) apiPreview(ctx context.Context, in *struct {
-	ID     string  `path:"artifact_id" doc:"ID of the artifact"`
-	Path   string  `query:"path" doc:"A file of a folder or an archive" maxLength:"1000"`
-	At     string  `query:"at" doc:"JSON: path of a value, such as $.layers[3].name" maxLength:"4000"`
-	From   int64   `query:"from" doc:"JSON: the first element of that value; notebooks: the first cell" minimum:"0" default:"0"`
-	Find   string  `query:"find" doc:"JSON and JSON Lines: text in names and values" maxLength:"200"`
-	Page   string  `query:"page" doc:"Texts and JSON Lines: next_page of the previous answer" maxLength:"50"`
-	Array  string  `query:"array" doc:"Name of an array in an NPZ file" maxLength:"1000"`
-	Index  []int64 `query:"index" doc:"Index on each axis of an array; those of the slice are ignored" maxItems:"64"`
-	Row    int64   `query:"row" doc:"The first row of values of an array" minimum:"0" default:"0"`
-	Column int64   `query:"column" doc:"The first column of values of an array" minimum:"0" default:"0"`
+	ID     string  `path:"artifact_id" doc:"Artifact ID"`
+	Path   string  `query:"path" doc:"Path of a file in a folder or archive" maxLength:"1000"`
+	At     string  `query:"at" doc:"JSON: path to a value, such as $.layers[3].name" maxLength:"4000"`
+	From   int64   `query:"from" doc:"JSON: first element of the value; notebooks: first cell" minimum:"0" default:"0"`
+	Find   string  `query:"find" doc:"JSON and JSON Lines: text to find in names and values" maxLength:"200"`
+	Page   string  `query:"page" doc:"Text and JSON Lines: next_page from the previous response" maxLength:"50"`
+	Array  string  `query:"array" doc:"NPZ files: name of the array" maxLength:"1000"`
+	Index  []int64 `query:"index" doc:"Arrays: index on each axis; the slice's own axes are ignored" maxItems:"64"`
+	Row    int64   `query:"row" doc:"Arrays: first row of values" minimum:"0" default:"0"`
+	Column int64   `query:"column" doc:"Arrays: first column of values" minimum:"0" default:"0"`
 }) (*body[previewBody], error) {
 	id, err := request.ParseID(in.ID, "artifact")
 	if err != nil {

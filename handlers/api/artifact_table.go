@@ -10,13 +10,13 @@ import (
 )
 
 type tableBody struct {
-	Columns     []tableColumn    `json:"columns" doc:"The columns of the rows"`
-	Rows        [][]any          `json:"rows" doc:"One list per row, with a value per column: null, a boolean, a number or text. Times are RFC 3339; infinite numbers and NaN are text."`
-	TotalCols   int              `json:"total_columns" doc:"Columns of the table"`
-	TotalRows   *int64           `json:"total_rows,omitempty" doc:"Rows of the table; absent for CSV, whose rows are not counted"`
+	Columns     []tableColumn    `json:"columns" doc:"Columns in the response"`
+	Rows        [][]any          `json:"rows" doc:"One array per row, with one value per column: null, a boolean, a number or a string. Times are in RFC 3339 format; infinite numbers and NaN are strings."`
+	TotalCols   int              `json:"total_columns" doc:"Number of columns in the table"`
+	TotalRows   *int64           `json:"total_rows,omitempty" doc:"Number of rows in the table; absent for CSV files, whose rows are not counted"`
 	NextPage    string           `json:"next_page,omitempty"`
-	ScannedRows int64            `json:"scanned_rows,omitempty" doc:"Rows that the filter or the order looked at"`
-	Complete    bool             `json:"complete" doc:"The filter or the order looked at all rows. Otherwise a sorted table is sorted within scanned_rows, and a filtered one continues with next_page."`
+	ScannedRows int64            `json:"scanned_rows,omitempty" doc:"Number of rows scanned to filter or sort"`
+	Complete    bool             `json:"complete" doc:"True if all rows were scanned. If false, sorting covers only scanned_rows, and filtering continues with next_page."`
 	Statistics  *tableStatistics `json:"statistics,omitempty"`
 }
 
@@ -26,23 +26,23 @@ type tableColumn struct {
 }
 
 type tableStatistics struct {
-	Rows    int64           `json:"rows" doc:"The statistics describe this number of rows from the beginning"`
-	All     bool            `json:"all" doc:"They are all rows of the table"`
+	Rows    int64           `json:"rows" doc:"Number of rows that the statistics cover, counted from the beginning"`
+	All     bool            `json:"all" doc:"True if the statistics cover the whole table"`
 	Columns []columnSummary `json:"columns"`
 }
 
 type columnSummary struct {
 	Name     string       `json:"name"`
-	Count    int64        `json:"count" doc:"Values that are not null"`
+	Count    int64        `json:"count" doc:"Number of values that are not null"`
 	Nulls    int64        `json:"nulls"`
-	Other    int64        `json:"other,omitempty" doc:"Values that do not have the type of the column"`
-	Distinct int          `json:"distinct" doc:"Distinct values, at most 1,000"`
-	More     bool         `json:"more_distinct,omitempty" doc:"There are more distinct values"`
+	Other    int64        `json:"other,omitempty" doc:"Number of values that do not match the column's type"`
+	Distinct int          `json:"distinct" doc:"Number of distinct values, up to 1,000"`
+	More     bool         `json:"more_distinct,omitempty" doc:"True if there are more than 1,000 distinct values"`
 	Min      any          `json:"min,omitempty"`
 	Max      any          `json:"max,omitempty"`
-	Mean     any          `json:"mean,omitempty" doc:"Of numbers"`
-	Bins     []tableBin   `json:"histogram,omitempty" doc:"Of numbers: values from \"from\" on and less than \"to\""`
-	Top      []tableValue `json:"top,omitempty" doc:"The most frequent values of other types"`
+	Mean     any          `json:"mean,omitempty" doc:"Mean of numeric values"`
+	Bins     []tableBin   `json:"histogram,omitempty" doc:"Histogram of numeric values; \"from\" is inclusive, \"to\" is exclusive"`
+	Top      []tableValue `json:"top,omitempty" doc:"Most frequent values, for non-numeric columns"`
 }
 
 type tableBin struct {
@@ -57,15 +57,15 @@ type tableValue struct {
 }
 
 func (h *API) apiTable(ctx context.Context, in *struct {
-	ID         string   `path:"artifact_id" doc:"ID of the artifact"`
-	Path       string   `query:"path" doc:"A file of a folder or an archive" maxLength:"1000"`
-	Filter     []string `query:"filter,explode" doc:"Conditions, all of which must hold: operator:column:value with the operators eq, ne, lt, le, gt, ge, contains, null and not_null. Write a backslash before a colon in the name of a column." maxItems:"20"`
-	Sort       string   `query:"sort" doc:"Name of a column; a leading - sorts in descending order" maxLength:"1000"`
-	Page       string   `query:"page" doc:"next_page of the previous answer" maxLength:"50"`
+	ID         string   `path:"artifact_id" doc:"Artifact ID"`
+	Path       string   `query:"path" doc:"Path of a file in a folder or archive" maxLength:"1000"`
+	Filter     []string `query:"filter,explode" doc:"Conditions that must all match, written operator:column:value. Operators: eq, ne, lt, le, gt, ge, contains, null and not_null. Escape a colon in a column name with a backslash." maxItems:"20"`
+	Sort       string   `query:"sort" doc:"Column to sort by; prefix with - for descending order" maxLength:"1000"`
+	Page       string   `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"50"`
 	Limit      int      `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Maximum number of rows"`
-	FromColumn int      `query:"from_column" minimum:"0" default:"0" doc:"The first column, counted from 0"`
+	FromColumn int      `query:"from_column" minimum:"0" default:"0" doc:"First column, counted from 0"`
 	Columns    int      `query:"columns" minimum:"1" maximum:"100" default:"100" doc:"Maximum number of columns"`
-	Statistics bool     `query:"statistics" doc:"Include statistics of the columns"`
+	Statistics bool     `query:"statistics" doc:"Include column statistics"`
 }) (*body[tableBody], error) {
 	id, err := request.ParseID(in.ID, "artifact")
 	if err != nil {

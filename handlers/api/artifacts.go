@@ -23,7 +23,7 @@ type artifactBody struct {
 	Name        string         `json:"name"`
 	Type        string         `json:"type" doc:"Type expression"`
 	Kind        string         `json:"kind"`
-	Framework   string         `json:"framework,omitempty" doc:"Framework of a model: from the metadata of the task, otherwise from the type"`
+	Framework   string         `json:"framework,omitempty" doc:"Model framework, from the task's metadata or else from the type"`
 	SizeBytes   int64          `json:"size_bytes"`
 	SHA256      string         `json:"sha256"`
 	MediaType   string         `json:"media_type"`
@@ -44,15 +44,15 @@ type artifactPage struct {
 }
 
 type artifactPath struct {
-	ID string `path:"artifact_id" doc:"ID of the artifact"`
+	ID string `path:"artifact_id" doc:"Artifact ID"`
 }
 
 func (h *API) artifactAPI(api huma.API) {
 	operation(h, api, get("list-artifacts", "/artifacts", "List artifacts, newest first", "Artifacts"), h.apiArtifacts)
 	operation(h, api, get("get-artifact", "/artifacts/{artifact_id}", "Get an artifact", "Artifacts"), h.apiArtifact)
 	operation(h, api, get("get-artifacts-by-hash", "/artifacts/by-hash/{sha256}", "Find artifacts by the SHA-256 of their bytes", "Artifacts"), h.apiArtifactsByHash)
-	operation(h, api, get("read-table", "/artifacts/{artifact_id}/table", "Read rows and column statistics of a table", "Artifacts"), h.apiTable)
-	operation(h, api, get("preview-artifact", "/artifacts/{artifact_id}/preview", "Read a part of an artifact by its kind", "Artifacts"), h.apiPreview)
+	operation(h, api, get("read-table", "/artifacts/{artifact_id}/table", "Get rows and column statistics of a table", "Artifacts"), h.apiTable)
+	operation(h, api, get("preview-artifact", "/artifacts/{artifact_id}/preview", "Preview an artifact", "Artifacts"), h.apiPreview)
 }
 
 // artifactRoutes are the routes that carry bytes.
@@ -66,7 +66,7 @@ func (h *API) apiArtifacts(ctx context.Context, in *struct {
 	PageQuery
 	Workflow string `query:"workflow" maxLength:"200"`
 	Type     string `query:"type" doc:"Kind, such as Model" maxLength:"100"`
-	Text     string `query:"q" doc:"Text in name, node, workflow or file name" maxLength:"200"`
+	Text     string `query:"q" doc:"Text to find in the name, node, workflow or file name" maxLength:"200"`
 	Where    string `query:"where" doc:"Query over facts and metadata, such as metadata.accuracy >= 0.9 and type = Model" maxLength:"4000"`
 }) (*body[artifactPage], error) {
 	return h.listArtifacts(ctx, artifact.Filter{Workflow: in.Workflow, Type: in.Type, Query: in.Text, Where: in.Where, After: in.Page, Limit: in.Limit})
@@ -108,7 +108,7 @@ func (h *API) apiArtifact(ctx context.Context, in *artifactPath) (*body[artifact
 }
 
 func (h *API) apiArtifactsByHash(ctx context.Context, in *struct {
-	SHA256 string `path:"sha256" doc:"Lower-case hex" pattern:"^[0-9a-f]{64}$"`
+	SHA256 string `path:"sha256" doc:"SHA-256 in lower-case hexadecimal" pattern:"^[0-9a-f]{64}$"`
 }) (*body[artifactPage], error) {
 	found, err := h.Artifacts.ByHash(ctx, in.SHA256)
 	if err != nil {

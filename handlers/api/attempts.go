@@ -19,22 +19,22 @@ type attemptBody struct {
 	StartedAt  *time.Time     `json:"started_at,omitempty"`
 	FinishedAt *time.Time     `json:"finished_at,omitempty"`
 	Outcome    string         `json:"outcome,omitempty" doc:"Outcome of the attempt; absent while it runs"`
-	Class      string         `json:"class,omitempty" doc:"Class of the outcome, such as out_of_memory, evicted or node_lost; absent if not applicable"`
-	ErrorClass string         `json:"error_class,omitempty" doc:"Class of the failure: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
+	Class      string         `json:"class,omitempty" doc:"Outcome class, such as out_of_memory, evicted or node_lost; absent if not applicable"`
+	ErrorClass string         `json:"error_class,omitempty" doc:"Failure class: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
 	Message    string         `json:"message,omitempty"`
 	ExitCode   *int           `json:"exit_code,omitempty"`
 	Host       string         `json:"host,omitempty"`
-	Namespace  string         `json:"namespace,omitempty" doc:"Namespace of its pod, in a cluster"`
+	Namespace  string         `json:"namespace,omitempty" doc:"Namespace of the attempt's pod, in a cluster"`
 	Pod        string         `json:"pod,omitempty"`
-	Machine    string         `json:"machine,omitempty" doc:"Name of the machine in the cluster"`
-	MemoryMiB  int            `json:"memory_mib,omitempty" doc:"Memory of each of its pods"`
-	GPUs       int            `json:"gpus,omitempty" doc:"GPUs of each of its pods"`
+	Machine    string         `json:"machine,omitempty" doc:"Name of the cluster machine"`
+	MemoryMiB  int            `json:"memory_mib,omitempty" doc:"Memory per pod"`
+	GPUs       int            `json:"gpus,omitempty" doc:"GPUs per pod"`
 	GPUType    string         `json:"gpu_type,omitempty"`
 	CPUSeconds *float64       `json:"cpu_seconds,omitempty"`
 	PeakRSS    *int64         `json:"peak_rss_bytes,omitempty"`
-	Events     []podEventBody `json:"pod_events,omitempty" doc:"Kubernetes events of its pods, oldest first"`
+	Events     []podEventBody `json:"pod_events,omitempty" doc:"Kubernetes events of the attempt's pods, oldest first"`
 
-	Traceback *query.Traceback `json:"traceback,omitempty" doc:"Exception that ended a Python operator; of the 20 latest attempts that have one"`
+	Traceback *query.Traceback `json:"traceback,omitempty" doc:"Exception that ended a Python operator; only for the latest 20 attempts with an exception"`
 }
 
 type podEventBody struct {
@@ -47,7 +47,7 @@ type podEventBody struct {
 
 type hoursBody struct {
 	GPU    float64 `json:"gpu_hours"`
-	CPU    float64 `json:"cpu_hours" doc:"Hours of whole CPU cores"`
+	CPU    float64 `json:"cpu_hours" doc:"CPU core hours"`
 	Memory float64 `json:"memory_gib_hours"`
 }
 
@@ -61,7 +61,7 @@ const maxTracebacks = 20
 
 func (h *API) apiAttempts(ctx context.Context, in *struct {
 	ExecutionPath
-	Node string `path:"node" doc:"Name of the node, such as train or each[3], percent-encoded" maxLength:"2000"`
+	Node string `path:"node" doc:"Node name, percent-encoded, such as train or each[3]" maxLength:"2000"`
 }) (*body[attemptsBody], error) {
 	id, err := in.id()
 	if err != nil {

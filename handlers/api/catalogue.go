@@ -33,19 +33,19 @@ type entryInput struct {
 	Exportable   []string              `json:"exportable_formats,omitempty"`
 	Tags         []string              `json:"tags,omitempty" maxItems:"50"`
 	Rows         *int64                `json:"rows,omitempty" minimum:"0"`
-	Estimated    *int64                `json:"estimated_rows,omitempty" minimum:"0" doc:"Another name of rows"`
+	Estimated    *int64                `json:"estimated_rows,omitempty" minimum:"0" doc:"Alias of rows"`
 	Columns      []typeregistry.Column `json:"columns,omitempty" doc:"Columns of a dataset"`
-	Schema       []typeregistry.Column `json:"schema,omitempty" doc:"Another name of columns"`
+	Schema       []typeregistry.Column `json:"schema,omitempty" doc:"Alias of columns"`
 	Partitioning []string              `json:"partitioning,omitempty" doc:"Columns that a dataset is partitioned by"`
 	Features     []typeregistry.Column `json:"features,omitempty" doc:"Features of a feature set"`
 	EntityKey    string                `json:"entity_key,omitempty" maxLength:"200"`
 	TimestampKey string                `json:"timestamp_key,omitempty" maxLength:"200"`
 	URI          string                `json:"uri,omitempty" doc:"Location of data that FlowForge does not store" maxLength:"2000"`
-	File         *content.FileRef      `json:"file,omitempty" doc:"Response of POST /blobs: reference to the bytes"`
+	File         *content.FileRef      `json:"file,omitempty" doc:"Reference to uploaded bytes: the response of POST /blobs"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
-	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of the artifact to register, instead of file. Its framework, tags and metadata are adopted"`
-	Metrics      map[string]float64    `json:"metrics,omitempty" doc:"Metrics of a model; numbers in its metadata count, too" maxProperties:"200"`
-	TestSet      string                `json:"test_set,omitempty" doc:"What the metrics of a model were measured on" maxLength:"200"`
+	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of an artifact to register instead of file. The entry takes over its framework, tags and metadata"`
+	Metrics      map[string]float64    `json:"metrics,omitempty" doc:"Metrics of a model, in addition to numbers in its metadata" maxProperties:"200"`
+	TestSet      string                `json:"test_set,omitempty" doc:"Test set that the model's metrics were measured on" maxLength:"200"`
 }
 
 type entryBody struct {
@@ -62,9 +62,9 @@ type entryBody struct {
 	Exportable   []string              `json:"exportable_formats,omitempty"`
 	Tags         []string              `json:"tags"`
 	Rows         *int64                `json:"rows,omitempty"`
-	Estimated    *int64                `json:"estimated_rows,omitempty" doc:"The same as rows"`
+	Estimated    *int64                `json:"estimated_rows,omitempty" doc:"Alias of rows"`
 	Columns      []typeregistry.Column `json:"columns,omitempty"`
-	Schema       []typeregistry.Column `json:"schema,omitempty" doc:"The same as columns"`
+	Schema       []typeregistry.Column `json:"schema,omitempty" doc:"Alias of columns"`
 	Partitioning []string              `json:"partitioning,omitempty"`
 	Features     []typeregistry.Column `json:"features,omitempty"`
 	EntityKey    string                `json:"entity_key,omitempty"`
@@ -74,9 +74,9 @@ type entryBody struct {
 	SHA256       string                `json:"sha256,omitempty"`
 	MediaType    string                `json:"media_type,omitempty"`
 	Filename     string                `json:"filename,omitempty"`
-	DownloadURL  string                `json:"download_url,omitempty" doc:"Absent if FlowForge does not store the data"`
+	DownloadURL  string                `json:"download_url,omitempty" doc:"Download URL; absent if FlowForge does not store the data"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
-	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of the artifact that it was registered from"`
+	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of the artifact that the entry was registered from"`
 	Metrics      map[string]float64    `json:"metrics,omitempty"`
 	TestSet      string                `json:"test_set,omitempty"`
 	CreatedBy    string                `json:"created_by,omitempty"`
@@ -90,7 +90,7 @@ type entryPage struct {
 
 type entryQuery struct {
 	PageQuery
-	Text      string `query:"q" doc:"Text in name or description, or a tag" maxLength:"200"`
+	Text      string `query:"q" doc:"Text to find in the name or description, or a tag" maxLength:"200"`
 	Where     string `query:"where" doc:"Query over facts, metadata and metrics, such as metadata.accuracy >= 0.9" maxLength:"4000"`
 	Format    string `query:"format" maxLength:"100"`
 	Framework string `query:"framework" maxLength:"100"`
@@ -164,7 +164,7 @@ func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in e
 		blob, err := h.blob(ctx, in.File.SHA256, mediaType)
 		if err != nil {
 			return nil, apperr.InvalidFields("The entry has invalid values.",
-				[]apperr.Field{{Path: "file", Message: "These bytes are not here. Send them to POST /api/v1/blobs first."}})
+				[]apperr.Field{{Path: "file", Message: "The project does not have this file. Upload it to POST /api/v1/blobs first."}})
 		}
 		e.Blob = &catalogue.BlobRef{
 			SHA256: blob.SHA256, Size: blob.Size, MediaType: mediaType,
@@ -219,7 +219,7 @@ func (h *API) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQ
 }
 
 func (h *API) apiFeatures(ctx context.Context, in *struct {
-	Text  string `query:"q" doc:"Text in the name" maxLength:"200"`
+	Text  string `query:"q" doc:"Text to find in the name" maxLength:"200"`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }) (*body[featureList], error) {
 	features, err := h.Catalogue.Features(ctx, in.Text, in.Limit)
@@ -248,7 +248,7 @@ func (h *API) downloadEntry(w http.ResponseWriter, r *http.Request, kind typereg
 		return err
 	}
 	if e.Blob == nil {
-		return apperr.New(apperr.NotFound, "%s %s is registered without its bytes.", kind, e.Ref())
+		return apperr.New(apperr.NotFound, "%s %s is registered without a file.", kind, e.Ref())
 	}
 	return h.Content.Save(w, r, artifact.Artifact{
 		ID: e.ID, ProjectID: subject.ProjectID, Name: e.Name, SHA256: e.Blob.SHA256, Size: e.Blob.Size,

@@ -16,14 +16,14 @@ type edgesBody struct {
 
 type edgeBody struct {
 	Input         string       `json:"input"`
-	Pointer       string       `json:"pointer" doc:"JSON pointer (RFC 6901) into the inputs: one input may hold many files"`
-	From          string       `json:"from,omitempty" doc:"Output that the input comes from, such as train.model; absent for values that no node produced"`
+	Pointer       string       `json:"pointer" doc:"JSON Pointer (RFC 6901) into the inputs, because one input can contain many files"`
+	From          string       `json:"from,omitempty" doc:"Output that provides the input, such as train.model; absent for values that no node produced"`
 	Artifact      string       `json:"artifact_id,omitempty"`
-	Size          int64        `json:"size" doc:"Bytes"`
+	Size          int64        `json:"size" doc:"Size in bytes"`
 	Channel       string       `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED" doc:"Planned channel"`
 	Serialization string       `json:"serialization" enum:"JSON,ARROW,PARQUET,PICKLE,NPZ,TORCH,RAW"`
-	Compression   string       `json:"compression" enum:"none,lz4,zstd" doc:"Compression of transferred bytes; none if compressing the first megabyte saves too little"`
-	Reason        string       `json:"reason" doc:"Reason for the choice of the channel"`
+	Compression   string       `json:"compression" enum:"none,lz4,zstd" doc:"Compression of the transfer; none if compressing the first megabyte saves too little"`
+	Reason        string       `json:"reason" doc:"Reason why this channel was chosen"`
 	Text          string       `json:"text" doc:"Human-readable summary"`
 	Came          *arrivalBody `json:"came,omitempty" doc:"How the latest attempt received the input; absent for plain values, and before the first attempt"`
 }
@@ -33,9 +33,9 @@ type arrivalBody struct {
 	Channel     string  `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED"`
 	Compression string  `json:"compression" enum:"none,lz4,zstd"`
 	Moved       int64   `json:"bytes_moved" doc:"Bytes transferred over a connection"`
-	Copied      int64   `json:"bytes_copied" doc:"Bytes copied on the machine of the attempt"`
+	Copied      int64   `json:"bytes_copied" doc:"Bytes copied on the attempt's machine"`
 	Seconds     float64 `json:"seconds"`
-	Note        string  `json:"note,omitempty" doc:"Reason for another channel than planned, or for a copy"`
+	Note        string  `json:"note,omitempty" doc:"Reason why the actual channel differs from the plan, or why data was copied"`
 }
 
 func (h *API) channelAPI(api huma.API) {
@@ -44,7 +44,7 @@ func (h *API) channelAPI(api huma.API) {
 
 func (h *API) apiEdges(ctx context.Context, in *struct {
 	ExecutionPath
-	Node string `path:"node" doc:"Name of the node, such as train or each[3], percent-encoded" maxLength:"2000"`
+	Node string `path:"node" doc:"Node name, percent-encoded, such as train or each[3]" maxLength:"2000"`
 }) (*body[edgesBody], error) {
 	id, err := in.id()
 	if err != nil {

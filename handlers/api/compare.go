@@ -13,18 +13,18 @@ import (
 
 // ComparedQuery names the executions of a comparison.
 type ComparedQuery struct {
-	Executions string `query:"executions" required:"true" doc:"IDs of 2 to 50 executions, or the ends of IDs, separated by commas" minLength:"1" maxLength:"2000"`
+	Executions string `query:"executions" required:"true" doc:"Comma-separated IDs, or ID suffixes, of 2 to 50 executions" minLength:"1" maxLength:"2000"`
 }
 
 func (h *API) compareAPI(api huma.API) {
 	operation(h, api, get("compare-executions", "/compare", "Compare executions", "Executions"), h.apiCompare)
-	operation(h, api, get("compare-metrics", "/compare/metrics", "Read the curves of a metric of several executions", "Logs and metrics"), h.apiCompareMetrics)
+	operation(h, api, get("compare-metrics", "/compare/metrics", "Get the curves of a metric across executions", "Logs and metrics"), h.apiCompareMetrics)
 }
 
 func (h *API) apiCompare(ctx context.Context, in *struct {
 	ComparedQuery
-	Baseline string `query:"baseline" doc:"The execution that the others are compared with; the first one by default" maxLength:"40"`
-	All      bool   `query:"all" doc:"Include the rows that do not differ"`
+	Baseline string `query:"baseline" doc:"Execution to compare the others with; defaults to the first one" maxLength:"40"`
+	All      bool   `query:"all" doc:"Include rows without differences"`
 }) (*body[contract.ComparisonBody], error) {
 	c, err := h.Comparison.Compare(ctx, comparison.Refs(in.Executions), in.Baseline)
 	if err != nil {
@@ -58,9 +58,9 @@ func (h *API) apiCompare(ctx context.Context, in *struct {
 
 func (h *API) apiCompareMetrics(ctx context.Context, in *struct {
 	ComparedQuery
-	Name      string `query:"name" required:"true" doc:"Name of the metric" minLength:"1" maxLength:"200"`
-	Axis      string `query:"axis" enum:"step,time,relative" default:"step" doc:"Relative time begins with each execution"`
-	MaxPoints int    `query:"max_points" doc:"Maximum number of points per curve; longer curves keep the extremes of each part" minimum:"2" maximum:"10000" default:"1000"`
+	Name      string `query:"name" required:"true" doc:"Metric name" minLength:"1" maxLength:"200"`
+	Axis      string `query:"axis" enum:"step,time,relative" default:"step" doc:"Horizontal axis; relative time starts at the beginning of each execution"`
+	MaxPoints int    `query:"max_points" doc:"Maximum number of points per curve; longer curves are downsampled and keep their extremes" minimum:"2" maximum:"10000" default:"1000"`
 }) (*body[contract.ComparedCurves], error) {
 	c, err := h.Comparison.Curves(ctx, comparison.CurvesRequest{
 		Executions: comparison.Refs(in.Executions), Metric: in.Name, Axis: telemetry.Axis(in.Axis), Points: in.MaxPoints,

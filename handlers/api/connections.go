@@ -11,13 +11,13 @@ import (
 )
 
 type connectionQuery struct {
-	Kind string `query:"kind" doc:"Only connections of this kind" enum:"postgres,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom"`
+	Kind string `query:"kind" doc:"Return only connections of this kind" enum:"postgres,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom"`
 }
 
 // PutConnectionInput is the request of put-connection.
 type PutConnectionInput struct {
 	Name        string `path:"name" pattern:"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$" patternDescription:"letters, digits, . _ and -, at most 100"`
-	IfNoneMatch string `header:"If-None-Match" doc:"* refuses a name that exists (409)"`
+	IfNoneMatch string `header:"If-None-Match" doc:"With *, the request fails with 409 if the name already exists"`
 	Body        contract.ConnectionInput
 }
 
@@ -35,7 +35,7 @@ func (h *API) connectionsAPI(api huma.API) {
 		OperationID: "delete-connection", Method: http.MethodDelete, Path: "/connections/{name}", Tags: []string{"Connections"},
 		Summary: "Delete a connection", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteConnection)
-	operation(h, api, post("test-connection", "/connections/{name}/test", "Try a connection from the server", "Connections"), h.apiTestConnection)
+	operation(h, api, post("test-connection", "/connections/{name}/test", "Test a connection from the server", "Connections"), h.apiTestConnection)
 }
 
 func (h *API) apiConnections(ctx context.Context, in *connectionQuery) (*body[contract.ConnectionList], error) {

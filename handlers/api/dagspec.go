@@ -51,7 +51,7 @@ type dagRun struct {
 	DagSpec    any               `json:"dag_spec,omitempty"`
 	Parameters map[string]any    `json:"parameters,omitempty"`
 	Tasks      []dagTask         `json:"tasks,omitempty"`
-	TasksNext  string            `json:"tasks_next_page,omitempty" doc:"Cursor of the next tasks, for /workflows/{id}/tasks?page="`
+	TasksNext  string            `json:"tasks_next_page,omitempty" doc:"Cursor for the next tasks; pass it as page to /workflows/{id}/tasks"`
 	Error      string            `json:"error_message,omitempty"`
 	URL        string            `json:"ui_url"`
 }
@@ -74,7 +74,7 @@ type dagTask struct {
 
 // dagTaskList is an array, which has no place for the cursor of the next page.
 type dagTaskList struct {
-	NextPage string `header:"X-Next-Page" doc:"Cursor of the next page, for the parameter page; absent on the last page"`
+	NextPage string `header:"X-Next-Page" doc:"Cursor for the next page; pass it as page. Absent on the last page"`
 	Body     []dagTask
 }
 
@@ -107,10 +107,10 @@ func (a registerAnswer) MarshalJSON() ([]byte, error) {
 }
 
 func (h *API) dagSpecAPI(api huma.API) {
-	cancel := get("delete-workflow", "/workflows/{workflow_id}", "Cancel an execution, given its ID as workflow_id", "Workflows")
+	cancel := get("delete-workflow", "/workflows/{workflow_id}", "Cancel an execution, with its ID as workflow_id", "Workflows")
 	cancel.Method = http.MethodDelete
 	operation(h, api, cancel, h.apiDagCancel)
-	operation(h, api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution, given its ID as workflow_id", "Workflows"), h.apiDagTasks)
+	operation(h, api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution, with its ID as workflow_id", "Workflows"), h.apiDagTasks)
 }
 
 // isDagSpec reports whether a body requests a registration and a launch in one.

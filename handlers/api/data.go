@@ -20,14 +20,14 @@ import (
 
 type logPage struct {
 	Lines    []contract.LogLineBody `json:"lines"`
-	NextPage string                 `json:"next_page,omitempty" doc:"Cursor of the next page, for the parameter page. Empty if there are no later lines yet: continue from the cursor of the last line"`
+	NextPage string                 `json:"next_page,omitempty" doc:"Cursor for the next page; pass it as page. Empty if there are no later lines yet: continue from the last line's cursor"`
 	Partial  bool                   `json:"partial" doc:"True if ClickHouse is unavailable, so that older lines are missing"`
 }
 
 type pointBody struct {
 	Step      *int64    `json:"step,omitempty"`
 	Timestamp time.Time `json:"timestamp"`
-	Value     any       `json:"value" doc:"A number; NaN and the infinities are words"`
+	Value     any       `json:"value" doc:"Value; NaN and infinities are strings"`
 }
 
 type seriesBody struct {
@@ -59,10 +59,10 @@ type eventBody struct {
 
 // LogSelection filters log lines, in pages and in streams.
 type LogSelection struct {
-	Node    string `query:"node" doc:"Only lines of these nodes, separated by commas" maxLength:"2000"`
-	Attempt int    `query:"attempt" doc:"Only lines of this attempt" minimum:"0"`
-	Level   string `query:"level" doc:"Levels, separated by commas" maxLength:"50"`
-	Text    string `query:"q" doc:"Text in the message, case-insensitive" maxLength:"500"`
+	Node    string `query:"node" doc:"Comma-separated node names; only their lines are returned" maxLength:"2000"`
+	Attempt int    `query:"attempt" doc:"Return only lines of this attempt" minimum:"0"`
+	Level   string `query:"level" doc:"Comma-separated log levels" maxLength:"50"`
+	Text    string `query:"q" doc:"Text to find in the message, case-insensitive" maxLength:"500"`
 }
 
 func (s LogSelection) apply(q *telemetry.LogQuery) {
@@ -94,8 +94,8 @@ type logInput struct {
 	ExecutionPath
 	LogSelection
 	PageQuery
-	From   time.Time `query:"from" doc:"Lines at or after"`
-	To     time.Time `query:"to" doc:"Lines before"`
+	From   time.Time `query:"from" doc:"Return lines at or after this time"`
+	To     time.Time `query:"to" doc:"Return lines before this time"`
 	Format string    `query:"format" enum:"json,text" default:"json"`
 }
 
@@ -143,8 +143,8 @@ func toLogBodies(lines []telemetry.LogLine) []contract.LogLineBody {
 
 func (h *API) apiMetrics(ctx context.Context, in *struct {
 	ExecutionPath
-	Node      string `query:"node" doc:"Only metrics of this node" maxLength:"200"`
-	Name      string `query:"name" doc:"Names, separated by commas" maxLength:"1000"`
+	Node      string `query:"node" doc:"Return only metrics of this node" maxLength:"200"`
+	Name      string `query:"name" doc:"Comma-separated metric names" maxLength:"1000"`
 	MaxPoints int    `query:"max_points" doc:"Maximum number of points per series; longer series are downsampled" minimum:"2" maximum:"10000" default:"1000"`
 }) (*body[metricsBody], error) {
 	id, err := in.id()
@@ -171,7 +171,7 @@ func (h *API) apiMetrics(ctx context.Context, in *struct {
 
 func (h *API) apiEvents(ctx context.Context, in *struct {
 	ExecutionPath
-	After int64 `query:"after" doc:"Events after this sequence" minimum:"0"`
+	After int64 `query:"after" doc:"Return events after this sequence number" minimum:"0"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 }) (*body[eventList], error) {
 	id, err := in.id()

@@ -15,7 +15,7 @@ import (
 
 // DatasetPath names a version of a dataset or feature set.
 type DatasetPath struct {
-	Ref string `path:"ref" doc:"name@version, name@alias, or name for the newest version" maxLength:"320"`
+	Ref string `path:"ref" doc:"Reference: name@version, name@alias, or name for the newest version" maxLength:"320"`
 }
 
 // DatasetNamePath names a dataset or feature set.
@@ -26,7 +26,7 @@ type DatasetNamePath struct {
 // DatasetAliasPath names an alias.
 type DatasetAliasPath struct {
 	DatasetNamePath
-	Alias string `path:"alias" doc:"Name of the alias" maxLength:"60"`
+	Alias string `path:"alias" doc:"Alias name" maxLength:"60"`
 }
 
 // datasetAPI adds what datasets and feature sets have, and models do not.
@@ -34,7 +34,7 @@ func (h *API) datasetAPI(api huma.API, s shelf) {
 	const tag = "Catalogue"
 	operation(h, api, get("list-"+s.id+"-versions", s.path+"/{ref}/versions", "List the versions and aliases of a "+s.noun, tag), func(ctx context.Context, in *struct {
 		DatasetNamePath
-		Page string `query:"page" doc:"next_page of the previous page" maxLength:"100"`
+		Page string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"100"`
 	},
 	) (*body[contract.DatasetBody], error) {
 		return h.apiDataset(ctx, s.kind, in.Name, in.Page)
@@ -56,7 +56,7 @@ func (h *API) datasetAPI(api huma.API, s shelf) {
 	})
 	operation(h, api, get("get-"+s.id+"-drift", s.path+"/{ref}/drift", "Compare a version of a "+s.noun+" with another one", tag), func(ctx context.Context, in *struct {
 		DatasetPath
-		Against string `query:"against" doc:"Version or alias; default: the version that was registered before" maxLength:"100"`
+		Against string `query:"against" doc:"Version or alias to compare with; defaults to the previous version" maxLength:"100"`
 	},
 	) (*body[contract.DatasetDrift], error) {
 		change, err := h.Datasets.Compare(ctx, s.kind, in.Ref, in.Against)
@@ -65,7 +65,7 @@ func (h *API) datasetAPI(api huma.API, s shelf) {
 		}
 		return reply(toDrift(change)), nil
 	})
-	alias := post("set-"+s.id+"-alias", s.path+"/{ref}/aliases/{alias}", "Make an alias a name of a version of a "+s.noun, tag)
+	alias := post("set-"+s.id+"-alias", s.path+"/{ref}/aliases/{alias}", "Set an alias of a version of a "+s.noun, tag)
 	alias.Method, alias.DefaultStatus = http.MethodPut, http.StatusNoContent
 	operation(h, api, alias, func(ctx context.Context, in *struct {
 		DatasetAliasPath

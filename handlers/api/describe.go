@@ -51,7 +51,7 @@ func uuidParams() []string {
 	return []string{"execution_id", "artifact_id", "session_id", "breaker_id", "letter_id"}
 }
 
-// describeParam says that an empty value of a query is the same as none, and which parameters
+// describeParam indicates that an empty value of a query is the same as none, and which parameters
 // of paths are UUIDs. The latter goes into a copy, because huma checks the format of its own.
 func describeParam(p *huma.Param) {
 	p.AllowEmptyValue = p.In == "query" && !p.Required
@@ -80,7 +80,7 @@ func describeNull(schemas huma.Registry, s *huma.Schema, seen map[*huma.Schema]b
 	}
 }
 
-// nullable returns s with null beside its values. A reference has no place for null, so what
+// nullable returns s with null alongside its values. A reference has no place for null, so what
 // it refers to is copied.
 func nullable(schemas huma.Registry, s *huma.Schema) *huma.Schema {
 	if s.Ref != "" {
@@ -101,7 +101,7 @@ func nullable(schemas huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 // described returns the schema of a text with keywords that huma does not check, because the
-// service does and says in a sentence what is wrong.
+// service does and describes in a sentence what is wrong.
 func described(keywords map[string]any) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Extensions: keywords}
 }

@@ -9,8 +9,8 @@ import (
 // apiVersionDiff compares two versions of a workflow.
 func (h *API) apiVersionDiff(ctx context.Context, in *struct {
 	WorkflowPath
-	From string `query:"from" required:"true" doc:"The earlier version, or latest" minLength:"1" maxLength:"100"`
-	To   string `query:"to" doc:"The later version; the latest one by default" default:"latest" maxLength:"100"`
+	From string `query:"from" required:"true" doc:"Earlier version, or latest" minLength:"1" maxLength:"100"`
+	To   string `query:"to" doc:"Later version; defaults to the latest one" default:"latest" maxLength:"100"`
 }) (*body[contract.VersionDiffBody], error) {
 	before, err := h.Workflows.Version(ctx, in.ID, versionPath{Version: in.From}.version())
 	if err != nil {

@@ -23,7 +23,7 @@ type launchAnswer struct {
 func launchResponses(api huma.API) map[string]*huma.Response {
 	return map[string]*huma.Response{
 		strconv.Itoa(http.StatusCreated): answerOf(api, "Launched", reflect.TypeFor[contract.Launched]()),
-		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run: nothing was launched", reflect.TypeFor[contract.DryRun]()),
+		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run, nothing is launched", reflect.TypeFor[contract.DryRun]()),
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 
 type launchInput struct {
 	DryRun         bool   `query:"dry_run" doc:"Validate the request and return a forecast with status 200, without launching"`
-	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key launches nothing" maxLength:"200"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not launch another execution" maxLength:"200"`
 	Body           launchBody
 }
 
@@ -36,21 +36,21 @@ func (launchBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema 
 // ExecutionPath names an execution; huma reads embedded parameters of exported types
 // alone, here and in the types like it.
 type ExecutionPath struct {
-	ID string `path:"execution_id" doc:"ID of the execution"`
+	ID string `path:"execution_id" doc:"Execution ID"`
 }
 
 func (p ExecutionPath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "execution") }
 
 type executionQuery struct {
-	Page     string     `query:"page" doc:"Cursor from next_page of the previous page" maxLength:"4000"`
-	Cursor   string     `query:"cursor" doc:"The same as page" maxLength:"4000"`
-	Limit    int        `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
-	Workflow string     `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
-	Status   stateNames `query:"status" doc:"States, separated by commas"`
+	Page     string     `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"4000"`
+	Cursor   string     `query:"cursor" doc:"Alias of page" maxLength:"4000"`
+	Limit    int        `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
+	Workflow string     `query:"workflow" doc:"Workflow name" maxLength:"200"`
+	Status   stateNames `query:"status" doc:"Comma-separated states"`
 	User     string     `query:"user" doc:"Name of the user who launched it" maxLength:"200"`
-	Text     string     `query:"q" doc:"Text in the name, the workflow's name or the ID" maxLength:"200"`
-	From     time.Time  `query:"from" doc:"Launched at or after"`
-	To       time.Time  `query:"to" doc:"Launched before"`
+	Text     string     `query:"q" doc:"Text to find in the name, workflow name or ID" maxLength:"200"`
+	From     time.Time  `query:"from" doc:"Return executions launched at or after this time"`
+	To       time.Time  `query:"to" doc:"Return executions launched before this time"`
 	TableQuery
 }
 
@@ -62,9 +62,9 @@ func (h *API) executionAPI(api huma.API) {
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	h.tableAPI(api)
 	h.viewAPI(api)
-	operation(h, api, get("get-workflow-grid", "/workflows/{workflow_id}/grid", "Get the states and durations of nodes over the executions of a workflow", "Executions"), h.apiGrid)
+	operation(h, api, get("get-workflow-grid", "/workflows/{workflow_id}/grid", "Get node states and durations across the executions of a workflow", "Executions"), h.apiGrid)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
-	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or those that one node was expanded into", "Executions"), h.apiNodes)
+	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or the children of one node", "Executions"), h.apiNodes)
 	h.resumeAPI(api)
 	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
 }
@@ -205,10 +205,10 @@ func (h *API) apiExecution(ctx context.Context, in *ExecutionPath) (*body[contra
 func (h *API) apiNodes(ctx context.Context, in *struct {
 	ExecutionPath
 	PageQuery
-	Status string `query:"status" doc:"Only nodes in this state" maxLength:"20"`
-	Text   string `query:"q" doc:"Text in the name; with parent also in the item and in the error" maxLength:"200"`
-	Parent string `query:"parent" doc:"Only nodes that the node of this name was expanded into: items of a fan-out, nodes of a graph" maxLength:"2000"`
-	All    bool   `query:"all" doc:"Include the nodes that nodes of the plan were expanded into"`
+	Status string `query:"status" doc:"Return only nodes in this state" maxLength:"20"`
+	Text   string `query:"q" doc:"Text to find in the name; with parent, also in the item and the error" maxLength:"200"`
+	Parent string `query:"parent" doc:"Name of a fan-out or graph node; only the nodes that it was expanded into are returned" maxLength:"2000"`
+	All    bool   `query:"all" doc:"Include nodes created by fan-outs and graphs"`
 }) (*body[contract.NodePage], error) {
 	id, err := in.id()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 func (h *API) apiGrid(ctx context.Context, in *struct {
 	WorkflowPath
 	Limit int    `query:"limit" doc:"Number of executions" minimum:"1" maximum:"100" default:"25"`
-	Page  string `query:"page" doc:"next_page of the page before" maxLength:"100"`
-	First int    `query:"first" doc:"Number of the first node, from 0; the answer has 100 nodes" minimum:"0" maximum:"1000000"`
+	Page  string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"100"`
+	First int    `query:"first" doc:"Index of the first node, counted from 0; a response has up to 100 nodes" minimum:"0" maximum:"1000000"`
 }) (*body[contract.WorkflowGrid], error) {
 	w, err := h.Workflows.Get(ctx, in.ID)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func (h *API) apiGroups(ctx context.Context, in *struct {
-	Group string `query:"group" doc:"Name whose values group the executions, such as inputs.optimizer; the group of the view when empty" maxLength:"300"`
+	Group string `query:"group" doc:"Name to group by, such as inputs.optimizer; defaults to the view's group" maxLength:"300"`
 	TableQuery
 }) (*body[contract.ExecutionGroups], error) {
 	q, err := h.inView(ctx, in.TableQuery)

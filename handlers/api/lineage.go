@@ -12,16 +12,16 @@ import (
 )
 
 func (h *API) lineageAPI(api huma.API) {
-	operation(h, api, get("get-lineage", "/lineage", "Read what an item was made from, and what was made from it", "Lineage"), h.apiLineage)
+	operation(h, api, get("get-lineage", "/lineage", "Get the upstream and downstream lineage of an item", "Lineage"), h.apiLineage)
 }
 
 func (h *API) apiLineage(ctx context.Context, in *struct {
-	Of     string   `query:"of" required:"true" doc:"artifact:ID, execution:ID, dataset:NAME@VERSION, feature-set:NAME@VERSION, model:NAME@VERSION, or the key of an item" minLength:"1" maxLength:"400"`
-	Up     int      `query:"up" doc:"Steps to what it was made from" minimum:"0" maximum:"20" default:"2"`
-	Down   int      `query:"down" doc:"Steps to what was made from it" minimum:"0" maximum:"20" default:"2"`
-	Fan    int      `query:"neighbours" doc:"Neighbours of an item" minimum:"1" maximum:"100" default:"12"`
-	Limit  int      `query:"limit" doc:"Items in the answer" minimum:"1" maximum:"1000" default:"200"`
-	Expand []string `query:"expand" doc:"Keys of items with up to 200 neighbours" maxItems:"50"`
+	Of     string   `query:"of" required:"true" doc:"Item: artifact:ID, execution:ID, dataset:NAME@VERSION, feature-set:NAME@VERSION, model:NAME@VERSION, or an item's key" minLength:"1" maxLength:"400"`
+	Up     int      `query:"up" doc:"Number of steps upstream, to what the item was made from" minimum:"0" maximum:"20" default:"2"`
+	Down   int      `query:"down" doc:"Number of steps downstream, to what was made from the item" minimum:"0" maximum:"20" default:"2"`
+	Fan    int      `query:"neighbours" doc:"Maximum number of neighbours per item" minimum:"1" maximum:"100" default:"12"`
+	Limit  int      `query:"limit" doc:"Maximum number of items in the response" minimum:"1" maximum:"1000" default:"200"`
+	Expand []string `query:"expand" doc:"Keys of items to expand to up to 200 neighbours" maxItems:"50"`
 }) (*body[contract.LineageBody], error) {
 	l, err := h.Lineage.Trace(ctx, lineage.Request{Of: in.Of, Up: in.Up, Down: in.Down, Fan: in.Fan, Items: in.Limit, Expand: in.Expand})
 	if err != nil {

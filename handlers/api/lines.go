@@ -9,11 +9,11 @@ import (
 )
 
 func (h *API) apiLines(ctx context.Context, in *struct {
-	Text  string `query:"text" doc:"Text that the lines contain, in any case; when empty, the texts of log ~ in where" maxLength:"500"`
-	Where string `query:"where" doc:"Conditions of the executions, such as: state:failed since:7d" maxLength:"4000"`
-	View  string `query:"view" doc:"Name or ID of a saved view, whose conditions are added" maxLength:"100"`
-	Limit int    `query:"limit" doc:"Number of lines" minimum:"1" maximum:"200" default:"20"`
-	Page  string `query:"page" doc:"next_page of the page before" maxLength:"1000"`
+	Text  string `query:"text" doc:"Text to find in log lines, case-insensitive; defaults to the log ~ conditions in where" maxLength:"500"`
+	Where string `query:"where" doc:"Conditions that select executions, such as: state:failed since:7d" maxLength:"4000"`
+	View  string `query:"view" doc:"Name or ID of a saved view whose conditions are added" maxLength:"100"`
+	Limit int    `query:"limit" doc:"Number of lines per page" minimum:"1" maximum:"200" default:"20"`
+	Page  string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"1000"`
 }) (*body[contract.LogHits], error) {
 	asked, err := h.inView(ctx, TableQuery{Where: in.Where, View: in.View})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 type memberBody struct {
-	ID        uuid.UUID `json:"id" doc:"ID of the membership"`
+	ID        uuid.UUID `json:"id" doc:"Membership ID"`
 	UserID    uuid.UUID `json:"user_id"`
 	Name      string    `json:"name"`
 	Email     string    `json:"email,omitempty"`
@@ -28,7 +28,7 @@ type memberBody struct {
 }
 
 type memberList struct {
-	Members []memberBody `json:"members" doc:"By name"`
+	Members []memberBody `json:"members" doc:"Members, sorted by name"`
 }
 
 type groupRoleBody struct {
@@ -54,7 +54,7 @@ type NewMember struct {
 }
 
 type newMemberBody struct {
-	UserID *uuid.UUID `json:"user_id,omitempty" doc:"ID of the user, or use email"`
+	UserID *uuid.UUID `json:"user_id,omitempty" doc:"User ID; alternatively, set email"`
 	Email  string     `json:"email,omitempty" doc:"E-mail address of a user who has signed in before" maxLength:"320"`
 	Role   roleName   `json:"role"`
 }
@@ -67,7 +67,7 @@ func (newMemberBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 // MemberPath names a membership.
 type MemberPath struct {
 	ScopePath
-	Member uuid.UUID `path:"member_id" doc:"ID of the membership"`
+	Member uuid.UUID `path:"member_id" doc:"Membership ID"`
 }
 
 // MemberEdit changes a role.
@@ -82,8 +82,8 @@ type MemberEdit struct {
 type NewGroupRole struct {
 	ScopePath
 	Body struct {
-		Provider string   `json:"provider" doc:"ID of the sign-in provider in the configuration" minLength:"1" maxLength:"255"`
-		Group    string   `json:"group" doc:"Name of the group, as the provider spells it" minLength:"1" maxLength:"255"`
+		Provider string   `json:"provider" doc:"ID of the sign-in provider, as configured" minLength:"1" maxLength:"255"`
+		Group    string   `json:"group" doc:"Group name, as the provider spells it" minLength:"1" maxLength:"255"`
 		Role     roleName `json:"role"`
 	}
 }
@@ -91,7 +91,7 @@ type NewGroupRole struct {
 // GroupRolePath names a role of a group.
 type GroupRolePath struct {
 	ScopePath
-	Group uuid.UUID `path:"group_role_id" doc:"ID of the role of the group"`
+	Group uuid.UUID `path:"group_role_id" doc:"ID of the group's role assignment"`
 }
 
 func deletion(id, path, summary, tag string) huma.Operation {

@@ -17,11 +17,11 @@ type metaflowInput struct {
 
 func (h *API) metaflowAPI(api huma.API) {
 	const path = "/metaflow/datastore"
-	operation(h, api, get("get-metaflow-datastore", path, "Get the datastore of Metaflow that the project uses", "Metaflow"), h.apiDatastore)
-	set := post("set-metaflow-datastore", path, "Set the datastore of Metaflow that the project uses", "Metaflow")
+	operation(h, api, get("get-metaflow-datastore", path, "Get the project's Metaflow datastore", "Metaflow"), h.apiDatastore)
+	set := post("set-metaflow-datastore", path, "Set the project's Metaflow datastore", "Metaflow")
 	set.Method = http.MethodPut
 	operation(h, api, set, h.apiSetDatastore)
-	operation(h, api, post("test-metaflow-datastore", path+"/test", "Test whether the server can read a datastore, without setting it", "Metaflow"), h.apiTestDatastore)
+	operation(h, api, post("test-metaflow-datastore", path+"/test", "Test whether the server can read a datastore, without saving it", "Metaflow"), h.apiTestDatastore)
 }
 
 func (h *API) apiDatastore(ctx context.Context, _ *struct{}) (*body[contract.MetaflowDatastore], error) {

@@ -14,7 +14,7 @@ import (
 
 // ModelPath names a model.
 type ModelPath struct {
-	Name string `path:"name" doc:"Name of the model" maxLength:"200"`
+	Name string `path:"name" doc:"Model name" maxLength:"200"`
 }
 
 // ModelVersionPath names a version of a model.
@@ -26,7 +26,7 @@ type ModelVersionPath struct {
 // ModelAliasPath names an alias of a model.
 type ModelAliasPath struct {
 	ModelPath
-	Alias string `path:"alias" doc:"Name of the alias" maxLength:"60"`
+	Alias string `path:"alias" doc:"Alias name" maxLength:"60"`
 }
 
 func (h *API) modelAPI(api huma.API) {
@@ -37,23 +37,23 @@ func (h *API) modelAPI(api huma.API) {
 		o.DefaultStatus = http.StatusNoContent
 		return o
 	}
-	operation(h, api, get("list-registered-models", "/model-registry", "List the models of the project with their versions in production", "Models"), h.apiModels)
-	operation(h, api, get("get-registered-model", one, "Get a model with versions, stages, aliases, requests and history", "Models"), h.apiModel)
-	operation(h, api, post("move-model-version", one+"/versions/{version}/stage", "Move a version to a stage, or request it", "Models"), h.apiMoveModel)
-	operation(h, api, put("set-model-alias", one+"/aliases/{alias}", "Make an alias a name of a version"), h.apiSetAlias)
+	operation(h, api, get("list-registered-models", "/model-registry", "List the project's models with their production versions", "Models"), h.apiModels)
+	operation(h, api, get("get-registered-model", one, "Get a model with its versions, stages, aliases, requests and history", "Models"), h.apiModel)
+	operation(h, api, post("move-model-version", one+"/versions/{version}/stage", "Move a version to a stage, or request the move", "Models"), h.apiMoveModel)
+	operation(h, api, put("set-model-alias", one+"/aliases/{alias}", "Set an alias of a version"), h.apiSetAlias)
 	remove := put("remove-model-alias", one+"/aliases/{alias}", "Remove an alias")
 	remove.Method = http.MethodDelete
 	operation(h, api, remove, h.apiRemoveAlias)
-	operation(h, api, put("set-model-policy", one+"/policy", "Set what promotions of a model need"), h.apiSetModelPolicy)
-	operation(h, api, put("set-project-model-policy", "/model-policy", "Set what promotions need of models without a policy of their own"), h.apiSetProjectPolicy)
+	operation(h, api, put("set-model-policy", one+"/policy", "Set the promotion policy of a model"), h.apiSetModelPolicy)
+	operation(h, api, put("set-project-model-policy", "/model-policy", "Set the default promotion policy of the project"), h.apiSetProjectPolicy)
 	decide := post("decide-model-request", "/model-requests/{request_id}", "Approve, reject or withdraw a request", "Models")
 	decide.DefaultStatus = http.StatusNoContent
 	operation(h, api, decide, h.apiDecideModel)
 }
 
 func (h *API) apiModels(ctx context.Context, in *struct {
-	Text string `query:"q" doc:"Text in the name" maxLength:"200"`
-	Page string `query:"page" doc:"next_page of the previous page" maxLength:"200"`
+	Text string `query:"q" doc:"Text to find in the name" maxLength:"200"`
+	Page string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"200"`
 }) (*body[contract.ModelList], error) {
 	list, next, err := h.Registry.List(ctx, in.Text, in.Page)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *API) apiModels(ctx context.Context, in *struct {
 
 func (h *API) apiModel(ctx context.Context, in *struct {
 	ModelPath
-	Page string `query:"page" doc:"next_page of the previous page" maxLength:"100"`
+	Page string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"100"`
 }) (*body[contract.ModelBody], error) {
 	m, err := h.Registry.Get(ctx, in.Name, in.Page)
 	if err != nil {
@@ -160,7 +160,7 @@ func toPolicy(b contract.ModelPolicy) registry.Policy {
 }
 
 func (h *API) apiDecideModel(ctx context.Context, in *struct {
-	ID   string `path:"request_id" doc:"ID of the request"`
+	ID   string `path:"request_id" doc:"Request ID"`
 	Body contract.ModelDecision
 }) (*struct{}, error) {
 	id, err := request.ParseID(in.ID, "request")

@@ -17,28 +17,28 @@ func describeRoutes(api huma.API) {
 	d := describer{api.OpenAPI()}
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
-		{Name: "Views", Description: "Saved tables of executions: a query with its columns, order and groups."},
-		{Name: "Lineage", Description: "What items were made from, and what was made from them."},
+		{Name: "Views", Description: "Saved execution tables: a query with columns, order and grouping."},
+		{Name: "Lineage", Description: "Upstream and downstream lineage of artifacts, datasets and models."},
 		{Name: "Models", Description: "Stages, aliases and promotions of models."},
-		{Name: "Presets", Description: "Named inputs of workflows that people save and share."},
-		{Name: "Sweeps", Description: "Workflows that are launched many times with different inputs."},
-		{Name: "Schedules", Description: "Workflows that are launched at times."},
+		{Name: "Presets", Description: "Saved and shared sets of workflow inputs."},
+		{Name: "Sweeps", Description: "Workflows launched many times with different inputs."},
+		{Name: "Schedules", Description: "Workflows launched on a schedule."},
 		{Name: "Templates", Description: "Operators that definitions refer to by name."},
-		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
+		{Name: "Executions", Description: "Executions of workflow versions, with their nodes and events."},
 		{Name: "Queue", Description: "Nodes and executions that wait for capacity, with reasons and estimates."},
 		{Name: "Failures", Description: "Nodes that failed permanently, circuit breakers and retry budgets."},
-		{Name: "Administration", Description: "Retention: what has been removed, and when."},
+		{Name: "Administration", Description: "Retention and cleanups."},
 		{Name: "Logs and metrics", Description: "Logs and metrics of running and ended tasks."},
 		{Name: "Artifacts", Description: "Files that tasks produce, and uploaded files."},
 		{Name: "Types", Description: "Types of inputs and outputs, and their form fields."},
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
 		{Name: "Connections", Description: "Connections of tasks to databases, buckets and APIs. Secret fields are never returned."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
-		{Name: "Metaflow", Description: "Where the client of Metaflow keeps the data of a project."},
-		{Name: "Quotas", Description: "Resource limits and their use."},
+		{Name: "Metaflow", Description: "Metaflow datastore of a project."},
+		{Name: "Quotas", Description: "Resource limits and usage."},
 		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, with their members."},
 		{Name: "Audit", Description: "The audit log."},
-		{Name: "Sign-in", Description: "Links that sign a browser in."},
+		{Name: "Sign-in", Description: "Login links."},
 	}
 	d.downloads()
 	d.logStream()
@@ -79,7 +79,7 @@ func eventSchema() *huma.Schema {
 	text := func(about string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: about} }
 	return &huma.Schema{
 		Type: huma.TypeObject, Required: []string{"data"}, Properties: map[string]*huma.Schema{
-			"id": text("Cursor of the last line in the event"), "event": text("end for the last event of the stream"),
+			"id": text("Cursor of the last line in the event"), "event": text("end, for the last event of the stream"),
 			"data": text("A JSON array of lines"),
 		},
 	}
@@ -97,7 +97,7 @@ func (d describer) downloads() {
 	artifact := get("download-artifact", "/artifacts/{id}/download", "Download an artifact, or a range of its bytes", "Artifacts")
 	d.download(artifact, pathParam("id", "ID of the artifact"))
 	for _, s := range shelves() {
-		ref := param("path", "ref", "name@version, or the name of the newest")
+		ref := param("path", "ref", "name@version, or name for the newest version")
 		ref.Required, ref.Schema.MaxLength = true, new(320)
 		d.download(get("download-"+s.id, s.path+"/{ref}/download", "Download the file of a "+s.noun+", or a range of its bytes", "Catalogue"), ref)
 	}
@@ -105,11 +105,11 @@ func (d describer) downloads() {
 
 func (d describer) download(op huma.Operation, object *huma.Param) {
 	op.Parameters = []*huma.Param{
-		object, param("query", "path", "A file of a folder, by its path in the list of files that the folder itself is"),
-		param("header", "Range", "Byte range, such as bytes=0-1023"), param("header", "If-None-Match", "ETag of a copy that the client has"),
+		object, param("query", "path", "Path of a file within a folder artifact"),
+		param("header", "Range", "Byte range, such as bytes=0-1023"), param("header", "If-None-Match", "ETag of the client's copy"),
 	}
 	bytes := &huma.Response{
-		Description: "The bytes; their SHA-256 is the ETag", Content: media("*/*", binary()),
+		Description: "The content; its SHA-256 is the ETag", Content: media("*/*", binary()),
 		Headers: map[string]*huma.Param{
 			"ETag":                {Description: "The SHA-256 of the bytes", Schema: &huma.Schema{Type: huma.TypeString}},
 			"Content-Disposition": {Description: "The file name", Schema: &huma.Schema{Type: huma.TypeString}},
@@ -117,15 +117,15 @@ func (d describer) download(op huma.Operation, object *huma.Param) {
 	}
 	d.add(op, http.StatusOK, bytes)
 	responses := d.Paths[request.APIPrefix+op.Path].Get.Responses
-	responses["206"] = &huma.Response{Description: "A range of the bytes", Content: media("*/*", binary())}
-	responses["304"] = &huma.Response{Description: "The bytes are those of If-None-Match"}
-	responses["416"] = &huma.Response{Description: "The range is not within the bytes"}
+	responses["206"] = &huma.Response{Description: "A range of the content", Content: media("*/*", binary())}
+	responses["304"] = &huma.Response{Description: "The content matches If-None-Match"}
+	responses["416"] = &huma.Response{Description: "The range is not satisfiable"}
 }
 
 func (d describer) logStream() {
 	op := get("follow-logs", "/executions/{execution_id}/logs/stream", "Follow the log of an execution", "Logs and metrics")
-	op.Description = "Server-sent events: each holds a JSON array of lines, as in a page of the log, and the ID to continue from. " +
-		"The stream starts with past lines and continues with new ones. The event \"end\" follows the last line of an ended execution."
+	op.Description = "Server-sent events. Each event contains a JSON array of lines, as in a log page, and the ID to continue from. " +
+		"The stream starts with past lines and continues with new ones. The event \"end\" follows the last line when the execution has ended."
 	op.Parameters = []*huma.Param{
 		pathParam("execution_id", "ID of the execution"),
 		param("query", "node", "Only lines of these nodes, separated by commas"), param("query", "level", "Levels, separated by commas"),
@@ -137,11 +137,11 @@ func (d describer) logStream() {
 }
 
 func (d describer) dagLogs() {
-	op := get("list-task-logs", "/workflows/{workflow_id}/logs", "Read or follow the log of an execution, given its ID as workflow_id", "Workflows")
-	op.Description = "A JSON array of lines, whose header X-Next-Page has the value of page for the next ones; with follow=true server-sent events that each hold such an array."
+	op := get("list-task-logs", "/workflows/{workflow_id}/logs", "Read or follow the log of an execution, with its ID as workflow_id", "Workflows")
+	op.Description = "A JSON array of lines; the header X-Next-Page contains the next value of page. With follow=true, server-sent events that each contain such an array."
 	op.Parameters = []*huma.Param{
-		pathParam("workflow_id", "ID of the execution"), param("query", "follow", "true: until the execution has ended"),
-		param("query", "task", "Only lines of these tasks, separated by commas"), param("query", "level", "Levels, separated by commas"),
+		pathParam("workflow_id", "ID of the execution"), param("query", "follow", "Follow the log until the execution ends"),
+		param("query", "task", "Comma-separated task IDs; only their lines are returned"), param("query", "level", "Levels, separated by commas"),
 		param("query", "page", "Cursor from X-Next-Page"), param("header", "Last-Event-ID", "ID of the last event that was received"),
 	}
 	lines := &huma.Response{Description: "The lines", Content: map[string]*huma.MediaType{
@@ -152,23 +152,23 @@ func (d describer) dagLogs() {
 }
 
 func (d describer) upload() {
-	op := post("upload-blob", "/blobs", "Store a file for an input, a catalogue entry or a code package", "Artifacts")
+	op := post("upload-blob", "/blobs", "Upload a file for an input, a catalogue entry or a code package", "Artifacts")
 	op.Parameters = []*huma.Param{param("query", "filename", "Its name")}
-	op.RequestBody = &huma.RequestBody{Description: "The bytes; no body is an empty file", Content: media("application/octet-stream", binary())}
+	op.RequestBody = &huma.RequestBody{Description: "File content; an empty body is an empty file", Content: media("application/octet-stream", binary())}
 	ref := d.Components.Schemas.Schema(reflect.TypeFor[content.FileRef](), true, "FileRef")
 	stored := &huma.Response{Description: "Value of an input for the file", Content: media("application/json", ref)}
 	d.add(op, http.StatusCreated, stored)
 }
 
 func (d describer) loginLink() {
-	op := post("issue-login-link", "/login-links", "Issue a link that signs one browser in as administrator, once", "Sign-in")
+	op := post("issue-login-link", "/login-links", "Issue a one-time link that signs a browser in as administrator", "Sign-in")
 	link := &huma.Schema{Type: huma.TypeObject, Required: []string{"url"}, Properties: map[string]*huma.Schema{"url": {Type: huma.TypeString, Format: "uri"}}}
 	d.add(op, http.StatusOK, &huma.Response{Description: "The link", Content: media("application/json", link)})
 }
 
 func (d describer) auditExport() {
 	op := get("export-audit", "/audit/export", "Export the audit log as JSON lines or CSV", "Audit")
-	format := param("query", "format", "jsonl or csv; jsonl when absent")
+	format := param("query", "format", "jsonl or csv; defaults to jsonl")
 	format.Schema.Enum = []any{"jsonl", "csv"}
 	op.Parameters = []*huma.Param{format}
 	for _, p := range d.Paths[request.APIPrefix+"/audit"].Get.Parameters {
@@ -187,7 +187,7 @@ func (d describer) auditExport() {
 func (d describer) logs() {
 	page := d.Components.Schemas.Schema(reflect.TypeFor[logPage](), true, "LogPage")
 	d.Paths[request.APIPrefix+"/executions/{execution_id}/logs"].Get.Responses["200"] = &huma.Response{
-		Description: "A page of lines, or with format=text all of them",
+		Description: "A page of lines, or all lines with format=text",
 		Content: map[string]*huma.MediaType{
 			"application/json": {Schema: page}, "text/plain": {Schema: &huma.Schema{Type: huma.TypeString}},
 		},

@@ -12,19 +12,19 @@ import (
 // OptionQuery selects options of an input.
 type OptionQuery struct {
 	WorkflowPath
-	Input   string `path:"input" doc:"Name of the input; of a part of it with dots, and * for the entries of a list: layers.*.kind" maxLength:"500"`
-	Version string `query:"version" doc:"Version of the workflow; the latest when empty" maxLength:"100"`
-	Query   string `query:"q" doc:"Text that the options contain" maxLength:"500"`
-	After   string `query:"after" doc:"next of the page before" maxLength:"20"`
-	Limit   int    `query:"limit" doc:"Options of a page" minimum:"1" maximum:"200" default:"20"`
+	Input   string `path:"input" doc:"Input name; use dots for nested parts and * for list entries, such as layers.*.kind" maxLength:"500"`
+	Version string `query:"version" doc:"Workflow version; defaults to the latest" maxLength:"100"`
+	Query   string `query:"q" doc:"Text to find in the options" maxLength:"500"`
+	After   string `query:"after" doc:"Cursor: next from the previous response" maxLength:"20"`
+	Limit   int    `query:"limit" doc:"Number of options per page" minimum:"1" maximum:"200" default:"20"`
 }
 
 func (h *API) optionAPI(api huma.API) {
-	operation(h, api, get("list-options", "/workflows/{workflow_id}/options/{input}", "List the options of an input, with the defaults of the other inputs", "Workflows"),
+	operation(h, api, get("list-options", "/workflows/{workflow_id}/options/{input}", "List the options of an input, using the defaults of the other inputs", "Workflows"),
 		func(ctx context.Context, in *OptionQuery) (*body[contract.OptionList], error) {
 			return h.apiOptions(ctx, in, nil)
 		})
-	operation(h, api, post("list-options-for", "/workflows/{workflow_id}/options/{input}", "List the options of an input that depend on other inputs", "Workflows"),
+	operation(h, api, post("list-options-for", "/workflows/{workflow_id}/options/{input}", "List the options of an input, given the values of other inputs", "Workflows"),
 		func(ctx context.Context, in *struct {
 			OptionQuery
 			Body contract.OptionInputs

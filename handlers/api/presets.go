@@ -18,20 +18,20 @@ import (
 // PresetPath names a preset of a workflow.
 type PresetPath struct {
 	WorkflowPath
-	Preset string `path:"preset" doc:"ID or name of the preset" maxLength:"100"`
+	Preset string `path:"preset" doc:"Preset ID or name" maxLength:"100"`
 }
 
 type presetDefaultInput struct {
 	PresetPath
-	For string `query:"for" doc:"Whose default: that of the caller, or of the project" enum:"me,project" default:"me"`
+	For string `query:"for" doc:"Whose default to change: the caller's or the project's" enum:"me,project" default:"me"`
 }
 
 func (h *API) presetAPI(api huma.API) {
-	operation(h, api, get("list-presets", "/workflows/{workflow_id}/presets", "List the presets of a workflow that the caller may use", "Presets"), h.apiPresets)
-	save := post("save-preset", "/workflows/{workflow_id}/presets", "Save inputs of a workflow as a preset", "Presets")
+	operation(h, api, get("list-presets", "/workflows/{workflow_id}/presets", "List the presets of a workflow that you can use", "Presets"), h.apiPresets)
+	save := post("save-preset", "/workflows/{workflow_id}/presets", "Save workflow inputs as a preset", "Presets")
 	save.DefaultStatus = http.StatusCreated
 	operation(h, api, save, h.apiSavePreset)
-	operation(h, api, get("get-preset", "/workflows/{workflow_id}/presets/{preset}", "Get a preset, and what of it a version does not accept", "Presets"), h.apiPreset)
+	operation(h, api, get("get-preset", "/workflows/{workflow_id}/presets/{preset}", "Get a preset, including values that a version does not accept", "Presets"), h.apiPreset)
 	change := post("change-preset", "/workflows/{workflow_id}/presets/{preset}", "Change a preset", "Presets")
 	change.Method = http.MethodPatch
 	operation(h, api, change, h.apiChangePreset)
@@ -39,12 +39,12 @@ func (h *API) presetAPI(api huma.API) {
 		OperationID: "delete-preset", Method: http.MethodDelete, Path: "/workflows/{workflow_id}/presets/{preset}", Tags: []string{"Presets"},
 		Summary: "Delete a preset", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeletePreset)
-	begin := post("set-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Make a preset the default of the caller or of the project", "Presets")
+	begin := post("set-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Make a preset your default or the project's default", "Presets")
 	begin.Method = http.MethodPut
 	operation(h, api, begin, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
 		return h.apiDefaultPreset(ctx, in, true)
 	})
-	end := post("unset-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "End a preset as a default", "Presets")
+	end := post("unset-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Remove a preset as a default", "Presets")
 	end.Method = http.MethodDelete
 	operation(h, api, end, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
 		return h.apiDefaultPreset(ctx, in, false)
@@ -65,7 +65,7 @@ func (h *API) apiPresets(ctx context.Context, in *WorkflowPath) (*body[contract.
 
 func (h *API) apiPreset(ctx context.Context, in *struct {
 	PresetPath
-	Version string `query:"version" doc:"Version to check the inputs against; the latest when empty" maxLength:"100"`
+	Version string `query:"version" doc:"Version to check the inputs against; defaults to the latest" maxLength:"100"`
 }) (*body[contract.PresetBody], error) {
 	p, fitted, err := h.fittedPreset(ctx, in.ID, in.Version, in.Preset)
 	if err != nil {

@@ -21,17 +21,17 @@ type breakerBody struct {
 	ID            uuid.UUID  `json:"id"`
 	WorkflowID    uuid.UUID  `json:"workflow_id"`
 	WorkflowName  string     `json:"workflow_name"`
-	Operator      string     `json:"operator" doc:"graph/operator for an operator inside a graph"`
-	Version       string     `json:"version" doc:"Latest version that changed its state"`
+	Operator      string     `json:"operator" doc:"Operator name; graph/operator inside a graph"`
+	Version       string     `json:"version" doc:"Latest workflow version that changed the breaker's state"`
 	State         string     `json:"state" enum:"closed,open,half_open"`
-	Failures      int        `json:"failures" doc:"Since the last success, within the window"`
+	Failures      int        `json:"failures" doc:"Number of failures since the last success, within the window"`
 	Threshold     int        `json:"threshold" doc:"Number of failures that open the breaker"`
 	Window        float64    `json:"window_seconds"`
 	OpenFor       float64    `json:"open_for_seconds" doc:"Seconds until one trial attempt is allowed"`
 	OpenedAt      *time.Time `json:"opened_at,omitempty"`
 	OpenUntil     *time.Time `json:"open_until,omitempty"`
-	Trial         *uuid.UUID `json:"trial_execution_id,omitempty" doc:"Execution of the trial attempt"`
-	Waiting       int        `json:"waiting" doc:"Number of nodes that it delays"`
+	Trial         *uuid.UUID `json:"trial_execution_id,omitempty" doc:"Execution that runs the trial attempt"`
+	Waiting       int        `json:"waiting" doc:"Number of nodes that the breaker holds back"`
 	LastError     string     `json:"last_error,omitempty"`
 	LastExecution *uuid.UUID `json:"last_execution_id,omitempty"`
 	LastNode      string     `json:"last_node,omitempty"`
@@ -45,11 +45,11 @@ type breakerList struct {
 type tenantBudgetBody struct {
 	TenantID  uuid.UUID  `json:"tenant_id"`
 	Limited   bool       `json:"limited"`
-	Retries   int        `json:"retries,omitempty" doc:"In each period, by all projects of the tenant together"`
+	Retries   int        `json:"retries,omitempty" doc:"Retries per period, shared by all projects of the tenant"`
 	Period    float64    `json:"period_seconds,omitempty"`
-	Burst     int        `json:"burst,omitempty" doc:"Maximum of unused retries that accumulate"`
-	Left      int        `json:"left" doc:"Retries available now"`
-	Delayed   int64      `json:"delayed" doc:"Retries delayed so far"`
+	Burst     int        `json:"burst,omitempty" doc:"Maximum number of unused retries that can accumulate"`
+	Left      int        `json:"left" doc:"Number of retries available now"`
+	Delayed   int64      `json:"delayed" doc:"Number of retries delayed so far"`
 	ChangedAt *time.Time `json:"changed_at,omitempty"`
 	ChangedBy string     `json:"changed_by,omitempty"`
 	Version   int64      `json:"version"`
@@ -58,36 +58,36 @@ type tenantBudgetBody struct {
 type workflowBudgetBody struct {
 	WorkflowID   uuid.UUID  `json:"workflow_id"`
 	WorkflowName string     `json:"workflow_name"`
-	Retries      int        `json:"retries" doc:"In any time as long as the window, by all executions together"`
+	Retries      int        `json:"retries" doc:"Retries per window, shared by all executions"`
 	Window       float64    `json:"window_seconds"`
 	Left         int        `json:"left"`
-	NextAt       *time.Time `json:"next_at,omitempty" doc:"Time of the next available retry, if none is left"`
+	NextAt       *time.Time `json:"next_at,omitempty" doc:"Time when the next retry becomes available, if none is left"`
 	Delayed      int64      `json:"delayed"`
 }
 
 type retryBudgetsBody struct {
 	Tenant    tenantBudgetBody     `json:"tenant"`
-	Workflows []workflowBudgetBody `json:"workflows" doc:"Budgets of the project's workflows that have been used"`
+	Workflows []workflowBudgetBody `json:"workflows" doc:"Budgets that the project's workflows have used"`
 }
 
 type retryBudgetInput struct {
-	Retries int    `json:"retries,omitempty" doc:"Retries in each period; 0 for no limit" minimum:"0" maximum:"1000000"`
-	Period  string `json:"period,omitempty" doc:"Such as 1m, 1h, 24h" maxLength:"20"`
-	Burst   int    `json:"burst,omitempty" doc:"Unused retries that are kept for later" minimum:"0" maximum:"1000000"`
-	Version int64  `json:"version" doc:"Version of the budget that was read; 0 if there was none"`
+	Retries int    `json:"retries,omitempty" doc:"Retries per period; 0 for no limit" minimum:"0" maximum:"1000000"`
+	Period  string `json:"period,omitempty" doc:"Length of a period, such as 1m, 1h or 24h" maxLength:"20"`
+	Burst   int    `json:"burst,omitempty" doc:"Maximum number of unused retries that can accumulate" minimum:"0" maximum:"1000000"`
+	Version int64  `json:"version" doc:"Version of the budget that the change is based on; 0 if there was none"`
 	Reason  string `json:"reason,omitempty" maxLength:"4000"`
 }
 
 type deadLetterBody struct {
 	ID           uuid.UUID     `json:"id"`
 	ExecutionID  uuid.UUID     `json:"execution_id"`
-	Status       string        `json:"execution_status,omitempty" doc:"Absent when the execution is gone"`
+	Status       string        `json:"execution_status,omitempty" doc:"Execution status; absent if the execution was deleted"`
 	WorkflowName string        `json:"workflow_name"`
 	Version      string        `json:"version"`
 	Node         string        `json:"node"`
 	NodeIndex    int           `json:"node_index"`
 	Attempts     int           `json:"attempts"`
-	Class        string        `json:"class" doc:"user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
+	Class        string        `json:"class" doc:"Failure class: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
 	Error        query.Failure `json:"error"`
 	At           time.Time     `json:"at"`
 }
@@ -180,7 +180,7 @@ func toBreakerBody(b execution.Breaker) breakerBody {
 
 func (h *API) apiResetBreaker(ctx context.Context, in *struct {
 	settleInput
-	ID string `path:"breaker_id" doc:"ID of a circuit breaker" maxLength:"36"`
+	ID string `path:"breaker_id" doc:"Circuit breaker ID" maxLength:"36"`
 }) (*body[breakerBody], error) {
 	id, err := request.ParseID(in.ID, "breaker_id")
 	if err != nil {
@@ -237,8 +237,8 @@ func (h *API) apiPutRetryBudget(ctx context.Context, in *struct{ Body retryBudge
 
 func (h *API) apiDeadLetters(ctx context.Context, in *struct {
 	PageQuery
-	Class     string `query:"class" doc:"Of one kind of failure" maxLength:"20"`
-	Execution string `query:"execution_id" doc:"Of one execution" maxLength:"36"`
+	Class     string `query:"class" doc:"Return only failures of this class" maxLength:"20"`
+	Execution string `query:"execution_id" doc:"Return only failures of this execution" maxLength:"36"`
 }) (*body[deadLetterList], error) {
 	filter := execution.DeadLetterFilter{Class: protect.Class(in.Class), Limit: in.Limit}
 	for _, id := range []struct {
@@ -277,7 +277,7 @@ func toDeadLetter(l execution.DeadLetter) deadLetterBody {
 
 // deadLetterPath names a dead letter.
 type deadLetterPath struct {
-	ID string `path:"letter_id" doc:"ID of a dead letter" maxLength:"36"`
+	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
 }
 
 func (h *API) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[deadLetterBody], error) {
@@ -294,7 +294,7 @@ func (h *API) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[dead
 
 func (h *API) apiRequeueDeadLetter(ctx context.Context, in *struct {
 	settleInput
-	ID string `path:"letter_id" doc:"ID of a dead letter" maxLength:"36"`
+	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
 }) (*body[requeuedBody], error) {
 	id, err := request.ParseID(in.ID, "letter_id")
 	if err != nil {
@@ -309,7 +309,7 @@ func (h *API) apiRequeueDeadLetter(ctx context.Context, in *struct {
 
 func (h *API) apiDismissDeadLetter(ctx context.Context, in *struct {
 	settleInput
-	ID string `path:"letter_id" doc:"ID of a dead letter" maxLength:"36"`
+	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
 }) (*struct{}, error) {
 	id, err := request.ParseID(in.ID, "letter_id")
 	if err != nil {
@@ -334,7 +334,7 @@ func (h *API) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[deadDel
 
 func (h *API) apiRedeliver(ctx context.Context, in *struct {
 	settleInput
-	ID string `path:"delivery_id" doc:"Number of a delivery" maxLength:"20"`
+	ID string `path:"delivery_id" doc:"Delivery number" maxLength:"20"`
 }) (*struct{}, error) {
 	id, err := strconv.ParseInt(in.ID, 10, 64)
 	if err != nil {

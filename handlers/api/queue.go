@@ -19,8 +19,8 @@ import (
 type queueBody struct {
 	Entries       []contract.QueueEntryBody `json:"entries"`
 	NextPage      string                    `json:"next_page,omitempty"`
-	InCluster     []clusterWaitBody         `json:"in_cluster,omitempty" doc:"Nodes that are within their limits and have been sent to the cluster, which has not started them: those sent first come first. Only on the first page, and only nodes that you may view"`
-	InClusterMore int                       `json:"in_cluster_more,omitempty" doc:"Number of further nodes that wait in the cluster"`
+	InCluster     []clusterWaitBody         `json:"in_cluster,omitempty" doc:"Nodes within their limits that were submitted to the cluster but have not started, in order of submission. Only on the first page, and only nodes that you can view"`
+	InClusterMore int                       `json:"in_cluster_more,omitempty" doc:"Number of additional nodes that wait in the cluster"`
 }
 
 type clusterWaitBody struct {
@@ -31,9 +31,9 @@ type clusterWaitBody struct {
 	ProjectID     uuid.UUID    `json:"project_id"`
 	ProjectName   string       `json:"project_name"`
 	Priority      int          `json:"priority"`
-	WaitingSince  time.Time    `json:"waiting_since" doc:"Time when it was sent to the cluster"`
-	Asked         fair.Amount  `json:"asked" doc:"Amounts requested by all pods of the attempt"`
-	Reason        query.Reason `json:"reason" doc:"code is UNSCHEDULABLE, IMAGE_PULL, POD_STARTING (longer than 30 s), GANG, RESIDENT_QUEUE or CLUSTER_AWAY; message has the cluster's own words"`
+	WaitingSince  time.Time    `json:"waiting_since" doc:"Time when the node was submitted to the cluster"`
+	Asked         fair.Amount  `json:"asked" doc:"Resources requested by all pods of the attempt"`
+	Reason        query.Reason `json:"reason" doc:"Reason for waiting. code is UNSCHEDULABLE, IMAGE_PULL, POD_STARTING (longer than 30 s), GANG, RESIDENT_QUEUE or CLUSTER_AWAY; message contains the cluster's own message"`
 }
 
 func (h *API) queueAPI(api huma.API) {
@@ -44,7 +44,7 @@ func (h *API) queueAPI(api huma.API) {
 
 func (h *API) apiQueue(ctx context.Context, in *struct {
 	PageQuery
-	Place string `query:"place" doc:"ID of a tenant, department, team or project; the current project if empty" maxLength:"36"`
+	Place string `query:"place" doc:"ID of a tenant, department, team or project; defaults to the current project" maxLength:"36"`
 }) (*body[queueBody], error) {
 	var place uuid.UUID
 	if in.Place != "" {
@@ -95,7 +95,7 @@ func (h *API) apiWhyExecution(ctx context.Context, in *ExecutionPath) (*body[con
 
 func (h *API) apiWhyNode(ctx context.Context, in *struct {
 	ExecutionPath
-	Node string `path:"node" doc:"Name of the node" maxLength:"2000"`
+	Node string `path:"node" doc:"Node name" maxLength:"2000"`
 }) (*body[contract.WhyBody], error) {
 	return h.why(ctx, &in.ExecutionPath, in.Node)
 }

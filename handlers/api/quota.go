@@ -48,7 +48,7 @@ func quotaCollections() map[string]string {
 }
 
 func (h *API) quotaAPI(api huma.API) {
-	list := get("list-quotas", "/quotas", "Limits and use of the whole tree", "Quotas")
+	list := get("list-quotas", "/quotas", "List limits and usage of the whole tree", "Quotas")
 	list.Description = aboutAmounts + "."
 	operation(h, api, h.ledBy(list, nil), h.apiQuotas)
 	for collection, kind := range quotaCollections() {
@@ -79,7 +79,7 @@ type quotaEditOf struct {
 }
 
 func (h *API) quotaOperations(api huma.API, path, kind string) {
-	operation(h, api, h.ledBy(get("get-"+kind+"-quota", path+"/quota", "Get the limits and the use of a "+kind, "Quotas"), nil),
+	operation(h, api, h.ledBy(get("get-"+kind+"-quota", path+"/quota", "Get the limits and usage of a "+kind, "Quotas"), nil),
 		func(ctx context.Context, in *QuotaPath) (*body[contract.QuotaBody], error) {
 			return h.apiQuota(ctx, in.ID, kind)
 		})

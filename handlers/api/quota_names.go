@@ -15,7 +15,7 @@ import (
 )
 
 // The design document has names of its own for limits and their use, which answers have
-// beside FlowForge's and requests may use in their place. A limit there is what a node may
+// alongside FlowForge's and requests may use in their place. A limit there is what a node may
 // hold at most, and a request what it is guaranteed: the limit plus what it may borrow, and
 // the limit, in FlowForge's words.
 

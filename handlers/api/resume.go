@@ -42,8 +42,8 @@ func keptFor(ttl workflow.TTL) any {
 
 type resumeInput struct {
 	ExecutionPath
-	DryRun         bool   `query:"dry_run" doc:"Return a plan with status 200 without resuming: which nodes would run, and why"`
-	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key resumes nothing" maxLength:"200"`
+	DryRun         bool   `query:"dry_run" doc:"Return a plan with status 200 without resuming. The plan lists the nodes that would run, and why"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not resume the execution again" maxLength:"200"`
 	Body           contract.ResumeInputBody
 }
 
@@ -52,7 +52,7 @@ func (h *API) resumeAPI(api huma.API) {
 	resume.DefaultStatus = http.StatusCreated
 	resume.Responses = map[string]*huma.Response{
 		strconv.Itoa(http.StatusCreated): answerOf(api, "Resumed", reflect.TypeFor[contract.Launched]()),
-		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run: nothing was resumed", reflect.TypeFor[contract.ResumePlanBody]()),
+		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run, nothing is resumed", reflect.TypeFor[contract.ResumePlanBody]()),
 	}
 	operation(h, api, resume, h.apiResume)
 }

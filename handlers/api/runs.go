@@ -46,13 +46,13 @@ func (a workflowListAnswer) MarshalJSON() ([]byte, error) {
 // workflowQuery chooses workflows, or with project_id, offset or a state of executions
 // these.
 type workflowQuery struct {
-	Page    string `query:"page" doc:"Cursor from next_page of the previous page, or the number of a page from 1" maxLength:"400"`
-	Limit   int    `query:"limit" doc:"Rows of a page; 50 workflows or 20 executions when absent" minimum:"0" maximum:"200"`
-	Team    string `query:"team" doc:"Owner team" maxLength:"200"`
-	Status  string `query:"status" enum:"ACTIVE,ARCHIVED,REGISTERED,PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED" doc:"Of workflows ACTIVE (also called REGISTERED) or ARCHIVED, both when absent; a state of executions lists those"`
+	Page    string `query:"page" doc:"Cursor: next_page from the previous response; or a page number, counted from 1" maxLength:"400"`
+	Limit   int    `query:"limit" doc:"Number of rows per page; defaults to 50 workflows or 20 executions" minimum:"0" maximum:"200"`
+	Team    string `query:"team" doc:"Team that owns the workflow" maxLength:"200"`
+	Status  string `query:"status" enum:"ACTIVE,ARCHIVED,REGISTERED,PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED" doc:"For workflows: ACTIVE (alias REGISTERED) or ARCHIVED; defaults to both. With an execution state, executions are listed"`
 	Tag     string `query:"tag" maxLength:"100"`
-	Text    string `query:"q" doc:"Text in name or description" maxLength:"200"`
-	Project string `query:"project_id" doc:"ID or name of a project: its executions are listed, the latest first" maxLength:"200"`
+	Text    string `query:"q" doc:"Text to find in the name or description" maxLength:"200"`
+	Project string `query:"project_id" doc:"Project ID or name; lists the project's executions, newest first" maxLength:"200"`
 	Develop bool   `query:"development" doc:"Include workflows that have only development versions"`
 	Offset  int    `query:"offset" doc:"Number of executions to skip" minimum:"0" maximum:"1000000"`
 }

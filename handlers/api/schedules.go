@@ -18,43 +18,43 @@ import (
 
 // SchedulePath names a schedule.
 type SchedulePath struct {
-	ID string `path:"schedule_id" doc:"ID of the schedule"`
+	ID string `path:"schedule_id" doc:"Schedule ID"`
 }
 
 func (p SchedulePath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "schedule") }
 
 type scheduleQuery struct {
-	Workflow string `query:"workflow" doc:"Name or ID of the workflow" maxLength:"200"`
-	Name     string `query:"name" doc:"Name of the schedule" maxLength:"100"`
-	Paused   string `query:"paused" doc:"Only schedules that are paused, or only those that are not" enum:"true,false"`
-	After    string `query:"after" doc:"next of the previous page" maxLength:"400"`
-	Limit    int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Workflow string `query:"workflow" doc:"Workflow name or ID" maxLength:"200"`
+	Name     string `query:"name" doc:"Schedule name" maxLength:"100"`
+	Paused   string `query:"paused" doc:"Return only paused (true) or only active (false) schedules" enum:"true,false"`
+	After    string `query:"after" doc:"Cursor: next from the previous response" maxLength:"400"`
+	Limit    int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
 type occurrenceQuery struct {
 	SchedulePath
-	Before time.Time `query:"before" doc:"next of the previous page"`
-	Limit  int       `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Before time.Time `query:"before" doc:"Cursor: next from the previous response"`
+	Limit  int       `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
 func (h *API) scheduleAPI(api huma.API) {
-	create := post("create-schedule", "/schedules", "Launch a workflow at times", "Schedules")
+	create := post("create-schedule", "/schedules", "Create a schedule", "Schedules")
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, h.apiCreateSchedule)
-	operation(h, api, get("list-schedules", "/schedules", "List schedules by name", "Schedules"), h.apiSchedules)
-	operation(h, api, post("preview-schedule", "/schedules/preview", "Say when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
+	operation(h, api, get("list-schedules", "/schedules", "List schedules", "Schedules"), h.apiSchedules)
+	operation(h, api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
 	operation(h, api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
-	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace what a schedule says; the caller becomes its owner", "Schedules")
+	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace a schedule; you become its owner", "Schedules")
 	replace.Method = http.MethodPut
 	operation(h, api, replace, h.apiReplaceSchedule)
 	operation(h, api, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{schedule_id}", Tags: []string{"Schedules"},
-		Summary: "Delete a schedule; its executions stay", DefaultStatus: http.StatusNoContent,
+		Summary: "Delete a schedule; its executions are kept", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteSchedule)
-	operation(h, api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the fires of a schedule and what became of them, newest first", "Schedules"), h.apiOccurrences)
-	operation(h, api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Keep a schedule from firing", "Schedules"), h.apiPauseSchedule)
-	operation(h, api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Let a paused schedule fire again", "Schedules"), h.apiResumeSchedule)
-	operation(h, api, post("run-schedule", "/schedules/{schedule_id}/run", "Launch an execution of a schedule now", "Schedules"), h.apiRunSchedule)
+	operation(h, api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the occurrences of a schedule and their outcomes, newest first", "Schedules"), h.apiOccurrences)
+	operation(h, api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Pause a schedule", "Schedules"), h.apiPauseSchedule)
+	operation(h, api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Resume a schedule", "Schedules"), h.apiResumeSchedule)
+	operation(h, api, post("run-schedule", "/schedules/{schedule_id}/run", "Run a schedule now", "Schedules"), h.apiRunSchedule)
 }
 
 func (h *API) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.ScheduleInput }) (*body[contract.ScheduleBody], error) {

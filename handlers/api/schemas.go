@@ -42,16 +42,16 @@ type columnSchema struct{}
 // Schema implements huma.SchemaProvider. A column has more fields than those described.
 func (columnSchema) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{
-		Type: huma.TypeObject, Description: "A column, a feature or a tensor; other fields are kept", AdditionalProperties: true, Required: []string{"name", "dtype"},
+		Type: huma.TypeObject, Description: "A column, feature or tensor; other fields are kept", AdditionalProperties: true, Required: []string{"name", "dtype"},
 		Properties: map[string]*huma.Schema{
 			"name":          {Type: huma.TypeString},
 			"dtype":         {Type: huma.TypeString, Description: "Data type, such as Integer"},
-			"dimensions":    {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeInteger}, Description: "Sizes of a tensor; -1 for a size that is not fixed"},
+			"dimensions":    {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeInteger}, Description: "Dimensions of a tensor; -1 if a dimension is not fixed"},
 			"description":   {Type: huma.TypeString},
-			"default_value": {Description: "Value of a feature without one"},
+			"default_value": {Description: "Default value of a feature"},
 			"statistics":    {Type: huma.TypeObject, AdditionalProperties: true},
 			"nullable":      {Type: huma.TypeBoolean},
-			"attributes":    {Type: huma.TypeObject, AdditionalProperties: true, Description: "Further fields, in the form of earlier versions"},
+			"attributes":    {Type: huma.TypeObject, AdditionalProperties: true, Description: "Additional fields, in the format of earlier versions"},
 		},
 	}
 	s.PrecomputeMessages()

@@ -14,7 +14,7 @@ import (
 type secretBody struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
-	Source      string          `json:"source,omitempty" doc:"Source of a value that the server does not store"`
+	Source      string          `json:"source,omitempty" doc:"Source of the value, if the server does not store it"`
 	CreatedAt   *time.Time      `json:"created_at,omitempty"`
 	CreatedBy   string          `json:"created_by,omitempty"`
 	UpdatedAt   *time.Time      `json:"updated_at,omitempty"`
@@ -23,8 +23,8 @@ type secretBody struct {
 }
 
 type secretUseBody struct {
-	Workflow    string    `json:"workflow" doc:"Empty for the datastore of Metaflow of the project"`
-	ExecutionID string    `json:"execution_id" doc:"Latest execution that received the secret; empty for the datastore of Metaflow"`
+	Workflow    string    `json:"workflow" doc:"Workflow name; empty for the project's Metaflow datastore"`
+	ExecutionID string    `json:"execution_id" doc:"Latest execution that received the secret; empty for the Metaflow datastore"`
 	UsedAt      time.Time `json:"used_at"`
 }
 
@@ -33,7 +33,7 @@ type secretList struct {
 }
 
 type secretInput struct {
-	Value       string `json:"value" doc:"Text of 4 characters to 64 KiB. Never returned" writeOnly:"true" minLength:"4" maxLength:"65536"`
+	Value       string `json:"value" doc:"Secret value: 4 characters to 64 KiB of text. Never returned" writeOnly:"true" minLength:"4" maxLength:"65536"`
 	Description string `json:"description,omitempty" maxLength:"300"`
 }
 

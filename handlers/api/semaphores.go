@@ -11,7 +11,7 @@ import (
 )
 
 type semaphoreQuery struct {
-	After string `query:"page" doc:"next_page of the previous page" maxLength:"300"`
+	After string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"300"`
 }
 
 type semaphoreInput struct {

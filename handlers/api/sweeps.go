@@ -20,24 +20,24 @@ import (
 
 // SweepPath names a sweep.
 type SweepPath struct {
-	ID string `path:"sweep_id" doc:"ID of the sweep"`
+	ID string `path:"sweep_id" doc:"Sweep ID"`
 }
 
 func (p SweepPath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "sweep") }
 
 type sweepQuery struct {
-	Workflow string `query:"workflow" doc:"Name or ID of the workflow" maxLength:"200"`
-	State    string `query:"state" doc:"State of the sweeps" enum:"RUNNING,PAUSED,STOPPING,SUCCEEDED,STOPPED"`
-	Before   string `query:"before" doc:"next of the previous page" maxLength:"40"`
-	Limit    int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Workflow string `query:"workflow" doc:"Workflow name or ID" maxLength:"200"`
+	State    string `query:"state" doc:"Return only sweeps in this state" enum:"RUNNING,PAUSED,STOPPING,SUCCEEDED,STOPPED"`
+	Before   string `query:"before" doc:"Cursor: next from the previous response" maxLength:"40"`
+	Limit    int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
 type runQuery struct {
 	SweepPath
-	Sort  string `query:"sort" doc:"index, objective (the best first) or the path of a parameter; with - in the reverse order" maxLength:"201" default:"index"`
-	State string `query:"state" doc:"State of the runs" enum:"PROPOSED,RUNNING,SUCCEEDED,FAILED,CANCELLED,STOPPED_EARLY,REFUSED"`
-	After int    `query:"after" doc:"next of the previous page" minimum:"0" maximum:"10000"`
-	Limit int    `query:"limit" doc:"Runs of a page" minimum:"1" maximum:"10000" default:"100"`
+	Sort  string `query:"sort" doc:"Sort by index, objective (best first) or a parameter path; prefix with - to reverse the order" maxLength:"201" default:"index"`
+	State string `query:"state" doc:"Return only runs in this state" enum:"PROPOSED,RUNNING,SUCCEEDED,FAILED,CANCELLED,STOPPED_EARLY,REFUSED"`
+	After int    `query:"after" doc:"Cursor: next from the previous response" minimum:"0" maximum:"10000"`
+	Limit int    `query:"limit" doc:"Number of runs per page" minimum:"1" maximum:"10000" default:"100"`
 }
 
 func (h *API) sweepAPI(api huma.API) {
@@ -45,18 +45,18 @@ func (h *API) sweepAPI(api huma.API) {
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, h.apiCreateSweep)
 	operation(h, api, get("list-sweeps", "/sweeps", "List sweeps, newest first", "Sweeps"), h.apiSweeps)
-	operation(h, api, h.ledBy(post("preview-sweep", "/sweeps/preview", "Say what would happen to a sweep, without creating it", "Sweeps"), nil), h.apiPreviewSweep)
-	operation(h, api, get("get-sweep", "/sweeps/{sweep_id}", "Get a sweep with its runs, the best of them, and the importance of each parameter", "Sweeps"), h.apiSweep)
-	change := post("change-sweep", "/sweeps/{sweep_id}", "Add runs, or change the space, the budget and other settings for runs to come", "Sweeps")
+	operation(h, api, h.ledBy(post("preview-sweep", "/sweeps/preview", "Preview a sweep without creating it", "Sweeps"), nil), h.apiPreviewSweep)
+	operation(h, api, get("get-sweep", "/sweeps/{sweep_id}", "Get a sweep with its runs, the best run, and the importance of each parameter", "Sweeps"), h.apiSweep)
+	change := post("change-sweep", "/sweeps/{sweep_id}", "Add runs, or change the space, budget and other settings of future runs", "Sweeps")
 	change.Method = http.MethodPatch
 	operation(h, api, change, h.apiChangeSweep)
-	operation(h, api, post("pause-sweep", "/sweeps/{sweep_id}/pause", "Launch no more runs until the sweep is resumed", "Sweeps"), h.apiCommandSweep(h.Sweeps.Pause))
-	operation(h, api, post("resume-sweep", "/sweeps/{sweep_id}/resume", "Continue a paused sweep", "Sweeps"), h.apiCommandSweep(h.Sweeps.Resume))
-	operation(h, api, post("stop-sweep", "/sweeps/{sweep_id}/stop", "End a sweep; runs that have begun finish or are cancelled", "Sweeps"), h.apiStopSweep)
+	operation(h, api, post("pause-sweep", "/sweeps/{sweep_id}/pause", "Pause a sweep: no more runs are launched until it is resumed", "Sweeps"), h.apiCommandSweep(h.Sweeps.Pause))
+	operation(h, api, post("resume-sweep", "/sweeps/{sweep_id}/resume", "Resume a sweep", "Sweeps"), h.apiCommandSweep(h.Sweeps.Resume))
+	operation(h, api, post("stop-sweep", "/sweeps/{sweep_id}/stop", "Stop a sweep; runs that have started finish or are cancelled", "Sweeps"), h.apiStopSweep)
 }
 
 func (h *API) apiCreateSweep(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not create another sweep" maxLength:"200"`
 	Body           contract.SweepInput
 }) (*body[contract.SweepBody], error) {
 	spec, err := toSpec(in.Body)

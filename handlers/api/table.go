@@ -27,9 +27,9 @@ import (
 // of exported types alone.
 type TableQuery struct {
 	Where   string `query:"where" doc:"Conditions, such as: lr > 0.01 and accuracy >= 0.9 and tag:baseline" maxLength:"4000"`
-	Sort    string `query:"sort" doc:"Name to sort by; with - before it, the greatest first" maxLength:"300"`
-	View    string `query:"view" doc:"Name or ID of a saved view: its conditions are added, and its order and columns are used where the request has none" maxLength:"100"`
-	Columns string `query:"columns" doc:"Names, separated by commas, such as inputs.lr,metrics.accuracy.max" maxLength:"8000"`
+	Sort    string `query:"sort" doc:"Name to sort by; prefix with - for descending order" maxLength:"300"`
+	View    string `query:"view" doc:"Name or ID of a saved view. Its conditions are added; its order and columns apply unless the request sets them" maxLength:"100"`
+	Columns string `query:"columns" doc:"Comma-separated names, such as inputs.lr,metrics.accuracy.max" maxLength:"8000"`
 }
 
 func (q TableQuery) index() index.Query {
@@ -47,12 +47,12 @@ func columnNames(list string) []string {
 }
 
 func (h *API) tableAPI(api huma.API) {
-	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that queries and columns of executions can use", "Executions"), h.apiFields)
-	operation(h, api, get("group-executions", "/executions/groups", "Group the executions of a query by a value, with aggregates of columns", "Executions"), h.apiGroups)
-	operation(h, api, get("complete-query", "/executions/complete", "Complete a query of executions: names, operators and values that can follow", "Executions"), h.apiComplete)
-	operation(h, api, get("search-logs", "/executions/lines", "Search a text in the logs of many executions", "Logs and metrics"), h.apiLines)
-	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and the note of an execution", "Executions"), h.apiLabel)
-	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions, with a result for each", "Executions"), h.apiBulk)
+	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that execution queries and columns can use", "Executions"), h.apiFields)
+	operation(h, api, get("group-executions", "/executions/groups", "Group executions by a value, with aggregated columns", "Executions"), h.apiGroups)
+	operation(h, api, get("complete-query", "/executions/complete", "Complete an execution query with names, operators and values", "Executions"), h.apiComplete)
+	operation(h, api, get("search-logs", "/executions/lines", "Search the logs of many executions", "Logs and metrics"), h.apiLines)
+	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and note of an execution", "Executions"), h.apiLabel)
+	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions", "Executions"), h.apiBulk)
 }
 
 func (h *API) searchExecutions(ctx context.Context, f query.Filter, t TableQuery) (*body[contract.ExecutionPage], error) {
@@ -135,7 +135,7 @@ func (h *API) apiFields(ctx context.Context, _ *struct{}) (*body[contract.FieldL
 }
 
 func (h *API) apiComplete(ctx context.Context, in *struct {
-	Before string `query:"before" doc:"The query up to the cursor" maxLength:"4000"`
+	Before string `query:"before" doc:"Query text before the cursor" maxLength:"4000"`
 }) (*body[contract.QueryCompletion], error) {
 	found, err := h.Table.Index.Complete(ctx, in.Before)
 	if err != nil {
@@ -174,7 +174,7 @@ func (h *API) apiLabel(ctx context.Context, in *struct {
 }
 
 func (h *API) apiBulk(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"A repeated request with the same key resumes nothing twice" maxLength:"150"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not resume an execution twice" maxLength:"150"`
 	Body           contract.BulkInput
 }) (*body[contract.BulkResult], error) {
 	b := in.Body
@@ -259,14 +259,14 @@ func (h *API) exportNotebook(w http.ResponseWriter, r *http.Request, q index.Que
 
 // tableExport describes the export.
 func (d describer) tableExport() {
-	op := get("export-executions", "/executions/export", "Export executions with the values of columns as CSV or Parquet, or a notebook that reads them", "Executions")
-	format := param("query", "format", "csv, parquet or ipynb; csv when absent")
+	op := get("export-executions", "/executions/export", "Export executions and their column values as CSV, Parquet or a notebook", "Executions")
+	format := param("query", "format", "csv, parquet or ipynb; defaults to csv")
 	format.Schema.Enum = []any{table.CSV, table.Parquet, table.Notebook}
 	op.Parameters = []*huma.Param{format}
 	for field := range reflect.TypeFor[TableQuery]().Fields() {
 		op.Parameters = append(op.Parameters, param("query", field.Tag.Get("query"), field.Tag.Get("doc")))
 	}
-	d.add(op, http.StatusOK, &huma.Response{Description: "All executions that the query selects", Content: map[string]*huma.MediaType{
+	d.add(op, http.StatusOK, &huma.Response{Description: "All executions that match the query", Content: map[string]*huma.MediaType{
 		"text/csv": {Schema: &huma.Schema{Type: huma.TypeString}}, exportTypes()[table.Parquet]: {Schema: binary()},
 		exportTypes()[table.Notebook]: {Schema: &huma.Schema{Type: huma.TypeObject}},
 	}})

@@ -17,7 +17,7 @@ type templateBody struct {
 	Version     string          `json:"version"`
 	Scope       string          `json:"scope" enum:"project,tenant"`
 	Description string          `json:"description,omitempty"`
-	Document    json.RawMessage `json:"document,omitempty" doc:"An operator without the sources of its inputs; not in lists"`
+	Document    json.RawMessage `json:"document,omitempty" doc:"Operator definition without input sources; not included in lists"`
 	CreatedBy   string          `json:"created_by"`
 	CreatedAt   time.Time       `json:"created_at"`
 }
@@ -29,13 +29,13 @@ type templateList struct {
 func (h *API) templateAPI(api huma.API) {
 	register := post("register-template", "/templates", "Register a version of an operator template", "Templates")
 	register.DefaultStatus = http.StatusCreated
-	register.SkipValidateBody = true // the service says what is wrong, all at once
+	register.SkipValidateBody = true // the service describes what is wrong, all at once
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: &huma.Schema{Type: "object", Required: []string{"name", "version", "type"}}},
 		"application/yaml": {Schema: &huma.Schema{Type: "string"}},
 	}}
 	operation(h, api, register, h.apiRegisterTemplate)
-	operation(h, api, get("list-templates", "/templates", "List the operator templates that are visible to the project", "Templates"), h.apiTemplates)
+	operation(h, api, get("list-templates", "/templates", "List the operator templates available to the project", "Templates"), h.apiTemplates)
 	operation(h, api, get("get-template", "/templates/{template}", "Get an operator template", "Templates"), h.apiTemplate)
 }
 
@@ -63,8 +63,8 @@ func (h *API) apiTemplates(ctx context.Context, _ *struct{}) (*body[templateList
 }
 
 func (h *API) apiTemplate(ctx context.Context, in *struct {
-	Template string `path:"template" doc:"Its name" maxLength:"200"`
-	Version  string `query:"version" doc:"The latest release when empty" maxLength:"100"`
+	Template string `path:"template" doc:"Template name" maxLength:"200"`
+	Version  string `query:"version" doc:"Version; defaults to the latest release" maxLength:"100"`
 }) (*body[templateBody], error) {
 	t, err := h.Workflows.Template(ctx, in.Template, in.Version)
 	if err != nil {

@@ -19,13 +19,13 @@ type scopeBody struct {
 	Kind        string     `json:"kind" enum:"tenant,department,team,project"`
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
-	ParentID    *uuid.UUID `json:"parent_id,omitempty" doc:"Absent for tenants"`
+	ParentID    *uuid.UUID `json:"parent_id,omitempty" doc:"ID of the parent; absent for tenants"`
 	TenantID    uuid.UUID  `json:"tenant_id"`
 	Namespace   string     `json:"namespace,omitempty" doc:"Kubernetes namespace; only for projects"`
-	Path        []pathStep `json:"path,omitempty" doc:"Path from the tenant; only in responses about one object"`
+	Path        []pathStep `json:"path,omitempty" doc:"Path from the tenant; only in single-object responses"`
 	CreatedAt   time.Time  `json:"created_at"`
 	ArchivedAt  *time.Time `json:"archived_at,omitempty"`
-	Revision    string     `json:"revision" doc:"Revision for optimistic locking: a change with an outdated revision is refused"`
+	Revision    string     `json:"revision" doc:"Revision for optimistic locking: a change with an outdated revision is rejected"`
 }
 
 type pathStep struct {
@@ -41,24 +41,24 @@ type scopePage struct {
 
 // ScopePath names a tenant, department, team or project.
 type ScopePath struct {
-	ID uuid.UUID `path:"id" doc:"Its id"`
+	ID uuid.UUID `path:"id" doc:"ID"`
 }
 
 // NewTenant creates a tenant.
 type NewTenant struct {
-	Key  string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
+	Key  string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not create another object" maxLength:"200"`
 	Body struct {
-		Name        string `json:"name" doc:"Unique among tenants" minLength:"1" maxLength:"100"`
+		Name        string `json:"name" doc:"Name, unique among tenants" minLength:"1" maxLength:"100"`
 		Description string `json:"description,omitempty" maxLength:"2000"`
 	}
 }
 
 // NewScope creates a department, a team or a project.
 type NewScope struct {
-	Key  string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
+	Key  string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not create another object" maxLength:"200"`
 	Body struct {
 		ParentID    uuid.UUID `json:"parent_id" doc:"ID of the tenant, department or team that contains it"`
-		Name        string    `json:"name" doc:"Unique within its parent" minLength:"1" maxLength:"100"`
+		Name        string    `json:"name" doc:"Name, unique within its parent" minLength:"1" maxLength:"100"`
 		Description string    `json:"description,omitempty" maxLength:"2000"`
 	}
 }
@@ -77,7 +77,7 @@ type ScopeEdit struct {
 type ScopeReason struct {
 	ScopePath
 	Body *struct {
-		Reason string `json:"reason,omitempty" doc:"For the audit log" maxLength:"1000"`
+		Reason string `json:"reason,omitempty" doc:"Reason, recorded in the audit log" maxLength:"1000"`
 	}
 }
 
@@ -91,9 +91,9 @@ func (p ScopeReason) reason() string {
 // ScopeQuery narrows a list of places.
 type ScopeQuery struct {
 	PageQuery
-	Text     string `query:"q" doc:"Part of the name" maxLength:"200"`
+	Text     string `query:"q" doc:"Text to find in the name" maxLength:"200"`
 	Below    string `query:"below" doc:"ID of an ancestor, at any depth" format:"uuid"`
-	Archived bool   `query:"archived" doc:"Include archived ones"`
+	Archived bool   `query:"archived" doc:"Include archived objects"`
 }
 
 const tenancyTag = "Tenancy"
@@ -145,7 +145,7 @@ func (h *API) scopeAPI(api huma.API, kind tenancy.Kind, path string) {
 			return err
 		})
 	})
-	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": its content stays readable, and nothing can be launched in it", tenancyTag)
+	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": its content stays readable, but nothing can be launched in it", tenancyTag)
 	operation(h, api, archive, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Archive(ctx, in.ID, in.reason()); return err })
 	})

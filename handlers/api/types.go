@@ -19,17 +19,17 @@ type typeList struct {
 
 type typeBody struct {
 	TypeName   string         `json:"type_name"`
-	Extends    any            `json:"extends,omitempty" doc:"Type that a custom type extends"`
-	Schema     map[string]any `json:"schema,omitempty" doc:"Definition of the type, as it was registered"`
-	UIRenderer any            `json:"ui_renderer,omitempty" doc:"Name, or object with the file of a page and inputs"`
-	Rules      []any          `json:"validation_rules,omitempty" doc:"Definitions, as they were registered"`
+	Extends    any            `json:"extends,omitempty" doc:"Type that the custom type extends"`
+	Schema     map[string]any `json:"schema,omitempty" doc:"Type definition, as registered"`
+	UIRenderer any            `json:"ui_renderer,omitempty" doc:"Renderer name, or an object with the page's file and inputs"`
+	Rules      []any          `json:"validation_rules,omitempty" doc:"Rule definitions, as registered"`
 
 	typeregistry.Entry
 
-	JSONSchema map[string]any `json:"json_schema" doc:"JSON Schema 2020-12 of a value"`
+	JSONSchema map[string]any `json:"json_schema" doc:"JSON Schema (2020-12) of a value"`
 }
 
-// typeUIBody is the form field of a type, beside the field that launch forms have.
+// typeUIBody is the form field of a type, alongside the field that launch forms have.
 type typeUIBody struct {
 	TypeName    string   `json:"type_name"`
 	UIComponent string   `json:"ui_component"`
@@ -39,7 +39,7 @@ type typeUIBody struct {
 }
 
 type uiRule struct {
-	Rule    string      `json:"rule" doc:"required, pattern, range, exists_in_catalogue, exists_in_feature_store, access, or a comparison with another field"`
+	Rule    string      `json:"rule" doc:"Rule: required, pattern, range, exists_in_catalogue, exists_in_feature_store, access, or a comparison with another field"`
 	Error   string      `json:"error" doc:"Error message"`
 	Pattern string      `json:"pattern,omitempty"`
 	Min     json.Number `json:"min,omitempty"`
@@ -48,13 +48,13 @@ type uiRule struct {
 }
 
 type typePath struct {
-	Name string `path:"type_name" doc:"Name of the type, or a type expression" maxLength:"2000"`
+	Name string `path:"type_name" doc:"Type name or type expression" maxLength:"2000"`
 }
 
 func (h *API) typeAPI(api huma.API) {
 	register := post("register-type", "/types", "Register a custom type", "Types")
 	register.DefaultStatus = http.StatusCreated
-	register.SkipValidateBody = true // the registry says what is wrong, all at once
+	register.SkipValidateBody = true // the registry describes what is wrong, all at once
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
 		Schema: &huma.Schema{
 			Type: "object", Required: []string{"type_name", "extends"},
@@ -142,7 +142,7 @@ func (h *API) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody], e
 	return reply(out), nil
 }
 
-// ruleName says where a value has to exist.
+// ruleName specifies where a value has to exist.
 func ruleName(rule string, kind typeregistry.Kind) string {
 	switch {
 	case rule != "exists":
@@ -155,19 +155,19 @@ func ruleName(rule string, kind typeregistry.Kind) string {
 
 // CheckValueInput is the request of check-value.
 type CheckValueInput struct {
-	Name string `path:"type_name" doc:"Name of the type, or a type expression" maxLength:"2000"`
+	Name string `path:"type_name" doc:"Type name or type expression" maxLength:"2000"`
 	Body struct {
-		Value json.RawMessage `json:"value" doc:"Value to check; a number can be given as text"`
+		Value json.RawMessage `json:"value" doc:"Value to check; numbers can be sent as strings"`
 	}
 }
 
 type checkValueBody struct {
-	Value    any            `json:"value" doc:"Canonical form, if there are no problems"`
+	Value    any            `json:"value" doc:"Canonical form of the value, if it is valid"`
 	Problems []valueProblem `json:"problems"`
 }
 
 type valueProblem struct {
-	Path    string `json:"path" doc:"Part of the value; empty for the value itself"`
+	Path    string `json:"path" doc:"Path within the value; empty for the value itself"`
 	Message string `json:"message"`
 }
 

@@ -37,17 +37,17 @@ type serviceAccountList struct {
 // NewServiceAccount makes a service account.
 type NewServiceAccount struct {
 	ScopePath
-	Key  string `header:"Idempotency-Key" doc:"A repeated request with the same key creates nothing" maxLength:"200"`
+	Key  string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not create another account" maxLength:"200"`
 	Body struct {
 		Name string   `json:"name" minLength:"1" maxLength:"400"`
-		Role roleName `json:"role" doc:"Role of its keys in the project"`
+		Role roleName `json:"role" doc:"Role that the account's keys have in the project"`
 	}
 }
 
 // ServiceAccountPath names a service account.
 type ServiceAccountPath struct {
 	ScopePath
-	Account uuid.UUID `path:"account_id" doc:"ID of the service account"`
+	Account uuid.UUID `path:"account_id" doc:"Service account ID"`
 }
 
 func (h *API) serviceAccountAPI(api huma.API) {
@@ -63,9 +63,9 @@ func (h *API) serviceAccountAPI(api huma.API) {
 		return reply(serviceAccountBody(a)), nil
 	})
 	for _, disabled := range []bool{true, false} {
-		verb, summary := "disable", "Disable a service account, so that its keys are refused"
+		verb, summary := "disable", "Disable a service account; its keys are rejected"
 		if !disabled {
-			verb, summary = "enable", "Enable a service account again"
+			verb, summary = "enable", "Enable a service account"
 		}
 		op := post(verb+"-service-account", path+"/{account_id}/"+verb, summary, tenancyTag)
 		operation(h, api, op, func(ctx context.Context, in *ServiceAccountPath) (*body[serviceAccountBody], error) {
@@ -94,13 +94,13 @@ type userBody struct {
 	ID         uuid.UUID      `json:"id"`
 	Name       string         `json:"name"`
 	Email      string         `json:"email,omitempty"`
-	Issuer     string         `json:"issuer,omitempty" doc:"Of the sign-in provider; absent for the local administrator"`
+	Issuer     string         `json:"issuer,omitempty" doc:"Issuer of the sign-in provider; absent for the local administrator"`
 	Groups     []string       `json:"groups"`
 	Admin      bool           `json:"installation_admin"`
 	CreatedAt  time.Time      `json:"created_at"`
 	SeenAt     *time.Time     `json:"seen_at,omitempty"`
 	DisabledAt *time.Time     `json:"disabled_at,omitempty"`
-	Roles      []userRoleBody `json:"roles,omitempty" doc:"Only in responses about one user"`
+	Roles      []userRoleBody `json:"roles,omitempty" doc:"Roles; only in single-user responses"`
 }
 
 type userRoleBody struct {
@@ -115,24 +115,24 @@ type userPage struct {
 	NextPage string     `json:"next_page,omitempty"`
 }
 
-// UserPath names a person.
+// UserPath names a user.
 type UserPath struct {
-	ID uuid.UUID `path:"user_id" doc:"ID of the user"`
+	ID uuid.UUID `path:"user_id" doc:"User ID"`
 }
 
-// UserQuery narrows the list of people.
+// UserQuery narrows the list of users.
 type UserQuery struct {
 	PageQuery
-	Text   string `query:"q" doc:"Part of name or e-mail address" maxLength:"200"`
-	Status string `query:"status" enum:"active,disabled,admin" doc:"All when absent"`
+	Text   string `query:"q" doc:"Text to find in the name or e-mail address" maxLength:"200"`
+	Status string `query:"status" enum:"active,disabled,admin" doc:"Status; defaults to all"`
 }
 
-// UserEdit changes the account of a person.
+// UserEdit changes the account of a user.
 type UserEdit struct {
 	UserPath
 	Body struct {
-		Disabled *bool `json:"disabled,omitempty" doc:"A disabled account's sessions end, and its keys are refused"`
-		Admin    *bool `json:"installation_admin,omitempty" doc:"May do everything, in every tenant"`
+		Disabled *bool `json:"disabled,omitempty" doc:"Disables the account: its sessions end, and its keys are rejected"`
+		Admin    *bool `json:"installation_admin,omitempty" doc:"Grants full access to every tenant"`
 	}
 }
 
@@ -142,7 +142,7 @@ func (h *API) userAPI(api huma.API) {
 		return h.apiUser(ctx, in.ID)
 	})
 	edit := huma.Operation{
-		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Enable or disable a user, or change whether they administer the installation", Tags: []string{tenancyTag},
+		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Enable or disable a user, or grant or revoke administrator rights", Tags: []string{tenancyTag},
 	}
 	operation(h, api, edit, h.apiUpdateUser)
 }
@@ -195,23 +195,23 @@ func toUserBody(u tenancy.User) userBody {
 // AuditQuery narrows the audit log.
 type AuditQuery struct {
 	PageQuery
-	Actor   string    `query:"actor" doc:"ID of a user, or part of the name" maxLength:"200"`
-	Action  string    `query:"action" doc:"Such as quota.update, or quota for all of that noun" maxLength:"100"`
+	Actor   string    `query:"actor" doc:"User ID, or text to find in the user's name" maxLength:"200"`
+	Action  string    `query:"action" doc:"Action, such as quota.update, or quota for all quota actions" maxLength:"100"`
 	Kind    string    `query:"object_kind" doc:"Kind of the changed object: team, quota, secret …" maxLength:"100"`
-	Object  string    `query:"object" doc:"Its id, or part of its name" maxLength:"200"`
-	Tenant  string    `query:"tenant" format:"uuid" doc:"ID of a tenant"`
-	Project string    `query:"in_project" format:"uuid" doc:"ID of a project"`
-	From    time.Time `query:"from" doc:"At or after this time"`
-	To      time.Time `query:"to" doc:"Before this time"`
+	Object  string    `query:"object" doc:"Object ID, or text to find in the object's name" maxLength:"200"`
+	Tenant  string    `query:"tenant" format:"uuid" doc:"Tenant ID"`
+	Project string    `query:"in_project" format:"uuid" doc:"Project ID"`
+	From    time.Time `query:"from" doc:"Return entries at or after this time"`
+	To      time.Time `query:"to" doc:"Return entries before this time"`
 }
 
 type auditList struct {
-	Entries  []content.AuditRecord `json:"entries" doc:"Newest first"`
+	Entries  []content.AuditRecord `json:"entries" doc:"Entries, newest first"`
 	NextPage string                `json:"next_page,omitempty"`
 }
 
 func (h *API) auditAPI(api huma.API) {
-	operation(h, api, get("list-audit", "/audit", "List the changes that were made, newest first", "Audit"), func(ctx context.Context, in *AuditQuery) (*body[auditList], error) {
+	operation(h, api, get("list-audit", "/audit", "List audit log entries, newest first", "Audit"), func(ctx context.Context, in *AuditQuery) (*body[auditList], error) {
 		f, err := in.filter()
 		if err != nil {
 			return nil, err

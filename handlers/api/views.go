@@ -14,12 +14,12 @@ import (
 
 // ViewPath names a saved view of the project.
 type ViewPath struct {
-	View string `path:"view" doc:"ID or name of the view" maxLength:"100"`
+	View string `path:"view" doc:"View ID or name" maxLength:"100"`
 }
 
 func (h *API) viewAPI(api huma.API) {
-	operation(h, api, get("list-views", "/views", "List the saved views of executions that the caller may use", "Views"), h.apiViews)
-	save := post("save-view", "/views", "Save a table of executions as a view", "Views")
+	operation(h, api, get("list-views", "/views", "List the saved execution views that you can use", "Views"), h.apiViews)
+	save := post("save-view", "/views", "Save an execution table as a view", "Views")
 	save.DefaultStatus = http.StatusCreated
 	operation(h, api, save, h.apiSaveView)
 	operation(h, api, get("get-view", "/views/{view}", "Get a saved view", "Views"), h.apiView)
@@ -30,12 +30,12 @@ func (h *API) viewAPI(api huma.API) {
 		OperationID: "delete-view", Method: http.MethodDelete, Path: "/views/{view}", Tags: []string{"Views"},
 		Summary: "Delete a saved view", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteView)
-	begin := post("set-default-view", "/views/{view}/default", "Open a view instead of the list of all executions of the project", "Views")
+	begin := post("set-default-view", "/views/{view}/default", "Make a view the project's default", "Views")
 	begin.Method = http.MethodPut
 	operation(h, api, begin, func(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
 		return h.apiDefaultView(ctx, in, true)
 	})
-	end := post("unset-default-view", "/views/{view}/default", "End a view as the default of the project", "Views")
+	end := post("unset-default-view", "/views/{view}/default", "Remove a view as the project's default", "Views")
 	end.Method = http.MethodDelete
 	operation(h, api, end, func(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
 		return h.apiDefaultView(ctx, in, false)

@@ -22,13 +22,13 @@ type versionBody struct {
 	Name       string          `json:"name"`
 	Version    string          `json:"version"`
 	CreatedAt  time.Time       `json:"created_at"`
-	Definition json.RawMessage `json:"definition" doc:"The canonical definition"`
-	Plan       json.RawMessage `json:"plan" doc:"Nodes, edges, levels, entry and exit nodes"`
+	Definition json.RawMessage `json:"definition" doc:"Canonical definition"`
+	Plan       json.RawMessage `json:"plan" doc:"Plan with nodes, edges, levels, and entry and exit nodes"`
 }
 
 // WorkflowPath names a workflow.
 type WorkflowPath struct {
-	ID string `path:"workflow_id" doc:"ID or name of the workflow" maxLength:"200"`
+	ID string `path:"workflow_id" doc:"Workflow ID or name" maxLength:"200"`
 }
 
 type versionPath struct {
@@ -52,22 +52,22 @@ func (h *API) workflowAPI(api huma.API) {
 	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A native definition or an Argo manifest. A body {project_id, name, dag_spec, parameters, priority, labels} registers and launches a workflow in one request, and returns the execution.", AdditionalProperties: true}}
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": definition, "application/yaml": definition}}
 	operation(h, api, register, h.apiRegister)
-	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or a state of executions, executions", "Workflows"), h.apiWorkflows)
+	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or an execution state, list executions", "Workflows"), h.apiWorkflows)
 	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
 	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
 	operation(h, api, get("diff-versions", "/workflows/{workflow_id}/diff", "Compare two versions of a workflow", "Workflows"), h.apiVersionDiff)
 	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
-	operation(h, api, get("get-development", "/workflows/{workflow_id}/development", "Get the version that the caller develops", "Workflows"), h.apiDeveloped)
-	develop := post("develop", "/workflows/{workflow_id}/development", "Make a version the one that the caller develops", "Workflows")
+	operation(h, api, get("get-development", "/workflows/{workflow_id}/development", "Get your development version", "Workflows"), h.apiDeveloped)
+	develop := post("develop", "/workflows/{workflow_id}/development", "Set your development version", "Workflows")
 	develop.Method = http.MethodPut
 	operation(h, api, develop, h.apiDevelop)
 	h.dagSpecAPI(api)
-	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, and it cannot be launched", "Workflows"), h.apiArchive)
+	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, but it cannot be launched", "Workflows"), h.apiArchive)
 	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Restore an archived workflow", "Workflows"), h.apiUnarchive)
 }
 
 func (h *API) apiRegister(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: a repeated request with the same key launches nothing" maxLength:"200"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key, with a dag_spec: a repeated request with the same key does not launch another execution" maxLength:"200"`
 	RawBody        []byte
 }) (*body[registerAnswer], error) {
 	doc := bytes.Clone(in.RawBody) // huma uses the buffer again
@@ -158,18 +158,18 @@ func toWorkflowBody(s workflow.Summary) contract.WorkflowBody {
 	}
 }
 
-// developmentBody is the version that a person develops.
+// developmentBody is the version that a user develops.
 type developmentBody struct {
-	Name    string    `json:"name" doc:"Name of the workflow"`
+	Name    string    `json:"name" doc:"Workflow name"`
 	Version string    `json:"version"`
 	SavedAt time.Time `json:"saved_at"`
-	URL     string    `json:"ui_url" doc:"Path of its launch form, which reloads when another version is saved"`
+	URL     string    `json:"ui_url" doc:"Path of the launch form, which reloads when you save another version"`
 }
 
 type developInput struct {
 	WorkflowPath
 	Body struct {
-		Version string `json:"version" doc:"A registered version" minLength:"1" maxLength:"100"`
+		Version string `json:"version" doc:"Registered version" minLength:"1" maxLength:"100"`
 	}
 }
 

@@ -86,7 +86,7 @@ func (h *Pages) compared(ctx context.Context, text string) ([]artifact.Artifact,
 	return list, nil
 }
 
-// sameBytes says which artifacts are equal to the first one.
+// sameBytes specifies which artifacts are equal to the first one.
 func sameBytes(list []artifact.Artifact) string {
 	var same []string
 	for _, a := range list[1:] {

@@ -215,7 +215,7 @@ func textPage(v *views.Preview, at part, p artifact.Preview) {
 	}
 }
 
-// noPreview says why an artifact has no preview.
+// noPreview explains why an artifact has no preview.
 func (h *Pages) noPreview(a artifact.Artifact, err error) views.Preview {
 	if apperr.CodeOf(err) == apperr.Internal {
 		h.Log.Error("an artifact cannot be previewed", "artifact", a.ID, "error", err)

@@ -31,7 +31,7 @@ func modelFormat(m *preview.Model) string {
 func modelOf(at part, sel artifact.Selection, m *preview.Model) *views.ModelView {
 	out := &views.ModelView{Commands: m.Commands, Problem: m.Problem, Names: m.Names, Search: at.form(), Text: sel.Find, ClearURL: at.link()}
 	if m.Format == "pickle" || m.Format == "torch" {
-		out.Warning = "It is a pickle: Python imports and calls what it names. FlowForge has not loaded it. Load only files from people you trust."
+		out.Warning = "This file is a pickle. When Python loads it, it imports and calls the names in the file. FlowForge has not loaded it. Load only files that you trust."
 	}
 	add := func(name, value string, mono bool) {
 		if value != "" {

@@ -177,7 +177,7 @@ func (p tablePage) columns(m *views.DataTable) {
 	}
 }
 
-// read says what the filter or the order looked at.
+// read describes what the filter or the order looked at.
 func (p tablePage) read() string {
 	rows := units.Plural(p.t.Scanned, "row", "rows")
 	switch {

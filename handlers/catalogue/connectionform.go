@@ -23,7 +23,7 @@ func readConnectionForm(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readConnection reads a change of c from its form. An empty secret field keeps its value unless
-// its box says that it is removed.
+// its box indicates that it is removed.
 func readConnection(r *http.Request, c connection.Connection) (connection.Edit, error) {
 	edit := connection.Edit{Name: c.Name, Kind: c.Kind, Description: r.PostForm.Get("description"), Declared: c.Declared, Values: map[string]any{}}
 	if c.Kind == connection.Custom {

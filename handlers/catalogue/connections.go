@@ -95,7 +95,7 @@ func (h *Pages) connectionPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	notice := ""
 	if r.URL.Query().Get("saved") == "1" {
-		notice = "The connection was saved. The next attempt that starts receives it."
+		notice = "The connection was saved. Attempts that start from now on use it."
 	}
 	return h.renderConnection(w, r, http.StatusOK, c, nil, nil, notice)
 }

@@ -100,7 +100,7 @@ func diffContent(m *views.VersionDiff, d source.Diff) {
 		m.Notes = append(m.Notes, "Only the first "+units.Number(filesListed)+" of "+units.Plural(len(d.Files), "changed file", "changed files")+" are listed. The API and flowforge diff list all of them.")
 	}
 	if left.exceeded {
-		m.Notes = append(m.Notes, "The page shows at most "+units.Number(linesOnPage)+" lines of changes. The API and flowforge diff show all of them.")
+		m.Notes = append(m.Notes, "This page shows at most "+units.Number(linesOnPage)+" lines of changes. The API and flowforge diff show all of them.")
 	}
 }
 
@@ -188,7 +188,7 @@ func diffFile(i int, f source.FileChange, left *lineBudget) views.DiffFile {
 	case patchLines(f.Patch) > linesShown:
 		out.Note = "The change has more than " + units.Number(linesShown) + " lines. Download both packages to compare it."
 	case !left.take(f.Patch):
-		out.Note = "The page shows no more lines: " + lineCounts(f.Patch) + "."
+		out.Note = "This page does not show more lines: " + lineCounts(f.Patch) + "."
 	default:
 		out.Lines = source.PatchLines(f.Name, f.Patch)
 	}

@@ -28,6 +28,6 @@ func TestDiffPageIsBounded(t *testing.T) {
 		lines += len(f.Lines)
 	}
 	require.Equal(t, linesOnPage, lines)
-	require.Equal(t, "The page shows no more lines: 99 lines added, 0 removed.", m.Files[filesListed-1].Note)
+	require.Equal(t, "This page does not show more lines: 99 lines added, 0 removed.", m.Files[filesListed-1].Note)
 	require.Len(t, m.Notes, 2)
 }

@@ -158,7 +158,7 @@ func (h *Pages) secretRow(r *http.Request, s secret.Secret) views.SecretRow {
 	}
 	for _, u := range s.Uses {
 		if u.Workflow == "" {
-			row.Uses = append(row.Uses, views.SecretUse{Workflow: "Datastore of Metaflow", When: clock.Moment(u.At)})
+			row.Uses = append(row.Uses, views.SecretUse{Workflow: "Metaflow datastore", When: clock.Moment(u.At)})
 			continue
 		}
 		row.Uses = append(row.Uses, views.SecretUse{

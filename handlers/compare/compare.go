@@ -117,7 +117,7 @@ func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 				http.Redirect(w, r, views.CompareURL(before.String(), c.ids[0].String()), http.StatusFound)
 				return nil
 			}
-			m.Alone = "There is no earlier execution of this workflow."
+			m.Alone = "This workflow has no earlier execution."
 		}
 		m.Legend = h.legend(r, c, comparison.Comparison{Executions: list})
 	}
@@ -160,7 +160,7 @@ func (h *Pages) find(r *http.Request, c choice) (views.CompareFind, error) {
 	}
 	slices.SortFunc(f.Hidden, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	if len(c.ids) >= comparison.Most {
-		f.Full = "50 executions are compared, the most that fit. Remove one to add another."
+		f.Full = "You can compare at most 50 executions. Remove one to add another."
 		return f, nil
 	}
 	if len(c.ids) < comparison.Fewest {

@@ -158,7 +158,7 @@ func column(r sheet.Row) (views.PlotColumn, bool) {
 	return c, !slices.ContainsFunc(c.Categories, func(text string) bool { return len(text) > longest })
 }
 
-// important says how much each input explains of the objective, over the executions with all values.
+// important describes how much each input explains of the objective, over the executions with all values.
 func important(f views.PlotFrame) views.Importance {
 	if f.Objective < 0 {
 		return views.Importance{Note: "The executions have no metric and no output that is a number."}

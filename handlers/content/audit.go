@@ -19,7 +19,7 @@ import (
 type AuditRecord struct {
 	ID         uuid.UUID       `json:"id"`
 	At         time.Time       `json:"at"`
-	Action     string          `json:"action" doc:"A noun and a verb, such as quota.update"`
+	Action     string          `json:"action" doc:"Action: a noun and a verb, such as quota.update"`
 	Kind       string          `json:"object_kind"`
 	ObjectID   string          `json:"object_id"`
 	ObjectName string          `json:"object_name,omitempty"`
@@ -32,8 +32,8 @@ type AuditRecord struct {
 	Address    string          `json:"address,omitempty"`
 	RequestID  string          `json:"request_id,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	Old        json.RawMessage `json:"old,omitempty" doc:"The value before; absent if there was none"`
-	New        json.RawMessage `json:"new,omitempty" doc:"The value after; absent if there is none"`
+	Old        json.RawMessage `json:"old,omitempty" doc:"Previous value; absent if there was none"`
+	New        json.RawMessage `json:"new,omitempty" doc:"New value; absent if there is none"`
 }
 
 // NewAuditRecord returns c as the API shows it.

@@ -93,11 +93,11 @@ func (x *shown) columns() views.DatasetColumns {
 	return out
 }
 
-// read says what the statistics describe.
+// read describes what the statistics describe.
 func read(p *preview.Profile) string {
 	text := "Over all " + units.Plural(p.Rows, "row", "rows")
 	if !p.All {
-		text = "Over the first " + units.Plural(p.Rows, "row", "rows") + ", which took the ten minutes that statistics may take"
+		text = "Over the first " + units.Plural(p.Rows, "row", "rows") + ", because statistics are limited to ten minutes"
 	}
 	text += ". Distributions are of a sample of " + units.Number(preview.ProfileSample) + " values at most."
 	if p.AllColumns > len(p.Columns) {
@@ -156,7 +156,7 @@ func picture(name string, parts []drift.Part, compared bool) chart.Distribution 
 	for _, p := range sorted[:min(len(sorted), 3)] {
 		words = append(words, p.Name+" "+drift.Percent(p.Now))
 	}
-	return chart.NewDistribution(now, was, "Distribution of "+name+"; most rows: "+strings.Join(words, ", "))
+	return chart.NewDistribution(now, was, "Distribution of "+name+"; most common: "+strings.Join(words, ", "))
 }
 
 // ranges are the range of numbers and times, or the values of other columns.
@@ -251,7 +251,7 @@ func (x *shown) drift() *views.DatasetDrift {
 	return d
 }
 
-// uncompared says why there is no comparison.
+// uncompared explains why there is no comparison.
 func (x *shown) uncompared() string {
 	for _, side := range []struct {
 		version string

@@ -65,7 +65,7 @@ func (s shelf) render(w http.ResponseWriter, r *http.Request, status int, versio
 	return web.Render(w, r, status, views.DatasetPage(m))
 }
 
-// status says whether there are statistics.
+// status reports whether there are statistics.
 func (s shelf) status(m *views.Dataset, x *shown) {
 	stats := x.change.NowStats
 	switch stats.State {
@@ -81,7 +81,7 @@ func (s shelf) status(m *views.Dataset, x *shown) {
 }
 
 func doneWords(done string) string {
-	return map[string]string{"alias": "The aliases were changed.", "statistics": "The statistics will be computed again."}[done]
+	return map[string]string{"alias": "The aliases were changed.", "statistics": "The statistics are being recomputed."}[done]
 }
 
 // shown turns a version into what its page shows.

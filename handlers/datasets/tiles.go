@@ -35,7 +35,7 @@ func (x *shown) rowTile() views.DatasetTile {
 		if r.RowsNow < r.RowsBefore {
 			sign = "−"
 		}
-		t.Note = "as many as version " + x.change.Before.Version
+		t.Note = "same as version " + x.change.Before.Version
 		if n := r.RowsNow - r.RowsBefore; n != 0 {
 			t.Note = sign + units.Number(max(n, -n)) + " since version " + x.change.Before.Version
 		}
@@ -97,7 +97,7 @@ func (x *shown) missingTile() views.DatasetTile {
 
 func (x *shown) driftTile() views.DatasetTile {
 	r := x.change.Report
-	t := views.DatasetTile{Name: "Drift", Value: units.Number(int64(r.Count(drift.Moved))), Unit: "of " + units.Plural(len(r.Columns), "column", "columns"), Note: "no column moved"}
+	t := views.DatasetTile{Name: "Drift", Value: units.Number(int64(r.Count(drift.Moved))), Unit: "of " + units.Plural(len(r.Columns), "column", "columns"), Note: "no column drifted"}
 	var names []string
 	for _, c := range r.Columns {
 		if c.Verdict == drift.Moved {

@@ -41,7 +41,7 @@ func bulkVerbs(action string) (verb, done string) {
 // press of its button resume nothing again; without one, the command is only previewed.
 func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return apperr.New(apperr.Invalid, "The form cannot be read.")
+		return apperr.New(apperr.Invalid, "The form could not be read.")
 	}
 	f := r.PostForm
 	action, tag := f.Get("action"), strings.TrimSpace(f.Get("tag"))
@@ -95,7 +95,7 @@ func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
 const maxResultsURL = 3000
 
 // bulkResultsURL is the page of the results of a command. It names the executions; the page reads
-// what became of them.
+// the outcome of them.
 func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
 	q := url.Values{"action": {action}, "back": {back}}
 	if tag != "" {
@@ -115,7 +115,7 @@ func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
 	return views.BulkURL() + "?" + q.Encode()
 }
 
-// bulkResults shows what became of the executions of a command.
+// bulkResults shows the outcome of the executions of a command.
 func (h *Pages) bulkResults(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	action, tag := q.Get("action"), q.Get("tag")
@@ -142,7 +142,7 @@ func (h *Pages) bulkResults(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.BulkView(bulkResult(m, outcomes)))
 }
 
-// bulkResult is m with what became of the executions of its command.
+// bulkResult is m with the outcome of the executions of its command.
 func bulkResult(m views.BulkPage, outcomes []table.Outcome) views.BulkPage {
 	_, done := bulkVerbs(m.Action)
 	m.Done, m.Lead = true, "Each execution has its own result."

@@ -85,7 +85,7 @@ func (h *Pages) newCommand(r *http.Request) (*nodeCommand, error) {
 	c := &nodeCommand{name: request.PathValue(r, "command"), e: e}
 	text, ok := commandTexts()[c.name]
 	if !ok {
-		return nil, apperr.New(apperr.NotFound, "There is no command %q.", c.name)
+		return nil, apperr.New(apperr.NotFound, "Unknown command %q.", c.name)
 	}
 	c.text = text
 	if c.node, err = h.Executions.Node(r.Context(), e.ID, r.URL.Query().Get("node")); err != nil {

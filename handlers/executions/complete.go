@@ -18,7 +18,7 @@ func (h *Pages) complete(w http.ResponseWriter, r *http.Request) error {
 	r = h.inProjectOf(r, r.URL.Query().Get("view"))
 	before := r.URL.Query().Get("before")
 	if len(before) > search.MaxLength {
-		return apperr.New(apperr.Invalid, "The query is too long. It can have 4,000 characters.")
+		return apperr.New(apperr.Invalid, "The query is too long. It can have at most 4,000 characters.")
 	}
 	before = strings.ToValidUTF8(before, "\uFFFD")
 	found, err := h.Table.Index.Complete(r.Context(), before)

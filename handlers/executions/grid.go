@@ -107,7 +107,7 @@ func (h *Pages) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	}
 	m.Total = units.Plural(found.Total, "execution", "executions")
 	if found.Behind > 0 {
-		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values are not searched yet."
+		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values cannot be searched yet."
 	}
 	m.GroupBy = groupOptions(q, m.Query.Fields)
 	if grouped {
@@ -260,7 +260,7 @@ func fieldGroups(names *search.Names) []views.FieldGroup {
 	return groups
 }
 
-// readings say which full names the short names of a query mean.
+// readings specify which full names the short names of a query mean.
 func readings(where string, e search.Expr) []string {
 	var list []string
 	for _, f := range search.Used(e) {

@@ -176,7 +176,7 @@ func rangeValue(f search.Field, value string) string {
 }
 
 // toggled adds a condition to the end of a query, or removes it from there or from its beginning.
-// The second result says that the query had it: as one of two alternatives, it does not hold for all.
+// The second result indicates that the query had it: as one of two alternatives, it does not hold for all.
 func toggled(where, condition string) (string, bool) {
 	switch {
 	case where == "":

@@ -336,7 +336,7 @@ func (x *nodeView) place(ctx context.Context) (views.NodePath, error) {
 
 const neighboursShown = 20
 
-// neighbours links to nodes of a plan. Their names have the prefix beside.
+// neighbours links to nodes of a plan. Their names have the prefix alongside.
 func (x *nodeView) neighbours(plan *dag.Plan, beside string, places []int) []views.Tag {
 	var links []views.Tag
 	id := x.ID.String()

@@ -65,12 +65,12 @@ func (h *Pages) logHits(r *http.Request, q index.LineQuery) views.LogHits {
 	clock := h.Page.Clock(r)
 	switch {
 	case found.Partial:
-		m.Note = "ClickHouse does not answer. These are only lines that this server received last and still has on disk, of all executions of the project."
+		m.Note = "ClickHouse is not responding. The search covers only the latest lines on this server's disk, from all executions of the project."
 		if found.Newest {
-			m.Note += " There are too many: earlier ones were not searched."
+			m.Note += " There are too many lines: earlier ones were not searched."
 		}
 	case found.Bare:
-		m.Note = "Numbers of lines and the lines around them are missing: these logs are too long to number within 10 s."
+		m.Note = "Line numbers and surrounding lines are missing, because these logs are too long to number within 10 s."
 	}
 	if !found.From.IsZero() {
 		m.Range = "Logs of executions launched since " + clock.Moment(found.From).Text + ". Change this with since:, as in since:90d."

@@ -99,7 +99,7 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e query.Execution, v
 	page, err := h.readLog(ctx, f.query(e), place, limit)
 	if err != nil {
 		h.Log.Warn("logs cannot be read", "execution", e.ID, "error", err)
-		l.Problem = "The log store is not answering. No data is lost: lines are kept on disk and appear when it is back."
+		l.Problem = "The log store is not responding. No data is lost: lines are kept on disk and appear when it is back."
 		return l
 	}
 	l.Lines = logLines(clock, id, page.Lines, f, nil)
@@ -111,7 +111,7 @@ func (h *Pages) logsOf(ctx context.Context, clock ui.Clock, e query.Execution, v
 		l.Empty = fmt.Sprintf("No line contains %q.", f.text)
 	}
 	if page.Partial {
-		l.Note = "The log store is not answering. Only the lines that are still on disk are shown; older lines appear when it is back."
+		l.Note = "The log store is not responding. Only the lines that are still on disk are shown; older lines appear when it is back."
 	}
 	if page.Prev != "" {
 		older := f.values()

@@ -52,7 +52,7 @@ func metricOptionsOf(q url.Values, zone *time.Location) metricOptions {
 func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.MetricQuery, q url.Values, path string, live bool) views.Metrics {
 	o := metricOptionsOf(q, clock.Zone)
 	m := views.Metrics{
-		Smooth: o.smooth, Action: path, Explains: "Values that tasks report with client.metric(\"loss\", 0.2, step=1) are drawn here.",
+		Smooth: o.smooth, Action: path, Explains: "Metrics that tasks report with client.metric(\"loss\", 0.2, step=1) are shown here.",
 		Axes: []ui.Choice{
 			{Name: "Step", URL: label.ListURL(path, q, "x", "") + "#metrics", Current: !o.time},
 			{Name: "Time", URL: label.ListURL(path, q, "x", "time") + "#metrics", Current: o.time},
@@ -70,7 +70,7 @@ func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.M
 	series, err := h.bestSeries(ctx, query)
 	if err != nil {
 		h.Log.Warn("metrics cannot be read", "execution", query.ExecutionID, "error", err)
-		m.Problem = "The metric store is not answering. No data is lost: values are kept on disk and appear when it is back."
+		m.Problem = "The metric store is not responding. No data is lost: values are kept on disk and appear when it is back."
 		return m
 	}
 	byName := map[string][]telemetry.Series{}

@@ -229,7 +229,7 @@ func codeText(op *workflow.Operator) (text, kind string) {
 	case c.File != "":
 		return strings.TrimSpace("python3 " + c.File + " " + strings.Join(c.Args, " ")), "file of the package"
 	}
-	return "No code: this node only orders other nodes.", string(op.Type)
+	return "This node has no code. It only defines the order of other nodes.", string(op.Type)
 }
 
 func resourceFacts(r workflow.Resources) []ui.Fact {

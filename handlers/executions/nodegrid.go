@@ -136,7 +136,7 @@ func (h *Pages) nodeGrid(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.NodeGridPage(m))
 }
 
-// nodePages says which nodes of the plans the grid has, if not all.
+// nodePages specifies which nodes of the plans the grid has, if not all.
 func nodePages(m *views.NodeGrid, base string, q url.Values, first int, more bool) {
 	if first == 0 && !more {
 		return

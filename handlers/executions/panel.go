@@ -192,7 +192,7 @@ func attemptSentence(a query.Attempt, d query.NodeDetail) string {
 		}
 		return "Running."
 	case a.ExitCode != nil && *a.ExitCode != 0:
-		return fmt.Sprintf("Ended with exit code %d.", *a.ExitCode)
+		return fmt.Sprintf("Exited with code %d.", *a.ExitCode)
 	}
 	return ui.Word(outcomeState(a.Outcome)) + "."
 }

@@ -57,7 +57,7 @@ func (x *nodeView) pod(a query.Attempt, events []query.PodEvent) views.AttemptPo
 	p.Events, p.More = podEventLines(x.clock, a, events)
 	p.NoEvent = "The cluster has not reported any events yet."
 	if a.FinishedAt != nil {
-		p.NoEvent = "The cluster reported no events of this pod, or they expired before FlowForge read them: the cluster keeps events for an hour."
+		p.NoEvent = "The cluster reported no events for this pod, or they expired before FlowForge read them. The cluster keeps events for an hour."
 	}
 	return p
 }
@@ -99,7 +99,7 @@ func podFacts(a query.Attempt, d query.NodeDetail) []ui.Fact {
 func memoryHint(a query.Attempt, d query.NodeDetail) string {
 	for _, next := range d.Attempts {
 		if next.Number == a.Number+1 && next.MemoryMiB > a.MemoryMiB {
-			return "The next attempt got " + ui.Memory(next.MemoryMiB) + "."
+			return "The next attempt received " + ui.Memory(next.MemoryMiB) + "."
 		}
 	}
 	if d.Operator != nil && d.Operator.Retry.Memory.Factor > 1 {

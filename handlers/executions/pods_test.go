@@ -48,7 +48,7 @@ func TestWhatFollowsAnEndIsSo(t *testing.T) {
 
 	hungry := query.Attempt{Number: 1, Class: "out_of_memory", MemoryMiB: 64}
 	d = query.NodeDetail{Node: query.Node{State: dag.Running, Attempt: 2}, Attempts: []query.Attempt{hungry, {Number: 2, MemoryMiB: 256}}, Operator: &workflow.Operator{}}
-	require.Equal(t, "The next attempt got 256 MiB.", podClass(hungry, d).Hint)
+	require.Equal(t, "The next attempt received 256 MiB.", podClass(hungry, d).Hint)
 	d.Attempts[1].MemoryMiB = 64
 	require.Contains(t, podClass(hungry, d).Hint, "Request more memory")
 }

@@ -22,7 +22,7 @@ func (x *nodeView) usage(ctx context.Context) views.Usage {
 	series, err := x.h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.node.Name, Source: telemetry.FromMachine, MaxPoints: chartPoints})
 	if err != nil {
 		x.h.Log.Warn("resource usage cannot be read", "execution", x.ID, "error", err)
-		u.Problem = "The metric store is not answering. No data is lost: values are kept on disk and appear when it is back."
+		u.Problem = "The metric store is not responding. No data is lost: values are kept on disk and appear when it is back."
 		return u
 	}
 	o := metricOptions{time: true, zero: true, zone: x.clock.Zone}

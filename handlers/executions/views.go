@@ -147,12 +147,12 @@ func (h *Pages) savedViews(r *http.Request, failed *viewFailure) (views.SavedVie
 func (h *Pages) savedView(r *http.Request, v view.View, back string) *views.SavedView {
 	id := v.ID.String()
 	m := &views.SavedView{
-		Name: v.Name, Sharing: "Only you see it", Owner: v.OwnerName, Updated: h.Page.Clock(r).Moment(v.UpdatedAt).Text,
+		Name: v.Name, Sharing: "Only you can see it", Owner: v.OwnerName, Updated: h.Page.Clock(r).Moment(v.UpdatedAt).Text,
 		Changed: !tableOf(r.URL.Query()).Equal(v.Table), Default: v.Default, MayDefault: v.MayDefault, RevertURL: views.ExecutionViewURL(id),
 		DefaultURL: views.ChangeViewURL(id) + "/default", DeleteURL: views.ChangeViewURL(id) + "/delete", Link: views.ExecutionViewURL(id),
 	}
 	if v.Sharing == view.Project {
-		m.Sharing, m.Shared = "Everyone in the project sees it", true
+		m.Sharing, m.Shared = "Everyone in the project can see it", true
 	}
 	if v.MayChange {
 		m.Change = &views.ViewForm{
@@ -177,7 +177,7 @@ func sharings(chosen string, private bool) []ui.Option {
 // saveView saves the table of the page as a new view.
 func (h *Pages) saveView(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
+		return apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
 	f := r.PostForm
 	name, sharing, q := f.Get("name"), view.Sharing(f.Get("sharing")), queryOf(f.Get("back"))
@@ -196,7 +196,7 @@ func (h *Pages) saveView(w http.ResponseWriter, r *http.Request) error {
 // changeView renames and shares a view; with table it saves the table of the page in it.
 func (h *Pages) changeView(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
+		return apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
 	f, id := r.PostForm, chi.URLParam(r, "view")
 	r = h.inProjectOf(r, id)
@@ -257,7 +257,7 @@ func (h *Pages) viewAgain(w http.ResponseWriter, r *http.Request, q url.Values, 
 // defaultView makes a view the default of the project, or ends that.
 func (h *Pages) defaultView(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
+		return apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
 	id := chi.URLParam(r, "view")
 	r = h.inProjectOf(r, id)

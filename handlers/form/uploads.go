@@ -78,7 +78,7 @@ func (h *Forms) Read(w http.ResponseWriter, r *http.Request, schemaOf func(*http
 	r.Body = http.MaxBytesReader(w, r.Body, content.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
+		return nil, apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
 	in := intake{h: h, values: url.Values{}, limit: func(string) int64 { return 0 }, folder: func(string) bool { return false }}
 	if schemaOf != nil {

@@ -250,7 +250,7 @@ func (h *Pages) apiPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	at := slices.IndexFunc(m.Parts, func(p views.APIPart) bool { return p.Slug == slug })
 	if at < 0 {
-		return apperr.New(apperr.NotFound, "The API has no part %q.", slug)
+		return apperr.New(apperr.NotFound, "The API reference has no section %q.", slug)
 	}
 	m.Part, m.Current = m.Parts[at], "api/"+slug
 	m.Title = m.Part.Name + " API"

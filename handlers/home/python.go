@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// python says how to use the Python package with this server.
+// python describes how to use the Python package with this server.
 func (h *Pages) python(w http.ResponseWriter, r *http.Request) error {
 	server := request.PublicURL(r, h.PublicURL)
 	return web.Render(w, r, http.StatusOK, views.PythonPage(views.Python{

@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/data/message"
 )
 
-// Connection says where a connection leads, without its user and its secret fields.
+// Connection specifies where a connection leads, without its user and its secret fields.
 func Connection(c connection.Connection) string {
 	switch c.Kind {
 	case connection.Postgres:

@@ -29,7 +29,7 @@ func LineageItemURL(i lineage.Item) string {
 	return ""
 }
 
-// RelationWords says how two items are connected.
+// RelationWords describes how two items are connected.
 func RelationWords(e graph.Edge) string {
 	words := map[graph.Relation]string{
 		graph.Input: "input", graph.Output: "output", graph.Value: "value", graph.After: "runs after", graph.Registered: "registered as", graph.SameBytes: "same bytes as",
@@ -41,7 +41,7 @@ func RelationWords(e graph.Edge) string {
 	return text
 }
 
-// LineageKind is the kind of an item for people.
+// LineageKind is the kind of an item for users.
 func LineageKind(k lineage.Kind) string {
 	words := map[lineage.Kind]string{
 		lineage.KindArtifact: "Artifact", lineage.KindDataset: "Dataset", lineage.KindFeatureSet: "Feature set", lineage.KindModel: "Model",

@@ -61,7 +61,7 @@ func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
 	if tasks == 0 {
 		return ui.Fact{}, false
 	}
-	note := "for tasks that request none"
+	note := "for tasks without requests"
 	return ui.Fact{Name: "Default requests", Value: fmt.Sprintf("%dm CPU, %d MiB of memory", cpu, memory), Note: note}, true
 }
 

@@ -37,11 +37,11 @@ func (h *Pages) inputOptions(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, forms.OptionList(optionPage(h.Page.Clock(r), page, query, after)))
 }
 
-// optionPage is a page of options as people read it.
+// optionPage is a page of options as users read it.
 func optionPage(clock ui.Clock, page options.Page, query, after string) forms.OptionPage {
 	out := forms.OptionPage{Query: query, After: after, Next: page.Next, Waits: page.Stale, Note: page.Note, Free: page.Free}
 	if page.Stale {
-		out.Age = "These options are " + units.Duration(clock.Now.Sub(page.At)) + " old. Newer ones are on the way."
+		out.Age = "These options are " + units.Duration(clock.Now.Sub(page.At)) + " old and are being refreshed."
 	} else if !page.At.IsZero() && clock.Now.Sub(page.At).Minutes() >= 1 {
 		out.Age = "Options from " + units.Duration(clock.Now.Sub(page.At)) + " ago."
 	}

@@ -108,9 +108,9 @@ func compact(v any) string {
 func manyField(v varied, sent url.Values) views.ManyField {
 	f := views.ManyField{Path: v.path, Label: v.label, Number: v.isNumber(), Lines: v.lined(), Options: v.choices(), Help: "Separated by commas."}
 	if f.Lines {
-		f.Help = "One in each line."
+		f.Help = "One per line."
 		if v.kind.IsComposite() || v.kind.Kind == typeregistry.KindJSON || v.kind.Kind == typeregistry.KindFeatureSet {
-			f.Help = "One in each line, as JSON."
+			f.Help = "One per line, as JSON."
 		}
 	}
 	get := func(part string) string { return strings.TrimSpace(sent.Get(views.SweepPrefix + part + "." + v.path)) }
@@ -151,7 +151,7 @@ func (v varied) first(f views.ManyField) views.ManyField {
 	}
 	switch {
 	case v.initial == nil || len(f.Options) > 0:
-	case f.Lines && f.Help != "One in each line.":
+	case f.Lines && f.Help != "One per line.":
 		f.Values = compact(v.initial)
 	default:
 		f.Values = space.Text(v.initial)

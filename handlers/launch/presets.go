@@ -91,7 +91,7 @@ func fillsIn(link url.Values) bool {
 // note adds the preset to the origin of the values.
 func (f filled) note(d *draft, p *views.Provenance) *views.Provenance {
 	if f.absent != "" {
-		return &views.Provenance{Kind: "warn", From: "There is no preset “" + f.absent + "” that you can use.", Text: "The form has the defaults. Ask the person who sent the link to share the preset."}
+		return &views.Provenance{Kind: "warn", From: "There is no preset “" + f.absent + "” that you can use.", Text: "The form shows the defaults. Ask the person who sent you the link to share the preset."}
 	}
 	if p != nil && slices.ContainsFunc(d.presets, func(p preset.Preset) bool { return p.MyDefault || p.OurDefault }) {
 		p.Reset = views.LaunchPresetURL(d.ref, "", d.version.Version)
@@ -106,7 +106,7 @@ func (f filled) note(d *draft, p *views.Provenance) *views.Provenance {
 	p.Reset = views.LaunchPresetURL(d.ref, "", d.version.Version)
 	if n := len(f.fitted.Misfits); n > 0 {
 		p.Kind = "warn"
-		p.Text = "It was saved for version " + f.source.Version + ". " + units.Plural(n, "value no longer fits", "values no longer fit") + " version " + d.version.Version + " and " + verb(n) + " left out:"
+		p.Text = "It was saved for version " + f.source.Version + ". " + units.Plural(n, "value no longer fits", "values no longer fit") + " version " + d.version.Version + " and " + verb(n) + " were left out:"
 	}
 	for _, m := range f.fitted.Misfits {
 		p.Misfits = append(p.Misfits, misfitLine(d.schema, m))
@@ -127,7 +127,7 @@ func verb(n int) string {
 func misfitLine(schema typeregistry.Schema, m preset.Misfit) forms.ErrorLine {
 	name, _, _ := strings.Cut(m.Path, ".")
 	if _, ok := schema.Field(name); !ok {
-		return forms.ErrorLine{Label: m.Path, Text: "this version has no such input."}
+		return forms.ErrorLine{Label: m.Path, Text: "this version does not have this input."}
 	}
 	form := forms.New(forms.Config{Schema: schema, Problems: []forms.Problem{forms.Problem(m)}})
 	for _, line := range form.ErrorLines() {
@@ -241,7 +241,7 @@ func (d *draft) presetErrorLines() []forms.ErrorLine {
 	return lines
 }
 
-// presetsShown is the number of presets beside the form.
+// presetsShown is the number of presets next to the form.
 const presetsShown = 8
 
 // presetPanel lists the presets for the form: those in use and the defaults first, then the most

@@ -203,13 +203,13 @@ func (h *Pages) objectives(ctx context.Context, d *draft) []string {
 	return names
 }
 
-// estimate says what the sweep would do, and gives its errors to the draft.
+// estimate describes what the sweep would do, and gives its errors to the draft.
 func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepEstimate, error) {
 	spec, problems := d.spec(s, h.Forms.Env(r))
 	if len(spec.Space) == 0 {
 		return views.SweepEstimate{
-			Tone: "wait", Summary: "No input takes several values", Button: "Launch sweep",
-			Verdicts: []views.Verdict{{Tone: "wait", Strong: "No input takes several values.", Text: "Check “Several values” at an input."}},
+			Tone: "wait", Summary: "No input has several values", Button: "Launch sweep",
+			Verdicts: []views.Verdict{{Tone: "wait", Strong: "No input has several values.", Text: "Select “Several values” for an input."}},
 		}, nil
 	}
 	var p sweep.Preview
@@ -262,7 +262,7 @@ func (h *Pages) foreseen(clock ui.Clock, p sweep.Preview) views.SweepEstimate {
 		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: strong, Text: p.Reason})
 	case sweep.FitUnknown:
 		e.Summary = "Ready to launch"
-		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: strings.TrimSpace("When runs start is unknown. " + p.Reason)})
+		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: strings.TrimSpace("It is unknown when runs start. " + p.Reason)})
 	}
 	for _, text := range p.Warnings {
 		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "wait", Text: text})

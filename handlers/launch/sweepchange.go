@@ -66,7 +66,7 @@ func (h *Pages) sweepChangeForm(w http.ResponseWriter, r *http.Request) error {
 // sweepChange changes a sweep, or responds with the form and its errors.
 func (h *Pages) sweepChange(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The form cannot be read. Send it again.")
+		return apperr.Wrap(apperr.Invalid, err, "The form could not be read. Send it again.")
 	}
 	c, err := h.changed(r, r.PostForm)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *changeDraft) edit() sweep.Edit {
 		spec.Space, c.order = append(spec.Space, p), append(c.order, i)
 	}
 	if len(spec.Space) == 0 {
-		c.errors["space"] = "Choose at least one input that takes several values."
+		c.errors["space"] = "Choose at least one input with several values."
 	}
 	if !same(spec.Space, c.ordered()) {
 		e.Space = spec.Space
@@ -162,7 +162,7 @@ func (h *Pages) renderChange(w http.ResponseWriter, r *http.Request, status int,
 		Page: h.Page.Base(r, "Change", views.SectionSweeps, views.Crumb{Name: "Sweeps", URL: views.SweepsURL()}, views.Crumb{Name: c.sweep.Name, URL: views.SweepURL(id)}),
 		ID:   id, Name: c.sweep.Name, Action: views.SweepPartURL(id, "change"), Failed: failed, Errors: c.errors,
 		NewName: c.values.Get("name"), Runs: c.values.Get("runs"), Parallel: c.values.Get("parallelism"), GPUHours: c.values.Get("gpu_hours"), Fields: c.fields,
-		RunsHelp: units.Plural(c.sweep.Counts.Created, "run exists", "runs exist") + " already. More runs continue a sweep that has ended.",
+		RunsHelp: units.Plural(c.sweep.Counts.Created, "run exists", "runs exist") + " already. Adding runs continues a sweep that has ended.",
 	}
 	for _, l := range c.errorLines() {
 		m.ErrorLines = append(m.ErrorLines, changeError(l))

@@ -230,7 +230,7 @@ func partName(part string) string {
 // sweepLabels are the controls with errors in the order of the page.
 func sweepLabels() [][2]string {
 	return [][2]string{
-		{"space", "Inputs"}, {"method", "Method"}, {"runs", "Number of runs"}, {"parallelism", "At most at once"}, {"objective", "Objective"},
+		{"space", "Inputs"}, {"method", "Method"}, {"runs", "Number of runs"}, {"parallelism", "Concurrent runs"}, {"objective", "Objective"},
 		{"rule", "Early stopping"}, {"min_step", "First step"}, {"min_runs", "Runs before the median"}, {"factor", "Halving factor"},
 		{"gpu_hours", "Budget"}, {"seed", "Seed"}, {"name", "Name"}, {"priority", "Priority"},
 	}

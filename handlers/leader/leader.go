@@ -1,4 +1,4 @@
-// Package leader marks the routes that the leader of the scheduler answers. They show or
+// Package leader marks the routes that the leader of the scheduler responds. They show or
 // predict the queue, which is in the memory of the leader.
 package leader
 

@@ -74,7 +74,7 @@ func steps(q url.Values, name string) (int, error) {
 	}
 	n, err := strconv.Atoi(q.Get(name))
 	if err != nil {
-		return 0, apperr.InvalidFields("The lineage cannot be shown with these values.", []apperr.Field{{Path: name, Message: "Enter a number of steps."}})
+		return 0, apperr.InvalidFields("The lineage request has invalid values.", []apperr.Field{{Path: name, Message: "Enter a number of steps."}})
 	}
 	return n, nil
 }
@@ -151,9 +151,9 @@ func (p *picture) facts() []ui.Fact {
 
 // side lists the neighbours of the focus.
 func (p *picture) side(d graph.Direction) views.LineageSide {
-	s, more := views.LineageSide{Title: "Made from", None: "Nothing that FlowForge recorded."}, p.lineage.Focus.Before
+	s, more := views.LineageSide{Title: "Made from", None: "No recorded sources."}, p.lineage.Focus.Before
 	if d == graph.Down {
-		s, more = views.LineageSide{Title: "Used for", None: "Nothing that FlowForge recorded."}, p.lineage.Focus.After
+		s, more = views.LineageSide{Title: "Used for", None: "No recorded sources."}, p.lineage.Focus.After
 	}
 	for _, e := range p.lineage.Edges {
 		other, at := e.From, e.To
@@ -167,14 +167,14 @@ func (p *picture) side(d graph.Direction) views.LineageSide {
 	}
 	s.Count = joinText(moreText(more))
 	if len(s.Links) == 0 && s.Count != "" {
-		s.None = "Choose more steps to see it."
+		s.None = "Choose more steps to see them."
 	}
 	return s
 }
 
 func joinText(list []string) string { return strings.Join(list, ", ") }
 
-// moreText says what is next to an item and not in the graph.
+// moreText describes what is next to an item and not in the graph.
 func moreText(m graph.More) []string {
 	var list []string
 	if m.Items > 0 {

@@ -32,7 +32,7 @@ func (p *picture) item(k graph.Key) lineage.Item {
 	return p.lineage.Items[p.byKey[k]]
 }
 
-// name is an item as people know it.
+// name is an item as users know it.
 func (p *picture) name(i lineage.Item) string {
 	switch {
 	case i.Kind == lineage.KindFile:
@@ -134,7 +134,7 @@ func (d *boxes) add(item dagview.Item, name string, s dagview.NodeState, url str
 	return len(d.items) - 1
 }
 
-// link draws a line from left to right. Items of the same step are not linked: the list says how they
+// link draws a line from left to right. Items of the same step are not linked: the list describes how they
 // are connected.
 func (d *boxes) link(from, to int, _ string) {
 	if d.items[from].Level < d.items[to].Level {

@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// keptIn says where the client keeps the data of artifacts.
+// keptIn specifies where the client keeps the data of artifacts.
 func keptIn(artifacts []metaflow.Artifact) []ui.Fact {
 	for _, a := range artifacts {
 		root, ok := strings.CutPrefix(a.Location, rootPrefix)
@@ -103,7 +103,7 @@ func (h *Pages) withValues(ctx context.Context, l *reading, t datastore.Task, ar
 	return lines
 }
 
-// elsewhere says that a run is in another datastore than that of the project; "" if it is not.
+// elsewhere indicates that a run is in another datastore than that of the project; "" if it is not.
 func (h *Pages) elsewhere(ctx context.Context, kept []ui.Fact) (string, error) {
 	p, err := h.Datastores.Get(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func (l *reading) limit(ctx context.Context) (context.Context, context.CancelFun
 // inTime is err, or apperr.Unavailable when the time of limited has ended, and not that of ctx.
 func inTime(ctx, limited context.Context, err error) error {
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return apperr.Wrap(apperr.Unavailable, err, "The datastore did not answer within 5 s.")
+		return apperr.Wrap(apperr.Unavailable, err, "The datastore did not respond within 5 s.")
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func (h *Pages) renderStore(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	form.Fields = storeFields(typed, problems)
 	form.Kinds = []ui.Option{
-		{Value: "local", Name: "Folder of the server", Selected: typed.Kind != datastore.S3},
+		{Value: "local", Name: "Folder on the server", Selected: typed.Kind != datastore.S3},
 		{Value: "s3", Name: "Bucket (S3)", Selected: typed.Kind == datastore.S3},
 	}
 	secrets, err := h.Secrets.List(r.Context())
@@ -98,7 +98,7 @@ func (h *Pages) renderStore(w http.ResponseWriter, r *http.Request, status int, 
 }
 
 func (h *Pages) storeFacts(r *http.Request, p datastore.Place) []ui.Fact {
-	kind := "Folder of the server"
+	kind := "Folder on the server"
 	if p.Own {
 		kind = "The project's own folder"
 	} else if p.Kind == datastore.S3 {
@@ -123,8 +123,8 @@ func storeFields(p datastore.Place, problems map[string]string) []views.Datastor
 		p.Root = ""
 	}
 	fields := []views.DatastoreField{
-		{Name: "root", Label: "Root", Help: "s3://bucket/prefix for a bucket. Empty for the project's own folder; administrators of the installation can enter another one.", Value: p.Root},
-		{Name: "endpoint", Label: "Endpoint", Help: "Only for buckets outside of AWS: the address of the store, such as https://minio.example.com:9000.", Value: p.Endpoint},
+		{Name: "root", Label: "Root", Help: "Enter s3://bucket/prefix for a bucket, or leave empty for the project's own folder. Installation administrators can enter another folder.", Value: p.Root},
+		{Name: "endpoint", Label: "Endpoint", Help: "Only for buckets outside AWS: the address of the store, such as https://minio.example.com:9000.", Value: p.Endpoint},
 		{Name: "region", Label: "Region", Help: "Only for buckets; us-east-1 by default.", Value: p.Region},
 		{Name: "access_key_secret", Label: "Secret with the access key ID", Help: "Empty for a public bucket.", Value: p.AccessKeySecret, Secret: true},
 		{Name: "secret_key_secret", Label: "Secret with the secret access key", Help: "The server signs its requests with it.", Value: p.SecretKeySecret, Secret: true},

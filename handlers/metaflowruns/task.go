@@ -181,7 +181,7 @@ func split(artifacts []views.MetaflowArtifact) (own, private []views.MetaflowArt
 	return own, private
 }
 
-// taskStore says where the client keeps the files of a task: the metadata of its attempts has the
+// taskStore specifies where the client keeps the files of a task: the metadata of its attempts has the
 // root of the datastore.
 func taskStore(r metaflow.RunSummary, t *metaflow.TaskProgress, facts []metaflow.Metadata, artifacts []metaflow.Artifact) []ui.Fact {
 	for _, f := range facts {

@@ -40,7 +40,7 @@ func quotaSpans() []struct {
 func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaHistory, error) {
 	h := views.QuotaHistory{Title: "History", Action: views.QuotasURL(nil)}
 	if len(p.overview.Nodes) == 0 {
-		h.Empty = "You cannot read any level."
+		h.Empty = "You cannot view any level."
 		return h, nil
 	}
 	node, resource := p.charted(group)

@@ -228,7 +228,7 @@ func (p *quotaPage) notes(id uuid.UUID) []views.QuotaNote {
 	for _, pair := range p.overview.Pairs {
 		if pair.Starved.ID == id && !said[pair.Resource] {
 			said[pair.Resource] = true
-			notes = append(notes, views.QuotaNote{State: "READY", Text: "waits for " + amount.Words(pair.Resource, pair.Wants)})
+			notes = append(notes, views.QuotaNote{State: "READY", Text: "waiting for " + amount.Words(pair.Resource, pair.Wants)})
 		}
 	}
 	for _, i := range p.overview.Idle {

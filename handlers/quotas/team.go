@@ -315,7 +315,7 @@ func teamShare(t quota.Team) views.TeamShare {
 		s.Order = append(s.Order, views.TeamRank{Name: sibling.Name, Share: shareText(sibling.Score.Score), Own: sibling.Own})
 	}
 	if hidden > 0 {
-		s.Inputs = append(s.Inputs, ui.Fact{Name: "Not shown", Value: units.Plural(hidden, "other", "others"), Note: "you cannot read them"})
+		s.Inputs = append(s.Inputs, ui.Fact{Name: "Not shown", Value: units.Plural(hidden, "other", "others"), Note: "you cannot view them"})
 	}
 	return s
 }

@@ -132,7 +132,7 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 	if err != nil {
 		return views.WaitingList{}, err
 	}
-	list := views.WaitingList{Lead: "No node waits for a limit or for capacity."}
+	list := views.WaitingList{Lead: "No node is waiting for a limit or for capacity."}
 	var oldest time.Time
 	for _, e := range page.Entries {
 		list.Rows = append(list.Rows, waitingLine(clock, e))
@@ -161,7 +161,7 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 	}
 	list.Cluster, err = h.clusterWaits(ctx, clock, scope.place)
 	if n := len(list.Cluster.Rows); n > 0 && len(list.Rows) == 0 {
-		list.Lead = "No node waits for a limit. The nodes below are within their limits and wait for the cluster."
+		list.Lead = "No node is waiting for a limit. The nodes below are within their limits and are waiting for the cluster."
 	}
 	return list, err
 }

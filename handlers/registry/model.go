@@ -82,7 +82,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 
 func doneWords(done string) string {
 	return map[string]string{
-		"moved": "The version was moved.", "requested": "The request waits for another person.", "alias": "The aliases were changed.",
+		"moved": "The version was moved.", "requested": "The request is waiting for another person.", "alias": "The aliases were changed.",
 		"decided": "The decision was recorded.", "policy": "The policy was saved.",
 	}[done]
 }
@@ -121,10 +121,10 @@ func (x *shown) stages() []views.ModelStage {
 	if p := x.model.Production; p != nil {
 		live = views.ModelStage{Class: "stage-live", State: "SUCCEEDED", Title: "Production", Version: p.Version, URL: x.url(p.Version), Note: joinNotes(metric(p.Entry), x.since(p))}
 	}
-	next := views.ModelStage{Class: "stage-old", State: "PENDING", Title: "Waits for approval", Version: "None"}
+	next := views.ModelStage{Class: "stage-old", State: "PENDING", Title: "Waiting for approval", Version: "None"}
 	if len(x.model.Requests) > 0 {
 		q := x.model.Requests[0]
-		next = views.ModelStage{Class: "stage-next", State: "READY", Title: "Waits for approval", Version: q.Version, URL: x.url(q.Version), Note: "for " + string(q.Stage) + ", asked by " + q.By}
+		next = views.ModelStage{Class: "stage-next", State: "READY", Title: "Waiting for approval", Version: q.Version, URL: x.url(q.Version), Note: "for " + string(q.Stage) + ", requested by " + q.By}
 	}
 	staging := views.ModelStage{Class: "stage-old", State: "PENDING", Title: "Staging", Version: "None"}
 	for i := range x.model.Versions {
@@ -284,7 +284,7 @@ func (x *shown) signature() []views.ModelTensor {
 func (x *shown) requests() []views.ModelRequest {
 	var list []views.ModelRequest
 	for _, q := range x.model.Requests {
-		r := views.ModelRequest{Title: q.Version + " to " + string(q.Stage), By: "Asked by " + q.By, Reason: q.Reason, At: x.clock.Moment(q.At), Mine: q.Mine}
+		r := views.ModelRequest{Title: q.Version + " to " + string(q.Stage), By: "Requested by " + q.By, Reason: q.Reason, At: x.clock.Moment(q.At), Mine: q.Mine}
 		if q.Proposed {
 			r.By = "Proposed by the rules when " + q.By + " registered it"
 		}

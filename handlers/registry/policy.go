@@ -27,15 +27,15 @@ func policyView(p registry.Policy, t typed) views.ModelPolicy {
 	if p.OfModel {
 		v.Whose = "policy of this model"
 	}
-	v.Lines = append(v.Lines, "People with write access move versions.")
+	v.Lines = append(v.Lines, "Users with write access can move versions.")
 	if p.Approval {
-		v.Lines[0] = "Another person approves."
+		v.Lines[0] = "Another person must approve."
 	}
 	for _, r := range p.Rules {
 		v.Lines = append(v.Lines, r.Text())
 	}
 	if p.Propose && len(p.Rules) > 0 {
-		v.Lines = append(v.Lines, "A new version that passes all rules is proposed.")
+		v.Lines = append(v.Lines, "New versions that pass all rules are proposed.")
 	}
 	if t.policy {
 		v.Approval, v.Propose, v.Rules = t.approval, t.propose, t.rules

@@ -91,7 +91,7 @@ func zoneOf(sc schedule.Schedule) *time.Location {
 	return time.UTC
 }
 
-// whenOf says when a schedule fires. The expressions are "" where the words contain them.
+// whenOf specifies when a schedule fires. The expressions are "" where the words contain them.
 func whenOf(sc schedule.Schedule, zone *time.Location) (words, expressions string) {
 	if sc.At != nil {
 		return "Once, " + short(sc.At.In(zone), localTime), ""

@@ -102,7 +102,7 @@ func firesOf(fires []schedule.Fire) []views.ScheduleFire {
 		if i > 0 {
 			_, was := fires[i-1].At.Zone()
 			if _, now := f.At.Zone(); was != now {
-				line.Change = "From here " + f.At.Format("MST, UTC-07:00")
+				line.Change = "From here on: " + f.At.Format("MST, UTC-07:00")
 			}
 		}
 		out = append(out, line)
@@ -133,7 +133,7 @@ func occurrenceOf(clock ui.Clock, o schedule.Occurrence) views.ScheduleOccurrenc
 
 // facts are the settings of a schedule.
 func facts(clock ui.Clock, sc schedule.Schedule) []ui.Fact {
-	list := []ui.Fact{{Name: "Version", Value: rowOf(sc).Version}, {Name: "Owner", Value: sc.Owner.Name, Note: "executions have the owner's rights"}}
+	list := []ui.Fact{{Name: "Version", Value: rowOf(sc).Version}, {Name: "Owner", Value: sc.Owner.Name, Note: "executions run with the owner's permissions"}}
 	for _, text := range sc.Expressions {
 		list = append(list, ui.Fact{Name: "Expression", Value: text, Mono: true})
 	}
@@ -146,7 +146,7 @@ func facts(clock ui.Clock, sc schedule.Schedule) []ui.Fact {
 	}
 	missed := ui.Fact{Name: "Missed fires", Value: misfireWords(sc)}
 	if sc.Misfire != schedule.MisfireSkip {
-		missed.Note = "if missed in the last " + units.Duration(sc.CatchUp)
+		missed.Note = "if missed within the last " + units.Duration(sc.CatchUp)
 	}
 	list = append(list, missed,
 		ui.Fact{Name: "Overlap", Value: overlapWords(sc.Overlap), Note: "at most " + units.Number(int64(sc.MaxRunning)) + " at a time"},
@@ -155,7 +155,7 @@ func facts(clock ui.Clock, sc schedule.Schedule) []ui.Fact {
 		list = append(list, ui.Fact{Name: "Jitter", Value: "up to " + units.Duration(sc.Jitter), Note: "always " + units.Duration(sc.Delay) + " later"})
 	}
 	if sc.PauseAfter > 0 {
-		list = append(list, ui.Fact{Name: "Pauses after", Value: units.Plural(sc.PauseAfter, "failure", "failures") + " in a row"})
+		list = append(list, ui.Fact{Name: "Pauses after", Value: units.Plural(sc.PauseAfter, "consecutive failure", "consecutive failures")})
 	}
 	if sc.Priority != query.Declared {
 		list = append(list, ui.Fact{Name: "Priority", Value: strconv.Itoa(int(sc.Priority))})
@@ -181,9 +181,9 @@ func overlapWords(o schedule.Overlap) string {
 	case schedule.OverlapQueueAll:
 		return "Queue all"
 	case schedule.OverlapCancel:
-		return "Cancel the running ones"
+		return "Cancel running executions"
 	case schedule.OverlapAllow:
-		return "Launch beside the running ones"
+		return "Launch concurrently"
 	case schedule.OverlapSkip:
 	}
 	return "Skip"
@@ -199,7 +199,7 @@ func gapWords(g cron.Gap) string {
 func foldWords(f cron.Fold) string {
 	switch f {
 	case cron.FoldLast:
-		return "Fire the last time"
+		return "Fire the second time"
 	case cron.FoldBoth:
 		return "Fire both times"
 	case cron.FoldFirst:

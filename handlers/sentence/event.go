@@ -78,7 +78,7 @@ func Event(e query.Event) string {
 	if w, ok := eventWords()[query.EventKind(e.Kind)]; ok {
 		text = who + " " + w.words
 	}
-	if e.Kind == string(query.EventNodeWaiting) && strings.HasPrefix(e.Message, "Waits ") {
+	if e.Kind == string(query.EventNodeWaiting) && strings.HasPrefix(e.Message, "Waiting ") {
 		return Waits(who, e.Message)
 	}
 	if retry, ok := strings.CutPrefix(e.Message, "Retrying "); ok && e.Kind == string(query.EventNodeRetrying) {
@@ -93,10 +93,10 @@ func Event(e query.Event) string {
 	return text
 }
 
-// Waits adds the subject to a reason: "train waits for CPU: …".
+// Waits adds the subject to a reason: "train is waiting for CPU: …".
 func Waits(who, reason string) string {
-	if who != "" && strings.HasPrefix(reason, "Waits ") {
-		return who + " w" + reason[1:]
+	if who != "" && strings.HasPrefix(reason, "Waiting ") {
+		return who + " is w" + reason[1:]
 	}
 	return strings.TrimPrefix(who+": "+reason, ": ")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestFilesOfTwoPackagesAreMatched: a changed package is compared with the earlier one of its operator,
-// whatever the order of the operators, also when a version has only one package.
+// whatever the order of the operators, even if a version has only one package.
 func TestFilesOfTwoPackagesAreMatched(t *testing.T) {
 	t.Parallel()
 	file := func(text string) *content { return &content{isText: true, text: text, hash: [32]byte{text[0]}} }

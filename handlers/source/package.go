@@ -83,7 +83,7 @@ func (p Packages) Text(ctx context.Context, project uuid.UUID, ref, name string)
 	err := p.find(ctx, project, ref, name, func(_ File, content io.Reader) error {
 		raw, err := io.ReadAll(io.LimitReader(content, Shown+1))
 		if err == nil && (len(raw) > Shown || !utf8.Valid(raw) || bytes.ContainsRune(raw, 0)) {
-			return apperr.New(apperr.NotFound, "The file %s is not text that a page shows.", name)
+			return apperr.New(apperr.NotFound, "The file %s cannot be shown as text.", name)
 		}
 		text = strings.ReplaceAll(string(raw), "\r\n", "\n")
 		return err
@@ -116,7 +116,7 @@ func (p Packages) Open(ctx context.Context, project uuid.UUID, ref string) (*art
 
 var (
 	errFound = errors.New("the file was found")
-	errCut   = errors.New("the package is larger than pages read")
+	errCut   = errors.New("the package is too large to be shown")
 )
 
 func (p Packages) find(ctx context.Context, project uuid.UUID, ref, name string, use func(File, io.Reader) error) error {

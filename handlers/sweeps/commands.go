@@ -34,7 +34,7 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request, do func(context.
 		return err
 	}
 	if err := r.ParseForm(); err != nil {
-		return apperr.Wrap(apperr.Invalid, err, "The form cannot be read. Send it again.")
+		return apperr.Wrap(apperr.Invalid, err, "The form could not be read. Send it again.")
 	}
 	if err := do(r.Context(), id); err != nil {
 		return err

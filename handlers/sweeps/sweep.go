@@ -168,7 +168,7 @@ func activeText(c sweep.Counts) string {
 	return units.Number(int64(c.Running-c.Queued)) + " running, " + units.Number(int64(c.Queued)) + " waiting for quota"
 }
 
-// countsText says what became of runs.
+// countsText describes the outcome of runs.
 func countsText(c sweep.Counts) string {
 	var parts []string
 	for _, p := range []struct {

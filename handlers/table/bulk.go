@@ -26,8 +26,8 @@ const (
 	ActionDelete = "delete"
 )
 
-// removal says what a deletion does.
-const removal = "Deleted with its logs and metrics, and with its artifacts that nothing else uses."
+// removal describes what a deletion does.
+const removal = "The execution, its logs and metrics, and its artifacts that nothing else uses are deleted."
 
 // Bulk is a command for many executions.
 type Bulk struct {
@@ -35,7 +35,7 @@ type Bulk struct {
 	IDs    []uuid.UUID
 	Reason string // of cancel
 	Change index.Change
-	DryRun bool   // only says what would happen, with the checks of the command
+	DryRun bool   // only describes what would happen, with the checks of the command
 	Key    string // identifies the command, so that a repeated one resumes nothing twice; "" for none
 }
 

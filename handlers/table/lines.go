@@ -16,10 +16,10 @@ import (
 type Lines struct {
 	index.Lines
 	Executions map[uuid.UUID]query.Execution // without those that were removed
-	// Partial says that ClickHouse does not answer: the lines are those that this server has on disk,
+	// Partial indicates that ClickHouse does not respond: the lines are those that this server has on disk,
 	// of all executions of the project.
 	Partial bool
-	// Newest says that the server has so many lines on disk that only the newest of them were searched.
+	// Newest indicates that the server has so many lines on disk that only the newest of them were searched.
 	Newest bool
 }
 

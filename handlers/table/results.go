@@ -19,8 +19,8 @@ type Ran struct {
 	Created []uuid.UUID // the executions that a resume launched
 }
 
-// Results returns what became of the executions of a command. It reads their present state, so an
-// execution that the command could not change says what prevents it now.
+// Results returns the outcome of the executions of a command. It reads their present state, so an
+// execution that the command could not change describes what prevents it now.
 func (s *Service) Results(ctx context.Context, r Ran) ([]Outcome, error) {
 	if len(r.IDs) == 0 || len(r.IDs) > MaxBulk || len(r.Created) > len(r.IDs) {
 		return nil, apperr.New(apperr.Invalid, "Choose 1 to %d executions.", MaxBulk)
@@ -56,7 +56,7 @@ func (s *Service) done(ctx context.Context, r Ran, outcomes []Outcome) (map[uuid
 	case ActionCancel:
 		for _, o := range outcomes {
 			if e := o.Execution; e.CancelRequestedAt != nil || e.Status == query.Cancelled {
-				found[o.ID] = Outcome{Message: "Its nodes end, and no other starts."}
+				found[o.ID] = Outcome{Message: "Its running nodes are stopped, and no further nodes start."}
 			}
 		}
 	case ActionDelete:
@@ -66,7 +66,7 @@ func (s *Service) done(ctx context.Context, r Ran, outcomes []Outcome) (map[uuid
 		}
 		for _, o := range outcomes {
 			if o.Execution.ID == uuid.Nil {
-				found[o.ID] = Outcome{Message: "It does not exist any more."}
+				found[o.ID] = Outcome{Message: "It no longer exists."}
 			} else if slices.Contains(marked, o.ID) {
 				found[o.ID] = Outcome{Message: removal}
 			}

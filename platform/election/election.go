@@ -110,7 +110,7 @@ type Leader struct {
 func Find(ctx context.Context, pool *pgxpool.Pool, name string) (Leader, error) {
 	row, err := db.New(pool).LeaseHolder(ctx, name)
 	if db.IsNoRows(err) {
-		return Leader{}, apperr.New(apperr.Unavailable, "No server is the %s at the moment; another takes over within seconds.", name)
+		return Leader{}, apperr.New(apperr.Unavailable, "There is no %s at the moment. Another server takes over within seconds.", name)
 	}
 	if err != nil {
 		return Leader{}, fmt.Errorf("find the %s: %w", name, err)

@@ -12,9 +12,9 @@ import (
 )
 
 func (m *Metrics) httpMetrics() {
-	m.requests = m.counter("http_requests_total", "Requests that were answered.", "method", "route", "code")
+	m.requests = m.counter("http_requests_total", "Requests answered.", "method", "route", "code")
 	m.duration = m.histogramVec("http_request_seconds", "Time to answer a request, without streams.", "route")
-	m.inFlight = m.gauge("http_in_flight", "Requests and streams that are being answered.").WithLabelValues()
+	m.inFlight = m.gauge("http_in_flight", "Requests and streams in progress.").WithLabelValues()
 }
 
 // HTTP measures next by the pattern of the route that answered.

@@ -58,7 +58,7 @@ func Start(t testing.TB, name, address string, cmd *exec.Cmd) *Process {
 		}
 		if time.Now().After(deadline) {
 			p.Stop()
-			t.Fatalf("%s does not answer: %v", name, err)
+			t.Fatalf("%s is not responding: %v", name, err)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	text := strings.TrimSpace(s)
 	switch {
 	case len(text) > maxText || text == "":
-		return 0, fmt.Errorf("%s is not a duration. Enter one such as 90 s or 1 h 30 min.", quote(s))
+		return 0, fmt.Errorf("%s is not a valid duration. Enter a value such as 90 s or 1 h 30 min.", quote(s))
 	case iso.MatchString(text):
 		return parseISO(s, strings.ToUpper(text[1:]))
 	case text == "0":
@@ -88,10 +88,10 @@ func Seconds(text string) (time.Duration, bool) {
 func parseISO(s, body string) (time.Duration, error) {
 	days, clock, hasClock := strings.Cut(body, "T")
 	if strings.ContainsAny(days, "YM") {
-		return 0, fmt.Errorf("%s counts years or months, which differ in length. Enter days, hours, minutes or seconds.", quote(s))
+		return 0, fmt.Errorf("%s contains years or months, whose length varies. Enter days, hours, minutes or seconds.", quote(s))
 	}
 	if hasClock && clock == "" || days == "" && clock == "" {
-		return 0, fmt.Errorf("%s is not a duration. Enter one such as PT1H30M.", quote(s))
+		return 0, fmt.Errorf("%s is not a valid duration. Enter a value such as PT1H30M.", quote(s))
 	}
 	total := time.Duration(0)
 	for _, part := range []struct {
@@ -128,7 +128,7 @@ func sum(s, text string, units map[string]time.Duration) (time.Duration, error) 
 	for text != "" {
 		m := amountAndUnit.FindStringSubmatch(text)
 		if m == nil {
-			return 0, fmt.Errorf("%s is not a duration. Enter one such as 90 s or 1 h 30 min.", quote(s))
+			return 0, fmt.Errorf("%s is not a valid duration. Enter a value such as 90 s or 1 h 30 min.", quote(s))
 		}
 		unit, known := units[m[2]]
 		if !known {

@@ -20,15 +20,15 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":         "“” is not a duration. Enter one such as 90 s or 1 h 30 min.",
+		"":         "“” is not a valid duration. Enter a value such as 90 s or 1 h 30 min.",
 		"90":       "“90” has no unit. Enter a duration such as 90 s or 90 min.",
-		"-5s":      "“-5s” is not a duration. Enter one such as 90 s or 1 h 30 min.",
+		"-5s":      "“-5s” is not a valid duration. Enter a value such as 90 s or 1 h 30 min.",
 		"3 moons":  "“moons” is not a unit of time. Enter days, h, min or s.",
-		"P1Y":      "“P1Y” counts years or months, which differ in length. Enter days, hours, minutes or seconds.",
-		"pm":       "“pm” is not a duration. Enter one such as 90 s or 1 h 30 min.",
-		"PT":       "“PT” is not a duration. Enter one such as PT1H30M.",
+		"P1Y":      "“P1Y” contains years or months, whose length varies. Enter days, hours, minutes or seconds.",
+		"pm":       "“pm” is not a valid duration. Enter a value such as 90 s or 1 h 30 min.",
+		"PT":       "“PT” is not a valid duration. Enter a value such as PT1H30M.",
 		"300000 d": "“300000 d” is too long. Enter less than 292 years.",
-		"nan":      "“nan” is not a duration. Enter one such as 90 s or 1 h 30 min.",
+		"nan":      "“nan” is not a valid duration. Enter a value such as 90 s or 1 h 30 min.",
 	} {
 		if _, err := ParseDuration(text); err == nil || err.Error() != want {
 			t.Errorf("ParseDuration(%q): %v, want %s", text, err, want)

@@ -1,5 +1,5 @@
 // Metric charts: uPlot replaces the server's SVG for hover, zoom and smoothing. The page
-// holds the data as JSON beside the SVG, which remains the fallback and the print version.
+// holds the data as JSON alongside the SVG, which remains the fallback and the print version.
 let uPlot;
 const drawn = new Map();
 

@@ -6,7 +6,7 @@ let uPlot;
 const charts = new Map(); // figure → { frame, plot, text }
 const styled = 6; // colours with a dash of their own; further curves are grey
 const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [1, 4], [12, 4]];
-const missing = "Earlier values cannot be read right now.";
+const missing = "Earlier values are not available right now.";
 let pointed = null; // index of the execution that the reader points at
 
 export async function setUp() {
@@ -48,7 +48,7 @@ async function load(figure) {
     charts.set(figure, { ...chart, text, frame: JSON.parse(text) });
     draw(figure);
   } catch {
-    if (!charts.has(figure)) holder.textContent = "The curves cannot be read right now. Reload the page to try again.";
+    if (!charts.has(figure)) holder.textContent = "The curves could not be loaded. Reload the page to try again.";
   }
   holder.removeAttribute("aria-busy");
 }
@@ -228,7 +228,7 @@ function keys(figure) {
 
 function crowd(frame) {
   const more = frame.of > frame.lines.length && !frame.lines[0].high ? ` of ${frame.of}` : "";
-  return `${frame.lines.length}${more} curves. Point at one to see its name.`;
+  return `${frame.lines.length}${more} curves. Hover over a curve to see its name.`;
 }
 
 function swatch(index) {

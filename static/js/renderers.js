@@ -34,7 +34,7 @@ class Renderer {
     this.themes = new MutationObserver(changed);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
     if (this.text().length > MAX_VALUE) {
-      this.say("The value is too large for the page of its type.");
+      this.say("The value is too large for the type's custom view.");
       return;
     }
     this.begin();
@@ -47,11 +47,11 @@ class Renderer {
     this.frame.setAttribute("sandbox", "allow-scripts");
     this.frame.setAttribute("referrerpolicy", "no-referrer");
     this.frame.addEventListener("load", () => {
-      if (++this.loads > 1) this.end("left its address");
+      if (++this.loads > 1) this.end("navigated away");
     });
     addEventListener("message", this.receive);
     this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-    this.timer = setTimeout(() => this.end("did not answer"), READY_MS);
+    this.timer = setTimeout(() => this.end("did not respond"), READY_MS);
     this.frame.src = this.place.dataset.renderer;
     this.place.insertBefore(this.frame, this.builtIn);
     if (this.control) this.builtIn.addEventListener("change", () => !this.setting && this.show());
@@ -114,7 +114,7 @@ class Renderer {
     this.send({ type: "show", value: JSON.parse(this.text()), valueType: type, kind, theme: theme(), input: Boolean(this.control), artifacts: this.artifacts });
   }
 
-  // offer lets people return to the built-in view, also by keyboard.
+  // offer lets users return to the built-in view, also by keyboard.
   offer() {
     const button = this.place.querySelector("[data-renderer-switch]");
     if (!button || !button.hidden) return;
@@ -199,10 +199,10 @@ class Renderer {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ value }),
       });
       const answer = await response.json();
-      if (!response.ok) return [answer.detail ?? "The value cannot be checked."];
+      if (!response.ok) return [answer.detail ?? "The value could not be checked."];
       return answer.problems.map((p) => (p.path ? `${p.path}: ${p.message}` : p.message));
     } catch {
-      return ["The value cannot be checked. Check the connection to the server."];
+      return ["The value could not be checked. Check the connection to the server."];
     }
   }
 
@@ -230,7 +230,7 @@ class Renderer {
     this.builtIn.hidden = false;
     const button = this.place.querySelector("[data-renderer-switch]");
     if (button) button.hidden = true;
-    this.say(`The page of the type ${this.place.dataset.type} ${what}. This is the built-in view.`);
+    this.say(`The custom view for ${this.place.dataset.type} ${what}. The built-in view is shown instead.`);
   }
 }
 

@@ -52,7 +52,7 @@ type Divide struct{ X1, Y1, X2, Y2, LabelX, LabelY int }
 // Direction is the direction in which dependents are drawn.
 type Direction int
 
-// Down suits a panel beside the graph, Right a wide card.
+// Down suits a panel next to the graph, Right a wide card.
 const (
 	Down Direction = iota
 	Right

@@ -693,7 +693,7 @@ func PreviewBox(p Preview) templ.Component {
 	})
 }
 
-// ownFile offers an upload beside a reference.
+// ownFile offers an upload alongside a reference.
 func ownFile(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

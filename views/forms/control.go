@@ -38,7 +38,7 @@ type Control struct {
 	at     string               // where typeregistry finds the value in the schema
 	from   string               // where it finds the field with the source
 
-	rules *typeregistry.Rules // over other fields, which scripts evaluate while people type; nil without any
+	rules *typeregistry.Rules // over other fields, which scripts evaluate while users type; nil without any
 	state typeregistry.State  // what they say about the values of the form
 }
 
@@ -252,7 +252,7 @@ func (c Control) uploadID() string {
 	return c.ID()
 }
 
-// reference reports whether the main control is a reference, with an upload beside it.
+// reference reports whether the main control is a reference, with an upload alongside it.
 func (c Control) reference() bool {
 	return c.Type.Kind == typeregistry.KindDataset || c.Type.Kind == typeregistry.KindModel
 }

@@ -153,7 +153,7 @@ func Given(schema typeregistry.Schema, inputs map[string]any) map[string]any {
 	return Differing(schema, inputs, nil)
 }
 
-// Show writes one value for people.
+// Show writes one value for users.
 func Show(field typeregistry.Field, v any) string { return clip(field.Type.Render(v)) }
 
 // FromLink reads the parameters of a link. It keeps invalid values for the form to show,

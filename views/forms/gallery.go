@@ -113,7 +113,7 @@ func Gallery(today time.Time, examples []Example) ([]*Form, error) {
 // Form returns the schema of one field with the example, and the controls of its value.
 func (e Example) form() (typeregistry.Schema, map[string][]string, error) {
 	name := strings.ReplaceAll(e.Name, " ", "_")
-	raw := []any{map[string]any{"name": name, "type": e.Expression, "description": "One sentence about its purpose."}}
+	raw := []any{map[string]any{"name": name, "type": e.Expression, "description": "A one-sentence summary of its purpose."}}
 	schema, problems := typeregistry.Builtin().ParseSchema(raw, "gallery")
 	if len(problems) > 0 {
 		return schema, nil, fmt.Errorf("example %s: %s: %s", e.Name, problems[0].Path, problems[0].Message)

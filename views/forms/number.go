@@ -7,7 +7,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Slider is the range beside an exact input; its position runs from 0 to Steps.
+// Slider is the range next to an exact input; its position runs from 0 to Steps.
 type Slider struct {
 	Min, Max string
 	Log      bool

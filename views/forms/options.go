@@ -77,7 +77,7 @@ func (o OptionItem) title() string {
 	return o.Value
 }
 
-// about is what people read below a control that has the option.
+// about is what users read below a control that has the option.
 func (o OptionItem) about() string {
 	parts := []string{}
 	for _, part := range []string{o.Label, o.Description} {
@@ -91,7 +91,7 @@ func (o OptionItem) about() string {
 	return strings.Join(parts, " · ")
 }
 
-// counted says how many options a page adds, for screen readers.
+// counted describes how many options a page adds, for screen readers.
 func (p OptionPage) counted() string {
 	n := fmt.Sprint(len(p.Items))
 	switch {

@@ -75,7 +75,7 @@ func adminNameInUse(f views.Page) views.AdminTree {
 		ID: "edit", Label: "New project in Vision", Action: views.AdminNodesURL(), CancelURL: "#", Hidden: []ui.Option{{Name: "kind", Value: "project"}},
 		Fields: []views.AdminField{
 			{ID: "new-name", Name: "name", Label: "Name of the project", Help: "The project gets its own Kubernetes namespace.", Value: "segmentation", Error: "This name is already in use here. Choose another name."},
-			{ID: "new-description", Name: "description", Label: "Description", Help: "One sentence about its purpose.", Optional: true},
+			{ID: "new-description", Name: "description", Label: "Description", Help: "A one-sentence summary of its purpose.", Optional: true},
 		},
 		Buttons: []views.AdminButton{{Text: "Create the project", Primary: true}},
 	}
@@ -113,7 +113,7 @@ func adminRoleOptions() []ui.Option {
 func adminTeam(f views.Page) views.AdminNode {
 	day := 24 * time.Hour
 	made, since := clock().Moment(ago(300*day)), clock().Moment(ago(40*day))
-	role := views.AdminField{Name: "role", Label: "Role", Help: "Applies here and to everything below.", Options: adminRoleOptions()}
+	role := views.AdminField{Name: "role", Label: "Role", Help: "Applies to this level and everything below it.", Options: adminRoleOptions()}
 	memberRole, groupRole := role, role
 	memberRole.ID, groupRole.ID = "member-role", "group-role"
 	return views.AdminNode{
@@ -139,8 +139,8 @@ func adminTeam(f views.Page) views.AdminNode {
 		GroupForm: &views.AdminForm{
 			ID: "group", Label: "Add a group", Action: "#", Buttons: []views.AdminButton{{Text: "Add group", Primary: true}},
 			Fields: []views.AdminField{
-				{ID: "group-provider", Name: "provider", Label: "Sign-in provider", Help: "Its id in the configuration.", Value: "sso", List: []string{"sso", "partners"}},
-				{ID: "group-group", Name: "group", Label: "Group", Help: "Its exact name at the provider."}, groupRole,
+				{ID: "group-provider", Name: "provider", Label: "Sign-in provider", Help: "Its ID in the server configuration.", Value: "sso", List: []string{"sso", "partners"}},
+				{ID: "group-group", Name: "group", Label: "Group", Help: "The exact group name at the provider."}, groupRole,
 			},
 		},
 		HasBelow: true, Below: []views.AdminRow{adminRow(1, "project", "defect-detection", "2", "–", ""), adminRow(1, "project", "segmentation", "–", "–", "")},
@@ -167,8 +167,8 @@ func adminProject(f views.Page) views.AdminNode {
 	m.AccountForm = &views.AdminForm{
 		ID: "new-account", Label: "Create a service account", Action: "#", Buttons: []views.AdminButton{{Text: "Create service account", Primary: true}},
 		Fields: []views.AdminField{
-			{ID: "account-name", Name: "name", Label: "Name", Help: "Such as ci or nightly-evaluation."},
-			{ID: "account-role", Name: "role", Label: "Role", Help: "The permissions of its keys in this project.", Options: adminRoleOptions()},
+			{ID: "account-name", Name: "name", Label: "Name", Help: "For example: ci or nightly-evaluation."},
+			{ID: "account-role", Name: "role", Label: "Role", Help: "The role that its keys have in this project.", Options: adminRoleOptions()},
 		},
 	}
 	return m
@@ -177,7 +177,7 @@ func adminProject(f views.Page) views.AdminNode {
 func adminProjectNew(f views.Page) views.AdminNode {
 	m := adminProject(f)
 	m.Members, m.Groups, m.Accounts, m.Notice = nil, nil, nil, nil
-	m.MemberForm.Fields[0].Value, m.MemberForm.Fields[0].Error = "kim@nowhere", "No user with this address has signed in yet. Ask the user to sign in once, or assign the role to one of their groups."
+	m.MemberForm.Fields[0].Value, m.MemberForm.Fields[0].Error = "kim@nowhere", "No user with this address has signed in yet. Ask them to sign in once, or assign the role to one of their groups."
 	m.Problems = &views.AdminProblems{Title: "The member cannot be added.", Links: []ui.Crumb{{Name: m.MemberForm.Fields[0].Error, URL: "#member-email"}}}
 	return m
 }
@@ -210,8 +210,8 @@ func adminUser(f views.Page) views.AdminUser {
 		},
 		Roles: []views.AdminUserRole{{Place: "Vision", URL: "#", Kind: "team", Role: "TeamAdmin"}, {Place: "Research", URL: "#", Kind: "department", Role: "Viewer", Group: "ml-research"}},
 		Forms: []views.AdminUserAction{
-			{Action: "#", Text: "Administrators of the installation may do everything, in every tenant.", Button: views.AdminButton{Text: "Make administrator"}},
-			{Action: "#", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created stays.", Button: views.AdminButton{Text: "Disable the account", Danger: true}},
+			{Action: "#", Text: "Installation administrators have full access to every tenant.", Button: views.AdminButton{Text: "Make administrator"}},
+			{Action: "#", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created is kept.", Button: views.AdminButton{Text: "Disable the account", Danger: true}},
 		},
 	}
 }

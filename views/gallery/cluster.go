@@ -131,7 +131,7 @@ func nodePodWaiting(f views.Page) views.Node {
 
 func nodeGang(f views.Page) views.Node {
 	m := node(f)
-	m.Usage.Problem = "The metric store is not answering. No data is lost: values are kept on disk and appear when it is back."
+	m.Usage.Problem = "The metric store is not responding. No data is lost: values are kept on disk and appear when it is back."
 	for i := range m.Logs.Lines {
 		m.Logs.Lines[i].Rank = fmt.Sprint(i % 4)
 	}

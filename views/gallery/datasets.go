@@ -39,7 +39,7 @@ func dataset(f views.Page) views.Dataset {
 	same := views.DriftMark{Class: "drift-same", Icon: "check", Word: "same", PSI: "0.02"}
 	moved := views.DriftMark{Class: "drift-moved", Icon: "warn", Word: "moved", PSI: "0.31"}
 	flat := chart.NewDistribution([]float64{0.1, 0.11, 0.1, 0.09}, []float64{0.1, 0.1, 0.1, 0.1}, "Distribution of label")
-	source := chart.NewDistribution([]float64{0.6, 0.29, 0.11}, []float64{0.66, 0.34, 0}, "Distribution of source; most rows: form 60.0 %")
+	source := chart.NewDistribution([]float64{0.6, 0.29, 0.11}, []float64{0.66, 0.34, 0}, "Distribution of source; most common: form 60.0 %")
 	change := views.DatasetChange{Name: "source", URL: "#", Note: "tablet is new: 11.0 % of the rows", Mark: moved}
 	return views.Dataset{
 		Page: frame(f, "mnist-train", views.SectionDatasets), Kind: "Dataset", Name: "mnist-train", Version: "7", Description: "Digits of writers, with tablets", FormURL: "#",
@@ -56,7 +56,7 @@ func dataset(f views.Page) views.Dataset {
 			{Name: "writer", URL: "#", Type: "String", Missing: "0.4 %", Distinct: "about 48,812", Range: "a to z", Drift: same},
 		}},
 		Drift: &views.DatasetDrift{
-			Before: "6", Changes: []views.DatasetChange{change, {Name: "old", Note: "The column is gone; it was String.", Mark: views.DriftMark{Class: "drift-moved", Icon: "REMOVED", Word: "gone"}}},
+			Before: "6", Changes: []views.DatasetChange{change, {Name: "old", Note: "The column was removed; it was String.", Mark: views.DriftMark{Class: "drift-moved", Icon: "REMOVED", Word: "gone"}}},
 			Lineage: "#", Chosen: &change, Chart: source, Low: "form", High: "tablet", Method: "PSI 0.31 over values, by chance up to 0.01",
 			Parts: []views.DatasetPart{{Name: "form", Before: "66.0 %", Now: "60.0 %"}, {Name: "tablet", Before: "0 %", Now: "11.0 %"}}, ChooseOf: []ui.Option{{Value: "source", Name: "source", Selected: true}},
 		},
@@ -95,7 +95,7 @@ func model(f views.Page) views.Model {
 		Page: frame(f, "digits-net", views.SectionModels), Name: "digits-net", Versions: "2 versions", Chosen: now, LineageURL: "#", MoveURL: "#", AliasURL: "#",
 		Stages: []views.ModelStage{
 			{Class: "stage-live", State: "SUCCEEDED", Title: "Production", Version: "1.9.1", URL: "#", Note: "accuracy 0.991"},
-			{Class: "stage-next", State: "READY", Title: "Waits for approval", Version: "1.9.2", URL: "#", Note: "for production, asked by Mei Tanaka"},
+			{Class: "stage-next", State: "READY", Title: "Waiting for approval", Version: "1.9.2", URL: "#", Note: "for production, asked by Mei Tanaka"},
 			{Class: "stage-old", State: "PENDING", Title: "Staging", Version: "None"},
 		},
 		Compared: views.ModelComparison{
@@ -106,14 +106,14 @@ func model(f views.Page) views.Model {
 		Signature: []views.ModelTensor{{Side: "in", Name: "pixels", Type: "Float"}}, Against: "1.9.1",
 		Rows:     []views.ModelVersion{now, {Version: "1.9.1", URL: "#", Stage: "production", Aliases: []string{"champion"}, By: "Mei Tanaka", At: clock().Moment(ago(48 * time.Hour))}},
 		Older:    ui.Pager{Text: "2 versions"},
-		Requests: []views.ModelRequest{{Title: "1.9.2 to production", By: "Asked by Mei Tanaka", Reason: "better on every writer", At: clock().Moment(ago(time.Hour)), URL: "#", Checks: []views.ModelCheck{{Text: "accuracy at least that of production", Detail: "0.993, 0.991 in production", OK: true}}}},
+		Requests: []views.ModelRequest{{Title: "1.9.2 to production", By: "Requested by Mei Tanaka", Reason: "better on every writer", At: clock().Moment(ago(time.Hour)), URL: "#", Checks: []views.ModelCheck{{Text: "accuracy at least that of production", Detail: "0.993, 0.991 in production", OK: true}}}},
 		Aliases:  []views.ModelAlias{{Name: "champion", Version: "1.9.1", URL: "#", RemoveURL: "#"}}, MoveTo: []ui.Option{{Value: "staging", Name: "Staging"}},
 		History: []views.ModelEvent{{Text: "Mei Tanaka registered 1.9.2", At: clock().Moment(ago(time.Hour))}}, Policy: rules(),
 	}
 }
 
 func rules() views.ModelPolicy {
-	return views.ModelPolicy{Whose: "policy of the project", Lines: []string{"Another person approves.", "accuracy at least that of production"}, URL: "#", Approval: true, Rules: "accuracy higher"}
+	return views.ModelPolicy{Whose: "policy of the project", Lines: []string{"Another person must approve.", "accuracy at least that of production"}, URL: "#", Approval: true, Rules: "accuracy higher"}
 }
 
 func modelPolicy(f views.Page) views.ProjectPolicy {

@@ -148,7 +148,7 @@ func artifactTable(f views.Page) views.Artifact {
 func artifactTableProblem(f views.Page) views.Artifact {
 	t := &views.DataTable{
 		FormURL: "#", Names: []ui.Option{{Value: "class", Name: "class"}}, Ops: []ui.Option{{Value: "ge", Name: "≥"}}, Filters: []views.Chip{{Name: "class", Value: "≥ two", RemoveURL: "#"}},
-		Problem: `filter: "two" is not a value of column class, which has the type Integer.`, Empty: "Change or remove the filter.", ClearURL: "#", Pager: ui.Pager{Text: "No rows", InOrder: true},
+		Problem: `filter: "two" is not a valid value for column class of type Integer.`, Empty: "Change or remove the filter.", ClearURL: "#", Pager: ui.Pager{Text: "No rows", InOrder: true},
 	}
 	return artifact(f, 3, views.Preview{Kind: "table", Table: t})
 }

@@ -65,7 +65,7 @@ func executionWaiting(f views.Page) views.Execution {
 	states[0] = dagview.NodeState{State: "READY", Sub: "4 CPU requested"}
 	m.Graph = paint(digits(), dagview.Down, states, -1)
 	m.Panel, m.Timeline = views.NodePanel{}, views.ExecutionTimeline{Empty: "No node has started yet."}
-	m.Metrics.Charts, m.Metrics.Explains = nil, "Values that tasks report with client.metric(…) are drawn here."
+	m.Metrics.Charts, m.Metrics.Explains = nil, "Metrics that tasks report with client.metric(…) are shown here."
 	m.Logs.Lines, m.Logs.Empty = nil, "No log output."
 	m.Artifacts = views.ExecutionArtifacts{}
 	return m
@@ -96,8 +96,8 @@ func executionLarge(f views.Page) views.Execution {
 
 func executionDegraded(f views.Page) views.Execution {
 	m := executionRunning(f)
-	m.Logs.Lines, m.Logs.Problem = nil, "The log store is not answering. No data is lost: lines are kept on disk and appear when it is back."
-	m.Metrics.Charts, m.Metrics.Problem = nil, "The metric store is not answering. No data is lost: values are kept on disk."
+	m.Logs.Lines, m.Logs.Problem = nil, "The log store is not responding. No data is lost: lines are kept on disk and appear when it is back."
+	m.Metrics.Charts, m.Metrics.Problem = nil, "The metric store is not responding. No data is lost: values are kept on disk."
 	return m
 }
 
@@ -190,7 +190,7 @@ func events() views.Events {
 	return views.Events{Rows: []views.EventRow{
 		{Icon: "RUNNING", Text: "train started, attempt 2", At: clock().Exactly(ago(4 * time.Minute)), URL: "#"},
 		{Icon: "RETRYING", Text: "train retries in 10 s", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
-		{Icon: "FAILED", Text: "train attempt 1 ended with exit code 137", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
+		{Icon: "FAILED", Text: "train attempt 1 exited with code 137", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
 		{Icon: "SUCCEEDED", Text: "split succeeded after 18 s", At: clock().Exactly(ago(9 * time.Minute)), URL: "#"},
 	}, MoreURL: "#"}
 }

@@ -215,7 +215,7 @@ func componentsPage(page views.Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Empty("No execution matches", "Choose a longer period or any state.", []ui.Action{{Name: "Clear the filters", URL: "#"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No execution matches", "Choose a longer period or another state.", []ui.Action{{Name: "Clear the filters", URL: "#"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

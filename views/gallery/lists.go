@@ -58,7 +58,7 @@ func home(f views.Page) views.Home {
 			Running: rows[:3], More: 11,
 			Waiting: []views.WaitingRow{
 				{Node: "load", NodeURL: "#", Execution: "#6c21b9", ExecutionURL: "#", Reason: "Requests 4 CPU, 1.5 free on this machine; digits.train #7k31aa uses 2."},
-				{Node: "detect_0231", NodeURL: "#", Execution: "#7k2f04", ExecutionURL: "#", Reason: "Retries in 12 s: attempt 1 ended with exit code 137."},
+				{Node: "detect_0231", NodeURL: "#", Execution: "#7k2f04", ExecutionURL: "#", Reason: "Retries in 12 s: attempt 1 exited with code 137."},
 			},
 			Figures: []ui.Fact{{Name: "Succeeded", Value: "168"}, {Name: "Failed", Value: "4", Note: "2.3 %"}, {Name: "Nodes", Value: "12,480"}},
 		},

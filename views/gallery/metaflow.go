@@ -15,7 +15,7 @@ func metaflowEntries() []Entry {
 		{"metaflow-task", "Metaflow: a running task with cards and logs", func(f views.Page) templ.Component { return views.MetaflowTaskPage(metaflowTask(f)) }},
 		{"metaflow-task-unread", "Metaflow: a task whose datastore cannot be read", func(f views.Page) templ.Component {
 			m := metaflowTask(f)
-			const why = "The object store refused the credentials (SignatureDoesNotMatch)."
+			const why = "The object store rejected the credentials (SignatureDoesNotMatch)."
 			m.Cards, m.CardsWhy, m.Logs = nil, why, views.Logs{Problem: why, DownloadURL: "#"}
 			m.Artifacts = []views.MetaflowArtifact{{Name: "model", Type: "pickle-v4", Location: "s3://models/metaflow/Train/data/ab/abcd", Why: why}}
 			return views.MetaflowTaskPage(m)
@@ -55,7 +55,7 @@ func metaflowStore(f views.Page) views.MetaflowDatastore {
 		Page: frame(f, "Datastore", views.SectionExecutions), Environment: "export METAFLOW_DEFAULT_DATASTORE='s3'\nexport METAFLOW_DATASTORE_SYSROOT_S3='s3://models/metaflow'",
 		Facts: []ui.Fact{{Name: "Kind", Value: "Bucket (S3)"}, {Name: "Root", Value: "s3://models/metaflow", Mono: true}},
 		Form: &views.DatastoreForm{
-			Kinds: []ui.Option{{Value: "local", Name: "Folder of the server"}, {Value: "s3", Name: "Bucket (S3)", Selected: true}}, Secrets: []string{"minio-access"},
+			Kinds: []ui.Option{{Value: "local", Name: "Folder on the server"}, {Value: "s3", Name: "Bucket (S3)", Selected: true}}, Secrets: []string{"minio-access"},
 			Failed: "The datastore has invalid values.",
 			Fields: []views.DatastoreField{
 				{Name: "root", Label: "Root", Help: "s3://bucket/prefix for a bucket.", Value: "models", Error: "Enter s3://bucket/prefix."},

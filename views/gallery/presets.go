@@ -49,7 +49,7 @@ func presetForm() *views.PresetForm {
 	return &views.PresetForm{
 		Action: views.PresetURL("digits.train", "1"), Name: "Quick check on 1 GPU", Description: "Before every change", Whole: true,
 		Sharings: []ui.Option{{Value: "private", Name: "Only you"}, {Value: "project", Name: "Project “digits”"}, {Value: "team", Name: "Team “Vision”", Selected: true}},
-		Errors:   map[string]string{"name": "This name already exists. Update that preset, or choose another name."}, Open: true,
+		Errors:   map[string]string{"name": "This name is already in use. Update the existing preset, or choose another name."}, Open: true,
 	}
 }
 
@@ -68,7 +68,7 @@ func launchPreset(f views.Page) views.LaunchPage {
 	page.Came = &views.Provenance{
 		Kind: "warn", From: "Filled in from the preset “Quick check on 1 GPU”.", URL: views.PresetURL("digits.train", "1"),
 		Text:    "New since version 2.3.1: seed. It was saved for version 2.3.1. 2 values no longer fit version 2.4.0 and were left out:",
-		Misfits: []forms.ErrorLine{{Target: "f-holdout", Label: "Hold out", Text: "60 is more than 50. Enter 0 to 50."}, {Label: "momentum", Text: "this version has no such input."}},
+		Misfits: []forms.ErrorLine{{Target: "f-holdout", Label: "Hold out", Text: "60 is more than 50. Enter 0 to 50."}, {Label: "momentum", Text: "this version does not have this input."}},
 		Reset:   views.LaunchPresetURL("digits.train", "", "2.4.0"),
 	}
 	page.Presets = views.PresetPanel{Rows: presetRows(), More: 3, URL: views.PresetsURL("digits.train"), Current: "1", Update: "Quick check on 1 GPU", Form: presetForm()}

@@ -17,7 +17,7 @@ func previewModel() views.Preview {
 
 func previewPickle() views.Preview {
 	return views.Preview{Kind: "model", Truncated: "pickle", Model: &views.ModelView{
-		Warning: "It is a pickle.", Commands: []string{"builtins.eval", "os.system"}, Problem: "The pickle was not read to its end.",
+		Warning: "It is a pickle.", Commands: []string{"builtins.eval", "os.system"}, Problem: "The pickle was not read completely.",
 		Facts:      []ui.Fact{{Name: "Class", Value: "sklearn.pipeline.Pipeline", Mono: true}, {Name: "scikit-learn", Value: "1.6.0"}},
 		Attributes: []ui.Fact{{Name: "max_iter", Value: "321", Mono: true}}, Names: []string{"builtins.eval", "os.system", "sklearn.pipeline.Pipeline"},
 		Search: views.PreviewForm{URL: "#"}, Text: "coef", ClearURL: "#", Empty: "No name contains the text.", Pager: ui.Pager{InOrder: true, Text: "0 tensors"},
@@ -33,7 +33,7 @@ func previewNotebook() views.Preview {
 		Kernel: "Python 3", Pager: ui.Pager{InOrder: true, Text: "Cells 1 to 50 of 120", Older: "#"},
 		Cells: []views.NotebookCell{
 			{Label: "Cell 1, markdown", HTML: "<h3>Training</h3><p>Some <em>text</em> and <code>code</code>.</p>"},
-			{Label: "Cell 2, code", Prompt: "[4]", Source: code, Note: "The cell has more than 50 outputs. The first are shown.", Outputs: []views.NotebookOutput{
+			{Label: "Cell 2, code", Prompt: "[4]", Source: code, Note: "The cell has more than 50 outputs. Only the first 50 are shown.", Outputs: []views.NotebookOutput{
 				{Kind: "table", HTML: "<table><thead><tr><th></th><th>loss</th></tr></thead><tbody><tr><th>0</th><td>0.25</td></tr></tbody></table>"},
 				{Kind: "text", Text: "step 1 of 2\nstep 2 of 2"}, {Kind: "text", Text: "a warning", Error: true}, {Kind: "error", Text: "ValueError: no"},
 				{Kind: "image", Note: "The image is too large to be shown here. Download the notebook to see it."},

@@ -53,7 +53,7 @@ func previewJSONSearch() views.Preview {
 	p.Where, p.DownloadURL = []views.Crumb{{Name: "bundle", URL: "#"}, {Name: "data/config.json"}}, "#"
 	p.Tree.Steps = []views.Crumb{{Name: "$", URL: "#"}, {Name: "model", URL: "#"}, {Name: "layers"}}
 	p.Tree.Root, p.Tree.Missing = nil, "The part of the document that was read has no value at $.model.layers."
-	p.Tree.Problem, p.Tree.Pager = "The document is larger than 32 MiB. This is its beginning.", ui.Pager{}
+	p.Tree.Problem, p.Tree.Pager = "The document is larger than 32 MiB. Only its beginning is shown.", ui.Pager{}
 	p.Tree.Search.Text, p.Tree.Search.Found, p.Tree.Search.ClearURL = "conv", "More than 100 results", "#"
 	for i := range 4 {
 		p.Tree.Search.Hits = append(p.Tree.Search.Hits, views.JSONHit{Path: fmt.Sprintf("$.model.layers[%d].name", i), URL: "#", Value: fmt.Sprintf("conv%d", i)})
@@ -102,7 +102,7 @@ func previewArray() views.Preview {
 
 func previewArchive() views.Preview {
 	return views.Preview{Kind: "archive", Truncated: "10,000 entries", List: &views.FileList{
-		Search: views.PreviewForm{URL: "#"}, Packed: true, Dates: true, Problem: "The archive has more than 10,000 entries. The first 10,000 are listed.",
+		Search: views.PreviewForm{URL: "#"}, Packed: true, Dates: true, Problem: "The archive has more than 10,000 entries. Only the first 10,000 are listed.",
 		Pager: ui.Pager{InOrder: true, Text: "Files 1 to 4 of 10,000", Older: "#"},
 		Rows: []views.FileRow{
 			{Path: "data", Icon: "fold", HasDate: true, Modified: clock().Moment(now())},

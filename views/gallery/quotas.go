@@ -60,7 +60,7 @@ func quotaRows() []views.QuotaRow {
 		quotaRow("ranking", "Ranking", "team", 2, "1.5", "2", share{14, 10, 22, 0}, share{12, 5, 10, 0}),
 		quotaRow("search", "Search quality", "team", 2, "1.0", "0", share{0, 4, 8, 0}, share{0, 3, 4, 0}),
 	}
-	rows[7].Notes = []views.QuotaNote{{State: "READY", Text: "waits for 12 A100"}}
+	rows[7].Notes = []views.QuotaNote{{State: "READY", Text: "waiting for 12 A100"}}
 	rows[7].Waiting.URL = "#"
 	rows[8].Notes = []views.QuotaNote{{Text: "4 A100 unused for 6 days"}}
 	return rows
@@ -76,7 +76,7 @@ func quotas(f views.Page) views.QuotasPage {
 				{Name: "Longest wait", Value: "38 min", Note: "rank.train, Ranking", URL: "#"},
 			},
 			Advice: []views.QuotaAdvice{{
-				Strong: "Ranking waits for 12 A100. Search quality has 4 unused A100 and does not lend them.",
+				Strong: "Ranking is waiting for 12 A100. Search quality has 4 unused A100 and does not lend them.",
 				Text:   "Letting Search quality lend 4 would start", LinkText: "rank.train #6c2100", LinkURL: "#", URL: "#",
 			}},
 		},

@@ -47,7 +47,7 @@ func resume(f views.Page) views.ResumePage {
 			Summary: "2 of 3 nodes run", Changes: []views.ResumeChange{{Name: "workers", Target: "f-workers", Before: "4", After: "8"}},
 			Nodes: []views.ResumeNode{
 				{Name: "train", URL: "#", State: "FAILED", Runs: true, Why: "It uses workers, which changed.", Inside: "38 of its 40 items are reused."},
-				{Name: "evaluate", URL: "#", State: "SKIPPED", Runs: true, Why: "It depends on train, which runs."},
+				{Name: "evaluate", URL: "#", State: "SKIPPED", Runs: true, Why: "It depends on train, which will run."},
 				{Name: "load", URL: "#", State: "SUCCEEDED", Why: "It succeeded, and its dependencies did not change."},
 			},
 		},

@@ -31,7 +31,7 @@ func scheduleRows() []views.ScheduleRow {
 		},
 		{
 			ID: "2", Name: "feed-refresh", URL: "#", Workflow: "feed.refresh", Version: "latest version", When: "Every 15 minutes", Expression: "*/15 * * * *", Zone: "UTC",
-			Next: "Fri 20 Nov 2026, 14:15 UTC", NextUTC: "20 Nov 14:15 UTC", Paused: true, Message: "Paused after 5 failures in a row.", Owner: "Mei Tanaka",
+			Next: "Fri 20 Nov 2026, 14:15 UTC", NextUTC: "20 Nov 14:15 UTC", Paused: true, Message: "Paused after 5 consecutive failures.", Owner: "Mei Tanaka",
 		},
 		{ID: "3", Name: "once", URL: "#", Workflow: "digits.train", Version: "latest version", When: "Once, Thu 19 Nov 2026, 12:00 UTC", Zone: "UTC", Owner: "Mei Tanaka", MayChange: true},
 	}
@@ -46,10 +46,10 @@ func schedule(f views.Page) views.Schedule {
 	row.MayChange = true
 	return views.Schedule{
 		Page: frame(f, row.Name, views.SectionSchedules, views.Crumb{Name: "Schedules", URL: "#"}), Row: row, WorkflowURL: "#", Inputs: "{\n  \"day\": \"{{ data_interval_start | date }}\"\n}",
-		Facts: []ui.Fact{{Name: "Version", Value: "latest version"}, {Name: "Owner", Value: "Mei Tanaka", Note: "executions have the owner's rights"}, {Name: "Expression", Value: "*/15 * * * *", Mono: true}},
+		Facts: []ui.Fact{{Name: "Version", Value: "latest version"}, {Name: "Owner", Value: "Mei Tanaka", Note: "executions run with the owner's permissions"}, {Name: "Expression", Value: "*/15 * * * *", Mono: true}},
 		Fires: []views.ScheduleFire{
 			{N: "1", At: "Sun 28 Mar 2027, 03:00", Zone: "CEST", UTC: "01:00 UTC", Why: "02:30 does not exist on this day: clocks go forward."},
-			{N: "2", At: "Mon 29 Mar 2027, 02:30", Zone: "CEST", UTC: "00:30 UTC", Change: "From here CEST, UTC+02:00"},
+			{N: "2", At: "Mon 29 Mar 2027, 02:30", Zone: "CEST", UTC: "00:30 UTC", Change: "From here on: CEST, UTC+02:00"},
 		},
 		Occurrences: []views.ScheduleOccurrence{
 			{At: clock().Exactly(ago(900e9)), State: "FAILED", Word: "Failed", Execution: "#a1b2c3", URL: "#", Took: "12 s", Note: "HTTP 401 from features.example"},

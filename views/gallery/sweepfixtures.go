@@ -93,7 +93,7 @@ func manyFields() []views.ManyField {
 		{Path: "hyperparameters.learning_rate", Label: "Learning rate", On: true, Number: true, Kind: views.ManyRange, From: "1e-5", To: "1", Scale: "log", Help: "Separated by commas.", Distributions: distributions, Errors: []string{"To: 1 is more than 0.1. Enter 1e-5 to 0.1."}},
 		{Path: "hyperparameters.batch_size", Label: "Batch size", On: true, Kind: views.ManyValues, Options: []views.ManyPick{{Value: "64", Name: "64", On: true}, {Value: "256", Name: "256", On: true}}},
 		{Path: "workers", Label: "Workers", Number: true, Kind: views.ManyRange, From: "1", To: "16", Help: "Separated by commas.", Distributions: distributions},
-		{Path: "data", Label: "Training data", On: true, Kind: views.ManyValues, Lines: true, Values: "mnist-train@6\nmnist-train@7", Help: "One in each line."},
+		{Path: "data", Label: "Training data", On: true, Kind: views.ManyValues, Lines: true, Values: "mnist-train@6\nmnist-train@7", Help: "One per line."},
 	}
 }
 

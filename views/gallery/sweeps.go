@@ -93,8 +93,8 @@ func manyOf(fields []views.ManyField) func(string) templ.Component {
 func sweepChange(f views.Page) views.SweepChange {
 	return views.SweepChange{
 		Page: frame(f, "Change", views.SectionSweeps), ID: sweepID, Name: "Learning rate and regularisation", Action: views.SweepPartURL(sweepID, "change"),
-		Failed: "Nothing was changed: 1 value needs attention", ErrorLines: []views.ErrorTarget{{URL: "#change-runs", Text: "Number of runs: 46 runs exist already. Enter at least as many, or stop the sweep."}},
-		Errors:  map[string]string{"runs": "46 runs exist already. Enter at least as many, or stop the sweep."},
-		NewName: "Learning rate and regularisation", Runs: "40", RunsHelp: "46 runs exist already. More runs continue a sweep that has ended.", Parallel: "8", GPUHours: "14", Fields: manyFields(),
+		Failed: "Nothing was changed: 1 value needs attention", ErrorLines: []views.ErrorTarget{{URL: "#change-runs", Text: "Number of runs: The sweep already has 46 runs. Enter at least as many, or stop the sweep."}},
+		Errors:  map[string]string{"runs": "The sweep already has 46 runs. Enter at least as many, or stop the sweep."},
+		NewName: "Learning rate and regularisation", Runs: "40", RunsHelp: "46 runs exist already. Adding runs continues a sweep that has ended.", Parallel: "8", GPUHours: "14", Fields: manyFields(),
 	}
 }

@@ -49,7 +49,7 @@ func team(f views.Page) views.TeamPage {
 		Live: views.TeamLive{
 			Now: views.TeamNow{Can: "2 H100", Full: "A100"}, Limits: teamLimits(),
 			Queue: views.TeamQueue{Count: "3", URL: "#", Rows: []views.TeamWaiting{
-				waits(1, "train_decoder", "#7k2f00 street-scenes", "8 A100", "4 min", "≈ 14:38", "Waits for 4 A100"),
+				waits(1, "train_decoder", "#7k2f00 street-scenes", "8 A100", "4 min", "≈ 14:38", "Waiting for 4 A100"),
 				waits(2, "trial 4 of 12", "#7k3100 digits", "4 A100", "1 min", "14:52 to 15:10", "After train_decoder: same team, later request"),
 				waits(3, "trial 5 of 12", "#7k3100 digits", "4 A100", "1 min", "unknown", "Behind Ranking in fair share"),
 			}},

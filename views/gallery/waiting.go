@@ -39,34 +39,34 @@ func waitReasons() []waitReason {
 	return []waitReason{
 		{"quota", waitingForGPUs()},
 		{"gpu", views.WaitPanel{
-			Line: "Waits for 8 A100 GPUs on one machine: 14 are free, at most 6 of them together, and the operator does not set spread.", Code: "GPU_UNAVAILABLE", Resource: "A100 GPUs",
+			Line: "Waiting for 8 A100 GPUs on one machine: 14 are free, at most 6 of them together, and the operator does not set spread.", Code: "GPU_UNAVAILABLE", Resource: "A100 GPUs",
 			Stats: requested("8 A100 GPUs", "6 A100 GPUs", "Free in the cluster", "of 32 A100 GPUs"), Actions: []ui.Action{limits},
 			Advice: "Wait: it starts automatically when enough GPUs are free. Requests of up to 6 A100 GPUs start now.",
 		}},
 		{"cpu", views.WaitPanel{
-			Line: "Waits for CPU: requests 4 cores; the cluster has 1.5 cores left of 16 cores.", Code: "CPU_UNAVAILABLE", Resource: "CPU",
+			Line: "Waiting for CPU: requests 4 cores; the cluster has 1.5 cores left of 16 cores.", Code: "CPU_UNAVAILABLE", Resource: "CPU",
 			Stats: requested("4 cores", "1.5 cores", "Free in the cluster", "of 16 cores"), Actions: []ui.Action{limits},
 			Holders: []views.WaitHolder{{Title: "train #6b0d1f", URL: "#", Sub: "digits.train, 3 nodes", Owner: "tenant local", Amount: "12 cores", How: "guaranteed", Ends: "unknown"}},
 		}},
-		{"memory", views.WaitPanel{Line: "Waits for memory: requests 32 GiB; the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: requested("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
-		{"pods", views.WaitPanel{Line: "Waits for pods: requests 1 pod; the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: requested("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
+		{"memory", views.WaitPanel{Line: "Waiting for memory: requests 32 GiB; the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: requested("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
+		{"pods", views.WaitPanel{Line: "Waiting for pods: requests 1 pod; the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: requested("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
 		{"share", views.WaitPanel{
-			Line: "It fits, but capacity is reserved for team Ranking, which has had less of its fair share than team Vision.", Code: "BEHIND_IN_FAIR_SHARE",
+			Line: "It fits, but capacity is reserved for team Ranking, which has used less of its fair share than team Vision.", Code: "BEHIND_IN_FAIR_SHARE",
 			Stats: []views.WaitStat{{Name: "Position in the queue", Value: "3"}, {Name: "Starts", Value: "in less than a minute"}}, Order: waitOrder(), Score: waitScore(),
 			Advice: "Wait: teams that have used less of their share go first. The position improves with waiting time.", Actions: []ui.Action{limits},
 		}},
 		{"preempted", views.WaitPanel{
-			Line: "Stopped because team Vision had borrowed 4 A100 GPUs from team Ranking, which needs its guarantee back. It restarts when capacity is available.", Code: "PREEMPTED", Resource: "A100 GPUs",
+			Line: "Stopped because team Vision had borrowed 4 A100 GPUs from team Ranking, which has reclaimed its guarantee. It restarts when capacity is available.", Code: "PREEMPTED", Resource: "A100 GPUs",
 			Stats: requested("4 A100 GPUs", "0 A100 GPUs", "Free to team Vision", "of 12 A100 GPUs"), Actions: []ui.Action{limits},
 			Advice: "Wait: it continues automatically from its last checkpoint when capacity is free.",
 		}},
 		{"executions", views.WaitPanel{
-			Line: "Waits for executions: requests 1 execution; project digits has 0 left of 4.", Code: "EXECUTIONS_LIMIT", Resource: "executions",
+			Line: "Waiting for executions: requests 1 execution; project digits has 0 left of 4.", Code: "EXECUTIONS_LIMIT", Resource: "executions",
 			Stats: requested("1 execution", "0 executions", "Free to project digits", "of 4 executions"), Actions: []ui.Action{limits, {Name: "Live executions", URL: "#", Icon: "runs"}},
 			Advice: "Wait until an execution of project digits ends, or cancel one that is not needed.",
 		}},
 		{"storage", views.WaitPanel{
-			Line: "Waits for storage: project digits has used 101.2 GiB of 100 GiB. It starts when artifacts are deleted or the limit is raised.", Code: "STORAGE_LIMIT", Resource: "storage",
+			Line: "Waiting for storage: project digits has used 101.2 GiB of 100 GiB. It starts when artifacts are deleted or the limit is raised.", Code: "STORAGE_LIMIT", Resource: "storage",
 			Advice: "Ask an administrator of project digits for more storage.", Actions: []ui.Action{limits, {Name: "Artifacts", URL: "#", Icon: "box"}},
 		}},
 	}
@@ -75,7 +75,7 @@ func waitReasons() []waitReason {
 // waitingForGPUs is a panel with all parts.
 func waitingForGPUs() views.WaitPanel {
 	return views.WaitPanel{
-		Line:     "Waits for A100 GPUs: requests 8 A100 GPUs; team Vision has 4 left of 12 (8 of its own, 4 borrowed).",
+		Line:     "Waiting for A100 GPUs: requests 8 A100 GPUs; team Vision has 4 left of 12 (8 of its own, 4 borrowed).",
 		Code:     "QUOTA_EXCEEDED",
 		Resource: "A100 GPUs",
 		Stats: []views.WaitStat{
@@ -153,7 +153,7 @@ func clusterWaits() views.ClusterWaits {
 		},
 		{"GANG", "The pod is held until all pods of its attempt can be scheduled.", "32 H100 GPUs, 128 cores, 1 TiB, 8 pods"},
 		{"IMAGE_PULL", "The image registry.example/vision/train:2026-11-20 cannot be pulled: ErrImagePull: manifest unknown", "4 cores, 16 GiB, 1 pod"},
-		{"CLUSTER_AWAY", "The cluster's API does not answer: dial tcp 10.0.0.1:6443: connect: connection refused", "1 core, 2 GiB, 1 pod"},
+		{"CLUSTER_AWAY", "The cluster's API is not responding: dial tcp 10.0.0.1:6443: connect: connection refused", "1 core, 2 GiB, 1 pod"},
 		{"RESIDENT_QUEUE", "Waiting for a free warm pod.", "1 core, 2 GiB, 1 pod"},
 		{"POD_STARTING", "The init container \"fetch\" is running.", "1 core, 2 GiB, 1 pod"},
 	} {
@@ -168,7 +168,7 @@ func clusterWaits() views.ClusterWaits {
 // waitingInCluster is the page when nodes wait only in the cluster.
 func waitingInCluster(f views.Page) views.WaitingPage {
 	m := waitingNothing(f)
-	m.List.Lead = "No node waits for a limit. The nodes below are within their limits and wait for the cluster."
+	m.List.Lead = "No node is waiting for a limit. The nodes below are within their limits and are waiting for the cluster."
 	m.List.Cluster = clusterWaits()
 	m.List.Cluster.More = ""
 	return m
@@ -176,7 +176,7 @@ func waitingInCluster(f views.Page) views.WaitingPage {
 
 func waitingNothing(f views.Page) views.WaitingPage {
 	return views.WaitingPage{
-		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "No node waits for a limit or for capacity."},
+		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "No node is waiting for a limit or for capacity."},
 		Scopes: []ui.Choice{{Name: "This project", URL: "#", Current: true}, {Name: "The team", URL: "#"}},
 	}
 }

@@ -12,7 +12,7 @@ import (
 type Unit struct {
 	Word    string  // "A100", "CPU cores", "GiB of memory", "executions": after a number in a sentence
 	One     string  // the word after exactly one: "CPU core"; "": Word
-	Short   string  // beside a figure: "cores", "GiB", "" for counts
+	Short   string  // next to a figure: "cores", "GiB", "" for counts
 	Divisor float64 // displayed value = stored value ÷ Divisor: 1000 for millicores, 1024 for MiB
 }
 

@@ -64,7 +64,7 @@ func Check(t testing.TB, page string) {
 	}
 }
 
-// scales tells whether a text is in a drawing that the browser fits into its box. Graphs scale on
+// scales reports whether a text is in a drawing that the browser fits into its box. Graphs scale on
 // purpose: they have a zoom.
 func scales(text *html.Node) bool {
 	for n := range text.Ancestors() {

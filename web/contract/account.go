@@ -6,12 +6,12 @@ import "github.com/google/uuid"
 type MeBody struct {
 	ID         uuid.UUID     `json:"user_id"`
 	Name       string        `json:"name"`
-	Kind       string        `json:"kind" doc:"person or service"`
+	Kind       string        `json:"kind" doc:"Kind of account: person or service"`
 	Email      string        `json:"email,omitempty"`
 	Admin      bool          `json:"installation_admin"`
-	Groups     []string      `json:"groups" doc:"As reported by the sign-in provider"`
+	Groups     []string      `json:"groups" doc:"Groups, as reported by the sign-in provider"`
 	Credential string        `json:"credential" doc:"Credential that authenticated the request"`
-	Project    *ProjectBody  `json:"project,omitempty" doc:"The current project"`
+	Project    *ProjectBody  `json:"project,omitempty" doc:"Current project"`
 	Projects   []ProjectBody `json:"projects"`
 	Roles      []RoleBody    `json:"roles"`
 }
@@ -31,7 +31,7 @@ type RoleBody struct {
 	NodeID uuid.UUID `json:"node_id"`
 	Kind   string    `json:"kind"`
 	Path   []string  `json:"path"`
-	Source string    `json:"source,omitempty" doc:"group:<provider>/<group> if a group assigns it"`
+	Source string    `json:"source,omitempty" doc:"Source of the role; group:<provider>/<group> if a group assigns it"`
 }
 
 // LoginLink signs one browser in as administrator, once.

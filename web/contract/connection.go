@@ -9,7 +9,7 @@ type ConnectionField struct {
 	Name     string `json:"name" maxLength:"40"`
 	Label    string `json:"label,omitempty" maxLength:"100"`
 	Help     string `json:"help,omitempty" maxLength:"300"`
-	Type     string `json:"type" doc:"String, Text, Integer, Float, Boolean or Enum, with parameters; String or Text for a secret field" maxLength:"1000"`
+	Type     string `json:"type" doc:"Field type: String, Text, Integer, Float, Boolean or Enum, with parameters. Secret fields are String or Text" maxLength:"1000"`
 	Secret   bool   `json:"secret,omitempty"`
 	Required bool   `json:"required,omitempty"`
 	Default  any    `json:"default,omitempty"`
@@ -20,9 +20,9 @@ type ConnectionBody struct {
 	Name         string            `json:"name"`
 	Kind         string            `json:"kind" enum:"postgres,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom"`
 	Description  string            `json:"description"`
-	Fields       []ConnectionField `json:"fields" doc:"Fields of the kind, or those that the connection declares"`
-	Values       map[string]any    `json:"values" doc:"Visible fields"`
-	SecretFields []string          `json:"secret_fields" doc:"Secret fields that have a value"`
+	Fields       []ConnectionField `json:"fields" doc:"Fields of the connection kind, or those that the connection declares"`
+	Values       map[string]any    `json:"values" doc:"Values of the visible fields"`
+	SecretFields []string          `json:"secret_fields" doc:"Names of secret fields that have a value"`
 	CreatedAt    time.Time         `json:"created_at"`
 	CreatedBy    string            `json:"created_by"`
 	UpdatedAt    time.Time         `json:"updated_at"`
@@ -44,16 +44,16 @@ type ConnectionList struct {
 
 // ConnectionInput is a connection to store.
 type ConnectionInput struct {
-	Kind        string            `json:"kind" enum:"postgres,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom" doc:"The kind of an existing connection cannot change"`
+	Kind        string            `json:"kind" enum:"postgres,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom" doc:"Kind of connection; cannot be changed later"`
 	Description string            `json:"description,omitempty" maxLength:"300"`
-	Declared    []ConnectionField `json:"declared,omitempty" doc:"Fields of a custom connection" maxItems:"50"`
-	Values      map[string]any    `json:"values" doc:"Fields by name. Secret fields are stored encrypted and never returned; one that is left out keeps its value, and null removes it"`
+	Declared    []ConnectionField `json:"declared,omitempty" doc:"Fields that a custom connection declares" maxItems:"50"`
+	Values      map[string]any    `json:"values" doc:"Values by field name. Secret fields are stored encrypted and never returned; an omitted field keeps its value, and null removes it"`
 }
 
 // ConnectionTest is the result of a test.
 type ConnectionTest struct {
 	OK         bool             `json:"ok"`
-	Steps      []ConnectionStep `json:"steps" doc:"What was tried, in order, up to the first failure"`
+	Steps      []ConnectionStep `json:"steps" doc:"Steps of the test, in order, up to the first failure"`
 	DurationMS int64            `json:"duration_ms"`
 }
 

@@ -13,34 +13,34 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// LaunchBody says what to launch.
+// LaunchBody describes what to launch.
 type LaunchBody struct {
-	WorkflowID     string          `json:"workflow_id,omitempty" doc:"ID or name of the workflow" maxLength:"200"`
-	Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, instead of workflow_id" maxLength:"200"`
-	Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
-	Name           string          `json:"name,omitempty" doc:"Name of this execution" maxLength:"200"`
-	Preset         string          `json:"preset,omitempty" doc:"Name or ID of a preset of the workflow. Inputs come before its values" maxLength:"100"`
+	WorkflowID     string          `json:"workflow_id,omitempty" doc:"Workflow ID or name" maxLength:"200"`
+	Workflow       string          `json:"workflow,omitempty" doc:"Workflow name; an alternative to workflow_id" maxLength:"200"`
+	Version        string          `json:"version,omitempty" doc:"Semantic version; defaults to the latest" maxLength:"100"`
+	Name           string          `json:"name,omitempty" doc:"Execution name" maxLength:"200"`
+	Preset         string          `json:"preset,omitempty" doc:"Name or ID of a workflow preset. Values in inputs override the preset" maxLength:"100"`
 	Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
 	Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"Alternative to the Idempotency-Key header" maxLength:"200"`
 	Cache          *CacheInput     `json:"cache,omitempty" doc:"Use of cached results"`
-	TTL            any             `json:"ttl,omitempty" doc:"How long the execution is kept after its end: a time span such as 30d, or an object with after_completion, after_success, after_failure; the definition applies to fields that it does not set"`
+	TTL            any             `json:"ttl,omitempty" doc:"Retention after the execution ends: a duration such as 30d, or an object with after_completion, after_success and after_failure. The definition provides the fields that are not set"`
 }
 
 // Launched is the execution that a launch or a resume started.
 type Launched struct {
 	ExecutionID         uuid.UUID  `json:"execution_id"`
-	DagID               uuid.UUID  `json:"dag_id" doc:"ID of the version whose plan runs"`
+	DagID               uuid.UUID  `json:"dag_id" doc:"ID of the workflow version whose plan runs"`
 	Status              string     `json:"status"`
-	Created             bool       `json:"created" doc:"False when the idempotency key was used before"`
-	EstimatedCompletion *time.Time `json:"estimated_completion,omitempty" doc:"When history allows an estimate"`
+	Created             bool       `json:"created" doc:"False if the idempotency key was used before"`
+	EstimatedCompletion *time.Time `json:"estimated_completion,omitempty" doc:"Estimated completion time; absent if there is not enough history"`
 	URL                 string     `json:"ui_url"`
 }
 
 // CacheInput selects how a launch uses the cache.
 type CacheInput struct {
-	Mode  string            `json:"mode,omitempty" enum:"on,off,refresh" doc:"on reuses results and stores new ones, off does neither, refresh only stores new ones"`
-	Nodes map[string]string `json:"nodes,omitempty" doc:"The same for single operators, by name"`
+	Mode  string            `json:"mode,omitempty" enum:"on,off,refresh" doc:"Cache mode: on reuses results and stores new ones, off does neither, refresh only stores new ones"`
+	Nodes map[string]string `json:"nodes,omitempty" doc:"Cache mode of individual operators, by name"`
 }
 
 // ExecutionBody is an execution. A list leaves out its nodes.
@@ -60,20 +60,20 @@ type ExecutionBody struct {
 	TraceID             string         `json:"trace_id,omitempty" doc:"OpenTelemetry trace of the launch"`
 	RelaunchOf          *uuid.UUID     `json:"relaunch_of,omitempty"`
 	ResumeOf            *uuid.UUID     `json:"resume_of,omitempty" doc:"Execution that this one resumes"`
-	ResumeFrom          string         `json:"resume_from,omitempty" doc:"Node that the resume started from; empty for the first failures"`
-	TTL                 any            `json:"ttl,omitempty" doc:"Retention after the end, as set by the launch"`
-	ExpiresAt           *time.Time     `json:"expires_at,omitempty" doc:"Time of removal, unless a user keeps the execution"`
+	ResumeFrom          string         `json:"resume_from,omitempty" doc:"Node that the execution was resumed from; empty for the first failures"`
+	TTL                 any            `json:"ttl,omitempty" doc:"Retention after the execution ends, as set at launch"`
+	ExpiresAt           *time.Time     `json:"expires_at,omitempty" doc:"Time when the execution is removed, unless a user keeps it"`
 	KeptBy              string         `json:"kept_by,omitempty" doc:"User who keeps the execution beyond expires_at"`
 	Progress            ProgressBody   `json:"progress"`
-	Reason              *query.Reason  `json:"reason,omitempty" doc:"Reason for PENDING, if a limit delays the execution"`
+	Reason              *query.Reason  `json:"reason,omitempty" doc:"Reason why the execution is PENDING, if a limit delays it"`
 	Error               *query.Failure `json:"error,omitempty"`
 	Inputs              map[string]any `json:"inputs,omitempty"`
 	Outputs             map[string]any `json:"outputs,omitempty"`
 	Nodes               []NodeBody     `json:"nodes,omitempty"`
 	Tags                []string       `json:"tags,omitempty"`
 	Note                string         `json:"note,omitempty"`
-	Values              map[string]any `json:"values,omitempty" doc:"Values of the requested columns by path; absent ones are null"`
-	NodesNextPage       string         `json:"nodes_next_page,omitempty" doc:"Cursor of the next nodes, for /executions/{id}/nodes?page="`
+	Values              map[string]any `json:"values,omitempty" doc:"Values of the requested columns, by path; null if absent"`
+	NodesNextPage       string         `json:"nodes_next_page,omitempty" doc:"Cursor for the next nodes; pass it as page to /executions/{id}/nodes"`
 }
 
 // ProgressBody counts the nodes of an execution by state, and its levels.
@@ -108,18 +108,18 @@ type NodeBody struct {
 	FinishedAt *time.Time       `json:"finished_at,omitempty"`
 	RetryAt    *time.Time       `json:"retry_at,omitempty"`
 	Outputs    map[string]any   `json:"outputs,omitempty"`
-	ParentID   *int             `json:"parent_id,omitempty" doc:"node_id of the node that was expanded into this one; absent for nodes of the plan"`
-	ItemIndex  *int             `json:"item_index,omitempty" doc:"Index of the item in a fan-out, from 0"`
-	Item       any              `json:"item,omitempty" doc:"Item of the fan-out"`
+	ParentID   *int             `json:"parent_id,omitempty" doc:"node_id of the fan-out or graph node that created this node; absent for nodes of the plan"`
+	ItemIndex  *int             `json:"item_index,omitempty" doc:"Index of the fan-out item, counted from 0"`
+	Item       any              `json:"item,omitempty" doc:"Fan-out item"`
 	Origin     *OriginBody      `json:"origin,omitempty" doc:"Node of an earlier execution that this one continues"`
 	Cache      *query.CacheNote `json:"cache,omitempty" doc:"Result of the cache lookup"`
-	Children   *ChildrenBody    `json:"children,omitempty" doc:"Nodes that this one was expanded into; list them with parent="`
+	Children   *ChildrenBody    `json:"children,omitempty" doc:"Nodes that this node was expanded into; list them with parent="`
 }
 
 // OriginBody is the node of an earlier execution that a node continues.
 type OriginBody struct {
 	ExecutionID uuid.UUID `json:"execution_id"`
-	Use         string    `json:"use" enum:"TAKEN,CACHED,BEFORE" doc:"TAKEN and CACHED: the result was reused. BEFORE: the node ran again from a saved checkpoint"`
+	Use         string    `json:"use" enum:"TAKEN,CACHED,BEFORE" doc:"Use of the earlier result. TAKEN, CACHED: the result was reused. BEFORE: the node ran again from a saved checkpoint"`
 }
 
 // ChildrenBody counts the nodes that a node was expanded into.
@@ -132,22 +132,22 @@ type ChildrenBody struct {
 type ExecutionPage struct {
 	Executions []ExecutionBody `json:"executions"`
 	NextPage   string          `json:"next_page,omitempty"`
-	Total      *int            `json:"total,omitempty" doc:"Executions of all pages, for requests with where, sort or columns"`
-	Behind     int             `json:"behind,omitempty" doc:"Executions whose latest values are not searched yet, while the index is behind"`
-	Columns    []ColumnBody    `json:"columns,omitempty" doc:"Requested columns, in order; each execution has their values by path"`
+	Total      *int            `json:"total,omitempty" doc:"Total number of executions, for requests with where, sort or columns"`
+	Behind     int             `json:"behind,omitempty" doc:"Number of executions whose latest values are not indexed yet"`
+	Columns    []ColumnBody    `json:"columns,omitempty" doc:"Requested columns, in order; each execution has the values by path"`
 }
 
 // ColumnBody is a column of a table of executions, or a name that queries can use.
 type ColumnBody struct {
 	Path string `json:"path" doc:"Full name, such as inputs.optimizer.lr or metrics.loss.min"`
-	Type string `json:"type" enum:"number,text,time,duration,tags,mixed" doc:"Type of its values; durations are seconds; mixed names have numbers and texts"`
+	Type string `json:"type" enum:"number,text,time,duration,tags,mixed" doc:"Type of the values; durations are in seconds; mixed means numbers and strings"`
 	Help string `json:"description,omitempty"`
 }
 
 // FieldList are the names of a project.
 type FieldList struct {
 	Fields []ColumnBody `json:"fields"`
-	Full   bool         `json:"full" doc:"True if the project has as many names as are searchable: further ones are not"`
+	Full   bool         `json:"full" doc:"True if the project has reached the maximum number of searchable names"`
 }
 
 // LabelInput changes the tags and the note of an execution.
@@ -167,9 +167,9 @@ type LabelBody struct {
 type BulkInput struct {
 	Action string      `json:"action" enum:"cancel,resume,tag,delete"`
 	IDs    []uuid.UUID `json:"execution_ids" minItems:"1" maxItems:"500"`
-	Reason string      `json:"reason,omitempty" doc:"Why, for cancel" maxLength:"500"`
+	Reason string      `json:"reason,omitempty" doc:"Reason for cancelling" maxLength:"500"`
 	LabelInput
-	DryRun bool `json:"dry_run,omitempty" doc:"Only say what would happen"`
+	DryRun bool `json:"dry_run,omitempty" doc:"Validate and report the effect without applying it"`
 }
 
 // BulkResult is what a command did to each execution.
@@ -183,7 +183,7 @@ type BulkOutcome struct {
 	ExecutionID uuid.UUID  `json:"execution_id"`
 	Done        bool       `json:"done"`
 	Message     string     `json:"message"`
-	Created     *uuid.UUID `json:"created_execution_id,omitempty" doc:"Execution that a resume launched"`
+	Created     *uuid.UUID `json:"created_execution_id,omitempty" doc:"Execution that the resume launched"`
 }
 
 // NodePage is one page of nodes.
@@ -194,30 +194,30 @@ type NodePage struct {
 
 // CancelInput is the reason for a command to an execution.
 type CancelInput struct {
-	Reason string `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
+	Reason string `json:"reason,omitempty" doc:"Reason, recorded in the events" maxLength:"500"`
 }
 
-// DryRun says what a launch would do.
+// DryRun describes what a launch would do.
 type DryRun struct {
 	DryRun   bool           `json:"dry_run"`
-	Valid    bool           `json:"valid" doc:"True if the values of the request are valid"`
+	Valid    bool           `json:"valid" doc:"True if the request is valid"`
 	Errors   []apperr.Field `json:"errors,omitempty"`
-	Version  string         `json:"version" doc:"Version that would run"`
+	Version  string         `json:"version" doc:"Workflow version that would run"`
 	Forecast ForecastBody   `json:"forecast"`
 }
 
-// ForecastBody says when an execution would start.
+// ForecastBody specifies when an execution would start.
 type ForecastBody struct {
 	Verdict      string        `json:"verdict" enum:"now,waits,never"`
 	Message      string        `json:"message"`
-	Node         string        `json:"node,omitempty" doc:"Node that waits longest or can never start"`
+	Node         string        `json:"node,omitempty" doc:"Node that would wait longest or can never start"`
 	Resource     string        `json:"resource,omitempty"`
 	JobsAhead    int           `json:"jobs_ahead,omitempty"`
-	WaitSeconds  *float64      `json:"wait_seconds,omitempty" doc:"Absent if there is no estimate"`
+	WaitSeconds  *float64      `json:"wait_seconds,omitempty" doc:"Estimated wait; absent if there is no estimate"`
 	StartsFrom   *time.Time    `json:"starts_from,omitempty"`
 	StartsTo     *time.Time    `json:"starts_to,omitempty"`
 	Reason       *query.Reason `json:"reason,omitempty"`
-	Choices      []ChoiceBody  `json:"choices,omitempty" doc:"Other types of GPU"`
+	Choices      []ChoiceBody  `json:"choices,omitempty" doc:"Alternative GPU types"`
 	RunsSeconds  float64       `json:"runs_seconds,omitempty" doc:"Estimated run time once the execution has started"`
 	GPUHours     float64       `json:"gpu_hours,omitempty"`
 	FromAttempts int           `json:"from_attempts,omitempty" doc:"Number of earlier attempts that the estimates are based on"`
@@ -234,23 +234,23 @@ type ChoiceBody struct {
 type CommandInputBody struct {
 	Node    string          `json:"node" doc:"Name of the node" minLength:"1" maxLength:"2000"`
 	Command string          `json:"command" enum:"hold,release,skip,succeed,retry,approve,reject" doc:"Command for the node"`
-	Values  json.RawMessage `json:"values,omitempty" doc:"The outputs for succeed, the filled-in form for approve"`
-	Reason  string          `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
+	Values  json.RawMessage `json:"values,omitempty" doc:"Outputs for succeed, or form values for approve"`
+	Reason  string          `json:"reason,omitempty" doc:"Reason, recorded in the events" maxLength:"500"`
 }
 
 // QuerySuggestion is a text that can follow in a query.
 type QuerySuggestion struct {
 	Kind       string `json:"kind" enum:"name,operator,value,joiner"`
-	Text       string `json:"text" doc:"Replaces the query from the position from; the next piece can follow directly"`
-	Label      string `json:"label" doc:"The text without quotes and spaces"`
+	Text       string `json:"text" doc:"Text that replaces the query from position from; ready for the next token"`
+	Label      string `json:"label" doc:"Text without quotes and spaces"`
 	Path       string `json:"path,omitempty" doc:"Full name, such as inputs.optimizer.lr"`
-	Type       string `json:"type,omitempty" enum:"number,text,time,duration,mixed" doc:"Type of the values of a name"`
-	Help       string `json:"description,omitempty" doc:"Of a name, the range of its values or examples"`
-	Executions *int   `json:"executions,omitempty" doc:"Executions that have the name or the value"`
+	Type       string `json:"type,omitempty" enum:"number,text,time,duration,mixed" doc:"Type of the name's values"`
+	Help       string `json:"description,omitempty" doc:"For a name, the range or examples of its values"`
+	Executions *int   `json:"executions,omitempty" doc:"Number of executions with the name or value"`
 }
 
 // QueryCompletion is what can follow in a query.
 type QueryCompletion struct {
-	From        int               `json:"from" doc:"Character of the query, from 0, that the suggestions replace the rest from"`
+	From        int               `json:"from" doc:"Position in the query, counted from 0, from which a suggestion replaces the text"`
 	Suggestions []QuerySuggestion `json:"suggestions"`
 }

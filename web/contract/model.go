@@ -9,7 +9,7 @@ import (
 // ModelList are the models of a project.
 type ModelList struct {
 	Models []ModelSummary `json:"models"`
-	Next   string         `json:"next_page,omitempty" doc:"Pass as page to read on"`
+	Next   string         `json:"next_page,omitempty" doc:"Cursor for the next page; pass it as page"`
 }
 
 // ModelSummary is a model in a list.
@@ -26,11 +26,11 @@ type ModelSummary struct {
 type ModelBody struct {
 	Name       string         `json:"name"`
 	Production string         `json:"production_version,omitempty"`
-	Versions   []ModelVersion `json:"versions" doc:"Newest first"`
-	Next       string         `json:"next_page,omitempty" doc:"Pass as page for older versions"`
+	Versions   []ModelVersion `json:"versions" doc:"Versions, newest first"`
+	Next       string         `json:"next_page,omitempty" doc:"Cursor for older versions; pass it as page"`
 	Aliases    []ModelAlias   `json:"aliases"`
 	Requests   []ModelRequest `json:"requests" doc:"Open requests"`
-	History    []ModelEvent   `json:"history" doc:"Newest first, at most 200"`
+	History    []ModelEvent   `json:"history" doc:"History, newest first, up to 200 entries"`
 	Policy     ModelPolicy    `json:"policy"`
 	URL        string         `json:"ui_url"`
 }
@@ -42,8 +42,8 @@ type ModelVersion struct {
 	Aliases    []string           `json:"aliases"`
 	Framework  string             `json:"framework,omitempty"`
 	Metrics    map[string]float64 `json:"metrics"`
-	TestSet    string             `json:"test_set,omitempty" doc:"What the metrics were measured on"`
-	ArtifactID *uuid.UUID         `json:"artifact_id,omitempty" doc:"The artifact that it was registered from"`
+	TestSet    string             `json:"test_set,omitempty" doc:"Test set that the metrics were measured on"`
+	ArtifactID *uuid.UUID         `json:"artifact_id,omitempty" doc:"ID of the artifact that the version was registered from"`
 	CreatedBy  string             `json:"created_by"`
 	CreatedAt  time.Time          `json:"created_at"`
 	ChangedBy  string             `json:"stage_changed_by,omitempty"`
@@ -64,7 +64,7 @@ type ModelRequest struct {
 	Version     string       `json:"version"`
 	Stage       string       `json:"stage" enum:"none,staging,production,archived"`
 	Reason      string       `json:"reason"`
-	Proposed    bool         `json:"proposed" doc:"The rules of the project made it"`
+	Proposed    bool         `json:"proposed" doc:"True if the promotion rules created the request"`
 	Checks      []ModelCheck `json:"checks"`
 	RequestedBy string       `json:"requested_by"`
 	RequestedAt time.Time    `json:"requested_at"`
@@ -89,36 +89,36 @@ type ModelEvent struct {
 
 // ModelPolicy is what promotions to production need.
 type ModelPolicy struct {
-	Approval bool        `json:"approval" doc:"Another person approves"`
-	Propose  bool        `json:"propose" doc:"A version that passes all rules when it is registered is proposed for production"`
+	Approval bool        `json:"approval" doc:"True if another user must approve promotions"`
+	Propose  bool        `json:"propose" doc:"True if a new version that passes all rules is proposed for production"`
 	Rules    []ModelRule `json:"rules"`
-	OfModel  bool        `json:"of_model,omitempty" readOnly:"true" doc:"The model has its own policy; else it is that of the project"`
+	OfModel  bool        `json:"of_model,omitempty" readOnly:"true" doc:"True if the model has its own policy; otherwise the project's policy applies"`
 }
 
 // ModelRule compares a metric with that of the version in production.
 type ModelRule struct {
 	Metric      string  `json:"metric" minLength:"1" maxLength:"200"`
 	Better      string  `json:"better" enum:"higher,lower"`
-	Margin      float64 `json:"margin,omitempty" minimum:"0" doc:"By which it must be better"`
-	SameTestSet bool    `json:"same_test_set,omitempty" doc:"Both were measured on the same test set"`
+	Margin      float64 `json:"margin,omitempty" minimum:"0" doc:"Minimum improvement"`
+	SameTestSet bool    `json:"same_test_set,omitempty" doc:"True if both versions must be measured on the same test set"`
 }
 
 // ModelMove moves a version to a stage.
 type ModelMove struct {
 	Stage  string `json:"stage" enum:"none,staging,production,archived"`
-	Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Required for production. It is kept in the history"`
+	Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Reason, recorded in the history; required for production"`
 }
 
 // ModelMoved is the answer to a move.
 type ModelMoved struct {
-	Moved   bool          `json:"moved" doc:"false: another person must approve the request"`
+	Moved   bool          `json:"moved" doc:"False if another user must approve the request"`
 	Request *ModelRequest `json:"request,omitempty"`
 }
 
 // ModelDecision decides about a request.
 type ModelDecision struct {
-	Decision string `json:"decision" enum:"approve,reject,withdraw" doc:"The person who asked can only withdraw"`
-	Reason   string `json:"reason,omitempty" maxLength:"2000" doc:"Required to reject. It is kept in the history"`
+	Decision string `json:"decision" enum:"approve,reject,withdraw" doc:"Decision; the requester can only withdraw"`
+	Reason   string `json:"reason,omitempty" maxLength:"2000" doc:"Reason, recorded in the history; required to reject"`
 }
 
 // ModelAliasTarget is the version that an alias names.

@@ -2,16 +2,16 @@ package contract
 
 import "encoding/json"
 
-// ResumeInputBody says which ended execution to resume, and with what changes.
+// ResumeInputBody specifies which ended execution to resume, and with what changes.
 type ResumeInputBody struct {
-	FromNode       any                         `json:"from_node,omitempty" doc:"Name, node_id or task ID of the node to rerun from; empty for the first failures"`
-	Version        string                      `json:"version,omitempty" doc:"Another version of the workflow; empty: the one that ran" maxLength:"100"`
-	OverrideInputs json.RawMessage             `json:"override_inputs,omitempty" doc:"Inputs with other values, by name; null selects the default"`
-	Resources      map[string]ResourceOverride `json:"resources,omitempty" doc:"Resources of attempts that override the definition, by operator name; * applies to all operators that run tasks"`
-	Name           string                      `json:"name,omitempty" doc:"A name for the new execution" maxLength:"200"`
-	Priority       any                         `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100; that of the earlier execution when empty"`
+	FromNode       any                         `json:"from_node,omitempty" doc:"Name, node_id or task ID of the node to rerun from; defaults to the first failures"`
+	Version        string                      `json:"version,omitempty" doc:"Workflow version; defaults to the version that ran" maxLength:"100"`
+	OverrideInputs json.RawMessage             `json:"override_inputs,omitempty" doc:"Inputs to override, by name; null selects the default"`
+	Resources      map[string]ResourceOverride `json:"resources,omitempty" doc:"Resource overrides, by operator name; * applies to all operators that run tasks"`
+	Name           string                      `json:"name,omitempty" doc:"Name of the new execution" maxLength:"200"`
+	Priority       any                         `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100; defaults to the original execution's priority"`
 	IdempotencyKey string                      `json:"idempotency_key,omitempty" doc:"Alternative to the Idempotency-Key header" maxLength:"200"`
-	TTL            any                         `json:"ttl,omitempty" doc:"How long the new execution is kept, as for a launch; that of the earlier execution when empty"`
+	TTL            any                         `json:"ttl,omitempty" doc:"Retention of the new execution, as for a launch; defaults to the original execution's retention"`
 	Cache          *CacheInput                 `json:"cache,omitempty" doc:"Use of cached results"`
 }
 
@@ -22,11 +22,11 @@ type ResourceOverride struct {
 	GPUs      *int `json:"gpus,omitempty"`
 }
 
-// ResumePlanBody says what a resume would do.
+// ResumePlanBody describes what a resume would do.
 type ResumePlanBody struct {
 	DryRun  bool              `json:"dry_run"`
 	Valid   bool              `json:"valid" doc:"True if the resume would be accepted"`
-	Refusal string            `json:"refusal,omitempty" doc:"Reason for a refusal"`
+	Refusal string            `json:"refusal,omitempty" doc:"Reason why the resume would be rejected"`
 	Version string            `json:"version"`
 	Runs    int               `json:"runs" doc:"Number of nodes of the plan that would run"`
 	Kept    int               `json:"kept" doc:"Number of nodes of the plan that would keep their results"`
@@ -41,7 +41,7 @@ type InputChangeBody struct {
 	After  any    `json:"after"`
 }
 
-// ResumeNodeBody says whether a node would run, and why.
+// ResumeNodeBody reports whether a node would run, and why.
 type ResumeNodeBody struct {
 	Node   string `json:"node"`
 	Runs   bool   `json:"runs"`
@@ -49,5 +49,5 @@ type ResumeNodeBody struct {
 	Why    string `json:"why"`
 	Before string `json:"before,omitempty" doc:"Previous state"`
 	Inside int    `json:"inside,omitempty" doc:"Number of nodes that it was expanded into"`
-	Kept   int    `json:"kept_inside,omitempty" doc:"Number of those that keep their results, as far as known"`
+	Kept   int    `json:"kept_inside,omitempty" doc:"Number of these nodes that keep their results, if known"`
 }

@@ -7,36 +7,36 @@ import (
 	"github.com/google/uuid"
 )
 
-// ScheduleWhen says when a schedule fires.
+// ScheduleWhen specifies when a schedule fires.
 type ScheduleWhen struct {
-	Cron     string     `json:"cron,omitempty" maxLength:"200" doc:"A cron expression of five fields (minute, hour, day of the month, month, day of the week), of six fields that begin with seconds, or a word such as @daily"`
-	Crons    []string   `json:"crons,omitempty" maxItems:"10" doc:"Several expressions that fire together, instead of cron"`
-	Every    string     `json:"every,omitempty" maxLength:"50" doc:"An interval such as 90m or 6h: whole seconds"`
-	At       *time.Time `json:"at,omitempty" doc:"The one time at which the schedule fires"`
-	Timezone string     `json:"timezone,omitempty" maxLength:"100" doc:"A name such as Europe/Berlin. Default: UTC"`
-	Gap      string     `json:"gap,omitempty" enum:"run_after,skip" default:"run_after" doc:"What happens to a time that does not exist because clocks go forward"`
-	Fold     string     `json:"fold,omitempty" enum:"first,last,both" default:"first" doc:"What happens to a time that exists twice because clocks go back"`
-	Anchor   *time.Time `json:"anchor,omitempty" doc:"Intervals fire a whole number of times from it. Default: starts_at, else the full hour of the creation"`
-	Starts   *time.Time `json:"starts_at,omitempty" doc:"The schedule does not fire before"`
-	Ends     *time.Time `json:"ends_at,omitempty" doc:"The schedule does not fire after"`
+	Cron     string     `json:"cron,omitempty" maxLength:"200" doc:"Cron expression with five fields (minute, hour, day of month, month, day of week) or six fields (seconds first), or a macro such as @daily"`
+	Crons    []string   `json:"crons,omitempty" maxItems:"10" doc:"Several cron expressions; an alternative to cron"`
+	Every    string     `json:"every,omitempty" maxLength:"50" doc:"Interval in whole seconds, such as 90m or 6h"`
+	At       *time.Time `json:"at,omitempty" doc:"Time of a schedule that fires once"`
+	Timezone string     `json:"timezone,omitempty" maxLength:"100" doc:"IANA time zone, such as Europe/Berlin; defaults to UTC"`
+	Gap      string     `json:"gap,omitempty" enum:"run_after,skip" default:"run_after" doc:"Rule for a local time that is skipped when clocks go forward"`
+	Fold     string     `json:"fold,omitempty" enum:"first,last,both" default:"first" doc:"Rule for a local time that occurs twice when clocks go back"`
+	Anchor   *time.Time `json:"anchor,omitempty" doc:"Reference time that intervals are counted from; defaults to starts_at, or else the full hour of creation"`
+	Starts   *time.Time `json:"starts_at,omitempty" doc:"The schedule does not fire before this time"`
+	Ends     *time.Time `json:"ends_at,omitempty" doc:"The schedule does not fire after this time"`
 }
 
 // ScheduleInput is a schedule to create or to replace. Set one of cron, crons, every and at.
 type ScheduleInput struct {
-	Workflow string `json:"workflow" minLength:"1" maxLength:"200" doc:"Name or ID"`
-	Name     string `json:"name" minLength:"1" maxLength:"100" doc:"Unique in the project"`
+	Workflow string `json:"workflow" minLength:"1" maxLength:"200" doc:"Workflow name or ID"`
+	Name     string `json:"name" minLength:"1" maxLength:"100" doc:"Name, unique in the project"`
 	ScheduleWhen
-	Version    string          `json:"version,omitempty" maxLength:"100" doc:"The latest at each fire when empty"`
-	Inputs     json.RawMessage `json:"inputs,omitempty" doc:"Input values by name. Texts can contain {{scheduled_time}}, {{data_interval_start}} and {{data_interval_end}}, with | date for the day"`
-	Priority   *int            `json:"priority,omitempty" minimum:"0" maximum:"100" doc:"Default: that of the workflow"`
-	Misfire    string          `json:"misfire,omitempty" enum:"latest,skip,all" default:"latest" doc:"What happens to fires that were missed"`
-	CatchUp    int             `json:"catch_up_seconds,omitempty" minimum:"0" maximum:"31622400" doc:"Fires that were missed longer ago are not launched. Default: 86400"`
-	CatchUpMax int             `json:"catch_up_max,omitempty" minimum:"0" maximum:"1000" doc:"Of misfire all: the most missed fires that are launched. Default: 10"`
-	Overlap    string          `json:"overlap,omitempty" enum:"skip,queue_one,queue_all,cancel,allow" default:"skip" doc:"What happens to a fire while max_running executions run"`
-	MaxRunning int             `json:"max_running,omitempty" minimum:"0" maximum:"1000" doc:"Executions of the schedule at a time. Default: 1"`
-	Jitter     int             `json:"jitter_seconds,omitempty" minimum:"0" maximum:"86400" doc:"Each fire is up to this much later, always by the same time"`
-	PauseAfter int             `json:"pause_after_failures,omitempty" minimum:"0" maximum:"100" doc:"Failures in a row that pause the schedule; 0: never"`
-	Paused     bool            `json:"paused,omitempty" doc:"Save it without firing"`
+	Version    string          `json:"version,omitempty" maxLength:"100" doc:"Workflow version; defaults to the latest version at each fire"`
+	Inputs     json.RawMessage `json:"inputs,omitempty" doc:"Input values by name. Strings can contain {{scheduled_time}}, {{data_interval_start}} and {{data_interval_end}}; append | date for the date only"`
+	Priority   *int            `json:"priority,omitempty" minimum:"0" maximum:"100" doc:"Priority; defaults to the workflow's priority"`
+	Misfire    string          `json:"misfire,omitempty" enum:"latest,skip,all" default:"latest" doc:"Policy for missed fires"`
+	CatchUp    int             `json:"catch_up_seconds,omitempty" minimum:"0" maximum:"31622400" doc:"Maximum age of missed fires to launch, in seconds; defaults to 86400"`
+	CatchUpMax int             `json:"catch_up_max,omitempty" minimum:"0" maximum:"1000" doc:"With misfire all, the maximum number of missed fires to launch; defaults to 10"`
+	Overlap    string          `json:"overlap,omitempty" enum:"skip,queue_one,queue_all,cancel,allow" default:"skip" doc:"Policy for a fire while max_running executions are running"`
+	MaxRunning int             `json:"max_running,omitempty" minimum:"0" maximum:"1000" doc:"Maximum number of concurrent executions of the schedule; defaults to 1"`
+	Jitter     int             `json:"jitter_seconds,omitempty" minimum:"0" maximum:"86400" doc:"Maximum delay of each fire; a schedule always uses the same delay"`
+	PauseAfter int             `json:"pause_after_failures,omitempty" minimum:"0" maximum:"100" doc:"Number of consecutive failures that pause the schedule; 0 means never"`
+	Paused     bool            `json:"paused,omitempty" doc:"Create or save the schedule as paused"`
 }
 
 // ScheduleBody is a schedule.
@@ -44,12 +44,12 @@ type ScheduleBody struct {
 	ID uuid.UUID `json:"id"`
 	ScheduleInput
 	WorkflowID uuid.UUID  `json:"workflow_id"`
-	Owner      string     `json:"owner" doc:"Executions are launched with the rights of the owner: the person who saved the schedule last"`
-	Reason     string     `json:"reason,omitempty" doc:"Why it is paused: person, failures or access"`
-	Message    string     `json:"message,omitempty" doc:"Why it is paused, as a sentence"`
-	Delay      int        `json:"delay_seconds,omitempty" doc:"What the jitter adds to each fire"`
+	Owner      string     `json:"owner" doc:"Owner: the user who last saved the schedule. Executions run with the owner's permissions"`
+	Reason     string     `json:"reason,omitempty" doc:"Reason code of the pause: person, failures or access"`
+	Message    string     `json:"message,omitempty" doc:"Reason for the pause, as a sentence"`
+	Delay      int        `json:"delay_seconds,omitempty" doc:"Delay that jitter adds to each fire"`
 	LastFireAt *time.Time `json:"last_fire_at,omitempty"`
-	NextFireAt *time.Time `json:"next_fire_at,omitempty" doc:"Without the jitter. It is missing when the schedule does not fire any more"`
+	NextFireAt *time.Time `json:"next_fire_at,omitempty" doc:"Time of the next fire, without jitter; absent if the schedule will not fire again"`
 	CreatedAt  time.Time  `json:"created_at"`
 	UpdatedAt  time.Time  `json:"updated_at"`
 }
@@ -57,20 +57,20 @@ type ScheduleBody struct {
 // ScheduleList is a page of schedules.
 type ScheduleList struct {
 	Schedules []ScheduleBody `json:"schedules"`
-	Next      string         `json:"next,omitempty" doc:"after of the next page"`
+	Next      string         `json:"next,omitempty" doc:"Cursor for the next page; pass it as after"`
 }
 
-// ScheduleOccurrence is a fire and what became of it.
+// ScheduleOccurrence is a fire and the outcome of it.
 type ScheduleOccurrence struct {
 	FireAt        time.Time  `json:"fire_at"`
-	LastFireAt    time.Time  `json:"last_fire_at" doc:"The last of the fires in this row"`
-	Fires         int64      `json:"fires" doc:"Number of fires in this row; more than 1 for missed ones"`
+	LastFireAt    time.Time  `json:"last_fire_at" doc:"Time of the last fire in this row"`
+	Fires         int64      `json:"fires" doc:"Number of fires in this row; can be more than 1 for missed fires"`
 	IntervalStart time.Time  `json:"data_interval_start"`
 	State         string     `json:"state" enum:"LAUNCHED,QUEUED,SKIPPED,REFUSED"`
-	Reason        string     `json:"reason,omitempty" doc:"missed, overlap, inputs, access or manual"`
+	Reason        string     `json:"reason,omitempty" doc:"Reason code: missed, overlap, inputs, access or manual"`
 	Message       string     `json:"message,omitempty"`
 	ExecutionID   *uuid.UUID `json:"execution_id,omitempty"`
-	Status        string     `json:"status,omitempty" doc:"Of the execution"`
+	Status        string     `json:"status,omitempty" doc:"Status of the execution"`
 	DecidedAt     time.Time  `json:"decided_at"`
 	StartedAt     *time.Time `json:"started_at,omitempty"`
 	FinishedAt    *time.Time `json:"finished_at,omitempty"`
@@ -80,7 +80,7 @@ type ScheduleOccurrence struct {
 // ScheduleOccurrences is a page of occurrences, newest first.
 type ScheduleOccurrences struct {
 	Occurrences []ScheduleOccurrence `json:"occurrences"`
-	Next        *time.Time           `json:"next,omitempty" doc:"before of the next page"`
+	Next        *time.Time           `json:"next,omitempty" doc:"Cursor for the next page; pass it as before"`
 }
 
 // SchedulePreviewInput requests the next fires.
@@ -96,14 +96,14 @@ type SchedulePreview struct {
 
 // ScheduleFire is a coming fire.
 type ScheduleFire struct {
-	At    time.Time `json:"at" doc:"In UTC"`
-	Local string    `json:"local" doc:"On the clock of the time zone, such as Sun 28 Mar 2027 03:00:00 CEST"`
-	Note  string    `json:"note,omitempty" doc:"What a change of the clocks does to it"`
+	At    time.Time `json:"at" doc:"Time in UTC"`
+	Local string    `json:"local" doc:"Local time in the schedule's time zone, such as Sun 28 Mar 2027 03:00:00 CEST"`
+	Note  string    `json:"note,omitempty" doc:"Effect of a clock change on this fire"`
 }
 
 // ScheduleResume resumes a schedule.
 type ScheduleResume struct {
-	Missed string `json:"missed,omitempty" enum:"forget,catch_up" default:"forget" doc:"Whether fires that were missed are forgotten, or treated as misfire says"`
+	Missed string `json:"missed,omitempty" enum:"forget,catch_up" default:"forget" doc:"Whether missed fires are skipped, or handled according to misfire"`
 }
 
 // ScheduleRun is the answer to a launch by hand.

@@ -14,21 +14,21 @@ type WhyBody struct {
 	ExecutionID  uuid.UUID        `json:"execution_id"`
 	Node         string           `json:"node,omitempty"`
 	Waiting      bool             `json:"waiting"`
-	Status       string           `json:"status,omitempty" doc:"State of the node"`
+	Status       string           `json:"status,omitempty" doc:"Node state"`
 	WaitingSince *time.Time       `json:"waiting_since,omitempty"`
 	AboutToStart bool             `json:"about_to_start"`
 	Reason       *query.Reason    `json:"reason,omitempty"`
-	Holders      []WhyHolder      `json:"holders,omitempty" doc:"Executions that hold the missing resources"`
-	Queue        []QueueEntryBody `json:"queue,omitempty" doc:"Neighbouring entries of the queue"`
-	Decisions    []WhyDecision    `json:"decisions,omitempty" doc:"The latest first"`
+	Holders      []WhyHolder      `json:"holders,omitempty" doc:"Executions that use the missing resources"`
+	Queue        []QueueEntryBody `json:"queue,omitempty" doc:"Neighbouring entries in the queue"`
+	Decisions    []WhyDecision    `json:"decisions,omitempty" doc:"Scheduling decisions, latest first"`
 }
 
 // WhyHolder is an execution that holds a missing resource.
 type WhyHolder struct {
-	ExecutionID  *uuid.UUID `json:"execution_id,omitempty" doc:"Absent without permission to read it"`
+	ExecutionID  *uuid.UUID `json:"execution_id,omitempty" doc:"Execution ID; absent if you cannot view the execution"`
 	WorkflowName string     `json:"workflow_name,omitempty"`
 	Node         string     `json:"node,omitempty"`
-	CountsFor    string     `json:"counts_for" doc:"The team, department or tenant"`
+	CountsFor    string     `json:"counts_for" doc:"Team, department or tenant"`
 	Amount       int64      `json:"amount"`
 	Borrowed     bool       `json:"borrowed"`
 	EndsFrom     *time.Time `json:"ends_from,omitempty"`
@@ -44,11 +44,11 @@ type WhyDecision struct {
 
 // QueueEntryBody is a node or an execution that waits.
 type QueueEntryBody struct {
-	Position      int           `json:"position" doc:"In the order of admission over the whole installation, 1 is next"`
-	ExecutionID   *uuid.UUID    `json:"execution_id,omitempty" doc:"Absent without permission to read it"`
+	Position      int           `json:"position" doc:"Position in the order of admission across the installation; 1 is next"`
+	ExecutionID   *uuid.UUID    `json:"execution_id,omitempty" doc:"Execution ID; absent if you cannot view the execution"`
 	WorkflowName  string        `json:"workflow_name,omitempty"`
 	ExecutionName string        `json:"execution_name,omitempty"`
-	Node          string        `json:"node,omitempty" doc:"Absent for an execution that may not begin yet"`
+	Node          string        `json:"node,omitempty" doc:"Node name; absent if the execution itself has not started"`
 	ProjectID     *uuid.UUID    `json:"project_id,omitempty"`
 	Priority      int           `json:"priority"`
 	WaitingSince  time.Time     `json:"waiting_since"`
@@ -60,23 +60,23 @@ type QueueEntryBody struct {
 // SemaphoreBody is a mutex or a semaphore with its users.
 type SemaphoreBody struct {
 	Name     string         `json:"name"`
-	Workflow string         `json:"workflow,omitempty" doc:"Workflow whose max_running it implements"`
+	Workflow string         `json:"workflow,omitempty" doc:"Workflow whose max_running the semaphore implements"`
 	Permits  int            `json:"permits,omitempty" doc:"Number of permits, if known"`
-	Set      bool           `json:"set" doc:"True if a user overrode the permits of definitions"`
+	Set      bool           `json:"set" doc:"True if a user overrode the number of permits in definitions"`
 	SetAt    *time.Time     `json:"set_at,omitempty"`
 	SetBy    string         `json:"set_by,omitempty"`
 	Held     int            `json:"held"`
 	Waiting  int            `json:"waiting"`
-	Holders  []LockUserBody `json:"holders" doc:"The longest first, at most 20"`
-	Waiters  []LockUserBody `json:"waiters" doc:"The next first, at most 20"`
+	Holders  []LockUserBody `json:"holders" doc:"Holders, longest first, up to 20"`
+	Waiters  []LockUserBody `json:"waiters" doc:"Waiters, next first, up to 20"`
 }
 
 // LockUserBody is an execution or a node that holds a semaphore or waits for it.
 type LockUserBody struct {
 	ExecutionID  uuid.UUID `json:"execution_id"`
 	WorkflowName string    `json:"workflow_name"`
-	Execution    string    `json:"execution,omitempty" doc:"Its name"`
-	Node         string    `json:"node,omitempty" doc:"Absent for the execution as a whole"`
+	Execution    string    `json:"execution,omitempty" doc:"Execution name"`
+	Node         string    `json:"node,omitempty" doc:"Node name; absent if the execution as a whole holds the lock"`
 	Since        time.Time `json:"since"`
 }
 
@@ -88,7 +88,7 @@ type SemaphoreList struct {
 
 // SemaphoreInputBody sets the permits of a semaphore.
 type SemaphoreInputBody struct {
-	Name    string `json:"name" doc:"Name of the semaphore, as in workflow definitions" minLength:"1" maxLength:"200" pattern:"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$" patternDescription:"letters, digits, . _ / and -, beginning with a letter or a digit"`
+	Name    string `json:"name" doc:"Semaphore name, as in workflow definitions" minLength:"1" maxLength:"200" pattern:"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$" patternDescription:"letters, digits, . _ / and -, beginning with a letter or a digit"`
 	Permits int    `json:"permits" doc:"Number of permits, overriding definitions; 0 removes the override" minimum:"0" maximum:"1000000"`
-	Reason  string `json:"reason,omitempty" doc:"For the audit log" maxLength:"4000"`
+	Reason  string `json:"reason,omitempty" doc:"Reason, recorded in the audit log" maxLength:"4000"`
 }

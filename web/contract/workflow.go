@@ -12,7 +12,7 @@ type Registered struct {
 	VersionID  uuid.UUID `json:"version_id"`
 	Name       string    `json:"name"`
 	Version    string    `json:"version"`
-	Status     string    `json:"status" enum:"REGISTERED,UNCHANGED" doc:"UNCHANGED when this version with this content was registered before"`
+	Status     string    `json:"status" enum:"REGISTERED,UNCHANGED" doc:"Result; UNCHANGED if this version was already registered with the same content"`
 	LaunchURL  string    `json:"ui_launch_url"`
 	Notices    []string  `json:"notices,omitempty" doc:"Notices about a valid definition, such as a schedule that is not supported yet"`
 }
@@ -42,6 +42,6 @@ type VersionLine struct {
 // WorkflowPage is one page of workflows.
 type WorkflowPage struct {
 	Workflows []WorkflowBody `json:"workflows"`
-	Total     int            `json:"total" doc:"Number of items on all pages"`
+	Total     int            `json:"total" doc:"Total number of items"`
 	NextPage  string         `json:"next_page,omitempty"`
 }

@@ -69,21 +69,21 @@ func (p *Provider) verify(ctx context.Context, token string) (*oidc.IDToken, err
 	verified, err := found.provider.Verifier(&oidc.Config{SkipClientIDCheck: true, Now: p.now}).Verify(p.with(ctx), token)
 	if err != nil {
 		if _, expired := errors.AsType[*oidc.TokenExpiredError](err); expired {
-			return nil, apperr.New(apperr.Unauthenticated, "The token of %s has expired.", p.cfg.Name)
+			return nil, apperr.New(apperr.Unauthenticated, "The token from %s has expired.", p.cfg.Name)
 		}
-		return nil, apperr.Wrap(apperr.Unauthenticated, err, "The token of "+p.cfg.Name+" is not valid.")
+		return nil, apperr.Wrap(apperr.Unauthenticated, err, "The token from "+p.cfg.Name+" is not valid.")
 	}
 	var claims struct {
 		Events any    `json:"events"` // of a logout token, which must not sign a user in
 		Party  string `json:"azp"`
 	}
 	if err := verified.Claims(&claims); err != nil {
-		return nil, apperr.Wrap(apperr.Unauthenticated, err, "The token of "+p.cfg.Name+" is not valid.")
+		return nil, apperr.Wrap(apperr.Unauthenticated, err, "The token from "+p.cfg.Name+" is not valid.")
 	}
 	ours := slices.Contains(verified.Audience, p.cfg.ClientID) && (claims.Party == "" || claims.Party == p.cfg.ClientID)
 	asked := slices.ContainsFunc(verified.Audience, func(a string) bool { return slices.Contains(p.cfg.Audience, a) })
 	if claims.Events != nil || !ours && !asked {
-		return nil, apperr.New(apperr.Unauthenticated, "The token of %s was issued for another service.", p.cfg.Name)
+		return nil, apperr.New(apperr.Unauthenticated, "The token from %s was issued for another service.", p.cfg.Name)
 	}
 	return verified, nil
 }

@@ -254,7 +254,7 @@ func TestProviderAway(t *testing.T) {
 	require.False(t, away.Unreachable(), "it was not contacted yet")
 	_, _, err = away.Begin(t.Context(), "/")
 	require.True(t, apperr.Is(err, apperr.Unavailable))
-	require.Contains(t, apperr.MessageOf(err), "Meridian SSO does not answer")
+	require.Contains(t, apperr.MessageOf(err), "Meridian SSO is not responding")
 	require.True(t, away.Unreachable())
 
 	require.NoError(t, b.provider.Run(t.Context()))

@@ -78,7 +78,7 @@ func (p *Provider) Run(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p.log.Warn("the sign-in provider does not answer", "provider", p.cfg, "error", err)
+		p.log.Warn("the sign-in provider is not responding", "provider", p.cfg, "error", err)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -88,7 +88,7 @@ func (p *Provider) Run(ctx context.Context) error {
 }
 
 // discover returns the discovery document of the provider; it returns
-// apperr.Unavailable while the provider does not answer.
+// apperr.Unavailable while the provider does not respond.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	p.discovering.Lock()
 	defer p.discovering.Unlock()
@@ -126,7 +126,7 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 }
 
 func (p *Provider) unreachable(err error) error {
-	return apperr.Wrap(apperr.Unavailable, err, p.cfg.Name+" does not answer at the moment. Try again in a minute.")
+	return apperr.Wrap(apperr.Unavailable, err, p.cfg.Name+" is not responding. Try again in a minute.")
 }
 
 // with returns a context whose calls to the provider use p's client.

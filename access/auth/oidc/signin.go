@@ -83,10 +83,10 @@ func (p *Provider) Finish(ctx context.Context, a Attempt, query url.Values) (Ide
 	}
 	verified, err := found.provider.Verifier(&oidc.Config{ClientID: p.cfg.ClientID, Now: p.now}).Verify(p.with(ctx), raw)
 	if err != nil {
-		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "The answer of "+p.cfg.Name+" is not valid for this installation. Sign in again; if the problem persists, contact your administrator.")
+		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "The response from "+p.cfg.Name+" is not valid for this installation. Sign in again; if the problem persists, contact your administrator.")
 	}
 	if subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(a.Nonce)) != 1 {
-		return Identity{}, apperr.New(apperr.Unauthenticated, "The answer of %s belongs to another sign-in. Sign in again.", p.cfg.Name)
+		return Identity{}, apperr.New(apperr.Unauthenticated, "The response from %s belongs to another sign-in attempt. Sign in again.", p.cfg.Name)
 	}
 	return p.identity(ctx, found, verified, token, raw)
 }
@@ -100,11 +100,11 @@ func (p *Provider) checkAnswer(a Attempt, query url.Values) error {
 	case p.now().Sub(a.Begun) >= AttemptTTL:
 		return apperr.New(apperr.Unauthenticated, "This sign-in took longer than %d minutes. Sign in again.", int(AttemptTTL.Minutes()))
 	case query.Has("iss") && query.Get("iss") != p.cfg.Issuer:
-		return apperr.New(apperr.Unauthenticated, "The answer came from another provider. Sign in again.")
+		return apperr.New(apperr.Unauthenticated, "The response came from another provider. Sign in again.")
 	case query.Has("error"):
 		return p.refusal(query.Get("error"))
 	case query.Get("code") == "":
-		return apperr.New(apperr.Unauthenticated, "%s sent no answer. Sign in again.", p.cfg.Name)
+		return apperr.New(apperr.Unauthenticated, "%s did not send a response. Sign in again.", p.cfg.Name)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (p *Provider) refusal(code string) error {
 	case "temporarily_unavailable", "server_error":
 		return apperr.New(apperr.Unavailable, "%s is temporarily unavailable. Try again in a minute.", p.cfg.Name)
 	}
-	return apperr.New(apperr.Unauthenticated, "%s does not accept the sign-in of this installation. Ask your administrator to check the client's settings there.", p.cfg.Name)
+	return apperr.New(apperr.Unauthenticated, "%s rejected the client of this installation. Ask your administrator to check the client settings at the provider.", p.cfg.Name)
 }
 
 // claims are the claims about a person that we read.
@@ -135,7 +135,7 @@ func (p *Provider) identity(ctx context.Context, found *discovered, verified *oi
 	var who claims
 	var all map[string]any
 	if err := errors.Join(verified.Claims(&who), verified.Claims(&all)); err != nil {
-		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" sent about you is not valid. Contact your administrator.")
+		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "The account information from "+p.cfg.Name+" is not valid. Contact your administrator.")
 	}
 	groups, told := groupsOf(all, p.cfg.GroupsClaim)
 	if (!told || who.Name == "" && who.Username == "") && found.provider.UserInfoEndpoint() != "" {
@@ -148,7 +148,7 @@ func (p *Provider) identity(ctx context.Context, found *discovered, verified *oi
 		}
 		var more claims
 		if err := errors.Join(info.Claims(&more), info.Claims(&all)); err != nil {
-			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" sent about you is not valid. Contact your administrator.")
+			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "The account information from "+p.cfg.Name+" is not valid. Contact your administrator.")
 		}
 		who = who.or(more)
 		groups, _ = groupsOf(all, p.cfg.GroupsClaim)

@@ -12,7 +12,7 @@ import (
 
 // ConfigMap returns the text data of a ConfigMap in the namespace of a project. It
 // returns NotFound when the ConfigMap does not exist, Forbidden when the cluster denies
-// access, and Unavailable when the cluster does not answer.
+// access, and Unavailable when the cluster does not respond.
 func (c *Client) ConfigMap(ctx context.Context, projectID, name string) (map[string]string, error) {
 	project, err := c.projects.find(ctx, projectID)
 	if err != nil {
@@ -35,5 +35,5 @@ func (c *Client) ConfigMap(ctx context.Context, projectID, name string) (map[str
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return nil, apperr.New(apperr.NotFound, "%q is not the name of a ConfigMap.", name)
 	}
-	return nil, apperr.Wrap(apperr.Unavailable, fmt.Errorf("get the ConfigMap %s/%s: %w", project.Namespace, name, err), "The cluster does not answer.")
+	return nil, apperr.Wrap(apperr.Unavailable, fmt.Errorf("get the ConfigMap %s/%s: %w", project.Namespace, name, err), "The cluster is not responding.")
 }

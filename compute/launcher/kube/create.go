@@ -109,7 +109,7 @@ func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted
 	}
 	there, err := pods.Get(call, wanted.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod of the same name was just deleted; the next try creates the pod."}}
+		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod with the same name was just deleted. FlowForge tries again."}}
 	}
 	if err != nil {
 		return createdPod{}, err //nolint:wrapcheck // classified by its kind
@@ -120,7 +120,7 @@ func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted
 		}}
 	}
 	if there.DeletionTimestamp != nil && pod.Gang(attempt) > 1 {
-		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitGang, Message: "Waiting for pods of an earlier try to be deleted: the gang was not admitted as a whole."}}
+		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitGang, Message: "Waiting for the pods of an earlier try to be deleted, because the gang was not admitted as a whole."}}
 	}
 	return createdPod{uid: there.UID}, nil
 }

@@ -49,17 +49,17 @@ func (h *health) lostReason(machine string) string {
 // MachineLost returns why a machine counts as lost; "" when it does not.
 func (c *Controller) MachineLost(machine string) string { return c.health.lostReason(machine) }
 
-// unreachableReason returns since when the API does not answer; "" when it does.
+// unreachableReason returns since when the API does not respond; "" when it does.
 func (h *health) unreachableReason() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.unreachable {
 		return ""
 	}
-	return "The cluster's API has not answered since " + h.last.UTC().Format("15:04:05") + " UTC: " + h.failure
+	return "The cluster's API has not responded since " + h.last.UTC().Format("15:04:05") + " UTC: " + h.failure
 }
 
-// probe periodically checks whether the API answers, and with the same request whether
+// probe periodically checks whether the API responds, and with the same request whether
 // machines renew their leases.
 func (c *Controller) probe(ctx context.Context) {
 	every(ctx, c.config.Timing.Probe, func(ctx context.Context) {
@@ -86,14 +86,14 @@ func (c *Controller) listLeases(ctx context.Context) ([]coordinationv1.Lease, er
 	switch {
 	case err == nil:
 		return list.Items, nil
-	case apierrors.IsForbidden(err): // the API answers but denies access to leases
+	case apierrors.IsForbidden(err): // the API responds but denies access to leases
 		return nil, nil
 	default:
 		return nil, fmt.Errorf("list the leases of machines: %w", err)
 	}
 }
 
-// answered records whether the API answers, and reports whether that has changed.
+// answered records whether the API responds, and reports whether that has changed.
 func (h *health) answered(err error, now time.Time, settle time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

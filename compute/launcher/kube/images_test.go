@@ -193,7 +193,7 @@ func TestImagesThatTellNothing(t *testing.T) {
 }
 
 // TestSlowRegistryBlocksNoOthers: the only slot for calls to the cluster is free for
-// other attempts while a registry does not answer; the registry's own attempts wait and
+// other attempts while a registry does not respond; the registry's own attempts wait and
 // report the reason.
 func TestSlowRegistryBlocksNoOthers(t *testing.T) {
 	t.Parallel()

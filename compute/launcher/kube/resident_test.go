@@ -160,7 +160,7 @@ func TestWarmPodOfALostMachine(t *testing.T) {
 	if err := s.reconcile(t.Context()); err != nil || s.seen["e.1.1"].End != nil {
 		t.Fatalf("%v: %+v", err, s.seen["e.1.1"])
 	}
-	s.lost["gpu-7"] = "it does not answer."
+	s.lost["gpu-7"] = "it is not responding."
 	if err := s.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}

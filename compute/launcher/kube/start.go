@@ -31,7 +31,7 @@ func (v verdict) started() bool { return v.end == nil && v.waiting == nil && v.e
 // those that it has not admitted yet.
 func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	verdicts := make([]verdict, len(attempts))
-	var away, answered atomic.Bool // when the cluster does not answer, the others are skipped
+	var away, answered atomic.Bool // when the cluster does not respond, the others are skipped
 	var group sync.WaitGroup
 	begin := func(i int, commands map[string]pod.ImageCommand) {
 		defer c.release()
@@ -52,7 +52,7 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 		}
 		if containers, architecture := c.unnamed(attempt); len(containers) > 0 {
 			// It takes a slot only after its registry has answered: other attempts
-			// continue meanwhile.
+			// continue in the meantime.
 			group.Go(func() {
 				commands, unknown := c.imageCommands(ctx, containers, architecture)
 				if unknown != nil {

@@ -74,7 +74,7 @@ func (r *Reviewer) Review(ctx context.Context, token string) (namespace, name st
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{r.audience}}}
 	review, err = r.api.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) {
-		return "", "", apperr.Wrap(apperr.Unavailable, err, "The server may not review tokens of Kubernetes: give its service account the verb create on tokenreviews of authentication.k8s.io.")
+		return "", "", apperr.Wrap(apperr.Unavailable, err, "The server is not allowed to review Kubernetes tokens. Grant its service account the verb create on tokenreviews in authentication.k8s.io.")
 	}
 	if err != nil {
 		return "", "", apperr.Wrap(apperr.Unavailable, err, "The cluster did not review the token.")
@@ -82,12 +82,12 @@ func (r *Reviewer) Review(ctx context.Context, token string) (namespace, name st
 	// A server that ignores audiences returns none, and its answer is about its own audience.
 	if !review.Status.Authenticated || !slices.Contains(review.Status.Audiences, r.audience) {
 		return "", "", apperr.Wrap(apperr.Unauthenticated, errors.New(review.Status.Error),
-			fmt.Sprintf("The token of Kubernetes is not valid for the audience %q. Create it with `kubectl create token ACCOUNT --audience %s`, or project it with this audience.", r.audience, r.audience))
+			fmt.Sprintf("The Kubernetes token is not valid for the audience %q. Create it with `kubectl create token ACCOUNT --audience %s`, or use a projected token with this audience.", r.audience, r.audience))
 	}
 	account, ok := strings.CutPrefix(review.Status.User.Username, AccountPrefix)
 	namespace, name, _ = strings.Cut(account, ":")
 	if !ok || namespace == "" || name == "" {
-		return "", "", apperr.New(apperr.Unauthenticated, "The token of Kubernetes belongs to %q, which is not a service account.", review.Status.User.Username)
+		return "", "", apperr.New(apperr.Unauthenticated, "The Kubernetes token belongs to %q, which is not a service account.", review.Status.User.Username)
 	}
 	return namespace, name, nil
 }

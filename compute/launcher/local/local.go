@@ -83,7 +83,7 @@ func New(config Config) *Launcher {
 	}
 }
 
-// Open ensures that a supervisor answers, and keeps one alive until Shutdown or Leave.
+// Open ensures that a supervisor responds, and keeps one alive until Shutdown or Leave.
 func (l *Launcher) Open(ctx context.Context) error {
 	if err := l.ensure(ctx); err != nil {
 		return err
@@ -121,9 +121,9 @@ func (l *Launcher) Run(ctx context.Context) error {
 		err := l.ensure(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil && !failed:
-			l.logger.Error("The runner of local tasks cannot be started.", "error", err)
+			l.logger.Error("The local task runner cannot be started.", "error", err)
 		case err == nil && failed:
-			l.logger.Info("The runner of local tasks is running again.")
+			l.logger.Info("The local task runner is running again.")
 		}
 		failed = err != nil
 		select {
@@ -215,7 +215,7 @@ func (l *Launcher) shutdown(ctx context.Context, pid int) error {
 	}
 	_, err := l.client.Shutdown(ctx, connect.NewRequest(&flowforgev1.ShutdownRequest{GraceMs: grace.Milliseconds()}))
 	if err != nil && ctx.Err() != nil {
-		l.logger.Error("The runner of local tasks did not end in time; killing it.", "pid", pid)
+		l.logger.Error("The local task runner did not end in time; killing it.", "pid", pid)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	// The response arrives just before the end of the process.
@@ -246,7 +246,7 @@ func (l *Launcher) call(ctx context.Context, do func(context.Context) error) err
 	if known {
 		err := do(ctx)
 		if connect.CodeOf(err) == connect.CodeInvalidArgument {
-			return apperr.Wrap(apperr.Invalid, err, "The runner of local tasks refused the attempt.")
+			return apperr.Wrap(apperr.Invalid, err, "The local task runner refused the attempt.")
 		}
 		if err == nil {
 			return nil
@@ -256,7 +256,7 @@ func (l *Launcher) call(ctx context.Context, do func(context.Context) error) err
 		return err
 	}
 	if err := do(ctx); err != nil {
-		return apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks does not answer.")
+		return apperr.Wrap(apperr.Unavailable, err, "The local task runner is not responding.")
 	}
 	return nil
 }
@@ -276,19 +276,19 @@ func (l *Launcher) hello(ctx context.Context) (*flowforgev1.HelloResponse, error
 func (l *Launcher) WarmPython(ctx context.Context) (processes int, memory int64, err error) {
 	hello, err := l.hello(ctx)
 	if err != nil {
-		return 0, 0, apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks does not answer.")
+		return 0, 0, apperr.Wrap(apperr.Unavailable, err, "The local task runner is not responding.")
 	}
 	return int(hello.WarmPython.GetProcesses()), hello.WarmPython.GetMemoryBytes(), nil
 }
 
-// ensure ensures that a usable supervisor answers. A supervisor of another build is
+// ensure ensures that a usable supervisor responds. A supervisor of another build is
 // replaced as soon as it is idle; until then it is used, unless it has a different
 // protocol version.
 func (l *Launcher) ensure(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return apperr.New(apperr.Unavailable, "The runner of local tasks was shut down.")
+		return apperr.New(apperr.Unavailable, "The local task runner was shut down.")
 	}
 	hello, err := l.hello(ctx)
 	if ctx.Err() != nil {
@@ -306,11 +306,11 @@ func (l *Launcher) ensure(ctx context.Context) error {
 		return l.spawn(ctx)
 	}
 	if foreign {
-		return apperr.New(apperr.Unavailable, "A runner of another version is still running %d tasks; new tasks wait for it.", hello.Attempts)
+		return apperr.New(apperr.Unavailable, "A local task runner of another version is still running %d tasks; new tasks wait until it ends.", hello.Attempts)
 	}
 	if l.pid != int(hello.Pid) {
 		l.pid = int(hello.Pid)
-		l.logger.Info("Found a runner of local tasks.", "pid", hello.Pid, "attempts", hello.Attempts)
+		l.logger.Info("Found a running local task runner.", "pid", hello.Pid, "attempts", hello.Attempts)
 	}
 	return nil
 }
@@ -323,11 +323,11 @@ func (l *Launcher) spawn(ctx context.Context) error {
 	l.pid = 0
 	cmd, log, err := l.command()
 	if err != nil {
-		return apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks cannot be started.")
+		return apperr.Wrap(apperr.Unavailable, err, "The local task runner cannot be started.")
 	}
 	defer log.Close()
 	if err := cmd.Start(); err != nil {
-		return apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks cannot be started.")
+		return apperr.Wrap(apperr.Unavailable, err, "The local task runner cannot be started.")
 	}
 	ended := make(chan struct{})
 	var exit error
@@ -341,7 +341,7 @@ func (l *Launcher) spawn(ctx context.Context) error {
 	for {
 		if hello, err := l.hello(ctx); err == nil {
 			l.pid = int(hello.Pid)
-			l.logger.Info("Started the runner of local tasks.", "pid", hello.Pid)
+			l.logger.Info("Started the local task runner.", "pid", hello.Pid)
 			return nil
 		}
 		select {
@@ -349,9 +349,9 @@ func (l *Launcher) spawn(ctx context.Context) error {
 			return ctx.Err()
 		case <-deadline.C:
 			_ = cmd.Process.Kill()
-			return apperr.New(apperr.Unavailable, "The runner of local tasks does not answer; see %s.", log.Name())
+			return apperr.New(apperr.Unavailable, "The local task runner is not responding; see %s.", log.Name())
 		case <-ended:
-			return apperr.Wrap(apperr.Unavailable, errors.Join(errEnded, exit), "The runner of local tasks cannot be started; see "+log.Name()+".")
+			return apperr.Wrap(apperr.Unavailable, errors.Join(errEnded, exit), "The local task runner cannot be started; see "+log.Name()+".")
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -31,20 +31,20 @@ const (
 type Archive struct {
 	Format   string         `json:"format" enum:"zip,tar,tar.gz,tar.zst,gz,zst"`
 	Entries  []ArchiveEntry `json:"entries"`
-	Complete bool           `json:"complete" doc:"All entries are listed"`
-	Size     int64          `json:"size_bytes" doc:"Size of the listed entries, unpacked, as the archive states it"`
-	Problem  string         `json:"problem,omitempty" doc:"Why the list ends before the archive"`
+	Complete bool           `json:"complete" doc:"True if all entries are listed"`
+	Size     int64          `json:"size_bytes" doc:"Unpacked size of the listed entries, as recorded in the archive"`
+	Problem  string         `json:"problem,omitempty" doc:"Reason why the list is incomplete"`
 }
 
 // ArchiveEntry is a file, a folder or a link in an archive. Nothing is ever unpacked to its path.
 type ArchiveEntry struct {
-	Path     string     `json:"path" doc:"As the archive states it"`
-	Size     int64      `json:"size_bytes" doc:"Unpacked; -1: unknown"`
-	Packed   int64      `json:"packed_bytes" doc:"-1: the archive is compressed as a whole"`
+	Path     string     `json:"path" doc:"Path as recorded in the archive"`
+	Size     int64      `json:"size_bytes" doc:"Unpacked size; -1 if unknown"`
+	Packed   int64      `json:"packed_bytes" doc:"Packed size; -1 if the archive is compressed as a whole"`
 	Modified *time.Time `json:"modified,omitempty"`
 	Folder   bool       `json:"folder,omitempty"`
-	Link     string     `json:"link,omitempty" doc:"Target of a link"`
-	Outside  bool       `json:"outside,omitempty" doc:"The path or the link leads out of the folder that the archive is unpacked to"`
+	Link     string     `json:"link,omitempty" doc:"Target of the link"`
+	Outside  bool       `json:"outside,omitempty" doc:"True if the path or link points outside the folder that the archive is unpacked to"`
 }
 
 // ListArchive lists an archive in one of the formats of Archive. name is that of the file.
@@ -104,17 +104,17 @@ var (
 	errEntryRead = errors.New("the entry is read")
 )
 
-// tarProblem says why a walk has ended early.
+// tarProblem explains why a walk has ended early.
 func tarProblem(err error, listed int) (string, error) {
 	switch {
 	case err == nil:
 		return "", nil
 	case errors.Is(err, errEnough):
-		return "The archive has more than 10,000 entries. The first 10,000 are listed.", nil
+		return "The archive has more than 10,000 entries. Only the first 10,000 are listed.", nil
 	case errors.Is(err, errUnpacked):
-		return "The archive unpacks to more than 512 MiB. The entries within these are listed.", nil
+		return "The archive unpacks to more than 512 MiB. Only the entries in the first 512 MiB are listed.", nil
 	case errors.Is(err, errTooLong):
-		return "The archive could not be listed to its end within 3 seconds. Its first entries are listed.", nil
+		return "Listing the archive took longer than 3 seconds. Only its first entries are listed.", nil
 	case listed > 0 && damaged(err):
 		return "The archive is damaged after the last entry listed.", nil
 	case damaged(err):
@@ -183,7 +183,7 @@ func openZip(f File) (*zip.Reader, error) {
 	case errors.Is(err, zip.ErrInsecurePath):
 		return r, nil
 	case errors.Is(err, errUnpacked):
-		return nil, bad("The list of the ZIP file is larger than 8 MiB. Download the file to open it.")
+		return nil, bad("The directory of the ZIP file is larger than 8 MiB. Download the file to open it.")
 	case err != nil && damaged(err):
 		return nil, bad("The file is not a complete ZIP file.")
 	}
@@ -197,7 +197,7 @@ func listZip(f File, a *Archive) error {
 	}
 	a.Complete = len(r.File) <= MaxEntries
 	if !a.Complete {
-		a.Problem = "The archive has more than 10,000 entries. The first 10,000 are listed."
+		a.Problem = "The archive has more than 10,000 entries. Only the first 10,000 are listed."
 	}
 	for _, z := range r.File[:min(len(r.File), MaxEntries)] {
 		e := ArchiveEntry{
@@ -284,9 +284,9 @@ func unpack(r io.Reader) (File, bool, error) {
 	_, err := io.Copy(&out, io.LimitReader(r, EntryBytes+1))
 	switch {
 	case errors.Is(err, errUnpacked):
-		err = bad("The content needs more than 512 MiB to be unpacked. Download the file to open it.")
+		err = bad("The content is larger than 512 MiB when unpacked. Download the file to open it.")
 	case errors.Is(err, errTooLong):
-		err = bad("The content could not be unpacked within 3 seconds. Download the file to open it.")
+		err = bad("Unpacking the content took longer than 3 seconds. Download the file to open it.")
 	case err != nil && damaged(err):
 		err = bad("The entry is damaged: %s.", err)
 	}

@@ -20,24 +20,24 @@ const (
 
 // Array is a slice of an array: the plane of its two fastest axes at an index of the others.
 type Array struct {
-	Members []ArrayMember `json:"members,omitempty" doc:"The arrays of an NPZ file"`
-	Member  string        `json:"member,omitempty" doc:"The array shown"`
+	Members []ArrayMember `json:"members,omitempty" doc:"Arrays in an NPZ file"`
+	Member  string        `json:"member,omitempty" doc:"Array shown"`
 	DType   string        `json:"dtype"`
 	Shape   []int64       `json:"shape"`
 	Fortran bool          `json:"fortran_order"`
-	Size    int64         `json:"size_bytes" doc:"Of its elements"`
-	Note    string        `json:"note,omitempty" doc:"Why no values are shown"`
+	Size    int64         `json:"size_bytes" doc:"Size of the elements"`
+	Note    string        `json:"note,omitempty" doc:"Reason why no values are shown"`
 
-	RowAxis    int     `json:"row_axis" doc:"Axis of the rows of the slice; -1: none"`
-	ColumnAxis int     `json:"column_axis" doc:"Axis of the columns of the slice; -1: none"`
-	Index      []int64 `json:"index" doc:"Index on each axis; 0 on those of the slice"`
-	Rows       int64   `json:"rows" doc:"Of the slice"`
-	Columns    int64   `json:"columns" doc:"Of the slice"`
-	FromRow    int64   `json:"from_row" doc:"The first row of values"`
-	FromColumn int64   `json:"from_column" doc:"The first column of values"`
-	Values     [][]any `json:"values" doc:"At most 20 rows and 10 columns of the slice. Infinite numbers and NaN are text."`
+	RowAxis    int     `json:"row_axis" doc:"Axis that the slice's rows follow; -1 if none"`
+	ColumnAxis int     `json:"column_axis" doc:"Axis that the slice's columns follow; -1 if none"`
+	Index      []int64 `json:"index" doc:"Index on each axis; 0 on the axes of the slice"`
+	Rows       int64   `json:"rows" doc:"Number of rows in the slice"`
+	Columns    int64   `json:"columns" doc:"Number of columns in the slice"`
+	FromRow    int64   `json:"from_row" doc:"Index of the first row in values"`
+	FromColumn int64   `json:"from_column" doc:"Index of the first column in values"`
+	Values     [][]any `json:"values" doc:"Up to 20 rows and 10 columns of the slice. Infinite numbers and NaN are strings."`
 
-	Statistics *SliceStatistics `json:"statistics,omitempty" doc:"Of numbers"`
+	Statistics *SliceStatistics `json:"statistics,omitempty" doc:"Statistics of the slice, for numeric arrays"`
 	Heat       *Heat            `json:"-"`
 }
 
@@ -54,9 +54,9 @@ type SliceStatistics struct {
 	Min      float64 `json:"min"`
 	Max      float64 `json:"max"`
 	Mean     float64 `json:"mean"`
-	Count    int64   `json:"count" doc:"Finite values"`
-	Other    int64   `json:"other" doc:"NaN and infinite values"`
-	Complete bool    `json:"complete" doc:"They describe the whole slice, not only its first 16 MiB"`
+	Count    int64   `json:"count" doc:"Number of finite values"`
+	Other    int64   `json:"other" doc:"Number of NaN and infinite values"`
+	Complete bool    `json:"complete" doc:"True if the statistics cover the whole slice, not only its first 16 MiB"`
 }
 
 // Heat is a slice as a grid of at most HeatCells cells along each side. Each cell is the mean of

@@ -42,7 +42,7 @@ func openCSV(f File, comma rune) (*csvFile, error) {
 	c.body += r.csv.InputOffset()
 	for i, name := range header {
 		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-			return nil, bad("The first row is not text in UTF-8.")
+			return nil, bad("The first row is not UTF-8 text.")
 		}
 		c.cols = append(c.cols, Column{Name: unique(c.cols, name, i)})
 	}

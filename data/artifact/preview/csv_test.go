@@ -65,7 +65,7 @@ func TestCSVHostile(t *testing.T) {
 		"empty":        {"", "The file is empty."},
 		"no line ends": {strings.Repeat("x", 3<<20), "A row is longer than 1 MiB"},
 		"open quote":   {"a,b\n\"" + long, "A row is longer than 1 MiB"},
-		"not text":     {"\xff\xfe\x00\x01\n1\n", "not text in UTF-8"},
+		"not text":     {"\xff\xfe\x00\x01\n1\n", "not UTF-8 text"},
 		"too many":     {strings.Repeat("a,", maxTableColumns+1) + "\n", "columns"},
 		"wrong page":   {"a\n1\n", ""},
 	} {
@@ -90,7 +90,7 @@ func TestFilters(t *testing.T) {
 		require.Error(t, err, text)
 	}
 	_, err := Read(t.Context(), fileOf([]byte("n\n1\n")), "csv", Query{Columns: 1, Filters: []Filter{{"n", Less, "two"}}})
-	require.ErrorContains(t, err, `"two" is not a value of column n, which has the type Integer`)
+	require.ErrorContains(t, err, `"two" is not a valid value for column n of type Integer`)
 	_, err = Read(t.Context(), fileOf([]byte("n\n1\n")), "csv", Query{Columns: 1, Sort: "m"})
 	require.ErrorContains(t, err, `no column "m"`)
 	_, err = ParsePosition("1.x")

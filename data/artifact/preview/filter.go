@@ -37,7 +37,7 @@ func Ops() []Op {
 	return []Op{Equal, NotEqual, Less, AtMost, Greater, AtLeast, Contains, IsNull, IsNotNull}
 }
 
-// Sign is the comparison as people write it.
+// Sign is the comparison as users write it.
 func (o Op) Sign() string {
 	switch o {
 	case Equal:
@@ -72,7 +72,7 @@ func (f Filter) String() string {
 // of a column has a backslash before it.
 func ParseFilters(texts []string) ([]Filter, error) {
 	if len(texts) > maxFilters {
-		return nil, bad("filter: there are %d filters; the maximum is %d.", len(texts), maxFilters)
+		return nil, bad("filter: there are %d filters; at most %d are allowed.", len(texts), maxFilters)
 	}
 	var out []Filter
 	for _, text := range texts {
@@ -91,7 +91,7 @@ func ParseFilters(texts []string) ([]Filter, error) {
 		}
 		f.Column = name.String()
 		if !slices.Contains(Ops(), f.Op) || f.Column == "" {
-			return nil, bad("filter: %q is not a filter. Write operator:column:value with an operator of %s, for example ge:accuracy:0.9.", text, opNames())
+			return nil, bad("filter: %q is not a filter. Write operator:column:value, such as ge:accuracy:0.9. The operators are %s.", text, opNames())
 		}
 		out = append(out, f)
 	}
@@ -140,7 +140,7 @@ func (f Filter) compile(at int, t Type) (columnFilter, error) {
 		c.want = f.Value
 	}
 	if err != nil {
-		return c, bad("filter: %q is not a value of column %s, which has the type %s.", f.Value, f.Column, t)
+		return c, bad("filter: %q is not a valid value for column %s of type %s.", f.Value, f.Column, t)
 	}
 	return c, nil
 }

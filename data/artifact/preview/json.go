@@ -29,30 +29,30 @@ const (
 
 // Tree is a part of a JSON document: the value at a path with what it contains.
 type Tree struct {
-	Root     *Node      `json:"root,omitempty" doc:"The selected value; absent when it was not reached"`
-	From     int64      `json:"from,omitempty" doc:"The first element shown of the selected value"`
-	Read     int64      `json:"read_bytes" doc:"Bytes that were read"`
-	Complete bool       `json:"complete" doc:"The whole document was read"`
-	Problem  string     `json:"problem,omitempty" doc:"Why the document was not read to its end"`
-	Found    []TreeHit  `json:"found,omitempty" doc:"Names and values that contain the text of the search"`
-	MoreHits bool       `json:"more_found,omitempty" doc:"There are more than 100 results"`
+	Root     *Node      `json:"root,omitempty" doc:"Selected value; absent if it was not reached"`
+	From     int64      `json:"from,omitempty" doc:"Index of the first element shown"`
+	Read     int64      `json:"read_bytes" doc:"Number of bytes read"`
+	Complete bool       `json:"complete" doc:"True if the whole document was read"`
+	Problem  string     `json:"problem,omitempty" doc:"Reason why the document was not read completely"`
+	Found    []TreeHit  `json:"found,omitempty" doc:"Names and values that contain the search text"`
+	MoreHits bool       `json:"more_found,omitempty" doc:"True if there are more than 100 results"`
 	trail    []treePart // path of the selected value
 }
 
 // Node is a value of a JSON document.
 type Node struct {
-	Key      string  `json:"key,omitempty" doc:"Name or index in the value that contains it"`
-	Path     string  `json:"path" doc:"Such as $.layers[3].name; empty if it is longer than 4,000 bytes"`
+	Key      string  `json:"key,omitempty" doc:"Name or index within the parent value"`
+	Path     string  `json:"path" doc:"Path, such as $.layers[3].name; empty if longer than 4,000 bytes"`
 	Kind     string  `json:"kind" enum:"object,array,string,number,boolean,null"`
-	Value    string  `json:"value,omitempty" doc:"Of texts, numbers and booleans"`
-	Cut      bool    `json:"cut,omitempty" doc:"The text is longer"`
-	Count    int64   `json:"count,omitempty" doc:"Elements of an object or array that were read"`
-	Children []*Node `json:"children,omitempty" doc:"The elements shown"`
+	Value    string  `json:"value,omitempty" doc:"Value of a string, number or boolean"`
+	Cut      bool    `json:"cut,omitempty" doc:"True if the string is truncated"`
+	Count    int64   `json:"count,omitempty" doc:"Number of elements read from an object or array"`
+	Children []*Node `json:"children,omitempty" doc:"Elements shown"`
 }
 
 // TreeHit is a result of a search.
 type TreeHit struct {
-	Path  string `json:"path" doc:"Empty if it is longer than 4,000 bytes"`
+	Path  string `json:"path" doc:"Path; empty if longer than 4,000 bytes"`
 	Value string `json:"value,omitempty"`
 }
 
@@ -79,19 +79,19 @@ func ReadTree(ctx context.Context, f File, at string, from int64, find string) (
 	case err == nil:
 		r.t.Complete = true
 	case f.Size > TreeBytes && counted.n >= TreeBytes:
-		r.t.Problem = "The document is larger than 32 MiB. This is its beginning."
+		r.t.Problem = "The document is larger than 32 MiB. Only its beginning is shown."
 	case errors.Is(err, errTreeTime):
-		r.t.Problem = "The document could not be read to its end within 2 seconds. This is its beginning."
+		r.t.Problem = "Reading the document took longer than 2 seconds. Only its beginning is shown."
 	case errors.Is(err, errTreeDepth):
-		r.t.Problem = "The document is nested deeper than 1,000 levels. This is its beginning."
+		r.t.Problem = "The document is nested more than 1,000 levels deep. Only its beginning is shown."
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		r.t.Problem = "The document ends too early. This is what it contains."
+		r.t.Problem = "The document is truncated. The readable part is shown."
 	default:
 		syntax, ok := errors.AsType[*json.SyntaxError](err)
 		if !ok {
 			return r.t, err
 		}
-		r.t.Problem = "The document is not valid JSON at byte " + strconv.FormatInt(syntax.Offset, 10) + ": " + syntax.Error() + ". This is what precedes it."
+		r.t.Problem = "The document is not valid JSON at byte " + strconv.FormatInt(syntax.Offset, 10) + ": " + syntax.Error() + ". The part before it is shown."
 		if r.t.Root == nil && len(trail) == 0 {
 			return r.t, bad("The file is not JSON: %s.", syntax)
 		}
@@ -145,7 +145,7 @@ func (r *treeReader) document() error {
 		return err
 	}
 	if _, err := r.d.Token(); !errors.Is(err, io.EOF) {
-		r.t.Problem = "Something follows the document. Only its first value is shown."
+		r.t.Problem = "The file contains more than one JSON value. Only the first one is shown."
 	}
 	return nil
 }

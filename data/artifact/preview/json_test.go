@@ -78,12 +78,12 @@ func countNodes(n *Node) int {
 func TestTreeHostile(t *testing.T) {
 	t.Parallel()
 	for text, problem := range map[string]string{
-		`{"a": [1, 2`:                          "ends too early",
+		`{"a": [1, 2`:                          "is truncated",
 		`{"a": 1, b}`:                          "not valid JSON at byte",
-		`{"a": 1} {"b": 2}`:                    "Only its first value is shown",
-		strings.Repeat(`{"a":`, 5000):          "deeper than 1,000",
-		strings.Repeat("[", 1<<20):             "deeper than 1,000",
-		`{"a": "` + strings.Repeat("x", 1<<20): "ends too early",
+		`{"a": 1} {"b": 2}`:                    "Only the first one is shown",
+		strings.Repeat(`{"a":`, 5000):          "more than 1,000 levels",
+		strings.Repeat("[", 1<<20):             "more than 1,000 levels",
+		`{"a": "` + strings.Repeat("x", 1<<20): "is truncated",
 	} {
 		got := tree(t, text, "", 0, "x")
 		require.Contains(t, got.Problem, problem, text[:min(len(text), 40)])
@@ -93,7 +93,7 @@ func TestTreeHostile(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Invalid), err)
 	empty := tree(t, "", "", 0, "")
 	require.Nil(t, empty.Root)
-	require.Contains(t, empty.Problem, "ends too early")
+	require.Contains(t, empty.Problem, "is truncated")
 }
 
 // TestTreeOfALargeFile: a document that is longer than the limit is not read to its end.
@@ -102,7 +102,7 @@ func TestTreeOfALargeFile(t *testing.T) {
 	f := fileOf([]byte(`["first",` + strings.Repeat(" ", TreeBytes) + `"last"]`))
 	got, err := ReadTree(t.Context(), f, "", 0, "")
 	require.NoError(t, err)
-	require.Equal(t, "The document is larger than 32 MiB. This is its beginning.", got.Problem)
+	require.Equal(t, "The document is larger than 32 MiB. Only its beginning is shown.", got.Problem)
 	require.Equal(t, "first", got.Root.Children[0].Value)
 	require.Len(t, got.Root.Children, 1)
 }

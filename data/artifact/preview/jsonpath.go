@@ -65,7 +65,7 @@ func parsePath(text string) ([]treePart, error) {
 		return nil, nil
 	}
 	wrong := func() ([]treePart, error) {
-		return nil, bad("%q is not the path of a value. A path looks like $.layers[3].name.", text)
+		return nil, bad("%q is not a valid path. Enter a path such as $.layers[3].name.", text)
 	}
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok || len(text) > maxPath {

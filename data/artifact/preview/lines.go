@@ -27,7 +27,7 @@ type TextPage struct {
 	Text  string    `json:"text"`
 	From  Position  `json:"-"`
 	Next  *Position `json:"-"` // nil at the end
-	First int64     `json:"first_line" doc:"Number of the first line, from 1"`
+	First int64     `json:"first_line" doc:"Number of the first line, counted from 1"`
 	Valid bool      `json:"-"` // it is UTF-8
 }
 
@@ -41,10 +41,10 @@ type Documents struct {
 
 // Document is one line of a JSON Lines file.
 type Document struct {
-	Number  int64    `json:"number" doc:"Number of the line, from 1"`
+	Number  int64    `json:"number" doc:"Line number, counted from 1"`
 	At      Position `json:"-"`
 	Root    *Node    `json:"root,omitempty"`
-	Text    string   `json:"text,omitempty" doc:"The beginning of a line that is not JSON"`
+	Text    string   `json:"text,omitempty" doc:"Beginning of a line that is not JSON"`
 	Problem string   `json:"problem,omitempty"`
 }
 
@@ -145,7 +145,7 @@ func documentOf(ctx context.Context, line []byte, size int64, at Position) Docum
 		d.Text, _ = cutRunes(strings.ToValidUTF8(string(line[:min(len(line), 4*treeText)]), "\uFFFD"), treeText)
 		d.Problem = "This line is not JSON."
 	case size > lineBytes+1:
-		d.Root, d.Problem = t.Root, "The line is longer than 1 MiB. This is its beginning."
+		d.Root, d.Problem = t.Root, "The line is longer than 1 MiB. Only its beginning is shown."
 	default:
 		d.Root, d.Problem = t.Root, t.Problem
 	}
@@ -182,7 +182,7 @@ func ReadTreeOf(ctx context.Context, text []byte, at string, from int64, nodes i
 		return r.t, bad("The text is not JSON: %s.", err)
 	}
 	if err != nil {
-		r.t.Problem = "The document is damaged. This is what precedes the damage."
+		r.t.Problem = "The document is damaged. The part before the damage is shown."
 	}
 	return r.t, nil
 }

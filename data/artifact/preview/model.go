@@ -23,19 +23,19 @@ const (
 // Model is what a file of a model states about it, without loading it.
 type Model struct {
 	Format     string       `json:"format" enum:"safetensors,onnx,pickle,torch"`
-	Class      string       `json:"class,omitempty" doc:"Of the object in a pickle"`
-	Facts      []ModelFact  `json:"facts" doc:"Producer, versions and other statements"`
-	Parameters int64        `json:"parameters" doc:"Elements of all tensors"`
-	Tensors    []Tensor     `json:"tensors" doc:"At most 10,000"`
+	Class      string       `json:"class,omitempty" doc:"Class of the pickled object"`
+	Facts      []ModelFact  `json:"facts" doc:"Producer, versions and other details"`
+	Parameters int64        `json:"parameters" doc:"Total number of elements in all tensors"`
+	Tensors    []Tensor     `json:"tensors" doc:"Up to 10,000 tensors"`
 	Total      int64        `json:"total_tensors"`
 	Inputs     []ModelValue `json:"inputs,omitempty"`
 	Outputs    []ModelValue `json:"outputs,omitempty"`
-	Operators  []ModelCount `json:"operators,omitempty" doc:"Most frequent first"`
-	Attributes []ModelFact  `json:"attributes,omitempty" doc:"Plain values of the object in a pickle"`
-	Metadata   []ModelFact  `json:"metadata,omitempty" doc:"As the file states it"`
-	Names      []string     `json:"names,omitempty" doc:"Classes and functions that loading a pickle imports and can call"`
-	Commands   []string     `json:"commands,omitempty" doc:"Those of the names that can run commands or code"`
-	Problem    string       `json:"problem,omitempty" doc:"Why the file was not read to its end"`
+	Operators  []ModelCount `json:"operators,omitempty" doc:"Operators, most frequent first"`
+	Attributes []ModelFact  `json:"attributes,omitempty" doc:"Plain values of the pickled object"`
+	Metadata   []ModelFact  `json:"metadata,omitempty" doc:"Metadata as recorded in the file"`
+	Names      []string     `json:"names,omitempty" doc:"Classes and functions that loading the pickle imports and can call"`
+	Commands   []string     `json:"commands,omitempty" doc:"Names that can run commands or code"`
+	Problem    string       `json:"problem,omitempty" doc:"Reason why the file was not read completely"`
 }
 
 // ModelFact is a statement about a model.
@@ -61,7 +61,7 @@ type Tensor struct {
 	Name  string  `json:"name"`
 	DType string  `json:"dtype"`
 	Shape []int64 `json:"shape"`
-	Size  int64   `json:"size_bytes" doc:"-1: unknown"`
+	Size  int64   `json:"size_bytes" doc:"Size; -1 if unknown"`
 }
 
 // ReadModel describes a model; format is "safetensors", "onnx", "pickle" or "torch".
@@ -120,7 +120,7 @@ func readSafetensors(f File, m *Model) error {
 	}
 	n := binary.LittleEndian.Uint64(size[:])
 	if n > modelHeader {
-		return bad("The header of the file states a size of %d bytes. At most 32 MiB are read.", n)
+		return bad("The file's header declares a size of %d bytes. At most 32 MiB are read.", n)
 	}
 	text := make([]byte, n)
 	if err := f.read(text, 8, "the end of the header"); err != nil {
@@ -128,7 +128,7 @@ func readSafetensors(f File, m *Model) error {
 	}
 	var header map[string]json.RawMessage
 	if err := json.Unmarshal(text, &header); err != nil {
-		return bad("The header of the file is not valid JSON: %s.", err)
+		return bad("The file's header is not valid JSON: %s.", err)
 	}
 	data := f.Size - 8 - int64(len(text))
 	type entry struct {
@@ -149,7 +149,7 @@ func readSafetensors(f File, m *Model) error {
 		}
 		var e entry
 		if json.Unmarshal(raw, &e) != nil || len(e.Shape) > modelShapes {
-			return bad("The header describes the tensor %q in a way that is not possible.", shortText(name))
+			return bad("The header describes the tensor %q inconsistently.", shortText(name))
 		}
 		if e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1] > data {
 			m.Problem = "The file ends before some of its tensors. It may not have been written completely."

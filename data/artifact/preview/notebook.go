@@ -31,7 +31,7 @@ type Notebook struct {
 	Language string `json:"language,omitempty"`
 	Kernel   string `json:"kernel,omitempty"`
 	Cells    []Cell `json:"cells"`
-	From     int64  `json:"from" doc:"Index of the first cell"`
+	From     int64  `json:"from" doc:"Index of the first cell shown"`
 	Total    int64  `json:"total_cells"`
 }
 
@@ -40,22 +40,22 @@ type Cell struct {
 	Index   int64        `json:"index"`
 	Kind    string       `json:"kind" enum:"code,markdown,raw"`
 	Source  string       `json:"source"`
-	HTML    string       `json:"html,omitempty" doc:"Of Markdown, without anything executable"`
+	HTML    string       `json:"html,omitempty" doc:"Rendered Markdown, without executable content"`
 	Count   *int64       `json:"execution_count,omitempty"`
 	Outputs []CellOutput `json:"outputs,omitempty"`
-	Note    string       `json:"note,omitempty" doc:"What is not shown"`
+	Note    string       `json:"note,omitempty" doc:"Note about content that is not shown"`
 }
 
 // CellOutput is one output of a cell.
 type CellOutput struct {
 	Index     int    `json:"index"`
-	Kind      string `json:"kind" enum:"text,error,image,html,table" doc:"html runs only in a sandboxed frame"`
+	Kind      string `json:"kind" enum:"text,error,image,html,table" doc:"Kind of output; html runs only in a sandboxed frame"`
 	Text      string `json:"text,omitempty"`
-	Stream    string `json:"stream,omitempty" doc:"stdout or stderr"`
+	Stream    string `json:"stream,omitempty" doc:"Stream: stdout or stderr"`
 	MediaType string `json:"media_type,omitempty"`
-	Data      string `json:"data,omitempty" doc:"Of an image, as base64"`
-	HTML      string `json:"html,omitempty" doc:"Of a table, without anything executable"`
-	Note      string `json:"note,omitempty" doc:"What is not shown"`
+	Data      string `json:"data,omitempty" doc:"Image data, base64-encoded"`
+	HTML      string `json:"html,omitempty" doc:"Rendered table, without executable content"`
+	Note      string `json:"note,omitempty" doc:"Note about content that is not shown"`
 }
 
 // notebookFile is the form of a notebook since version 4.
@@ -130,7 +130,7 @@ func openNotebook(f File) (notebookFile, error) {
 		return n, bad("The notebook is not valid JSON: %s.", err)
 	}
 	if n.Version < 4 {
-		return n, bad("The notebook has format %d. Open it with Jupyter and save it, so that it has format 4.", n.Version)
+		return n, bad("The notebook has format %d. Open and save it in Jupyter to convert it to format 4.", n.Version)
 	}
 	return n, nil
 }
@@ -165,11 +165,11 @@ func cellOf(raw json.RawMessage, index int64, images *int) Cell {
 	}
 	var cut bool
 	if out.Source, cut = cutBytes(string(c.Source), cellText); cut {
-		out.Note = "The cell is longer than 64 KiB. This is its beginning."
+		out.Note = "The cell is longer than 64 KiB. Only its beginning is shown."
 	}
 	for i, raw := range c.Outputs {
 		if i == cellOutputs {
-			out.Note = "The cell has more than 50 outputs. The first are shown."
+			out.Note = "The cell has more than 50 outputs. Only the first 50 are shown."
 			break
 		}
 		out.Outputs = append(out.Outputs, outputOf(raw, i, images))
@@ -207,7 +207,7 @@ func outputOf(raw json.RawMessage, index int, images *int) CellOutput {
 	}
 	var cut bool
 	if out.Text, cut = cutBytes(withoutEscapes(text), outputText); cut {
-		out.Note = "The output is longer than 20 KiB. This is its beginning."
+		out.Note = "The output is longer than 20 KiB. Only its beginning is shown."
 	}
 	return out
 }
@@ -282,7 +282,7 @@ func NotebookHTML(f File, cell int64, output int) (html string, err error) {
 	var c notebookCell
 	var o notebookOutput
 	if cell < 0 || cell >= int64(len(n.Cells)) || json.Unmarshal(n.Cells[cell], &c) != nil || output < 0 || output >= len(c.Outputs) || json.Unmarshal(c.Outputs[output], &o) != nil || o.html() == "" {
-		return "", bad("Cell %d of the notebook has no output %d in HTML.", cell, output)
+		return "", bad("Cell %d of the notebook has no HTML output %d.", cell, output)
 	}
 	return o.html(), nil
 }

@@ -81,7 +81,7 @@ func (h *npyHeader) describe(text string, size int64) error {
 	for _, d := range dims {
 		n, ok := d.(int64)
 		if !ok || n < 0 || n > maxElements || n > 0 && h.count > maxElements/n {
-			return bad("The shape of the array is not possible.")
+			return bad("The array's shape is not valid.")
 		}
 		h.shape, h.count = append(h.shape, n), h.count*n
 	}
@@ -98,7 +98,7 @@ func (h *npyHeader) describe(text string, size int64) error {
 	case h.dtype.kind == 0:
 		h.note = "Values of this type are not shown."
 	case h.dtype.size > 0 && h.count > (size-h.data)/h.dtype.size:
-		return bad("The file ends before the array: it has %d bytes of elements, and its shape needs %d elements of %d bytes.", size-h.data, h.count, h.dtype.size)
+		return bad("The file is truncated: it has %d bytes of data, but the array's shape requires %d elements of %d bytes.", size-h.data, h.count, h.dtype.size)
 	}
 	return nil
 }

@@ -68,13 +68,13 @@ func (m message) each(visit func(field) error) error {
 				at += int64(size)                           //nolint:gosec // as above
 			}
 		default:
-			return bad("The model is damaged: byte %d begins no field of ONNX.", at)
+			return bad("The model is damaged: there is no ONNX field at byte %d.", at)
 		}
 		if err != nil {
 			return err
 		}
 		if at > m.to {
-			return bad("The model ends too early, at byte %d.", m.to)
+			return bad("The model is truncated at byte %d.", m.to)
 		}
 		if err := visit(f); err != nil {
 			return err
@@ -117,7 +117,7 @@ func readONNX(ctx context.Context, f File, m *Model) error {
 	o := &onnxModel{Model: m, operators: map[string]int64{}, weights: map[string]bool{}}
 	err := message{w, 0, f.Size}.each(o.field)
 	if errors.Is(err, errFields) {
-		m.Problem, err = "The model has more than 2,000,000 parts, or was not read within 2 seconds. These are the first.", nil
+		m.Problem, err = "The model has more than 2,000,000 parts, or reading it took longer than 2 seconds. Only the first parts are shown.", nil
 	}
 	if o.graphs == 0 && err == nil {
 		err = bad("The file is not an ONNX model: it has no graph.")

@@ -178,7 +178,7 @@ func (p *parquetFile) cursors(b *budget, group int, row int64, cols []int) ([]*c
 		l := &p.leaves[c]
 		chunk := &p.meta.RowGroups[group].Columns[l.index]
 		if chunk.FilePath != "" {
-			return nil, bad("Column %s is in another file, %q, which the preview does not have.", l.Name, chunk.FilePath)
+			return nil, bad("Column %s is stored in another file, %q, which the preview cannot read.", l.Name, chunk.FilePath)
 		}
 		out[i] = newCursor(p.file, l, &chunk.MetaData, b)
 		if err := out[i].skip(row); err != nil {

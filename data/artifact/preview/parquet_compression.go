@@ -44,7 +44,7 @@ func decompress(codec format.CompressionCodec, raw []byte, size int) ([]byte, er
 		n, err := lz4.UncompressBlock(raw, out)
 		return out[:max(n, 0)], page(err)
 	}
-	return nil, bad("A column is compressed with %s, which the preview does not read.", codec)
+	return nil, bad("A column is compressed with %s, which the preview does not support.", codec)
 }
 
 func page(err error) error {
@@ -61,7 +61,7 @@ func inflate(r io.Reader, size int) ([]byte, error) {
 		return nil, page(err)
 	}
 	if n > int64(size) {
-		return nil, bad("A page has more bytes than its header says (%d).", size)
+		return nil, bad("A page has more bytes than its header declares (%d).", size)
 	}
 	return out.Bytes(), nil
 }

@@ -54,7 +54,7 @@ func (c *cursor) openBody(e format.Encoding, data []byte) error {
 		}
 		c.body = &converted{&splitStreams{plainValues{leaf: l}, data, size, 0}, l}
 	default:
-		return bad("The values have the encoding %s, which the preview does not read.", e)
+		return bad("The values use the encoding %s, which the preview does not support.", e)
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func (p *prefixed) next() (any, error) {
 		return nil, errPage
 	}
 	if n+int64(len(b)) > prefixedBytes {
-		return nil, bad("A value has more than 1 MiB in the encoding DELTA_BYTE_ARRAY.")
+		return nil, bad("A value with the encoding DELTA_BYTE_ARRAY is larger than 1 MiB.")
 	}
 	p.last = slices.Concat(p.last[:n], b)
 	return p.last, nil

@@ -48,7 +48,7 @@ func (c *cursor) header() (*format.PageHeader, error) {
 	for size := int64(pageHeaderBytes); ; size = maxPageHeader {
 		window := min(size, c.file.Size-c.at)
 		if c.at < 4 || c.at >= c.end || window <= 0 {
-			return nil, bad("There are fewer values than the footer says.")
+			return nil, bad("There are fewer values than the footer declares.")
 		}
 		if int64(cap(c.head)) < window {
 			c.head = make([]byte, window)

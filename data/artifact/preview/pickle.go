@@ -76,7 +76,7 @@ func (u *unpickler) next(n int64) ([]byte, error) {
 // skip passes over bytes without reading them.
 func (u *unpickler) skip(n int64) error {
 	if n < 0 || n > u.f.Size-u.at {
-		return bad("The pickle ends too early: byte %d is needed, and the file has %d.", u.at+max(n, 0), u.f.Size)
+		return bad("The pickle is truncated: byte %d is needed, but the file has only %d bytes.", u.at+max(n, 0), u.f.Size)
 	}
 	u.at += n
 	return nil
@@ -108,7 +108,7 @@ func (u *unpickler) size(bytes int64) (int64, error) {
 	copy(full[:], p)
 	n := binary.LittleEndian.Uint64(full[:])
 	if n > uint64(max(u.f.Size, 0)) {
-		return 0, bad("The pickle states a size of %d bytes at byte %d, more than the file has.", n, u.at)
+		return 0, bad("The pickle declares a size of %d bytes at byte %d, which is more than the file contains.", n, u.at)
 	}
 	return int64(n), nil //nolint:gosec // at most the size of the file
 }
@@ -298,7 +298,7 @@ func newUnpickler(ctx context.Context, f File) (*unpickler, error) {
 		}
 		packed = &bounded{r, ctx, unpackedBytes, time.Now().Add(archiveTime)}
 	case string(head) == "BZ", string(head) == "\xfd7", string(head) == "\x04\x22":
-		return nil, bad("The pickle is compressed with bzip2, LZMA or LZ4. Pickles that are not compressed, or compressed with zlib or gzip, are read.")
+		return nil, bad("The pickle is compressed with bzip2, LZMA or LZ4, which the preview does not support. It supports uncompressed pickles, zlib and gzip.")
 	}
 	if packed != nil {
 		inner, cut, err := unpack(packed)

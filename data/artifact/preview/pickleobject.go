@@ -200,17 +200,17 @@ func readPickle(ctx context.Context, f File, m *Model) error {
 	return m.pickled(u, nil)
 }
 
-// pickled follows the pickle. storages are the sizes of the tensors that are stored beside it.
+// pickled follows the pickle. storages are the sizes of the tensors that are stored alongside it.
 func (m *Model) pickled(u *unpickler, storages map[string]int64) error {
 	value, err := u.run()
 	switch {
 	case errors.Is(err, errFields):
-		m.Problem = "The pickle has more than 5,000,000 opcodes, or was not read within 2 seconds. These are the names before."
+		m.Problem = "The pickle has more than 5,000,000 opcodes, or reading it took longer than 2 seconds. Only the names found so far are listed."
 	case err != nil && len(u.globals) == 0:
 		return err
 	case err != nil:
-		if m.Problem = "The pickle was not read to its end."; isInvalid(err) {
-			m.Problem = err.Error() + " These are the names before."
+		if m.Problem = "The pickle was not read completely."; isInvalid(err) {
+			m.Problem = err.Error() + " Only the names found so far are listed."
 		}
 	}
 	names := slices.Sorted(maps.Keys(u.globals))
@@ -227,7 +227,7 @@ func (m *Model) pickled(u *unpickler, storages map[string]int64) error {
 	}
 	w.walk("", value, 0)
 	if w.left < 0 && m.Problem == "" {
-		m.Problem = "The objects in the pickle have more than 1,000,000 values, or were not read within 2 seconds. Some arrays are not listed."
+		m.Problem = "The pickled objects have more than 1,000,000 values, or reading them took longer than 2 seconds. Some arrays are not listed."
 	}
 	return u.b.ctx.Err()
 }

@@ -28,7 +28,7 @@ func bad(format string, args ...any) error {
 // read fills p from offset at. A file that ends before is cut off.
 func (f File) read(p []byte, at int64, what string) error {
 	if at < 0 || at > f.Size || int64(len(p)) > f.Size-at {
-		return bad("The file ends before %s: it has %d bytes, and byte %d is needed.", what, f.Size, at+int64(len(p)))
+		return bad("The file ends before %s: it has %d bytes, but byte %d is needed.", what, f.Size, at+int64(len(p)))
 	}
 	if n, err := f.ReadAt(p, at); n < len(p) {
 		if err == nil {
@@ -46,7 +46,7 @@ func recovered(err *error, what string) {
 	}
 }
 
-// within says which part of a file an error is about.
+// within specifies which part of a file an error is about.
 func within(err error, format string, args ...any) error {
 	part := fmt.Sprintf(format, args...)
 	if apperr.Is(err, apperr.Invalid) {

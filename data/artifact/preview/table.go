@@ -58,7 +58,7 @@ func ParsePosition(text string) (Position, error) {
 		p.Byte, err = strconv.ParseInt(at, 10, 64)
 	}
 	if err != nil || p.Row < 0 || p.Byte < 0 {
-		return Position{}, bad("%q is not a page of this table. Use next_page of the last answer.", text)
+		return Position{}, bad("%q is not a page of this table. Use next_page from the previous response.", text)
 	}
 	return p, nil
 }
@@ -258,7 +258,7 @@ type ranked struct {
 func sorted(ctx context.Context, s source, q Query, p plan, t *Table) error {
 	keep := int(q.From.Row) + q.Limit + 1
 	if q.From.Row > maxRank {
-		return bad("A sorted table shows the first %d rows. Use a filter to see others.", maxRank)
+		return bad("A sorted table shows only its first %d rows. Use a filter to see other rows.", maxRank)
 	}
 	var best []ranked
 	order := func(a, b ranked) int {

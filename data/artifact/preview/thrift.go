@@ -127,7 +127,7 @@ func (s *skim) list(depth int) error {
 	}
 	if kind >= thriftBinary {
 		if s.elements += int(n); s.elements > thriftElements {
-			return bad("The metadata of the Parquet file has more than %d parts, which is too many for a preview.", thriftElements)
+			return bad("The Parquet metadata has more than %d parts, which is too many for a preview.", thriftElements)
 		}
 	}
 	for range n {

@@ -26,7 +26,7 @@ const (
 	MovedFrom  = 0.25
 )
 
-// Verdict says how much a column changed.
+// Verdict describes how much a column changed.
 type Verdict string
 
 // The verdicts.
@@ -113,7 +113,7 @@ func Compare(before, now preview.Profile) Report {
 	}
 	for _, c := range before.Columns {
 		if _, gone := old[c.Name]; gone {
-			r.Columns = append(r.Columns, Column{Name: c.Name, Verdict: Removed, Note: "The column is gone; it was " + string(c.Type) + "."})
+			r.Columns = append(r.Columns, Column{Name: c.Name, Verdict: Removed, Note: "The column was removed; it was " + string(c.Type) + "."})
 		}
 	}
 	return r
@@ -299,7 +299,7 @@ func kolmogorovSmirnov(a, b []float64) float64 {
 	return most
 }
 
-// note says what changed: the mean of numbers, or the part that changed most.
+// note describes what changed: the mean of numbers, or the part that changed most.
 func note(before, now preview.ColumnProfile, parts []Part) string {
 	var notes []string
 	if before.Mean != nil && now.Mean != nil {
@@ -312,14 +312,14 @@ func note(before, now preview.ColumnProfile, parts []Part) string {
 	case most.Before <= 0:
 		notes = append(notes, most.Name+" is new: "+Percent(most.Now)+" of the rows")
 	case most.Now <= 0:
-		notes = append(notes, most.Name+" is gone; it was "+Percent(most.Before)+" of the rows")
+		notes = append(notes, most.Name+" was removed; it was "+Percent(most.Before)+" of the rows")
 	case math.Abs(most.Before-most.Now) >= 0.005:
 		notes = append(notes, most.Name+": "+Percent(most.Before)+" to "+Percent(most.Now)+" of the rows")
 	}
 	return strings.Join(notes, "; ")
 }
 
-// Percent is a share for people.
+// Percent is a share for users.
 func Percent(share float64) string {
 	percent := share * 100
 	switch {

@@ -63,7 +63,7 @@ func (s *Service) checkLocal(subject auth.Subject, p Place) (Place, error) {
 	}
 	if !subject.May(auth.Administer, auth.Installation) {
 		return clean, &apperr.Error{
-			Code: apperr.Forbidden, Message: "Only administrators of the installation choose a folder of the server.",
+			Code: apperr.Forbidden, Message: "Only installation administrators can choose a folder on the server.",
 			Fields: []apperr.Field{{Path: "root", Message: "Leave it empty for the project's own folder."}},
 		}
 	}
@@ -143,7 +143,7 @@ func cleanPrefix(prefix string) bool {
 	return true
 }
 
-// endpointProblem says what is wrong with an endpoint; "" if nothing is.
+// endpointProblem describes what is wrong with an endpoint; "" if nothing is.
 func (s *Service) endpointProblem(endpoint string) string {
 	if endpoint == "" {
 		return ""

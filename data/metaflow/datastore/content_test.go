@@ -29,7 +29,7 @@ func zipped(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestValues: plain values are shown with their types; hostile files say why they are not.
+// TestValues: plain values are shown with their types; hostile files explain why they are not.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -33,12 +33,12 @@ func (s *Service) openLocal(subject auth.Subject, root string) (Store, error) {
 	if root != s.own(subject) {
 		var ok bool
 		if l.trusted, l.below, ok = s.allowed(root); !ok {
-			return nil, apperr.New(apperr.Unavailable, "The folder %s of the datastore is not allowed on this server: FLOWFORGE_METAFLOW_ROOTS does not contain it.", root)
+			return nil, apperr.New(apperr.Unavailable, "The datastore folder %s is not allowed on this server: it is not in FLOWFORGE_METAFLOW_ROOTS.", root)
 		}
 	}
 	folder, err := l.open()
 	if apperr.Is(err, apperr.NotFound) {
-		return nil, apperr.Wrap(apperr.NotFound, err, "The datastore of the project has no data yet.")
+		return nil, apperr.Wrap(apperr.NotFound, err, "The project's datastore has no data yet.")
 	}
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func localError(err error, name string) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return absent(name)
 	case errors.Is(err, fs.ErrPermission):
-		return apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The server may not read %s of the datastore.", name))
+		return apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The server does not have permission to read %s in the datastore.", name))
 	}
 	return apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("%s cannot be read: it is not a plain file or folder of the datastore.", name))
 }

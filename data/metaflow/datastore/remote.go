@@ -26,8 +26,8 @@ import (
 // errOwnAddress means that a store is on this machine, on its link, or where clouds serve metadata.
 var errOwnAddress = errors.New("the server does not connect to this address")
 
-// refusedAddress is what people read about it.
-const refusedAddress = "The server does not connect to itself, to link-local addresses and to metadata services of clouds. FLOWFORGE_METAFLOW_ENDPOINTS lists the exceptions."
+// refusedAddress is what users read about it.
+const refusedAddress = "The server does not connect to itself, link-local addresses or cloud metadata services. An administrator can allow a host with FLOWFORGE_METAFLOW_ENDPOINTS."
 
 // newClient returns the client for object stores. It follows no redirects, which could lead to
 // another address than the configured one.
@@ -167,13 +167,13 @@ func failure(res *http.Response, l bucket.Location) error {
 	case res.StatusCode == http.StatusNotFound:
 		return absent(l.String())
 	case code == "InvalidAccessKeyId", code == "SignatureDoesNotMatch", code == "ExpiredToken", code == "InvalidToken":
-		return apperr.New(apperr.Unavailable, "The object store refused the credentials (%s).", code)
+		return apperr.New(apperr.Unavailable, "The object store rejected the credentials (%s).", code)
 	case res.StatusCode == http.StatusForbidden:
 		return apperr.New(apperr.Unavailable, "The object store denied access to %s.", l)
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		return apperr.New(apperr.Unavailable, "The bucket %q is in another region or at another endpoint.", l.Bucket)
 	}
-	return apperr.New(apperr.Unavailable, "The object store answered with status %d.", res.StatusCode)
+	return apperr.New(apperr.Unavailable, "The object store responded with status %d.", res.StatusCode)
 }
 
 // Open implements Store.
@@ -294,7 +294,7 @@ func (r remote) page(ctx context.Context, at bucket.Location, marker string, lim
 		return page, failure(res, at)
 	}
 	if err := xml.NewDecoder(io.LimitReader(res.Body, maxListing)).Decode(&page); err != nil {
-		return page, apperr.Wrap(apperr.Unavailable, err, "The answer of the object store is not a listing of S3.")
+		return page, apperr.Wrap(apperr.Unavailable, err, "The response of the object store is not an S3 listing.")
 	}
 	return page, nil
 }

@@ -87,7 +87,7 @@ func (s *Service) Test(ctx context.Context, p Place) (Found, error) {
 		entries, err = store.List(ctx, ".", 1000)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return Found{Message: fmt.Sprintf("The datastore did not answer within %d s.", int(testFor.Seconds()))}, nil
+		return Found{Message: fmt.Sprintf("The datastore did not respond within %d s.", int(testFor.Seconds()))}, nil
 	}
 	if err != nil {
 		if apperr.Is(err, apperr.Internal) {
@@ -115,10 +115,10 @@ func (s *Service) found(ctx context.Context, subject auth.Subject, entries []Ent
 	case len(entries) == 0:
 		f.Message = "The datastore can be read. It is empty."
 	case n == 0:
-		f.Message = "The datastore can be read. It has no data of the flows of this project yet."
+		f.Message = "The datastore can be read. It has no data from this project's flows yet."
 	case n > maxFlows:
 		f.Flows = f.Flows[:maxFlows]
-		f.Message = fmt.Sprintf("The datastore can be read. It has data of %d flows of this project, such as %s.", n, f.Flows[0])
+		f.Message = fmt.Sprintf("The datastore can be read. It has data from %d of this project's flows, such as %s.", n, f.Flows[0])
 	default:
 		f.Message = "The datastore can be read. It has data of " + strings.Join(f.Flows, ", ") + "."
 	}

@@ -216,7 +216,7 @@ func TestMetadataAddresses(t *testing.T) {
 	}
 }
 
-// TestCredentialsGoToListedHosts: people who set a datastore cannot make the server send secrets to a
+// TestCredentialsGoToListedHosts: users who set a datastore cannot make the server send secrets to a
 // host of their own, also after the installation no longer lists it. No address has credentials.
 func TestCredentialsGoToListedHosts(t *testing.T) {
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestCredentialsGoToListedHosts(t *testing.T) {
 	} {
 		_, err := b.Test(b.ctx, place(endpoint))
 		require.True(t, apperr.Is(err, apperr.Invalid), "%s: %v", endpoint, err)
-		require.Contains(t, apperr.FieldsOf(err)[0].Message, "sends credentials to Amazon S3 and to the hosts in", endpoint)
+		require.Contains(t, apperr.FieldsOf(err)[0].Message, "sends credentials only to Amazon S3 and to the hosts in", endpoint)
 		_, err = b.Put(b.ctx, place(endpoint))
 		require.True(t, apperr.Is(err, apperr.Invalid), "%s: %v", endpoint, err)
 	}

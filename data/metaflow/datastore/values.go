@@ -86,7 +86,7 @@ func Object(ctx context.Context, store Store, flow, sha string) (any, error) {
 		return nil, err
 	}
 	if size > maxBlob {
-		return nil, apperr.New(apperr.Invalid, "The value has %s in the datastore.", units.Bytes(size))
+		return nil, apperr.New(apperr.Invalid, "The value takes up %s in the datastore.", units.Bytes(size))
 	}
 	select {
 	case decoders <- struct{}{}:
@@ -102,7 +102,7 @@ func Object(ctx context.Context, store Store, flow, sha string) (any, error) {
 		return nil, late(ctx)
 	}
 	if errors.Is(err, pickle.ErrTooLarge) {
-		return nil, apperr.Wrap(apperr.Invalid, err, "The value has too many parts to show them. Download it.")
+		return nil, apperr.Wrap(apperr.Invalid, err, "The value has too many parts to show. Download it instead.")
 	}
 	if other, ok := errors.AsType[*pickle.OtherError](err); ok {
 		if other.Name == "" {
@@ -118,7 +118,7 @@ func Object(ctx context.Context, store Store, flow, sha string) (any, error) {
 
 // late is the error of a request that has ended.
 func late(ctx context.Context) error {
-	return apperr.Wrap(apperr.Unavailable, context.Cause(ctx), "The datastore was not read in time. Try again.")
+	return apperr.Wrap(apperr.Unavailable, context.Cause(ctx), "Reading the datastore took too long. Try again.")
 }
 
 // unpacked is the content of a gzip file of bounded size; other bytes are unchanged.
@@ -140,7 +140,7 @@ func unpacked(raw []byte) ([]byte, error) {
 }
 
 // Values reads artifacts of an attempt for a page, several at once, in a bounded time. An artifact
-// that cannot be shown says why.
+// that cannot be shown explains why.
 func Values(ctx context.Context, store Store, t Task, attempt int64, refs []Ref) map[string]Value {
 	ctx, cancel := context.WithTimeout(ctx, valuesFor)
 	defer cancel()
@@ -169,9 +169,9 @@ func value(ctx context.Context, store Store, flow, sha string) Value {
 	v, err := Object(ctx, store, flow, sha)
 	switch {
 	case ctx.Err() != nil:
-		return Value{Why: fmt.Sprintf("The datastore did not answer within %d s.", int(valuesFor.Seconds()))}
+		return Value{Why: fmt.Sprintf("The datastore did not respond within %d s.", int(valuesFor.Seconds()))}
 	case apperr.Is(err, apperr.NotFound):
-		return Value{Why: "The datastore does not have the value."}
+		return Value{Why: "The value is not in the datastore."}
 	case apperr.Is(err, apperr.Internal):
 		return Value{Why: "The value cannot be read."}
 	case err != nil:

@@ -1,4 +1,4 @@
-// Package change says how one version of a workflow differs from another: its inputs and outputs
+// Package change describes how one version of a workflow differs from another: its inputs and outputs
 // with what breaks callers, its operators and settings, and texts line by line. It is pure.
 package change
 
@@ -248,7 +248,7 @@ func byName(value any) any {
 }
 
 // WithCode adds a change of the code of operators: the patch of each by the name of its operator. The
-// detail says how many lines differ.
+// detail describes how many lines differ.
 func WithCode(changes []Change, path string, patches map[string]Patch) []Change {
 	out := slices.Clone(changes)
 	for name, patch := range patches {

@@ -19,7 +19,7 @@ func inputs(before, after typeregistry.Schema) []Change {
 		switch c.Kind {
 		case Removed:
 			c.Details = details(inputProperties(&old), nil)
-			c.Breaks = fmt.Sprintf("Launches that set %q are refused.", name)
+			c.Breaks = fmt.Sprintf("Launches that set %q are rejected.", name)
 		case Added:
 			c.Details = details(nil, inputProperties(&now))
 			if mustSet(&now) {
@@ -80,7 +80,7 @@ func outputs(before, after []workflow.Output) []Change {
 				continue
 			}
 			if err := typeregistry.Assignable(now.Type, old.Type); err != nil {
-				c.Breaks = fmt.Sprintf("Callers that read %q get another type: %v.", name, err)
+				c.Breaks = fmt.Sprintf("Callers that read %q get a different type: %v.", name, err)
 			}
 		}
 		changes = append(changes, c)

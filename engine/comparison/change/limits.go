@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// limitBreaks says which values of a type, or of its parts, are refused that were allowed, a sentence;
+// limitBreaks specifies which values of a type, or of its parts, are refused that were allowed, a sentence;
 // "" for none. path names the value, such as "layers[].size".
 func limitBreaks(path string, old, now *typeregistry.Type) string {
 	if old.Kind == typeregistry.KindOptional {
@@ -22,10 +22,10 @@ func limitBreaks(path string, old, now *typeregistry.Type) string {
 		now = now.Elem
 	}
 	if limit := narrower(&old.Params, &now.Params); limit != "" {
-		return fmt.Sprintf("Some values of %q are now refused: %s.", path, limit)
+		return fmt.Sprintf("Some values of %q are now rejected: %s.", path, limit)
 	}
 	if old.Kind == typeregistry.KindString && now.Kind == typeregistry.KindString && old.Params.Multiline && !now.Params.Multiline {
-		return fmt.Sprintf("Some values of %q are now refused: line breaks are not allowed.", path)
+		return fmt.Sprintf("Some values of %q are now rejected: line breaks are not allowed.", path)
 	}
 	if !sameValidators(old.Rules, now.Rules) {
 		return rulesChanged(path)
@@ -78,7 +78,7 @@ func fieldBreaks(path string, old, now []typeregistry.Field) string {
 }
 
 func rulesChanged(path string) string {
-	return fmt.Sprintf("Some launches may be refused: the rules of %q changed.", path)
+	return fmt.Sprintf("Some launches may be rejected: the rules for %q changed.", path)
 }
 
 // ruleBreaks reports whether a field has other rules or validators; fewer of them refuse nothing new.
@@ -98,7 +98,7 @@ func validatorRule(v typeregistry.Validator) [5]string {
 	return [5]string{v.Rule, v.Pattern, v.Min.String(), v.Max.String(), v.Field}
 }
 
-// narrower says which limit excludes values that were allowed; "" for none.
+// narrower specifies which limit excludes values that were allowed; "" for none.
 func narrower(a, b *typeregistry.Params) string {
 	for _, limit := range []func(a, b *typeregistry.Params) string{narrowerRange, narrowerCount, narrowerText, narrowerFile} {
 		if said := limit(a, b); said != "" {

@@ -32,7 +32,7 @@ func Sections() []Section {
 	return []Section{Summary, Inputs, Metrics, Outputs, Definition, Code, Environment, Resources, Artifacts}
 }
 
-// Unit says how a number is to be shown.
+// Unit describes how a number is to be shown.
 type Unit string
 
 // The units; "" is a plain number.
@@ -64,7 +64,7 @@ type Fact struct {
 	Better    Direction
 }
 
-// Direction says which of two numbers is better.
+// Direction specifies which of two numbers is better.
 type Direction string
 
 // The directions; "" for values without one.

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
-// PendingApproval is a node that waits for the answer of a user.
+// PendingApproval is a node that waits for a user's answer.
 type PendingApproval struct {
 	ExecutionID uuid.UUID
 	Workflow    string
@@ -84,7 +84,7 @@ func (q *Reader) CountPendingApprovals(ctx context.Context) (int, error) {
 }
 
 // AwaitingApproval returns which of some executions, which the caller has read, only wait for the
-// answer of a person.
+// answer of a user.
 func (q *Reader) AwaitingApproval(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
 	var ids []uuid.UUID
 	for _, e := range list {

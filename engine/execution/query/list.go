@@ -72,7 +72,7 @@ type Filter struct {
 	Query            string // in the name, the workflow's name or the id; "#8c6804" is the suffix of an id
 	Status           []State
 	Waiting          bool      // only executions with waiting nodes, or that may not begin yet
-	AwaitingApproval bool      // only executions that wait for the answer of a user
+	AwaitingApproval bool      // only executions that wait for a user's answer
 	From, To         time.Time // of the launch
 	After            string
 	Offset           int // rows to skip at the beginning
@@ -215,7 +215,7 @@ func (q *Reader) workflowID(ctx context.Context, ref string) (*uuid.UUID, error)
 	return &w.ID, nil
 }
 
-// People returns the IDs of the people that a name or an ID means; uuid.Nil for an unknown one.
+// Users returns the IDs of the users that a name or an ID means; uuid.Nil for an unknown one.
 func (q *Reader) People(ctx context.Context, ref string) ([]uuid.UUID, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (q *Reader) People(ctx context.Context, ref string) ([]uuid.UUID, error) {
 	return q.submitters(ctx, ref)
 }
 
-// submitters resolves a person's name or id; an unknown one becomes an id that no person
+// submitters resolves a user's name or id; an unknown one becomes an id that no person
 // has.
 func (q *Reader) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
 	if id, err := uuid.Parse(ref); err == nil {
@@ -274,7 +274,7 @@ func parseCursor(text string) (*uuid.UUID, error) {
 	}
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return nil, apperr.New(apperr.Invalid, "The page mark is not valid.")
+		return nil, apperr.New(apperr.Invalid, "The page token is not valid.")
 	}
 	return &id, nil
 }

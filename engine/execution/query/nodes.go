@@ -93,7 +93,7 @@ func (f NodeFilter) params(id uuid.UUID) (db.ListNodesParams, error) {
 	if f.After != "" {
 		after, err := strconv.ParseInt(f.After, 10, 32)
 		if err != nil {
-			return p, apperr.New(apperr.Invalid, "The page mark is not valid.")
+			return p, apperr.New(apperr.Invalid, "The page token is not valid.")
 		}
 		p.AfterIndex = int32(after)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
-// recentScanned is how many executions of a person RecentInputs reads.
+// recentScanned is how many executions of a user RecentInputs reads.
 const recentScanned = 500
 
-// RecentInput is the newest execution of a person with certain inputs.
+// RecentInput is the newest execution of a user with certain inputs.
 type RecentInput struct {
 	ID        uuid.UUID
 	Name      string

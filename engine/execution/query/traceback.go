@@ -17,28 +17,28 @@ const MaxTraceback = 64 << 10
 // It has names of variables, never their values.
 type Traceback struct {
 	Exceptions []TracebackException `json:"exceptions"`
-	Omitted    int                  `json:"omitted,omitempty" doc:"Exceptions that are left out"`
+	Omitted    int                  `json:"omitted,omitempty" doc:"Number of omitted exceptions"`
 }
 
 // TracebackException is one exception of a traceback.
 type TracebackException struct {
-	Type     string           `json:"type" doc:"Class with its module, such as json.decoder.JSONDecodeError"`
+	Type     string           `json:"type" doc:"Qualified class name, such as json.decoder.JSONDecodeError"`
 	Message  string           `json:"message"`
-	Relation string           `json:"relation,omitempty" enum:"cause,context,part" doc:"Why it is listed: cause of an earlier one, raised before it, or part of a group; absent for the first"`
-	Frames   []TracebackFrame `json:"frames" doc:"Frames, the innermost last, without those of the FlowForge package"`
-	Omitted  int              `json:"omitted,omitempty" doc:"Frames that are left out"`
+	Relation string           `json:"relation,omitempty" enum:"cause,context,part" doc:"Relation to an earlier exception: its cause, its context, or part of a group; absent for the first"`
+	Frames   []TracebackFrame `json:"frames" doc:"Stack frames, innermost last, without frames of the FlowForge package"`
+	Omitted  int              `json:"omitted,omitempty" doc:"Number of omitted frames"`
 }
 
 // TracebackFrame is one frame of an exception.
 type TracebackFrame struct {
 	File     string   `json:"file" doc:"Path within the code package or the library"`
-	Line     int      `json:"line" doc:"Line that raised or called, from 1"`
-	Function string   `json:"function,omitempty" doc:"Absent for the top level of a file"`
-	Library  string   `json:"library,omitempty" doc:"Library that contains the file; absent for the author's code"`
+	Line     int      `json:"line" doc:"Line that raised or called, counted from 1"`
+	Function string   `json:"function,omitempty" doc:"Function name; absent at the top level of a file"`
+	Library  string   `json:"library,omitempty" doc:"Library that contains the file; absent for your own code"`
 	First    int      `json:"first,omitempty" doc:"Number of the first line of source"`
-	Source   []string `json:"source,omitempty" doc:"Lines around line"`
+	Source   []string `json:"source,omitempty" doc:"Source lines around line"`
 	Locals   []string `json:"locals,omitempty" doc:"Names of local variables; values are never recorded"`
-	Omitted  int      `json:"omitted,omitempty" doc:"Names of local variables that are left out"`
+	Omitted  int      `json:"omitted,omitempty" doc:"Number of omitted local variables"`
 }
 
 // TracebackOf parses the report of a task, which can write anything. It returns nil with an error

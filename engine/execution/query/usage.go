@@ -23,7 +23,7 @@ func (h Hours) plus(o Hours) Hours { return Hours{h.GPU + o.GPU, h.CPU + o.CPU, 
 
 // UsageLine is the usage of one person, or of the executions of one workflow.
 type UsageLine struct {
-	ID         uuid.UUID // of the person; uuid.Nil for a workflow
+	ID         uuid.UUID // of the user; uuid.Nil for a workflow
 	Name       string
 	Hours      Hours
 	Executions int

@@ -1,5 +1,5 @@
 // Package graph walks lineage: from one item to what it was made from and to what was made from
-// it, within limits, and says what it left out. It is pure; a Source knows the neighbours.
+// it, within limits, and describes what it left out. It is pure; a Source knows the neighbours.
 package graph
 
 import (
@@ -20,7 +20,7 @@ const (
 	Down Direction = 1
 )
 
-// Relation says how two items are connected.
+// Relation describes how two items are connected.
 type Relation string
 
 // The relations.

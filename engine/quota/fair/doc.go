@@ -17,5 +17,5 @@
 //     admission fair sharing of Kueue (KEP-4136).
 //   - Preemption takes from borrowers alone: the laws of Apache YuniKorn.
 //
-// docs/decisions/005-fair-sharing.md says why these and not others.
+// docs/decisions/005-fair-sharing.md explains why these and not others.
 package fair

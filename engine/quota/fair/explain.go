@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// NeverFits returns why a request can never start in its project, even when nothing
+// NeverFits returns why a request can never start in its project, even if nothing
 // else runs, or nil.
 func (s *Scheduler) NeverFits(r Request) *Reason {
 	s.mu.Lock()
@@ -93,7 +93,7 @@ func aboutToStart() Reason {
 
 // offerExpired is the reason of a request that did not claim its offer.
 func offerExpired() Reason {
-	return Reason{Code: BehindInFairShare, Message: "The capacity reserved for it was not claimed in time; the request will be repeated."}
+	return Reason{Code: BehindInFairShare, Message: "The capacity reserved for it was not claimed in time. The request is repeated."}
 }
 
 // path returns the names from the tenant to a project.

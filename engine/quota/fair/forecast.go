@@ -84,7 +84,7 @@ func (s *state) forecast(requests []Request) Forecast {
 			return Forecast{Verdict: WouldWait, Message: reason.Message, Reason: reason, Key: r.Key}
 		}
 		if reason := s.storageFull(s.level(r.Project)); reason != nil {
-			return Forecast{Verdict: WouldWait, Message: "Would wait for storage: " + strings.TrimPrefix(reason.Message, "Waits for storage: "), Resource: Storage, Reason: reason, Key: r.Key}
+			return Forecast{Verdict: WouldWait, Message: "Would wait for storage: " + strings.TrimPrefix(reason.Message, "Waiting for storage: "), Resource: Storage, Reason: reason, Key: r.Key}
 		}
 		s.want(r)
 	}
@@ -113,7 +113,7 @@ func (s *state) forecast(requests []Request) Forecast {
 	return f
 }
 
-// ends returns which of keys goes first and which last; those without a position go
+// ends returns which of keys comes first and which comes last; those without a position go
 // last.
 func ends(keys []Key, places map[Key]int) (first, last Key) {
 	place := func(key Key) int {
@@ -145,7 +145,7 @@ func (f *Forecast) sentence() string {
 		text += " (" + f.Resource.Title() + ")"
 	}
 	if f.Wait == 0 {
-		text += "; not enough history to estimate how long"
+		text += "; there is not enough history for an estimate"
 	}
 	return text + "."
 }

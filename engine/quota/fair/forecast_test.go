@@ -59,7 +59,7 @@ func TestNoBandWithoutHistory(t *testing.T) {
 	f := b.Forecast([]Request{b.request(speech, uuid.New(), 0, Amount{GPUs: 1})})
 	require.Equal(t, WouldWait, f.Verdict)
 	require.Nil(t, f.StartsFrom)
-	require.Equal(t, "Would wait (GPUs); not enough history to estimate how long.", f.Message)
+	require.Equal(t, "Would wait (GPUs); there is not enough history for an estimate.", f.Message)
 }
 
 func TestForecastOfALaunch(t *testing.T) {

@@ -55,7 +55,7 @@ func TestSpreadWhenTheOperatorAllowsIt(t *testing.T) {
 	_, refused := b.admit("a/p", e, Amount{GPUs: 5, GPUType: "A100"}, 2)
 	reason := refused[0].Reason
 	require.Equal(t, GPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for 5 A100 GPUs on one machine: 9 are free, at most 4 of them together, and the operator does not set spread.", reason.Message)
+	require.Equal(t, "Waiting for 5 A100 GPUs on one machine: 9 are free, at most 4 of them together, and the operator does not set spread.", reason.Message)
 	require.Equal(t, int64(1), reason.Missing)
 	require.Equal(t, int64(16), reason.Capacity)
 	require.Equal(t, []Placement{{"m1", []int{0, 1, 2, 3}}, {"m2", []int{0}}}, b.placed(e, 3, Amount{GPUs: 5, GPUType: "A100"}, true), "on as few as possible")
@@ -84,7 +84,7 @@ func TestNeverTogether(t *testing.T) {
 	require.Equal(t, "Cannot run here: requests 21 GPUs; the cluster has 20.", b.NeverFits(r).Message)
 	r.Project = uuid.New()
 	require.Nil(t, b.NeverFits(r), "a project that is not known yet has no answer")
-	require.Equal(t, "The scheduler does not know the project yet.", b.Forecast([]Request{r}).Message)
+	require.Equal(t, "The scheduler has not loaded the project yet.", b.Forecast([]Request{r}).Message)
 }
 
 // TestRoomTogetherIsKept: small requests do not prevent a machine from becoming free

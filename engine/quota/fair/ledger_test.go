@@ -63,13 +63,13 @@ func TestTreeRefusesUnsoundLimits(t *testing.T) {
 		levels []Level
 		says   string
 	}{
-		"child above parent":      {sound().project("a/p", Limits{Limit: gpus(5)}).levels, "The limit of GPUs for project p is 5 GPUs, more than the 4 GPUs of tenant a."},
-		"child above grandparent": {sound().team("a/t", Limits{}).project("a/t/p", Limits{Limit: gpus(5)}).levels, "more than the 4 GPUs of tenant a"},
+		"child above parent":      {sound().project("a/p", Limits{Limit: gpus(5)}).levels, "The limit of GPUs for project p is 5 GPUs, which exceeds the 4 GPUs of tenant a."},
+		"child above grandparent": {sound().team("a/t", Limits{}).project("a/t/p", Limits{Limit: gpus(5)}).levels, "exceeds the 4 GPUs of tenant a"},
 		"weight":                  {sound().project("a/p", Limits{Weight: -1}).levels, "The weight of project p is -1; it must be above 0 and at most 1000."},
 		"resource":                {sound().project("a/p", Limits{Limit: Vector{"bananas": 1}}).levels, `"bananas"`},
 		"negative":                {sound().project("a/p", Limits{Limit: gpus(-1)}).levels, "0 or more"},
 		"lend":                    {sound().project("a/p", Limits{Limit: gpus(2), Lend: gpus(3)}).levels, "project p cannot lend 3 GPUs: its limit is 2 GPUs."},
-		"borrow without limit":    {sound().project("a/p", Limits{Borrow: gpus(3)}).levels, "only above a limit of its own"},
+		"borrow without limit":    {sound().project("a/p", Limits{Borrow: gpus(3)}).levels, "only if it has its own limit"},
 		"unknown parent":          {append(sound().levels, Level{ID: uuid.New(), Parent: uuid.New(), Kind: "team", Name: "x"}), "The parent of team x is unknown."},
 		"two roots":               {append(sound().levels, Level{ID: uuid.New(), Kind: "team", Name: "x"}), "one root"},
 		"root borrows":            {[]Level{{ID: uuid.New(), Kind: "installation", Limits: Limits{Limit: gpus(1), Borrow: gpus(1)}}}, "cannot borrow"},
@@ -139,7 +139,7 @@ func TestKeptThroughLevels(t *testing.T) {
 	require.Nil(t, b.Check(f.ids["y/a"], gpus(6), true))
 	reason := b.Check(f.ids["y/a"], gpus(7), true)
 	require.Equal(t, GPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for GPUs: requests 7 GPUs; the cluster has 6 left of 10; 4 are guaranteed to others and not lent.", reason.Message)
+	require.Equal(t, "Waiting for GPUs: requests 7 GPUs; the cluster has 6 left of 10; 4 are guaranteed to others and not lent.", reason.Message)
 
 	f = grow(gpus(20)).tenant("z", Limits{Limit: gpus(10)}).
 		tenant("p", Limits{Limit: gpus(10), Borrow: gpus(10)}).
@@ -174,11 +174,11 @@ func TestReasonNamesLevelAndNumbers(t *testing.T) {
 	level := LevelRef{f.ids["a"], "tenant", "a"}
 	require.Equal(t, &Reason{
 		Code: QuotaExceeded, Resource: "gpu:A100", Asked: 4, Free: 2, Capacity: 14, Missing: 2, Level: &level,
-		Message: "Waits for A100 GPUs: requests 4 A100 GPUs; tenant a has 2 left of 14 (12 of its own, 2 borrowed).",
+		Message: "Waiting for A100 GPUs: requests 4 A100 GPUs; tenant a has 2 left of 14 (12 of its own, 2 borrowed).",
 	}, reason)
 	reason = b.Check(f.ids["a"], Vector{CPU: 8000}, true)
 	require.Equal(t, CPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for CPU: requests 8 cores; the cluster has 4 cores left of 4 cores.", reason.Message)
+	require.Equal(t, "Waiting for CPU: requests 8 cores; the cluster has 4 cores left of 4 cores.", reason.Message)
 	require.Equal(t, "m", reason.Unit)
 	require.Equal(t, QuotaExceeded, b.Check(uuid.New(), nil, true).Code)
 }

@@ -39,10 +39,10 @@ func code(r Resource, cluster bool) string {
 func (b *Ledger) reason(s shortage) Reason {
 	n, r := &b.tree.levels[s.level], b.axes.names[s.axis]
 	ref := n.Ref()
-	message := fmt.Sprintf("Waits for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.asked), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
+	message := fmt.Sprintf("Waiting for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.asked), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
-		message += "; it is not preemptible, so it may use only the guarantee"
+		message += "; it is not preemptible, so it can use only the guarantee"
 	case borrow > 0:
 		message += fmt.Sprintf(" (%s of its own, %s borrowed)", formatWithoutNoun(r, n.limitOn(s.axis)), formatWithoutNoun(r, borrow))
 	}
@@ -69,7 +69,7 @@ func (b *Ledger) never(s shortage) Reason {
 	reason.Message = fmt.Sprintf("Cannot run here: requests %s; %s %s", r.Format(s.asked), limit, formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
-		reason.Message += ", and it may not borrow because it is not preemptible"
+		reason.Message += ", and it cannot borrow because it is not preemptible"
 	case borrow > 0:
 		reason.Message += ", including borrowing"
 	}
@@ -81,5 +81,5 @@ func (b *Ledger) never(s shortage) Reason {
 }
 
 func unknownProject() *Reason {
-	return &Reason{Code: QuotaExceeded, Message: "The scheduler does not know the project yet."}
+	return &Reason{Code: QuotaExceeded, Message: "The scheduler has not loaded the project yet."}
 }

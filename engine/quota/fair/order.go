@@ -27,7 +27,7 @@ type candidate struct {
 	effective float64
 }
 
-// fit says whether the requests of a line fit, and where.
+// fit reports whether the requests of a line fit, and where.
 type fit struct {
 	placement []Placement
 	blocked   bool // it does not fit
@@ -76,7 +76,7 @@ func (l *line) gpuAxis() int {
 const gpuAxis = 2 // newAxes puts it there
 
 // choose returns the request to start next: the first in the order of admission that
-// fits beside the capacity reserved for earlier requests that have waited for long. It
+// fits alongside the capacity reserved for earlier requests that have waited for long. It
 // considers only the heads of lines.
 func (s *state) choose() (candidate, bool) {
 	list, fitting := s.heads[:0], false

@@ -47,7 +47,7 @@ type line struct {
 
 	demand  demand
 	level   int  // of the project; -1 when the tree does not know it
-	never   bool // it can never fit, even when nothing else runs
+	never   bool // it can never fit, even if nothing else runs
 	least   int  // borrow distance in an empty cluster
 	entries []*entry
 }

@@ -47,7 +47,7 @@ func (l LevelRef) toRelatives() string {
 	return l.String()
 }
 
-// Reason says why a request waits, as a sentence and as numbers in Unit.
+// Reason explains why a request waits, as a sentence and as numbers in Unit.
 type Reason struct {
 	Code     string    `json:"code"`
 	Message  string    `json:"message"`

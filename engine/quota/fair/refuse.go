@@ -120,7 +120,7 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 }
 
 // storageFull returns why nothing starts at level i: a level of its path has used all
-// of its storage. The caller of Admit enforces that, because requests do not say how
+// of its storage. The caller of Admit enforces that, because requests do not describe how
 // much they will store.
 func (s *state) storageFull(i int) *Reason {
 	for ; i >= 0; i = s.tree().levels[i].parent {
@@ -133,7 +133,7 @@ func (s *state) storageFull(i int) *Reason {
 		ref := n.Ref()
 		return &Reason{
 			Code: StorageLimit, Resource: Storage, Unit: Storage.Unit(), Capacity: ceiling, Level: &ref,
-			Message: fmt.Sprintf("Waits for storage: %s has used %s of %s. It starts when artifacts are deleted or the limit is raised.",
+			Message: fmt.Sprintf("Waiting for storage: %s has used %s of %s. It starts when artifacts are deleted or the limit is raised.",
 				ref, Storage.Format(used), Storage.Format(ceiling)),
 		}
 	}
@@ -167,7 +167,7 @@ func (s *state) behind(l *line) Reason {
 	case first.borrowDistance(depth) < me.borrowDistance(depth):
 		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which is within its guarantee.", other)
 	default:
-		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which has had less of its fair share than %s.", other, mine)
+		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which has used less of its fair share than %s.", other, mine)
 	}
 	return reason
 }
@@ -179,10 +179,10 @@ func (s *state) scatteredReason(l *line) Reason {
 	total, most := s.gpuPool.together(l.amount.GPUType)
 	root := s.tree().levels[0].Ref()
 	n := int64(l.amount.GPUs)
-	message := fmt.Sprintf("Waits for %s on one machine: %d are free, at most %d of them together, and the operator does not set spread.",
+	message := fmt.Sprintf("Waiting for %s on one machine: %d are free, at most %d of them together, and the operator does not set spread.",
 		r.Format(n), total, most)
 	if l.spread {
-		message = fmt.Sprintf("Waits for %s: %d are free on the machines.", r.Format(n), total)
+		message = fmt.Sprintf("Waiting for %s: %d are free on the machines.", r.Format(n), total)
 	}
 	return Reason{
 		Code: GPUUnavailable, Message: message, Resource: r, Asked: n, Free: int64(most),

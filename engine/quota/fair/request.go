@@ -83,7 +83,7 @@ type Held struct {
 	Ending    bool      // it is being preempted and has not ended yet
 }
 
-// Refusal says why a request must wait.
+// Refusal explains why a request must wait.
 type Refusal struct {
 	Key    Key
 	Reason Reason

@@ -94,7 +94,7 @@ func (r Resource) Format(n int64) string {
 	}
 }
 
-// Parse reads an amount as people type it, in the unit of Format or in one that they add:
+// Parse reads an amount as users type it, in the unit of Format or in one that they add:
 // 0.5, "500m" or "2 cores" of CPU, 16 (GiB) or "512 MiB" of memory, 4, "4 GPUs" or "4 A100 GPUs". The
 // amount is in the stored unit of r. It may be negative or a fraction.
 func (r Resource) Parse(text string) (amount float64, ok bool) {

@@ -120,7 +120,7 @@ func TestPreview(t *testing.T) {
 	_, err := b.Preview([]Edit{{uuid.New(), Limits{}}})
 	require.Error(t, err)
 	_, err = b.Preview([]Edit{{id, Limits{Limit: gpus(2)}}})
-	require.ErrorContains(t, err, "more than the 2 GPUs of tenant product")
+	require.ErrorContains(t, err, "exceeds the 2 GPUs of tenant product")
 
 	p, err := b.Preview([]Edit{{id, Limits{Limit: gpus(2)}}, {b.ids["product/ranking"], Limits{Limit: gpus(2)}}})
 	require.NoError(t, err)

@@ -86,7 +86,7 @@ func (t *Tree) arrange(levels []Level) error {
 	known := make(map[uuid.UUID]bool, len(levels))
 	for _, l := range levels {
 		if known[l.ID] {
-			return apperr.New(apperr.Invalid, "The level %s is in the tree twice.", l.Ref())
+			return apperr.New(apperr.Invalid, "The level %s appears twice in the tree.", l.Ref())
 		}
 		known[l.ID] = true
 		children[l.Parent] = append(children[l.Parent], l)
@@ -156,7 +156,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 			if amount := given.v[r]; !r.Valid() {
 				fault(given.what, r, "%q is not a resource. Remove it from %s.", r, n.Ref())
 			} else if amount < 0 || amount >= noLimit {
-				fault(given.what, r, "The number for %s of %s is %d; it must be 0 or more.", r.Title(), n.Ref(), amount)
+				fault(given.what, r, "The amount of %s for %s is %d; it must be 0 or more.", r.Title(), n.Ref(), amount)
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 		if !limited {
 			n.limit[a] = noLimit
 			if n.borrow[a] > 0 {
-				fault("borrow", r, "%s may borrow %s only above a limit of its own; it has none.", n.Ref(), r.Title())
+				fault("borrow", r, "%s can borrow %s only if it has its own limit, but it has none.", n.Ref(), r.Title())
 			}
 			continue
 		}
@@ -181,7 +181,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 			}
 		}
 		if above := t.bound(n.parent, a); above >= 0 && limit > t.levels[above].limit[a] {
-			fault("limit", r, "The limit of %s for %s is %s, more than the %s of %s.",
+			fault("limit", r, "The limit of %s for %s is %s, which exceeds the %s of %s.",
 				r.Title(), n.Ref(), r.Format(limit), r.Format(t.levels[above].limit[a]), t.levels[above].Ref())
 		}
 	}

@@ -61,7 +61,7 @@ func TestGuaranteeIsTakenBackFromNearestRelatives(t *testing.T) {
 	v := victims[0]
 	require.Equal(t, "team speech", v.Level.String())
 	require.Equal(t, Preempted, v.Reason.Code)
-	require.Equal(t, "Stopped because team speech had borrowed 1 GPU from team vision, which needs its guarantee back. It restarts when capacity is available.", v.Reason.Message)
+	require.Equal(t, "Stopped because team speech had borrowed 1 GPU from team vision, which has reclaimed its guarantee. It restarts when capacity is available.", v.Reason.Message)
 	require.Equal(t, refused[0].Key, v.For)
 	require.Empty(t, b.Victims(), "not again while they are ending")
 

@@ -75,7 +75,7 @@ var words = map[string]string{ //nolint:gochecknoglobals // constant
 
 // Parse reads an expression of five fields (minute, hour, day of the month, month, day of the
 // week), of six fields that begin with seconds, a word such as @daily, or @every with a duration. If both days are
-// restricted, either is enough, as in cron. The error is a sentence for people.
+// restricted, either is enough, as in cron. The error is a sentence for users.
 func Parse(text string) (Expression, error) {
 	text = strings.TrimSpace(text)
 	full := text
@@ -85,19 +85,19 @@ func Parse(text string) (Expression, error) {
 		}
 		var ok bool
 		if full, ok = words[strings.ToLower(text)]; !ok {
-			return Expression{}, fmt.Errorf("there is no word %q; use @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 90m", shorten(text))
+			return Expression{}, fmt.Errorf("unknown macro %q; use @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration such as @every 90m", shorten(text))
 		}
 	}
 	fields := strings.Fields(full)
 	switch {
 	case strings.Contains(text, "TZ="):
-		return Expression{}, fmt.Errorf("set the time zone as timezone, not in the expression %q", shorten(text))
+		return Expression{}, fmt.Errorf("set the time zone in timezone, not in the expression %q", shorten(text))
 	case len(text) > MaxLength:
-		return Expression{}, fmt.Errorf("a cron expression has at most %d characters", MaxLength)
+		return Expression{}, fmt.Errorf("a cron expression can have at most %d characters", MaxLength)
 	case len(fields) == 5:
 		fields = append([]string{"0"}, fields...)
 	case len(fields) != 6:
-		return Expression{}, fmt.Errorf("%q has %d fields; write five (minute, hour, day, month, day of the week) such as \"0 5 * * *\", or six that begin with seconds", shorten(text), len(fields))
+		return Expression{}, fmt.Errorf("%q has %d fields; use five (minute, hour, day, month, day of the week) such as \"0 5 * * *\", or six, with seconds first", shorten(text), len(fields))
 	}
 	e := Expression{text: text, fields: [6]string(fields)}
 	days := strings.Split(fields[5], ",")
@@ -118,7 +118,7 @@ func Parse(text string) (Expression, error) {
 	e.spec = spec
 	e.frequency = spec.Hour&allHours == allHours
 	if _, ok := e.nextWall(civil(2024, time.January, 1)); !ok { // the horizon contains every calendar year
-		return Expression{}, fmt.Errorf("the expression %q never fires: no such day exists", shorten(text))
+		return Expression{}, fmt.Errorf("the expression %q never fires, because no such day exists", shorten(text))
 	}
 	return e, nil
 }
@@ -127,7 +127,7 @@ func Parse(text string) (Expression, error) {
 func parseEvery(text, length string) (Expression, error) {
 	every, err := time.ParseDuration(length)
 	if err != nil || every < time.Second || every%time.Second != 0 {
-		return Expression{}, fmt.Errorf("%q is not an interval: write whole seconds, minutes or hours, such as @every 90m", shorten(text))
+		return Expression{}, fmt.Errorf("%q is not an interval: use whole seconds, minutes or hours, such as @every 90m", shorten(text))
 	}
 	return Expression{text: text, every: every, frequency: true}, nil
 }

@@ -70,15 +70,15 @@ func TestRareDays(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                         `"" has 0 fields; write five`,
+		"":                         `"" has 0 fields; use five`,
 		"0 5 * *":                  `"0 5 * *" has 4 fields`,
-		"0 0 30 2 *":               `the expression "0 0 30 2 *" never fires: no such day exists`,
+		"0 0 30 2 *":               `the expression "0 0 30 2 *" never fires, because no such day exists`,
 		"0 0 31 4,6,9,11 *":        "never fires",
 		"60 * * * *":               `"60 * * * *" is not a cron expression`,
 		"@every 10ms":              `"@every 10ms" is not an interval`,
 		"@every -1h":               "is not an interval",
-		"@reboot":                  `there is no word "@reboot"; use @hourly`,
-		"CRON_TZ=Asia/Tokyo 0 5 *": "set the time zone as timezone",
+		"@reboot":                  `unknown macro "@reboot"; use @hourly`,
+		"CRON_TZ=Asia/Tokyo 0 5 *": "set the time zone in timezone",
 		"0 5 * * L":                "is not a cron expression",
 		"H 5 * * *":                "is not a cron expression",
 	} {

@@ -58,7 +58,7 @@ func (e Expression) Next(t time.Time, c Clock) time.Time {
 	}
 }
 
-// Note says in a sentence what a change of the clocks does to the fire at t, "" for nothing.
+// Note describes in a sentence what a change of the clocks does to the fire at t, "" for nothing.
 func (e Expression) Note(t time.Time, c Clock) string {
 	zone := c.Zone
 	if e.frequency || zone == nil || !e.Next(t.Add(-time.Second), c).Equal(t) {
@@ -73,7 +73,7 @@ func (e Expression) Note(t time.Time, c Clock) string {
 	for _, other := range []int64{u + reach, u - reach} {
 		if o := offsetAt(other, zone); o != now {
 			if again := u + now - o; offsetAt(again, zone) == o {
-				which := map[Fold]string{FoldLast: "The last one fires.", FoldBoth: "Both fire."}[c.Fold]
+				which := map[Fold]string{FoldLast: "The second one fires.", FoldBoth: "Both fire."}[c.Fold]
 				if which == "" {
 					which = "The first one fires."
 				}

@@ -2,7 +2,7 @@ package optuna
 
 import "strings"
 
-// environment returns what programs of other people get of the environment of the server: nothing
+// environment returns what programs of other users get of the environment of the server: nothing
 // that may be a secret of it. Proxies and pip may need their own.
 func environment(all []string) []string {
 	out := []string{}

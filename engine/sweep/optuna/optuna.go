@@ -103,7 +103,7 @@ type Request struct {
 	N          int         `json:"n"`
 }
 
-// UnavailableError says that the program cannot run on this server, and what to do.
+// UnavailableError indicates that the program cannot run on this server, and what to do.
 type UnavailableError struct {
 	Message string
 	Err     error
@@ -132,10 +132,10 @@ func (p *Program) Suggest(ctx context.Context, r Request) ([][]float64, error) {
 	}
 	var points [][]float64
 	if err := json.Unmarshal(out, &points); err != nil {
-		return nil, &UnavailableError{fmt.Sprintf("Optuna gave an answer that cannot be read. Check that %s has optuna %s.", python, Version), err}
+		return nil, &UnavailableError{fmt.Sprintf("Optuna returned an invalid response. Check that %s has optuna %s.", python, Version), err}
 	}
 	if len(points) != r.N {
-		return nil, &UnavailableError{fmt.Sprintf("Optuna gave an incomplete answer. Check that %s has optuna %s.", python, Version), fmt.Errorf("%d suggestions instead of %d", len(points), r.N)}
+		return nil, &UnavailableError{fmt.Sprintf("Optuna returned an incomplete response. Check that %s has optuna %s.", python, Version), fmt.Errorf("%d suggestions instead of %d", len(points), r.N)}
 	}
 	return points, nil
 }
@@ -155,7 +155,7 @@ func (p *Program) interpreter(ctx context.Context) (string, error) {
 	if !complete(dir) {
 		if err := p.install(ctx, dir); err != nil {
 			return "", &UnavailableError{fmt.Sprintf(
-				"Sweeps with tpe need Optuna %s, which this server could not install. Let it reach a Python package index, or set FLOWFORGE_SWEEP_PYTHON to an interpreter that has it (pip install optuna==%s).", Version, Version), err}
+				"Sweeps with tpe need Optuna %s, which this server could not install. Give the server access to a Python package index, or set FLOWFORGE_SWEEP_PYTHON to an interpreter that has it (pip install optuna==%s).", Version, Version), err}
 		}
 	}
 	p.found = python

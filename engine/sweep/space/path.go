@@ -21,7 +21,7 @@ func TypeAt(inputs typeregistry.Schema, path string) (*typeregistry.Type, string
 		return nil, fmt.Sprintf("There is no input %q.", name)
 	}
 	if f.Type.Kind == typeregistry.KindSecret || f.Type.Kind == typeregistry.KindConnection {
-		return nil, "Secrets and connections cannot take many values."
+		return nil, "Secrets and connections cannot be varied."
 	}
 	if !nested {
 		return f.Type, ""
@@ -48,13 +48,13 @@ func below(t *typeregistry.Type, path, rest string) (*typeregistry.Type, string)
 			found = t.Elem
 		}
 	default:
-		return nil, fmt.Sprintf("%s is %s, which has no parts that a sweep can vary. Use %s with values.", path, t, path)
+		return nil, fmt.Sprintf("%s is %s, and its parts cannot be varied. Vary %s as a whole, with values.", path, t, path)
 	}
 	switch {
 	case found == nil:
 		return nil, fmt.Sprintf("%s has no %q.", path, name)
 	case found.Kind == typeregistry.KindSecret, found.Kind == typeregistry.KindConnection:
-		return nil, "Secrets and connections cannot take many values."
+		return nil, "Secrets and connections cannot be varied."
 	case nested:
 		return below(found, path+"."+name, rest)
 	}
@@ -102,7 +102,7 @@ func put(v any, path []string, value any) (any, string) {
 	case []any:
 		i, ok := index(path[0])
 		if !ok || i >= len(x) {
-			return v, fmt.Sprintf("The list has %d items, so item %s cannot take another value. Add the item to the inputs first.", len(x), path[0])
+			return v, fmt.Sprintf("The list has only %d items, so item %s cannot be varied. Add the item to the inputs first.", len(x), path[0])
 		}
 		inner, message := put(x[i], path[1:], value)
 		out := slices.Clone(x)

@@ -63,7 +63,7 @@ type Parameter struct {
 	integer bool // the input takes whole numbers; Check sets it
 }
 
-// Space is the parameters of a sweep in the order in which people gave them.
+// Space is the parameters of a sweep in the order in which users gave them.
 type Space []Parameter
 
 // Checked is a space whose parameters fit the inputs of a version. Check creates it.
@@ -90,9 +90,9 @@ func Check(s Space, inputs typeregistry.Schema, env typeregistry.Env) (Checked, 
 	c := checker{env: env}
 	switch {
 	case len(s) == 0:
-		c.problem("", "Name at least one input that takes many values.")
+		c.problem("", "Specify at least one input to vary.")
 	case len(s) > MaxParameters:
-		c.problem("", fmt.Sprintf("A sweep varies at most %d inputs; these are %d.", MaxParameters, len(s)))
+		c.problem("", fmt.Sprintf("A sweep can vary at most %d inputs; there are %d.", MaxParameters, len(s)))
 		return Checked{}, c.problems
 	}
 	out := make([]Parameter, len(s))
@@ -147,7 +147,7 @@ func (c *checker) parameter(p Parameter, inputs typeregistry.Schema) Parameter {
 	}
 	kind := number(t)
 	if kind == "" {
-		c.problem("kind", fmt.Sprintf("%s is %s, so it takes values and no %s.", p.Path, t, p.Kind))
+		c.problem("kind", fmt.Sprintf("%s is %s, so it accepts values but not %s.", p.Path, t, p.Kind))
 		return p
 	}
 	p.integer = kind == typeregistry.KindInteger || p.Kind == Int
@@ -189,7 +189,7 @@ func (c *checker) foreign(p Parameter) {
 	own := fields(p.Kind)
 	for _, name := range []string{"values", "from", "to", "scale", "step", "steps", "mean", "deviation"} {
 		if given[name] && !slices.Contains(own, name) {
-			c.problem(name, fmt.Sprintf("A parameter of kind %s has no %s. It has %s.", p.Kind, name, strings.Join(own, ", ")))
+			c.problem(name, fmt.Sprintf("A parameter of kind %s does not have %s. It has %s.", p.Kind, name, strings.Join(own, ", ")))
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (c *checker) values(p Parameter, t *typeregistry.Type) Parameter {
 	case n == 0:
 		c.problem("values", "Enter at least one value.")
 	case n > MaxValues:
-		c.problem("values", fmt.Sprintf("At most %d values; these are %d.", MaxValues, n))
+		c.problem("values", fmt.Sprintf("Enter at most %d values; there are %d.", MaxValues, n))
 		return p
 	}
 	seen := map[string]int{}
@@ -210,7 +210,7 @@ func (c *checker) values(p Parameter, t *typeregistry.Type) Parameter {
 			c.problem(strings.TrimSuffix(fmt.Sprintf("values.%d.%s", i, problem.Path), "."), problem.Message)
 		}
 		if before, ok := seen[Text(out)]; ok && len(problems) == 0 {
-			c.problem(fmt.Sprintf("values.%d", i), fmt.Sprintf("%s is already value %d.", Text(out), before+1))
+			c.problem(fmt.Sprintf("values.%d", i), fmt.Sprintf("%s is the same as value %d.", Text(out), before+1))
 		}
 		seen[Text(out)] = i
 		values[i] = out
@@ -236,7 +236,7 @@ func (c *checker) numbers(p Parameter, t *typeregistry.Type) Parameter {
 		c.problem("to", fmt.Sprintf("Enter a number above %s.", Text(*p.From)))
 	}
 	if p.logarithmic() && *p.From <= 0 {
-		c.problem("from", "Enter a number above 0: a logarithmic scale has no 0.")
+		c.problem("from", "Enter a number above 0, because a logarithmic scale has no 0.")
 	}
 	c.bounds(p, t)
 	if p.Kind == Range {
@@ -283,7 +283,7 @@ func (c *checker) finite(p Parameter) {
 			c.problem(n.name, "Enter a number between -1e100 and 1e100.")
 		case !p.integer || n.name == "mean" || n.name == "deviation":
 		case *n.value != math.Trunc(*n.value):
-			c.problem(n.name, fmt.Sprintf("%s takes whole numbers, and %s is none.", p.Path, Text(*n.value)))
+			c.problem(n.name, fmt.Sprintf("%s accepts whole numbers, and %s is not one.", p.Path, Text(*n.value)))
 		case math.Abs(*n.value) > mostExact:
 			c.problem(n.name, "Enter a number of at most 9007199254740992.")
 		}
@@ -312,11 +312,11 @@ func (c *checker) division(p Parameter) {
 	case p.Step != nil && p.Steps != 0:
 		c.problem("steps", "Enter step or steps, not both.")
 	case p.Step != nil && p.Scale == Log:
-		c.problem("step", "A step needs a linear scale. Enter steps instead: the number of values.")
+		c.problem("step", "A step requires a linear scale. Enter steps, the number of values, instead.")
 	case p.Step != nil && !(*p.Step > 0):
 		c.problem("step", "Enter a number above 0.")
 	case p.Step != nil && (*p.To-*p.From) / *p.Step >= MaxValues:
-		c.problem("step", fmt.Sprintf("That is more than %d values. Enter a larger step.", MaxValues))
+		c.problem("step", fmt.Sprintf("This range has more than %d values. Enter a larger step.", MaxValues))
 	case p.Steps < 0 || p.Steps == 1:
 		c.problem("steps", "Enter 2 or more.")
 	case p.Steps > MaxValues:

@@ -51,7 +51,7 @@ func (r Rule) Steps() []int64 {
 	return steps
 }
 
-// Decision says that a run ends early.
+// Decision indicates that a run ends early.
 type Decision struct {
 	Step  int64
 	Value float64 // best of the run until the step

@@ -36,7 +36,7 @@ type Supervisor struct {
 // Supervise starts a child with start and, when that worked, starts it again
 // with growing pauses whenever it ends. start returns when the child is ready;
 // its context ends with Close. steps stop a child. The supervisor owns lock from
-// here on, also when Supervise fails.
+// here on, even if Supervise fails.
 func Supervise(ctx context.Context, name string, logger *slog.Logger, lock *os.File, start func(context.Context) (*Process, error), steps ...Step) (*Supervisor, error) {
 	first, err := start(ctx)
 	if err != nil {

@@ -133,7 +133,7 @@ func (e *Engine) command(log *os.File) *exec.Cmd {
 	return cmd
 }
 
-// wait asks until the engine answers, or its process ended.
+// wait asks until the engine responds, or its process ended.
 func (e *Engine) wait(ctx context.Context, p *child.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -153,7 +153,7 @@ func (e *Engine) wait(ctx context.Context, p *child.Process) error {
 		case <-p.Done():
 			return fmt.Errorf("it ended: %w", p.Err())
 		case <-ctx.Done():
-			return apperr.Wrap(apperr.Unavailable, ctx.Err(), "The ClickHouse engine does not answer")
+			return apperr.Wrap(apperr.Unavailable, ctx.Err(), "The ClickHouse engine is not responding")
 		case <-tick.C:
 		}
 	}

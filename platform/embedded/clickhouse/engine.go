@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/platform/embedded/clickhouse/facade"
 )
 
-// engineBuiltIn tells that this build can load the engine's library.
+// engineBuiltIn reports that this build can load the engine's library.
 const engineBuiltIn = true
 
 // engineConnections is how many statements the engine runs at once.

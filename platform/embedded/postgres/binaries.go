@@ -43,7 +43,7 @@ func findBinaries(ctx context.Context, want int, explicit string, extra []string
 	}
 	if want != 0 && len(seen) > 0 {
 		return binaries{}, apperr.New(apperr.Unavailable,
-			"the data directory is of PostgreSQL %d but only version %s is installed: install PostgreSQL %d, or dump the data and start with a new directory",
+			"the data directory belongs to PostgreSQL %d, but only version %s is installed: install PostgreSQL %d, or dump the data and start with a new directory",
 			want, strings.Join(seen, " and "), want)
 	}
 	if explicit != "" {

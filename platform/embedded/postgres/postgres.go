@@ -300,7 +300,7 @@ func (s *Server) wait(ctx context.Context, p *child.Process) error {
 		case <-p.Done():
 			return fmt.Errorf("it ended: %w", p.Err())
 		case <-ctx.Done():
-			return apperr.Wrap(apperr.Unavailable, err, "PostgreSQL does not become ready")
+			return apperr.Wrap(apperr.Unavailable, err, "PostgreSQL did not become ready")
 		case <-tick.C:
 		}
 	}

@@ -2050,7 +2050,7 @@ type Finished struct {
 	FinishedAt    int64                  `protobuf:"varint,2,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
 	ExitCode      int32                  `protobuf:"varint,3,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"` // 0 to 255; 128 + signal when killed; -1 when it never ran
 	Outcome       Outcome                `protobuf:"varint,4,opt,name=outcome,proto3,enum=flowforge.v1.Outcome" json:"outcome,omitempty"`
-	Message       string                 `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"` // message for people if the attempt did not succeed
+	Message       string                 `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"` // message for users if the attempt did not succeed
 	Outputs       []*Output              `protobuf:"bytes,6,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	CpuSeconds    float64                `protobuf:"fixed64,7,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	PeakRssBytes  int64                  `protobuf:"varint,8,opt,name=peak_rss_bytes,json=peakRssBytes,proto3" json:"peak_rss_bytes,omitempty"`
@@ -2455,7 +2455,7 @@ type MeetRequest struct {
 	Pods          int32                  `protobuf:"varint,3,opt,name=pods,proto3" json:"pods,omitempty"`      // of the gang
 	Address       string                 `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"` // of the rank's pod
 	State         MemberState            `protobuf:"varint,5,opt,name=state,proto3,enum=flowforge.v1.MemberState" json:"state,omitempty"`
-	Message       string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"` // message for people if it has failed
+	Message       string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"` // message for users if it has failed
 	ExitCode      int32                  `protobuf:"varint,7,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
 	Class         string                 `protobuf:"bytes,8,opt,name=class,proto3" json:"class,omitempty"`
 	Seen          int64                  `protobuf:"varint,9,opt,name=seen,proto3" json:"seen,omitempty"` // version of the last response; 0: none

@@ -111,7 +111,7 @@ def test_inputs_depend_on_each_other(server: Server) -> None:
         ({"kind": "forest"}, "depth: A value is required"),
         ({"kind": "forest", "depth": 3, "kernel": "rbf"}, "kernel: It applies only if kind == 'svc'"),
         ({"batch": 51}, "batch: 51 is more than 50"),
-        ({"kernel": "rbf"}, "kernel: .*is not possible with these values"),
+        ({"kernel": "rbf"}, "kernel: .*is not allowed with these values"),
     ):
         with pytest.raises(ServerError, match=message):
             flow.launch(**inputs)
@@ -169,7 +169,7 @@ def test_an_output_that_cannot_be_written(server: Server, way: str, message: str
 
 def test_an_exit_code_is_kept(server: Server) -> None:
     run = trouble.trouble.launch(way="exit")
-    with pytest.raises(ExecutionError, match="exit code 7"):
+    with pytest.raises(ExecutionError, match="exited with code 7"):
         run.wait(120)
 
 

@@ -61,7 +61,7 @@ function complete(box) {
   input.addEventListener("input", () => tell(box, ""));
 }
 
-// request returns the elements of a page of options, or one that says why there are none.
+// request returns the elements of a page of options, or one that explains why there are none.
 async function request(box, query, after) {
   const { form } = box.querySelector("input");
   const body = new FormData();

@@ -53,7 +53,7 @@ const words = {
   PROPOSED: "Not started", STOPPED_EARLY: "Stopped early", REFUSED: "Not launched",
 };
 
-// stateText is what became of a run.
+// stateText is the outcome of a run.
 export function stateText(frame, row) {
   const word = words[frame.states[row]] ?? frame.states[row];
   return row === frame.best ? `Best, ${word.toLowerCase()}` : word;

@@ -26,7 +26,7 @@ export function parallel(view, figure) {
     lines = [];
     drawing = svg("svg", { class: "chart pc", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `${figure.dataset.name}: ${frame.ids.length} runs, ${part.shown.length} axes` });
     drawing.append(linesOf(), ...part.shown.map(axisOf));
-    plot.replaceChildren(frame.ids.length ? drawing : "No run has ended yet.");
+    plot.replaceChildren(frame.ids.length ? drawing : "No run has finished yet.");
     menu();
     part.choose();
     if (focused) drawing.querySelector(`[data-axis="${CSS.escape(focused.axis)}"][data-end="${focused.end}"]`)?.focus({ preventScroll: true });
@@ -198,7 +198,7 @@ export function parallel(view, figure) {
     const out = figure.querySelector("[data-say]");
     const count = view.chosen.filter(Boolean).length;
     if (pointed != null && !dragging) out.textContent = `${frame.names[pointed]}, ${stateText(frame, pointed)}: ${part.shown.map(({ column, scale }) => `${labelOf(column)} ${scale.text(column.values[pointed])}`).join(", ")}`;
-    else out.textContent = view.filters.size ? `${count.toLocaleString("en-US")} of ${frame.ids.length.toLocaleString("en-US")} runs chosen` : "Drag on an axis to choose runs.";
+    else out.textContent = view.filters.size ? `${count.toLocaleString("en-US")} of ${frame.ids.length.toLocaleString("en-US")}runs selected` : "Drag along an axis to select runs.";
     const reset = figure.querySelector("[data-all]");
     if (reset) reset.hidden = view.filters.size === 0;
   }

@@ -1,5 +1,5 @@
 // Points of runs over two columns: a scatter plot, and the history of the best with its line.
-// Shapes say what became of a run. The arrow keys go from point to point, and Enter opens one.
+// Shapes say the outcome of a run. The arrow keys go from point to point, and Enter opens one.
 import { svg, html, stateText } from "./draw.js";
 import { canLog, labelOf, scaleOf } from "./scale.js";
 
@@ -21,7 +21,7 @@ export function points(view, figure) {
     controls();
     [x, y] = chosenColumns();
     if (!x || !y || !frame.ids.length) {
-      plot.replaceChildren("No run has ended yet.");
+      plot.replaceChildren("No run has finished yet.");
       return;
     }
     const width = Math.max(220, plot.clientWidth), height = Math.round(Math.min(280, Math.max(190, width * 0.62)));
@@ -134,7 +134,7 @@ export function points(view, figure) {
   function label() {
     const { frame } = view;
     const best = frame.best != null && frame.best >= 0 ? `; best: ${frame.names[frame.best]}, ${scaleOf(y).text(y.values[frame.best])}` : "";
-    return `${figure.dataset.name}: ${labelOf(y)} over ${labelOf(x)}, ${frame.ids.length} runs${best}. Arrow keys go from run to run.`;
+    return `${figure.dataset.name}: ${labelOf(y)} over ${labelOf(x)}, ${frame.ids.length} runs${best}. Use the arrow keys to move between runs.`;
   }
 
   part.choose = () => {

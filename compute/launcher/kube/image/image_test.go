@@ -146,7 +146,7 @@ func TestSilentRegistry(t *testing.T) {
 	ref := h.host + "/tools/say:1"
 	e := failed(t, l, ref)
 	require.True(t, e.Passing)
-	require.Equal(t, "its registry "+h.host+" does not answer", e.Reason)
+	require.Equal(t, "its registry "+h.host+" is not responding", e.Reason)
 	began := e.Since
 	now.advance(20 * time.Second)
 	require.Equal(t, began, failed(t, l, ref).Since)
@@ -189,7 +189,7 @@ func TestBusyRegistry(t *testing.T) {
 	l, _ = h.lookup(func(c *image.Config) { c.Insecure = []string{"127.0.0.1:1"} })
 	e = failed(t, l, "127.0.0.1:1/tools/say:1")
 	require.True(t, e.Passing)
-	require.Equal(t, "its registry 127.0.0.1:1 does not answer", e.Reason)
+	require.Equal(t, "its registry 127.0.0.1:1 is not responding", e.Reason)
 }
 
 // TestOwnMachineIsNotAsked: the server's own machine is not accessed unless a setting

@@ -115,7 +115,7 @@ func (l *Lookup) judge(ctx context.Context, q query, err error) *Error {
 	case answered && (answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusTooManyRequests):
 		failed.Reason, failed.Passing = fmt.Sprintf("its registry %s is unavailable (status %d)", host, answer.StatusCode), true
 	case ctx.Err() != nil, !answered && network(err):
-		failed.Reason, failed.Passing = fmt.Sprintf("its registry %s does not answer", host), true
+		failed.Reason, failed.Passing = fmt.Sprintf("its registry %s is not responding", host), true
 	default:
 		failed.Reason = fmt.Sprintf("the response of its registry %s is not a readable image", host)
 	}

@@ -25,13 +25,13 @@ func (j *evaluation) podStatus(v *Verdict) bool {
 	s := j.pod.Object.Status
 	switch s.Reason {
 	case reasonEvicted:
-		return end(v, launcher.ClassEvicted, "The cluster evicted the pod: "+messageOr(s.Message, "its machine is short of memory or disk."))
+		return end(v, launcher.ClassEvicted, "The cluster evicted the pod: "+messageOr(s.Message, "its machine is running out of memory or disk space."))
 	case reasonDeadline:
 		return end(v, launcher.ClassDeadline, "The pod ran longer than its deadline: "+messageOr(s.Message, "activeDeadlineSeconds has elapsed."))
 	case reasonPreempted:
 		return end(v, launcher.ClassPreempted, "The pod was preempted on its machine: "+messageOr(s.Message, "for a critical pod."))
 	case reasonNodeLost:
-		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(s.Message, "it does not answer."))
+		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(s.Message, "it is not responding."))
 	case reasonShutdown:
 		return end(v, launcher.ClassMachineLost, j.machine()+" was shut down: "+messageOr(s.Message, "the pod ended with it."))
 	}
@@ -53,7 +53,7 @@ func (j *evaluation) disrupted(v *Verdict) bool {
 	case "DeletionByTaintManager", "DeletionByPodGC":
 		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(c.Message, "the cluster removed its pods."))
 	case corev1.PodReasonTerminationByKubelet:
-		return end(v, launcher.ClassEvicted, j.machine()+" ended the pod: "+messageOr(c.Message, "it is short of memory or disk, or is shutting down."))
+		return end(v, launcher.ClassEvicted, j.machine()+" ended the pod: "+messageOr(c.Message, "it is running out of memory or disk space, or is shutting down."))
 	default: // EvictionByEvictionAPI and other reasons
 		return end(v, launcher.ClassEvicted, "The pod was evicted: "+messageOr(c.Message, c.Reason+"."))
 	}
@@ -64,7 +64,7 @@ func (j *evaluation) lost(v *Verdict) bool {
 	if j.pod.MachineLost == "" || j.ended() != nil {
 		return false
 	}
-	return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(j.pod.MachineLost, "it does not answer."))
+	return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+messageOr(j.pod.MachineLost, "it is not responding."))
 }
 
 // deleted evaluates a deleted pod. While a pod is terminating, its runner may still save a
@@ -108,7 +108,7 @@ func (j *evaluation) init(v *Verdict) bool {
 			end(v, launcher.ClassStart, fmt.Sprintf("The init container %q could not be started: %s", s.Name, messageOr(t.Message, t.Reason+".")))
 			v.Log = s.Name
 		default:
-			end(v, launcher.ClassInit, fmt.Sprintf("The init container %q ended with code %d%s", s.Name, t.ExitCode, tail(t.Message)))
+			end(v, launcher.ClassInit, fmt.Sprintf("The init container %q exited with code %d%s", s.Name, t.ExitCode, tail(t.Message)))
 			v.Log = s.Name
 		}
 		j.exit(v, t)
@@ -141,11 +141,11 @@ func (j *evaluation) command(v *Verdict) bool {
 	case t.Reason == "ContainerStatusUnknown":
 		end(v, launcher.ClassMachineLost, j.machine()+" lost the task's container: "+messageOr(t.Message, "its outcome is unknown."))
 	case j.pod.Overdue:
-		end(v, launcher.ClassError, fmt.Sprintf("The task's container ended with code %d, and its result never arrived.", t.ExitCode))
+		end(v, launcher.ClassError, fmt.Sprintf("The task's container exited with code %d, and its result was never received.", t.ExitCode))
 	case j.said != nil:
-		end(v, launcher.ClassError, messageOr(j.said.Message, "The task ended, and its runner could not report the result."))
+		end(v, launcher.ClassError, messageOr(j.said.Message, "The task ended, but its runner could not report the result."))
 	default:
-		end(v, launcher.ClassError, fmt.Sprintf("The task's container ended with code %d before its runner reported%s", t.ExitCode, tail(t.Message)))
+		end(v, launcher.ClassError, fmt.Sprintf("The task's container exited with code %d before its runner reported%s", t.ExitCode, tail(t.Message)))
 		v.Log = j.config.container()
 	}
 	j.exit(v, t)

@@ -144,7 +144,7 @@ func verdicts() map[string]struct {
 		"terminating, task runs":        {of(runs("task"), deleted), "", "", ""},
 		"reported":                      {of(phase(corev1.PodSucceeded, "", ""), ends("task", 0, "Completed", `{"reported":true,"outcome":"succeeded"}`)), "", "", ""},
 		"reported, then deleted":        {with(of(deleted, ends("task", 0, "Completed", `{"reported":true,"outcome":"succeeded"}`)), gone), "", "", ""},
-		"reported, but nothing came":    {with(of(phase(corev1.PodFailed, "", ""), ends("task", 1, "Error", `{"reported":true,"outcome":"failed"}`)), func(p *outcome.Pod) { p.Overdue = true }), "end error", "never arrived", ""},
+		"reported, but nothing came":    {with(of(phase(corev1.PodFailed, "", ""), ends("task", 1, "Error", `{"reported":true,"outcome":"failed"}`)), func(p *outcome.Pod) { p.Overdue = true }), "end error", "never received", ""},
 		"interrupted and deleted":       {of(deleted, ends("task", 143, "Error", `{"reported":true,"outcome":"interrupted"}`)), "end deleted", "was deleted", ""},
 		"interrupted by the scheduler":  {of(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "by a higher one"), ends("task", 143, "Error", `{"reported":true,"outcome":"interrupted"}`)), "end preempted", "by a higher one", ""},
 		"its token is refused":          {of(phase(corev1.PodFailed, "", ""), ends("task", 3, "Error", `{"reported":false,"outcome":"failed","class":"token_expired","message":"The server refuses the token.","exit_code":0}`)), "end token_expired", "refuses the token", ""},

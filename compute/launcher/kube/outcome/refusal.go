@@ -26,23 +26,23 @@ func Refusal(err error) (*launcher.End, *launcher.Waiting) {
 	case apierrors.IsForbidden(err) && strings.Contains(said, "exceeded quota"):
 		return nil, &launcher.Waiting{Code: launcher.WaitUnschedulable, Message: "The namespace's quota has no room for the pod yet: " + said}
 	case apierrors.IsForbidden(err) && strings.Contains(said, "is forbidden: User "):
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "FlowForge may not create pods in this namespace: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "FlowForge is not allowed to create pods in this namespace: " + said}
 	case apierrors.IsForbidden(err) && strings.Contains(said, "error looking up service account"):
 		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + said}
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster does not admit the pod: " + said}, nil
+		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster rejected the pod: " + said}, nil
 	case apierrors.IsNotFound(err):
 		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + said}
 	case strings.Contains(said, "admission webhook") && strings.Contains(said, "denied the request"):
-		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster does not admit the pod: " + said}, nil
+		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster rejected the pod: " + said}, nil
 	case apierrors.IsInternalError(err) && strings.Contains(said, "failed calling webhook"):
-		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The cluster cannot check the pod at the moment: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The cluster cannot validate the pod right now: " + said}
 	case apierrors.IsConflict(err):
-		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The pod cannot be created at the moment: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The pod cannot be created right now: " + said}
 	case !answered(err):
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster's API does not answer: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster's API is not responding: " + said}
 	default:
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster does not accept the pod at the moment: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster is not accepting the pod right now: " + said}
 	}
 }
 

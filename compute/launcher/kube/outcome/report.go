@@ -43,7 +43,7 @@ func (j *evaluation) runnerReport(v *Verdict) bool {
 	if j.said == nil || j.said.Reported || j.said.Class == "" {
 		return false
 	}
-	end(v, j.said.Class, messageOr(j.said.Message, "The task ended, and its runner could not report the result."))
+	end(v, j.said.Class, messageOr(j.said.Message, "The task ended, but its runner could not report the result."))
 	v.End.FinishedAt = j.ended().FinishedAt.Time
 	if code := j.said.ExitCode; code >= 0 {
 		v.End.ExitCode = &code

@@ -29,7 +29,7 @@ func ParseFields(data []byte) (Fields, error) {
 	}
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(data, &parts); err != nil {
-		return Fields{}, apperr.New(apperr.Invalid, "The pod fields are not a mapping with Kubernetes' field names.")
+		return Fields{}, apperr.New(apperr.Invalid, "The pod fields must be a mapping of Kubernetes field names.")
 	}
 	var wrong []apperr.Field
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
@@ -70,7 +70,7 @@ func decodeStrict(data []byte, into any, fallback string) []apperr.Field {
 		if quoted := quotedPath.FindStringSubmatch(message); quoted != nil {
 			path, message = quoted[2], "Kubernetes has no such field."
 			if quoted[1] == "duplicate" {
-				message = "This field occurs twice."
+				message = "This field appears twice."
 			}
 		}
 		wrong = append(wrong, apperr.Field{Path: path, Message: message})
@@ -150,7 +150,7 @@ func parsePatch(text string) ([]byte, []apperr.Field) {
 	}
 	var patch map[string]any
 	if err := json.Unmarshal(data, &patch); err != nil || patch == nil {
-		return nil, []apperr.Field{{Path: "podSpecPatch", Message: "This is not a mapping of a pod's spec."}}
+		return nil, []apperr.Field{{Path: "podSpecPatch", Message: "This must be a mapping with fields of a pod spec."}}
 	}
 	plain, err := json.Marshal(withoutDirectives(patch))
 	if err != nil {

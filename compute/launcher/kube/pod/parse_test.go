@@ -14,7 +14,7 @@ import (
 func TestParseFieldsNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, path, message string }{
-		{`[]`, "", "not a mapping"},
+		{`[]`, "", "must be a mapping"},
 		{`{"nodeSelektor":{}}`, "nodeSelektor", "no such field"},
 		{`{"NodeSelector":{}}`, "NodeSelector", "no such field"},
 		{`{"tolerations":[{"key":"a","operater":"Exists"}]}`, "tolerations[0].operater", "no such field"},
@@ -43,7 +43,7 @@ func TestParseFieldsNamesWhatIsWrong(t *testing.T) {
 		{`{"podSpecPatch":"a: b"}`, "podSpecPatch.a", "no such field"},
 		{`{"podSpecPatch":"containers: [{name: x, imag: y}]"}`, "podSpecPatch.containers[0].imag", "no such field"},
 		{`{"podSpecPatch":"["}`, "podSpecPatch", "line 1"},
-		{`{"podSpecPatch":"- a"}`, "podSpecPatch", "not a mapping"},
+		{`{"podSpecPatch":"- a"}`, "podSpecPatch", "must be a mapping"},
 	} {
 		_, err := pod.ParseFields([]byte(c.text))
 		require.Equal(t, apperr.Invalid, apperr.CodeOf(err), c.text)

@@ -35,7 +35,7 @@ func (b *builder) secret() (*corev1.Secret, string, error) {
 		size += len(file)
 	}
 	if size > maxSecret {
-		return nil, "", apperr.New(apperr.Invalid, "The inputs of the task have %s, more than the %s that a Kubernetes Secret can hold. Pass large values as artifacts.", units.Bytes(int64(size)), units.Bytes(maxSecret))
+		return nil, "", apperr.New(apperr.Invalid, "The task's inputs total %s, more than the %s that a Kubernetes Secret can hold. Pass large values as artifacts.", units.Bytes(int64(size)), units.Bytes(maxSecret))
 	}
 	content := maps.Clone(b.o.TaskFiles)
 	if content == nil {

@@ -53,14 +53,14 @@ var evaluator = sync.OnceValues(func() (policy.Evaluator, error) { //nolint:goch
 func admissible(pod *corev1.Pod, level string) error {
 	parsed, err := api.ParseLevel(level)
 	if err != nil {
-		return apperr.New(apperr.Invalid, "%q is not a level of Pod Security: use restricted, baseline or privileged.", level)
+		return apperr.New(apperr.Invalid, "%q is not a Pod Security level: use restricted, baseline or privileged.", level)
 	}
 	if parsed == api.LevelPrivileged {
 		return nil
 	}
 	rules, err := evaluator()
 	if err != nil {
-		return apperr.Wrap(apperr.Internal, err, "The rules of Pod Security cannot be read.")
+		return apperr.Wrap(apperr.Internal, err, "The Pod Security rules cannot be read.")
 	}
 	results := rules.EvaluatePod(api.LevelVersion{Level: parsed, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec)
 	if !slices.ContainsFunc(results, func(r policy.CheckResult) bool { return !r.Allowed }) {

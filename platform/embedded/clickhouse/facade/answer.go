@@ -95,7 +95,7 @@ func (s *Server) stream(w http.ResponseWriter, held *session, st *statement) {
 	}
 }
 
-// sendBlocks sends all blocks and says whether there was one. An error has
+// sendBlocks sends all blocks and reports whether there was one. An error has
 // been told to the client as far as it can be.
 func (s *Server) sendBlocks(w http.ResponseWriter, stream *chdb.Stream, st *statement) (sent bool, err error) {
 	out, tag := st.writer(w), strings.ToLower(rand.Text()[:16])
