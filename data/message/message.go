@@ -78,7 +78,7 @@ type Dialer interface {
 type Failure struct {
 	Reason    string        // a sentence, without values of secret fields
 	Permanent bool          // another attempt would fail in the same way
-	After     time.Duration // the receiver asks for no attempt before this time; 0: it does not say
+	After     time.Duration // the receiver accepts no attempt before this time; 0: unknown
 	Err       error
 }
 
