@@ -62,7 +62,7 @@ func table() []rule {
 		{packages: "engine/quota/fair", may: "apperr platform/units"},
 		{packages: "access/tenancy access/secret engine/quota data/artifact/... data/bucket/...", may: "db apperr access/auth access/audit engine/quota/fair engine/search data/channel/mark platform/freeport platform/testserver platform/units"},
 		{packages: "data/outgoing", may: "data/bucket"},
-		{packages: "data/message", may: "data/outgoing"},
+		{packages: "data/message", may: "data/outgoing platform/units"},
 		{packages: "engine/notify", may: "apperr access/auth access/audit data/message db platform/units"},
 		{packages: "access/connection", may: "db apperr access/auth access/audit access/secret access/masking data/bucket data/message data/outgoing typeregistry"},
 		{packages: "compute/resident", may: "db apperr access/auth proto/... compute/launcher"},

@@ -60,8 +60,8 @@ type Notifications struct {
 // NotificationRuleRow is a rule in the list.
 type NotificationRuleRow struct {
 	Name, URL   string
-	Events      []string // titles
-	Workflows   string   // "All workflows"
+	Events      string // titles
+	Workflows   string // "All workflows"
 	Channels    string
 	Quiet       string // "20:00 to 08:00, Europe/Berlin", or ""
 	Enabled     bool

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/wneessen/go-mail"
+
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Values of the field security of e-mail.
@@ -45,7 +47,7 @@ func email(ctx context.Context, d Dialer, c Channel, m Message) (string, error) 
 	if err := client.DialAndSendWithContext(ctx, letter); err != nil {
 		return "", refusedMail(ctx, err)
 	}
-	return fmt.Sprintf("accepted by %s after %s", c.text("host"), time.Since(begun).Round(time.Millisecond)), nil
+	return fmt.Sprintf("accepted by %s after %s", c.text("host"), units.Duration(time.Since(begun))), nil
 }
 
 // compose writes the e-mail. Its Message-ID follows from the message, so a repetition is recognized.
@@ -156,7 +158,7 @@ func dialTLS(ctx context.Context, d Dialer, config *tls.Config, network, address
 // (RFC 5321, section 4.2.1).
 func refusedMail(ctx context.Context, err error) *Failure {
 	if of, ok := errors.AsType[*mail.SendError](err); ok && of.ErrorCode() > 0 {
-		return &Failure{Reason: fmt.Sprintf("The mail server answered %d: %s", of.ErrorCode(), cut(innermost(err), 200)), Permanent: of.ErrorCode() >= 500, Err: err}
+		return &Failure{Reason: fmt.Sprintf("The mail server answered %d: %s.", of.ErrorCode(), cut(innermost(err), 200)), Permanent: of.ErrorCode() >= 500, Err: err}
 	}
 	return unreachable(ctx, err)
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/data/outgoing"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 const (
@@ -39,14 +40,13 @@ func post(ctx context.Context, d Dialer, build func() (*http.Request, error)) (s
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // an answer without a body is an answer
-	took := time.Since(begun).Round(time.Millisecond)
-	answer := fmt.Sprintf("%d %s after %s", res.StatusCode, http.StatusText(res.StatusCode), took)
+	answer := fmt.Sprintf("%d %s after %s", res.StatusCode, http.StatusText(res.StatusCode), units.Duration(time.Since(begun)))
 	if res.StatusCode < http.StatusMultipleChoices {
 		return answer, nil
 	}
 	reason := "The receiver answered " + answer + "."
 	if text := oneLine(body); text != "" {
-		reason += " It reported: " + text
+		reason += fmt.Sprintf(" It reported %q.", text)
 	}
 	return "", &Failure{Reason: reason, Permanent: permanent(res.StatusCode), After: retryAfter(res.Header.Get("Retry-After"), time.Now())}
 }
@@ -91,7 +91,7 @@ func unreachable(ctx context.Context, err error) *Failure {
 	case dns:
 		f.Reason = "The name of the host cannot be resolved."
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
-		f.Reason = fmt.Sprintf("The receiver did not answer within %s.", Limit)
+		f.Reason = fmt.Sprintf("The receiver did not answer within %s.", units.Duration(Limit))
 	default:
 		f.Reason = "The connection failed: " + innermost(err) + "."
 	}

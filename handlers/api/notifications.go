@@ -14,13 +14,14 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-type notificationRulePath struct {
+// NotificationRulePath names a rule.
+type NotificationRulePath struct {
 	Name string `path:"name" minLength:"1" maxLength:"100" doc:"Name of the rule"`
 }
 
 // PutNotificationRuleInput is the request of put-notification-rule.
 type PutNotificationRuleInput struct {
-	notificationRulePath
+	NotificationRulePath
 	IfNoneMatch string `header:"If-None-Match" doc:"* refuses a name that exists (409)"`
 	Body        contract.NotificationRuleInput
 }
@@ -66,7 +67,7 @@ func (h *API) apiNotificationRules(ctx context.Context, _ *struct{}) (*body[cont
 	return reply(out), nil
 }
 
-func (h *API) apiNotificationRule(ctx context.Context, in *notificationRulePath) (*body[contract.NotificationRuleBody], error) {
+func (h *API) apiNotificationRule(ctx context.Context, in *NotificationRulePath) (*body[contract.NotificationRuleBody], error) {
 	r, err := h.Notifications.Rule(ctx, in.Name)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (h *API) apiPutNotificationRule(ctx context.Context, in *PutNotificationRul
 	return reply(toRuleBody(r)), nil
 }
 
-func (h *API) apiDeleteNotificationRule(ctx context.Context, in *notificationRulePath) (*struct{}, error) {
+func (h *API) apiDeleteNotificationRule(ctx context.Context, in *NotificationRulePath) (*struct{}, error) {
 	return nil, h.Notifications.Delete(ctx, in.Name)
 }
 

@@ -4,6 +4,7 @@ package notifications
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,13 +154,13 @@ func (h *Pages) ruleRow(clock ui.Clock, rule notify.Rule, may bool) views.Notifi
 	row := views.NotificationRuleRow{
 		Name: rule.Name, URL: views.NotificationRuleURL(rule.Name), Workflows: "All workflows", Channels: strings.Join(rule.Channels, ", "), Enabled: rule.Enabled, SwitchLabel: "Turn off",
 	}
+	var events []string
 	for _, d := range notify.Events() {
-		for _, e := range rule.Events {
-			if e == d.Event {
-				row.Events = append(row.Events, d.Title)
-			}
+		if slices.Contains(rule.Events, d.Event) {
+			events = append(events, d.Title)
 		}
 	}
+	row.Events = strings.Join(events, ", ")
 	if len(rule.Workflows) > 0 {
 		row.Workflows = strings.Join(rule.Workflows, ", ")
 	}

@@ -22,9 +22,9 @@ func notificationEntries() []Entry {
 
 func notificationRows() []views.NotificationRow {
 	return []views.NotificationRow{
-		{URL: "#", Title: "digits.train failed after a success", Rule: "On call", Channel: "mlops-portal", State: "RETRYING", Word: "Waiting", Detail: "The receiver answered 503 Service Unavailable after 1.2s. Next attempt: 20 Nov 2026, 15:19:48 UTC.", At: clock().Moment(ago(8 * time.Minute))},
+		{URL: "#", Title: "digits.train failed after a success", Rule: "On call", Channel: "mlops-portal", State: "RETRYING", Word: "Waiting", Detail: "The receiver answered 503 Service Unavailable after 1.2 s. Next attempt: 20 Nov 2026, 15:19:48 UTC.", At: clock().Moment(ago(8 * time.Minute))},
 		{URL: "#", Title: "digits.train failed", Rule: "On call", Channel: "mlops-portal", State: "FAILED", Word: "Failed", Detail: "The connection failed: x509: certificate has expired or is not yet valid.", At: clock().Moment(ago(time.Hour)), RedeliverURL: "#"},
-		{URL: "#", Title: "publish needs an approval: review", Rule: "Approvals", Channel: "vision-runs", State: "SUCCEEDED", Word: "Delivered", Detail: "200 OK after 182ms", At: clock().Moment(ago(2 * time.Hour)), RedeliverURL: "#"},
+		{URL: "#", Title: "publish needs an approval: review", Rule: "Approvals", Channel: "vision-runs", State: "SUCCEEDED", Word: "Delivered", Detail: "200 OK after 182 ms", At: clock().Moment(ago(2 * time.Hour)), RedeliverURL: "#"},
 	}
 }
 
@@ -32,9 +32,9 @@ func notifications(f views.Page) views.Notifications {
 	return views.Notifications{
 		Page: frame(f, "Notifications", views.SectionNotifications), NewURL: "#",
 		Rules: []views.NotificationRuleRow{
-			{Name: "Approvals", URL: "#", Events: []string{"Approval needed"}, Workflows: "All workflows", Channels: "vision-runs", Enabled: true, SwitchURL: "#", SwitchLabel: "Turn off"},
-			{Name: "On call", URL: "#", Events: []string{"First failure", "Recovery", "Schedule paused"}, Workflows: "digits.*", Channels: "mlops-portal, oncall", Quiet: "20:00 to 08:00, Europe/Berlin", Enabled: true, Muted: "until 20 Nov 2026, 18:00 UTC", SwitchURL: "#", SwitchLabel: "Turn off"},
-			{Name: "Slow runs", URL: "#", Events: []string{"Slower than usual"}, Workflows: "All workflows", Channels: "vision-runs", SwitchURL: "#", SwitchLabel: "Turn on"},
+			{Name: "Approvals", URL: "#", Events: "Approval needed", Workflows: "All workflows", Channels: "vision-runs", Enabled: true, SwitchURL: "#", SwitchLabel: "Turn off"},
+			{Name: "On call", URL: "#", Events: "First failure, Recovery, Schedule paused", Workflows: "digits.*", Channels: "mlops-portal, oncall", Quiet: "20:00 to 08:00, Europe/Berlin", Enabled: true, Muted: "until 20 Nov 2026, 18:00 UTC", SwitchURL: "#", SwitchLabel: "Turn off"},
+			{Name: "Slow runs", URL: "#", Events: "Slower than usual", Workflows: "All workflows", Channels: "vision-runs", SwitchURL: "#", SwitchLabel: "Turn on"},
 		},
 		Channels: []views.NotificationChannel{
 			{Name: "mlops-portal", URL: "#", Kind: "Webhook", State: "FAILED", Word: "Failing", Detail: "The connection failed: x509: certificate has expired or is not yet valid.", When: new(clock().Moment(ago(8 * time.Minute)))},
@@ -52,7 +52,7 @@ func notification(f views.Page) views.Notification {
 		Page: frame(f, row.Title, views.SectionNotifications, views.Crumb{Name: "Notifications", URL: "#"}), Row: row, Text: "train failed: labels must be between 0 and 9, found 11", Target: "https://flowforge.example/executions/1",
 		Facts:    []ui.Fact{{Name: "Channel", Value: "mlops-portal", URL: "#"}, {Name: "Rule", Value: "On call"}, {Name: "Event", Value: "execution.first_failure", Mono: true}, {Name: "Attempts", Value: "1"}},
 		Content:  []ui.Fact{{Name: "Execution", Value: "#a1b2c3"}, {Name: "Version", Value: "2.4.0"}, {Name: "Launched by", Value: "Mei Tanaka"}},
-		Attempts: []views.NotificationAttempt{{At: clock().Exactly(ago(8 * time.Minute)), Detail: "The receiver answered 503 Service Unavailable after 1.2s."}},
+		Attempts: []views.NotificationAttempt{{At: clock().Exactly(ago(8 * time.Minute)), Detail: "The receiver answered 503 Service Unavailable after 1.2 s."}},
 	}
 }
 
