@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/registry data/dataset/... data/metaflow/... engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/..."
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/notify"
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -62,7 +62,9 @@ func table() []rule {
 		{packages: "engine/quota/fair", may: "apperr platform/units"},
 		{packages: "access/tenancy access/secret engine/quota data/artifact/... data/bucket/...", may: "db apperr access/auth access/audit engine/quota/fair engine/search data/channel/mark platform/freeport platform/testserver platform/units"},
 		{packages: "data/outgoing", may: "data/bucket"},
-		{packages: "access/connection", may: "db apperr access/auth access/audit access/secret access/masking data/bucket data/outgoing typeregistry"},
+		{packages: "data/message", may: "data/outgoing platform/units"},
+		{packages: "engine/notify", may: "apperr access/auth access/audit data/message db platform/units"},
+		{packages: "access/connection", may: "db apperr access/auth access/audit access/secret access/masking data/bucket data/message data/outgoing typeregistry"},
 		{packages: "compute/resident", may: "db apperr access/auth proto/... compute/launcher"},
 		{packages: "data/artifact/preview", may: "apperr"},
 		{packages: "data/metaflow/pickle"},
@@ -95,7 +97,7 @@ func table() []rule {
 		// 6
 		{packages: shared, may: site + shared},
 		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
-		{packages: "handlers/account handlers/admin handlers/artifacts handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/quotas handlers/registry handlers/schedules handlers/sweeps", may: site + shared},
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps", may: site + shared},
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
 		{packages: "handlers", may: site + "handlers/... sdk"}, // the wheel that it serves

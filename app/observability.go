@@ -258,6 +258,9 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 		if err != nil || e.FinishedAt == nil {
 			return err
 		}
+		if err := p.notifications.ExecutionEnded(ctx, id); err != nil {
+			return err
+		}
 		a.reportEnd(ctx, p, e)
 		p.sweeps.Wake()
 		p.schedules.Wake()

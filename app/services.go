@@ -32,6 +32,7 @@ import (
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
@@ -49,39 +50,40 @@ import (
 
 // parts are the services of a running server.
 type parts struct {
-	pool        *pgxpool.Pool
-	signer      auth.Signer
-	policies    *auth.Policies
-	users       *auth.Users
-	sessions    *web.Sessions
-	identity    *identity.Service
-	tokens      auth.TokenChain // for the network
-	localTokens auth.TokenChain // including that of the local administrator
-	artifacts   *artifact.Service
-	storeDir    string // of artifacts, if this machine's runner can access it
-	directStore bool   // tasks access the object store directly
-	store       artifact.Remover
-	storeReady  func(context.Context) error // nil: artifacts are in a folder
-	retention   *retention.Service
-	telemetry   *telemetry.Service
-	index       *index.Service
-	catalogue   *catalogue.Service
-	datasets    *dataset.Service
-	workflows   *workflow.Service
-	executions  *execution.Service
-	secrets     *secret.Service
-	connections *connection.Service
-	options     *options.Service
-	sweeps      *sweep.Service
-	schedules   *schedule.Service
-	quotas      *quota.Service
-	resident    *resident.Service // nil: there are no warm pods
-	instance    string            // name of this server, unique on the database
-	holder      string            // name of this process
-	leads       atomic.Bool       // this process drives executions
-	warmPython  admin.WarmPython  // nil: this process starts no local tasks
-	hopSigner   hopSigner
-	proxy       *leaderProxy
+	pool          *pgxpool.Pool
+	signer        auth.Signer
+	policies      *auth.Policies
+	users         *auth.Users
+	sessions      *web.Sessions
+	identity      *identity.Service
+	tokens        auth.TokenChain // for the network
+	localTokens   auth.TokenChain // including that of the local administrator
+	artifacts     *artifact.Service
+	storeDir      string // of artifacts, if this machine's runner can access it
+	directStore   bool   // tasks access the object store directly
+	store         artifact.Remover
+	storeReady    func(context.Context) error // nil: artifacts are in a folder
+	retention     *retention.Service
+	telemetry     *telemetry.Service
+	index         *index.Service
+	catalogue     *catalogue.Service
+	datasets      *dataset.Service
+	workflows     *workflow.Service
+	executions    *execution.Service
+	secrets       *secret.Service
+	connections   *connection.Service
+	options       *options.Service
+	sweeps        *sweep.Service
+	schedules     *schedule.Service
+	notifications *notify.Service
+	quotas        *quota.Service
+	resident      *resident.Service // nil: there are no warm pods
+	instance      string            // name of this server, unique on the database
+	holder        string            // name of this process
+	leads         atomic.Bool       // this process drives executions
+	warmPython    admin.WarmPython  // nil: this process starts no local tasks
+	hopSigner     hopSigner
+	proxy         *leaderProxy
 }
 
 // startServices creates the services in dependency order and starts background work.
@@ -200,6 +202,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	}
 	a.openSweeps(p)
 	a.openSchedules(p)
+	a.openNotifications(p)
 	if err := a.openRetention(p); err != nil {
 		return err
 	}
@@ -285,7 +288,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Notifications: p.notifications, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
 		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }

@@ -755,6 +755,57 @@ type NodeOrder struct {
 	Taken       bool
 }
 
+type Notification struct {
+	ID         uuid.UUID
+	TenantID   uuid.UUID
+	ProjectID  uuid.UUID
+	RuleID     uuid.UUID
+	RuleName   string
+	Channel    string
+	Event      string
+	Occurrence string
+	Message    json.RawMessage
+	State      string
+	Reason     string
+	Attempts   int32
+	Log        json.RawMessage
+	CreatedAt  time.Time
+	DueAt      *time.Time
+	SettledAt  *time.Time
+}
+
+type NotificationChannel struct {
+	ProjectID uuid.UUID
+	Name      string
+	Failures  int32
+	OpenUntil *time.Time
+	OkAt      *time.Time
+	FailedAt  *time.Time
+	Error     string
+}
+
+type NotificationRule struct {
+	ID             uuid.UUID
+	TenantID       uuid.UUID
+	ProjectID      uuid.UUID
+	Name           string
+	Events         []string
+	Workflows      []string
+	Channels       []string
+	SlowFactor     float64
+	WaitingSeconds int32
+	QuietFrom      string
+	QuietTo        string
+	Timezone       string
+	Enabled        bool
+	EnabledAt      time.Time
+	MutedUntil     *time.Time
+	CreatedAt      time.Time
+	CreatedBy      string
+	UpdatedAt      time.Time
+	UpdatedBy      string
+}
+
 type OpenLog struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32

@@ -27,6 +27,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
@@ -51,6 +52,7 @@ import (
 	lineagepages "github.com/flowforge/flowforge/handlers/lineage"
 	metaflowapi "github.com/flowforge/flowforge/handlers/metaflow"
 	"github.com/flowforge/flowforge/handlers/metaflowruns"
+	"github.com/flowforge/flowforge/handlers/notifications"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/quotas"
@@ -74,33 +76,34 @@ type Deps struct {
 	Identity *identity.Service
 	Policies *auth.Policies // the projects to choose among
 
-	Workflows   *workflow.Service
-	Executions  *execution.Service
-	Artifacts   *artifact.Service
-	Catalogue   *catalogue.Service
-	Telemetry   *telemetry.Service
-	Index       *index.Service
-	Metaflow    *metaflow.Service
-	Datastores  *datastore.Service // of Metaflow
-	Secrets     *secret.Service
-	Connections *connection.Service
-	Tenancy     *tenancy.Service
-	Audit       *audit.Log
-	Quotas      *quota.Service
-	Retention   *retention.Service
-	Presets     *preset.Service
-	Options     *options.Service
-	Sweeps      *sweep.Service
-	Schedules   *schedule.Service
-	Views       *view.Service
-	Lineage     *lineage.Service
-	Registry    *registry.Service // of models
-	Datasets    *dataset.Service  // and feature sets
-	Resident    *resident.Service // nil: there are no warm pods
-	Signer      auth.Signer       // of task tokens
-	Bodies      web.Bodies        // limits of request bodies; zero: the defaults
-	Checks      []Check           // checks of /readyz
-	WarmPython  admin.WarmPython  // nil: tasks do not run on this machine
+	Workflows     *workflow.Service
+	Executions    *execution.Service
+	Artifacts     *artifact.Service
+	Catalogue     *catalogue.Service
+	Telemetry     *telemetry.Service
+	Index         *index.Service
+	Metaflow      *metaflow.Service
+	Datastores    *datastore.Service // of Metaflow
+	Secrets       *secret.Service
+	Connections   *connection.Service
+	Tenancy       *tenancy.Service
+	Audit         *audit.Log
+	Quotas        *quota.Service
+	Retention     *retention.Service
+	Presets       *preset.Service
+	Options       *options.Service
+	Sweeps        *sweep.Service
+	Schedules     *schedule.Service
+	Notifications *notify.Service
+	Views         *view.Service
+	Lineage       *lineage.Service
+	Registry      *registry.Service // of models
+	Datasets      *dataset.Service  // and feature sets
+	Resident      *resident.Service // nil: there are no warm pods
+	Signer        auth.Signer       // of task tokens
+	Bodies        web.Bodies        // limits of request bodies; zero: the defaults
+	Checks        []Check           // checks of /readyz
+	WarmPython    admin.WarmPython  // nil: tasks do not run on this machine
 	// ToLeader is nil in a process that always leads.
 	ToLeader  leader.Forward
 	PublicURL string // public address of this server; "": taken from the request
@@ -115,26 +118,27 @@ type Check struct {
 
 // areas are the parts of the site.
 type areas struct {
-	api        *api.API
-	scheduler  *scheduler.API
-	account    *account.Pages
-	admin      *admin.Pages
-	artifacts  *artifacts.Pages
-	catalogue  *cataloguepages.Pages
-	compare    *compare.Pages
-	executions *executions.Pages
-	failures   *failures.Pages
-	forms      *form.Forms
-	home       *home.Pages
-	launch     *launch.Pages
-	lineage    *lineagepages.Pages
-	registry   *registrypages.Pages
-	datasets   *datasets.Pages
-	metaflow   *metaflowapi.API
-	runs       *metaflowruns.Pages
-	quotas     *quotas.Pages
-	sweeps     *sweeps.Pages
-	schedules  *schedules.Pages
+	api           *api.API
+	scheduler     *scheduler.API
+	account       *account.Pages
+	admin         *admin.Pages
+	artifacts     *artifacts.Pages
+	catalogue     *cataloguepages.Pages
+	compare       *compare.Pages
+	executions    *executions.Pages
+	failures      *failures.Pages
+	forms         *form.Forms
+	home          *home.Pages
+	launch        *launch.Pages
+	lineage       *lineagepages.Pages
+	registry      *registrypages.Pages
+	datasets      *datasets.Pages
+	metaflow      *metaflowapi.API
+	runs          *metaflowruns.Pages
+	quotas        *quotas.Pages
+	sweeps        *sweeps.Pages
+	schedules     *schedules.Pages
+	notifications *notifications.Pages
 }
 
 func newAreas(d Deps, marked *leader.Routes) areas {
@@ -152,7 +156,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Notifications: d.Notifications, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
@@ -182,13 +186,14 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets, Options: d.Options,
 			Sweeps: d.Sweeps, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
 		}),
-		lineage:   lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
-		registry:  registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
-		datasets:  datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
-		metaflow:  d.records(),
-		runs:      metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
-		sweeps:    sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
-		schedules: schedules.New(schedules.Config{Schedules: d.Schedules, Page: shell}),
-		quotas:    quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
+		lineage:       lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
+		registry:      registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
+		datasets:      datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
+		metaflow:      d.records(),
+		runs:          metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
+		sweeps:        sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
+		schedules:     schedules.New(schedules.Config{Schedules: d.Schedules, Page: shell}),
+		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
+		quotas:        quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

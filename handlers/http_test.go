@@ -41,6 +41,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
@@ -138,16 +139,17 @@ func setup(t *testing.T) *testBundle {
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
 		Index:    index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}),
 		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, Connections: b.connections, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
-		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
-		Presets:   preset.NewService(b.pool, b.workflows, now),
-		Options:   b.options,
-		Schedules: schedules,
-		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
-		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
-		Lineage:   lineage.NewService(b.pool, b.workflows, b.catalogue),
-		Registry:  registry.NewService(b.pool, b.catalogue, now),
-		Datasets:  b.datasets,
-		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
+		Retention:     retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
+		Presets:       preset.NewService(b.pool, b.workflows, now),
+		Options:       b.options,
+		Schedules:     schedules,
+		Notifications: notify.New(notify.Config{Pool: b.pool, Channels: b.connections, PublicURL: "http://127.0.0.1", Logger: log, Now: now}),
+		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
+		Views:         view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
+		Lineage:       lineage.NewService(b.pool, b.workflows, b.catalogue),
+		Registry:      registry.NewService(b.pool, b.catalogue, now),
+		Datasets:      b.datasets,
+		Checks:        []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
 	b.routes = handlers.New(b.deps)
 	b.server = httptest.NewServer(b.routes)

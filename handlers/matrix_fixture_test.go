@@ -178,6 +178,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	return []string{
 		"{sweep}", matrixSweep(b.ctx, t, b, swept), "{halted}", matrixSweep(b.ctx, t, b, swept),
 		"{schedule}", matrixSchedule(b.ctx, t, b, flow.WorkflowID.String(), prefix+" yearly"),
+		"{notification}", matrixNotification(b.ctx, t, b, subject.ProjectID),
 		"{view}", table.ID.String(),
 		"{preset}", saved.ID.String(), "{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{python}", prefix + ".python", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),

@@ -15,30 +15,31 @@ type Section string
 
 // The sections of the sidebar.
 const (
-	SectionHome        Section = "home"
-	SectionExecutions  Section = "executions"
-	SectionWorkflows   Section = "workflows"
-	SectionArtifacts   Section = "artifacts"
-	SectionDatasets    Section = "datasets"
-	SectionModels      Section = "models"
-	SectionTypes       Section = "types"
-	SectionTeam        Section = "team"
-	SectionWaiting     Section = "waiting"
-	SectionQuotas      Section = "quotas"
-	SectionAdmin       Section = "admin"
-	SectionAudit       Section = "audit"
-	SectionCluster     Section = "cluster"
-	SectionStorage     Section = "storage" // a tab of the administration
-	SectionSecrets     Section = "secrets"
-	SectionConnections Section = "connections"
-	SectionFailures    Section = "failures"
-	SectionApprovals   Section = "approvals"
-	SectionDocs        Section = "docs"
-	SectionPython      Section = "python"
-	SectionCompare     Section = "compare"
-	SectionSweeps      Section = "sweeps"
-	SectionSchedules   Section = "schedules"
-	SectionNone        Section = ""
+	SectionHome          Section = "home"
+	SectionExecutions    Section = "executions"
+	SectionWorkflows     Section = "workflows"
+	SectionArtifacts     Section = "artifacts"
+	SectionDatasets      Section = "datasets"
+	SectionModels        Section = "models"
+	SectionTypes         Section = "types"
+	SectionTeam          Section = "team"
+	SectionWaiting       Section = "waiting"
+	SectionQuotas        Section = "quotas"
+	SectionAdmin         Section = "admin"
+	SectionAudit         Section = "audit"
+	SectionCluster       Section = "cluster"
+	SectionStorage       Section = "storage" // a tab of the administration
+	SectionSecrets       Section = "secrets"
+	SectionConnections   Section = "connections"
+	SectionFailures      Section = "failures"
+	SectionApprovals     Section = "approvals"
+	SectionDocs          Section = "docs"
+	SectionPython        Section = "python"
+	SectionCompare       Section = "compare"
+	SectionSweeps        Section = "sweeps"
+	SectionSchedules     Section = "schedules"
+	SectionNotifications Section = "notifications"
+	SectionNone          Section = ""
 )
 
 // Crumb is one entry of the breadcrumbs; the last has no URL.
@@ -123,7 +124,10 @@ type navGroup struct {
 
 // automateEntries start workflows without a user; every user sees them.
 func automateEntries() []navEntry {
-	return []navEntry{{SectionSchedules, "Schedules", "cal", SchedulesURL(nil)}}
+	return []navEntry{
+		{SectionSchedules, "Schedules", "cal", SchedulesURL(nil)},
+		{SectionNotifications, "Notifications", "bell", NotificationsURL()},
+	}
 }
 
 // navGroups are the groups visible to the user. Every user sees the first four.

@@ -48,8 +48,8 @@ func synonyms(s Section) string {
 	return map[Section]string{
 		SectionHome: "start dashboard overview", SectionExecutions: "runs jobs history", SectionApprovals: "approve reject gates questions",
 		SectionSweeps: "hyperparameter search tuning grid random optuna experiments", SectionWorkflows: "pipelines flows dags graphs", SectionArtifacts: "files models datasets tables images reports outputs",
-		SectionSchedules: "cron timers periodic recurring nightly automate",
-		SectionDatasets:  "data tables feature sets features statistics drift", SectionModels: "registry promotion stages versions",
+		SectionSchedules: "cron timers periodic recurring nightly automate", SectionNotifications: "alerts slack teams email webhooks on-call messages",
+		SectionDatasets: "data tables feature sets features statistics drift", SectionModels: "registry promotion stages versions",
 		SectionTypes: "schemas inputs fields", SectionSecrets: "credentials passwords", SectionConnections: "databases buckets apis postgres s3 http huggingface credentials", SectionFailures: "errors dead letters breakers",
 		SectionTeam: "quotas usage budget gpus", SectionWaiting: "queue pending capacity", SectionQuotas: "limits capacity shares gpus cpu memory",
 		SectionAdmin: "tenants departments projects roles permissions members", SectionCluster: "machines nodes namespaces pods gpus",

@@ -57,7 +57,7 @@ func (e Edit) check(before former) (checked, error) {
 	kind, known := KindNamed(e.Kind)
 	switch {
 	case !known:
-		add("kind", "Choose postgres, s3, http, huggingface or custom.")
+		add("kind", "Choose "+strings.Join(kindNames(), ", ")+".")
 	case kind.Name == Custom:
 		declared := checkDeclared(e.Declared)
 		problems = append(problems, declared...)
@@ -131,6 +131,9 @@ func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
 	for _, p := range checkTogether(e.Kind, settings, func(name string) bool { return c.secrets[name] != "" }) {
 		add(p.Path, p.Message)
 	}
+	for _, p := range checkChannel(e.Kind, settings, c.secrets) {
+		add(p.Path, p.Message)
+	}
 	return problems, nil
 }
 
@@ -195,4 +198,12 @@ func names(fields []Field) []string {
 		out[i] = f.Name
 	}
 	return out
+}
+
+func kindNames() []string {
+	var list []string
+	for _, k := range Kinds() {
+		list = append(list, k.Name)
+	}
+	return list
 }

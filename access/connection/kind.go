@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/message"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -38,6 +39,7 @@ type Kind struct {
 	Summary string
 	Fields  []Field // none for Custom, whose connections declare their own
 	Tested  bool    // Test can try it
+	Channel bool    // it receives messages
 }
 
 // Names of kinds.
@@ -58,8 +60,8 @@ const (
 
 // Kinds returns all kinds in display order.
 func Kinds() []Kind {
-	return []Kind{postgresKind(), s3Kind(), httpKind(), huggingFaceKind(),
-		{Name: Custom, Label: "Custom", Summary: "Fields that you declare."}}
+	kinds := []Kind{postgresKind(), s3Kind(), httpKind(), huggingFaceKind()}
+	return append(append(kinds, channelKinds()...), Kind{Name: Custom, Label: "Custom", Summary: "Fields that you declare."})
 }
 
 // KindNamed returns a kind.
@@ -228,9 +230,9 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 // the same for all custom connections: only tasks know their server.
 func host(kind string, settings map[string]any) string {
 	address := Connection{Settings: settings}
-	name := map[string]string{HTTP: "base_url", HuggingFace: "endpoint", S3: "endpoint"}[kind]
+	name := map[string]string{HTTP: "base_url", HuggingFace: "endpoint", S3: "endpoint", message.Webhook: "url", message.PagerDuty: "endpoint"}[kind]
 	switch {
-	case kind == Postgres:
+	case kind == Postgres || kind == message.Email:
 		return strings.ToLower(net.JoinHostPort(strings.Trim(address.Text("host"), "[]"), address.Text("port")))
 	case name == "":
 		return ""

@@ -23,6 +23,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/bucket"
+	"github.com/flowforge/flowforge/data/message"
 	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/db"
 )
@@ -52,7 +53,8 @@ type Result struct {
 }
 
 // Test tries a connection of the subject's current project from the server: it signs in and reads,
-// and changes nothing. Errors: Conflict for a kind without a test. What fails is in the result.
+// and changes nothing. A channel receives a test message. Errors: Conflict for a kind without a
+// test. What fails is in the result.
 func (s *Service) Test(ctx context.Context, name string) (Result, error) {
 	subject, err := auth.Authorize(ctx, auth.SecretWrite)
 	if err != nil {
@@ -92,6 +94,7 @@ type attempt struct {
 	secrets map[string]string
 	dialer  Dialer
 	masker  *masking.Masker
+	at      time.Time
 	steps   []Step
 }
 
@@ -102,9 +105,13 @@ func (s *Service) try(ctx context.Context, c Connection, secrets map[string]stri
 	for _, value := range secrets {
 		values = append(values, value)
 	}
-	a := &attempt{Connection: c, secrets: secrets, dialer: s.Dialer, masker: masking.New(values...)}
 	begun := s.Now()
-	map[string]func(context.Context){Postgres: a.postgres, S3: a.s3, HTTP: a.http, HuggingFace: a.huggingFace}[c.Kind](ctx)
+	a := &attempt{Connection: c, secrets: secrets, dialer: s.Dialer, masker: masking.New(values...), at: begun}
+	if kind, _ := KindNamed(c.Kind); kind.Channel {
+		a.channel(ctx)
+	} else {
+		map[string]func(context.Context){Postgres: a.postgres, S3: a.s3, HTTP: a.http, HuggingFace: a.huggingFace}[c.Kind](ctx)
+	}
 	ok := !slices.ContainsFunc(a.steps, func(step Step) bool { return !step.OK })
 	return Result{OK: ok, Steps: a.steps, Duration: s.Now().Sub(begun)}
 }
@@ -286,6 +293,9 @@ func answered(status int, explanation string) error {
 // configuration, which can have secrets.
 func reason(err error) string {
 	text := err.Error()
+	if of, ok := errors.AsType[*message.Failure](err); ok {
+		return of.Reason
+	}
 	var timeout net.Error
 	if of, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return "The server refused the request: " + of.Message + "."

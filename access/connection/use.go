@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/message"
 	"github.com/flowforge/flowforge/db"
 )
 
@@ -134,6 +135,8 @@ func urlOf(c Connection, secrets map[string]string) string {
 		return strings.TrimSuffix(u.String(), "/")
 	case HTTP:
 		return c.Text("base_url")
+	case message.Webhook:
+		return c.Text("url")
 	case HuggingFace:
 		return c.Text("endpoint")
 	}

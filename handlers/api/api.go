@@ -34,6 +34,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/quota"
@@ -161,28 +162,29 @@ type Config struct {
 	Policies  *auth.Policies
 	PublicURL string // address of this server for browsers; "" takes the host of the request
 
-	Workflows   *workflow.Service
-	Executions  *execution.Service
-	Artifacts   *artifact.Service
-	Catalogue   *catalogue.Service
-	Telemetry   *telemetry.Service
-	Datastores  *datastore.Service // of Metaflow
-	Table       *table.Service
-	Secrets     *secret.Service
-	Connections *connection.Service
-	Tenancy     *tenancy.Service
-	Audit       *audit.Log
-	Quotas      *quota.Service
-	Retention   *retention.Service
-	Presets     *preset.Service
-	Options     *options.Service
-	Sweeps      *sweep.Service
-	Schedules   *schedule.Service
-	Views       *view.Service
-	Lineage     *lineage.Service
-	Registry    *registry.Service
-	Datasets    *dataset.Service
-	Comparison  *comparison.Service
+	Workflows     *workflow.Service
+	Executions    *execution.Service
+	Artifacts     *artifact.Service
+	Catalogue     *catalogue.Service
+	Telemetry     *telemetry.Service
+	Datastores    *datastore.Service // of Metaflow
+	Table         *table.Service
+	Secrets       *secret.Service
+	Connections   *connection.Service
+	Tenancy       *tenancy.Service
+	Audit         *audit.Log
+	Quotas        *quota.Service
+	Retention     *retention.Service
+	Presets       *preset.Service
+	Options       *options.Service
+	Sweeps        *sweep.Service
+	Schedules     *schedule.Service
+	Notifications *notify.Service
+	Views         *view.Service
+	Lineage       *lineage.Service
+	Registry      *registry.Service
+	Datasets      *dataset.Service
+	Comparison    *comparison.Service
 
 	Scope    request.Scope
 	Content  *content.Content

@@ -53,6 +53,7 @@ func (c *Config) resources() []resource {
 		&scheduleAPI{c.Schedules},
 		&calendarAPI{c.Schedules},
 		&jobAPI{c.Schedules},
+		&notificationAPI{c.Notifications},
 		&lineageAPI{c.Lineage},
 		&modelAPI{c.Registry},
 		&tenancyAPI{c.Tenancy},

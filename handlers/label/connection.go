@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/flowforge/flowforge/access/connection"
+	"github.com/flowforge/flowforge/data/message"
 )
 
 // Connection specifies where a connection leads, without its user and its secret fields.
@@ -16,8 +17,12 @@ func Connection(c connection.Connection) string {
 		return "s3://" + c.Text("bucket")
 	case connection.HTTP:
 		return hostOf(c.Text("base_url"))
-	case connection.HuggingFace:
+	case connection.HuggingFace, message.PagerDuty:
 		return hostOf(c.Text("endpoint"))
+	case message.Webhook:
+		return hostOf(c.Text("url"))
+	case message.Email:
+		return c.Text("to")
 	}
 	return c.Kind
 }

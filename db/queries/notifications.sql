@@ -1,0 +1,130 @@
+-- name: ListNotificationRules :many
+SELECT * FROM notification_rules WHERE project_id = @project_id ORDER BY lower(name) LIMIT @row_limit;
+
+-- name: LockNotificationRule :one
+SELECT * FROM notification_rules WHERE project_id = @project_id AND lower(name) = lower(@name) FOR UPDATE;
+
+-- name: CountNotificationRules :one
+SELECT count(*) FROM notification_rules WHERE project_id = @project_id;
+
+-- name: InsertNotificationRule :exec
+INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by)
+VALUES (@id, @tenant_id, @project_id, @name, @events, @workflows, @channels, @slow_factor, @waiting_seconds, @quiet_from, @quiet_to, @timezone, @enabled, @enabled_at, @muted_until, @created_at, @created_by, @updated_at, @updated_by);
+
+-- name: UpdateNotificationRule :exec
+UPDATE notification_rules SET name = @name, events = @events, workflows = @workflows, channels = @channels, slow_factor = @slow_factor, waiting_seconds = @waiting_seconds,
+    quiet_from = @quiet_from, quiet_to = @quiet_to, timezone = @timezone, enabled = @enabled, enabled_at = @enabled_at, muted_until = @muted_until,
+    updated_at = @updated_at, updated_by = @updated_by
+WHERE id = @id;
+
+-- name: DeleteNotificationRule :exec
+DELETE FROM notification_rules WHERE id = @id;
+
+-- name: ListRulesOfEvents :many
+-- Returns the enabled rules that have one of the events, in one project or in all.
+SELECT * FROM notification_rules
+WHERE enabled AND events && @events::text[] AND (sqlc.narg(project_id)::uuid IS NULL OR project_id = sqlc.narg(project_id))
+ORDER BY project_id, id;
+
+-- name: InsertNotification :execrows
+-- Does nothing for an occurrence that the rule has already sent to the channel.
+INSERT INTO notifications (id, tenant_id, project_id, rule_id, rule_name, channel, event, occurrence, message, state, reason, created_at, due_at, settled_at)
+VALUES (@id, @tenant_id, @project_id, @rule_id, @rule_name, @channel, @event, @occurrence, @message, @state, @reason, @created_at, @due_at, @settled_at)
+ON CONFLICT ON CONSTRAINT notifications_once_key DO NOTHING;
+
+-- name: ClaimNotifications :many
+-- Moves due notifications ahead and counts an attempt. Two processes never claim the same one.
+UPDATE notifications n SET due_at = @until, attempts = n.attempts + 1
+FROM (
+    SELECT x.id FROM notifications x
+    LEFT JOIN notification_channels c ON c.project_id = x.project_id AND c.name = x.channel
+    WHERE x.state = 'PENDING' AND x.due_at <= @now AND (c.open_until IS NULL OR c.open_until <= @now)
+    ORDER BY x.due_at LIMIT @row_limit FOR UPDATE OF x SKIP LOCKED
+) due
+WHERE n.id = due.id
+RETURNING n.*;
+
+-- name: SettleNotification :execrows
+-- Stores the result of an attempt, unless a later attempt has begun.
+UPDATE notifications SET state = @state, reason = @reason, log = @log, due_at = @due_at, settled_at = @settled_at
+WHERE id = @id AND attempts = @attempts AND state = 'PENDING';
+
+-- name: NoteChannelWorks :exec
+INSERT INTO notification_channels (project_id, name, failures, ok_at) VALUES (@project_id, @name, 0, @now)
+ON CONFLICT (project_id, name) DO UPDATE SET failures = 0, open_until = NULL, ok_at = excluded.ok_at, error = '';
+
+-- name: NoteChannelFails :exec
+-- Opens the circuit of a channel after some failures in a row.
+INSERT INTO notification_channels AS c (project_id, name, failures, failed_at, error) VALUES (@project_id, @name, 1, @now, @error)
+ON CONFLICT (project_id, name) DO UPDATE SET failures = c.failures + 1, failed_at = excluded.failed_at, error = excluded.error,
+    open_until = CASE WHEN c.failures + 1 >= @opens_after::integer THEN @open_until::timestamptz ELSE c.open_until END;
+
+-- name: ListNotifications :many
+SELECT * FROM notifications
+WHERE project_id = @project_id
+    AND (@state::text = '' OR state = @state)
+    AND (sqlc.narg(before)::uuid IS NULL OR id < sqlc.narg(before))
+ORDER BY id DESC LIMIT @row_limit;
+
+-- name: CountNotifications :many
+SELECT state, count(*) AS n FROM notifications WHERE project_id = @project_id AND state <> 'DELIVERED' GROUP BY state;
+
+-- name: GetNotification :one
+SELECT * FROM notifications WHERE id = @id;
+
+-- name: LockNotification :one
+SELECT * FROM notifications WHERE id = @id FOR UPDATE;
+
+-- name: RedeliverNotification :exec
+UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || @actor::text || '.', attempts = 0, due_at = @now, settled_at = NULL WHERE id = @id;
+
+-- name: FailedNotifications :many
+SELECT id FROM notifications WHERE project_id = @project_id AND state = 'FAILED' ORDER BY id DESC LIMIT @row_limit;
+
+-- name: DeleteOldNotifications :exec
+DELETE FROM notifications WHERE settled_at < @before;
+
+-- name: ExecutionForNotification :one
+-- Returns an execution with the state of the one before it and the usual duration of its workflow:
+-- the median of the last successful executions before it.
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_id, e.workflow_name, e.version, e.name, e.status, e.submitted_by_name, e.error,
+    e.created_at, e.started_at, e.finished_at,
+    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id) AS of_sweep,
+    COALESCE((
+        SELECT p.status FROM executions p
+        WHERE p.workflow_id = e.workflow_id AND p.project_id = e.project_id AND p.id < e.id AND p.status IN ('SUCCEEDED', 'FAILED')
+        ORDER BY p.id DESC LIMIT 1
+    ), '')::text AS status_before,
+    u.history, u.usual_seconds
+FROM executions e
+CROSS JOIN LATERAL (
+    SELECT count(*) AS history, COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM w.finished_at - w.started_at)), 0)::double precision AS usual_seconds
+    FROM (
+        SELECT v.started_at, v.finished_at FROM executions v
+        WHERE v.workflow_id = e.workflow_id AND v.project_id = e.project_id AND v.id < e.id AND v.status = 'SUCCEEDED' AND v.started_at IS NOT NULL
+        ORDER BY v.id DESC LIMIT 20
+    ) w
+) u
+WHERE e.id = @id;
+
+-- name: WaitingExecutions :many
+-- Returns executions of a project that were launched before a time and of which no node has started.
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
+FROM executions e
+WHERE e.project_id = @project_id AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
+    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
+ORDER BY e.id LIMIT @row_limit;
+
+-- name: PausedSchedules :many
+-- Returns schedules of a project that were paused by the server, not by a person.
+SELECT id, name, workflow_name, message, updated_at FROM schedules
+WHERE project_id = @project_id AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
+ORDER BY id LIMIT @row_limit;
+
+-- name: ListChannels :many
+-- Returns the connections of a project that receive messages, and what is known about them.
+SELECT k.name, k.kind, k.description, c.failures, c.open_until, c.ok_at, c.failed_at, c.error
+FROM connections k
+LEFT JOIN notification_channels c ON c.project_id = k.project_id AND c.name = k.name
+WHERE k.project_id = @project_id AND k.kind = ANY(@kinds::text[])
+ORDER BY k.name;

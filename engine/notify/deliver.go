@@ -1,0 +1,175 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	together = 8                 // messages that are sent at the same time
+	claimed  = 50                // messages of one look
+	lease    = 2 * message.Limit // an attempt that has not settled by then is repeated
+	watches  = 5 * time.Second   // between two looks for what waits
+	cleans   = time.Hour
+	maxLog   = 20 // attempts that a message remembers
+)
+
+// backoff returns the pauses between attempts; after the last one a message is given up. Together
+// they are about a day.
+func backoff() []time.Duration {
+	return []time.Duration{
+		10 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour,
+	}
+}
+
+// Run sends messages until ctx ends. The leader calls it; a second loop would do no harm, since an
+// attempt claims its message first.
+func (s *Service) Run(ctx context.Context) {
+	ctx = auth.AsSystem(ctx)
+	var watched, cleaned time.Time
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-s.wake:
+		}
+		if now := time.Now(); now.Sub(watched) >= watches {
+			watched = now
+			s.logged(ctx, "notifications about waiting work could not be stored; the next look retries", s.watch(ctx))
+		}
+		s.logged(ctx, "notifications could not be sent; the next look retries", s.sendDue(ctx))
+		if now := time.Now(); now.Sub(cleaned) >= cleans {
+			cleaned = now
+			s.logged(ctx, "old notifications could not be removed", s.queries.DeleteOldNotifications(ctx, new(s.now().Add(-KeepMessages))))
+		}
+		timer.Reset(s.config.Every)
+	}
+}
+
+func (s *Service) logged(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.config.Logger.Warn(what, "error", err)
+	}
+}
+
+// sendDue makes one attempt for each due message.
+func (s *Service) sendDue(ctx context.Context) error {
+	for {
+		now := s.now()
+		rows, err := s.queries.ClaimNotifications(ctx, new(now.Add(lease)), &now, claimed)
+		if err != nil {
+			return fmt.Errorf("claim notifications: %w", err)
+		}
+		s.config.Crash("notify.claimed")
+		slots := make(chan struct{}, together)
+		failures := make([]error, len(rows))
+		var all sync.WaitGroup
+		for i, row := range rows {
+			slots <- struct{}{}
+			all.Go(func() {
+				defer func() { <-slots }()
+				failures[i] = s.attempt(ctx, row)
+			})
+		}
+		all.Wait()
+		if err := errors.Join(failures...); err != nil || len(rows) < claimed || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// Attempt is one try to send a message.
+type Attempt struct {
+	At     time.Time `json:"at"`
+	OK     bool      `json:"ok"`
+	Detail string    `json:"detail"` // what the receiver answered, or what failed
+}
+
+// attempt sends a claimed message and stores the result.
+func (s *Service) attempt(ctx context.Context, row db.Notification) error {
+	var log []Attempt
+	if err := json.Unmarshal(row.Log, &log); err != nil {
+		return fmt.Errorf("log of notification %s: %w", row.ID, err)
+	}
+	answer, failed := s.send(ctx, row)
+	s.config.Crash("notify.sent")
+	if ctx.Err() != nil {
+		return nil // the server stops; the claim expires, and another attempt follows
+	}
+	now := s.now()
+	p := db.SettleNotificationParams{ID: row.ID, Attempts: row.Attempts, State: string(Delivered), Reason: answer, SettledAt: &now}
+	if failed != nil {
+		p.Reason = failed.Reason
+		p.State, p.DueAt, p.SettledAt = next(int(row.Attempts), failed, now)
+	}
+	log = append(log, Attempt{At: now, OK: failed == nil, Detail: p.Reason})
+	raw, err := json.Marshal(log[max(0, len(log)-maxLog):])
+	if err != nil {
+		return fmt.Errorf("encode log: %w", err)
+	}
+	p.Log = raw
+	if _, err := s.queries.SettleNotification(ctx, p); err != nil {
+		return fmt.Errorf("settle notification %s: %w", row.ID, err)
+	}
+	return s.noteChannel(ctx, row, failed, now)
+}
+
+// next returns what a message becomes after a failed attempt.
+func next(attempts int, failed *message.Failure, now time.Time) (state string, due, settled *time.Time) {
+	pauses := backoff()
+	if failed.Permanent || attempts > len(pauses) {
+		return string(GivenUp), nil, &now
+	}
+	return string(Pending), new(now.Add(max(pauses[attempts-1], failed.After))), nil
+}
+
+// noteChannel records how the channel works. A refusal for good is about one message; only
+// failures that could be temporary open the circuit.
+func (s *Service) noteChannel(ctx context.Context, row db.Notification, failed *message.Failure, now time.Time) error {
+	var err error
+	if failed == nil {
+		err = s.queries.NoteChannelWorks(ctx, row.ProjectID, row.Channel, &now)
+	} else {
+		err = s.queries.NoteChannelFails(ctx, db.NoteChannelFailsParams{
+			ProjectID: row.ProjectID, Name: row.Channel, Now: &now, Error: failed.Reason, OpensAfter: opensAfter, OpenUntil: now.Add(opensFor),
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("note channel %s: %w", row.Channel, err)
+	}
+	return nil
+}
+
+func (s *Service) send(ctx context.Context, row db.Notification) (string, *message.Failure) {
+	var m message.Message
+	if err := json.Unmarshal(row.Message, &m); err != nil {
+		return "", &message.Failure{Reason: "The stored message cannot be read.", Permanent: true, Err: err}
+	}
+	channel, err := s.config.Channels.Channel(ctx, row.ProjectID, row.Channel)
+	if code := apperr.CodeOf(err); code == apperr.NotFound || code == apperr.Conflict {
+		return "", &message.Failure{Reason: apperr.MessageOf(err), Permanent: true, Err: err}
+	}
+	if err != nil {
+		return "", &message.Failure{Reason: apperr.MessageOf(err), Err: err}
+	}
+	answer, err := message.Send(ctx, s.config.Dialer, channel, m)
+	if err == nil {
+		return answer, nil
+	}
+	if failed, ok := errors.AsType[*message.Failure](err); ok {
+		return "", failed
+	}
+	return "", &message.Failure{Reason: "The message could not be sent.", Err: err}
+}

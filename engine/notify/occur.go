@@ -1,0 +1,239 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db"
+)
+
+// occurrence is something that happened once.
+type occurrence struct {
+	key      string // identifies it within its project
+	project  uuid.UUID
+	tenant   uuid.UUID
+	workflow string
+	at       time.Time
+	events   []Event // the most specific one first
+	compose  func(Event) message.Message
+}
+
+// emit stores the messages of one occurrence for the rules of its project. Repetitions change
+// nothing.
+func (s *Service) emit(ctx context.Context, o occurrence, rules []db.NotificationRule) error {
+	now := s.now()
+	for _, rule := range rules {
+		event, ok := o.matches(rule)
+		if !ok {
+			continue
+		}
+		for _, channel := range rule.Channels {
+			if err := s.insertMessage(ctx, o, event, rule, channel, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// matches returns the event about which a rule wants a message.
+func (o occurrence) matches(rule db.NotificationRule) (Event, bool) {
+	if rule.ProjectID != o.project || !covers(rule.Workflows, o.workflow) || o.at.Before(rule.EnabledAt) {
+		return "", false
+	}
+	i := slices.IndexFunc(o.events, func(e Event) bool { return slices.Contains(rule.Events, string(e)) })
+	if i < 0 {
+		return "", false
+	}
+	return o.events[i], true
+}
+
+func (s *Service) insertMessage(ctx context.Context, o occurrence, event Event, rule db.NotificationRule, channel string, now time.Time) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("make notification id: %w", err)
+	}
+	m := o.compose(event)
+	m.ID, m.Event, m.At = id.String(), string(event), o.at
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	p := db.InsertNotificationParams{
+		ID: id, TenantID: o.tenant, ProjectID: o.project, RuleID: rule.ID, RuleName: rule.Name, Channel: channel, Event: string(event),
+		Occurrence: o.key, Message: raw, State: string(Pending), CreatedAt: now, DueAt: &now,
+	}
+	if rule.MutedUntil != nil && rule.MutedUntil.After(now) {
+		p.State, p.DueAt, p.SettledAt, p.Reason = string(Muted), nil, &now, "The rule was muted."
+	} else if zone, err := time.LoadLocation(rule.Timezone); err == nil {
+		if until, quiet := quietUntil(now, rule.QuietFrom, rule.QuietTo, zone); quiet {
+			p.DueAt, p.Reason = &until, "Quiet hours."
+		}
+	}
+	if _, err := s.queries.InsertNotification(ctx, p); err != nil {
+		return fmt.Errorf("store notification of rule %s: %w", rule.Name, err)
+	}
+	return nil
+}
+
+// ExecutionEnded stores the messages about an execution that has ended. It may be called more than
+// once. Runs of sweeps cause no messages.
+func (s *Service) ExecutionEnded(ctx context.Context, id uuid.UUID) error {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return err
+	}
+	row, err := s.queries.ExecutionForNotification(ctx, id)
+	if db.IsNoRows(err) {
+		return nil // its partition was dropped
+	}
+	if err != nil {
+		return fmt.Errorf("execution %s: %w", id, err)
+	}
+	if row.FinishedAt == nil || row.OfSweep {
+		return nil
+	}
+	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(FirstFailure), string(Recovered), string(Failed), string(Slow), string(Succeeded), string(Cancelled)}, &row.ProjectID)
+	if err != nil {
+		return fmt.Errorf("find notification rules: %w", err)
+	}
+	// The factor of Slow differs between rules.
+	for _, rule := range rules {
+		if err := s.emit(ctx, s.ended(row, rule.SlowFactor), []db.NotificationRule{rule}); err != nil {
+			return err
+		}
+	}
+	if len(rules) > 0 {
+		s.Wake()
+	}
+	return nil
+}
+
+// minHistory is how many successful executions must come before one that is slower than usual.
+const minHistory = 5
+
+func (s *Service) ended(row db.ExecutionForNotificationRow, slow float64) occurrence {
+	o := occurrence{
+		// A user can retry nodes of an ended execution, which then ends again.
+		key: fmt.Sprintf("end/%s/%d", row.ID, row.FinishedAt.UnixMicro()), project: row.ProjectID, tenant: row.TenantID, workflow: row.WorkflowName, at: *row.FinishedAt,
+		compose: func(e Event) message.Message { return s.endMessage(row, e) },
+	}
+	switch row.Status {
+	case "FAILED":
+		if row.StatusBefore != "FAILED" {
+			o.events = append(o.events, FirstFailure)
+		}
+		o.events = append(o.events, Failed)
+	case "SUCCEEDED":
+		if row.StatusBefore == "FAILED" {
+			o.events = append(o.events, Recovered)
+		}
+		if row.StartedAt != nil && row.History >= minHistory && row.FinishedAt.Sub(*row.StartedAt).Seconds() > slow*row.UsualSeconds {
+			o.events = append(o.events, Slow)
+		}
+		o.events = append(o.events, Succeeded)
+	case "CANCELLED":
+		o.events = append(o.events, Cancelled)
+	}
+	return o
+}
+
+// lookBack is how far back the loop looks for waiting executions, approvals and paused schedules.
+const lookBack = 8 * 24 * time.Hour
+
+// watch stores the messages about what waits for a person or for capacity, and about paused
+// schedules.
+func (s *Service) watch(ctx context.Context) error {
+	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(Waiting), string(Approval), string(SchedulePaused)}, nil)
+	if err != nil {
+		return fmt.Errorf("find notification rules: %w", err)
+	}
+	for _, rule := range rules {
+		for _, look := range []struct {
+			event Event
+			find  func(context.Context, db.NotificationRule) ([]occurrence, error)
+		}{{Waiting, s.waiting}, {Approval, s.approvals}, {SchedulePaused, s.pausedSchedules}} {
+			if !slices.Contains(rule.Events, string(look.event)) {
+				continue
+			}
+			found, err := look.find(ctx, rule)
+			if err != nil {
+				return err
+			}
+			for _, o := range found {
+				if err := s.emit(ctx, o, []db.NotificationRule{rule}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// maxFound bounds the occurrences of one event that one look at a rule finds.
+const maxFound = 500
+
+func (s *Service) waiting(ctx context.Context, rule db.NotificationRule) ([]occurrence, error) {
+	now := s.now()
+	before := now.Add(-time.Duration(rule.WaitingSeconds) * time.Second)
+	rows, err := s.queries.WaitingExecutions(ctx, rule.ProjectID, before, later(rule.EnabledAt, now.Add(-lookBack)), maxFound)
+	if err != nil {
+		return nil, fmt.Errorf("find waiting executions: %w", err)
+	}
+	var list []occurrence
+	for _, row := range rows {
+		list = append(list, occurrence{
+			key: "waiting/" + row.ID.String(), project: row.ProjectID, tenant: row.TenantID, workflow: row.WorkflowName, at: row.CreatedAt, events: []Event{Waiting},
+			compose: func(Event) message.Message { return s.waitingMessage(row, now) },
+		})
+	}
+	return list, nil
+}
+
+func (s *Service) approvals(ctx context.Context, rule db.NotificationRule) ([]occurrence, error) {
+	rows, err := s.queries.ListPendingApprovals(ctx, rule.ProjectID, maxFound)
+	if err != nil {
+		return nil, fmt.Errorf("find pending approvals: %w", err)
+	}
+	var list []occurrence
+	for _, row := range rows {
+		if row.StartedAt == nil {
+			continue
+		}
+		list = append(list, occurrence{
+			key: fmt.Sprintf("approval/%s/%d/%d", row.ExecutionID, row.NodeIndex, row.StartedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID,
+			workflow: row.WorkflowName, at: *row.StartedAt, events: []Event{Approval},
+			compose: func(Event) message.Message { return s.approvalMessage(row) },
+		})
+	}
+	return list, nil
+}
+
+func (s *Service) pausedSchedules(ctx context.Context, rule db.NotificationRule) ([]occurrence, error) {
+	rows, err := s.queries.PausedSchedules(ctx, rule.ProjectID, later(rule.EnabledAt, s.now().Add(-lookBack)), maxFound)
+	if err != nil {
+		return nil, fmt.Errorf("find paused schedules: %w", err)
+	}
+	var list []occurrence
+	for _, row := range rows {
+		list = append(list, occurrence{
+			key: fmt.Sprintf("paused/%s/%d", row.ID, row.UpdatedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
+			at: row.UpdatedAt, events: []Event{SchedulePaused},
+			compose: func(Event) message.Message { return s.pausedMessage(row) },
+		})
+	}
+	return list, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
