@@ -33,6 +33,7 @@ import (
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/db"
@@ -142,6 +143,7 @@ func setup(t *testing.T) *testBundle {
 		Schedules: schedule.New(schedule.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now}),
 		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
+		Reports:   report.NewService(b.pool, now),
 		Lineage:   lineage.NewService(b.pool, b.workflows, b.catalogue),
 		Registry:  registry.NewService(b.pool, b.catalogue, now),
 		Datasets:  b.datasets,

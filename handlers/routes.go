@@ -102,6 +102,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.quotas.Mount(r)
 	a.sweeps.Mount(r)
 	a.schedules.Mount(r)
+	a.reports.Mount(r)
 }
 
 // methodsOf are the methods that a path supports.

@@ -38,6 +38,7 @@ const (
 	SectionCompare     Section = "compare"
 	SectionSweeps      Section = "sweeps"
 	SectionSchedules   Section = "schedules"
+	SectionReports     Section = "reports"
 	SectionNone        Section = ""
 )
 
@@ -85,6 +86,7 @@ func workEntries() []navEntry {
 		{SectionExecutions, "Executions", "runs", ExecutionsURL()},
 		{SectionSweeps, "Sweeps", "sweep", SweepsURL()},
 		{SectionCompare, "Compare", "table", CompareURL()},
+		{SectionReports, "Reports", "edit", ReportsURL(nil)},
 		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
 		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/comparison"
@@ -180,6 +181,7 @@ type Config struct {
 	Sweeps      *sweep.Service
 	Schedules   *schedule.Service
 	Views       *view.Service
+	Reports     *report.Service
 	Lineage     *lineage.Service
 	Registry    *registry.Service
 	Datasets    *dataset.Service
@@ -246,6 +248,7 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	h.optionAPI(api)
 	h.sweepAPI(api)
 	h.scheduleAPI(api)
+	h.reportAPI(api)
 	h.lineageAPI(api)
 	h.modelAPI(api)
 	h.tenancyAPI(api)

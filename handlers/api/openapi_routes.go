@@ -18,6 +18,7 @@ func describeRoutes(api huma.API) {
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved tables of executions: a query with its columns, order and groups."},
+		{Name: "Reports", Description: "Pages in Markdown with live blocks, and their revisions."},
 		{Name: "Lineage", Description: "What items were made from, and what was made from them."},
 		{Name: "Models", Description: "Stages, aliases and promotions of models."},
 		{Name: "Presets", Description: "Named inputs of workflows that people save and share."},
