@@ -93,7 +93,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	if limit <= 0 || limit > maxPage {
 		limit = 50
 	}
-	in := db.ListReportsParams{ProjectID: subject.ProjectID, Count: int32(limit) + 1} //nolint:gosec // at most 200
+	in := db.ListReportsParams{ProjectID: subject.ProjectID, Count: int32(limit) + 1}
 	if text := strings.TrimSpace(f.Query); text != "" {
 		in.Pattern = "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 	}
