@@ -60,6 +60,14 @@ func (h *Pages) form(w http.ResponseWriter, r *http.Request, status int, m views
 	return web.Render(w, r, status, views.ReportFormPage(m))
 }
 
+// previewOf renders the text of the form of a report that the caller may read.
+func (h *Pages) previewOf(w http.ResponseWriter, r *http.Request) error {
+	if _, err := h.read(r); err != nil {
+		return err
+	}
+	return h.preview(w, r)
+}
+
 // preview renders the text of a form.
 func (h *Pages) preview(w http.ResponseWriter, r *http.Request) error {
 	if _, err := auth.Authorize(r.Context(), auth.ExecutionLaunch); err != nil {

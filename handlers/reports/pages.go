@@ -59,7 +59,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/reports/{report}/stream", h.Page.Serve(h.stream))
 	r.Get("/reports/{report}/edit", h.Page.Serve(h.edit))
 	r.Post("/reports/{report}/edit", h.Page.Serve(h.save))
-	r.Post("/reports/{report}/preview", h.Page.Serve(h.preview))
+	r.Post("/reports/{report}/preview", h.Page.Serve(h.previewOf))
 	r.Get("/reports/{report}/history", h.Page.Serve(h.history))
 	r.Get("/reports/{report}/revisions/{revision}", h.Page.Serve(h.revision))
 	r.Post("/reports/{report}/revisions/{revision}/restore", h.Page.Serve(h.restore))
