@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/notify"
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/notify"
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -40,7 +40,7 @@ const allGroups = "k8s.io/client-go/kubernetes k8s.io/client-go/informers/..."
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
-		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testserver platform/release platform/units engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron docs"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testserver platform/release platform/units engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron data/markdown docs"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -60,7 +60,7 @@ func table() []rule {
 		{packages: "platform/election/...", may: "db apperr", not: allGroups},
 		{packages: "access/identity", may: "db apperr access/auth/... access/audit"},
 		{packages: "engine/quota/fair", may: "apperr platform/units"},
-		{packages: "access/tenancy access/secret engine/quota data/artifact/... data/bucket/...", may: "db apperr access/auth access/audit engine/quota/fair engine/search data/channel/mark platform/freeport platform/testserver platform/units"},
+		{packages: "access/tenancy access/secret engine/quota data/artifact/... data/bucket/...", may: "db apperr access/auth access/audit engine/quota/fair engine/search data/channel/mark data/markdown platform/freeport platform/testserver platform/units"},
 		{packages: "data/outgoing", may: "data/bucket"},
 		{packages: "data/message", may: "data/outgoing platform/units"},
 		{packages: "engine/notify", may: "apperr access/auth access/audit data/message db platform/units"},
@@ -72,6 +72,8 @@ func table() []rule {
 		{packages: "data/telemetry/...", may: "migrations platform/unixsocket db apperr access/auth"},
 		{packages: "data/index", may: "db apperr access/auth access/audit engine/search"},
 		{packages: "data/view", may: "db apperr access/auth access/audit data/index"},
+		{packages: "data/report/document", may: "data/markdown"},
+		{packages: "data/report", may: "db apperr access/auth access/audit data/report/document"},
 		{packages: "data/catalogue", may: "db engine/search typeregistry apperr access/auth access/audit"},
 		{packages: "data/dataset/drift", may: "data/artifact/preview"},
 		{packages: "data/dataset", may: "db typeregistry apperr access/auth access/audit data/artifact data/artifact/preview data/catalogue data/dataset/drift"},
@@ -98,6 +100,7 @@ func table() []rule {
 		{packages: shared, may: site + shared},
 		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
 		{packages: "handlers/account handlers/admin handlers/artifacts handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps", may: site + shared},
+		{packages: "handlers/reports", may: site + shared + " handlers/artifacts handlers/executions handlers/sweeps"}, // blocks show what these areas show
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
 		{packages: "handlers", may: site + "handlers/... sdk"}, // the wheel that it serves

@@ -26,6 +26,7 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/db"
@@ -288,7 +289,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Notifications: p.notifications, Views: view.NewService(p.pool, p.index, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Notifications: p.notifications, Views: view.NewService(p.pool, p.index, time.Now), Reports: report.NewService(p.pool, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
 		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
 	}
 }

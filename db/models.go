@@ -872,6 +872,18 @@ type ProjectBlob struct {
 	UsedAt    time.Time
 }
 
+type ProjectReport struct {
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	Title     string
+	Revision  int32
+	OwnerID   uuid.UUID
+	OwnerName string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	UpdatedBy string
+}
+
 type Quota struct {
 	NodeID    uuid.UUID
 	Limits    json.RawMessage
@@ -917,6 +929,18 @@ type Report struct {
 	Attempt     int32
 	Report      []byte
 	ReceivedAt  time.Time
+}
+
+type ReportRevision struct {
+	ReportID     uuid.UUID
+	Revision     int32
+	Title        string
+	Body         string
+	Note         string
+	RestoredFrom *int32
+	AuthorID     uuid.UUID
+	AuthorName   string
+	CreatedAt    time.Time
 }
 
 type Reservation struct {

@@ -22,6 +22,7 @@ import (
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/comparison"
@@ -57,6 +58,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/quotas"
 	registrypages "github.com/flowforge/flowforge/handlers/registry"
+	"github.com/flowforge/flowforge/handlers/reports"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/scheduler"
 	"github.com/flowforge/flowforge/handlers/schedules"
@@ -96,6 +98,7 @@ type Deps struct {
 	Schedules     *schedule.Service
 	Notifications *notify.Service
 	Views         *view.Service
+	Reports       *report.Service
 	Lineage       *lineage.Service
 	Registry      *registry.Service // of models
 	Datasets      *dataset.Service  // and feature sets
@@ -139,10 +142,11 @@ type areas struct {
 	sweeps        *sweeps.Pages
 	schedules     *schedules.Pages
 	notifications *notifications.Pages
+	reports       *reports.Pages
 }
 
 func newAreas(d Deps, marked *leader.Routes) areas {
-	scope := request.Scope{Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Workflows: d.Workflows}
+	scope := request.Scope{Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Workflows: d.Workflows, Reports: d.Reports}
 	stored := &content.Content{
 		Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
 	}
@@ -152,11 +156,14 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
 	tables := &table.Service{Index: d.Index, Executions: d.Executions, Retention: d.Retention, Telemetry: d.Telemetry}
+	files := artifacts.New(artifacts.Config{
+		Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Content: stored, Page: shell,
+	})
 	return areas{
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Notifications: d.Notifications, Views: d.Views, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Notifications: d.Notifications, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
@@ -167,9 +174,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Now: d.Now, Identity: d.Identity, Executions: d.Executions, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
 			Content: stored, Page: shell, WarmPython: d.WarmPython,
 		}),
-		artifacts: artifacts.New(artifacts.Config{
-			Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Content: stored, Page: shell,
-		}),
+		artifacts: files,
 		catalogue: cataloguepages.New(cataloguepages.Config{
 			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections,
 			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
@@ -181,7 +186,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,
-		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
+		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Reports: d.Reports, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
 		launch: launch.New(launch.Config{
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets, Options: d.Options,
 			Sweeps: d.Sweeps, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
@@ -194,6 +199,10 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		sweeps:        sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
 		schedules:     schedules.New(schedules.Config{Schedules: d.Schedules, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
-		quotas:        quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
+		reports: reports.New(reports.Config{
+			Log: d.Log, Now: d.Now, Reports: d.Reports, Views: d.Views, Table: tables, Comparison: compared, Executions: d.Executions,
+			Artifacts: d.Artifacts, Files: files, Sweeps: d.Sweeps, PublicURL: d.PublicURL, Page: shell,
+		}),
+		quotas: quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/db"
@@ -146,6 +147,7 @@ func setup(t *testing.T) *testBundle {
 		Notifications: notify.New(notify.Config{Pool: b.pool, Channels: b.connections, PublicURL: "http://127.0.0.1", Logger: log, Now: now}),
 		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:         view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
+		Reports:       report.NewService(b.pool, now),
 		Lineage:       lineage.NewService(b.pool, b.workflows, b.catalogue),
 		Registry:      registry.NewService(b.pool, b.catalogue, now),
 		Datasets:      b.datasets,

@@ -177,6 +177,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	swept := b.register(t, "inputs: [{name: x, type: Float}]\n"+matrixDocument(prefix+".swept")).WorkflowID.String()
 	return []string{
 		"{sweep}", matrixSweep(b.ctx, t, b, swept), "{halted}", matrixSweep(b.ctx, t, b, swept),
+		"{report}", matrixReport(b.ctx, t, b, prefix+" report"),
 		"{schedule}", matrixSchedule(b.ctx, t, b, flow.WorkflowID.String(), prefix+" yearly"),
 		"{notification}", matrixNotification(b.ctx, t, b, subject.ProjectID),
 		"{view}", table.ID.String(),

@@ -103,6 +103,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.sweeps.Mount(r)
 	a.schedules.Mount(r)
 	a.notifications.Mount(r)
+	a.reports.Mount(r)
 }
 
 // methodsOf are the methods that a path supports.

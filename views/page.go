@@ -39,6 +39,7 @@ const (
 	SectionSweeps        Section = "sweeps"
 	SectionSchedules     Section = "schedules"
 	SectionNotifications Section = "notifications"
+	SectionReports       Section = "reports"
 	SectionNone          Section = ""
 )
 
@@ -86,6 +87,7 @@ func workEntries() []navEntry {
 		{SectionExecutions, "Executions", "runs", ExecutionsURL()},
 		{SectionSweeps, "Sweeps", "sweep", SweepsURL()},
 		{SectionCompare, "Compare", "table", CompareURL()},
+		{SectionReports, "Reports", "edit", ReportsURL(nil)},
 		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
 		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},
 	}

@@ -48,6 +48,7 @@ func synonyms(s Section) string {
 	return map[Section]string{
 		SectionHome: "start dashboard overview", SectionExecutions: "runs jobs history", SectionApprovals: "approve reject gates questions",
 		SectionSweeps: "hyperparameter search tuning grid random optuna experiments", SectionWorkflows: "pipelines flows dags graphs", SectionArtifacts: "files models datasets tables images reports outputs",
+		SectionReports:   "documents notes write markdown",
 		SectionSchedules: "cron timers periodic recurring nightly automate", SectionNotifications: "alerts slack teams email webhooks on-call messages",
 		SectionDatasets: "data tables feature sets features statistics drift", SectionModels: "registry promotion stages versions",
 		SectionTypes: "schemas inputs fields", SectionSecrets: "credentials passwords", SectionConnections: "databases buckets apis postgres s3 http huggingface credentials", SectionFailures: "errors dead letters breakers",
@@ -85,6 +86,7 @@ func (p Page) paletteEntries() []paletteEntry {
 		paletteEntry{name: "Documentation", icon: "file", url: DocsURL(), words: "docs help guides manual"},
 		paletteEntry{name: "API reference", icon: "api", url: APIDocsURL(), words: "docs openapi rest http swagger"},
 		paletteEntry{name: "Launch a workflow", icon: "play", url: WorkflowsURL(), command: true, words: "start run new execution"},
+		paletteEntry{name: "Write a report", icon: "edit", url: NewReportURL(), command: true, words: "new document notes markdown"},
 		paletteEntry{name: "Register a workflow", icon: "plus", url: RegisterURL(), command: true, words: "apply upload create new version"},
 		paletteEntry{name: "Switch theme", icon: "theme", form: themeFormID, words: "dark light mode appearance colours colors"},
 		paletteEntry{name: "Show keyboard shortcuts", icon: "keyboard", dialog: "keys", words: "keys help hotkeys"})

@@ -163,6 +163,7 @@ func TestCommandLine(t *testing.T) {
 	s.testGet(t, id)
 	s.testLogs(t, id)
 	s.testCancel(t)
+	s.testReports(t, dir)
 	s.testLogin(t)
 	s.testTrouble(t)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact/preview"
+	"github.com/flowforge/flowforge/data/markdown"
 )
 
 // PreviewKind describes how a preview is rendered.
@@ -156,7 +157,7 @@ func previewNotebook(f preview.File, sel Selection) (Preview, error) {
 			}
 			html := o.HTML
 			if o.HTML = ""; strings.Contains(html, "<table") && !strings.Contains(html, "<script") && len(html) <= tableHTML {
-				o.Kind, o.HTML = "table", sanitized(html)
+				o.Kind, o.HTML = "table", markdown.Sanitize(html)
 			}
 		}
 	}

@@ -1,19 +1,10 @@
 package artifact
 
 import (
-	"bytes"
-	"net/url"
 	"strings"
 
-	"github.com/microcosm-cc/bluemonday"
-	"github.com/yuin/goldmark"
-	gast "github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/renderer"
-	"github.com/yuin/goldmark/util"
-
 	"github.com/flowforge/flowforge/data/artifact/preview"
+	"github.com/flowforge/flowforge/data/markdown"
 )
 
 // ImageFacts are the properties of an image that are known without rendering it; both
@@ -82,44 +73,11 @@ func previewImage(f preview.File) Preview {
 	return Preview{Kind: PreviewImage, Image: &ImageFacts{Width: size.Width, Height: size.Height, Orientation: size.Orientation}}
 }
 
-// previewMarkdown renders Markdown. It removes everything executable, and the addresses
-// of external images, which would reveal the reader to their servers.
+// previewMarkdown renders Markdown without anything executable.
 func previewMarkdown(source []byte) Preview {
-	var out bytes.Buffer
-	md := goldmark.New(
-		goldmark.WithExtensions(extension.Linkify, extension.Strikethrough, extension.TaskList,
-			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(checkBoxes{}, 100))),
-	)
-	if err := md.Convert(source, &out); err != nil {
+	html, err := markdown.Render(source)
+	if err != nil {
 		return Preview{Kind: PreviewText, Text: string(source)}
 	}
-	return Preview{Kind: PreviewMarkdown, HTML: sanitized(out.String())}
-}
-
-// sanitized removes everything executable from HTML, and the addresses of images.
-func sanitized(html string) string {
-	policy := bluemonday.UGCPolicy()
-	policy.AllowURLSchemes("http", "https", "mailto")
-	policy.RewriteSrc(func(u *url.URL) { *u = url.URL{} })
-	policy.RequireNoFollowOnLinks(true)
-	policy.RequireNoReferrerOnLinks(true)
-	return policy.Sanitize(html)
-}
-
-// checkBoxes renders the boxes of task lists as characters, because a preview has no controls.
-type checkBoxes struct{}
-
-// RegisterFuncs implements renderer.NodeRenderer.
-func (checkBoxes) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindTaskCheckBox, func(w util.BufWriter, _ []byte, node gast.Node, entering bool) (gast.WalkStatus, error) {
-		box := "☐ "
-		if task, ok := node.(*ast.TaskCheckBox); ok && task.IsChecked {
-			box = "☑ "
-		}
-		if entering {
-			_, _ = w.WriteString(box)
-		}
-		return gast.WalkContinue, nil
-	})
+	return Preview{Kind: PreviewMarkdown, HTML: html}
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/comparison"
@@ -181,6 +182,7 @@ type Config struct {
 	Schedules     *schedule.Service
 	Notifications *notify.Service
 	Views         *view.Service
+	Reports       *report.Service
 	Lineage       *lineage.Service
 	Registry      *registry.Service
 	Datasets      *dataset.Service

@@ -54,6 +54,7 @@ func (c *Config) resources() []resource {
 		&calendarAPI{c.Schedules},
 		&jobAPI{c.Schedules},
 		&notificationAPI{c.Notifications},
+		&reportAPI{c.Reports},
 		&lineageAPI{c.Lineage},
 		&modelAPI{c.Registry},
 		&tenancyAPI{c.Tenancy},

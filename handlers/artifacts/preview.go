@@ -71,6 +71,11 @@ func (p part) selection() (artifact.Selection, error) {
 	return sel, err
 }
 
+// Preview is the beginning of an artifact, for other pages.
+func (h *Pages) Preview(r *http.Request, a artifact.Artifact) views.Preview {
+	return h.previewOf(r, a, url.Values{})
+}
+
 // previewOf is the part that query selects, or the beginning, of an artifact for its page. A preview that cannot be read
 // does not prevent the rest of the page.
 func (h *Pages) previewOf(r *http.Request, a artifact.Artifact, query url.Values) views.Preview {

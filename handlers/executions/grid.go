@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -24,8 +23,6 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-const cellShown = 60 // characters of a value in a cell
-
 // grid lists executions with chosen columns; everything about it is in the URL.
 func (h *lists) grid(w http.ResponseWriter, r *http.Request) error { return h.gridPage(w, r, nil) }
 
@@ -40,7 +37,7 @@ func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 		Page: h.Page.Base(r, "Executions", views.SectionExecutions), Filters: executionChips(q),
 		Views: saved, ClearURL: clearURL(q), Back: label.ListURL(views.ExecutionsURL(), q, "", ""),
 	}
-	names, where, err := h.readQuery(r.Context(), q.Get("where"))
+	names, where, err := h.Table.Parse(r.Context(), q.Get("where"), h.Now())
 	problem, mistaken := index.Problem(err)
 	if apperr.Is(err, apperr.Unavailable) {
 		m.Query, m.Failed = queryBar(q, nil, nil), apperr.MessageOf(err)
@@ -116,7 +113,7 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 		}
 	} else {
 		m.Columns = gridColumns(q, found.Columns)
-		m.Rows = gridRows(clock, found)
+		m.Rows = table.Rows(clock, found)
 		h.pageGrid(q, m, found)
 	}
 	for i := range m.Query.Fields {
@@ -164,21 +161,6 @@ func (h *lists) pageGrid(q url.Values, m *views.ExecutionGrid, found table.Page)
 	}
 }
 
-// readQuery resolves the names of a query.
-func (h *lists) readQuery(ctx context.Context, where string) (*search.Names, search.Expr, error) {
-	read := h.Table.Index.Fields // a list without a query needs no ClickHouse
-	if where != "" {
-		read = h.Table.Index.FreshFields
-	}
-	fields, err := read(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	subject, _ := auth.SubjectOf(ctx)
-	e, err := search.Parse(where, search.Context{Names: fields.Names, Now: h.Now(), Me: subject.Name})
-	return fields.Names, e, err
-}
-
 // gridQuery is the request of the URL: without columns, the table has the fields of the query.
 func (h *lists) gridQuery(r *http.Request, where search.Expr) (index.Query, error) {
 	q := r.URL.Query()
@@ -197,7 +179,7 @@ func (h *lists) gridQuery(r *http.Request, where search.Expr) (index.Query, erro
 		}
 	}
 	if len(request.Columns) == 0 {
-		request.Columns = defaultColumns(where, request.Sort)
+		request.Columns = table.ShownColumns(where, request.Sort)
 	}
 	return request, nil
 }
@@ -271,52 +253,9 @@ func readings(where string, e search.Expr) []string {
 	return list
 }
 
-func gridRows(clock ui.Clock, found table.Page) []views.GridRow {
-	rows := make([]views.GridRow, len(found.Executions))
-	for i, e := range found.Executions {
-		id := e.ID.String()
-		rows[i] = views.GridRow{ID: id, Short: label.ShortID(e.ID), URL: views.ExecutionURL(id), State: string(e.Status), Title: label.ExecutionTitle(e), Flow: e.WorkflowName + " " + e.Version}
-		values := found.Values[e.ID]
-		for k, c := range found.Columns {
-			var v any
-			if k < len(values) {
-				v = values[k]
-			}
-			rows[i].Cells = append(rows[i].Cells, gridCell(clock, c, v))
-		}
-	}
-	return rows
-}
-
-func gridCell(clock ui.Clock, c index.Column, v any) views.GridCell {
-	cell := views.GridCell{Numeric: c.Numeric()}
-	switch v := v.(type) {
-	case float64:
-		cell.Text = ui.Float(v)
-		if c.Type == "duration" {
-			cell.Text = units.Duration(time.Duration(v * float64(time.Second)))
-		}
-	case time.Time:
-		cell.Text = clock.Moment(v).Text
-	case []string:
-		cell.Tags = v
-	case string:
-		cell.Text = ui.Short(v, cellShown)
-	}
-	switch c.Path {
-	case "state":
-		cell.Text = ui.Word(cell.Text)
-	case "sweep":
-		if id, err := uuid.Parse(cell.Text); err == nil {
-			cell.Text, cell.URL = label.ShortID(id), views.SweepURL(id.String())
-		}
-	}
-	return cell
-}
-
 // gridStream sends changed rows of a table and the number of new ones.
 func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID) error {
-	_, where, err := h.readQuery(r.Context(), r.URL.Query().Get("where"))
+	_, where, err := h.Table.Parse(r.Context(), r.URL.Query().Get("where"), h.Now())
 	if err != nil {
 		return err
 	}
@@ -347,7 +286,7 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 		clock.Now = h.Now()
 		var rows []views.GridRow
 		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
-		for _, row := range gridRows(clock, found) {
+		for _, row := range table.Rows(clock, found) {
 			id, _ := uuid.Parse(row.ID)
 			if !shown[id] {
 				news.Count++

@@ -29,25 +29,6 @@ func chosenColumns(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// defaultColumns are those of a table whose address has none: the fields of its query and order.
-func defaultColumns(where search.Expr, sort string) []string {
-	var columns []string
-	for _, f := range search.Used(where) {
-		if f.Part != search.Facts {
-			columns = append(columns, f.Path())
-		}
-	}
-	if name := strings.TrimPrefix(sort, "-"); name != "" && !slices.Contains(columns, name) {
-		columns = append(columns, name)
-	}
-	for _, name := range []string{"tags", "user", "created", "duration"} {
-		if !slices.Contains(columns, name) {
-			columns = append(columns, name)
-		}
-	}
-	return columns
-}
-
 // clearURL is the list without conditions: of a view, the view without its query.
 func clearURL(q url.Values) string {
 	if q.Get("view") == "" {

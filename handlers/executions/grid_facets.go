@@ -34,7 +34,7 @@ func (h *lists) facets(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	_, where, err := h.readQuery(r.Context(), q.Get("where"))
+	_, where, err := h.Table.Parse(r.Context(), q.Get("where"), h.Now())
 	if _, mistaken := index.Problem(err); mistaken {
 		return web.Render(w, r, http.StatusOK, views.FacetList(views.Facets{Failed: "Correct the query first."}))
 	}

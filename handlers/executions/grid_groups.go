@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/table"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
@@ -66,7 +67,7 @@ func (h *lists) openGroup(ctx context.Context, clock ui.Clock, into *views.GridG
 	if err != nil {
 		return err
 	}
-	into.Rows = gridRows(clock, found)
+	into.Rows = table.Rows(clock, found)
 	if found.Total > len(into.Rows) {
 		into.Rest = "All " + units.Plural(found.Total, "execution", "executions")
 	}
@@ -82,7 +83,7 @@ func (h *lists) gridGroup(q url.Values, by index.Column, g index.Group, columns 
 			one.Value = units.Duration(time.Duration(v * float64(time.Second)))
 		}
 	case string:
-		one.Value = ui.Short(v, cellShown)
+		one.Value = ui.Short(v, table.CellShown)
 		if by.Path == "state" {
 			one.Value = ui.Word(v)
 		}

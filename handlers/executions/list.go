@@ -72,7 +72,7 @@ func (h *lists) executions(w http.ResponseWriter, r *http.Request) error {
 	if m.Metaflow, err = h.Metaflow.HasRuns(r.Context()); err != nil {
 		return err
 	}
-	names, _, err := h.readQuery(r.Context(), "")
+	names, _, err := h.Table.Parse(r.Context(), "", h.Now())
 	if err != nil {
 		return err
 	}

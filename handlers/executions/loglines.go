@@ -30,7 +30,7 @@ func (h *lists) lines(w http.ResponseWriter, r *http.Request) error {
 	where := q.Get("where")
 	m := views.LogLinesPage{Page: h.Page.Base(r, "Log lines", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()})}
 	m.TableURL = label.ListURL(views.ExecutionsURL(), url.Values{}, "where", where)
-	names, e, err := h.readQuery(r.Context(), where)
+	names, e, err := h.Table.Parse(r.Context(), where, h.Now())
 	problem, mistaken := index.Problem(err)
 	down := apperr.Is(err, apperr.Unavailable)
 	if err != nil && !mistaken && !down {

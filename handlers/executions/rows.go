@@ -132,6 +132,12 @@ func sortedNames(values map[string]any) []string {
 	return names
 }
 
+// Figures are the first values, or parts of values, that fit in a line, by name.
+func Figures(values map[string]any, most int) []ui.Fact {
+	flat := parts(values)
+	return figures(flat, sortedNames(flat), most)
+}
+
 // figures are the first named values that fit in a row: numbers, strings and booleans.
 func figures(values map[string]any, names []string, most int) []ui.Fact {
 	var facts []ui.Fact

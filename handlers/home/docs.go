@@ -31,6 +31,7 @@ func sections() []views.DocSection {
 			doc("launch-forms", "Fields, rules between inputs, and presets."),
 			doc("connections", "How tasks reach databases, buckets and APIs."),
 			doc("search", "The query language of executions: names, operators, logs and limits."),
+			doc("reports", "Markdown pages with live tables, charts and artifacts."),
 			doc("renderers", "Custom pages that show and edit the values of your types."),
 			doc("sweeps", "Launch a workflow many times with different inputs, and stop runs early."),
 			doc("control-flow", "Conditions, fan-outs, graphs, approvals and their limits."),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
@@ -22,6 +23,7 @@ type Config struct {
 	Executions *execution.Service
 	Artifacts  *artifact.Service
 	Metaflow   *metaflow.Service
+	Reports    *report.Service
 	Rows       *executions.Rows
 	PublicURL  string // public address of this server; "": taken from the request
 	Page       *page.Shell

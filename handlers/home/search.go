@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -20,7 +21,7 @@ import (
 
 const hitsPerGroup = 6
 
-// search finds workflows, executions, runs of Metaflow and artifacts. The palette requests only the list;
+// search finds workflows, executions, runs of Metaflow, reports and artifacts. The palette requests only the list;
 // readers without JavaScript request the page.
 func (h *Pages) search(w http.ResponseWriter, r *http.Request) error {
 	m := views.Search{Page: h.Page.Base(r, "Search", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
@@ -76,6 +77,10 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 		return nil, err
 	}
 	add("Metaflow runs", hits)
+	if hits, err = h.reportHits(ctx, clock, text); err != nil {
+		return nil, err
+	}
+	add("Reports", hits)
 	found, err := h.Artifacts.List(ctx, artifact.Filter{Query: text, Limit: hitsPerGroup})
 	if err != nil {
 		return nil, err
@@ -86,6 +91,19 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 	}
 	add("Artifacts", hits)
 	return groups, nil
+}
+
+// reportHits are the latest reports whose title or text contains text.
+func (h *Pages) reportHits(ctx context.Context, clock ui.Clock, text string) ([]views.SearchHit, error) {
+	found, err := h.Reports.List(ctx, report.Filter{Query: text, Limit: hitsPerGroup})
+	if err != nil {
+		return nil, err
+	}
+	var hits []views.SearchHit
+	for _, one := range found.Reports {
+		hits = append(hits, views.SearchHit{Icon: "edit", Name: one.Title, URL: views.ReportURL(one.ID.String()), Note: clock.Moment(one.UpdatedAt).Text})
+	}
+	return hits, nil
 }
 
 // runHits are the latest runs of Metaflow whose flow/run contains text.

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/web"
@@ -31,6 +32,7 @@ type Scope struct {
 	Executions *execution.Service
 	Artifacts  *artifact.Service
 	Workflows  *workflow.Service
+	Reports    *report.Service
 }
 
 type homeKey struct{}
@@ -80,6 +82,8 @@ func (h Scope) projectOf(ctx context.Context, noun string, id uuid.UUID) (tenant
 		return h.Executions.Scope(ctx, id)
 	case "artifacts":
 		return h.Artifacts.Scope(ctx, id)
+	case "reports":
+		return h.Reports.Scope(ctx, id)
 	case "workflows", "launch":
 		tenant, project, err = h.Workflows.Scope(ctx, id)
 		if err != nil && noun == "workflows" { // in the design document's API, these are executions

@@ -52,7 +52,7 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 	if err != nil {
 		return views.SweepView{}, err
 	}
-	v := views.SweepView{Head: head(ctx, clock, s), Runs: runs, Space: spaceView(s)}
+	v := views.SweepView{Head: Head(ctx, clock, s), Runs: runs, Space: spaceView(s)}
 	v.Plots = views.Plots{
 		Name: s.Name, DataURL: views.SweepPartURL(id.String(), "runs.json"), VersionOf: views.SweepHeadSelector(),
 		Importance: importanceView(s, study.Importance),
@@ -103,8 +103,8 @@ func (h *Pages) sweepStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// head is the title of a sweep with its commands and figures.
-func head(ctx context.Context, clock ui.Clock, s sweep.Sweep) views.SweepHead {
+// Head is the title of a sweep with its commands and figures.
+func Head(ctx context.Context, clock ui.Clock, s sweep.Sweep) views.SweepHead {
 	id, ref := s.ID.String(), workflowRef(ctx, s)
 	m := views.SweepHead{
 		ID: id, Name: s.Name, State: stateOf(s.State), Message: s.Message, Workflow: s.WorkflowName, URL: views.WorkflowURL(ref), Version: "v" + s.Version,

@@ -29,6 +29,7 @@ const parts = [
   ["[data-brush]", "./facets.js"],
   ["[data-plots]", "./plots/main.js"],
   ["[data-renderer]", "./renderers.js"],
+  ["[data-report]", "./reports.js"],
   ["[data-launch], [data-rules], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];
 

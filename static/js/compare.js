@@ -10,10 +10,13 @@ const missing = "Earlier values are not available right now.";
 let pointed = null; // index of the execution that the reader points at
 
 export async function setUp() {
-  const section = document.querySelector("[data-compare]:not([data-ready])");
-  if (!section) return;
-  section.dataset.ready = "";
+  const sections = document.querySelectorAll("[data-compare]:not([data-ready])");
+  for (const section of sections) section.dataset.ready = "";
   uPlot ??= (await import("../vendor/uplot.js")).default;
+  for (const section of sections) open(section);
+}
+
+function open(section) {
   const seen = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
@@ -23,7 +26,7 @@ export async function setUp() {
   }, { rootMargin: "400px" });
   for (const figure of section.querySelectorAll("figure[data-curves]")) seen.observe(figure);
   const controls = section.querySelector("[data-compare-controls]");
-  controls.addEventListener("input", (event) => {
+  controls?.addEventListener("input", (event) => {
     if (event.target.matches("[data-submit]")) return controls.requestSubmit();
     remember(controls);
     redraw();
@@ -31,11 +34,11 @@ export async function setUp() {
   section.addEventListener("click", pressed);
   section.addEventListener("toggle", (event) => event.target.matches("[data-values]") && fillTable(event.target), true);
   new ResizeObserver(resize).observe(section);
-  point();
   follow(section);
 }
 
 document.addEventListener("theme", redraw);
+point();
 
 async function load(figure) {
   const holder = figure.querySelector("[data-plot]");
@@ -47,6 +50,7 @@ async function load(figure) {
     if (chart?.text === text) return;
     charts.set(figure, { ...chart, text, frame: JSON.parse(text) });
     draw(figure);
+    if (!charts.get(figure).frame.live) figure.closest("[data-compare]").querySelector("[data-live]")?.remove();
   } catch {
     if (!charts.has(figure)) holder.textContent = "The curves could not be loaded. Reload the page to try again.";
   }
@@ -63,9 +67,10 @@ async function follow(section) {
     await new Promise((done) => setTimeout(done, 3000));
     live = section.querySelector("[data-live]"); // without it, once more after the end
     if (!section.isConnected) return;
-    if (document.hidden || live && version() === seen) continue;
+    if (document.hidden || live && seen && version() === seen) continue; // a report has no version
     seen = version();
     for (const figure of charts.keys()) {
+      if (!section.contains(figure)) continue;
       if (!section.isConnected) return;
       await load(figure);
     }
@@ -73,7 +78,13 @@ async function follow(section) {
 }
 
 function redraw() {
-  for (const figure of charts.keys()) draw(figure);
+  for (const figure of charts.keys()) figure.isConnected ? draw(figure) : forget(figure);
+}
+
+// forget removes the chart of a figure that left the page.
+function forget(figure) {
+  charts.get(figure).plot?.destroy();
+  charts.delete(figure);
 }
 
 function resize() {
@@ -85,8 +96,11 @@ function resize() {
 
 const heightOf = (figure, width) => Math.min(Math.round(width * 0.5), figure.classList.contains("chart-large") ? 460 : 300);
 
-function options() {
-  const form = document.querySelector("[data-compare-controls]");
+// options are those of the controls, or those of a section without controls.
+function options(figure) {
+  const section = figure.closest("[data-compare]"), form = section.querySelector("[data-compare-controls]");
+  const { smooth = "0", scale, outliers } = section.dataset;
+  if (!form) return { weight: Number(smooth) / 100, log: scale === "log", outliers: outliers === "hide" };
   return { weight: Number(form.elements.smooth.value) / 100, log: form.elements.scale.checked, outliers: form.elements.outliers.checked };
 }
 
@@ -103,7 +117,7 @@ function remember(form) {
 function draw(figure) {
   const chart = charts.get(figure);
   const { frame } = chart;
-  const o = options();
+  const o = options(figure);
   const scale = chart.plot && keptZoom(chart.plot);
   chart.plot?.destroy();
   const holder = figure.querySelector("[data-plot]");
@@ -117,7 +131,7 @@ function draw(figure) {
   const width = holder.clientWidth || 300;
   chart.plot = new uPlot({
     width, height: heightOf(figure, width), legend: { show: false }, focus: { alpha: 0.25 },
-    cursor: { sync: { key: "compare" }, y: false, focus: { prox: frame.lines.length > 1 ? 24 : -1 } },
+    cursor: { sync: { key: figure.closest("[data-compare]").id }, y: false, focus: { prox: frame.lines.length > 1 ? 24 : -1 } },
     scales: { x: { time: frame.axis === "time", ...(frame.x.length === 1 && { range: [frame.x[0] - 1, frame.x[0] + 1] }) }, y: yScale(frame, o) },
     axes: [
       { ...axis, space: 64, size: 26, values: xValues(frame) },
