@@ -13,13 +13,13 @@ import (
 
 // ReportPath names a report.
 type ReportPath struct {
-	Report string `path:"report" doc:"ID of the report, or its title in the project" maxLength:"200"`
+	Report string `path:"report" doc:"Report ID, or the title of a report in the project" maxLength:"200"`
 }
 
 // ReportRevisionPath names a revision of a report.
 type ReportRevisionPath struct {
 	ReportPath
-	Revision int `path:"revision" doc:"Number of the revision" minimum:"1"`
+	Revision int `path:"revision" doc:"Revision number" minimum:"1"`
 }
 
 // reportAPI serves reports and their revisions.
@@ -28,27 +28,27 @@ type reportAPI struct {
 }
 
 func (h *reportAPI) mount(api *operations) {
-	operation(api, get("list-reports", "/reports", "List reports, the latest changes first", "Reports"), h.apiReports)
+	operation(api, get("list-reports", "/reports", "List reports, most recently changed first", "Reports"), h.apiReports)
 	create := post("create-report", "/reports", "Create a report", "Reports")
 	create.DefaultStatus = http.StatusCreated
 	operation(api, create, h.apiCreateReport)
-	operation(api, get("get-report", "/reports/{report}", "Get a report in its latest revision", "Reports"), h.apiReport)
-	change := post("change-report", "/reports/{report}", "Save a revision of a report", "Reports")
+	operation(api, get("get-report", "/reports/{report}", "Get the latest revision of a report", "Reports"), h.apiReport)
+	change := post("change-report", "/reports/{report}", "Save a new revision of a report", "Reports")
 	change.Method = http.MethodPatch
 	operation(api, change, h.apiChangeReport)
 	operation(api, huma.Operation{
 		OperationID: "delete-report", Method: http.MethodDelete, Path: "/reports/{report}", Tags: []string{"Reports"},
-		Summary: "Delete a report with its history", DefaultStatus: http.StatusNoContent,
+		Summary: "Delete a report and its history", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteReport)
-	operation(api, get("list-report-revisions", "/reports/{report}/revisions", "List the revisions of a report, the latest first", "Reports"), h.apiReportRevisions)
+	operation(api, get("list-report-revisions", "/reports/{report}/revisions", "List the revisions of a report, newest first", "Reports"), h.apiReportRevisions)
 	operation(api, get("get-report-revision", "/reports/{report}/revisions/{revision}", "Get a revision of a report", "Reports"), h.apiReportRevision)
 	operation(api, post("restore-report-revision", "/reports/{report}/revisions/{revision}/restore", "Save an earlier revision as the latest one", "Reports"), h.apiRestoreReport)
 }
 
 func (h *reportAPI) apiReports(ctx context.Context, in *struct {
 	Query string `query:"q" doc:"Text in title or text" maxLength:"200"`
-	After string `query:"after" doc:"next of the previous page" maxLength:"200"`
-	Limit int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	After string `query:"after" doc:"Cursor: next from the previous response" maxLength:"200"`
+	Limit int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }) (*body[contract.ReportList], error) {
 	found, err := h.Reports.List(ctx, report.Filter{Query: in.Query, After: in.After, Limit: in.Limit})
 	if err != nil {
@@ -94,8 +94,8 @@ func (h *reportAPI) apiRestoreReport(ctx context.Context, in *struct {
 
 func (h *reportAPI) apiReportRevisions(ctx context.Context, in *struct {
 	ReportPath
-	Before int `query:"before" doc:"next of the previous page" minimum:"1"`
-	Limit  int `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+	Before int `query:"before" doc:"Cursor: next from the previous response" minimum:"1"`
+	Limit  int `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }) (*body[contract.ReportHistory], error) {
 	one, err := h.Reports.Get(ctx, in.Report)
 	if err != nil {
