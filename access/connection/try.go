@@ -293,7 +293,7 @@ func answered(status int, explanation string) error {
 // configuration, which can have secrets.
 func reason(err error) string {
 	text := err.Error()
-	if of, ok := errors.AsType[*message.Failure](err); ok {
+	if of, ok := errors.AsType[*message.SendError](err); ok {
 		return of.Reason
 	}
 	var timeout net.Error

@@ -41,7 +41,7 @@ func email(ctx context.Context, d Dialer, c Channel, m Message) (string, error) 
 	}
 	client, err := mailer(d, c)
 	if err != nil {
-		return "", &Failure{Reason: "The settings of the mail server are not valid. Edit the connection.", Permanent: true, Err: err}
+		return "", &SendError{Reason: "The settings of the mail server are not valid. Edit the connection.", Permanent: true, Err: err}
 	}
 	begun := time.Now()
 	if err := client.DialAndSendWithContext(ctx, letter); err != nil {
@@ -54,10 +54,10 @@ func email(ctx context.Context, d Dialer, c Channel, m Message) (string, error) 
 func compose(c Channel, m Message) (*mail.Msg, error) {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := letter.From(c.text("from")); err != nil {
-		return nil, &Failure{Reason: "The sender is not an e-mail address. Edit the connection.", Permanent: true, Err: err}
+		return nil, &SendError{Reason: "The sender is not an e-mail address. Edit the connection.", Permanent: true, Err: err}
 	}
 	if err := letter.To(Recipients(c.text("to"))...); err != nil {
-		return nil, &Failure{Reason: "A recipient is not an e-mail address. Edit the connection.", Permanent: true, Err: err}
+		return nil, &SendError{Reason: "A recipient is not an e-mail address. Edit the connection.", Permanent: true, Err: err}
 	}
 	letter.Subject(cut(m.Title, maxTitle))
 	letter.SetDateWithValue(m.At)
@@ -68,7 +68,7 @@ func compose(c Channel, m Message) (*mail.Msg, error) {
 	}
 	letter.SetBodyString(mail.TypeTextPlain, plainText(m))
 	if err := letter.AddAlternativeHTMLTemplate(letterTemplate(), htmlOf(m)); err != nil {
-		return nil, &Failure{Reason: "The message could not be written as HTML.", Permanent: true, Err: err}
+		return nil, &SendError{Reason: "The message could not be written as HTML.", Permanent: true, Err: err}
 	}
 	return letter, nil
 }
@@ -156,9 +156,9 @@ func dialTLS(ctx context.Context, d Dialer, config *tls.Config, network, address
 
 // refusedMail describes why the server did not accept the e-mail. Codes from 500 are permanent
 // (RFC 5321, section 4.2.1).
-func refusedMail(ctx context.Context, err error) *Failure {
+func refusedMail(ctx context.Context, err error) *SendError {
 	if of, ok := errors.AsType[*mail.SendError](err); ok && of.ErrorCode() > 0 {
-		return &Failure{Reason: fmt.Sprintf("The mail server answered %d: %s.", of.ErrorCode(), cut(innermost(err), 200)), Permanent: of.ErrorCode() >= 500, Err: err}
+		return &SendError{Reason: fmt.Sprintf("The mail server answered %d: %s.", of.ErrorCode(), cut(innermost(err), 200)), Permanent: of.ErrorCode() >= 500, Err: err}
 	}
 	return unreachable(ctx, err)
 }

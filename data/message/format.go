@@ -1,6 +1,7 @@
 package message
 
 import (
+	"maps"
 	"strings"
 	"time"
 )
@@ -14,9 +15,7 @@ func webhookBody(m Message) map[string]any {
 	if m.URL != "" {
 		data["url"] = m.URL
 	}
-	for name, value := range m.Data {
-		data[name] = value
-	}
+	maps.Copy(data, m.Data)
 	return map[string]any{"type": m.Event, "timestamp": m.At.UTC().Format(time.RFC3339Nano), "data": data}
 }
 

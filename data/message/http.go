@@ -30,7 +30,7 @@ const (
 func post(ctx context.Context, d Dialer, build func() (*http.Request, error)) (string, error) {
 	req, err := build()
 	if err != nil {
-		return "", &Failure{Reason: "The address of the channel is not valid. Edit the connection.", Permanent: true, Err: err}
+		return "", &SendError{Reason: "The address of the channel is not valid. Edit the connection.", Permanent: true, Err: err}
 	}
 	req.Header.Set("User-Agent", "FlowForge")
 	begun := time.Now()
@@ -48,7 +48,7 @@ func post(ctx context.Context, d Dialer, build func() (*http.Request, error)) (s
 	if text := oneLine(body); text != "" {
 		reason += fmt.Sprintf(" It reported %q.", text)
 	}
-	return "", &Failure{Reason: reason, Permanent: permanent(res.StatusCode), After: retryAfter(res.Header.Get("Retry-After"), time.Now())}
+	return "", &SendError{Reason: reason, Permanent: permanent(res.StatusCode), After: retryAfter(res.Header.Get("Retry-After"), time.Now())}
 }
 
 // permanent reports whether another attempt would get the same answer. Receivers that are
@@ -77,11 +77,11 @@ func oneLine(body []byte) string {
 }
 
 // unreachable describes an error without the address, which can have a secret.
-func unreachable(ctx context.Context, err error) *Failure {
+func unreachable(ctx context.Context, err error) *SendError {
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		err = of.Err
 	}
-	f := &Failure{Err: err}
+	f := &SendError{Err: err}
 	_, dns := errors.AsType[*net.DNSError](err)
 	var timeout net.Error
 	switch {

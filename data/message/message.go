@@ -74,22 +74,22 @@ type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Failure is the error of a message that was not accepted.
-type Failure struct {
+// SendError is the error of a message that was not accepted.
+type SendError struct {
 	Reason    string        // a sentence, without values of secret fields
 	Permanent bool          // another attempt would fail in the same way
 	After     time.Duration // the receiver accepts no attempt before this time; 0: unknown
 	Err       error
 }
 
-func (f *Failure) Error() string { return f.Reason }
+func (f *SendError) Error() string { return f.Reason }
 
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *SendError) Unwrap() error { return f.Err }
 
 // Limit bounds the sending of one message.
 const Limit = 15 * time.Second
 
-// Send sends m and returns what the receiver answered. The error is a *Failure.
+// Send sends m and returns what the receiver answered. The error is a *SendError.
 func Send(ctx context.Context, d Dialer, c Channel, m Message) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -107,7 +107,7 @@ func Send(ctx context.Context, d Dialer, c Channel, m Message) (answer string, e
 	case Email:
 		return email(ctx, d, c, m)
 	}
-	return "", &Failure{Reason: fmt.Sprintf("Connections of the kind %s cannot receive messages.", c.Kind), Permanent: true}
+	return "", &SendError{Reason: fmt.Sprintf("Connections of the kind %s cannot receive messages.", c.Kind), Permanent: true}
 }
 
 // cut shortens text to a number of characters.

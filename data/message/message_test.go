@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 		{http.StatusInternalServerError, map[string]string{"Retry-After": "soon"}, false, 0},
 	} {
 		_, _, err := posted(t, c.status, c.header, slack, sample())
-		failure, ok := errors.AsType[*message.Failure](err)
+		failure, ok := errors.AsType[*message.SendError](err)
 		require.True(t, ok)
 		require.Equal(t, c.permanent, failure.Permanent, c.status)
 		require.Equal(t, c.after, failure.After, c.status)
@@ -124,10 +124,10 @@ func TestRefusals(t *testing.T) {
 	require.Contains(t, failure.Reason, "connection refused")
 }
 
-func failureOf(t *testing.T, d outgoing.Dialer, c message.Channel) *message.Failure {
+func failureOf(t *testing.T, d outgoing.Dialer, c message.Channel) *message.SendError {
 	t.Helper()
 	_, err := message.Send(t.Context(), d, c, sample())
-	failure, ok := errors.AsType[*message.Failure](err)
+	failure, ok := errors.AsType[*message.SendError](err)
 	require.True(t, ok, "%v", err)
 	return failure
 }

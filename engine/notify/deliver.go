@@ -106,7 +106,7 @@ func (s *Service) attempt(ctx context.Context, row db.Notification) error {
 	answer, failed := s.send(ctx, row)
 	s.config.Crash("notify.sent")
 	if ctx.Err() != nil {
-		return nil // the server stops; the claim expires, and another attempt follows
+		return nil //nolint:nilerr // the server stops; the claim expires, and another attempt follows
 	}
 	now := s.now()
 	p := db.SettleNotificationParams{ID: row.ID, Attempts: row.Attempts, State: string(Delivered), Reason: answer, SettledAt: &now}
@@ -127,7 +127,7 @@ func (s *Service) attempt(ctx context.Context, row db.Notification) error {
 }
 
 // next returns what a message becomes after a failed attempt.
-func next(attempts int, failed *message.Failure, now time.Time) (state string, due, settled *time.Time) {
+func next(attempts int, failed *message.SendError, now time.Time) (state string, due, settled *time.Time) {
 	pauses := backoff()
 	if failed.Permanent || attempts > len(pauses) {
 		return string(GivenUp), nil, &now
@@ -137,7 +137,7 @@ func next(attempts int, failed *message.Failure, now time.Time) (state string, d
 
 // noteChannel records how the channel works. A refusal for good is about one message; only
 // failures that could be temporary open the circuit.
-func (s *Service) noteChannel(ctx context.Context, row db.Notification, failed *message.Failure, now time.Time) error {
+func (s *Service) noteChannel(ctx context.Context, row db.Notification, failed *message.SendError, now time.Time) error {
 	var err error
 	if failed == nil {
 		err = s.queries.NoteChannelWorks(ctx, row.ProjectID, row.Channel, &now)
@@ -152,24 +152,24 @@ func (s *Service) noteChannel(ctx context.Context, row db.Notification, failed *
 	return nil
 }
 
-func (s *Service) send(ctx context.Context, row db.Notification) (string, *message.Failure) {
+func (s *Service) send(ctx context.Context, row db.Notification) (string, *message.SendError) {
 	var m message.Message
 	if err := json.Unmarshal(row.Message, &m); err != nil {
-		return "", &message.Failure{Reason: "The stored message cannot be read.", Permanent: true, Err: err}
+		return "", &message.SendError{Reason: "The stored message cannot be read.", Permanent: true, Err: err}
 	}
 	channel, err := s.config.Channels.Channel(ctx, row.ProjectID, row.Channel)
 	if code := apperr.CodeOf(err); code == apperr.NotFound || code == apperr.Conflict {
-		return "", &message.Failure{Reason: apperr.MessageOf(err), Permanent: true, Err: err}
+		return "", &message.SendError{Reason: apperr.MessageOf(err), Permanent: true, Err: err}
 	}
 	if err != nil {
-		return "", &message.Failure{Reason: apperr.MessageOf(err), Err: err}
+		return "", &message.SendError{Reason: apperr.MessageOf(err), Err: err}
 	}
 	answer, err := message.Send(ctx, s.config.Dialer, channel, m)
 	if err == nil {
 		return answer, nil
 	}
-	if failed, ok := errors.AsType[*message.Failure](err); ok {
+	if failed, ok := errors.AsType[*message.SendError](err); ok {
 		return "", failed
 	}
-	return "", &message.Failure{Reason: "The message could not be sent.", Err: err}
+	return "", &message.SendError{Reason: "The message could not be sent.", Err: err}
 }

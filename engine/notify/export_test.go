@@ -9,4 +9,4 @@ func (s *Service) Watch(ctx context.Context) error { return s.watch(ctx) }
 func (s *Service) SendDue(ctx context.Context) error { return s.sendDue(ctx) }
 
 // QuietUntil is quietUntil.
-var QuietUntil = quietUntil //nolint:gochecknoglobals // for tests
+var QuietUntil = quietUntil

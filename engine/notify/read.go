@@ -50,7 +50,7 @@ func (s *Service) List(ctx context.Context, state State, before *uuid.UUID, limi
 		return Page{}, err
 	}
 	limit = min(max(limit, 1), MaxPage)
-	rows, err := s.queries.ListNotifications(ctx, subject.ProjectID, string(state), before, int32(limit+1)) //nolint:gosec // at most MaxPage
+	rows, err := s.queries.ListNotifications(ctx, subject.ProjectID, string(state), before, int32(limit+1))
 	if err != nil {
 		return Page{}, fmt.Errorf("list notifications: %w", err)
 	}
