@@ -112,7 +112,7 @@ func TestMetricRefusals(t *testing.T) {
 		{ofTemplate, `{name: a, help: h, labels: [{key: a-b, value: x}], counter: {value: "1"}}`, ".labels[0].key", "label name"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: __a, value: x}], counter: {value: "1"}}`, ".labels[0].key", "label name"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: project, value: x}], counter: {value: "1"}}`, ".labels[0].key", "FlowForge adds the label project; rename"},
-		{ofTemplate, `{name: a, help: h, labels: [{key: tenant, value: x}], counter: {value: "1"}}`, ".labels[0].key", "FlowForge adds the label tenant itself"},
+		{ofTemplate, `{name: a, help: h, labels: [{key: tenant, value: x}], counter: {value: "1"}}`, ".labels[0].key", "FlowForge adds the label tenant; rename"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: le, value: x}], histogram: {value: "1", buckets: [1]}}`, ".labels[0].key", "buckets"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: k, value: x}, {key: k, value: y}], counter: {value: "1"}}`, ".labels[1].key", "appears twice"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: k, value: ` + strings.Repeat("x", 1001) + `}], counter: {value: "1"}}`, ".labels[0].value", "longer than 1000 bytes"},
