@@ -215,7 +215,7 @@ func (q *Reader) workflowID(ctx context.Context, ref string) (*uuid.UUID, error)
 	return &w.ID, nil
 }
 
-// Users returns the IDs of the users that a name or an ID means; uuid.Nil for an unknown one.
+// People returns the IDs of the users that a name or an ID means; uuid.Nil for an unknown one.
 func (q *Reader) People(ctx context.Context, ref string) ([]uuid.UUID, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
 		return nil, err
