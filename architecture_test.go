@@ -86,7 +86,7 @@ func table() []rule {
 		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/search engine/comparison/curve engine/comparison/sheet"},
 		{packages: "engine/sweep/space", may: "typeregistry"},
 		{packages: "engine/sweep", may: "typeregistry db apperr access/auth access/audit data/telemetry engine/quota/fair engine/execution engine/execution/query engine/workflow engine/sweep/space engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna"},
-		{packages: "engine/schedule", may: "typeregistry db apperr access/auth access/audit engine/execution engine/execution/query engine/workflow engine/schedule/cron"},
+		{packages: "engine/schedule", may: "typeregistry db apperr access/auth access/audit engine/expression engine/execution engine/execution/query engine/workflow engine/schedule/cron"},
 		{packages: "engine/lineage", may: "apperr db access/auth data/catalogue engine/dag engine/workflow engine/lineage/graph typeregistry"},
 		// 5
 		{packages: "views/...", may: "static typeregistry platform/units", not: "net/http database/sql"},

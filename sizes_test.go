@@ -102,6 +102,73 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// maxMethods is the number of methods above which a type usually has several purposes.
+const maxMethods = 50
+
+// large are the types with more methods, and their limits. Split a type before it needs more.
+func large() map[string]int {
+	return map[string]int{
+		"app.App":                       90, // the composition root
+		"compute/runner.attempt":        80,
+		"data/metaflow.Service":         55,
+		"engine/argo.translator":        140, // one method for each kind of field
+		"engine/dag.Run":                70,
+		"engine/execution.Service":      190,
+		"engine/execution.loop":         190, // steps of the drive loop; its features are components
+		"engine/execution/query.Reader": 75,
+		"engine/quota.Service":          90,
+		"engine/quota/fair.state":       100,
+		"engine/sweep.Service":          60,
+		"handlers/launch.Pages":         60,
+		"views/forms.Control":           110, // what the widgets ask about a field
+	}
+}
+
+// TestReceivers: a type with many methods usually has several purposes.
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	methods := map[string]int{}
+	for _, s := range sources(t) {
+		if s.test() {
+			continue
+		}
+		for _, decl := range s.file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[s.dir()+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+	}
+	for name, n := range methods {
+		limit := large()[name]
+		if limit == 0 {
+			limit = maxMethods
+		}
+		if n > limit {
+			t.Errorf("%s has %d methods, more than %d: find the state that each needs, and split the type by it", name, n, limit)
+		}
+	}
+	for name, limit := range large() {
+		if methods[name] <= maxMethods || limit <= maxMethods {
+			t.Errorf("%s has %d methods: it needs no limit of its own", name, methods[name])
+		}
+	}
+}
+
+// receiver returns the name of the type of a receiver.
+func receiver(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return receiver(of.X)
+	case *ast.IndexExpr:
+		return receiver(of.X)
+	case *ast.IndexListExpr:
+		return receiver(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
+}
+
 // TestSizesOfTemplates applies the file limit of TestSizes to templates.
 func TestSizesOfTemplates(t *testing.T) {
 	t.Parallel()

@@ -11,4 +11,5 @@ func (a *App) openSchedules(p *parts) {
 	p.schedules = schedule.New(schedule.Config{
 		Pool: p.pool, Workflows: p.workflows, Executions: p.executions, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
 	})
+	p.workflows.ScheduleWith(p.schedules)
 }

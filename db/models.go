@@ -337,6 +337,7 @@ type Execution struct {
 	RemovalBeganAt    *time.Time
 	Ttl               json.RawMessage
 	Labels            json.RawMessage
+	ScheduledAt       *time.Time
 }
 
 type ExecutionChange struct {
@@ -944,41 +945,62 @@ type RetryWindow struct {
 }
 
 type Schedule struct {
-	ID           uuid.UUID
-	TenantID     uuid.UUID
-	ProjectID    uuid.UUID
-	WorkflowID   uuid.UUID
-	WorkflowName string
-	Name         string
-	Expressions  []string
-	At           *time.Time
-	Timezone     string
-	Anchor       time.Time
-	Gap          string
-	Fold         string
-	StartsAt     *time.Time
-	EndsAt       *time.Time
-	Version      string
-	Inputs       json.RawMessage
-	Priority     int32
-	Misfire      string
-	CatchUp      int32
-	CatchUpMax   int32
-	Overlap      string
-	MaxRunning   int32
-	Jitter       int32
-	PauseAfter   int32
-	Paused       bool
-	Reason       string
-	Message      string
-	OwnerID      uuid.UUID
-	OwnerName    string
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	ResumedAt    time.Time
-	LastAt       *time.Time
-	NextAt       *time.Time
-	DueAt        *time.Time
+	ID            uuid.UUID
+	TenantID      uuid.UUID
+	ProjectID     uuid.UUID
+	WorkflowID    uuid.UUID
+	WorkflowName  string
+	Name          string
+	Expressions   []string
+	At            *time.Time
+	Timezone      string
+	Anchor        time.Time
+	Gap           string
+	Fold          string
+	StartsAt      *time.Time
+	EndsAt        *time.Time
+	Version       string
+	Inputs        json.RawMessage
+	Priority      int32
+	Misfire       string
+	CatchUp       int32
+	CatchUpMax    int32
+	Overlap       string
+	MaxRunning    int32
+	Jitter        int32
+	PauseAfter    int32
+	Paused        bool
+	Reason        string
+	Message       string
+	OwnerID       uuid.UUID
+	OwnerName     string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	ResumedAt     time.Time
+	LastAt        *time.Time
+	NextAt        *time.Time
+	DueAt         *time.Time
+	CalendarID    *uuid.UUID
+	BusinessDays  bool
+	Exclude       json.RawMessage
+	Condition     string
+	StopWhen      string
+	KeepSucceeded *int32
+	KeepFailed    *int32
+	DeclaredAs    *string
+}
+
+type ScheduleCalendar struct {
+	ID          uuid.UUID
+	TenantID    uuid.UUID
+	ProjectID   uuid.UUID
+	Name        string
+	Description string
+	Weekend     []string
+	Holidays    json.RawMessage
+	Blackouts   json.RawMessage
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 }
 
 type ScheduleOccurrence struct {

@@ -27,8 +27,30 @@ func (q *Queries) AdvanceSchedule(ctx context.Context, lastAt *time.Time, nextAt
 	return err
 }
 
+const calendarByName = `-- name: CalendarByName :one
+SELECT id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at FROM schedule_calendars WHERE project_id = $1 AND lower(name) = lower($2::text)
+`
+
+func (q *Queries) CalendarByName(ctx context.Context, projectID uuid.UUID, name string) (ScheduleCalendar, error) {
+	row := q.db.QueryRow(ctx, calendarByName, projectID, name)
+	var i ScheduleCalendar
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.ProjectID,
+		&i.Name,
+		&i.Description,
+		&i.Weekend,
+		&i.Holidays,
+		&i.Blackouts,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const claimSchedule = `-- name: ClaimSchedule :one
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at FROM schedules WHERE id = $1 FOR UPDATE SKIP LOCKED
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = $1 FOR UPDATE SKIP LOCKED
 `
 
 // Returns no row for a schedule that another server changes now.
@@ -71,7 +93,35 @@ func (q *Queries) ClaimSchedule(ctx context.Context, id uuid.UUID) (Schedule, er
 		&i.LastAt,
 		&i.NextAt,
 		&i.DueAt,
+		&i.CalendarID,
+		&i.BusinessDays,
+		&i.Exclude,
+		&i.Condition,
+		&i.StopWhen,
+		&i.KeepSucceeded,
+		&i.KeepFailed,
+		&i.DeclaredAs,
 	)
+	return i, err
+}
+
+const countEndedOccurrences = `-- name: CountEndedOccurrences :one
+SELECT count(*) FILTER (WHERE e.status = 'SUCCEEDED') AS succeeded, count(*) FILTER (WHERE e.status = 'FAILED') AS failed
+FROM schedule_occurrences o
+JOIN executions e ON e.id = o.execution_id
+WHERE o.schedule_id = $1 AND o.decided_at >= $2 AND e.status IN ('SUCCEEDED', 'FAILED')
+`
+
+type CountEndedOccurrencesRow struct {
+	Succeeded int64
+	Failed    int64
+}
+
+// The executions of a schedule by how they ended, since it was created or resumed.
+func (q *Queries) CountEndedOccurrences(ctx context.Context, scheduleID uuid.UUID, since time.Time) (CountEndedOccurrencesRow, error) {
+	row := q.db.QueryRow(ctx, countEndedOccurrences, scheduleID, since)
+	var i CountEndedOccurrencesRow
+	err := row.Scan(&i.Succeeded, &i.Failed)
 	return i, err
 }
 
@@ -97,6 +147,84 @@ func (q *Queries) CountSchedules(ctx context.Context, projectID uuid.UUID) (int6
 	return count, err
 }
 
+const declaredSchedules = `-- name: DeclaredSchedules :many
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE workflow_id = $1 AND declared_as IS NOT NULL ORDER BY declared_as FOR UPDATE
+`
+
+// The schedules that the definition of a workflow declares.
+func (q *Queries) DeclaredSchedules(ctx context.Context, workflowID uuid.UUID) ([]Schedule, error) {
+	rows, err := q.db.Query(ctx, declaredSchedules, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Schedule
+	for rows.Next() {
+		var i Schedule
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.WorkflowName,
+			&i.Name,
+			&i.Expressions,
+			&i.At,
+			&i.Timezone,
+			&i.Anchor,
+			&i.Gap,
+			&i.Fold,
+			&i.StartsAt,
+			&i.EndsAt,
+			&i.Version,
+			&i.Inputs,
+			&i.Priority,
+			&i.Misfire,
+			&i.CatchUp,
+			&i.CatchUpMax,
+			&i.Overlap,
+			&i.MaxRunning,
+			&i.Jitter,
+			&i.PauseAfter,
+			&i.Paused,
+			&i.Reason,
+			&i.Message,
+			&i.OwnerID,
+			&i.OwnerName,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ResumedAt,
+			&i.LastAt,
+			&i.NextAt,
+			&i.DueAt,
+			&i.CalendarID,
+			&i.BusinessDays,
+			&i.Exclude,
+			&i.Condition,
+			&i.StopWhen,
+			&i.KeepSucceeded,
+			&i.KeepFailed,
+			&i.DeclaredAs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const deleteCalendar = `-- name: DeleteCalendar :exec
+DELETE FROM schedule_calendars WHERE id = $1
+`
+
+func (q *Queries) DeleteCalendar(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteCalendar, id)
+	return err
+}
+
 const deleteOldOccurrences = `-- name: DeleteOldOccurrences :exec
 DELETE FROM schedule_occurrences WHERE decided_at < $1 AND state <> 'QUEUED'
 `
@@ -112,21 +240,6 @@ DELETE FROM schedules WHERE id = $1
 
 func (q *Queries) DeleteSchedule(ctx context.Context, id uuid.UUID) error {
 	_, err := q.db.Exec(ctx, deleteSchedule, id)
-	return err
-}
-
-const dropQueuedOccurrences = `-- name: DropQueuedOccurrences :exec
-UPDATE schedule_occurrences SET state = 'SKIPPED', reason = $1, message = $2, decided_at = $3
-WHERE schedule_id = $4 AND state = 'QUEUED'
-`
-
-func (q *Queries) DropQueuedOccurrences(ctx context.Context, reason string, message string, now time.Time, scheduleID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, dropQueuedOccurrences,
-		reason,
-		message,
-		now,
-		scheduleID,
-	)
 	return err
 }
 
@@ -152,6 +265,26 @@ func (q *Queries) DueSchedules(ctx context.Context, now time.Time, maxRows int32
 		return nil, err
 	}
 	return items, nil
+}
+
+const expireHistory = `-- name: ExpireHistory :execrows
+UPDATE executions SET expires_at = $1::timestamptz
+WHERE executions.kept_at IS NULL AND (executions.expires_at IS NULL OR executions.expires_at > $1::timestamptz) AND executions.id IN (
+    SELECT ended.id FROM (
+        SELECT e.id, e.status, row_number() OVER (PARTITION BY e.status = 'SUCCEEDED' ORDER BY o.fire_at DESC) AS nth
+        FROM schedule_occurrences o JOIN executions e ON e.id = o.execution_id
+        WHERE o.schedule_id = $2 AND e.status IN ('SUCCEEDED', 'FAILED', 'CANCELLED')
+    ) ended JOIN schedules s ON s.id = $2
+    WHERE ended.nth > CASE WHEN ended.status = 'SUCCEEDED' THEN s.keep_succeeded ELSE s.keep_failed END)
+`
+
+// Executions of a schedule beyond the newest that it keeps expire now. Those that are pinned stay.
+func (q *Queries) ExpireHistory(ctx context.Context, now time.Time, scheduleID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, expireHistory, now, scheduleID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const failingSchedules = `-- name: FailingSchedules :many
@@ -209,8 +342,42 @@ func (q *Queries) FirstQueuedOccurrence(ctx context.Context, scheduleID uuid.UUI
 	return i, err
 }
 
+const forgetMissedOccurrence = `-- name: ForgetMissedOccurrence :execrows
+DELETE FROM schedule_occurrences WHERE schedule_id = $1 AND fire_at = $2 AND state = 'SKIPPED' AND reason = 'missed'
+`
+
+func (q *Queries) ForgetMissedOccurrence(ctx context.Context, scheduleID uuid.UUID, fireAt time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, forgetMissedOccurrence, scheduleID, fireAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const getCalendar = `-- name: GetCalendar :one
+SELECT id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at FROM schedule_calendars WHERE id = $1
+`
+
+func (q *Queries) GetCalendar(ctx context.Context, id uuid.UUID) (ScheduleCalendar, error) {
+	row := q.db.QueryRow(ctx, getCalendar, id)
+	var i ScheduleCalendar
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.ProjectID,
+		&i.Name,
+		&i.Description,
+		&i.Weekend,
+		&i.Holidays,
+		&i.Blackouts,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const getSchedule = `-- name: GetSchedule :one
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at FROM schedules WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = $1
 `
 
 func (q *Queries) GetSchedule(ctx context.Context, id uuid.UUID) (Schedule, error) {
@@ -252,13 +419,54 @@ func (q *Queries) GetSchedule(ctx context.Context, id uuid.UUID) (Schedule, erro
 		&i.LastAt,
 		&i.NextAt,
 		&i.DueAt,
+		&i.CalendarID,
+		&i.BusinessDays,
+		&i.Exclude,
+		&i.Condition,
+		&i.StopWhen,
+		&i.KeepSucceeded,
+		&i.KeepFailed,
+		&i.DeclaredAs,
 	)
 	return i, err
 }
 
-const insertOccurrence = `-- name: InsertOccurrence :exec
+const insertCalendar = `-- name: InsertCalendar :exec
+INSERT INTO schedule_calendars (id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+`
+
+type InsertCalendarParams struct {
+	ID          uuid.UUID
+	TenantID    uuid.UUID
+	ProjectID   uuid.UUID
+	Name        string
+	Description string
+	Weekend     []string
+	Holidays    json.RawMessage
+	Blackouts   json.RawMessage
+	Now         time.Time
+}
+
+func (q *Queries) InsertCalendar(ctx context.Context, arg InsertCalendarParams) error {
+	_, err := q.db.Exec(ctx, insertCalendar,
+		arg.ID,
+		arg.TenantID,
+		arg.ProjectID,
+		arg.Name,
+		arg.Description,
+		arg.Weekend,
+		arg.Holidays,
+		arg.Blackouts,
+		arg.Now,
+	)
+	return err
+}
+
+const insertOccurrence = `-- name: InsertOccurrence :execrows
 INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (schedule_id, fire_at) DO NOTHING
 `
 
 type InsertOccurrenceParams struct {
@@ -274,8 +482,9 @@ type InsertOccurrenceParams struct {
 	Now           time.Time
 }
 
-func (q *Queries) InsertOccurrence(ctx context.Context, arg InsertOccurrenceParams) error {
-	_, err := q.db.Exec(ctx, insertOccurrence,
+// Inserts nothing if an occurrence has this time.
+func (q *Queries) InsertOccurrence(ctx context.Context, arg InsertOccurrenceParams) (int64, error) {
+	result, err := q.db.Exec(ctx, insertOccurrence,
 		arg.ScheduleID,
 		arg.FireAt,
 		arg.LastFireAt,
@@ -287,51 +496,64 @@ func (q *Queries) InsertOccurrence(ctx context.Context, arg InsertOccurrencePara
 		arg.ExecutionID,
 		arg.Now,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const insertSchedule = `-- name: InsertSchedule :exec
 INSERT INTO schedules (id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at,
     version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message,
-    owner_id, owner_name, created_at, updated_at, resumed_at, next_at, due_at)
+    owner_id, owner_name, created_at, updated_at, resumed_at, next_at, due_at,
+    calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27,
-    $28, $29, $30, $30, $30, $31, $32)
+    $28, $29, $30, $30, $30, $31, $32,
+    $33, $34, $35, $36, $37, $38, $39, $40)
 `
 
 type InsertScheduleParams struct {
-	ID           uuid.UUID
-	TenantID     uuid.UUID
-	ProjectID    uuid.UUID
-	WorkflowID   uuid.UUID
-	WorkflowName string
-	Name         string
-	Expressions  []string
-	At           *time.Time
-	Timezone     string
-	Anchor       time.Time
-	Gap          string
-	Fold         string
-	StartsAt     *time.Time
-	EndsAt       *time.Time
-	Version      string
-	Inputs       json.RawMessage
-	Priority     int32
-	Misfire      string
-	CatchUp      int32
-	CatchUpMax   int32
-	Overlap      string
-	MaxRunning   int32
-	Jitter       int32
-	PauseAfter   int32
-	Paused       bool
-	Reason       string
-	Message      string
-	OwnerID      uuid.UUID
-	OwnerName    string
-	Now          time.Time
-	NextAt       *time.Time
-	DueAt        *time.Time
+	ID            uuid.UUID
+	TenantID      uuid.UUID
+	ProjectID     uuid.UUID
+	WorkflowID    uuid.UUID
+	WorkflowName  string
+	Name          string
+	Expressions   []string
+	At            *time.Time
+	Timezone      string
+	Anchor        time.Time
+	Gap           string
+	Fold          string
+	StartsAt      *time.Time
+	EndsAt        *time.Time
+	Version       string
+	Inputs        json.RawMessage
+	Priority      int32
+	Misfire       string
+	CatchUp       int32
+	CatchUpMax    int32
+	Overlap       string
+	MaxRunning    int32
+	Jitter        int32
+	PauseAfter    int32
+	Paused        bool
+	Reason        string
+	Message       string
+	OwnerID       uuid.UUID
+	OwnerName     string
+	Now           time.Time
+	NextAt        *time.Time
+	DueAt         *time.Time
+	CalendarID    *uuid.UUID
+	BusinessDays  bool
+	Exclude       json.RawMessage
+	Condition     string
+	StopWhen      string
+	KeepSucceeded *int32
+	KeepFailed    *int32
+	DeclaredAs    *string
 }
 
 func (q *Queries) InsertSchedule(ctx context.Context, arg InsertScheduleParams) error {
@@ -368,8 +590,51 @@ func (q *Queries) InsertSchedule(ctx context.Context, arg InsertScheduleParams) 
 		arg.Now,
 		arg.NextAt,
 		arg.DueAt,
+		arg.CalendarID,
+		arg.BusinessDays,
+		arg.Exclude,
+		arg.Condition,
+		arg.StopWhen,
+		arg.KeepSucceeded,
+		arg.KeepFailed,
+		arg.DeclaredAs,
 	)
 	return err
+}
+
+const listCalendars = `-- name: ListCalendars :many
+SELECT id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at FROM schedule_calendars WHERE project_id = $1 ORDER BY lower(name)
+`
+
+func (q *Queries) ListCalendars(ctx context.Context, projectID uuid.UUID) ([]ScheduleCalendar, error) {
+	rows, err := q.db.Query(ctx, listCalendars, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ScheduleCalendar
+	for rows.Next() {
+		var i ScheduleCalendar
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.Name,
+			&i.Description,
+			&i.Weekend,
+			&i.Holidays,
+			&i.Blackouts,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listOccurrences = `-- name: ListOccurrences :many
@@ -435,7 +700,7 @@ func (q *Queries) ListOccurrences(ctx context.Context, scheduleID uuid.UUID, bef
 }
 
 const listSchedules = `-- name: ListSchedules :many
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at FROM schedules
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules
 WHERE project_id = $1
     AND ($2::uuid IS NULL OR workflow_id = $2)
     AND ($3::bool IS NULL OR paused = $3)
@@ -506,6 +771,14 @@ func (q *Queries) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([
 			&i.LastAt,
 			&i.NextAt,
 			&i.DueAt,
+			&i.CalendarID,
+			&i.BusinessDays,
+			&i.Exclude,
+			&i.Condition,
+			&i.StopWhen,
+			&i.KeepSucceeded,
+			&i.KeepFailed,
+			&i.DeclaredAs,
 		); err != nil {
 			return nil, err
 		}
@@ -545,8 +818,30 @@ func (q *Queries) LiveOccurrences(ctx context.Context, scheduleID uuid.UUID) ([]
 	return items, nil
 }
 
+const lockCalendar = `-- name: LockCalendar :one
+SELECT id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at FROM schedule_calendars WHERE id = $1 FOR UPDATE
+`
+
+func (q *Queries) LockCalendar(ctx context.Context, id uuid.UUID) (ScheduleCalendar, error) {
+	row := q.db.QueryRow(ctx, lockCalendar, id)
+	var i ScheduleCalendar
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.ProjectID,
+		&i.Name,
+		&i.Description,
+		&i.Weekend,
+		&i.Holidays,
+		&i.Blackouts,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const lockSchedule = `-- name: LockSchedule :one
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at FROM schedules WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) LockSchedule(ctx context.Context, id uuid.UUID) (Schedule, error) {
@@ -588,6 +883,14 @@ func (q *Queries) LockSchedule(ctx context.Context, id uuid.UUID) (Schedule, err
 		&i.LastAt,
 		&i.NextAt,
 		&i.DueAt,
+		&i.CalendarID,
+		&i.BusinessDays,
+		&i.Exclude,
+		&i.Condition,
+		&i.StopWhen,
+		&i.KeepSucceeded,
+		&i.KeepFailed,
+		&i.DeclaredAs,
 	)
 	return i, err
 }
@@ -601,6 +904,123 @@ func (q *Queries) NextDue(ctx context.Context) (*time.Time, error) {
 	var due_at *time.Time
 	err := row.Scan(&due_at)
 	return due_at, err
+}
+
+const schedulesAhead = `-- name: SchedulesAhead :many
+SELECT id FROM schedules WHERE NOT paused AND last_at > $1::timestamptz LIMIT 1000
+`
+
+// Schedules whose last fire is later than a time.
+func (q *Queries) SchedulesAhead(ctx context.Context, latest time.Time) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, schedulesAhead, latest)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const schedulesWithCalendar = `-- name: SchedulesWithCalendar :many
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE calendar_id = $1 ORDER BY lower(name) FOR UPDATE
+`
+
+func (q *Queries) SchedulesWithCalendar(ctx context.Context, calendarID *uuid.UUID) ([]Schedule, error) {
+	rows, err := q.db.Query(ctx, schedulesWithCalendar, calendarID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Schedule
+	for rows.Next() {
+		var i Schedule
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.WorkflowName,
+			&i.Name,
+			&i.Expressions,
+			&i.At,
+			&i.Timezone,
+			&i.Anchor,
+			&i.Gap,
+			&i.Fold,
+			&i.StartsAt,
+			&i.EndsAt,
+			&i.Version,
+			&i.Inputs,
+			&i.Priority,
+			&i.Misfire,
+			&i.CatchUp,
+			&i.CatchUpMax,
+			&i.Overlap,
+			&i.MaxRunning,
+			&i.Jitter,
+			&i.PauseAfter,
+			&i.Paused,
+			&i.Reason,
+			&i.Message,
+			&i.OwnerID,
+			&i.OwnerName,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ResumedAt,
+			&i.LastAt,
+			&i.NextAt,
+			&i.DueAt,
+			&i.CalendarID,
+			&i.BusinessDays,
+			&i.Exclude,
+			&i.Condition,
+			&i.StopWhen,
+			&i.KeepSucceeded,
+			&i.KeepFailed,
+			&i.DeclaredAs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const schedulesWithHistory = `-- name: SchedulesWithHistory :many
+SELECT id FROM schedules WHERE keep_succeeded IS NOT NULL OR keep_failed IS NOT NULL
+`
+
+func (q *Queries) SchedulesWithHistory(ctx context.Context) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, schedulesWithHistory)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const schedulesWithQueue = `-- name: SchedulesWithQueue :many
@@ -664,46 +1084,83 @@ func (q *Queries) SettleOccurrence(ctx context.Context, arg SettleOccurrencePara
 	return result.RowsAffected(), nil
 }
 
+const updateCalendar = `-- name: UpdateCalendar :exec
+UPDATE schedule_calendars SET name = $1, description = $2, weekend = $3, holidays = $4, blackouts = $5, updated_at = $6
+WHERE id = $7
+`
+
+type UpdateCalendarParams struct {
+	Name        string
+	Description string
+	Weekend     []string
+	Holidays    json.RawMessage
+	Blackouts   json.RawMessage
+	Now         time.Time
+	ID          uuid.UUID
+}
+
+func (q *Queries) UpdateCalendar(ctx context.Context, arg UpdateCalendarParams) error {
+	_, err := q.db.Exec(ctx, updateCalendar,
+		arg.Name,
+		arg.Description,
+		arg.Weekend,
+		arg.Holidays,
+		arg.Blackouts,
+		arg.Now,
+		arg.ID,
+	)
+	return err
+}
+
 const updateSchedule = `-- name: UpdateSchedule :exec
 UPDATE schedules SET name = $1, expressions = $2, at = $3, timezone = $4, anchor = $5, gap = $6, fold = $7,
     starts_at = $8, ends_at = $9, version = $10, inputs = $11, priority = $12, misfire = $13,
     catch_up = $14, catch_up_max = $15, overlap = $16, max_running = $17, jitter = $18, pause_after = $19,
     paused = $20, reason = $21, message = $22, owner_id = $23, owner_name = $24, resumed_at = $25,
-    last_at = $26, next_at = $27, due_at = $28, updated_at = $29
-WHERE id = $30
+    last_at = $26, next_at = $27, due_at = $28, updated_at = $29,
+    calendar_id = $30, business_days = $31, exclude = $32, condition = $33, stop_when = $34,
+    keep_succeeded = $35, keep_failed = $36
+WHERE id = $37
 `
 
 type UpdateScheduleParams struct {
-	Name        string
-	Expressions []string
-	At          *time.Time
-	Timezone    string
-	Anchor      time.Time
-	Gap         string
-	Fold        string
-	StartsAt    *time.Time
-	EndsAt      *time.Time
-	Version     string
-	Inputs      json.RawMessage
-	Priority    int32
-	Misfire     string
-	CatchUp     int32
-	CatchUpMax  int32
-	Overlap     string
-	MaxRunning  int32
-	Jitter      int32
-	PauseAfter  int32
-	Paused      bool
-	Reason      string
-	Message     string
-	OwnerID     uuid.UUID
-	OwnerName   string
-	ResumedAt   time.Time
-	LastAt      *time.Time
-	NextAt      *time.Time
-	DueAt       *time.Time
-	UpdatedAt   time.Time
-	ID          uuid.UUID
+	Name          string
+	Expressions   []string
+	At            *time.Time
+	Timezone      string
+	Anchor        time.Time
+	Gap           string
+	Fold          string
+	StartsAt      *time.Time
+	EndsAt        *time.Time
+	Version       string
+	Inputs        json.RawMessage
+	Priority      int32
+	Misfire       string
+	CatchUp       int32
+	CatchUpMax    int32
+	Overlap       string
+	MaxRunning    int32
+	Jitter        int32
+	PauseAfter    int32
+	Paused        bool
+	Reason        string
+	Message       string
+	OwnerID       uuid.UUID
+	OwnerName     string
+	ResumedAt     time.Time
+	LastAt        *time.Time
+	NextAt        *time.Time
+	DueAt         *time.Time
+	UpdatedAt     time.Time
+	CalendarID    *uuid.UUID
+	BusinessDays  bool
+	Exclude       json.RawMessage
+	Condition     string
+	StopWhen      string
+	KeepSucceeded *int32
+	KeepFailed    *int32
+	ID            uuid.UUID
 }
 
 func (q *Queries) UpdateSchedule(ctx context.Context, arg UpdateScheduleParams) error {
@@ -737,6 +1194,13 @@ func (q *Queries) UpdateSchedule(ctx context.Context, arg UpdateScheduleParams) 
 		arg.NextAt,
 		arg.DueAt,
 		arg.UpdatedAt,
+		arg.CalendarID,
+		arg.BusinessDays,
+		arg.Exclude,
+		arg.Condition,
+		arg.StopWhen,
+		arg.KeepSucceeded,
+		arg.KeepFailed,
 		arg.ID,
 	)
 	return err

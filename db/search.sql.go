@@ -75,7 +75,7 @@ func (q *Queries) CountChanges(ctx context.Context, projectID uuid.UUID) (int64,
 }
 
 const executionsOf = `-- name: ExecutionsOf :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
 `
 
 // Returns executions of a project.
@@ -139,6 +139,7 @@ func (q *Queries) ExecutionsOf(ctx context.Context, ids []uuid.UUID, projectID u
 			&i.RemovalBeganAt,
 			&i.Ttl,
 			&i.Labels,
+			&i.ScheduledAt,
 		); err != nil {
 			return nil, err
 		}

@@ -64,6 +64,8 @@ printf 'note,value\na note of several words,1\nanother note of several words,2\n
 	inWindow(t, page, ".queue .status-wrap")
 	visit(t, page, "/admin/storage")
 	inWindow(t, page, ".tabs > [aria-current]")
+	visit(t, page, "/admin/quotas")
+	inWindow(t, page, ".quota-table :is(.qtext, .row-actions a, td, th)")
 	visit(t, page, "/docs/api")
 	inWindow(t, page, ".api-row > :last-child")
 	left, err := page.Evaluate(`() => new Set([...document.querySelectorAll(".api-row > :last-child")].map((text) => Math.round(text.getBoundingClientRect().left))).size`)

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,22 +13,48 @@ const cronFile = `
 apiVersion: argoproj.io/v1alpha1
 kind: CronWorkflow
 metadata: {name: nightly}
-spec: {schedule: "0 5 * * *", workflowSpec: {entrypoint: main, templates: [{name: main, suspend: {}}]}}
+spec: {schedule: "0 5 * * *", timezone: Europe/Berlin, concurrencyPolicy: Forbid, workflowSpec: {entrypoint: main, templates: [{name: main, suspend: {}}]}}
 `
 
-// TestACronWorkflowSaysThatItStartsNothing: the answer to its registration, the page after the
-// form and the page of the workflow all say so.
-func TestACronWorkflowSaysThatItStartsNothing(t *testing.T) {
+// TestACronWorkflowIsAScheduleThatFires: the registration of a CronWorkflow creates its schedule, and
+// another registration changes it.
+func TestACronWorkflowIsAScheduleThatFires(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const says = "FlowForge does not run schedules yet: 0 5 * * * has no effect."
 	made := b.member.send(t, http.MethodPost, "/api/v1/workflows", "application/yaml", cronFile).object(t, http.StatusCreated)
-	require.Contains(t, made["notices"].([]any)[0], says)
-	answer := b.member.send(t, http.MethodPost, "/register", "application/x-www-form-urlencoded", url.Values{"document": {cronFile}}.Encode())
+	require.Empty(t, made["notices"])
+	schedules := func() []any {
+		return b.member.get(t, "/api/v1/schedules?workflow=nightly").object(t, http.StatusOK)["schedules"].([]any)
+	}
+	first := schedules()[0].(map[string]any)
+	require.Equal(t, "nightly", first["name"])
+	require.Equal(t, "0 5 * * *", first["cron"])
+	require.Equal(t, "Europe/Berlin", first["timezone"])
+	require.Equal(t, "skip", first["overlap"])
+	require.Equal(t, true, first["declared"])
+	require.NotEmpty(t, first["next_fire_at"])
+	changed := strings.Replace(cronFile, "0 5 * * *", "0 6 * * *", 1)
+	answer := b.member.send(t, http.MethodPost, "/register", "application/x-www-form-urlencoded", url.Values{"document": {changed}}.Encode())
 	require.Equal(t, http.StatusSeeOther, answer.status)
-	require.Equal(t, "/workflows/nightly", answer.header.Get("Location"))
-	page := b.member.get(t, "/workflows/nightly")
-	require.Contains(t, page.body, says)
+	second := schedules()[0].(map[string]any)
+	require.Equal(t, first["id"], second["id"])
+	require.Equal(t, "0 6 * * *", second["cron"])
 	p := b.member.send(t, http.MethodPost, "/api/v1/workflows", "application/yaml", `{"apiVersion": "argoproj.io/v1alpha1", "kind": "CronWorkflow", "metadata": {"name": "x"}, "spec": {"schedule": "nonsense"}}`).problem(t, http.StatusUnprocessableEntity)
 	require.NotEmpty(t, p.Detail)
+}
+
+// TestJobs: a job is a schedule in other words.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.member.send(t, http.MethodPost, "/api/v1/workflows", "application/yaml", matrixDocument("flow")).object(t, http.StatusCreated)
+	made := b.member.post(t, "/api/v1/jobs", `{"name": "nightly", "workflow": "flow", "schedule": "0 2 * * *"}`).object(t, http.StatusCreated)
+	require.Equal(t, "SCHEDULED", made["status"])
+	require.NotEmpty(t, made["next_run_time"])
+	path := "/api/v1/jobs/" + made["job_id"].(string)
+	require.Equal(t, "nightly", b.member.get(t, path).object(t, http.StatusOK)["name"])
+	require.Len(t, b.member.get(t, "/api/v1/jobs").object(t, http.StatusOK)["jobs"], 1)
+	require.Equal(t, http.StatusNoContent, b.member.send(t, http.MethodDelete, path, "application/json", "").status)
+	require.Equal(t, http.StatusNotFound, b.member.get(t, path).status)
+	require.NotEmpty(t, b.member.post(t, "/api/v1/jobs", `{"name": "x", "workflow": "flow", "schedule": "x"}`).problem(t, http.StatusUnprocessableEntity).Detail)
 }

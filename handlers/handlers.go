@@ -143,7 +143,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
 	}
 	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions, Scope: scope})
-	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
+	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}

@@ -130,6 +130,8 @@ func setup(t *testing.T) *testBundle {
 	b.tasks.deliver = b.executions.Deliver
 
 	b.identify(t, now)
+	schedules := schedule.New(schedule.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now})
+	b.workflows.ScheduleWith(schedules)
 	b.deps = handlers.Deps{
 		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Identity: b.identity, Signer: b.signer, Policies: b.policies,
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
@@ -139,7 +141,7 @@ func setup(t *testing.T) *testBundle {
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Presets:   preset.NewService(b.pool, b.workflows, now),
 		Options:   b.options,
-		Schedules: schedule.New(schedule.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now}),
+		Schedules: schedules,
 		Sweeps:    sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:     view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
 		Lineage:   lineage.NewService(b.pool, b.workflows, b.catalogue),

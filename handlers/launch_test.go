@@ -325,41 +325,6 @@ func TestFilesSurviveAMessage(t *testing.T) {
 	require.Contains(t, formtest.Submit(doc).Get("inputs.labels.$file"), `"size":3`)
 }
 
-func TestTypeaheadAndPreview(t *testing.T) {
-	t.Parallel()
-	b := setupLaunch(t)
-	typ := url.QueryEscape("Dataset(columns=[label: Integer, image: Tensor])")
-	doc := b.get(t, "/typeahead?q=dig&type="+typ)
-	options := formtest.Find(doc, func(n *html.Node) bool { return formtest.Attr(n, "role") == "option" })
-	require.Len(t, options, 1)
-	require.Equal(t, "digits@1", formtest.Attr(options[0], "data-value"))
-	text := formtest.Text(b.get(t, "/typeahead/preview?ref=digits@1&type="+typ))
-	require.Contains(t, text, "1,797 rows")
-	require.Contains(t, text, "1 column does not match")
-	require.Contains(t, formtest.Text(b.get(t, "/typeahead/preview?ref=gone&type="+typ)), "The catalogue has no entry gone.")
-	res, _, _ := b.do(t, http.MethodGet, "/typeahead?type=Nope", "", nil)
-	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)
-}
-
-// TestEarlierOutputsAreToldApart: outputs of one workflow have the same name, so their choices
-// show the execution and its result.
-func TestEarlierOutputsAreToldApart(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.register(t, "name: digits.fit\nversion: 1.0.0\noutputs:\n  - {name: accuracy, type: Float, from: fit.accuracy}\noperators:\n  - {name: fit, type: shell, code: {script: \"true\"}, outputs: [{name: accuracy, type: Float}]}\n")
-	for range 2 {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
-		require.NoError(t, err)
-		b.publish(t, e, artifact.New{NodeIndex: 0, Node: "fit", Name: "model", Type: "Model", Kind: "Model", MediaType: "application/json", Filename: "model.json"}, "{}")
-		_, err = b.pool.Exec(b.ctx, `UPDATE executions SET outputs = '{"accuracy": 0.9731}' WHERE id = $1`, e.ID)
-		require.NoError(t, err)
-		got := b.member.get(t, "/typeahead?q=digits&type=Model")
-		require.Equal(t, http.StatusOK, got.status)
-		require.Contains(t, got.body, "#"+e.ID.String()[len(e.ID.String())-6:])
-		require.Contains(t, got.body, "accuracy 0.9731")
-	}
-}
-
 // TestDefaultsAreStatedUntilAChange: the script removes the statement with the first change, so
 // it is an element of its own.
 func TestDefaultsAreStatedUntilAChange(t *testing.T) {

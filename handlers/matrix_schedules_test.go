@@ -25,6 +25,13 @@ func scheduleRows() []row {
 		write("POST", one+"/pause", "/schedules/{schedule}/pause", "", auth.ExecutionCancelAny, ok).object(),
 		write("POST", one+"/resume", "/schedules/{schedule}/resume", `{}`, auth.ExecutionCancelAny, ok).object(),
 		write("POST", one+"/run", "/schedules/{schedule}/run", "", auth.ExecutionCancelAny, ok).object(),
+		write("PUT", "/workflows/{workflow_id}/schedules", "/workflows/{flow}/schedules", `{"schedules": []}`, auth.WorkflowWrite, ok).object(),
+		read("/jobs", "/jobs", auth.ExecutionRead), read("/jobs/{job_id}", "/jobs/{schedule}", auth.ExecutionRead).object(),
+		write("POST", "/jobs", "/jobs", `{"workflow": "{flow}", "name": "none", "schedule": "x"}`, auth.ExecutionLaunch, invalid).object(),
+		write("DELETE", "/jobs/{job_id}", "/jobs/01900000-0000-7000-8000-00000000dead", "", "", absent),
+		read("/calendars", "/calendars", auth.ExecutionRead), write("GET", "/calendars/{calendar}", "/calendars/none", "", auth.ExecutionRead, absent),
+		write("PUT", "/calendars/{calendar}", "/calendars/matrix", `{"holidays": [{"date": "2027-01-01"}]}`, auth.ExecutionCancelAny, ok),
+		write("DELETE", "/calendars/{calendar}", "/calendars/none", "", auth.ExecutionCancelAny, absent),
 		write("DELETE", one, "/schedules/01900000-0000-7000-8000-00000000dead", "", "", absent),
 	}
 }

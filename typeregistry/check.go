@@ -9,6 +9,8 @@ import (
 type Env struct {
 	// Now resolves "today"; a zero Now leaves it unresolved.
 	Now time.Time
+	// Produced: a program made the value, so a String may have several lines.
+	Produced bool
 	// Exists reports whether the user may use the entry that a value refers
 	// to: kind is the kind of the value, ref a catalogue reference
 	// ("name@version" or "name"), an artifact id, a secret's name or a ConnectionRef. Nil: not

@@ -64,6 +64,23 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestProducedTexts: only people enter one line; programs write what they like.
+func TestProducedTexts(t *testing.T) {
+	t.Parallel()
+	for _, expr := range []string{"String", "Optional<String>", "List<String>"} {
+		value := any("a\nb")
+		if expr == "List<String>" {
+			value = []any{value}
+		}
+		if _, problems := mustParse(t, expr).CheckValue(value, Env{Produced: true}); len(problems) > 0 {
+			t.Errorf("%s: %v", expr, problems)
+		}
+	}
+	if _, problems := mustParse(t, "String(max_length=2)").CheckValue("a\nb", Env{Produced: true}); len(problems) != 1 {
+		t.Errorf("the length is not checked: %v", problems)
+	}
+}
+
 func TestCanonicalValues(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ expr, value, want string }{

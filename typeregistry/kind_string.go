@@ -91,7 +91,7 @@ func (k stringKind) normalize(c *checker, t *Type, path string, v any) any {
 		return c.wrong(t, path, v)
 	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
-	if !t.Params.Multiline && strings.ContainsAny(s, "\n\r") {
+	if !t.Params.Multiline && !c.env.Produced && strings.ContainsAny(s, "\n\r") {
 		c.problem(path, "The text has a line break. Enter one line.")
 		return s
 	}

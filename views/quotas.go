@@ -92,6 +92,14 @@ type QuotaTree struct {
 // QuotaColumn is a resource of the table.
 type QuotaColumn struct{ Name, Note string }
 
+// columnName names a cell where rows are stacked, without a head of the table.
+func columnName(columns []QuotaColumn, i int) string {
+	if i >= len(columns) {
+		return ""
+	}
+	return columns[i].Name
+}
+
 // QuotaRow is one tenancy node with its bars.
 type QuotaRow struct {
 	ID       string

@@ -21,7 +21,7 @@ import (
 func newApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE|FOLDER…",
-		Short: "Register workflow definitions with their code packages, and custom types, from YAML or JSON",
+		Short: "Register workflow definitions (YAML or JSON) with their code packages, types, schedules and calendars",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			paths, _ := cmd.Flags().GetStringArray("file")
 			if paths = append(paths, args...); len(paths) == 0 {
@@ -85,6 +85,7 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 	}
 	var documents [][]byte
 	var from []string
+	var later []timedDocument // they name workflows
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -99,7 +100,12 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
-			if !isType {
+			switch timed, err := readTimed(doc); {
+			case err != nil:
+				return fmt.Errorf("%s: %w", file, err)
+			case timed != nil:
+				later = append(later, timedDocument{timed, file})
+			case !isType:
 				documents, from = append(documents, doc), append(from, file)
 			}
 		}
@@ -123,7 +129,7 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", text)
 		}
 	}
-	return nil
+	return c.applyTimed(cmd, later)
 }
 
 // register uploads the code packages that the definition names, and registers the definition

@@ -130,6 +130,26 @@ func TestGetTakesAShortID(t *testing.T) {
 	require.ErrorContains(t, err, "one, two", "the server names the executions")
 }
 
+// TestLineageTakesAShortID: the API names executions by their full ID.
+func TestLineageTakesAShortID(t *testing.T) {
+	t.Parallel()
+	const id = "01900000-0000-7000-8000-0000008c6804"
+	var asked []string
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/executions/#8c6804") {
+			answer(w, http.StatusOK, `{"execution_id":"`+id+`"}`)
+			return
+		}
+		asked = append(asked, r.URL.Query().Get("of"))
+		answer(w, http.StatusOK, `{"focus":"execution:`+id+`","items":[],"edges":[],"production":{"models":[],"complete":true}}`)
+	}
+	for _, key := range []string{"execution:#8c6804", "execution:" + id, "model:digits@1"} {
+		_, err := command(t, serve, "lineage", key)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"execution:" + id, "execution:" + id, "model:digits@1"}, asked)
+}
+
 func TestTheProjectIsNamedInEveryCall(t *testing.T) {
 	t.Parallel()
 	var named []string

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -38,7 +40,11 @@ func runLineage(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	q := url.Values{"of": {args[0]}}
+	of, err := c.fullKey(cmd.Context(), args[0])
+	if err != nil {
+		return err
+	}
+	q := url.Values{"of": {of}}
 	for _, name := range []string{"up", "down", "limit"} {
 		n, _ := cmd.Flags().GetInt(name)
 		q.Set(name, strconv.Itoa(n))
@@ -55,6 +61,19 @@ func runLineage(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("read the server's response: %w", err)
 	}
 	return writeLineage(cmd.OutOrStdout(), b)
+}
+
+// fullKey returns a key of the lineage with the full ID of an execution that it names by a short ID.
+func (c *client) fullKey(ctx context.Context, key string) (string, error) {
+	short, named := strings.CutPrefix(key, "execution:")
+	if !named || !shortID.MatchString(short) {
+		return key, nil
+	}
+	var e contract.ExecutionBody
+	if err := c.call(ctx, http.MethodGet, "/api/v1/executions/"+url.PathEscape(short), nil, &e); err != nil {
+		return "", err
+	}
+	return "execution:" + e.ExecutionID.String(), nil
 }
 
 func writeLineage(out io.Writer, b contract.LineageBody) error {

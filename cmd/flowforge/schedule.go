@@ -59,6 +59,8 @@ func addWhenFlags(cmd *cobra.Command) {
 	cmd.Flags().String("timezone", "", "time zone, such as Europe/Berlin (default UTC)")
 	cmd.Flags().String("gap", "", "what to do at a time that does not exist because clocks go forward: run_after (default) or skip")
 	cmd.Flags().String("fold", "", "which time to use if it exists twice because clocks go back: first (default), last or both")
+	cmd.Flags().String("calendar", "", "a calendar of the project, whose holidays and blackouts are left out")
+	cmd.Flags().Bool("business-days", false, "leave out the weekend of the calendar, or Saturday and Sunday")
 }
 
 func readWhen(cmd *cobra.Command) (w contract.ScheduleWhen, err error) {
@@ -66,7 +68,8 @@ func readWhen(cmd *cobra.Command) (w contract.ScheduleWhen, err error) {
 		v, _ := cmd.Flags().GetString(name)
 		return v
 	}
-	w = contract.ScheduleWhen{Cron: text("cron"), Every: text("every"), Timezone: text("timezone"), Gap: text("gap"), Fold: text("fold")}
+	w = contract.ScheduleWhen{Cron: text("cron"), Every: text("every"), Timezone: text("timezone"), Gap: text("gap"), Fold: text("fold"), Calendar: text("calendar")}
+	w.BusinessDays, _ = cmd.Flags().GetBool("business-days")
 	if at := text("at"); at != "" {
 		t, err := time.Parse(time.RFC3339, at)
 		if err != nil {
@@ -95,6 +98,8 @@ func newScheduleCreateCommand() *cobra.Command {
 	cmd.Flags().Int("jitter", 0, "maximum delay of runs, in seconds")
 	cmd.Flags().Int("pause-after", 0, "number of consecutive failures after which the schedule pauses")
 	cmd.Flags().Bool("paused", false, "create the schedule paused")
+	cmd.Flags().String("when", "", "skip fires unless this expression is true")
+	cmd.Flags().String("stop-when", "", `pause the schedule once this expression is true, such as "schedule.failed >= 3"`)
 	cmd.Flags().Bool("replace", false, "replace the schedule with this name")
 	return cmd
 }
@@ -140,6 +145,8 @@ func (c *client) scheduleInput(cmd *cobra.Command, args []string) (in contract.S
 	in.Jitter, _ = cmd.Flags().GetInt("jitter")
 	in.PauseAfter, _ = cmd.Flags().GetInt("pause-after")
 	in.Paused, _ = cmd.Flags().GetBool("paused")
+	in.When, _ = cmd.Flags().GetString("when")
+	in.StopWhen, _ = cmd.Flags().GetString("stop-when")
 	return in, nil
 }
 
@@ -159,22 +166,28 @@ func runScheduleCreate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	replace, _ := cmd.Flags().GetBool("replace")
+	sc, err := c.saveSchedule(cmd, in, replace)
+	if err != nil {
+		return err
+	}
+	printSchedule(cmd.OutOrStdout(), sc)
+	return nil
+}
+
+// saveSchedule creates a schedule, or replaces the one with its name.
+func (c *client) saveSchedule(cmd *cobra.Command, in contract.ScheduleInput, replace bool) (sc contract.ScheduleBody, err error) {
 	method, path := http.MethodPost, schedulesPath
-	if replace, _ := cmd.Flags().GetBool("replace"); replace {
+	if replace {
 		var list contract.ScheduleList
 		if err := c.call(cmd.Context(), http.MethodGet, schedulesPath+"?"+url.Values{"name": {in.Name}}.Encode(), nil, &list); err != nil {
-			return err
+			return sc, err
 		}
 		if len(list.Schedules) > 0 {
 			method, path = http.MethodPut, schedulesPath+"/"+list.Schedules[0].ID.String()
 		}
 	}
-	var sc contract.ScheduleBody
-	if err := c.call(cmd.Context(), method, path, in, &sc); err != nil {
-		return err
-	}
-	printSchedule(cmd.OutOrStdout(), sc)
-	return nil
+	return sc, c.call(cmd.Context(), method, path, in, &sc)
 }
 
 // scheduleByName returns the path of the schedule that a name or an ID identifies.
@@ -241,6 +254,9 @@ func stateOf(sc contract.ScheduleBody) string {
 func printSchedule(out io.Writer, sc contract.ScheduleBody) {
 	fmt.Fprintf(out, "%s\n  ID: %s\n  Workflow: %s, version %s\n  Runs: %s\n  Next run: %s\n", sc.Name, sc.ID, sc.Workflow, cmp.Or(sc.Version, "latest"), firesOf(sc), stateOf(sc))
 	fmt.Fprintf(out, "  Missed runs: %s. While an execution is running: %s.\n  Owner: %s\n", sc.Misfire, sc.Overlap, sc.Owner)
+	if sc.Declared {
+		fmt.Fprintf(out, "  The definition of %s declares it.\n", sc.Workflow)
+	}
 	if sc.Message != "" {
 		fmt.Fprintf(out, "  %s\n", sc.Message)
 	}

@@ -117,6 +117,9 @@ func newSchedulePreviewCommand() *cobra.Command {
 			for _, f := range p.Fires {
 				fmt.Fprintf(table, "%s\t%s\t%s\n", f.Local, f.At.Format(time.RFC3339), f.Note)
 			}
+			for _, f := range p.Excluded {
+				fmt.Fprintf(table, "%s\t%s\tLeft out. %s.\n", f.Local, f.At.Format(time.RFC3339), f.Excluded)
+			}
 			return table.Flush()
 		},
 	}

@@ -26,11 +26,27 @@ import (
 // pathLocks gives attempts exclusive use of absolute paths.
 type pathLocks struct {
 	mu   sync.Mutex
-	held map[string]chan struct{}
+	held map[string]pathHold
 }
 
-// acquire waits until all names are free and locks them.
-func (p *pathLocks) acquire(ctx context.Context, names []string) (release func(), err error) {
+// pathHold is the use of a path by an attempt, until free is closed.
+type pathHold struct {
+	free chan struct{}
+	by   *attempt
+}
+
+// outlasts reports whether a serves other nodes until b has ended, so that b cannot wait
+// for it: a server ends after all other nodes of its template.
+func (a *attempt) outlasts(b *attempt) bool {
+	if !a.spec.Serves || a.over.Load() || context.Cause(a.ctx) != nil || a.spec.ExecutionId != b.spec.ExecutionId {
+		return false
+	}
+	template := a.spec.Node[:strings.LastIndex(a.spec.Node, "/")+1]
+	return strings.HasPrefix(b.spec.Node, template)
+}
+
+// acquire waits until all names are free and locks them for an attempt.
+func (p *pathLocks) acquire(by *attempt, names []string) (release func(), err error) {
 	names = slices.Clone(names)
 	slices.Sort(names) // a fixed order prevents deadlocks
 	names = slices.Compact(names)
@@ -38,15 +54,19 @@ func (p *pathLocks) acquire(ctx context.Context, names []string) (release func()
 	release = func() { p.release(mine) }
 	for _, name := range names {
 		for {
-			busy := p.take(name)
-			if busy == nil {
+			busy, ok := p.take(name, by)
+			if ok {
 				break
 			}
-			select {
-			case <-busy:
-			case <-ctx.Done():
+			if busy.by.outlasts(by) {
 				release()
-				return nil, context.Cause(ctx)
+				return nil, fmt.Errorf("the daemon %s uses %s until this task has ended; use another path in one of them", busy.by.spec.Node, name)
+			}
+			select {
+			case <-busy.free:
+			case <-by.ctx.Done():
+				release()
+				return nil, context.Cause(by.ctx)
 			}
 		}
 		mine = append(mine, name)
@@ -54,25 +74,25 @@ func (p *pathLocks) acquire(ctx context.Context, names []string) (release func()
 	return release, nil
 }
 
-// take locks name, or returns a channel that is closed when name is released.
-func (p *pathLocks) take(name string) <-chan struct{} {
+// take locks name for an attempt, or returns who holds it.
+func (p *pathLocks) take(name string, by *attempt) (busy pathHold, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if busy, ok := p.held[name]; ok {
-		return busy
+		return busy, false
 	}
 	if p.held == nil {
-		p.held = map[string]chan struct{}{}
+		p.held = map[string]pathHold{}
 	}
-	p.held[name] = make(chan struct{})
-	return nil
+	p.held[name] = pathHold{make(chan struct{}), by}
+	return pathHold{}, true
 }
 
 func (p *pathLocks) release(names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, name := range names {
-		close(p.held[name])
+		close(p.held[name].free)
 		delete(p.held, name)
 	}
 }
@@ -116,7 +136,7 @@ func (a *attempt) holdPaths() error {
 	if len(names) == 0 || a.s.config.Pod != nil {
 		return nil
 	}
-	release, err := a.s.pathLocks.acquire(a.ctx, names)
+	release, err := a.s.pathLocks.acquire(a, names)
 	a.unlockPaths = release
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ type Member struct {
 	Command []string          `json:"command"`
 	Image   bool              `json:"image,omitempty"` // Command holds arguments for the image's default command
 	Env     map[string]string `json:"env,omitempty"`   // in addition to that of the process
+	Order   []string          `json:"order"`           // names of the container's variables; nil: nothing is expanded
 	Folder  string            `json:"folder,omitempty"`
 	Retries int               `json:"retries,omitempty"`
 	Pause   time.Duration     `json:"pause,omitempty"` // before each retry
@@ -194,6 +196,12 @@ func (c *containers) result(ctx context.Context, name string) (int, bool) {
 
 // run runs the command of a member once.
 func (c *containers) run(ctx context.Context, m Member) int {
+	env := environOf(c.environ)
+	maps.Copy(env, m.Env)
+	if m.Order != nil {
+		env.expandVariables(m.Order, m.Env)
+		m.Command = env.expandAll(m.Command)
+	}
 	if m.Image {
 		argv, err := c.image.with(m.Command)
 		if err != nil {
@@ -214,10 +222,7 @@ func (c *containers) run(ctx context.Context, m Member) int {
 	command := exec.CommandContext(ctx, m.Command[0], m.Command[1:]...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = time.Minute // the attempt's own grace period is shorter and ends with SIGKILL
-	command.Dir, command.Env = m.Folder, slices.Clone(c.environ)
-	for name, value := range m.Env {
-		command.Env = append(command.Env, name+"="+value)
-	}
+	command.Dir, command.Env = m.Folder, env.list()
 	command.Stdout, command.Stderr = io.MultiWriter(log, c.stderr), io.MultiWriter(log, c.stderr)
 	if c.Lead {
 		command.Stdout, command.Stderr = log, log

@@ -33,6 +33,7 @@ func TestMembersOfOneProcess(t *testing.T) {
 		}, 4, "", []string{"[a] exited with code 4.", "[main] did not run"}},
 		"the code of main wins": {[]Member{{Name: "a", Command: sh("exit 4")}, {Name: "main", Command: sh("exit 5")}}, 5, "", []string{"[main] exited with code 5."}},
 		"no such command":       {[]Member{{Name: "main", Command: []string{"/no/such/program"}}}, failedMember, "", []string{"/no/such/program"}},
+		"variables":             {[]Member{{Name: "main", Command: []string{"echo", "$(TO)", "$$(TO)"}, Env: map[string]string{"WHO": `a "b"`, "TO": "to $(WHO)"}, Order: []string{"WHO", "TO"}}}, 0, "to a \"b\" $(TO)\n", nil},
 		"retries":               {[]Member{{Name: "main", Command: sh("test -e again && exit 0; touch again; exit 1"), Retries: 1, Folder: t.TempDir()}}, 0, "", nil},
 		"without main":          {[]Member{{Name: "a", Command: sh("kill -9 $$")}}, 137, "", []string{"[a] exited with code 137."}},
 	} {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,4 +38,35 @@ func TestOutputsOfAServerAreTakenWhenItIsStopped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPathOfAServer: a task of the template of a server cannot wait for a path that the
+// server uses, because the server ends after it. Other tasks wait.
+func TestPathOfAServer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	scratch := []*flowforgev1.Scratch{{Name: "data", Path: filepath.Join(t.TempDir(), "data")}}
+	spec := func(id, node, script string) *flowforgev1.AttemptSpec {
+		s := shell(id, script)
+		s.Node, s.Scratch = node, scratch
+		return s
+	}
+	server := spec("server", "loop[0]/db", "echo ready; exec sleep 1000")
+	server.Serves = true
+	if err := b.Start(server); err != nil {
+		t.Fatal(err)
+	}
+	b.server.await(t, "readiness", func() bool { return len(b.server.logs["server"]) == 1 })
+	for id, node := range map[string]string{"use": "loop[0]/use", "deep": "loop[0]/more/use"} {
+		f := b.run(t, spec(id, node, "true"))
+		wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_START_FAILED)
+		if want := "the daemon loop[0]/db uses " + scratch[0].Path; !strings.Contains(f.Message, want) {
+			t.Errorf("the message is %q", f.Message)
+		}
+	}
+	if err := b.Start(spec("other", "loop[1]/use", "true")); err != nil {
+		t.Fatal(err)
+	}
+	b.Stop([]string{"server"}, time.Minute)
+	wantOutcome(t, b.server.awaitFinished(t, "other"), succeeded)
 }

@@ -90,6 +90,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 		env["VIRTUAL_ENV"] = venv
 		env["PATH"] = filepath.Join(venv, "bin") + string(os.PathListSeparator) + env["PATH"]
 	}
+	work = expanded(work, env, spec.Env)
 	if err := a.passImageCommand(work, env); err != nil {
 		return nil, command{}, err
 	}

@@ -5,10 +5,10 @@ SELECT id, outputs FROM executions WHERE id = ANY (@ids::uuid[]) AND project_id 
 -- name: InsertExecution :exec
 INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
     priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-    traceparent, drive_requested_at)
+    traceparent, drive_requested_at, scheduled_at)
 VALUES (@id, @tenant_id, @project_id, @workflow_id, @version_id, @workflow_name, @version, @name,
     @priority, @inputs, @submitted_by, @submitted_by_name, sqlc.narg('relaunch_of'), @created_at, @total, @pending, @ready, @levels,
-    @traceparent, now());
+    @traceparent, now(), sqlc.narg('scheduled_at'));
 
 -- name: ClaimIdempotencyKey :one
 -- Returns the execution that owns the key: the new one if the key was unused.

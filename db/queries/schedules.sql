@@ -1,10 +1,12 @@
 -- name: InsertSchedule :exec
 INSERT INTO schedules (id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at,
     version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message,
-    owner_id, owner_name, created_at, updated_at, resumed_at, next_at, due_at)
+    owner_id, owner_name, created_at, updated_at, resumed_at, next_at, due_at,
+    calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as)
 VALUES (@id, @tenant_id, @project_id, @workflow_id, @workflow_name, @name, @expressions, sqlc.narg(at), @timezone, @anchor, @gap, @fold, sqlc.narg(starts_at), sqlc.narg(ends_at),
     @version, @inputs, @priority, @misfire, @catch_up, @catch_up_max, @overlap, @max_running, @jitter, @pause_after, @paused, @reason, @message,
-    @owner_id, @owner_name, @now, @now, @now, sqlc.narg(next_at), sqlc.narg(due_at));
+    @owner_id, @owner_name, @now, @now, @now, sqlc.narg(next_at), sqlc.narg(due_at),
+    sqlc.narg(calendar_id), @business_days, @exclude, @condition, @stop_when, sqlc.narg(keep_succeeded), sqlc.narg(keep_failed), sqlc.narg(declared_as));
 
 -- name: GetSchedule :one
 SELECT * FROM schedules WHERE id = @id;
@@ -31,7 +33,9 @@ UPDATE schedules SET name = @name, expressions = @expressions, at = sqlc.narg(at
     starts_at = sqlc.narg(starts_at), ends_at = sqlc.narg(ends_at), version = @version, inputs = @inputs, priority = @priority, misfire = @misfire,
     catch_up = @catch_up, catch_up_max = @catch_up_max, overlap = @overlap, max_running = @max_running, jitter = @jitter, pause_after = @pause_after,
     paused = @paused, reason = @reason, message = @message, owner_id = @owner_id, owner_name = @owner_name, resumed_at = @resumed_at,
-    last_at = sqlc.narg(last_at), next_at = sqlc.narg(next_at), due_at = sqlc.narg(due_at), updated_at = @updated_at
+    last_at = sqlc.narg(last_at), next_at = sqlc.narg(next_at), due_at = sqlc.narg(due_at), updated_at = @updated_at,
+    calendar_id = sqlc.narg(calendar_id), business_days = @business_days, exclude = @exclude, condition = @condition, stop_when = @stop_when,
+    keep_succeeded = sqlc.narg(keep_succeeded), keep_failed = sqlc.narg(keep_failed)
 WHERE id = @id;
 
 -- name: DeleteSchedule :exec
@@ -49,18 +53,19 @@ SELECT due_at FROM schedules WHERE NOT paused AND due_at IS NOT NULL ORDER BY du
 -- name: AdvanceSchedule :exec
 UPDATE schedules SET last_at = sqlc.narg(last_at), next_at = sqlc.narg(next_at), due_at = sqlc.narg(due_at) WHERE id = @id;
 
--- name: InsertOccurrence :exec
+-- name: InsertOccurrence :execrows
+-- Inserts nothing if an occurrence has this time.
 INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at)
-VALUES (@schedule_id, @fire_at, @last_fire_at, @fires, @interval_start, @state, @reason, @message, sqlc.narg(execution_id), @now);
+VALUES (@schedule_id, @fire_at, @last_fire_at, @fires, @interval_start, @state, @reason, @message, sqlc.narg(execution_id), @now)
+ON CONFLICT (schedule_id, fire_at) DO NOTHING;
+
+-- name: ForgetMissedOccurrence :execrows
+DELETE FROM schedule_occurrences WHERE schedule_id = @schedule_id AND fire_at = @fire_at AND state = 'SKIPPED' AND reason = 'missed';
 
 -- name: SettleOccurrence :execrows
 -- A queued occurrence is launched, refused or dropped.
 UPDATE schedule_occurrences SET state = @state, reason = @reason, message = @message, execution_id = sqlc.narg(execution_id), decided_at = @now
 WHERE schedule_id = @schedule_id AND fire_at = @fire_at AND state = 'QUEUED';
-
--- name: DropQueuedOccurrences :exec
-UPDATE schedule_occurrences SET state = 'SKIPPED', reason = @reason, message = @message, decided_at = @now
-WHERE schedule_id = @schedule_id AND state = 'QUEUED';
 
 -- name: ListOccurrences :many
 -- The occurrences of a schedule with the outcome of their executions, newest first.
@@ -106,3 +111,58 @@ WHERE (sqlc.narg(id)::uuid IS NULL OR s.id = sqlc.narg(id)) AND NOT s.paused AND
 
 -- name: DeleteOldOccurrences :exec
 DELETE FROM schedule_occurrences WHERE decided_at < @before AND state <> 'QUEUED';
+
+-- name: SchedulesAhead :many
+-- Schedules whose last fire is later than a time.
+SELECT id FROM schedules WHERE NOT paused AND last_at > @latest::timestamptz LIMIT 1000;
+
+-- name: DeclaredSchedules :many
+-- The schedules that the definition of a workflow declares.
+SELECT * FROM schedules WHERE workflow_id = @workflow_id AND declared_as IS NOT NULL ORDER BY declared_as FOR UPDATE;
+
+-- name: CountEndedOccurrences :one
+-- The executions of a schedule by how they ended, since it was created or resumed.
+SELECT count(*) FILTER (WHERE e.status = 'SUCCEEDED') AS succeeded, count(*) FILTER (WHERE e.status = 'FAILED') AS failed
+FROM schedule_occurrences o
+JOIN executions e ON e.id = o.execution_id
+WHERE o.schedule_id = @schedule_id AND o.decided_at >= @since AND e.status IN ('SUCCEEDED', 'FAILED');
+
+-- name: SchedulesWithHistory :many
+SELECT id FROM schedules WHERE keep_succeeded IS NOT NULL OR keep_failed IS NOT NULL;
+
+-- name: ExpireHistory :execrows
+-- Executions of a schedule beyond the newest that it keeps expire now. Those that are pinned stay.
+UPDATE executions SET expires_at = @now::timestamptz
+WHERE executions.kept_at IS NULL AND (executions.expires_at IS NULL OR executions.expires_at > @now::timestamptz) AND executions.id IN (
+    SELECT ended.id FROM (
+        SELECT e.id, e.status, row_number() OVER (PARTITION BY e.status = 'SUCCEEDED' ORDER BY o.fire_at DESC) AS nth
+        FROM schedule_occurrences o JOIN executions e ON e.id = o.execution_id
+        WHERE o.schedule_id = @schedule_id AND e.status IN ('SUCCEEDED', 'FAILED', 'CANCELLED')
+    ) ended JOIN schedules s ON s.id = @schedule_id
+    WHERE ended.nth > CASE WHEN ended.status = 'SUCCEEDED' THEN s.keep_succeeded ELSE s.keep_failed END);
+
+-- name: InsertCalendar :exec
+INSERT INTO schedule_calendars (id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at)
+VALUES (@id, @tenant_id, @project_id, @name, @description, @weekend, @holidays, @blackouts, @now, @now);
+
+-- name: UpdateCalendar :exec
+UPDATE schedule_calendars SET name = @name, description = @description, weekend = @weekend, holidays = @holidays, blackouts = @blackouts, updated_at = @now
+WHERE id = @id;
+
+-- name: DeleteCalendar :exec
+DELETE FROM schedule_calendars WHERE id = @id;
+
+-- name: GetCalendar :one
+SELECT * FROM schedule_calendars WHERE id = @id;
+
+-- name: LockCalendar :one
+SELECT * FROM schedule_calendars WHERE id = @id FOR UPDATE;
+
+-- name: CalendarByName :one
+SELECT * FROM schedule_calendars WHERE project_id = @project_id AND lower(name) = lower(@name::text);
+
+-- name: ListCalendars :many
+SELECT * FROM schedule_calendars WHERE project_id = @project_id ORDER BY lower(name);
+
+-- name: SchedulesWithCalendar :many
+SELECT * FROM schedules WHERE calendar_id = @calendar_id ORDER BY lower(name) FOR UPDATE;

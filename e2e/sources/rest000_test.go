@@ -52,6 +52,8 @@ func Test000REST(t *testing.T) { //nolint:tparallel // the requests are about on
 	require.Equal(t, http.StatusCreated, shared.send(t, http.MethodPost, "/api/v1/feature-store/feature-sets", features).status, "the feature store of the example")
 	made := decode[object](t, shared.send(t, http.MethodPost, "/api/v1/workflows", strings.Replace(register000, "[...]", operators, 1)), http.StatusCreated)
 	require.Equal(t, "REGISTERED", made["status"])
+	require.NotEmpty(t, made["version_id"])
+	require.Equal(t, "/workflows/recommendation_training/launch", made["ui_launch_url"])
 	id := made["workflow_id"].(string)
 	t.Run("GET /workflows/{workflow_id}/versions/{version}", func(t *testing.T) {
 		require.Equal(t, http.StatusOK, shared.get(t, "/api/v1/workflows/"+id).status)
@@ -86,6 +88,8 @@ func Test000REST(t *testing.T) { //nolint:tparallel // the requests are about on
 		require.Len(t, list, 1)
 		a := decode[object](t, shared.get(t, "/api/v1/artifacts/"+list[0].(object)["artifact_id"].(string)), http.StatusOK)
 		require.Equal(t, "Model", a["type"])
+		require.Equal(t, json.Number("9"), a["size_bytes"])
+		require.Regexp(t, "^artifact://", a["storage_uri"])
 		for kind, n := range map[string]int{"Model": 1, "Dataset": 0} {
 			require.Len(t, decode[object](t, shared.get(t, "/api/v1/executions/"+execution+"/artifacts?type="+kind), http.StatusOK)["artifacts"], n)
 			require.Len(t, decode[object](t, shared.get(t, "/api/v1/artifacts?workflow=recommendation_training&type="+kind), http.StatusOK)["artifacts"], n)
@@ -137,7 +141,17 @@ func Test000TypeRegistry(t *testing.T) {
 	require.Equal(t, "RecommendationModel", got["type_name"])
 	ui := decode[object](t, shared.get(t, "/api/v1/types/FeatureSet/ui-schema"), http.StatusOK)
 	require.Equal(t, "FeatureSet", ui["type_name"])
-	for _, field := range []string{"ui_component", "autocomplete_source", "validation_rules"} {
-		require.Contains(t, ui, field)
+	require.Equal(t, []any{"FeatureSetSelector", "/api/v1/feature-store/feature-sets"}, []any{ui["ui_component"], ui["autocomplete_source"]}, "as in the form of the workflow")
+	require.Contains(t, rules(ui), "exists_in_feature_store")
+}
+
+// rules are the names of the validation rules of a form field, each of which has an error.
+func rules(ui object) []any {
+	var names []any
+	for _, e := range ui["validation_rules"].([]any) {
+		if rule := e.(object); rule["error"] != "" {
+			names = append(names, rule["rule"])
+		}
 	}
+	return names
 }

@@ -1,12 +1,14 @@
 package argo
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/engine/schedule/cron"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 // ParseSchedule reads a schedule of a CronWorkflow: five fields, or a word such as @daily. zone is
@@ -40,6 +42,7 @@ func (t *translator) checkCron(c *cronSpec) {
 	policies := []string{"Allow", "Forbid", "Replace"}
 	t.refuse(c.ConcurrencyPolicy != "" && !slices.Contains(policies, c.ConcurrencyPolicy), "spec.concurrencyPolicy",
 		"Unknown policy %q; the policies are %s.%s", shorten(c.ConcurrencyPolicy), strings.Join(policies, ", "), suggestion(c.ConcurrencyPolicy, policies))
+	t.refuse(c.StopStrategy != nil && c.stopsWhen() == "", "spec.stopStrategy.expression", "Set the expression, such as cronworkflow.failed >= 3.")
 	for path, n := range map[string]*int64{
 		"spec.startingDeadlineSeconds": c.StartingDeadlineSeconds, "spec.successfulJobsHistoryLimit": c.SuccessfulJobsHistoryLimit, "spec.failedJobsHistoryLimit": c.FailedJobsHistoryLimit,
 	} {
@@ -47,13 +50,53 @@ func (t *translator) checkCron(c *cronSpec) {
 	}
 }
 
-// neverFires is the notice of a CronWorkflow: schedules are not supported yet.
-func (c *cronSpec) neverFires() string {
-	all := slices.Clone(c.Schedules)
+// declared returns the schedule of a CronWorkflow, with the fields of FlowForge's own definitions.
+//
+// A fire that Argo misses is launched only within startingDeadlineSeconds. The limits of history apply
+// if the document sets them.
+func (t *translator) declared() workflow.DeclaredSchedule {
+	c := t.cron
+	crons := []any{}
 	if c.Schedule != "" {
-		all = slices.Insert(all, 0, c.Schedule)
+		crons = append(crons, c.Schedule)
 	}
-	return fmt.Sprintf("FlowForge does not run schedules yet: %s has no effect. Launch this workflow manually.", strings.Join(all, ", "))
+	for _, text := range c.Schedules {
+		crons = append(crons, text)
+	}
+	fields := map[string]any{"crons": crons, "timezone": c.Timezone, "misfire": "skip", "overlap": "allow", "paused": c.Suspend}
+	switch c.ConcurrencyPolicy {
+	case "Forbid":
+		fields["overlap"] = "skip"
+	case "Replace":
+		fields["overlap"] = "cancel"
+	}
+	if d := c.StartingDeadlineSeconds; d != nil && *d > 0 {
+		fields["misfire"], fields["catch_up_seconds"] = "latest", *d
+	}
+	for name, limit := range map[string]*int64{"keep_succeeded": c.SuccessfulJobsHistoryLimit, "keep_failed": c.FailedJobsHistoryLimit} {
+		if limit != nil {
+			fields[name] = *limit
+		}
+	}
+	if c.When != "" {
+		fields["when"] = c.When
+	}
+	if text := c.stopsWhen(); text != "" {
+		fields["stop_when"] = text
+	}
+	return workflow.DeclaredSchedule{Fields: fields, Path: "spec", Paths: map[string]string{
+		"name": "metadata.name", "cron": "spec.schedule", "crons": "spec.schedules", "catch_up_seconds": "spec.startingDeadlineSeconds", "overlap": "spec.concurrencyPolicy",
+		"paused": "spec.suspend", "keep_succeeded": "spec.successfulJobsHistoryLimit", "keep_failed": "spec.failedJobsHistoryLimit",
+		"stop_when": "spec.stopStrategy.expression", "inputs": "spec.workflowSpec.arguments.parameters",
+	}}
+}
+
+// stopsWhen returns the expression of the stop strategy; earlier versions of Argo call it condition.
+func (c *cronSpec) stopsWhen() string {
+	if c.StopStrategy == nil {
+		return ""
+	}
+	return cmp.Or(c.StopStrategy.Expression, c.StopStrategy.Condition)
 }
 
 func capital(text string) string {

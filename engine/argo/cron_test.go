@@ -38,10 +38,35 @@ func TestCronIsChecked(t *testing.T) {
 			require.NotEmpty(t, want[p.Path], "%s: %s", fields, p.Path)
 		}
 		if want == nil {
-			require.Len(t, d.Notices, 1)
-			require.Contains(t, d.Notices[0], "does not run schedules yet")
+			require.Empty(t, d.Notices)
+			require.Len(t, d.Schedules, 1)
 		}
 	}
+}
+
+// TestDeclaredSchedule: the fields of a CronWorkflow become those of a schedule.
+func TestDeclaredSchedule(t *testing.T) {
+	t.Parallel()
+	head := "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\nmetadata: {name: nightly}\nspec: {"
+	for fields, want := range map[string]map[string]any{
+		"schedule: '@daily', ": {"crons": []any{"@daily"}, "timezone": "", "overlap": "allow", "misfire": "skip", "paused": false},
+		"schedules: ['@daily', '0 5 * * *'], timezone: Europe/Berlin, concurrencyPolicy: Replace, suspend: true, startingDeadlineSeconds: 60, successfulJobsHistoryLimit: 4, failedJobsHistoryLimit: 0, ": {
+			"crons": []any{"@daily", "0 5 * * *"}, "timezone": "Europe/Berlin", "overlap": "cancel", "misfire": "latest", "catch_up_seconds": int64(60), "paused": true,
+			"keep_succeeded": int64(4), "keep_failed": int64(0),
+		},
+		"schedule: '@daily', concurrencyPolicy: Forbid, startingDeadlineSeconds: 0, when: 'cronworkflow.failed < 2', stopStrategy: {expression: 'cronworkflow.failed >= 3'}, ": {
+			"crons": []any{"@daily"}, "timezone": "", "overlap": "skip", "misfire": "skip", "paused": false, "when": "cronworkflow.failed < 2", "stop_when": "cronworkflow.failed >= 3",
+		},
+	} {
+		d, problems := parse(t, head+fields+cronWork)
+		require.Empty(t, problems)
+		require.Equal(t, want, d.Schedules[0].Fields)
+		require.Equal(t, "spec.stopStrategy.expression", d.Schedules[0].PathOf("stop_when"))
+		require.Equal(t, "metadata.name", d.Schedules[0].PathOf("name"))
+	}
+	_, problems := parse(t, head+"schedule: '@daily', stopStrategy: {}, "+cronWork)
+	require.Len(t, problems, 1)
+	require.Equal(t, "spec.stopStrategy.expression", problems[0].Path)
 }
 
 // TestParseSchedule: of two days, either is enough, as in Argo.

@@ -75,7 +75,7 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 	t.translate()
 	t.dropFollowing(read)
 	if t.cron != nil {
-		t.def.Notices = []string{t.cron.neverFires()}
+		t.def.Schedules = []workflow.DeclaredSchedule{t.declared()}
 	}
 	if in.Find == nil { // a registered document was checked, perhaps by fewer rules
 		t.list = nil

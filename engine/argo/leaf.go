@@ -114,9 +114,10 @@ func (t *translator) process(op *workflow.Operator, s *source, c *container, at 
 	t.checkText(c.WorkingDir, own, at+".workingDir")
 	t.checkTexts(op.Code.Command, own, at+".command")
 	t.checkTexts(op.Code.Args, own, at+".args")
-	op.Environment = map[string]string{}
+	op.Environment, op.Code.Variables = map[string]string{}, []string{}
 	for i, e := range c.Env {
 		where := fmt.Sprintf("%s.env[%d]", at, i)
+		op.Code.Variables = append(op.Code.Variables, e.Name)
 		t.refuse(strings.HasPrefix(e.Name, "FLOWFORGE_"), where+".name", "Names that begin with FLOWFORGE_ are reserved for the task contract.")
 		if e.ValueFrom == nil {
 			t.checkText(string(e.Value), own, where+".value")

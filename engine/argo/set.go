@@ -29,7 +29,7 @@ func (t *translator) containerSet(op *workflow.Operator, s *source, own scope) {
 		t.process(&one, &source{template: &template{Name: s.Name, Container: &m.container, Inputs: s.Inputs, Outputs: s.Outputs}, library: s.library, path: s.path}, &m.container, where, own)
 		member := workflow.Member{Name: m.Name, Code: one.Code, Environment: one.Environment, After: m.Dependencies, Retries: retries, Pause: pause}
 		if m.Name == workflow.MainMember {
-			lead, op.Code, op.Environment, op.Resources = &m.container, one.Code, one.Environment, one.Resources
+			lead, op.Code, op.Resources = &m.container, one.Code, one.Resources // its environment is that of the member
 		} else {
 			member.Pod = t.memberFields(&m.container, where, own)
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -29,7 +31,7 @@ func (t *translator) set(op *workflow.Operator, s *source) {
 	if err != nil || !bytes.Contains(encoded, []byte("{{")) {
 		return
 	}
-	var fields any
+	var fields map[string]any
 	d := json.NewDecoder(bytes.NewReader(encoded))
 	d.UseNumber()
 	if err := d.Decode(&fields); err != nil {
@@ -38,12 +40,17 @@ func (t *translator) set(op *workflow.Operator, s *source) {
 	}
 	op.Tags.Timeout, op.Tags.Retries = t.taggedTexts(s)
 	t.checkValue(fields, scope{own: s, leaf: !s.isGraph()}, s.path)
-	op.Tags.Settle = func(render func(any) (any, error)) (workflow.Settings, error) {
-		v, err := render(fields)
-		if err != nil {
-			return workflow.Settings{}, err
+	op.Tags.Settle = func(render func(v any, strict bool) (any, error)) (workflow.Settings, error) {
+		values := make(map[string]any, len(fields))
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			// A condition for retries can have tags whose values are known only after a failure.
+			v, err := render(fields[name], name != "retryStrategy")
+			if err != nil {
+				return workflow.Settings{}, err
+			}
+			values[name] = v
 		}
-		return readSettings(v, s)
+		return readSettings(values, s)
 	}
 }
 

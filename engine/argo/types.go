@@ -31,18 +31,23 @@ type metadata struct {
 }
 
 type cronSpec struct {
-	WorkflowSpec               raw      `json:"workflowSpec"`
-	WorkflowMetadata           metadata `json:"workflowMetadata"`
-	Schedule                   string   `json:"schedule"`
-	Schedules                  []string `json:"schedules"`
-	Timezone                   string   `json:"timezone"`
-	Suspend                    bool     `json:"suspend"`
-	ConcurrencyPolicy          string   `json:"concurrencyPolicy"`
-	StartingDeadlineSeconds    *int64   `json:"startingDeadlineSeconds"`
-	SuccessfulJobsHistoryLimit *int64   `json:"successfulJobsHistoryLimit"`
-	FailedJobsHistoryLimit     *int64   `json:"failedJobsHistoryLimit"`
-	StopStrategy               raw      `json:"stopStrategy"`
-	When                       string   `json:"when"`
+	WorkflowSpec               raw           `json:"workflowSpec"`
+	WorkflowMetadata           metadata      `json:"workflowMetadata"`
+	Schedule                   string        `json:"schedule"`
+	Schedules                  []string      `json:"schedules"`
+	Timezone                   string        `json:"timezone"`
+	Suspend                    bool          `json:"suspend"`
+	ConcurrencyPolicy          string        `json:"concurrencyPolicy"`
+	StartingDeadlineSeconds    *int64        `json:"startingDeadlineSeconds"`
+	SuccessfulJobsHistoryLimit *int64        `json:"successfulJobsHistoryLimit"`
+	FailedJobsHistoryLimit     *int64        `json:"failedJobsHistoryLimit"`
+	StopStrategy               *stopStrategy `json:"stopStrategy"`
+	When                       string        `json:"when"`
+}
+
+type stopStrategy struct {
+	Expression string `json:"expression"`
+	Condition  string `json:"condition"`
 }
 
 type spec struct {

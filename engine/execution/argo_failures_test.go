@@ -13,6 +13,18 @@ func argoTolerance() []argoCase {
   inputs: {parameters: [{name: "n", value: "{{=asInt('many')}}"}]}
   container: {image: busybox, command: ["true"]}`
 	return []argoCase{
+		{group: "M2", feature: "globalName of a task that failed", spec: `
+entrypoint: main
+onExit: report
+templates:
+- name: main
+  steps: [[{name: check, template: check}]]
+- name: check
+  outputs: {parameters: [{name: sum, globalName: sum, valueFrom: {path: $DIR/sum}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo 2 of 9 > $DIR/sum; exit 1"]}
+- name: report
+  container: {image: busybox, command: [echo], args: ["{{workflow.status}}: {{workflow.outputs.parameters.sum}}, {{=workflow.outputs.parameters.sum}}"]}`,
+			status: query.Failed, states: map[string]dag.State{"onExit": dag.Succeeded}, outputs: map[string]string{"onExit" + result: "Failed: 2 of 9, 2 of 9"}},
 		{group: "M1", feature: "steps: continueOn.error does not cover a failure: later steps do not run, and the template fails", spec: `
 entrypoint: main
 templates:

@@ -147,6 +147,22 @@ templates:
   steps: [[{name: skipped, template: "true", when: "1 == 2"}]]`,
 			status: query.Failed, states: map[string]dag.State{"with": dag.Succeeded, "without": dag.Failed}, outputs: map[string]string{"with/o": "none"},
 			messages: map[string]string{"without": "{{steps.skipped.outputs.result}}"}},
+		{group: "M1", feature: "tags without a value in the key of an artifact, the global name of an output and the name of a lock are errors", spec: `
+entrypoint: main
+templates:
+- name: main
+  dag: {tasks: [{name: key, template: key}, {name: global, template: global}, {name: lock, template: lock}]}
+- name: key
+  outputs: {artifacts: [{name: f, path: $DIR/f, s3: {key: "{{workflow.outputs.parameters.none}}/f"}}]}
+  container: {image: busybox, command: ["true"]}
+- name: global
+  outputs: {parameters: [{name: p, globalName: "of-{{workflow.outputs.parameters.none}}", valueFrom: {path: $DIR/p}}]}
+  container: {image: busybox, command: [sh, -c, "echo x > $DIR/p"]}
+- name: lock
+  synchronization: {mutex: {name: "of-{{workflow.outputs.parameters.none}}"}}
+  container: {image: busybox, command: ["true"]}`,
+			status: query.Failed, states: map[string]dag.State{"key": dag.Failed, "global": dag.Failed, "lock": dag.Failed},
+			messages: map[string]string{"key": "workflow.outputs.parameters.none", "global": "workflow.outputs.parameters.none", "lock": "workflow.outputs.parameters.none"}},
 		{group: "M1", feature: "an Argo tag that remains when a command starts is an error that names it", spec: `
 entrypoint: main
 templates:

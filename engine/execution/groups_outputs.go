@@ -64,7 +64,7 @@ func (l *loop) computedOutput(ctx context.Context, scope int, o workflow.Output)
 		}
 		return nil, nil //nolint:nilnil // an optional output may have no value
 	}
-	checked, problems := o.Type.Normalize(value)
+	checked, problems := o.Type.CheckValue(value, typeregistry.Env{Produced: true})
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("output %s: %w", o.Name, problemError(problems))
 	}

@@ -99,6 +99,30 @@ func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 	}
 }
 
+// TestVariablesOfContainers: the runner expands $(NAME) with the variables in their order. The
+// cluster must not: it would do so within the JSON of the containers of a set.
+func TestVariablesOfContainers(t *testing.T) {
+	t.Parallel()
+	b := setupPods(t)
+	b.workflows.ReadWith(argo.Format{})
+	id := b.launch(fmt.Sprintf(argoHead, "variables")+`spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps: [[{name: one, template: one}, {name: set, template: set}]]
+  - {name: one, container: {image: busybox, command: [echo, $(B)], env: [{name: B, value: x}, {name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}}
+  - name: set
+    containerSet: {containers: [{name: a, image: one, command: [echo, $(WORD)], env: [{name: WORD, value: 'say "no"'}]}, {name: main, image: two, command: [ls]}]}
+`, nil)
+	one := b.cluster.pod(t, query.TaskID(id, 0, 1)).GetProcess()
+	require.True(t, one.GetExpand())
+	require.Equal(t, []string{"B", "A"}, one.GetVariables())
+	set := b.cluster.pod(t, query.TaskID(id, 1, 1))
+	require.False(t, set.GetProcess().GetExpand(), "each container expands its own command")
+	require.Contains(t, set.GetPodJson(), `\"command\":[\"echo\",\"$$(WORD)\"]`)
+	require.Contains(t, set.GetPodJson(), `\"order\":[\"WORD\"]`)
+}
+
 // TestNativeCommandOfTheImage: a native definition behaves the same.
 func TestNativeCommandOfTheImage(t *testing.T) {
 	t.Parallel()
@@ -107,6 +131,7 @@ func TestNativeCommandOfTheImage(t *testing.T) {
 	serve := b.cluster.pod(t, query.TaskID(id, 0, 1))
 	require.Equal(t, []string{"-v"}, serve.GetProcess().GetCommand())
 	require.True(t, serve.GetProcess().GetImageCommand() && serve.GetProcess().GetImageFolder())
+	require.False(t, serve.GetProcess().GetExpand())
 	require.JSONEq(t, `{"imageCommands": {"task": true}}`, serve.GetPodJson())
 	named := b.cluster.pod(t, query.TaskID(id, 1, 1))
 	require.False(t, named.GetProcess().GetImageFolder(), "its own folder, with its package")

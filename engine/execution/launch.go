@@ -34,6 +34,7 @@ type LaunchRequest struct {
 	Cache          CacheUse
 	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
 	Sweep          *SweepRun    // nil: it belongs to no sweep
+	ScheduledAt    *time.Time   // the fire of the schedule that launches it; nil: none does
 	// Within, when set, is called with the ID of the new execution in the transaction that writes
 	// it. Its error rolls the launch back and is returned.
 	Within func(ctx context.Context, q *db.Queries, id uuid.UUID) error
@@ -222,7 +223,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 		ID: l.id, TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
 		WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
 		Name: clean(l.request.Name, maxNameLength), Priority: int32(l.request.Priority), Inputs: l.inputs, //nolint:gosec // 0 to 100
-		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now,
+		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now, ScheduledAt: l.request.ScheduledAt,
 		Total: total, Pending: total - l.ready, Ready: l.ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), //nolint:gosec // at most total
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/engine/execution/stored"
@@ -19,6 +20,7 @@ type memberWire struct {
 	Command []string          `json:"command"`
 	Image   bool              `json:"image,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
+	Order   []string          `json:"order"`
 	Folder  string            `json:"folder,omitempty"`
 	Retries int               `json:"retries,omitempty"`
 	Pause   time.Duration     `json:"pause,omitempty"`
@@ -51,7 +53,7 @@ func membersCommand(op *workflow.Operator, cluster bool) []string {
 // wireMember is a member as its process reads it. In a pod its container already has the
 // environment and the folder.
 func wireMember(m workflow.Member, process bool) memberWire {
-	wire := memberWire{Name: m.Name, After: m.After, Command: slices.Concat(m.Code.Command, m.Code.Args), Image: m.Code.OfImage(), Retries: m.Retries, Pause: m.Pause}
+	wire := memberWire{Name: m.Name, After: m.After, Command: slices.Concat(m.Code.Command, m.Code.Args), Image: m.Code.OfImage(), Order: m.Code.Variables, Retries: m.Retries, Pause: m.Pause}
 	if process || m.Name == workflow.MainMember {
 		wire.Env, wire.Folder = m.Environment, m.Code.Folder
 	}
@@ -83,7 +85,8 @@ func imageCommands(op *workflow.Operator) map[string]bool {
 	return silent
 }
 
-// podMembers returns the containers besides the container of the main member.
+// podMembers returns the containers besides the container of the main member. Kubernetes
+// expands $(NAME) in their commands, and $$ to one $; the member itself does so in its own.
 func podMembers(op *workflow.Operator) []any {
 	var list []any
 	for _, m := range op.Members {
@@ -95,7 +98,8 @@ func podMembers(op *workflow.Operator) []any {
 			container = map[string]any{}
 		}
 		container["name"], container["image"] = m.Name, m.Code.Image
-		container["command"] = []string{membersDir + "/flowforge", "members", string(mustJSON(membersWire{Dir: membersDir, Run: []memberWire{wireMember(m, false)}}))}
+		members := string(mustJSON(membersWire{Dir: membersDir, Run: []memberWire{wireMember(m, false)}}))
+		container["command"] = []string{membersDir + "/flowforge", "members", strings.ReplaceAll(members, "$", "$$")}
 		if m.Code.Folder != "" {
 			container["workingDir"] = m.Code.Folder
 		}

@@ -174,7 +174,7 @@ func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.Operator
 	if op := l.operator(i); op.KeepsAll() && t.Kind == typeregistry.KindText { // the SDK accepts any value
 		value = textOf(value)
 	}
-	value, problems := declared.Type.Normalize(value)
+	value, problems := declared.Type.CheckValue(value, typeregistry.Env{Produced: true})
 	if len(problems) > 0 {
 		return nil, nil, problemError(problems)
 	}

@@ -189,6 +189,7 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	if p.Script != "" {
 		process.Command = p.Args
 	}
+	process.Expand, process.Variables = op.Code.Variables != nil, op.Code.Variables
 	process.ImageCommand = op.Code.OfImage()
 	process.ImageFolder = process.ImageCommand || cluster && op.Tags != nil // like Argo
 	spec.Work = &flowforgev1.AttemptSpec_Process{Process: process}

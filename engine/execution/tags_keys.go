@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/data/artifact"
-	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
@@ -61,7 +60,7 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 	var kept []keyedArtifact
 	for i := range l.nodes {
 		n := &l.nodes[i]
-		if l.progress.State(i) != dag.Succeeded || l.fansOut(i) {
+		if !l.hasOwnOutputs(i) {
 			continue
 		}
 		for _, o := range n.op.Outputs {

@@ -158,7 +158,12 @@ func (p *tagScope) workflowTag(of string) (any, bool) {
 		return strconv.Itoa(int(l.row.Priority)), true
 	case "duration":
 		return l.durationTag()
-	case "creationTimestamp", "creationTimestamp.RFC3339", "scheduledTime": // a manually launched CronWorkflow is scheduled for now
+	case "scheduledTime": // a manually launched CronWorkflow is scheduled for now
+		if at := l.row.ScheduledAt; at != nil {
+			return at.UTC().Format(time.RFC3339), true
+		}
+		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
+	case "creationTimestamp", "creationTimestamp.RFC3339":
 		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
 	case "parameters":
 		return parametersTag(l.inputs, of)
@@ -238,15 +243,19 @@ func (l *loop) failuresTag() []any {
 	return list
 }
 
-// globalTag resolves a global output of a node; of several the latest to end.
+// globalTag resolves a global output of a node that succeeded or failed; of several the
+// latest to end.
 func (p *tagScope) globalTag(rest string) (any, bool) {
 	l := p.loop
 	var at *time.Time
 	var found any
 	for i := range l.nodes {
 		n := &l.nodes[i]
+		if !l.hasOwnOutputs(i) {
+			continue
+		}
 		for _, o := range n.op.Outputs {
-			if o.Global == "" || l.progress.State(i) != dag.Succeeded || l.fansOut(i) || l.globalName(p.ctx, i, o.Global) != rest {
+			if o.Global == "" || l.globalName(p.ctx, i, o.Global) != rest {
 				continue
 			}
 			if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
@@ -259,6 +268,13 @@ func (p *tagScope) globalTag(rest string) (any, bool) {
 		}
 	}
 	return found, at != nil
+}
+
+// hasOwnOutputs reports whether node i can have outputs that it wrote itself: a task that
+// failed keeps those that it had written.
+func (l *loop) hasOwnOutputs(i int) bool {
+	state := l.progress.State(i)
+	return (state == dag.Succeeded || state == dag.Failed) && !l.fansOut(i)
 }
 
 // globalName is the global name of an output of node i with its tags replaced.

@@ -18,7 +18,7 @@ func (l *loop) settleOperator(ctx context.Context, i int) error {
 		return err
 	}
 	p := l.within(ctx, i, values)
-	now, err := n.op.Tags.Settle(func(v any) (any, error) { return p.render(v, false) })
+	now, err := n.op.Tags.Settle(p.render)
 	if err != nil {
 		return err
 	}

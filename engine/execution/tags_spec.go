@@ -45,7 +45,7 @@ func (l *loop) written(ctx context.Context, i int, values map[string]any) (*work
 	out.Members = w.members(op.Members)
 	out.Outputs = make([]workflow.OperatorOutput, len(op.Outputs))
 	for k, o := range op.Outputs {
-		o.Path = w.text(o.Path)
+		o.Path, o.Key, o.Global = w.text(o.Path), w.text(o.Key), w.text(o.Global)
 		o.Bucket = w.object(o.Bucket)
 		out.Outputs[k] = o
 	}

@@ -119,7 +119,7 @@ func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 	if err != nil {
 		return apperr.Wrap(apperr.Invalid, err, fmt.Sprintf("The value of %s cannot be read.", name))
 	}
-	if problems := declared.Type.Check(decoded, typeregistry.Env{}); len(problems) > 0 {
+	if problems := declared.Type.Check(decoded, typeregistry.Env{Produced: true}); len(problems) > 0 {
 		return apperr.New(apperr.Invalid, "The value of %s is not valid: %s", name, problemError(problems))
 	}
 	n, err := s.queries.SetAttemptOutput(ctx, db.SetAttemptOutputParams{

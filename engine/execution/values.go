@@ -109,7 +109,7 @@ func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error)
 	}
 	switch in.Source.Kind {
 	case workflow.SourceItem, workflow.SourceIndex, workflow.SourceFormula:
-		checked, problems := in.Type.Normalize(value)
+		checked, problems := in.Type.CheckValue(value, typeregistry.Env{Produced: true})
 		if len(problems) > 0 {
 			return nil, fmt.Errorf("input %s: %w", in.Name, problemError(problems))
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/schedule/cron"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -43,25 +42,36 @@ func (s *Service) check(ctx context.Context, sp Spec) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	sp.fill(s.now())
 	p := &plan{spec: sp, version: version, subject: subject}
-	var fields []apperr.Field
-	p.timing, fields = sp.read()
-	fields = append(sp.problems(), fields...)
-	if len(fields) == 0 && p.timing.next(s.now()).IsZero() {
-		fields = append(fields, apperr.Field{Path: "cron", Message: "The schedule never fires: all its times are in the past or after its end."})
-	}
-	if len(fields) == 0 {
-		fields, err = s.checkInputs(ctx, p)
-		if err != nil {
-			return nil, err
-		}
+	fields, err := s.complete(ctx, p, version.ProjectID, version.Definition)
+	if err != nil {
+		return nil, err
 	}
 	return p, apperr.InvalidFields("The schedule has invalid values.", fields)
 }
 
+// complete fills in the defaults of a plan and returns everything that is wrong with it.
+func (s *Service) complete(ctx context.Context, p *plan, project uuid.UUID, definition *workflow.Definition) (fields []apperr.Field, err error) {
+	p.spec.fill(s.now())
+	if err := s.findCalendar(ctx, project, &p.spec.When); err != nil {
+		if fields = apperr.FieldsOf(err); len(fields) == 0 {
+			return nil, err
+		}
+	}
+	timing, wrong := p.spec.read()
+	p.timing = timing
+	fields = slices.Concat(fields, p.spec.problems(s.now()), wrong)
+	if len(fields) == 0 && p.timing.next(s.now()).IsZero() {
+		fields = append(fields, apperr.Field{Path: "cron", Message: "The schedule never fires: all its times are in the past, after its end or excluded."})
+	}
+	if len(fields) == 0 {
+		return s.checkInputs(ctx, p, definition)
+	}
+	return fields, nil
+}
+
 // checkInputs checks the inputs with the times of the next fire.
-func (s *Service) checkInputs(ctx context.Context, p *plan) ([]apperr.Field, error) {
+func (s *Service) checkInputs(ctx context.Context, p *plan, definition *workflow.Definition) ([]apperr.Field, error) {
 	raw, err := encode(p.spec.Inputs)
 	if err != nil {
 		return nil, err
@@ -70,11 +80,11 @@ func (s *Service) checkInputs(ctx context.Context, p *plan) ([]apperr.Field, err
 		return []apperr.Field{{Path: "inputs", Message: fmt.Sprintf("The inputs have more than %d KiB. Upload large values as files.", MaxInputs>>10)}}, nil
 	}
 	next := p.timing.next(s.now())
-	inputs, fields := render(p.spec.Inputs, p.timing.times(before(p.timing, next, span{}, nil), next))
+	inputs, fields := render(p.spec.Inputs, p.timing.times(p.timing.before(next), next))
 	if len(fields) > 0 {
 		return fields, nil
 	}
-	_, problems := p.version.Definition.Inputs.CheckAll(inputs, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)})
+	_, problems := definition.Inputs.CheckAll(inputs, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)})
 	for _, pr := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + pr.Path, Message: pr.Message})
 	}
@@ -101,16 +111,26 @@ func (sp *Spec) fill(now time.Time) {
 			sp.Anchor = *sp.Starts
 		}
 	}
+	sp.Anchor = sp.Anchor.UTC().Truncate(time.Microsecond)
+	for _, at := range []**time.Time{&sp.At, &sp.Starts, &sp.Ends} {
+		if *at != nil {
+			*at = new((*at).UTC().Truncate(time.Microsecond))
+		}
+	}
 	if sp.Inputs == nil {
 		sp.Inputs = map[string]any{}
 	}
 	if sp.Expressions == nil {
 		sp.Expressions = []string{}
 	}
+	if sp.Exclude == nil {
+		sp.Exclude = []Window{}
+	}
+	sp.Condition, sp.StopWhen = strings.TrimSpace(sp.Condition), strings.TrimSpace(sp.StopWhen)
 }
 
 // problems are what is wrong with the settings of a spec alongside its times and inputs.
-func (sp *Spec) problems() (fields []apperr.Field) {
+func (sp *Spec) problems(now time.Time) (fields []apperr.Field) {
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {
 			fields = append(fields, apperr.Field{Path: path, Message: fmt.Sprintf(format, args...)})
@@ -131,54 +151,14 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 	refuse(sp.CatchUpMax < 1 || sp.CatchUpMax > MaxCatchUpRuns, "catch_up_max", "Enter 1 to %d.", MaxCatchUpRuns)
 	refuse(sp.MaxRunning < 1 || sp.MaxRunning > MaxRunning, "max_running", "Enter 1 to %d.", MaxRunning)
 	refuse(sp.PauseAfter < 0 || sp.PauseAfter > MaxPauseAfter, "pause_after_failures", "Enter 0 to %d.", MaxPauseAfter)
-	refuse(sp.Priority < query.Declared || sp.Priority > query.MaxPriority, "priority", "Enter a priority from 0 to 100.")
-	return fields
-}
-
-// apply writes a plan to a row. The owner is the caller.
-func (p *plan) apply(row *db.Schedule, now time.Time) (err error) {
-	sp := p.spec
-	row.Name, row.Expressions, row.At, row.Timezone, row.Anchor = sp.Name, sp.Expressions, sp.At, sp.Timezone, sp.Anchor
-	row.Gap, row.Fold, row.StartsAt, row.EndsAt = string(sp.Gap), string(sp.Fold), sp.Starts, sp.Ends
-	row.Version, row.Priority, row.Misfire, row.Overlap = sp.Version, int32(sp.Priority), string(sp.Misfire), string(sp.Overlap)                                      //nolint:gosec // checked
-	row.CatchUp, row.CatchUpMax, row.MaxRunning, row.Jitter = int32(sp.CatchUp/time.Second), int32(sp.CatchUpMax), int32(sp.MaxRunning), int32(sp.Jitter/time.Second) //nolint:gosec // checked
-	row.PauseAfter = int32(sp.PauseAfter)                                                                                                                             //nolint:gosec // checked
-	if sp.Paused != row.Paused {
-		row.Paused, row.Reason, row.Message = sp.Paused, "", ""
-		if sp.Paused {
-			row.Reason, row.Message = PausedByPerson, "Paused by "+p.subject.Name+"."
+	for path, keep := range map[string]*int{"keep_succeeded": sp.KeepSucceeded, "keep_failed": sp.KeepFailed} {
+		refuse(keep != nil && (*keep < 0 || *keep > MaxHistory), path, "Enter 0 to %d.", MaxHistory)
+	}
+	for path, condition := range map[string]string{"when": sp.Condition, "stop_when": sp.StopWhen} {
+		if problem := checkCondition(condition, now); problem != "" {
+			refuse(true, path, "%s", problem)
 		}
 	}
-	row.OwnerID, row.OwnerName = p.subject.ID, p.subject.Name
-	setNext(row, p.timing, now)
-	row.Inputs, err = encode(sp.Inputs)
-	return err
-}
-
-// setNext makes the first fire after a time the next one.
-func setNext(row *db.Schedule, t timing, after time.Time) {
-	row.NextAt, row.DueAt = nil, nil
-	if next := t.next(after); !next.IsZero() {
-		row.NextAt, row.DueAt = &next, new(next.Add(delay(row.ID, seconds(row.Jitter))))
-	}
-}
-
-func insertion(row db.Schedule, now time.Time) db.InsertScheduleParams {
-	return db.InsertScheduleParams{
-		ID: row.ID, TenantID: row.TenantID, ProjectID: row.ProjectID, WorkflowID: row.WorkflowID, WorkflowName: row.WorkflowName, Name: row.Name,
-		Expressions: row.Expressions, At: row.At, Timezone: row.Timezone, Anchor: row.Anchor, Gap: row.Gap, Fold: row.Fold, StartsAt: row.StartsAt, EndsAt: row.EndsAt,
-		Version: row.Version, Inputs: row.Inputs, Priority: row.Priority, Misfire: row.Misfire, CatchUp: row.CatchUp, CatchUpMax: row.CatchUpMax, Overlap: row.Overlap,
-		MaxRunning: row.MaxRunning, Jitter: row.Jitter, PauseAfter: row.PauseAfter, Paused: row.Paused, Reason: row.Reason, Message: row.Message,
-		OwnerID: row.OwnerID, OwnerName: row.OwnerName, Now: now, NextAt: row.NextAt, DueAt: row.DueAt,
-	}
-}
-
-func update(row db.Schedule) db.UpdateScheduleParams {
-	return db.UpdateScheduleParams{
-		ID: row.ID, Name: row.Name, Expressions: row.Expressions, At: row.At, Timezone: row.Timezone, Anchor: row.Anchor, Gap: row.Gap, Fold: row.Fold,
-		StartsAt: row.StartsAt, EndsAt: row.EndsAt, Version: row.Version, Inputs: row.Inputs, Priority: row.Priority, Misfire: row.Misfire, CatchUp: row.CatchUp,
-		CatchUpMax: row.CatchUpMax, Overlap: row.Overlap, MaxRunning: row.MaxRunning, Jitter: row.Jitter, PauseAfter: row.PauseAfter, Paused: row.Paused,
-		Reason: row.Reason, Message: row.Message, OwnerID: row.OwnerID, OwnerName: row.OwnerName, ResumedAt: row.ResumedAt, LastAt: row.LastAt, NextAt: row.NextAt,
-		DueAt: row.DueAt, UpdatedAt: row.UpdatedAt,
-	}
+	refuse(sp.Priority < query.Declared || sp.Priority > query.MaxPriority, "priority", "Enter a priority from 0 to 100.")
+	return fields
 }

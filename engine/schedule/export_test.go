@@ -28,3 +28,9 @@ func (s *Service) LaunchQueued(ctx context.Context, id uuid.UUID) error {
 	}
 	return nil
 }
+
+// FollowClock is what the loop does from time to time.
+func (s *Service) FollowClock(ctx context.Context) error { return s.followClock(ctx) }
+
+// ExpireHistory is what the loop does from time to time.
+func (s *Service) ExpireHistory(ctx context.Context) error { return s.expireHistory(ctx) }

@@ -19,6 +19,9 @@ import (
 // errNotDue means that another server or a user changed the schedule in the meantime.
 var errNotDue = errors.New("the schedule changed in the meantime")
 
+// errDecided means that a fire was decided before. Its clock went back.
+var errDecided = errors.New("the fire was decided before")
+
 // Reasons of occurrences.
 const (
 	ReasonMissed  = "missed"
@@ -26,6 +29,8 @@ const (
 	ReasonInputs  = "inputs"
 	ReasonAccess  = "access"
 	ReasonManual  = "manual" // launched by a user
+	ReasonFull    = "queue_full"
+	ReasonWhen    = "when" // the condition was not true
 )
 
 // fireDue does the steps of a schedule that is due, until it no longer is or others must have their
@@ -62,38 +67,69 @@ func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err er
 			return false, err
 		}
 	}
-	sc, err := fromRow(row)
+	return s.fireRow(ctx, row, now)
+}
+
+// fireRow does one step of a schedule that is due.
+func (s *Service) fireRow(ctx context.Context, row db.Schedule, now time.Time) (more bool, err error) {
+	sc, t, fields, err := s.read(ctx, s.queries, row)
 	if err != nil {
 		return false, err
 	}
-	t, fields := sc.read()
 	if len(fields) > 0 { // such as a time zone that a newer database no longer has
 		return false, s.pause(ctx, row, PausedByAccess, "The schedule can no longer be read: "+fields[0].Message)
 	}
-	st, err := decide(ctx, t, sc.Spec, *sc.NextAt, now, sc.Delay, sc.LastAt)
+	st, err := decide(ctx, t, sc.Spec, *sc.NextAt, now, sc.Delay)
 	if err != nil {
 		return false, err
 	}
 	if st.fire == nil {
 		return st.missed.fires > 0, s.settle(ctx, row, st, nil)
 	}
-	live, queued, err := s.load(ctx, s.queries, id)
+	gate, err := s.gateOf(ctx, row)
 	if err != nil {
 		return false, err
 	}
-	o := db.InsertOccurrenceParams{ScheduleID: id, FireAt: *st.fire, LastFireAt: *st.fire, Fires: 1, IntervalStart: st.start, Now: now}
-	switch overlapping(sc.Overlap, len(live), queued, sc.MaxRunning) {
+	if gate.stop {
+		return false, s.pause(ctx, row, PausedByStop, gate.message)
+	}
+	err = s.fireStep(ctx, row, sc, t, st, gate)
+	if errors.Is(err, errDecided) {
+		return true, s.settle(ctx, row, st, nil)
+	}
+	return true, err
+}
+
+// fireStep launches, queues or skips the fire of a step.
+func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, gate gate) error {
+	o := db.InsertOccurrenceParams{ScheduleID: row.ID, FireAt: *st.fire, LastFireAt: *st.fire, Fires: 1, IntervalStart: st.start, Now: s.now()}
+	if gate.skip {
+		o.State, o.Reason, o.Message = string(Skipped), ReasonWhen, gate.message
+		return s.settle(ctx, row, st, &o)
+	}
+	var live []uuid.UUID
+	queued := 0
+	if sc.Overlap != OverlapAllow {
+		var err error
+		if live, queued, err = s.load(ctx, s.queries, row.ID); err != nil {
+			return err
+		}
+	}
+	switch overlapping(sc.Spec, len(live), queued, st.late) {
 	case enqueue:
 		o.State, o.Reason, o.Message = string(Queued), ReasonOverlap, "An execution of this schedule was still running."
-		return true, s.settle(ctx, row, st, &o)
+		return s.settle(ctx, row, st, &o)
 	case omit:
 		o.State, o.Reason, o.Message = string(Skipped), ReasonOverlap, "An execution of this schedule was still running."
-		return true, s.settle(ctx, row, st, &o)
+		return s.settle(ctx, row, st, &o)
+	case full:
+		o.State, o.Reason, o.Message = string(Skipped), ReasonFull, fmt.Sprintf("%d fires already waited for executions of this schedule, the maximum.", queued)
+		return s.settle(ctx, row, st, &o)
 	case launchAlone:
-		return true, s.replace(ctx, row, sc, t, st, o, live)
+		return s.replace(ctx, row, sc, t, st, o, live)
 	case launchNow:
 	}
-	return true, s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
+	return s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
 		return s.advance(ctx, q, row, st, &o)
 	})
 }
@@ -152,17 +188,17 @@ func (s *Service) advance(ctx context.Context, q *db.Queries, was db.Schedule, s
 		return errNotDue
 	}
 	if st.missed.fires > 0 {
-		err := q.InsertOccurrence(ctx, db.InsertOccurrenceParams{
+		_, err := q.InsertOccurrence(ctx, db.InsertOccurrenceParams{
 			ScheduleID: row.ID, FireAt: st.missed.first, LastFireAt: st.missed.last, Fires: st.missed.fires, IntervalStart: st.missed.first,
-			State: string(Skipped), Reason: ReasonMissed, Message: "The schedule could not fire in time.", Now: s.now(),
+			State: string(Skipped), Reason: ReasonMissed, Message: st.missed.message(), Now: s.now(),
 		})
 		if err != nil {
 			return fmt.Errorf("record missed fires of schedule %s: %w", row.ID, err)
 		}
 	}
 	if o != nil {
-		if err := q.InsertOccurrence(ctx, *o); err != nil {
-			return fmt.Errorf("record a fire of schedule %s: %w", row.ID, err)
+		if err := s.occur(ctx, q, *o); err != nil {
+			return err
 		}
 	}
 	var next, due *time.Time
@@ -171,6 +207,24 @@ func (s *Service) advance(ctx context.Context, q *db.Queries, was db.Schedule, s
 	}
 	if err := q.AdvanceSchedule(ctx, &st.last, next, due, row.ID); err != nil {
 		return fmt.Errorf("advance schedule %s: %w", row.ID, err)
+	}
+	return nil
+}
+
+// occur records a fire. It returns errDecided if it is recorded already; one that was skipped because
+// it was missed is decided again.
+func (s *Service) occur(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
+	n, err := q.InsertOccurrence(ctx, o)
+	if err == nil && n == 0 {
+		if n, err = q.ForgetMissedOccurrence(ctx, o.ScheduleID, o.FireAt); err == nil && n > 0 {
+			n, err = q.InsertOccurrence(ctx, o)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("record a fire of schedule %s: %w", o.ScheduleID, err)
+	}
+	if n == 0 {
+		return errDecided
 	}
 	return nil
 }
@@ -192,7 +246,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority,
-		Name: runName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")),
+		Name: runName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")), ScheduledAt: &o.FireAt,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			o.State, o.ExecutionID = string(Launched), &id
 			s.config.Crash("launch.within")
@@ -200,7 +254,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 		},
 	})
 	s.config.Crash("launch.committed")
-	if err == nil || errors.Is(err, errNotDue) {
+	if err == nil || errors.Is(err, errNotDue) || errors.Is(err, errDecided) {
 		return err
 	}
 	return s.refuse(ctx, row, o, write, err)
@@ -246,92 +300,4 @@ func (s *Service) pauseIn(ctx context.Context, q *db.Queries, id uuid.UUID, reas
 		return fmt.Errorf("pause schedule %s: %w", id, err)
 	}
 	return audit.Record(ctx, q, entry("schedule.pause", row, before, factsOf(row)))
-}
-
-// launchQueued launches the first queued occurrence of a schedule, if there is room for it.
-func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
-	row, err := s.queries.GetSchedule(ctx, id)
-	if err != nil {
-		return fmt.Errorf("get schedule %s: %w", id, err)
-	}
-	waiting, err := s.queries.FirstQueuedOccurrence(ctx, id)
-	if db.IsNoRows(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("queue of schedule %s: %w", id, err)
-	}
-	sc, err := fromRow(row)
-	if err != nil {
-		return err
-	}
-	t, _ := sc.read()
-	o := db.InsertOccurrenceParams{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, Now: s.now()}
-	return s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
-		if err := s.room(ctx, q, row); err != nil {
-			return err
-		}
-		n, err := q.SettleOccurrence(ctx, db.SettleOccurrenceParams{
-			ScheduleID: id, FireAt: o.FireAt, State: o.State, Reason: o.Reason, Message: o.Message, ExecutionID: o.ExecutionID, Now: o.Now,
-		})
-		if err != nil {
-			return fmt.Errorf("settle a queued fire of schedule %s: %w", id, err)
-		}
-		if n == 0 {
-			return errNotDue
-		}
-		return nil
-	})
-}
-
-// room claims a schedule, and returns errNotDue if it was changed in the meantime, is paused or as
-// many of its executions run as it allows: another launch can have come first.
-func (s *Service) room(ctx context.Context, q *db.Queries, was db.Schedule) error {
-	row, err := q.ClaimSchedule(ctx, was.ID)
-	if db.IsNoRows(err) {
-		return errNotDue
-	}
-	if err != nil {
-		return fmt.Errorf("claim schedule %s: %w", was.ID, err)
-	}
-	live, _, err := s.load(ctx, q, row.ID)
-	if err != nil {
-		return err
-	}
-	if row.Paused || !row.UpdatedAt.Equal(was.UpdatedAt) || len(live) >= int(row.MaxRunning) {
-		return errNotDue
-	}
-	return nil
-}
-
-// RunNow launches an execution of a schedule now, with the caller's permissions. It does not change
-// when the schedule fires, and does not wait for executions that run.
-func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
-	row, _, err := s.changeable(ctx, id)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	sc, err := fromRow(row)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	t, _ := sc.read()
-	now := s.now()
-	start := before(t, now, span{}, sc.LastAt)
-	inputs, fields := render(sc.Inputs, t.times(start, now))
-	if len(fields) > 0 {
-		return uuid.Nil, apperr.InvalidFields("The inputs cannot be used.", fields)
-	}
-	e, _, err := s.config.Executions.Launch(ctx, execution.LaunchRequest{
-		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority, Name: runName(row.Name, "launched manually"),
-		Within: func(ctx context.Context, q *db.Queries, execution uuid.UUID) error {
-			if err := q.InsertOccurrence(ctx, db.InsertOccurrenceParams{
-				ScheduleID: id, FireAt: now, LastFireAt: now, Fires: 1, IntervalStart: start, State: string(Launched), Reason: ReasonManual, ExecutionID: &execution, Now: now,
-			}); err != nil {
-				return fmt.Errorf("record a launch of schedule %s: %w", id, err)
-			}
-			return audit.Record(ctx, q, entry("schedule.run", row, nil, map[string]any{"execution": execution}))
-		},
-	})
-	return e.ID, err
 }

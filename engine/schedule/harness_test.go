@@ -90,6 +90,7 @@ func setup(t *testing.T) *bundle {
 		},
 	}
 	b.schedules = schedule.New(b.config)
+	b.workflows.ScheduleWith(b.schedules)
 	b.startEngine(quotas, log)
 	for _, doc := range []string{quick, gate} {
 		_, _, err := b.workflows.Register(b.ctx, []byte(doc))

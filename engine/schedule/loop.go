@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
 )
 
 const (
@@ -46,10 +49,12 @@ func (s *Service) Run(ctx context.Context) {
 		if now := time.Now(); woken || now.Sub(checked) > slowly {
 			checked = now
 			s.logged(ctx, "failing schedules could not be paused", s.pauseAllFailing(ctx))
+			s.logged(ctx, "schedules after a change of the clock could not be computed again", s.followClock(ctx))
 		}
 		if now := time.Now(); now.Sub(cleaned) > clean {
 			cleaned = now
 			s.logged(ctx, "old occurrences could not be removed", s.queries.DeleteOldOccurrences(ctx, s.now().Add(-KeepOccurrences)))
+			s.logged(ctx, "old executions of schedules could not be marked for removal", s.expireHistory(ctx))
 		}
 	}
 }
@@ -134,6 +139,56 @@ func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error
 		}
 	}
 	return len(ids), nil
+}
+
+// followClock computes the next fires again of schedules whose last fire is in the future, because the
+// clock of a server was ahead. Without it, they would not fire until then.
+func (s *Service) followClock(ctx context.Context) error {
+	ids, err := s.queries.SchedulesAhead(ctx, s.now().Add(ClockBack))
+	if err != nil {
+		return fmt.Errorf("find schedules whose last fire is in the future: %w", err)
+	}
+	for _, id := range ids {
+		err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+			row, err := q.LockSchedule(ctx, id)
+			if db.IsNoRows(err) || err == nil && (row.LastAt == nil || !row.LastAt.After(s.now().Add(ClockBack))) {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("lock schedule %s: %w", id, err)
+			}
+			_, t, _, err := s.read(ctx, q, row)
+			if err != nil {
+				return err
+			}
+			s.config.Logger.Warn("the clock went back: the next fire of a schedule is computed again", "schedule", id, "last_fire", row.LastAt)
+			before := map[string]any{"last_fire_at": row.LastAt, "next_fire_at": row.NextAt}
+			row.LastAt = nil
+			setNext(&row, t, s.now())
+			if err := q.UpdateSchedule(ctx, update(row)); err != nil {
+				return fmt.Errorf("compute schedule %s again: %w", id, err)
+			}
+			return audit.Record(ctx, q, entry("schedule.clock", row, before, map[string]any{"next_fire_at": row.NextAt}))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expireHistory marks executions beyond those that schedules keep for removal.
+func (s *Service) expireHistory(ctx context.Context) error {
+	ids, err := s.queries.SchedulesWithHistory(ctx)
+	if err != nil {
+		return fmt.Errorf("find schedules that keep some executions: %w", err)
+	}
+	for _, id := range ids {
+		if _, err := s.queries.ExpireHistory(ctx, s.now(), id); err != nil {
+			return fmt.Errorf("old executions of schedule %s: %w", id, err)
+		}
+	}
+	return nil
 }
 
 // sentenceOf is an error with its fields in one line.

@@ -19,7 +19,8 @@ func (s *Service) Get(ctx context.Context, id uuid.UUID) (Schedule, error) {
 	if err != nil {
 		return Schedule{}, err
 	}
-	return fromRow(row)
+	sc, _, _, err := s.read(ctx, s.queries, row)
+	return sc, err
 }
 
 // Filter limits a list of schedules.
@@ -64,7 +65,7 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Schedule, string, error
 	}
 	list := make([]Schedule, 0, len(rows))
 	for _, row := range rows {
-		sc, err := fromRow(row)
+		sc, _, _, err := s.read(ctx, s.queries, row)
 		if err != nil {
 			return nil, "", err
 		}
@@ -120,8 +121,10 @@ func (s *Service) occurrences(ctx context.Context, id uuid.UUID, before *time.Ti
 
 // Fire is a coming fire.
 type Fire struct {
-	At   time.Time // in the time zone of the schedule
-	Note string    // what a change of the clocks does to it
+	At            time.Time // in the time zone of the schedule
+	IntervalStart time.Time // of its data interval: the fire before
+	Note          string    // what a change of the clocks does to it
+	Excluded      string    // why it does not happen; "" for a fire that does
 }
 
 // MaxPreview is the most fires of a preview.
@@ -129,16 +132,28 @@ const MaxPreview = 100
 
 // Preview returns the next fires of a When, without the jitter. It returns Invalid with fields.
 func (s *Service) Preview(ctx context.Context, w When, n int) ([]Fire, error) {
-	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
-		return nil, err
+	fires, _, err := s.Outlook(ctx, w, n)
+	return fires, err
+}
+
+// Outlook is Preview. It also returns the first times until the last fire that are excluded, at most
+// MaxPreview.
+func (s *Service) Outlook(ctx context.Context, w When, n int) (fires, excluded []Fire, err error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, nil, err
 	}
 	sp := Spec{When: w}
 	sp.fill(s.now())
+	if err := s.findCalendar(ctx, subject.ProjectID, &sp.When); err != nil {
+		return nil, nil, err
+	}
 	t, fields := sp.read()
 	if len(fields) > 0 {
-		return nil, apperr.InvalidFields("The schedule cannot be read.", fields)
+		return nil, nil, apperr.InvalidFields("The schedule cannot be read.", fields)
 	}
-	return t.fires(s.now(), n), nil
+	fires = t.fires(s.now(), n)
+	return fires, t.exclusionsUntil(s.now(), fires), nil
 }
 
 // Fires returns the next fires of a schedule as if it were not paused, without the jitter.
@@ -147,11 +162,10 @@ func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) ([]Fire, error
 	if err != nil {
 		return nil, err
 	}
-	sc, err := fromRow(row)
+	_, t, _, err := s.read(ctx, s.queries, row)
 	if err != nil {
 		return nil, err
 	}
-	t, _ := sc.read()
 	return t.fires(s.now(), n), nil
 }
 
@@ -159,9 +173,31 @@ func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) ([]Fire, error
 func (t timing) fires(after time.Time, n int) []Fire {
 	var fires []Fire
 	for at := t.next(after); !at.IsZero() && len(fires) < min(n, MaxPreview); at = t.next(at) {
-		fires = append(fires, Fire{At: at.In(t.clock.Zone), Note: t.note(at)})
+		fires = append(fires, Fire{At: at.In(t.clock.Zone), IntervalStart: t.before(at).In(t.clock.Zone), Note: t.note(at)})
 	}
 	return fires
+}
+
+// exclusionsUntil are the first excluded times after a time, until the last of the fires.
+func (t timing) exclusionsUntil(after time.Time, fires []Fire) []Fire {
+	end := after.Add(366 * 24 * time.Hour)
+	if len(fires) > 0 {
+		end = fires[len(fires)-1].At
+	}
+	if t.starts != nil && after.Before(*t.starts) {
+		after = t.starts.Add(-time.Nanosecond)
+	}
+	var excluded []Fire
+	for range mostExclusions {
+		after = t.following(after)
+		if after.IsZero() || after.After(end) || len(excluded) == MaxPreview {
+			break
+		}
+		if _, why := t.excluded.at(after); why != "" {
+			excluded = append(excluded, Fire{At: after.In(t.clock.Zone), Excluded: why})
+		}
+	}
+	return excluded
 }
 
 // note describes what a change of the clocks does to a fire, "" for nothing.

@@ -3,7 +3,6 @@
 package schedule
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -11,10 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/schedule/cron"
-	"github.com/flowforge/flowforge/typeregistry"
 )
 
 // Misfire is what happens to fires that were missed while the schedule was paused or no server ran.
@@ -52,6 +49,8 @@ const (
 	PausedByPerson   = "person"
 	PausedByFailures = "failures"
 	PausedByAccess   = "access" // the owner can no longer launch the workflow
+	PausedByStop     = "stop"   // the condition to stop is true
+	PausedByWorkflow = "workflow"
 )
 
 // Limits of schedules.
@@ -65,8 +64,18 @@ const (
 	MaxJitter      = 24 * time.Hour
 	MaxRunning     = 1000
 	MaxPauseAfter  = 100
+	MaxQueued      = 1000 // fires that wait because executions run
+	MaxWindows     = 20
+	MaxDeclared    = 50      // by one definition
+	MaxCondition   = 1000    // bytes of a condition
+	MaxHistory     = 100_000 // executions that a schedule keeps
+	// MaxCounted is how many missed fires are counted. A schedule that missed more says so.
+	MaxCounted = 100_000
 	// OnTime is how late a fire can be before it counts as missed.
 	OnTime = time.Minute
+	// ClockBack is how far a clock goes back before schedules are computed again: their last fires are
+	// later than now by more.
+	ClockBack = 6 * time.Hour
 	// KeepOccurrences is how long the occurrences of a schedule are kept.
 	KeepOccurrences = 90 * 24 * time.Hour
 )
@@ -81,6 +90,12 @@ type When struct {
 	Anchor      time.Time // of intervals
 	Starts      *time.Time
 	Ends        *time.Time
+
+	Calendar     string // name of a calendar of the project; "": none
+	BusinessDays bool   // not on the weekend of the calendar, or on Saturday and Sunday
+	Exclude      []Window
+
+	calendar *Calendar // nil: none
 }
 
 // Spec is what a user says about a schedule.
@@ -99,6 +114,11 @@ type Spec struct {
 	Jitter     time.Duration // fires happen up to this much later, each schedule always by the same time
 	PauseAfter int           // failures in a row; 0: never
 	Paused     bool
+
+	Condition     string // a fire is skipped unless it is true; see conditionNames
+	StopWhen      string // the schedule is paused once it is true
+	KeepSucceeded *int   // executions that are kept; nil: as the retention says
+	KeepFailed    *int   // also of cancelled ones
 }
 
 // Schedule is a schedule and its state.
@@ -116,6 +136,7 @@ type Schedule struct {
 	NextAt     *time.Time    // nil: it does not fire any more
 	Delay      time.Duration // what the jitter adds to each fire
 	Recent     []Occurrence  // of lists that ask for them, newest first
+	Declared   bool          // by the definition of the workflow, which alone changes it
 }
 
 // State is the outcome of an occurrence.
@@ -153,6 +174,7 @@ type timing struct {
 	clock       cron.Clock
 	starts      *time.Time
 	ends        *time.Time
+	excluded    exclusions
 }
 
 // read checks a When. Paths of fields are those of the API.
@@ -189,7 +211,9 @@ func (w When) read() (timing, []apperr.Field) {
 	if w.Starts != nil && w.Ends != nil && !w.Ends.After(*w.Starts) {
 		add("ends_at", "The end must be after the start.")
 	}
-	return t, append(fields, w.outside()...)
+	var excluded []apperr.Field
+	t.excluded, excluded = readExclusions(w, t.clock.Zone)
+	return t, slices.Concat(fields, excluded, w.outside())
 }
 
 // outside returns the fields of a When whose times are too far away to compute with and to write as
@@ -207,11 +231,31 @@ func (w When) outside() (fields []apperr.Field) {
 	return fields
 }
 
+// mostExclusions is how many exclusions in a row next passes. A schedule with more does not fire.
+const mostExclusions = 5000
+
 // next returns the first fire after a time, the zero time for none.
 func (t timing) next(after time.Time) time.Time {
 	if t.starts != nil && after.Before(*t.starts) {
 		after = t.starts.Add(-time.Nanosecond)
 	}
+	for range mostExclusions {
+		at := t.following(after)
+		if at.IsZero() || t.ends != nil && at.After(*t.ends) {
+			return time.Time{}
+		}
+		until, _ := t.excluded.at(at)
+		if until.IsZero() {
+			return at
+		}
+		after = until.Add(-time.Nanosecond)
+	}
+	return time.Time{}
+}
+
+// following returns the first time after another one that the expressions name, also if it is
+// excluded.
+func (t timing) following(after time.Time) time.Time {
 	var first time.Time
 	if t.at != nil && t.at.After(after) {
 		first = t.at.UTC()
@@ -221,9 +265,6 @@ func (t timing) next(after time.Time) time.Time {
 			first = n
 		}
 	}
-	if t.ends != nil && first.After(*t.ends) {
-		return time.Time{}
-	}
 	return first
 }
 
@@ -232,56 +273,4 @@ func capital(text string) string {
 		return text
 	}
 	return string(text[0]-'a'+'A') + text[1:]
-}
-
-// fromRow returns the schedule of a row.
-func fromRow(row db.Schedule) (Schedule, error) {
-	out := Schedule{
-		ID: row.ID, ProjectID: row.ProjectID, WorkflowID: row.WorkflowID, Owner: query.Person{ID: row.OwnerID, Name: row.OwnerName},
-		Reason: row.Reason, Message: row.Message, CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), LastAt: utc(row.LastAt), NextAt: utc(row.NextAt),
-		Spec: Spec{
-			Workflow: row.WorkflowName, Name: row.Name, Version: row.Version, Priority: query.Priority(row.Priority),
-			When: When{
-				Expressions: row.Expressions, At: utc(row.At), Timezone: row.Timezone, Gap: cron.Gap(row.Gap), Fold: cron.Fold(row.Fold),
-				Anchor: row.Anchor.UTC(), Starts: utc(row.StartsAt), Ends: utc(row.EndsAt),
-			},
-			Misfire: Misfire(row.Misfire), CatchUp: seconds(row.CatchUp), CatchUpMax: int(row.CatchUpMax), Overlap: Overlap(row.Overlap),
-			MaxRunning: int(row.MaxRunning), Jitter: seconds(row.Jitter), PauseAfter: int(row.PauseAfter), Paused: row.Paused,
-		},
-	}
-	out.Delay = delay(row.ID, out.Jitter)
-	v, err := typeregistry.DecodeJSON(row.Inputs)
-	if err != nil {
-		return out, fmt.Errorf("inputs of schedule %s: %w", row.ID, err)
-	}
-	out.Inputs, _ = v.(map[string]any)
-	return out, nil
-}
-
-func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
-
-func utc(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	return new(t.UTC())
-}
-
-// facts is what the audit log keeps of a schedule.
-type facts struct {
-	Name        string          `json:"name"`
-	Expressions []string        `json:"expressions,omitempty"`
-	At          *time.Time      `json:"at,omitempty"`
-	Timezone    string          `json:"timezone"`
-	Version     string          `json:"version,omitempty"`
-	Inputs      json.RawMessage `json:"inputs"`
-	Misfire     string          `json:"misfire"`
-	Overlap     string          `json:"overlap"`
-	Paused      bool            `json:"paused"`
-	Message     string          `json:"message,omitempty"`
-	Owner       string          `json:"owner"`
-}
-
-func factsOf(row db.Schedule) facts {
-	return facts{row.Name, row.Expressions, row.At, row.Timezone, row.Version, row.Inputs, row.Misfire, row.Overlap, row.Paused, row.Message, row.OwnerName}
 }

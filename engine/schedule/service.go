@@ -115,26 +115,17 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
 	}
 	now := s.now()
 	row := db.Schedule{ID: id, TenantID: p.version.TenantID, ProjectID: p.version.ProjectID, WorkflowID: p.version.WorkflowID, WorkflowName: p.version.Name, ResumedAt: now}
-	if err := p.apply(&row, now); err != nil {
+	if err := p.apply(&row); err != nil {
 		return Schedule{}, err
 	}
+	setNext(&row, p.timing, now)
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockActiveProject(ctx, row.ProjectID); db.IsNoRows(err) {
 			return apperr.New(apperr.Conflict, "The project is archived, so schedules cannot be created in it.")
 		} else if err != nil {
 			return err
 		}
-		n, err := q.CountSchedules(ctx, row.ProjectID)
-		if err != nil {
-			return err
-		}
-		if n >= MaxPerProject {
-			return apperr.New(apperr.Conflict, "The project has reached the maximum of %d schedules. Delete unused schedules.", n)
-		}
-		if err := q.InsertSchedule(ctx, insertion(row, now)); err != nil {
-			return taken(err, row.Name)
-		}
-		return audit.Record(ctx, q, entry("schedule.create", row, nil, factsOf(row)))
+		return insert(ctx, q, row, now)
 	})
 	if err != nil {
 		return Schedule{}, fmt.Errorf("create schedule: %w", err)
@@ -143,11 +134,38 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
 	return s.Get(ctx, id)
 }
 
+// insert writes a new schedule and its audit entry.
+func insert(ctx context.Context, q *db.Queries, row db.Schedule, now time.Time) error {
+	n, err := q.CountSchedules(ctx, row.ProjectID)
+	if err != nil {
+		return fmt.Errorf("count schedules: %w", err)
+	}
+	if n >= MaxPerProject {
+		return apperr.New(apperr.Conflict, "The project has reached the maximum of %d schedules. Delete unused schedules.", n)
+	}
+	if err := q.InsertSchedule(ctx, insertion(row, now)); err != nil {
+		return taken(err, row.Name)
+	}
+	return audit.Record(ctx, q, entry("schedule.create", row, nil, factsOf(row)))
+}
+
+// errDeclared is the refusal to change a schedule that a definition declares.
+func errDeclared(row db.Schedule) error {
+	return apperr.New(apperr.Conflict, "The definition of %s declares this schedule. Change or remove it there, and register the definition again.", row.WorkflowName)
+}
+
 // Replace replaces what a schedule says. The caller becomes its owner, because it then launches with
 // what the caller wrote. Errors are those of Create.
 func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule, error) {
-	if _, _, err := s.changeable(ctx, id); err != nil {
+	row, _, err := s.changeable(ctx, id)
+	if err != nil {
 		return Schedule{}, err
+	}
+	if row.DeclaredAs != nil {
+		return Schedule{}, errDeclared(row)
+	}
+	if sp.Anchor.IsZero() && sp.Starts == nil { // intervals keep their times
+		sp.Anchor = row.Anchor
 	}
 	p, err := s.check(ctx, sp)
 	if err != nil {
@@ -159,11 +177,23 @@ func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule,
 				{Path: "workflow", Message: "The workflow of a schedule cannot be changed. Create another schedule instead."},
 			})
 		}
-		if !p.spec.Paused && row.Paused {
-			row.ResumedAt = s.now()
-		}
-		return p.apply(row, s.now())
+		return p.update(row, s.now())
 	})
+}
+
+// update writes a plan to the row of a schedule that exists.
+func (p *plan) update(row *db.Schedule, now time.Time) error {
+	resumed := row.Paused && !p.spec.Paused
+	if err := p.apply(row); err != nil {
+		return err
+	}
+	if resumed {
+		row.ResumedAt = now
+		resumeNext(row, p.timing, now)
+		return nil
+	}
+	keepNext(row, p.timing, now)
+	return nil
 }
 
 // Pause keeps a schedule from firing. Executions that run continue, and queued occurrences wait.
@@ -181,40 +211,58 @@ func (s *Service) Pause(ctx context.Context, id uuid.UUID) (Schedule, error) {
 }
 
 // Resume lets a paused schedule fire again. Fires that it missed are forgotten, or with catchUp
-// treated as its rule for misfires says. A schedule that was paused because its owner lost access
-// belongs to the caller from now on.
+// treated as its rule for misfires says. The owner stays, unless the schedule was paused because its
+// owner cannot launch the workflow and that is still so: then it belongs to the caller from now on,
+// which the audit log records as schedule.own.
 func (s *Service) Resume(ctx context.Context, id uuid.UUID, catchUp bool) (Schedule, error) {
 	_, subject, err := s.changeable(ctx, id)
 	if err != nil {
 		return Schedule{}, err
 	}
-	return s.change(ctx, id, "schedule.resume", func(_ *db.Queries, row *db.Schedule) error {
+	return s.change(ctx, id, "schedule.resume", func(q *db.Queries, row *db.Schedule) error {
 		if !row.Paused {
 			return nil
 		}
-		if row.Reason == PausedByAccess {
+		if row.Reason == PausedByAccess && row.OwnerID != subject.ID && !s.ownerMay(ctx, *row) {
+			before := map[string]any{"owner": row.OwnerName}
 			row.OwnerID, row.OwnerName = subject.ID, subject.Name
+			if err := audit.Record(ctx, q, entry("schedule.own", *row, before, map[string]any{"owner": row.OwnerName})); err != nil {
+				return err
+			}
 		}
 		row.Paused, row.Reason, row.Message, row.ResumedAt = false, "", "", s.now()
 		if catchUp {
 			return nil
 		}
-		sc, err := fromRow(*row)
+		_, t, _, err := s.read(ctx, q, *row)
 		if err != nil {
 			return err
 		}
-		t, _ := sc.read()
-		setNext(row, t, s.now())
+		resumeNext(row, t, s.now())
 		return nil
 	})
 }
 
+// ownerMay reports whether the owner of a schedule may launch executions in its project now.
+func (s *Service) ownerMay(ctx context.Context, row db.Schedule) bool {
+	owner, err := s.config.Acting(row.OwnerID, row.OwnerName, row.ProjectID)
+	if err != nil {
+		return false
+	}
+	_, err = auth.AuthorizeIn(auth.WithSubject(ctx, owner), auth.ExecutionLaunch, row.ProjectID, absent(row.ID))
+	return err == nil
+}
+
 // Delete removes a schedule and its occurrences. Its executions are kept.
 func (s *Service) Delete(ctx context.Context, id uuid.UUID) error {
-	if _, _, err := s.changeable(ctx, id); err != nil {
+	row, _, err := s.changeable(ctx, id)
+	if err != nil {
 		return err
 	}
-	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+	if row.DeclaredAs != nil {
+		return errDeclared(row)
+	}
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockSchedule(ctx, id)
 		if db.IsNoRows(err) {
 			return absent(id)

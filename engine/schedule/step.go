@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +14,7 @@ import (
 type step struct {
 	missed span       // fires that are not launched
 	fire   *time.Time // nil: none
+	late   bool       // fire was missed
 	start  time.Time  // of the data interval of fire: the fire before
 	last   time.Time  // the last fire that is decided now
 	next   time.Time  // the fire after, zero for none
@@ -23,75 +23,140 @@ type step struct {
 // span is a row of fires.
 type span struct {
 	first, last time.Time
-	fires       int64
-}
-
-func (s *span) add(t time.Time) {
-	if s.fires == 0 {
-		s.first = t
-	}
-	s.last = t
-	s.fires++
+	fires       int64 // at most MaxCounted; then there are more
 }
 
 // decide returns the step for the fires from next until now. late is what the jitter adds to them.
-// Fires that happened long ago are missed, and the rule for misfires describes what becomes of them. A step
-// that is computed when ctx ends is not complete, and an error.
-func decide(ctx context.Context, t timing, sp Spec, next, now time.Time, late time.Duration, last *time.Time) (step, error) {
+// Fires that happened long ago are missed, and the rule for misfires says what becomes of them. The
+// work does not grow with the number of missed fires, except to count up to MaxCounted of them.
+func decide(ctx context.Context, t timing, sp Spec, next, now time.Time, late time.Duration) (step, error) {
 	now = now.Add(-late)
-	var missed, onTime []time.Time // missed: the last CatchUpMax, or the last one
-	keep := 1
-	if sp.Misfire == MisfireAll {
-		keep = sp.CatchUpMax
+	if next.After(now) {
+		return step{next: next}, nil
 	}
-	var dropped span
-	for at := next; !at.IsZero() && !at.After(now); at = t.next(at) {
-		if err := ctx.Err(); err != nil {
-			return step{}, fmt.Errorf("fires until %s: %w", now, err)
+	onTime := now.Add(-OnTime) // fires since then are on time
+	fire := next
+	if next.Before(onTime) {
+		fire = t.next(onTime.Add(-time.Nanosecond))
+		if fire.After(now) {
+			fire = time.Time{}
 		}
-		if !at.Before(now.Add(-OnTime)) {
-			onTime = append(onTime, at)
-			continue
-		}
-		if sp.Misfire == MisfireSkip || at.Before(now.Add(-sp.CatchUp)) {
-			dropped.add(at)
-			continue
-		}
-		if missed = append(missed, at); len(missed) > keep {
-			dropped.add(missed[0])
-			missed = missed[1:]
+		if missed := t.missed(sp, next, onTime, now, !fire.IsZero()); !missed.IsZero() {
+			fire = missed
 		}
 	}
-	if sp.Misfire == MisfireLatest && len(missed) > 0 && len(onTime) > 0 {
-		dropped.add(missed[0]) // the latest is on time
-		missed = nil
+	out := step{}
+	if fire.IsZero() || fire.After(next) {
+		var err error
+		if out.missed, err = t.span(ctx, next, later(fire, onTime)); err != nil {
+			return step{}, err
+		}
+		out.last = out.missed.last
 	}
-	out := step{missed: dropped, last: dropped.last}
-	if all := slices.Concat(missed, onTime); len(all) > 0 {
-		out.fire, out.last = &all[0], all[0]
-		out.start = before(t, all[0], dropped, last)
-	}
-	if out.fire == nil && dropped.fires == 0 {
-		out.next = next
-		return out, nil
+	if !fire.IsZero() {
+		out.fire, out.last, out.late, out.start = &fire, fire, fire.Before(onTime), t.before(fire)
 	}
 	out.next = t.next(out.last)
 	return out, nil
 }
 
-// before returns the fire before one: the last that was skipped or launched. The first fire of a
-// schedule begins where a fire before it would have been, as far as the next interval tells.
-func before(t timing, fire time.Time, dropped span, last *time.Time) time.Time {
+// later returns bound, or otherwise if there is none.
+func later(bound, otherwise time.Time) time.Time {
+	if bound.IsZero() {
+		return otherwise
+	}
+	return bound
+}
+
+// missed returns the first of the missed fires that the rule for misfires launches, the zero time for
+// none. Fires from next until before end were missed.
+func (t timing) missed(sp Spec, next, end, now time.Time, onTime bool) time.Time {
+	from := next
+	if oldest := now.Add(-sp.CatchUp); oldest.After(from) {
+		from = oldest
+	}
 	switch {
-	case dropped.fires > 0:
-		return dropped.last
-	case last != nil:
-		return *last
+	case sp.Misfire == MisfireSkip, sp.Misfire == MisfireLatest && onTime, !from.Before(end):
+		return time.Time{}
+	case sp.Misfire == MisfireLatest:
+		return t.latest(end, from)
 	}
-	if following := t.next(fire); !following.IsZero() {
-		return fire.Add(fire.Sub(following))
+	first := t.next(from.Add(-time.Nanosecond))
+	n := 0
+	for at := first; n <= sp.CatchUpMax && !at.IsZero() && at.Before(end); at = t.next(at) {
+		n++
 	}
-	return fire
+	if n == 0 {
+		return time.Time{}
+	}
+	if n <= sp.CatchUpMax {
+		return first
+	}
+	at := end
+	for range sp.CatchUpMax {
+		at = t.latest(at, from)
+	}
+	return at
+}
+
+// span returns the fires from first until before end. It counts MaxCounted of them at most.
+func (t timing) span(ctx context.Context, first, end time.Time) (span, error) {
+	s := span{first: first, last: later(t.latest(end, first), first)}
+	for at := first; s.fires < MaxCounted && !at.IsZero() && at.Before(end); at = t.next(at) {
+		if err := ctx.Err(); err != nil {
+			return s, fmt.Errorf("fires until %s: %w", end, err)
+		}
+		s.fires++
+	}
+	return s, nil
+}
+
+// message says what happened to the fires.
+func (s span) message() string {
+	if s.fires >= MaxCounted {
+		return fmt.Sprintf("The schedule could not fire in time. More than %d fires were missed.", MaxCounted)
+	}
+	return "The schedule could not fire in time."
+}
+
+// latest returns the last fire before end that is not before from, the zero time for none. It takes
+// about 50 steps, however many fires there are.
+func (t timing) latest(end, from time.Time) time.Time {
+	low := time.Time{} // a fire
+	for length := time.Minute; low.IsZero(); length *= 2 {
+		begin, all := end.Add(-length), false
+		if !begin.After(from) {
+			begin, all = from, true
+		}
+		if at := t.next(begin.Add(-time.Nanosecond)); !at.IsZero() && at.Before(end) {
+			low = at
+		} else if all {
+			return time.Time{}
+		}
+	}
+	for high := end; ; { // no fire is at or after high and before end
+		following := t.next(low)
+		if following.IsZero() || !following.Before(high) {
+			return low
+		}
+		low = following
+		middle := low.Add(high.Sub(low) / 2)
+		if at := t.next(middle.Add(-time.Nanosecond)); !at.IsZero() && at.Before(high) {
+			low = at
+		} else {
+			high = middle
+		}
+	}
+}
+
+// lookBack is how far the fire before another one is searched.
+const lookBack = 10 * 366 * 24 * time.Hour
+
+// before returns the fire before one, as if the schedule had always existed: the start of its data
+// interval. It is the fire itself when none is before it.
+func (t timing) before(fire time.Time) time.Time {
+	t.starts = nil
+	return later(t.latest(fire, fire.Add(-lookBack)), fire)
 }
 
 // verdict is what happens to a fire because of the executions that run.
@@ -102,18 +167,24 @@ const (
 	launchAlone verdict = "cancel"
 	enqueue     verdict = "queue"
 	omit        verdict = "skip"
+	full        verdict = "full" // the queue has no room
 )
 
-// overlapping decides what happens to a fire while running executions run and queued wait.
-func overlapping(o Overlap, running, queued, limit int) verdict {
+// overlapping decides what happens to a fire while running executions run and queued fires wait.
+// Missed fires that are all launched wait for each other.
+func overlapping(sp Spec, running, queued int, late bool) verdict {
+	all := late && sp.Misfire == MisfireAll
 	switch {
-	case o == OverlapAllow:
+	case sp.Overlap == OverlapAllow:
 		return launchNow
-	case running < limit && queued == 0:
+	case running < sp.MaxRunning && queued == 0:
 		return launchNow
-	case o == OverlapCancel:
+	case sp.Overlap == OverlapCancel && !all:
 		return launchAlone
-	case o == OverlapQueueAll, o == OverlapQueueOne && queued == 0:
+	case sp.Overlap == OverlapQueueAll, sp.Overlap == OverlapQueueOne && queued == 0, all:
+		if queued >= MaxQueued {
+			return full
+		}
 		return enqueue
 	}
 	return omit

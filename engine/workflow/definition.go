@@ -46,6 +46,10 @@ type Definition struct {
 
 	Metrics []Metric // that an execution reports at its end
 
+	// Schedules are those that the definition declares. They are no part of the version: registering
+	// the latest version again with others changes them.
+	Schedules []DeclaredSchedule
+
 	// Notices are hints about a valid workflow.
 	Notices []string
 
@@ -273,6 +277,11 @@ type Code struct {
 	Image        string
 	Requirements []string // of Python, one per line of a requirements file
 	Folder       string   // absolute path of the working directory; "": a directory of its own
+
+	// Variables are the names of a container's environment variables in their order. As in
+	// Kubernetes, $(NAME) in the command is then the value of a variable, and in a variable
+	// that of an earlier one. Nil: the command and the environment stay as they are.
+	Variables []string
 }
 
 // IsZero reports whether no code is given.

@@ -60,36 +60,44 @@ func (s *Service) Check(ctx context.Context, doc []byte) (*Definition, error) {
 	if _, err := auth.Authorize(ctx, auth.WorkflowWrite); err != nil {
 		return nil, err
 	}
-	return s.check(ctx, doc)
+	d, _, err := s.check(ctx, doc)
+	return d, err
 }
 
-func (s *Service) check(ctx context.Context, doc []byte) (*Definition, error) {
+func (s *Service) check(ctx context.Context, doc []byte) (*Definition, WriteSchedules, error) {
 	types, err := s.types.Types(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("types for a definition: %w", err)
+		return nil, nil, fmt.Errorf("types for a definition: %w", err)
 	}
 	doc, missing, err := s.embed(ctx, doc)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(missing) > 0 {
-		return nil, invalid(missing)
+		return nil, nil, invalid(missing)
 	}
 	finder := finder{service: s, ctx: ctx}
 	d, problems := s.read(doc, Surroundings{Types: types, Find: finder.find})
 	if finder.err != nil {
-		return nil, finder.err
+		return nil, nil, finder.err
 	}
 	if len(problems) > 0 {
-		return nil, invalid(problems)
+		return nil, nil, invalid(problems)
 	}
 	if problems, err = s.checkPackages(ctx, d); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if problems = append(problems, s.checkPods(d)...); len(problems) > 0 {
-		return nil, invalid(problems)
+		return nil, nil, invalid(problems)
 	}
-	return d, nil
+	schedules, problems, err := s.declare(ctx, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(problems) > 0 {
+		return nil, nil, invalid(problems)
+	}
+	return d, schedules, nil
 }
 
 // finder finds the documents that another one refers to.

@@ -90,6 +90,7 @@ func (p *parser) definition(tree any) *Definition {
 	d.RetryBudget, d.TTL = p.retryBudget(o), p.ttl(o)
 	d.Timeout, d.MaxDepth = o.duration(0, "timeout"), o.whole(0, 0, maxDepthOfGraphs, "max_depth")
 	d.Locks, d.MaxRunning = p.locks(o), o.whole(0, 0, maxPermits, "max_running")
+	d.Schedules = p.schedules(o)
 	o.finish()
 	return d
 }

@@ -28,7 +28,7 @@ func (s *Service) Register(ctx context.Context, doc []byte) (version Version, cr
 	if err != nil {
 		return Version{}, false, err
 	}
-	d, err := s.check(ctx, doc)
+	d, schedules, err := s.check(ctx, doc)
 	if err != nil {
 		return Version{}, false, err
 	}
@@ -40,6 +40,7 @@ func (s *Service) Register(ctx context.Context, doc []byte) (version Version, cr
 	if err != nil {
 		return Version{}, false, err
 	}
+	r.schedules = schedules
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error { return r.store(ctx, q) })
 	if err != nil {
 		return Version{}, false, err
@@ -124,6 +125,8 @@ type registration struct {
 	subject    auth.Subject
 	at         time.Time
 
+	schedules WriteSchedules
+
 	id      uuid.UUID // of the version, set by store
 	created bool
 }
@@ -169,13 +172,31 @@ func (r *registration) store(ctx context.Context, q *db.Queries) error {
 	switch {
 	case err == nil && bytes.Equal(head.ContentHash, r.hash):
 		r.id = head.ID
-		return nil
+		return r.schedule(ctx, q, w.ID)
 	case err == nil:
 		return apperr.New(apperr.Conflict, "Version %s of %s already exists with different content. Versions are immutable: register the new content under a higher version.", d.Version, d.Name)
 	case !db.IsNoRows(err):
 		return fmt.Errorf("version %s of %s: %w", d.Version, d.Name, err)
 	}
-	return r.insert(ctx, q, w)
+	if err := r.insert(ctx, q, w); err != nil {
+		return err
+	}
+	return r.schedule(ctx, q, w.ID)
+}
+
+// schedule writes the schedules of the definition, if this is the latest version and a release.
+func (r *registration) schedule(ctx context.Context, q *db.Queries, workflow uuid.UUID) error {
+	if isDevelopment(r.definition.Version) {
+		return nil
+	}
+	w, err := q.WorkflowByID(ctx, workflow)
+	if err != nil {
+		return fmt.Errorf("workflow %s: %w", workflow, err)
+	}
+	if w.LatestVersionID == nil || *w.LatestVersionID != r.id {
+		return nil
+	}
+	return r.schedules(ctx, q, w)
 }
 
 func (r *registration) insert(ctx context.Context, q *db.Queries, w db.Workflow) error {

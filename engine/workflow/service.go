@@ -38,6 +38,8 @@ type Service struct {
 	cache    *versionCache
 	checkPod func(fields []byte) error // nil: pod fields are not checked
 	formats  []Format                  // in addition to the native one
+
+	scheduler Scheduler // nil: definitions declare no schedules
 }
 
 // NewService returns a service. A nil packages leaves code packages unchecked.

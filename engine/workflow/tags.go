@@ -23,7 +23,7 @@ type Tags struct {
 	Template string
 	// Settle computes the settings that depend on the operator's inputs; nil when none
 	// do. render replaces the tags in all texts of a value.
-	Settle func(render func(any) (any, error)) (Settings, error)
+	Settle func(render func(v any, strict bool) (any, error)) (Settings, error)
 	// Timeout and Retries are the texts with tags from which Settle computes these
 	// settings, for display; "" for none.
 	Timeout, Retries string

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web/contract"
@@ -62,22 +63,30 @@ type sessionPath struct {
 	ID string `path:"session_id" maxLength:"64"`
 }
 
-func (h *API) accountAPI(api huma.API) {
-	operation(h, api, get("get-me", "/me", "Get the current user, including projects and roles", "Sign-in"), h.apiMe)
-	operation(h, api, get("list-keys", "/keys", "List your API keys and those of your service accounts", "Sign-in"), h.apiKeys)
+// accountAPI serves the account of the caller, and the keys and sessions that belong to it.
+type accountAPI struct {
+	Identity  *identity.Service
+	Links     *auth.LoginLinks
+	Scope     request.Scope
+	PublicURL string
+}
+
+func (h *accountAPI) mount(api *operations) {
+	operation(api, get("get-me", "/me", "Get the current user, including projects and roles", "Sign-in"), h.apiMe)
+	operation(api, get("list-keys", "/keys", "List your API keys and those of your service accounts", "Sign-in"), h.apiKeys)
 	create := post("create-key", "/keys", "Create an API key, which is returned only once", "Sign-in")
 	create.DefaultStatus = http.StatusCreated
-	operation(h, api, create, h.apiCreateKey)
-	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key"), h.apiRevokeKey)
-	operation(h, api, get("list-sessions", "/sessions", "List your browser sessions", "Sign-in"), h.apiSessions)
-	operation(h, api, remove("end-session", "/sessions/{session_id}", "End a session"), h.apiEndSession)
+	operation(api, create, h.apiCreateKey)
+	operation(api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key"), h.apiRevokeKey)
+	operation(api, get("list-sessions", "/sessions", "List your browser sessions", "Sign-in"), h.apiSessions)
+	operation(api, remove("end-session", "/sessions/{session_id}", "End a session"), h.apiEndSession)
 }
 
 func remove(id, path, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: http.MethodDelete, Path: path, Summary: summary, Tags: []string{"Sign-in"}, DefaultStatus: http.StatusNoContent}
 }
 
-func (h *API) apiMe(ctx context.Context, _ *struct{}) (*body[contract.MeBody], error) {
+func (h *accountAPI) apiMe(ctx context.Context, _ *struct{}) (*body[contract.MeBody], error) {
 	me, err := h.Identity.Me(ctx)
 	if err != nil {
 		return nil, err
@@ -110,7 +119,7 @@ func toKeyBody(k identity.Key) keyBody {
 	return b
 }
 
-func (h *API) apiKeys(ctx context.Context, _ *struct{}) (*body[keyListBody], error) {
+func (h *accountAPI) apiKeys(ctx context.Context, _ *struct{}) (*body[keyListBody], error) {
 	keys, err := h.Identity.Keys(ctx)
 	if err != nil {
 		return nil, err
@@ -122,7 +131,7 @@ func (h *API) apiKeys(ctx context.Context, _ *struct{}) (*body[keyListBody], err
 	return reply(out), nil
 }
 
-func (h *API) apiCreateKey(ctx context.Context, in *body[newKeyBody]) (*body[keyBody], error) {
+func (h *accountAPI) apiCreateKey(ctx context.Context, in *body[newKeyBody]) (*body[keyBody], error) {
 	request := identity.KeyRequest{Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresIn: time.Duration(in.Body.Days) * 24 * time.Hour}
 	if in.Body.UserID != nil {
 		request.OwnerID = *in.Body.UserID
@@ -139,12 +148,12 @@ func (h *API) apiCreateKey(ctx context.Context, in *body[newKeyBody]) (*body[key
 	return reply(out), nil
 }
 
-func (h *API) apiRevokeKey(ctx context.Context, in *keyPath) (*struct{}, error) {
+func (h *accountAPI) apiRevokeKey(ctx context.Context, in *keyPath) (*struct{}, error) {
 	_, err := h.Identity.RevokeKey(ctx, in.ID)
 	return nil, err
 }
 
-func (h *API) apiSessions(ctx context.Context, _ *struct{}) (*body[sessionListBody], error) {
+func (h *accountAPI) apiSessions(ctx context.Context, _ *struct{}) (*body[sessionListBody], error) {
 	sessions, err := h.Identity.Sessions(ctx)
 	if err != nil {
 		return nil, err
@@ -164,7 +173,7 @@ func (h *API) apiSessions(ctx context.Context, _ *struct{}) (*body[sessionListBo
 	return reply(out), nil
 }
 
-func (h *API) apiEndSession(ctx context.Context, in *sessionPath) (*struct{}, error) {
+func (h *accountAPI) apiEndSession(ctx context.Context, in *sessionPath) (*struct{}, error) {
 	id, err := request.ParseID(in.ID, "session")
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -200,9 +199,11 @@ func New(c Config) *API { return &API{c} }
 // Mount adds every route of the API to r, which has authenticated its callers.
 func (h *API) Mount(r chi.Router) {
 	h.newAPI(r)
-	h.apiStreams(r)
-	h.artifactRoutes(r)
-	h.entryRoutes(r)
+	for _, one := range h.resources() {
+		if plain, ok := one.(router); ok {
+			plain.routes(r)
+		}
+	}
 }
 
 // newAPI mounts the JSON API below request.APIPrefix and returns its description.
@@ -222,33 +223,10 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	config.Security = []map[string][]string{{"token": {}}}
 	api := humachi.New(r, config)
 	api.UseMiddleware(signedIn(api), h.inScope)
-	h.workflowAPI(api)
-	h.executionAPI(api)
-	h.commandAPI(api)
-	h.templateAPI(api)
-	h.queueAPI(api)
-	h.protectionAPI(api)
-	h.semaphoreAPI(api)
-	h.retentionAPI(api)
-	h.attemptAPI(api)
-	h.channelAPI(api)
-	h.executionDataAPI(api)
-	h.compareAPI(api)
-	h.artifactAPI(api)
-	h.typeAPI(api)
-	h.accountAPI(api)
-	h.catalogueAPI(api)
-	h.quotaAPI(api)
-	h.secretsAPI(api)
-	h.connectionsAPI(api)
-	h.metaflowAPI(api)
-	h.presetAPI(api)
-	h.optionAPI(api)
-	h.sweepAPI(api)
-	h.scheduleAPI(api)
-	h.lineageAPI(api)
-	h.modelAPI(api)
-	h.tenancyAPI(api)
+	mounted := &operations{API: api, log: h.Log, leader: h.Leader}
+	for _, one := range h.resources() {
+		one.mount(mounted)
+	}
 	describeRoutes(api)
 	return api
 }
@@ -266,61 +244,10 @@ func signedIn(api huma.API) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// operation registers fn at method and path below request.APIPrefix; errors of fn are
-// answered as problems, and the internal ones logged.
-func operation[I, O any](h *API, api huma.API, op huma.Operation, fn func(context.Context, *I) (*O, error)) {
-	op.Path = request.APIPrefix + op.Path
-	op.Errors = errorStatuses(op.Method, hasBody(reflect.TypeFor[I]()))
-	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := fn(ctx, in)
-		if err == nil {
-			return out, nil
-		}
-		if apperr.Is(err, apperr.Internal) {
-			h.Log.Error("request failed", "request_id", web.RequestID(ctx), "operation", op.OperationID, "error", err)
-		}
-		p := &apiError{web.ProblemOf(err, web.RequestID(ctx))}
-		if exceeded, ok := errors.AsType[*quotaExceededError](err); ok {
-			exceeded.extend(&p.Problem)
-		}
-		return nil, p
-	})
-}
-
-// ledBy marks an operation below request.APIPrefix that only the leader of the scheduler can
-// answer, or those of its requests for which when reports true; nil is all of them.
-func (h *API) ledBy(op huma.Operation, when func(*http.Request) bool) huma.Operation {
-	mark := h.Leader.Mark(op.Method, request.APIPrefix+op.Path, when)
-	op.Middlewares = append(op.Middlewares, func(ctx huma.Context, next func(huma.Context)) {
-		r, w := humachi.Unwrap(ctx)
-		if !mark.Answer(w, r) {
-			next(ctx)
-		}
-	})
-	return op
-}
-
-// errorStatuses are the statuses of the errors that an operation can answer with.
-func errorStatuses(method string, body bool) []int {
-	statuses := []int{
-		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity,
-		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
-	}
-	if method != http.MethodGet {
-		statuses = append(statuses, http.StatusConflict)
-	}
-	if body {
-		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
-	}
-	slices.Sort(statuses)
-	return statuses
-}
-
-// hasBody reports whether requests of a type have a body.
-func hasBody(input reflect.Type) bool {
-	_, decoded := input.FieldByName("Body")
-	_, raw := input.FieldByName("RawBody")
-	return decoded || raw
+// inScope selects the project for the operations of the API.
+func (h *API) inScope(ctx huma.Context, next func(huma.Context)) {
+	r, _ := humachi.Unwrap(ctx)
+	next(huma.WithContext(ctx, h.Scope.Of(r).Context()))
 }
 
 // body is an answer with a JSON body.
@@ -336,10 +263,4 @@ type PageQuery struct {
 
 func writeCreated(w http.ResponseWriter, v any) {
 	web.WriteJSON(w, http.StatusCreated, "application/json", v)
-}
-
-// inScope selects the project for the operations of the API.
-func (h *API) inScope(ctx huma.Context, next func(huma.Context)) {
-	r, _ := humachi.Unwrap(ctx)
-	next(huma.WithContext(ctx, h.Scope.Of(r).Context()))
 }

@@ -50,7 +50,7 @@ type previewFolderFile struct {
 	Size int64  `json:"size_bytes"`
 }
 
-func (h *API) apiPreview(ctx context.Context, in *struct {
+func (h *artifactAPI) apiPreview(ctx context.Context, in *struct {
 	ID     string  `path:"artifact_id" doc:"Artifact ID"`
 	Path   string  `query:"path" doc:"Path of a file in a folder or archive" maxLength:"1000"`
 	At     string  `query:"at" doc:"JSON: path to a value, such as $.layers[3].name" maxLength:"4000"`

@@ -56,7 +56,7 @@ type tableValue struct {
 	Count int64 `json:"count"`
 }
 
-func (h *API) apiTable(ctx context.Context, in *struct {
+func (h *artifactAPI) apiTable(ctx context.Context, in *struct {
 	ID         string   `path:"artifact_id" doc:"Artifact ID"`
 	Path       string   `query:"path" doc:"Path of a file in a folder or archive" maxLength:"1000"`
 	Filter     []string `query:"filter,explode" doc:"Conditions that must all match, written operator:column:value. Operators: eq, ne, lt, le, gt, ge, contains, null and not_null. Escape a colon in a column name with a backslash." maxItems:"20"`

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/handlers/request"
 
 	"github.com/flowforge/flowforge/handlers/content"
@@ -47,22 +47,31 @@ type artifactPath struct {
 	ID string `path:"artifact_id" doc:"Artifact ID"`
 }
 
-func (h *API) artifactAPI(api huma.API) {
-	operation(h, api, get("list-artifacts", "/artifacts", "List artifacts, newest first", "Artifacts"), h.apiArtifacts)
-	operation(h, api, get("get-artifact", "/artifacts/{artifact_id}", "Get an artifact", "Artifacts"), h.apiArtifact)
-	operation(h, api, get("get-artifacts-by-hash", "/artifacts/by-hash/{sha256}", "Find artifacts by the SHA-256 of their bytes", "Artifacts"), h.apiArtifactsByHash)
-	operation(h, api, get("read-table", "/artifacts/{artifact_id}/table", "Get rows and column statistics of a table", "Artifacts"), h.apiTable)
-	operation(h, api, get("preview-artifact", "/artifacts/{artifact_id}/preview", "Preview an artifact", "Artifacts"), h.apiPreview)
+// artifactAPI serves files that tasks produce and uploaded files.
+type artifactAPI struct {
+	Executions *execution.Service
+	Artifacts  *artifact.Service
+	Scope      request.Scope
+	Content    *content.Content
+}
+
+func (h *artifactAPI) mount(api *operations) {
+	operation(api, get("list-artifacts", "/artifacts", "List artifacts, newest first", "Artifacts"), h.apiArtifacts)
+	operation(api, get("get-artifact", "/artifacts/{artifact_id}", "Get an artifact", "Artifacts"), h.apiArtifact)
+	operation(api, get("list-execution-artifacts", "/executions/{execution_id}/artifacts", "List the artifacts of an execution", "Artifacts"), h.apiExecutionArtifacts)
+	operation(api, get("get-artifacts-by-hash", "/artifacts/by-hash/{sha256}", "Find artifacts by the SHA-256 of their bytes", "Artifacts"), h.apiArtifactsByHash)
+	operation(api, get("read-table", "/artifacts/{artifact_id}/table", "Get rows and column statistics of a table", "Artifacts"), h.apiTable)
+	operation(api, get("preview-artifact", "/artifacts/{artifact_id}/preview", "Preview an artifact", "Artifacts"), h.apiPreview)
 }
 
 // artifactRoutes are the routes that carry bytes.
-func (h *API) artifactRoutes(r chi.Router) {
+func (h *artifactAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/artifacts/{id}/download", h.Scope.Page(h.Content.Download))
 	r.Head(request.APIPrefix+"/artifacts/{id}/download", h.Scope.Page(h.Content.Download))
 	r.Post(request.APIPrefix+"/blobs", h.Scope.Page(h.uploadBlob))
 }
 
-func (h *API) apiArtifacts(ctx context.Context, in *struct {
+func (h *artifactAPI) apiArtifacts(ctx context.Context, in *struct {
 	PageQuery
 	Workflow string `query:"workflow" maxLength:"200"`
 	Type     string `query:"type" doc:"Kind, such as Model" maxLength:"100"`
@@ -72,7 +81,7 @@ func (h *API) apiArtifacts(ctx context.Context, in *struct {
 	return h.listArtifacts(ctx, artifact.Filter{Workflow: in.Workflow, Type: in.Type, Query: in.Text, Where: in.Where, After: in.Page, Limit: in.Limit})
 }
 
-func (h *API) apiExecutionArtifacts(ctx context.Context, in *struct {
+func (h *artifactAPI) apiExecutionArtifacts(ctx context.Context, in *struct {
 	ExecutionPath
 	PageQuery
 	Type string `query:"type" doc:"Kind, such as Model" maxLength:"100"`
@@ -87,7 +96,7 @@ func (h *API) apiExecutionArtifacts(ctx context.Context, in *struct {
 	return h.listArtifacts(ctx, artifact.Filter{ExecutionID: &id, Type: in.Type, After: in.Page, Limit: in.Limit})
 }
 
-func (h *API) listArtifacts(ctx context.Context, filter artifact.Filter) (*body[artifactPage], error) {
+func (h *artifactAPI) listArtifacts(ctx context.Context, filter artifact.Filter) (*body[artifactPage], error) {
 	page, err := h.Artifacts.List(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -95,7 +104,7 @@ func (h *API) listArtifacts(ctx context.Context, filter artifact.Filter) (*body[
 	return reply(artifactPage{Artifacts: toArtifactBodies(page.Artifacts), NextPage: page.Next}), nil
 }
 
-func (h *API) apiArtifact(ctx context.Context, in *artifactPath) (*body[artifactBody], error) {
+func (h *artifactAPI) apiArtifact(ctx context.Context, in *artifactPath) (*body[artifactBody], error) {
 	id, err := request.ParseID(in.ID, "artifact")
 	if err != nil {
 		return nil, err
@@ -107,7 +116,7 @@ func (h *API) apiArtifact(ctx context.Context, in *artifactPath) (*body[artifact
 	return reply(toArtifactBody(a)), nil
 }
 
-func (h *API) apiArtifactsByHash(ctx context.Context, in *struct {
+func (h *artifactAPI) apiArtifactsByHash(ctx context.Context, in *struct {
 	SHA256 string `path:"sha256" doc:"SHA-256 in lower-case hexadecimal" pattern:"^[0-9a-f]{64}$"`
 }) (*body[artifactPage], error) {
 	found, err := h.Artifacts.ByHash(ctx, in.SHA256)
@@ -158,7 +167,7 @@ func frameworkOf(a artifact.Artifact) string {
 }
 
 // uploadBlob stores the body and answers the value that an input takes for it.
-func (h *API) uploadBlob(w http.ResponseWriter, r *http.Request) error {
+func (h *artifactAPI) uploadBlob(w http.ResponseWriter, r *http.Request) error {
 	blob, err := h.Artifacts.Upload(r.Context(), http.MaxBytesReader(w, r.Body, content.MaxUpload))
 	if err != nil {
 		return err

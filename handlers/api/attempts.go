@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
@@ -51,15 +50,21 @@ type hoursBody struct {
 	Memory float64 `json:"memory_gib_hours"`
 }
 
-func (h *API) attemptAPI(api huma.API) {
-	operation(h, api, get("list-attempts", "/executions/{execution_id}/nodes/{node}/attempts", "List the attempts of a node, where they ran and how they ended", "Executions"), h.apiAttempts)
-	operation(h, api, get("get-execution-usage", "/executions/{execution_id}/usage", "Get the resource usage of an execution so far", "Executions"), h.apiHours)
+// attemptAPI serves the attempts of nodes and how their inputs reached them.
+type attemptAPI struct {
+	Executions *execution.Service
+}
+
+func (h *attemptAPI) mount(api *operations) {
+	operation(api, get("list-attempts", "/executions/{execution_id}/nodes/{node}/attempts", "List the attempts of a node, where they ran and how they ended", "Executions"), h.apiAttempts)
+	operation(api, get("get-execution-usage", "/executions/{execution_id}/usage", "Get the resource usage of an execution so far", "Executions"), h.apiHours)
+	operation(api, get("list-node-inputs", "/executions/{execution_id}/nodes/{node}/inputs", "List the data channels of a node's inputs", "Executions"), h.apiEdges)
 }
 
 // maxTracebacks limits the tracebacks in one response, which can have 64 KiB each.
 const maxTracebacks = 20
 
-func (h *API) apiAttempts(ctx context.Context, in *struct {
+func (h *attemptAPI) apiAttempts(ctx context.Context, in *struct {
 	ExecutionPath
 	Node string `path:"node" doc:"Node name, percent-encoded, such as train or each[3]" maxLength:"2000"`
 }) (*body[attemptsBody], error) {
@@ -102,7 +107,7 @@ func toAttemptBody(a query.Attempt, events []query.PodEvent) attemptBody {
 	return out
 }
 
-func (h *API) apiHours(ctx context.Context, in *ExecutionPath) (*body[hoursBody], error) {
+func (h *attemptAPI) apiHours(ctx context.Context, in *ExecutionPath) (*body[hoursBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -115,26 +115,32 @@ func shelves() []shelf {
 	}
 }
 
-func (h *API) catalogueAPI(api huma.API) {
-	for _, s := range shelves() {
-		h.shelfAPI(api, s)
-		if s.kind != typeregistry.KindModel {
-			h.datasetAPI(api, s)
-		}
-	}
-	operation(h, api, get("list-features", "/feature-store/features", "List the features of all feature sets", "Catalogue"), h.apiFeatures)
+// catalogueAPI serves datasets, feature sets and models by name and version.
+type catalogueAPI struct {
+	Catalogue *catalogue.Service
+	Registry  *registry.Service
+	Artifacts *artifact.Service
+	Scope     request.Scope
+	Content   *content.Content
 }
 
-func (h *API) shelfAPI(api huma.API, s shelf) {
+func (h *catalogueAPI) mount(api *operations) {
+	for _, s := range shelves() {
+		h.mountShelf(api, s)
+	}
+	operation(api, get("list-features", "/feature-store/features", "List the features of all feature sets", "Catalogue"), h.apiFeatures)
+}
+
+func (h *catalogueAPI) mountShelf(api *operations, s shelf) {
 	register := post("register-"+s.id, s.path, "Register a version of a "+s.noun, "Catalogue")
 	register.DefaultStatus = http.StatusCreated
-	operation(h, api, register, func(ctx context.Context, in *struct{ Body entryInput }) (*body[entryBody], error) {
+	operation(api, register, func(ctx context.Context, in *struct{ Body entryInput }) (*body[entryBody], error) {
 		return h.apiRegisterEntry(ctx, s.kind, in.Body)
 	})
-	operation(h, api, get("list-"+s.id+"s", s.path, "List every "+s.noun+", newest first", "Catalogue"), func(ctx context.Context, in *entryQuery) (*body[entryPage], error) {
+	operation(api, get("list-"+s.id+"s", s.path, "List every "+s.noun+", newest first", "Catalogue"), func(ctx context.Context, in *entryQuery) (*body[entryPage], error) {
 		return h.apiEntries(ctx, s.kind, in)
 	})
-	operation(h, api, get("get-"+s.id, s.path+"/{ref}", "Get a "+s.noun+" by name@version, or the newest by name", "Catalogue"), func(ctx context.Context, in *struct {
+	operation(api, get("get-"+s.id, s.path+"/{ref}", "Get a "+s.noun+" by name@version, or the newest by name", "Catalogue"), func(ctx context.Context, in *struct {
 		Ref string `path:"ref" maxLength:"320"`
 	},
 	) (*body[entryBody], error) {
@@ -146,7 +152,7 @@ func (h *API) shelfAPI(api huma.API, s shelf) {
 	})
 }
 
-func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in entryInput) (*body[entryBody], error) {
+func (h *catalogueAPI) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in entryInput) (*body[entryBody], error) {
 	columns, err := in.columns()
 	if err != nil {
 		return nil, err
@@ -196,7 +202,7 @@ func (in entryInput) columns() ([]typeregistry.Column, error) {
 }
 
 // blob finds bytes that the current project has.
-func (h *API) blob(ctx context.Context, hash, mediaType string) (artifact.Blob, error) {
+func (h *catalogueAPI) blob(ctx context.Context, hash, mediaType string) (artifact.Blob, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {
 		return artifact.Blob{}, err
@@ -204,7 +210,7 @@ func (h *API) blob(ctx context.Context, hash, mediaType string) (artifact.Blob, 
 	return h.Artifacts.Blob(ctx, subject.ProjectID, hash, mediaType)
 }
 
-func (h *API) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQuery) (*body[entryPage], error) {
+func (h *catalogueAPI) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQuery) (*body[entryPage], error) {
 	page, err := h.Catalogue.List(ctx, catalogue.Filter{
 		Kind: kind, Query: in.Text, Where: in.Where, Format: in.Format, Framework: in.Framework, After: in.Page, Limit: in.Limit,
 	})
@@ -218,7 +224,7 @@ func (h *API) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQ
 	return reply(out), nil
 }
 
-func (h *API) apiFeatures(ctx context.Context, in *struct {
+func (h *catalogueAPI) apiFeatures(ctx context.Context, in *struct {
 	Text  string `query:"q" doc:"Text to find in the name" maxLength:"200"`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }) (*body[featureList], error) {
@@ -230,7 +236,7 @@ func (h *API) apiFeatures(ctx context.Context, in *struct {
 }
 
 // entryRoutes are the routes that carry the bytes of entries.
-func (h *API) entryRoutes(r chi.Router) {
+func (h *catalogueAPI) routes(r chi.Router) {
 	for _, s := range shelves() {
 		send := h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error { return h.downloadEntry(w, r, s.kind) })
 		r.Get(request.APIPrefix+s.path+"/{ref}/download", send)
@@ -238,7 +244,7 @@ func (h *API) entryRoutes(r chi.Router) {
 	}
 }
 
-func (h *API) downloadEntry(w http.ResponseWriter, r *http.Request, kind typeregistry.Kind) error {
+func (h *catalogueAPI) downloadEntry(w http.ResponseWriter, r *http.Request, kind typeregistry.Kind) error {
 	subject, err := auth.SignedIn(r.Context())
 	if err != nil {
 		return err

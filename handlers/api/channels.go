@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/platform/units"
 )
@@ -38,11 +36,7 @@ type arrivalBody struct {
 	Note        string  `json:"note,omitempty" doc:"Reason why the actual channel differs from the plan, or why data was copied"`
 }
 
-func (h *API) channelAPI(api huma.API) {
-	operation(h, api, get("list-node-inputs", "/executions/{execution_id}/nodes/{node}/inputs", "List the data channels of a node's inputs", "Executions"), h.apiEdges)
-}
-
-func (h *API) apiEdges(ctx context.Context, in *struct {
+func (h *attemptAPI) apiEdges(ctx context.Context, in *struct {
 	ExecutionPath
 	Node string `path:"node" doc:"Node name, percent-encoded, such as train or each[3]" maxLength:"2000"`
 }) (*body[edgesBody], error) {

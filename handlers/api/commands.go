@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/execution"
@@ -12,10 +11,15 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-func (h *API) commandAPI(api huma.API) {
-	operation(h, api, post("pause-execution", "/executions/{execution_id}/pause", "Pause an execution: no further nodes start", "Executions"), h.apiPause(h.Executions.Pause))
-	operation(h, api, post("unpause-execution", "/executions/{execution_id}/unpause", "Resume a paused execution", "Executions"), h.apiPause(h.Executions.Unpause))
-	operation(h, api, post("command-node", "/executions/{execution_id}/commands", "Send a command to a node: hold, release, skip, succeed, retry, approve or reject", "Executions"), h.apiCommand)
+// commandAPI serves commands to executions and nodes.
+type commandAPI struct {
+	Executions *execution.Service
+}
+
+func (h *commandAPI) mount(api *operations) {
+	operation(api, post("pause-execution", "/executions/{execution_id}/pause", "Pause an execution: no further nodes start", "Executions"), h.apiPause(h.Executions.Pause))
+	operation(api, post("unpause-execution", "/executions/{execution_id}/unpause", "Resume a paused execution", "Executions"), h.apiPause(h.Executions.Unpause))
+	operation(api, post("command-node", "/executions/{execution_id}/commands", "Send a command to a node: hold, release, skip, succeed, retry, approve or reject", "Executions"), h.apiCommand)
 }
 
 type pauseInput struct {
@@ -23,7 +27,7 @@ type pauseInput struct {
 	Body *contract.CancelInput
 }
 
-func (h *API) apiPause(do func(context.Context, uuid.UUID, string) error) func(context.Context, *pauseInput) (*body[contract.ExecutionBody], error) {
+func (h *commandAPI) apiPause(do func(context.Context, uuid.UUID, string) error) func(context.Context, *pauseInput) (*body[contract.ExecutionBody], error) {
 	return func(ctx context.Context, in *pauseInput) (*body[contract.ExecutionBody], error) {
 		id, err := in.id()
 		if err != nil {
@@ -49,7 +53,7 @@ type commandInput struct {
 	Body contract.CommandInputBody
 }
 
-func (h *API) apiCommand(ctx context.Context, in *commandInput) (*body[contract.NodeBody], error) {
+func (h *commandAPI) apiCommand(ctx context.Context, in *commandInput) (*body[contract.NodeBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err

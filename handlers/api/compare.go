@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
@@ -16,12 +14,17 @@ type ComparedQuery struct {
 	Executions string `query:"executions" required:"true" doc:"Comma-separated IDs, or ID suffixes, of 2 to 50 executions" minLength:"1" maxLength:"2000"`
 }
 
-func (h *API) compareAPI(api huma.API) {
-	operation(h, api, get("compare-executions", "/compare", "Compare executions", "Executions"), h.apiCompare)
-	operation(h, api, get("compare-metrics", "/compare/metrics", "Get the curves of a metric across executions", "Logs and metrics"), h.apiCompareMetrics)
+// compareAPI serves executions side by side.
+type compareAPI struct {
+	Comparison *comparison.Service
 }
 
-func (h *API) apiCompare(ctx context.Context, in *struct {
+func (h *compareAPI) mount(api *operations) {
+	operation(api, get("compare-executions", "/compare", "Compare executions", "Executions"), h.apiCompare)
+	operation(api, get("compare-metrics", "/compare/metrics", "Get the curves of a metric across executions", "Logs and metrics"), h.apiCompareMetrics)
+}
+
+func (h *compareAPI) apiCompare(ctx context.Context, in *struct {
 	ComparedQuery
 	Baseline string `query:"baseline" doc:"Execution to compare the others with; defaults to the first one" maxLength:"40"`
 	All      bool   `query:"all" doc:"Include rows without differences"`
@@ -56,7 +59,7 @@ func (h *API) apiCompare(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func (h *API) apiCompareMetrics(ctx context.Context, in *struct {
+func (h *compareAPI) apiCompareMetrics(ctx context.Context, in *struct {
 	ComparedQuery
 	Name      string `query:"name" required:"true" doc:"Metric name" minLength:"1" maxLength:"200"`
 	Axis      string `query:"axis" enum:"step,time,relative" default:"step" doc:"Horizontal axis; relative time starts at the beginning of each execution"`

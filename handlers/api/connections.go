@@ -24,21 +24,26 @@ type PutConnectionInput struct {
 // maxConnectionBody bounds the request that carries one connection, in bytes.
 const maxConnectionBody = 4 * connection.MaxEdit
 
-func (h *API) connectionsAPI(api huma.API) {
-	operation(h, api, get("list-connections", "/connections", "List the connections of the project, without secret fields", "Connections"), h.apiConnections)
-	operation(h, api, get("get-connection", "/connections/{name}", "Get a connection, without secret fields", "Connections"), h.apiConnection)
-	operation(h, api, huma.Operation{
+// connectionAPI serves the connections of a project.
+type connectionAPI struct {
+	Connections *connection.Service
+}
+
+func (h *connectionAPI) mount(api *operations) {
+	operation(api, get("list-connections", "/connections", "List the connections of the project, without secret fields", "Connections"), h.apiConnections)
+	operation(api, get("get-connection", "/connections/{name}", "Get a connection, without secret fields", "Connections"), h.apiConnection)
+	operation(api, huma.Operation{
 		OperationID: "put-connection", Method: http.MethodPut, Path: "/connections/{name}", Tags: []string{"Connections"},
 		Summary: "Create or change a connection", MaxBodyBytes: maxConnectionBody,
 	}, h.apiPutConnection)
-	operation(h, api, huma.Operation{
+	operation(api, huma.Operation{
 		OperationID: "delete-connection", Method: http.MethodDelete, Path: "/connections/{name}", Tags: []string{"Connections"},
 		Summary: "Delete a connection", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteConnection)
-	operation(h, api, post("test-connection", "/connections/{name}/test", "Test a connection from the server", "Connections"), h.apiTestConnection)
+	operation(api, post("test-connection", "/connections/{name}/test", "Test a connection from the server", "Connections"), h.apiTestConnection)
 }
 
-func (h *API) apiConnections(ctx context.Context, in *connectionQuery) (*body[contract.ConnectionList], error) {
+func (h *connectionAPI) apiConnections(ctx context.Context, in *connectionQuery) (*body[contract.ConnectionList], error) {
 	list, err := h.Connections.List(ctx, in.Kind)
 	if err != nil {
 		return nil, err
@@ -50,7 +55,7 @@ func (h *API) apiConnections(ctx context.Context, in *connectionQuery) (*body[co
 	return reply(out), nil
 }
 
-func (h *API) apiConnection(ctx context.Context, in *secretPath) (*body[contract.ConnectionBody], error) {
+func (h *connectionAPI) apiConnection(ctx context.Context, in *secretPath) (*body[contract.ConnectionBody], error) {
 	c, err := h.Connections.Get(ctx, in.Name)
 	if err != nil {
 		return nil, err
@@ -58,7 +63,7 @@ func (h *API) apiConnection(ctx context.Context, in *secretPath) (*body[contract
 	return reply(toConnectionBody(c)), nil
 }
 
-func (h *API) apiPutConnection(ctx context.Context, in *PutConnectionInput) (*body[contract.ConnectionBody], error) {
+func (h *connectionAPI) apiPutConnection(ctx context.Context, in *PutConnectionInput) (*body[contract.ConnectionBody], error) {
 	edit := connection.Edit{
 		Name: in.Name, Kind: in.Body.Kind, Description: in.Body.Description, Values: in.Body.Values, Create: in.IfNoneMatch == "*",
 	}
@@ -72,11 +77,11 @@ func (h *API) apiPutConnection(ctx context.Context, in *PutConnectionInput) (*bo
 	return reply(toConnectionBody(c)), nil
 }
 
-func (h *API) apiDeleteConnection(ctx context.Context, in *secretPath) (*struct{}, error) {
+func (h *connectionAPI) apiDeleteConnection(ctx context.Context, in *secretPath) (*struct{}, error) {
 	return nil, h.Connections.Delete(ctx, in.Name)
 }
 
-func (h *API) apiTestConnection(ctx context.Context, in *secretPath) (*body[contract.ConnectionTest], error) {
+func (h *connectionAPI) apiTestConnection(ctx context.Context, in *secretPath) (*body[contract.ConnectionTest], error) {
 	result, err := h.Connections.Test(ctx, in.Name)
 	if err != nil {
 		return nil, err

@@ -10,15 +10,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -106,11 +109,22 @@ func (a registerAnswer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.Registered)
 }
 
-func (h *API) dagSpecAPI(api huma.API) {
+// dagAPI serves executions of dag_spec documents below /workflows.
+type dagAPI struct {
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Policies   *auth.Policies
+	Telemetry  *telemetry.Service
+	Quotas     *quota.Service
+	Scope      request.Scope
+	Content    *content.Content
+}
+
+func (h *dagAPI) mount(api *operations) {
 	cancel := get("delete-workflow", "/workflows/{workflow_id}", "Cancel an execution, with its ID as workflow_id", "Workflows")
 	cancel.Method = http.MethodDelete
-	operation(h, api, cancel, h.apiDagCancel)
-	operation(h, api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution, with its ID as workflow_id", "Workflows"), h.apiDagTasks)
+	operation(api, cancel, h.apiDagCancel)
+	operation(api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution, with its ID as workflow_id", "Workflows"), h.apiDagTasks)
 }
 
 // isDagSpec reports whether a body requests a registration and a launch in one.
@@ -124,7 +138,7 @@ func isDagSpec(doc []byte) bool {
 }
 
 // runDagSpec registers and launches the workflow of a request with a dag_spec.
-func (h *API) runDagSpec(ctx context.Context, doc []byte, key string) (*dagRun, error) {
+func (h *dagAPI) runDagSpec(ctx context.Context, doc []byte, key string) (*dagRun, error) {
 	var request dagSpecRequest
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	decoder.DisallowUnknownFields()
@@ -166,7 +180,7 @@ func textInputs(parameters map[string]json.RawMessage) map[string]any {
 }
 
 // inProject moves ctx into the project that a request names by its id or its name.
-func (h *API) inProject(ctx context.Context, project string) (context.Context, error) {
+func (h *dagAPI) inProject(ctx context.Context, project string) (context.Context, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil || project == "" || project == subject.ProjectID.String() {
 		return ctx, err
@@ -190,7 +204,7 @@ func (h *API) inProject(ctx context.Context, project string) (context.Context, e
 	return auth.WithSubject(ctx, subject), nil
 }
 
-func (h *API) toDagRun(e query.Execution, v workflow.Version) *dagRun {
+func (h *dagAPI) toDagRun(e query.Execution, v workflow.Version) *dagRun {
 	run := &dagRun{
 		ID: e.ID, ProjectID: e.ProjectID, Name: cmp.Or(e.Name, e.WorkflowName), Status: string(e.Status), CreatedAt: e.CreatedAt,
 		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Priority: int(e.Priority), Parameters: e.Inputs, URL: "/executions/" + e.ID.String(),

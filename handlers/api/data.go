@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/web/contract"
@@ -82,12 +85,21 @@ func splitList(text string) []string {
 	return out
 }
 
-func (h *API) executionDataAPI(api huma.API) {
+// logAPI serves logs, metrics and events of executions.
+type logAPI struct {
+	Log        *slog.Logger
+	Site       *web.Site
+	Executions *execution.Service
+	Telemetry  *telemetry.Service
+	Scope      request.Scope
+	Content    *content.Content
+}
+
+func (h *logAPI) mount(api *operations) {
 	logs := get("get-logs", "/executions/{execution_id}/logs", "Read the log of an execution; format=text returns all of it as text", "Logs and metrics")
-	operation(h, api, logs, h.apiLogs)
-	operation(h, api, get("get-metrics", "/executions/{execution_id}/metrics", "Read the metrics of an execution", "Logs and metrics"), h.apiMetrics)
-	operation(h, api, get("get-events", "/executions/{execution_id}/events", "List the events of an execution", "Executions"), h.apiEvents)
-	operation(h, api, get("list-execution-artifacts", "/executions/{execution_id}/artifacts", "List the artifacts of an execution", "Artifacts"), h.apiExecutionArtifacts)
+	operation(api, logs, h.apiLogs)
+	operation(api, get("get-metrics", "/executions/{execution_id}/metrics", "Read the metrics of an execution", "Logs and metrics"), h.apiMetrics)
+	operation(api, get("get-events", "/executions/{execution_id}/events", "List the events of an execution", "Executions"), h.apiEvents)
 }
 
 type logInput struct {
@@ -99,7 +111,7 @@ type logInput struct {
 	Format string    `query:"format" enum:"json,text" default:"json"`
 }
 
-func (h *API) apiLogs(ctx context.Context, in *logInput) (*huma.StreamResponse, error) {
+func (h *logAPI) apiLogs(ctx context.Context, in *logInput) (*huma.StreamResponse, error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -141,7 +153,7 @@ func toLogBodies(lines []telemetry.LogLine) []contract.LogLineBody {
 	return out
 }
 
-func (h *API) apiMetrics(ctx context.Context, in *struct {
+func (h *logAPI) apiMetrics(ctx context.Context, in *struct {
 	ExecutionPath
 	Node      string `query:"node" doc:"Return only metrics of this node" maxLength:"200"`
 	Name      string `query:"name" doc:"Comma-separated metric names" maxLength:"1000"`
@@ -169,7 +181,7 @@ func (h *API) apiMetrics(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func (h *API) apiEvents(ctx context.Context, in *struct {
+func (h *logAPI) apiEvents(ctx context.Context, in *struct {
 	ExecutionPath
 	After int64 `query:"after" doc:"Return events after this sequence number" minimum:"0"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"200"`
@@ -190,17 +202,13 @@ func (h *API) apiEvents(ctx context.Context, in *struct {
 }
 
 // apiStreams are the routes that answer with events; huma describes none of them.
-func (h *API) apiStreams(r chi.Router) {
+func (h *logAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/executions/{execution_id}/logs/stream", h.Scope.Page(h.apiLogStream))
-	r.Get(request.APIPrefix+"/workflows/{workflow_id}/logs", h.Scope.Page(h.apiDagLogs))
-	r.Post(request.APIPrefix+"/login-links", h.Scope.Page(h.issueLoginLink))
-	h.auditExportRoute(r)
-	h.tableExportRoute(r)
 }
 
 // apiLogStream sends lines as JSON arrays, history first, and an event "end" once
 // the execution has ended and its last line is out.
-func (h *API) apiLogStream(w http.ResponseWriter, r *http.Request) error {
+func (h *logAPI) apiLogStream(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.ParseID(chi.URLParam(r, "execution_id"), "execution")
 	if err != nil {
 		return err

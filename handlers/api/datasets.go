@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/flowforge/flowforge/data/artifact/preview"
 	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -29,17 +27,29 @@ type DatasetAliasPath struct {
 	Alias string `path:"alias" doc:"Alias name" maxLength:"60"`
 }
 
-// datasetAPI adds what datasets and feature sets have, and models do not.
-func (h *API) datasetAPI(api huma.API, s shelf) {
+// datasetAPI serves statistics, drift and aliases of datasets and feature sets.
+type datasetAPI struct {
+	Datasets *dataset.Service
+}
+
+func (h *datasetAPI) mount(api *operations) {
+	for _, s := range shelves() {
+		if s.kind != typeregistry.KindModel {
+			h.mountShelf(api, s)
+		}
+	}
+}
+
+func (h *datasetAPI) mountShelf(api *operations, s shelf) {
 	const tag = "Catalogue"
-	operation(h, api, get("list-"+s.id+"-versions", s.path+"/{ref}/versions", "List the versions and aliases of a "+s.noun, tag), func(ctx context.Context, in *struct {
+	operation(api, get("list-"+s.id+"-versions", s.path+"/{ref}/versions", "List the versions and aliases of a "+s.noun, tag), func(ctx context.Context, in *struct {
 		DatasetNamePath
 		Page string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"100"`
 	},
 	) (*body[contract.DatasetBody], error) {
 		return h.apiDataset(ctx, s.kind, in.Name, in.Page)
 	})
-	operation(h, api, get("get-"+s.id+"-statistics", s.path+"/{ref}/statistics", "Get the statistics of the columns of a "+s.noun, tag), func(ctx context.Context, in *DatasetPath) (*body[contract.DatasetStatistics], error) {
+	operation(api, get("get-"+s.id+"-statistics", s.path+"/{ref}/statistics", "Get the statistics of the columns of a "+s.noun, tag), func(ctx context.Context, in *DatasetPath) (*body[contract.DatasetStatistics], error) {
 		e, stats, err := h.Datasets.Statistics(ctx, s.kind, in.Ref)
 		if err != nil {
 			return nil, err
@@ -48,13 +58,13 @@ func (h *API) datasetAPI(api huma.API, s shelf) {
 	})
 	compute := post("compute-"+s.id+"-statistics", s.path+"/{ref}/statistics", "Compute the statistics of a "+s.noun+" again", tag)
 	compute.DefaultStatus = http.StatusAccepted
-	operation(h, api, compute, func(ctx context.Context, in *DatasetPath) (*body[contract.DatasetRequested], error) {
+	operation(api, compute, func(ctx context.Context, in *DatasetPath) (*body[contract.DatasetRequested], error) {
 		if err := h.Datasets.Refresh(ctx, s.kind, in.Ref); err != nil {
 			return nil, err
 		}
 		return reply(contract.DatasetRequested{State: string(dataset.Waiting)}), nil
 	})
-	operation(h, api, get("get-"+s.id+"-drift", s.path+"/{ref}/drift", "Compare a version of a "+s.noun+" with another one", tag), func(ctx context.Context, in *struct {
+	operation(api, get("get-"+s.id+"-drift", s.path+"/{ref}/drift", "Compare a version of a "+s.noun+" with another one", tag), func(ctx context.Context, in *struct {
 		DatasetPath
 		Against string `query:"against" doc:"Version or alias to compare with; defaults to the previous version" maxLength:"100"`
 	},
@@ -67,7 +77,7 @@ func (h *API) datasetAPI(api huma.API, s shelf) {
 	})
 	alias := post("set-"+s.id+"-alias", s.path+"/{ref}/aliases/{alias}", "Set an alias of a version of a "+s.noun, tag)
 	alias.Method, alias.DefaultStatus = http.MethodPut, http.StatusNoContent
-	operation(h, api, alias, func(ctx context.Context, in *struct {
+	operation(api, alias, func(ctx context.Context, in *struct {
 		DatasetAliasPath
 		Body contract.ModelAliasTarget
 	},
@@ -76,12 +86,12 @@ func (h *API) datasetAPI(api huma.API, s shelf) {
 	})
 	remove := post("remove-"+s.id+"-alias", s.path+"/{ref}/aliases/{alias}", "Remove an alias of a "+s.noun, tag)
 	remove.Method, remove.DefaultStatus = http.MethodDelete, http.StatusNoContent
-	operation(h, api, remove, func(ctx context.Context, in *DatasetAliasPath) (*struct{}, error) {
+	operation(api, remove, func(ctx context.Context, in *DatasetAliasPath) (*struct{}, error) {
 		return nil, h.Datasets.RemoveAlias(ctx, s.kind, in.Name, in.Alias)
 	})
 }
 
-func (h *API) apiDataset(ctx context.Context, kind typeregistry.Kind, name, page string) (*body[contract.DatasetBody], error) {
+func (h *datasetAPI) apiDataset(ctx context.Context, kind typeregistry.Kind, name, page string) (*body[contract.DatasetBody], error) {
 	d, err := h.Datasets.Get(ctx, kind, name, page)
 	if err != nil {
 		return nil, err

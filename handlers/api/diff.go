@@ -7,7 +7,7 @@ import (
 )
 
 // apiVersionDiff compares two versions of a workflow.
-func (h *API) apiVersionDiff(ctx context.Context, in *struct {
+func (h *workflowAPI) apiVersionDiff(ctx context.Context, in *struct {
 	WorkflowPath
 	From string `query:"from" required:"true" doc:"Earlier version, or latest" minLength:"1" maxLength:"100"`
 	To   string `query:"to" doc:"Later version; defaults to the latest one" default:"latest" maxLength:"100"`

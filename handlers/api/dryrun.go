@@ -20,7 +20,7 @@ type launchAnswer struct {
 }
 
 // launchResponses describes both answers of a launch.
-func launchResponses(api huma.API) map[string]*huma.Response {
+func launchResponses(api *operations) map[string]*huma.Response {
 	return map[string]*huma.Response{
 		strconv.Itoa(http.StatusCreated): answerOf(api, "Launched", reflect.TypeFor[contract.Launched]()),
 		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run, nothing is launched", reflect.TypeFor[contract.DryRun]()),
@@ -28,7 +28,7 @@ func launchResponses(api huma.API) map[string]*huma.Response {
 }
 
 // answerOf describes one answer of an operation that has several.
-func answerOf(api huma.API, about string, t reflect.Type) *huma.Response {
+func answerOf(api *operations, about string, t reflect.Type) *huma.Response {
 	schema := api.OpenAPI().Components.Schemas.Schema(t, true, "")
 	return &huma.Response{Description: about, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 }
@@ -37,7 +37,7 @@ func answerOf(api huma.API, about string, t reflect.Type) *huma.Response {
 func isDryRun(r *http.Request) bool { return r.URL.Query().Has("dry_run") }
 
 // apiDryRun answers what would become of a launch, and launches nothing.
-func (h *API) apiDryRun(ctx context.Context, request execution.LaunchRequest) (*launchAnswer, error) {
+func (h *executionAPI) apiDryRun(ctx context.Context, request execution.LaunchRequest) (*launchAnswer, error) {
 	check, err := h.Executions.Check(ctx, request)
 	if err != nil {
 		return nil, err

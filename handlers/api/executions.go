@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/preset"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web/contract"
 )
@@ -54,22 +57,31 @@ type executionQuery struct {
 	TableQuery
 }
 
-func (h *API) executionAPI(api huma.API) {
+// executionAPI serves executions: launch, list, read, resume and cancel.
+type executionAPI struct {
+	Log        *slog.Logger
+	Now        func() time.Time
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Presets    *preset.Service
+	presets    *presetAPI
+	table      *tableAPI
+}
+
+func (h *executionAPI) mount(api *operations) {
 	launch := post("launch-execution", "/executions", "Launch a workflow", "Executions")
 	launch.DefaultStatus = http.StatusCreated
 	launch.Responses = launchResponses(api)
-	operation(h, api, h.ledBy(launch, isDryRun), h.apiLaunch)
-	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
-	h.tableAPI(api)
-	h.viewAPI(api)
-	operation(h, api, get("get-workflow-grid", "/workflows/{workflow_id}/grid", "Get node states and durations across the executions of a workflow", "Executions"), h.apiGrid)
-	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
-	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or the children of one node", "Executions"), h.apiNodes)
-	h.resumeAPI(api)
-	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
+	operation(api, api.ledBy(launch, isDryRun), h.apiLaunch)
+	operation(api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
+	operation(api, get("get-workflow-grid", "/workflows/{workflow_id}/grid", "Get node states and durations across the executions of a workflow", "Executions"), h.apiGrid)
+	operation(api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
+	operation(api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or the children of one node", "Executions"), h.apiNodes)
+	h.mountResume(api)
+	operation(api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
 }
 
-func (h *API) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswer, error) {
+func (h *executionAPI) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswer, error) {
 	inputs, err := decodeInputs(in.Body.Inputs)
 	if err != nil {
 		return nil, err
@@ -90,7 +102,7 @@ func (h *API) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswer, er
 	if err != nil {
 		return nil, err
 	}
-	used, err := h.presetInputs(ctx, ref, in.Body.Version, in.Body.Preset, inputs)
+	used, err := h.presets.presetInputs(ctx, ref, in.Body.Version, in.Body.Preset, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +161,7 @@ func decodeInputs(raw json.RawMessage) (map[string]any, error) {
 	}
 	return inputs, nil
 }
-func (h *API) apiExecutions(ctx context.Context, in *executionQuery) (*body[contract.ExecutionPage], error) {
+func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*body[contract.ExecutionPage], error) {
 	filter := query.Filter{
 		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: cmp.Or(in.Page, in.Cursor), Limit: in.Limit,
 	}
@@ -163,21 +175,21 @@ func (h *API) apiExecutions(ctx context.Context, in *executionQuery) (*body[cont
 		}
 	}
 	if in.View != "" || in.Where != "" || in.Sort != "" || in.Columns != "" {
-		return h.searchExecutions(ctx, filter, in.TableQuery)
+		return h.table.searchExecutions(ctx, filter, in.TableQuery)
 	}
 	page, err := h.Executions.List(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
 	out := contract.ExecutionPage{NextPage: page.Next}
-	out.Executions, err = h.executionBodies(ctx, page.Executions)
+	out.Executions, err = h.table.executionBodies(ctx, page.Executions)
 	return reply(out), err
 }
 
 // nodesWithExecution is how many nodes come with their execution; more are paged.
 const nodesWithExecution = 200
 
-func (h *API) apiExecution(ctx context.Context, in *ExecutionPath) (*body[contract.ExecutionBody], error) {
+func (h *executionAPI) apiExecution(ctx context.Context, in *ExecutionPath) (*body[contract.ExecutionBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -190,7 +202,7 @@ func (h *API) apiExecution(ctx context.Context, in *ExecutionPath) (*body[contra
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := h.executionBodies(ctx, []query.Execution{e})
+	bodies, err := h.table.executionBodies(ctx, []query.Execution{e})
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +214,7 @@ func (h *API) apiExecution(ctx context.Context, in *ExecutionPath) (*body[contra
 	return reply(out), nil
 }
 
-func (h *API) apiNodes(ctx context.Context, in *struct {
+func (h *executionAPI) apiNodes(ctx context.Context, in *struct {
 	ExecutionPath
 	PageQuery
 	Status string `query:"status" doc:"Return only nodes in this state" maxLength:"20"`
@@ -228,7 +240,7 @@ func (h *API) apiNodes(ctx context.Context, in *struct {
 	return reply(contract.NodePage{Nodes: bodies, NextPage: next}), nil
 }
 
-func (h *API) apiCancel(ctx context.Context, in *struct {
+func (h *executionAPI) apiCancel(ctx context.Context, in *struct {
 	ExecutionPath
 	Body *contract.CancelInput
 }) (*body[contract.ExecutionBody], error) {
@@ -274,7 +286,7 @@ func toExecutionBody(e query.Execution) contract.ExecutionBody {
 }
 
 // nodeBodies returns nodes with the states of the nodes that they were expanded into.
-func (h *API) nodeBodies(ctx context.Context, id uuid.UUID, nodes []query.Node) ([]contract.NodeBody, error) {
+func (h *executionAPI) nodeBodies(ctx context.Context, id uuid.UUID, nodes []query.Node) ([]contract.NodeBody, error) {
 	var groups []int
 	for _, n := range nodes {
 		if n.Children > 0 {

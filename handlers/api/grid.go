@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-func (h *API) apiGrid(ctx context.Context, in *struct {
+func (h *executionAPI) apiGrid(ctx context.Context, in *struct {
 	WorkflowPath
 	Limit int    `query:"limit" doc:"Number of executions" minimum:"1" maximum:"100" default:"25"`
 	Page  string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"100"`

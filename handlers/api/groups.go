@@ -8,16 +8,16 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-func (h *API) apiGroups(ctx context.Context, in *struct {
+func (h *tableAPI) apiGroups(ctx context.Context, in *struct {
 	Group string `query:"group" doc:"Name to group by, such as inputs.optimizer; defaults to the view's group" maxLength:"300"`
 	TableQuery
 }) (*body[contract.ExecutionGroups], error) {
-	q, err := h.inView(ctx, in.TableQuery)
+	q, err := h.views.inView(ctx, in.TableQuery)
 	if err != nil {
 		return nil, err
 	}
 	if in.Group == "" && in.View != "" {
-		v, err := h.Views.Get(ctx, in.View)
+		v, err := h.views.Views.Get(ctx, in.View)
 		if err != nil {
 			return nil, err
 		}

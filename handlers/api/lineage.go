@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/lineage"
@@ -11,11 +10,16 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-func (h *API) lineageAPI(api huma.API) {
-	operation(h, api, get("get-lineage", "/lineage", "Get the upstream and downstream lineage of an item", "Lineage"), h.apiLineage)
+// lineageAPI serves what items were made from and what was made from them.
+type lineageAPI struct {
+	Lineage *lineage.Service
 }
 
-func (h *API) apiLineage(ctx context.Context, in *struct {
+func (h *lineageAPI) mount(api *operations) {
+	operation(api, get("get-lineage", "/lineage", "Get the upstream and downstream lineage of an item", "Lineage"), h.apiLineage)
+}
+
+func (h *lineageAPI) apiLineage(ctx context.Context, in *struct {
 	Of     string   `query:"of" required:"true" doc:"Item: artifact:ID, execution:ID, dataset:NAME@VERSION, feature-set:NAME@VERSION, model:NAME@VERSION, or an item's key" minLength:"1" maxLength:"400"`
 	Up     int      `query:"up" doc:"Number of steps upstream, to what the item was made from" minimum:"0" maximum:"20" default:"2"`
 	Down   int      `query:"down" doc:"Number of steps downstream, to what was made from the item" minimum:"0" maximum:"20" default:"2"`

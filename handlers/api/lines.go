@@ -8,14 +8,14 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-func (h *API) apiLines(ctx context.Context, in *struct {
+func (h *tableAPI) apiLines(ctx context.Context, in *struct {
 	Text  string `query:"text" doc:"Text to find in log lines, case-insensitive; defaults to the log ~ conditions in where" maxLength:"500"`
 	Where string `query:"where" doc:"Conditions that select executions, such as: state:failed since:7d" maxLength:"4000"`
 	View  string `query:"view" doc:"Name or ID of a saved view whose conditions are added" maxLength:"100"`
 	Limit int    `query:"limit" doc:"Number of lines per page" minimum:"1" maximum:"200" default:"20"`
 	Page  string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"1000"`
 }) (*body[contract.LogHits], error) {
-	asked, err := h.inView(ctx, TableQuery{Where: in.Where, View: in.View})
+	asked, err := h.views.inView(ctx, TableQuery{Where: in.Where, View: in.View})
 	if err != nil {
 		return nil, err
 	}

@@ -100,18 +100,18 @@ func deletion(id, path, summary, tag string) huma.Operation {
 	}
 }
 
-func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
+func (h *tenancyAPI) mountMembers(api *operations, kind tenancy.Kind, path string) {
 	name, members, groups := string(kind), path+"/{id}/members", path+"/{id}/group-roles"
-	operation(h, api, get("list-"+name+"-members", members, "List the members of a "+name+", with their roles", tenancyTag), func(ctx context.Context, in *ScopePath) (*body[memberList], error) {
+	operation(api, get("list-"+name+"-members", members, "List the members of a "+name+", with their roles", tenancyTag), func(ctx context.Context, in *ScopePath) (*body[memberList], error) {
 		return h.apiMembers(ctx, kind, in.ID)
 	})
 	add := post("add-"+name+"-member", members, "Add a member to a "+name, tenancyTag)
 	add.DefaultStatus = http.StatusCreated
-	operation(h, api, add, func(ctx context.Context, in *NewMember) (*body[memberBody], error) {
+	operation(api, add, func(ctx context.Context, in *NewMember) (*body[memberBody], error) {
 		return h.apiAddMember(ctx, kind, in)
 	})
 	change := huma.Operation{OperationID: "change-" + name + "-member", Method: http.MethodPatch, Path: members + "/{member_id}", Summary: "Change the role of a member of a " + name, Tags: []string{tenancyTag}}
-	operation(h, api, change, func(ctx context.Context, in *MemberEdit) (*body[memberBody], error) {
+	operation(api, change, func(ctx context.Context, in *MemberEdit) (*body[memberBody], error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}
@@ -121,18 +121,18 @@ func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 		}
 		return reply(toMemberBody(m)), nil
 	})
-	operation(h, api, deletion("remove-"+name+"-member", members+"/{member_id}", "Remove a member from a "+name+"", tenancyTag), func(ctx context.Context, in *MemberPath) (*struct{}, error) {
+	operation(api, deletion("remove-"+name+"-member", members+"/{member_id}", "Remove a member from a "+name+"", tenancyTag), func(ctx context.Context, in *MemberPath) (*struct{}, error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}
 		return nil, h.Tenancy.RemoveMember(ctx, in.ID, in.Member)
 	})
-	operation(h, api, get("list-"+name+"-group-roles", groups, "List the roles of groups in a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[groupRoleList], error) {
+	operation(api, get("list-"+name+"-group-roles", groups, "List the roles of groups in a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[groupRoleList], error) {
 		return h.apiGroupRoles(ctx, kind, in.ID)
 	})
 	invite := post("add-"+name+"-group-role", groups, "Assign a role to a group of a sign-in provider in a "+name, tenancyTag)
 	invite.DefaultStatus = http.StatusCreated
-	operation(h, api, invite, func(ctx context.Context, in *NewGroupRole) (*body[groupRoleBody], error) {
+	operation(api, invite, func(ctx context.Context, in *NewGroupRole) (*body[groupRoleBody], error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 		}
 		return reply(toGroupRoleBody(g)), nil
 	})
-	operation(h, api, deletion("remove-"+name+"-group-role", groups+"/{group_role_id}", "Remove a role of a group in a "+name+"", tenancyTag), func(ctx context.Context, in *GroupRolePath) (*struct{}, error) {
+	operation(api, deletion("remove-"+name+"-group-role", groups+"/{group_role_id}", "Remove a role of a group in a "+name+"", tenancyTag), func(ctx context.Context, in *GroupRolePath) (*struct{}, error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 	})
 }
 
-func (h *API) apiMembers(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[memberList], error) {
+func (h *tenancyAPI) apiMembers(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[memberList], error) {
 	if _, _, err := h.place(ctx, kind, id); err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (h *API) apiMembers(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (
 	return reply(out), nil
 }
 
-func (h *API) apiAddMember(ctx context.Context, kind tenancy.Kind, in *NewMember) (*body[memberBody], error) {
+func (h *tenancyAPI) apiAddMember(ctx context.Context, kind tenancy.Kind, in *NewMember) (*body[memberBody], error) {
 	if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (h *API) apiAddMember(ctx context.Context, kind tenancy.Kind, in *NewMember
 	return reply(toMemberBody(m)), nil
 }
 
-func (h *API) apiGroupRoles(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[groupRoleList], error) {
+func (h *tenancyAPI) apiGroupRoles(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[groupRoleList], error) {
 	if _, _, err := h.place(ctx, kind, id); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/web/contract"
 )
@@ -15,16 +13,21 @@ type metaflowInput struct {
 	Body contract.MetaflowPlace
 }
 
-func (h *API) metaflowAPI(api huma.API) {
-	const path = "/metaflow/datastore"
-	operation(h, api, get("get-metaflow-datastore", path, "Get the project's Metaflow datastore", "Metaflow"), h.apiDatastore)
-	set := post("set-metaflow-datastore", path, "Set the project's Metaflow datastore", "Metaflow")
-	set.Method = http.MethodPut
-	operation(h, api, set, h.apiSetDatastore)
-	operation(h, api, post("test-metaflow-datastore", path+"/test", "Test whether the server can read a datastore, without saving it", "Metaflow"), h.apiTestDatastore)
+// metaflowAPI serves the datastore of Metaflow of a project.
+type metaflowAPI struct {
+	Datastores *datastore.Service
 }
 
-func (h *API) apiDatastore(ctx context.Context, _ *struct{}) (*body[contract.MetaflowDatastore], error) {
+func (h *metaflowAPI) mount(api *operations) {
+	const path = "/metaflow/datastore"
+	operation(api, get("get-metaflow-datastore", path, "Get the project's Metaflow datastore", "Metaflow"), h.apiDatastore)
+	set := post("set-metaflow-datastore", path, "Set the project's Metaflow datastore", "Metaflow")
+	set.Method = http.MethodPut
+	operation(api, set, h.apiSetDatastore)
+	operation(api, post("test-metaflow-datastore", path+"/test", "Test whether the server can read a datastore, without saving it", "Metaflow"), h.apiTestDatastore)
+}
+
+func (h *metaflowAPI) apiDatastore(ctx context.Context, _ *struct{}) (*body[contract.MetaflowDatastore], error) {
 	p, err := h.Datastores.Get(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +35,7 @@ func (h *API) apiDatastore(ctx context.Context, _ *struct{}) (*body[contract.Met
 	return reply(toDatastoreBody(p)), nil
 }
 
-func (h *API) apiSetDatastore(ctx context.Context, in *metaflowInput) (*body[contract.MetaflowDatastore], error) {
+func (h *metaflowAPI) apiSetDatastore(ctx context.Context, in *metaflowInput) (*body[contract.MetaflowDatastore], error) {
 	p, err := h.Datastores.Put(ctx, fromPlaceBody(in.Body))
 	if err != nil {
 		return nil, err
@@ -40,7 +43,7 @@ func (h *API) apiSetDatastore(ctx context.Context, in *metaflowInput) (*body[con
 	return reply(toDatastoreBody(p)), nil
 }
 
-func (h *API) apiTestDatastore(ctx context.Context, in *metaflowInput) (*body[contract.MetaflowDatastoreTest], error) {
+func (h *metaflowAPI) apiTestDatastore(ctx context.Context, in *metaflowInput) (*body[contract.MetaflowDatastoreTest], error) {
 	found, err := h.Datastores.Test(ctx, fromPlaceBody(in.Body))
 	if err != nil {
 		return nil, err

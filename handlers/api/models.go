@@ -29,7 +29,12 @@ type ModelAliasPath struct {
 	Alias string `path:"alias" doc:"Alias name" maxLength:"60"`
 }
 
-func (h *API) modelAPI(api huma.API) {
+// modelAPI serves stages, aliases and requests of models.
+type modelAPI struct {
+	Registry *registry.Service
+}
+
+func (h *modelAPI) mount(api *operations) {
 	const one = "/model-registry/{name}"
 	put := func(id, path, summary string) huma.Operation {
 		o := post(id, path, summary, "Models")
@@ -37,21 +42,21 @@ func (h *API) modelAPI(api huma.API) {
 		o.DefaultStatus = http.StatusNoContent
 		return o
 	}
-	operation(h, api, get("list-registered-models", "/model-registry", "List the project's models with their production versions", "Models"), h.apiModels)
-	operation(h, api, get("get-registered-model", one, "Get a model with its versions, stages, aliases, requests and history", "Models"), h.apiModel)
-	operation(h, api, post("move-model-version", one+"/versions/{version}/stage", "Move a version to a stage, or request the move", "Models"), h.apiMoveModel)
-	operation(h, api, put("set-model-alias", one+"/aliases/{alias}", "Set an alias of a version"), h.apiSetAlias)
+	operation(api, get("list-registered-models", "/model-registry", "List the project's models with their production versions", "Models"), h.apiModels)
+	operation(api, get("get-registered-model", one, "Get a model with its versions, stages, aliases, requests and history", "Models"), h.apiModel)
+	operation(api, post("move-model-version", one+"/versions/{version}/stage", "Move a version to a stage, or request the move", "Models"), h.apiMoveModel)
+	operation(api, put("set-model-alias", one+"/aliases/{alias}", "Set an alias of a version"), h.apiSetAlias)
 	remove := put("remove-model-alias", one+"/aliases/{alias}", "Remove an alias")
 	remove.Method = http.MethodDelete
-	operation(h, api, remove, h.apiRemoveAlias)
-	operation(h, api, put("set-model-policy", one+"/policy", "Set the promotion policy of a model"), h.apiSetModelPolicy)
-	operation(h, api, put("set-project-model-policy", "/model-policy", "Set the default promotion policy of the project"), h.apiSetProjectPolicy)
+	operation(api, remove, h.apiRemoveAlias)
+	operation(api, put("set-model-policy", one+"/policy", "Set the promotion policy of a model"), h.apiSetModelPolicy)
+	operation(api, put("set-project-model-policy", "/model-policy", "Set the default promotion policy of the project"), h.apiSetProjectPolicy)
 	decide := post("decide-model-request", "/model-requests/{request_id}", "Approve, reject or withdraw a request", "Models")
 	decide.DefaultStatus = http.StatusNoContent
-	operation(h, api, decide, h.apiDecideModel)
+	operation(api, decide, h.apiDecideModel)
 }
 
-func (h *API) apiModels(ctx context.Context, in *struct {
+func (h *modelAPI) apiModels(ctx context.Context, in *struct {
 	Text string `query:"q" doc:"Text to find in the name" maxLength:"200"`
 	Page string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"200"`
 }) (*body[contract.ModelList], error) {
@@ -66,7 +71,7 @@ func (h *API) apiModels(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func (h *API) apiModel(ctx context.Context, in *struct {
+func (h *modelAPI) apiModel(ctx context.Context, in *struct {
 	ModelPath
 	Page string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"100"`
 }) (*body[contract.ModelBody], error) {
@@ -113,7 +118,7 @@ func toModelRequest(r registry.Request) contract.ModelRequest {
 	return out
 }
 
-func (h *API) apiMoveModel(ctx context.Context, in *struct {
+func (h *modelAPI) apiMoveModel(ctx context.Context, in *struct {
 	ModelVersionPath
 	Body contract.ModelMove
 }) (*body[contract.ModelMoved], error) {
@@ -129,25 +134,25 @@ func (h *API) apiMoveModel(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func (h *API) apiSetAlias(ctx context.Context, in *struct {
+func (h *modelAPI) apiSetAlias(ctx context.Context, in *struct {
 	ModelAliasPath
 	Body contract.ModelAliasTarget
 }) (*struct{}, error) {
 	return nil, h.Registry.SetAlias(ctx, in.Name, in.Alias, in.Body.Version)
 }
 
-func (h *API) apiRemoveAlias(ctx context.Context, in *ModelAliasPath) (*struct{}, error) {
+func (h *modelAPI) apiRemoveAlias(ctx context.Context, in *ModelAliasPath) (*struct{}, error) {
 	return nil, h.Registry.RemoveAlias(ctx, in.Name, in.Alias)
 }
 
-func (h *API) apiSetModelPolicy(ctx context.Context, in *struct {
+func (h *modelAPI) apiSetModelPolicy(ctx context.Context, in *struct {
 	ModelPath
 	Body contract.ModelPolicy
 }) (*struct{}, error) {
 	return nil, h.Registry.SetPolicy(ctx, in.Name, toPolicy(in.Body))
 }
 
-func (h *API) apiSetProjectPolicy(ctx context.Context, in *struct{ Body contract.ModelPolicy }) (*struct{}, error) {
+func (h *modelAPI) apiSetProjectPolicy(ctx context.Context, in *struct{ Body contract.ModelPolicy }) (*struct{}, error) {
 	return nil, h.Registry.SetPolicy(ctx, "", toPolicy(in.Body))
 }
 
@@ -159,7 +164,7 @@ func toPolicy(b contract.ModelPolicy) registry.Policy {
 	return p
 }
 
-func (h *API) apiDecideModel(ctx context.Context, in *struct {
+func (h *modelAPI) apiDecideModel(ctx context.Context, in *struct {
 	ID   string `path:"request_id" doc:"Request ID"`
 	Body contract.ModelDecision
 }) (*struct{}, error) {

@@ -3,9 +3,8 @@ package api
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/flowforge/flowforge/engine/options"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -19,12 +18,18 @@ type OptionQuery struct {
 	Limit   int    `query:"limit" doc:"Number of options per page" minimum:"1" maximum:"200" default:"20"`
 }
 
-func (h *API) optionAPI(api huma.API) {
-	operation(h, api, get("list-options", "/workflows/{workflow_id}/options/{input}", "List the options of an input, using the defaults of the other inputs", "Workflows"),
+// optionAPI serves the options of inputs.
+type optionAPI struct {
+	Workflows *workflow.Service
+	Options   *options.Service
+}
+
+func (h *optionAPI) mount(api *operations) {
+	operation(api, get("list-options", "/workflows/{workflow_id}/options/{input}", "List the options of an input, using the defaults of the other inputs", "Workflows"),
 		func(ctx context.Context, in *OptionQuery) (*body[contract.OptionList], error) {
 			return h.apiOptions(ctx, in, nil)
 		})
-	operation(h, api, post("list-options-for", "/workflows/{workflow_id}/options/{input}", "List the options of an input, given the values of other inputs", "Workflows"),
+	operation(api, post("list-options-for", "/workflows/{workflow_id}/options/{input}", "List the options of an input, given the values of other inputs", "Workflows"),
 		func(ctx context.Context, in *struct {
 			OptionQuery
 			Body contract.OptionInputs
@@ -33,7 +38,7 @@ func (h *API) optionAPI(api huma.API) {
 		})
 }
 
-func (h *API) apiOptions(ctx context.Context, in *OptionQuery, inputs map[string]any) (*body[contract.OptionList], error) {
+func (h *optionAPI) apiOptions(ctx context.Context, in *OptionQuery, inputs map[string]any) (*body[contract.OptionList], error) {
 	v, err := h.Workflows.Version(ctx, in.ID, in.Version)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/preset"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web/contract"
@@ -26,32 +28,39 @@ type presetDefaultInput struct {
 	For string `query:"for" doc:"Whose default to change: the caller's or the project's" enum:"me,project" default:"me"`
 }
 
-func (h *API) presetAPI(api huma.API) {
-	operation(h, api, get("list-presets", "/workflows/{workflow_id}/presets", "List the presets of a workflow that you can use", "Presets"), h.apiPresets)
+// presetAPI serves named inputs of workflows.
+type presetAPI struct {
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Presets    *preset.Service
+}
+
+func (h *presetAPI) mount(api *operations) {
+	operation(api, get("list-presets", "/workflows/{workflow_id}/presets", "List the presets of a workflow that you can use", "Presets"), h.apiPresets)
 	save := post("save-preset", "/workflows/{workflow_id}/presets", "Save workflow inputs as a preset", "Presets")
 	save.DefaultStatus = http.StatusCreated
-	operation(h, api, save, h.apiSavePreset)
-	operation(h, api, get("get-preset", "/workflows/{workflow_id}/presets/{preset}", "Get a preset, including values that a version does not accept", "Presets"), h.apiPreset)
+	operation(api, save, h.apiSavePreset)
+	operation(api, get("get-preset", "/workflows/{workflow_id}/presets/{preset}", "Get a preset, including values that a version does not accept", "Presets"), h.apiPreset)
 	change := post("change-preset", "/workflows/{workflow_id}/presets/{preset}", "Change a preset", "Presets")
 	change.Method = http.MethodPatch
-	operation(h, api, change, h.apiChangePreset)
-	operation(h, api, huma.Operation{
+	operation(api, change, h.apiChangePreset)
+	operation(api, huma.Operation{
 		OperationID: "delete-preset", Method: http.MethodDelete, Path: "/workflows/{workflow_id}/presets/{preset}", Tags: []string{"Presets"},
 		Summary: "Delete a preset", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeletePreset)
 	begin := post("set-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Make a preset your default or the project's default", "Presets")
 	begin.Method = http.MethodPut
-	operation(h, api, begin, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
+	operation(api, begin, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
 		return h.apiDefaultPreset(ctx, in, true)
 	})
 	end := post("unset-default-preset", "/workflows/{workflow_id}/presets/{preset}/default", "Remove a preset as a default", "Presets")
 	end.Method = http.MethodDelete
-	operation(h, api, end, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
+	operation(api, end, func(ctx context.Context, in *presetDefaultInput) (*body[contract.PresetBody], error) {
 		return h.apiDefaultPreset(ctx, in, false)
 	})
 }
 
-func (h *API) apiPresets(ctx context.Context, in *WorkflowPath) (*body[contract.PresetList], error) {
+func (h *presetAPI) apiPresets(ctx context.Context, in *WorkflowPath) (*body[contract.PresetList], error) {
 	list, err := h.Presets.List(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -63,7 +72,7 @@ func (h *API) apiPresets(ctx context.Context, in *WorkflowPath) (*body[contract.
 	return reply(out), nil
 }
 
-func (h *API) apiPreset(ctx context.Context, in *struct {
+func (h *presetAPI) apiPreset(ctx context.Context, in *struct {
 	PresetPath
 	Version string `query:"version" doc:"Version to check the inputs against; defaults to the latest" maxLength:"100"`
 }) (*body[contract.PresetBody], error) {
@@ -80,7 +89,7 @@ func (h *API) apiPreset(ctx context.Context, in *struct {
 }
 
 // fittedPreset is a preset and what a version takes from it.
-func (h *API) fittedPreset(ctx context.Context, workflow, version, name string) (preset.Preset, preset.Fitted, error) {
+func (h *presetAPI) fittedPreset(ctx context.Context, workflow, version, name string) (preset.Preset, preset.Fitted, error) {
 	p, err := h.Presets.Get(ctx, workflow, name)
 	if err != nil {
 		return p, preset.Fitted{}, err
@@ -97,14 +106,14 @@ func (h *API) fittedPreset(ctx context.Context, workflow, version, name string) 
 }
 
 // checks is the environment of checks of inputs.
-func (h *API) checks(ctx context.Context) typeregistry.Env {
+func (h *presetAPI) checks(ctx context.Context) typeregistry.Env {
 	return h.Executions.Env(ctx)
 }
 
 // presetInputs adds the values of a preset to inputs, which come first. It returns the ID of the
 // preset, "" without one. A value that the version does not accept is an error unless inputs
 // replace it.
-func (h *API) presetInputs(ctx context.Context, workflow, version, name string, inputs map[string]any) (string, error) {
+func (h *presetAPI) presetInputs(ctx context.Context, workflow, version, name string, inputs map[string]any) (string, error) {
 	if name == "" {
 		return "", nil
 	}
@@ -136,7 +145,7 @@ func (h *API) presetInputs(ctx context.Context, workflow, version, name string, 
 	return p.ID.String(), nil
 }
 
-func (h *API) apiSavePreset(ctx context.Context, in *struct {
+func (h *presetAPI) apiSavePreset(ctx context.Context, in *struct {
 	WorkflowPath
 	Body contract.PresetInput
 }) (*body[contract.PresetBody], error) {
@@ -154,7 +163,7 @@ func (h *API) apiSavePreset(ctx context.Context, in *struct {
 	return reply(toPresetBody(in.ID, p)), nil
 }
 
-func (h *API) apiChangePreset(ctx context.Context, in *struct {
+func (h *presetAPI) apiChangePreset(ctx context.Context, in *struct {
 	PresetPath
 	Body contract.PresetChange
 }) (*body[contract.PresetBody], error) {
@@ -177,14 +186,14 @@ func (h *API) apiChangePreset(ctx context.Context, in *struct {
 	return reply(toPresetBody(in.ID, p)), nil
 }
 
-func (h *API) apiDeletePreset(ctx context.Context, in *PresetPath) (*struct{}, error) {
+func (h *presetAPI) apiDeletePreset(ctx context.Context, in *PresetPath) (*struct{}, error) {
 	if err := h.Presets.Delete(ctx, in.ID, in.Preset); err != nil {
 		return nil, err
 	}
 	return nil, nil
 }
 
-func (h *API) apiDefaultPreset(ctx context.Context, in *presetDefaultInput, on bool) (*body[contract.PresetBody], error) {
+func (h *presetAPI) apiDefaultPreset(ctx context.Context, in *presetDefaultInput, on bool) (*body[contract.PresetBody], error) {
 	p, err := h.Presets.SetDefault(ctx, in.ID, in.Preset, preset.Whose(in.For), on)
 	if err != nil {
 		return nil, err

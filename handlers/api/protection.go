@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -131,27 +130,32 @@ func (in settleInput) reason() string {
 	return in.Body.Reason
 }
 
-func (h *API) protectionAPI(api huma.API) {
-	const tag = "Failures"
-	operation(h, api, get("list-breakers", "/breakers", "List the circuit breakers of the project", tag), h.apiBreakers)
-	operation(h, api, post("reset-breaker", "/breakers/{breaker_id}/reset", "Close a circuit breaker", tag), h.apiResetBreaker)
-	operation(h, api, get("get-retry-budgets", "/retry-budgets", "Get the retry budgets of the tenant and of the project's workflows", tag), h.apiRetryBudgets)
-	put := post("put-retry-budget", "/retry-budgets/tenant", "Change the retry budget of the tenant", tag)
-	put.Method = http.MethodPut
-	operation(h, api, put, h.apiPutRetryBudget)
-	operation(h, api, get("list-dead-letters", "/dead-letters", "List nodes that failed permanently", tag), h.apiDeadLetters)
-	operation(h, api, get("get-dead-letter", "/dead-letters/{letter_id}", "Get a node that failed permanently", tag), h.apiDeadLetter)
-	operation(h, api, post("requeue-dead-letter", "/dead-letters/{letter_id}/requeue", "Retry a node that failed permanently", tag), h.apiRequeueDeadLetter)
-	dismiss := post("dismiss-dead-letter", "/dead-letters/{letter_id}/dismiss", "Dismiss a dead letter without retrying its node", tag)
-	dismiss.DefaultStatus = http.StatusNoContent
-	operation(h, api, dismiss, h.apiDismissDeadLetter)
-	operation(h, api, get("list-dead-deliveries", "/dead-deliveries", "List deliveries that failed permanently", tag), h.apiDeadDeliveries)
-	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Retry a delivery", tag)
-	again.DefaultStatus = http.StatusNoContent
-	operation(h, api, again, h.apiRedeliver)
+// protectionAPI serves breakers, retry budgets, dead letters and undelivered events.
+type protectionAPI struct {
+	Executions *execution.Service
 }
 
-func (h *API) apiBreakers(ctx context.Context, _ *struct{}) (*body[breakerList], error) {
+func (h *protectionAPI) mount(api *operations) {
+	const tag = "Failures"
+	operation(api, get("list-breakers", "/breakers", "List the circuit breakers of the project", tag), h.apiBreakers)
+	operation(api, post("reset-breaker", "/breakers/{breaker_id}/reset", "Close a circuit breaker", tag), h.apiResetBreaker)
+	operation(api, get("get-retry-budgets", "/retry-budgets", "Get the retry budgets of the tenant and of the project's workflows", tag), h.apiRetryBudgets)
+	put := post("put-retry-budget", "/retry-budgets/tenant", "Change the retry budget of the tenant", tag)
+	put.Method = http.MethodPut
+	operation(api, put, h.apiPutRetryBudget)
+	operation(api, get("list-dead-letters", "/dead-letters", "List nodes that failed permanently", tag), h.apiDeadLetters)
+	operation(api, get("get-dead-letter", "/dead-letters/{letter_id}", "Get a node that failed permanently", tag), h.apiDeadLetter)
+	operation(api, post("requeue-dead-letter", "/dead-letters/{letter_id}/requeue", "Retry a node that failed permanently", tag), h.apiRequeueDeadLetter)
+	dismiss := post("dismiss-dead-letter", "/dead-letters/{letter_id}/dismiss", "Dismiss a dead letter without retrying its node", tag)
+	dismiss.DefaultStatus = http.StatusNoContent
+	operation(api, dismiss, h.apiDismissDeadLetter)
+	operation(api, get("list-dead-deliveries", "/dead-deliveries", "List deliveries that failed permanently", tag), h.apiDeadDeliveries)
+	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Retry a delivery", tag)
+	again.DefaultStatus = http.StatusNoContent
+	operation(api, again, h.apiRedeliver)
+}
+
+func (h *protectionAPI) apiBreakers(ctx context.Context, _ *struct{}) (*body[breakerList], error) {
 	list, err := h.Executions.Breakers(ctx)
 	if err != nil {
 		return nil, err
@@ -178,7 +182,7 @@ func toBreakerBody(b execution.Breaker) breakerBody {
 	return out
 }
 
-func (h *API) apiResetBreaker(ctx context.Context, in *struct {
+func (h *protectionAPI) apiResetBreaker(ctx context.Context, in *struct {
 	settleInput
 	ID string `path:"breaker_id" doc:"Circuit breaker ID" maxLength:"36"`
 }) (*body[breakerBody], error) {
@@ -193,7 +197,7 @@ func (h *API) apiResetBreaker(ctx context.Context, in *struct {
 	return reply(toBreakerBody(b)), nil
 }
 
-func (h *API) apiRetryBudgets(ctx context.Context, _ *struct{}) (*body[retryBudgetsBody], error) {
+func (h *protectionAPI) apiRetryBudgets(ctx context.Context, _ *struct{}) (*body[retryBudgetsBody], error) {
 	tenant, workflows, err := h.Executions.RetryBudgets(ctx)
 	if err != nil {
 		return nil, err
@@ -219,7 +223,7 @@ func toTenantBudget(b execution.TenantBudget) tenantBudgetBody {
 	return out
 }
 
-func (h *API) apiPutRetryBudget(ctx context.Context, in *struct{ Body retryBudgetInput }) (*body[tenantBudgetBody], error) {
+func (h *protectionAPI) apiPutRetryBudget(ctx context.Context, in *struct{ Body retryBudgetInput }) (*body[tenantBudgetBody], error) {
 	var rule protect.BucketRule
 	if in.Body.Retries > 0 {
 		per, err := units.ParseDuration(in.Body.Period)
@@ -235,7 +239,7 @@ func (h *API) apiPutRetryBudget(ctx context.Context, in *struct{ Body retryBudge
 	return reply(toTenantBudget(b)), nil
 }
 
-func (h *API) apiDeadLetters(ctx context.Context, in *struct {
+func (h *protectionAPI) apiDeadLetters(ctx context.Context, in *struct {
 	PageQuery
 	Class     string `query:"class" doc:"Return only failures of this class" maxLength:"20"`
 	Execution string `query:"execution_id" doc:"Return only failures of this execution" maxLength:"36"`
@@ -280,7 +284,7 @@ type deadLetterPath struct {
 	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
 }
 
-func (h *API) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[deadLetterBody], error) {
+func (h *protectionAPI) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[deadLetterBody], error) {
 	id, err := request.ParseID(in.ID, "letter_id")
 	if err != nil {
 		return nil, err
@@ -292,7 +296,7 @@ func (h *API) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[dead
 	return reply(toDeadLetter(l)), nil
 }
 
-func (h *API) apiRequeueDeadLetter(ctx context.Context, in *struct {
+func (h *protectionAPI) apiRequeueDeadLetter(ctx context.Context, in *struct {
 	settleInput
 	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
 }) (*body[requeuedBody], error) {
@@ -307,7 +311,7 @@ func (h *API) apiRequeueDeadLetter(ctx context.Context, in *struct {
 	return reply(requeuedBody{execution}), nil
 }
 
-func (h *API) apiDismissDeadLetter(ctx context.Context, in *struct {
+func (h *protectionAPI) apiDismissDeadLetter(ctx context.Context, in *struct {
 	settleInput
 	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
 }) (*struct{}, error) {
@@ -318,7 +322,7 @@ func (h *API) apiDismissDeadLetter(ctx context.Context, in *struct {
 	return nil, h.Executions.Dismiss(ctx, id, in.reason())
 }
 
-func (h *API) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[deadDeliveryList], error) {
+func (h *protectionAPI) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[deadDeliveryList], error) {
 	list, err := h.Executions.DeadDeliveries(ctx)
 	if err != nil {
 		return nil, err
@@ -332,7 +336,7 @@ func (h *API) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[deadDel
 	return reply(out), nil
 }
 
-func (h *API) apiRedeliver(ctx context.Context, in *struct {
+func (h *protectionAPI) apiRedeliver(ctx context.Context, in *struct {
 	settleInput
 	ID string `path:"delivery_id" doc:"Delivery number" maxLength:"20"`
 }) (*struct{}, error) {

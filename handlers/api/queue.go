@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
@@ -36,13 +36,18 @@ type clusterWaitBody struct {
 	Reason        query.Reason `json:"reason" doc:"Reason for waiting. code is UNSCHEDULABLE, IMAGE_PULL, POD_STARTING (longer than 30 s), GANG, RESIDENT_QUEUE or CLUSTER_AWAY; message contains the cluster's own message"`
 }
 
-func (h *API) queueAPI(api huma.API) {
-	operation(h, api, h.ledBy(get("list-queue", "/queue", "List waiting nodes and executions, in the order of admission", "Queue"), nil), h.apiQueue)
-	operation(h, api, h.ledBy(get("why-execution", "/executions/{execution_id}/why", "Explain why an execution waits", "Queue"), nil), h.apiWhyExecution)
-	operation(h, api, h.ledBy(get("why-node", "/executions/{execution_id}/nodes/{node}/why", "Explain why a node waits", "Queue"), nil), h.apiWhyNode)
+// queueAPI serves what waits for capacity, and why.
+type queueAPI struct {
+	Executions *execution.Service
 }
 
-func (h *API) apiQueue(ctx context.Context, in *struct {
+func (h *queueAPI) mount(api *operations) {
+	operation(api, api.ledBy(get("list-queue", "/queue", "List waiting nodes and executions, in the order of admission", "Queue"), nil), h.apiQueue)
+	operation(api, api.ledBy(get("why-execution", "/executions/{execution_id}/why", "Explain why an execution waits", "Queue"), nil), h.apiWhyExecution)
+	operation(api, api.ledBy(get("why-node", "/executions/{execution_id}/nodes/{node}/why", "Explain why a node waits", "Queue"), nil), h.apiWhyNode)
+}
+
+func (h *queueAPI) apiQueue(ctx context.Context, in *struct {
 	PageQuery
 	Place string `query:"place" doc:"ID of a tenant, department, team or project; defaults to the current project" maxLength:"36"`
 }) (*body[queueBody], error) {
@@ -89,18 +94,18 @@ func toQueueEntry(q quota.Queued) contract.QueueEntryBody {
 	return e
 }
 
-func (h *API) apiWhyExecution(ctx context.Context, in *ExecutionPath) (*body[contract.WhyBody], error) {
+func (h *queueAPI) apiWhyExecution(ctx context.Context, in *ExecutionPath) (*body[contract.WhyBody], error) {
 	return h.why(ctx, in, "")
 }
 
-func (h *API) apiWhyNode(ctx context.Context, in *struct {
+func (h *queueAPI) apiWhyNode(ctx context.Context, in *struct {
 	ExecutionPath
 	Node string `path:"node" doc:"Node name" maxLength:"2000"`
 }) (*body[contract.WhyBody], error) {
 	return h.why(ctx, &in.ExecutionPath, in.Node)
 }
 
-func (h *API) why(ctx context.Context, in *ExecutionPath, node string) (*body[contract.WhyBody], error) {
+func (h *queueAPI) why(ctx context.Context, in *ExecutionPath, node string) (*body[contract.WhyBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err

@@ -47,20 +47,25 @@ func quotaCollections() map[string]string {
 	return map[string]string{"tenants": "tenant", "departments": "department", "teams": "team", "projects": "project"}
 }
 
-func (h *API) quotaAPI(api huma.API) {
+// quotaAPI serves limits of resources and their use.
+type quotaAPI struct {
+	Quotas *quota.Service
+}
+
+func (h *quotaAPI) mount(api *operations) {
 	list := get("list-quotas", "/quotas", "List limits and usage of the whole tree", "Quotas")
 	list.Description = aboutAmounts + "."
-	operation(h, api, h.ledBy(list, nil), h.apiQuotas)
+	operation(api, api.ledBy(list, nil), h.apiQuotas)
 	for collection, kind := range quotaCollections() {
 		h.quotaOperations(api, "/"+collection+"/{id}", kind)
 	}
-	operation(h, api, h.ledBy(get("get-installation-quota", "/quota", "Get the limits of the installation", "Quotas"), nil), h.apiInstallationQuota)
+	operation(api, api.ledBy(get("get-installation-quota", "/quota", "Get the limits of the installation", "Quotas"), nil), h.apiInstallationQuota)
 	put := edit("put-installation-quota", http.MethodPut, "/quota", "Set the limits of the installation")
-	operation(h, api, put, func(ctx context.Context, in *struct{ Body contract.QuotaEdit }) (*body[contract.QuotaBody], error) {
+	operation(api, put, func(ctx context.Context, in *struct{ Body contract.QuotaEdit }) (*body[contract.QuotaBody], error) {
 		return h.apiPutQuota(ctx, auth.Installation, "installation", in.Body)
 	})
 	preview := edit("preview-installation-quota", http.MethodPost, "/quota/preview", "Preview the effect of new limits of the installation")
-	operation(h, api, h.ledBy(preview, nil), func(ctx context.Context, in *struct{ Body contract.QuotaEdit }) (*body[contract.QuotaPreviewBody], error) {
+	operation(api, api.ledBy(preview, nil), func(ctx context.Context, in *struct{ Body contract.QuotaEdit }) (*body[contract.QuotaPreviewBody], error) {
 		return h.apiPreviewQuota(ctx, auth.Installation, "installation", in.Body)
 	})
 }
@@ -78,22 +83,22 @@ type quotaEditOf struct {
 	Body contract.QuotaEdit
 }
 
-func (h *API) quotaOperations(api huma.API, path, kind string) {
-	operation(h, api, h.ledBy(get("get-"+kind+"-quota", path+"/quota", "Get the limits and usage of a "+kind, "Quotas"), nil),
+func (h *quotaAPI) quotaOperations(api *operations, path, kind string) {
+	operation(api, api.ledBy(get("get-"+kind+"-quota", path+"/quota", "Get the limits and usage of a "+kind, "Quotas"), nil),
 		func(ctx context.Context, in *QuotaPath) (*body[contract.QuotaBody], error) {
 			return h.apiQuota(ctx, in.ID, kind)
 		})
-	operation(h, api, edit("put-"+kind+"-quota", http.MethodPut, path+"/quota", "Set the limits of a "+kind),
+	operation(api, edit("put-"+kind+"-quota", http.MethodPut, path+"/quota", "Set the limits of a "+kind),
 		func(ctx context.Context, in *quotaEditOf) (*body[contract.QuotaBody], error) {
 			return h.apiPutQuota(ctx, in.ID, kind, in.Body)
 		})
-	operation(h, api, h.ledBy(edit("preview-"+kind+"-quota", http.MethodPost, path+"/quota/preview", "Preview the effect of new limits of a "+kind), nil),
+	operation(api, api.ledBy(edit("preview-"+kind+"-quota", http.MethodPost, path+"/quota/preview", "Preview the effect of new limits of a "+kind), nil),
 		func(ctx context.Context, in *quotaEditOf) (*body[contract.QuotaPreviewBody], error) {
 			return h.apiPreviewQuota(ctx, in.ID, kind, in.Body)
 		})
 }
 
-func (h *API) apiQuotas(ctx context.Context, _ *struct{}) (*body[contract.QuotaList], error) {
+func (h *quotaAPI) apiQuotas(ctx context.Context, _ *struct{}) (*body[contract.QuotaList], error) {
 	o, err := h.Quotas.Overview(ctx, uuid.Nil)
 	if err != nil {
 		return nil, err
@@ -105,12 +110,12 @@ func (h *API) apiQuotas(ctx context.Context, _ *struct{}) (*body[contract.QuotaL
 	return reply(list), nil
 }
 
-func (h *API) apiInstallationQuota(ctx context.Context, _ *struct{}) (*body[contract.QuotaBody], error) {
+func (h *quotaAPI) apiInstallationQuota(ctx context.Context, _ *struct{}) (*body[contract.QuotaBody], error) {
 	return h.apiQuota(ctx, auth.Installation, "installation")
 }
 
 // quotaOf returns the limits of a node of a kind, as they are saved, and its use.
-func (h *API) quotaOf(ctx context.Context, id uuid.UUID, kind string) (contract.QuotaBody, error) {
+func (h *quotaAPI) quotaOf(ctx context.Context, id uuid.UUID, kind string) (contract.QuotaBody, error) {
 	set, err := h.Quotas.Get(ctx, id)
 	if err != nil {
 		return contract.QuotaBody{}, err
@@ -131,7 +136,7 @@ func (h *API) quotaOf(ctx context.Context, id uuid.UUID, kind string) (contract.
 	return out, nil
 }
 
-func (h *API) apiQuota(ctx context.Context, id uuid.UUID, kind string) (*body[contract.QuotaBody], error) {
+func (h *quotaAPI) apiQuota(ctx context.Context, id uuid.UUID, kind string) (*body[contract.QuotaBody], error) {
 	out, err := h.quotaOf(ctx, id, kind)
 	if err != nil {
 		return nil, err
@@ -139,7 +144,7 @@ func (h *API) apiQuota(ctx context.Context, id uuid.UUID, kind string) (*body[co
 	return reply(out), nil
 }
 
-func (h *API) apiPutQuota(ctx context.Context, id uuid.UUID, kind string, in contract.QuotaEdit) (*body[contract.QuotaBody], error) {
+func (h *quotaAPI) apiPutQuota(ctx context.Context, id uuid.UUID, kind string, in contract.QuotaEdit) (*body[contract.QuotaBody], error) {
 	now, err := h.quotaOf(ctx, id, kind)
 	if err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func (h *API) apiPutQuota(ctx context.Context, id uuid.UUID, kind string, in con
 	return h.apiQuota(ctx, id, kind)
 }
 
-func (h *API) apiPreviewQuota(ctx context.Context, id uuid.UUID, kind string, in contract.QuotaEdit) (*body[contract.QuotaPreviewBody], error) {
+func (h *quotaAPI) apiPreviewQuota(ctx context.Context, id uuid.UUID, kind string, in contract.QuotaEdit) (*body[contract.QuotaPreviewBody], error) {
 	now, err := h.quotaOf(ctx, id, kind)
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func (e *quotaExceededError) extend(p *web.Problem) {
 
 // overQuota adds the quota to the refusal of a launch that requests more than a level may
 // ever hold; a reader who may not see that level gets the refusal alone.
-func (h *API) overQuota(ctx context.Context, err error) error {
+func (h *dagAPI) overQuota(ctx context.Context, err error) error {
 	beyond, ok := errors.AsType[*execution.BeyondLimitError](err)
 	if !ok {
 		return err

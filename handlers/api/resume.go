@@ -47,14 +47,14 @@ type resumeInput struct {
 	Body           contract.ResumeInputBody
 }
 
-func (h *API) resumeAPI(api huma.API) {
+func (h *executionAPI) mountResume(api *operations) {
 	resume := post("resume-execution", "/executions/{execution_id}/resume", "Resume an execution that has ended, from its first failures or from a node", "Executions")
 	resume.DefaultStatus = http.StatusCreated
 	resume.Responses = map[string]*huma.Response{
 		strconv.Itoa(http.StatusCreated): answerOf(api, "Resumed", reflect.TypeFor[contract.Launched]()),
 		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run, nothing is resumed", reflect.TypeFor[contract.ResumePlanBody]()),
 	}
-	operation(h, api, resume, h.apiResume)
+	operation(api, resume, h.apiResume)
 }
 
 // request decodes what is requested.
@@ -89,7 +89,7 @@ func (in *resumeInput) request() (execution.ResumeRequest, error) {
 
 // nodeNamed is the name of the node of an execution that v names: by its name, by its
 // place in the plan (node_id), or by the id of a task.
-func (h *API) nodeNamed(ctx context.Context, id uuid.UUID, v any) (string, error) {
+func (h *executionAPI) nodeNamed(ctx context.Context, id uuid.UUID, v any) (string, error) {
 	var index int
 	switch v := v.(type) {
 	case nil:
@@ -114,7 +114,7 @@ func (h *API) nodeNamed(ctx context.Context, id uuid.UUID, v any) (string, error
 	return h.Executions.NodeName(ctx, id, index)
 }
 
-func (h *API) apiResume(ctx context.Context, in *resumeInput) (*launchAnswer, error) {
+func (h *executionAPI) apiResume(ctx context.Context, in *resumeInput) (*launchAnswer, error) {
 	request, err := in.request()
 	if err != nil {
 		return nil, err

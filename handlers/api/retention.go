@@ -3,21 +3,27 @@ package api
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-func (h *API) retentionAPI(api huma.API) {
-	operation(h, api, post("keep-execution", "/executions/{execution_id}/keep", "Keep an execution beyond its retention time", "Executions"), h.apiKeep(h.Retention.Keep))
-	operation(h, api, deletion("release-execution", "/executions/{execution_id}/keep", "Stop keeping an execution beyond its retention time", "Executions"), h.apiRelease)
-	operation(h, api, get("list-retention-sweeps", "/retention/sweeps", "List retention sweeps, newest first", "Administration"), h.apiRetentionSweeps)
-	operation(h, api, post("run-retention-sweep", "/retention/sweeps", "Remove expired executions and unused files now, or count them", "Administration"), h.apiRetentionSweep)
+// retentionAPI serves the removal of expired executions and unreferenced bytes.
+type retentionAPI struct {
+	Executions *execution.Service
+	Retention  *retention.Service
 }
 
-func (h *API) apiKeep(do func(context.Context, uuid.UUID) error) func(context.Context, *ExecutionPath) (*body[contract.ExecutionBody], error) {
+func (h *retentionAPI) mount(api *operations) {
+	operation(api, post("keep-execution", "/executions/{execution_id}/keep", "Keep an execution beyond its retention time", "Executions"), h.apiKeep(h.Retention.Keep))
+	operation(api, deletion("release-execution", "/executions/{execution_id}/keep", "Stop keeping an execution beyond its retention time", "Executions"), h.apiRelease)
+	operation(api, get("list-retention-sweeps", "/retention/sweeps", "List retention sweeps, newest first", "Administration"), h.apiRetentionSweeps)
+	operation(api, post("run-retention-sweep", "/retention/sweeps", "Remove expired executions and unused files now, or count them", "Administration"), h.apiRetentionSweep)
+}
+
+func (h *retentionAPI) apiKeep(do func(context.Context, uuid.UUID) error) func(context.Context, *ExecutionPath) (*body[contract.ExecutionBody], error) {
 	return func(ctx context.Context, in *ExecutionPath) (*body[contract.ExecutionBody], error) {
 		id, err := in.id()
 		if err != nil {
@@ -34,7 +40,7 @@ func (h *API) apiKeep(do func(context.Context, uuid.UUID) error) func(context.Co
 	}
 }
 
-func (h *API) apiRelease(ctx context.Context, in *ExecutionPath) (*struct{}, error) {
+func (h *retentionAPI) apiRelease(ctx context.Context, in *ExecutionPath) (*struct{}, error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -60,7 +66,7 @@ type retentionSweepInput struct {
 
 const retentionSweepsShown = 50
 
-func (h *API) apiRetentionSweeps(ctx context.Context, _ *struct{}) (*body[retentionSweepsBody], error) {
+func (h *retentionAPI) apiRetentionSweeps(ctx context.Context, _ *struct{}) (*body[retentionSweepsBody], error) {
 	reports, err := h.Retention.Sweeps(ctx, retentionSweepsShown)
 	if err != nil {
 		return nil, err
@@ -72,7 +78,7 @@ func (h *API) apiRetentionSweeps(ctx context.Context, _ *struct{}) (*body[retent
 	return reply(out), nil
 }
 
-func (h *API) apiRetentionSweep(ctx context.Context, in *retentionSweepInput) (*body[contract.RetentionSweepBody], error) {
+func (h *retentionAPI) apiRetentionSweep(ctx context.Context, in *retentionSweepInput) (*body[contract.RetentionSweepBody], error) {
 	r, err := h.Retention.Sweep(ctx, in.Body.DryRun)
 	if err != nil {
 		return nil, err

@@ -69,9 +69,9 @@ func pageNumber(page string) (int, bool) {
 	return n, err == nil && n > 0 && n < 1_000_000
 }
 
-func (h *API) apiWorkflows(ctx context.Context, in *workflowQuery) (*body[workflowListAnswer], error) {
+func (h *workflowAPI) apiWorkflows(ctx context.Context, in *workflowQuery) (*body[workflowListAnswer], error) {
 	if in.listsRuns() {
-		runs, err := h.listRuns(ctx, in)
+		runs, err := h.dag.listRuns(ctx, in)
 		return reply(workflowListAnswer{runs: runs}), err
 	}
 	status := in.Status
@@ -96,7 +96,7 @@ func (h *API) apiWorkflows(ctx context.Context, in *workflowQuery) (*body[workfl
 // runsOfPage is how many executions are listed unless the request says otherwise.
 const runsOfPage = 20
 
-func (h *API) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error) {
+func (h *dagAPI) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error) {
 	ctx, err := h.inProject(ctx, in.Project)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (h *API) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error)
 
 // executionOf returns the execution with the ID ref, where a workflow is requested, and its
 // version.
-func (h *API) executionOf(ctx context.Context, ref string) (query.Execution, workflow.Version, error) {
+func (h *dagAPI) executionOf(ctx context.Context, ref string) (query.Execution, workflow.Version, error) {
 	id, err := request.ParseID(ref, "workflow")
 	if err != nil {
 		return query.Execution{}, workflow.Version{}, err
@@ -155,7 +155,7 @@ func (h *API) executionOf(ctx context.Context, ref string) (query.Execution, wor
 }
 
 // runByID answers for an execution where a workflow is requested.
-func (h *API) runByID(ctx context.Context, ref string) (*dagRun, error) {
+func (h *dagAPI) runByID(ctx context.Context, ref string) (*dagRun, error) {
 	e, v, err := h.executionOf(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (h *API) runByID(ctx context.Context, ref string) (*dagRun, error) {
 func taskID(id uuid.UUID, node int) string { return id.String() + "." + strconv.Itoa(node) }
 
 // dagTasks reads a page of nodes, and their attempts, by one query each.
-func (h *API) dagTasks(ctx context.Context, id uuid.UUID, v workflow.Version, f query.NodeFilter) ([]dagTask, string, error) {
+func (h *dagAPI) dagTasks(ctx context.Context, id uuid.UUID, v workflow.Version, f query.NodeFilter) ([]dagTask, string, error) {
 	nodes, next, err := h.Executions.Nodes(ctx, id, f)
 	if err != nil || len(nodes) == 0 {
 		return []dagTask{}, next, err
@@ -215,7 +215,7 @@ func taskOutputs(outputs map[string]any) map[string]any {
 	return out
 }
 
-func (h *API) apiDagTasks(ctx context.Context, in *struct {
+func (h *dagAPI) apiDagTasks(ctx context.Context, in *struct {
 	WorkflowPath
 	PageQuery
 }) (*dagTaskList, error) {
@@ -230,7 +230,7 @@ func (h *API) apiDagTasks(ctx context.Context, in *struct {
 	return &dagTaskList{NextPage: next, Body: tasks}, nil
 }
 
-func (h *API) apiDagCancel(ctx context.Context, in *WorkflowPath) (*body[*dagRun], error) {
+func (h *dagAPI) apiDagCancel(ctx context.Context, in *WorkflowPath) (*body[*dagRun], error) {
 	id, err := request.ParseID(in.ID, "workflow")
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func dagLogEntries(lines []telemetry.LogLine) []dagLogEntry {
 
 // selectTask narrows q to the task of task_id, which is an id of a task or of one of its
 // attempts, or the name of a task.
-func (h *API) selectTask(ctx context.Context, id uuid.UUID, task string, q *telemetry.LogQuery) error {
+func (h *dagAPI) selectTask(ctx context.Context, id uuid.UUID, task string, q *telemetry.LogQuery) error {
 	if task == "" {
 		return nil
 	}
@@ -289,9 +289,13 @@ func (h *API) selectTask(ctx context.Context, id uuid.UUID, task string, q *tele
 	return err
 }
 
+func (h *dagAPI) routes(r chi.Router) {
+	r.Get(request.APIPrefix+"/workflows/{workflow_id}/logs", h.Scope.Page(h.apiDagLogs))
+}
+
 // apiDagLogs answers with the log of an execution: the lines as they are, or with
 // follow=true a stream of events that ends with it.
-func (h *API) apiDagLogs(w http.ResponseWriter, r *http.Request) error {
+func (h *dagAPI) apiDagLogs(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	id, err := request.ParseID(chi.URLParam(r, "workflow_id"), "workflow")
 	if err != nil {

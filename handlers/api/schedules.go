@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/schedule/cron"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web/contract"
 )
@@ -37,27 +39,35 @@ type occurrenceQuery struct {
 	Limit  int       `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }
 
-func (h *API) scheduleAPI(api huma.API) {
+// scheduleAPI serves schedules of workflows.
+type scheduleAPI struct {
+	Schedules *schedule.Service
+}
+
+func (h *scheduleAPI) mount(api *operations) {
 	create := post("create-schedule", "/schedules", "Create a schedule", "Schedules")
 	create.DefaultStatus = http.StatusCreated
-	operation(h, api, create, h.apiCreateSchedule)
-	operation(h, api, get("list-schedules", "/schedules", "List schedules", "Schedules"), h.apiSchedules)
-	operation(h, api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
-	operation(h, api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
+	operation(api, create, h.apiCreateSchedule)
+	operation(api, get("list-schedules", "/schedules", "List schedules", "Schedules"), h.apiSchedules)
+	operation(api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
+	operation(api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
 	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace a schedule; you become its owner", "Schedules")
 	replace.Method = http.MethodPut
-	operation(h, api, replace, h.apiReplaceSchedule)
-	operation(h, api, huma.Operation{
+	operation(api, replace, h.apiReplaceSchedule)
+	operation(api, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{schedule_id}", Tags: []string{"Schedules"},
 		Summary: "Delete a schedule; its executions are kept", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteSchedule)
-	operation(h, api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the occurrences of a schedule and their outcomes, newest first", "Schedules"), h.apiOccurrences)
-	operation(h, api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Pause a schedule", "Schedules"), h.apiPauseSchedule)
-	operation(h, api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Resume a schedule", "Schedules"), h.apiResumeSchedule)
-	operation(h, api, post("run-schedule", "/schedules/{schedule_id}/run", "Run a schedule now", "Schedules"), h.apiRunSchedule)
+	operation(api, get("list-occurrences", "/schedules/{schedule_id}/occurrences", "List the occurrences of a schedule and their outcomes, newest first", "Schedules"), h.apiOccurrences)
+	operation(api, post("pause-schedule", "/schedules/{schedule_id}/pause", "Pause a schedule", "Schedules"), h.apiPauseSchedule)
+	operation(api, post("resume-schedule", "/schedules/{schedule_id}/resume", "Resume a schedule", "Schedules"), h.apiResumeSchedule)
+	declare := post("declare-schedules", "/workflows/{workflow_id}/schedules", "Replace the schedules that a workflow declares", "Schedules")
+	declare.Method = http.MethodPut
+	operation(api, declare, h.apiDeclareSchedules)
+	operation(api, post("run-schedule", "/schedules/{schedule_id}/run", "Run a schedule now", "Schedules"), h.apiRunSchedule)
 }
 
-func (h *API) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.ScheduleInput }) (*body[contract.ScheduleBody], error) {
+func (h *scheduleAPI) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.ScheduleInput }) (*body[contract.ScheduleBody], error) {
 	sp, err := toSchedule(in.Body)
 	if err != nil {
 		return nil, err
@@ -65,7 +75,7 @@ func (h *API) apiCreateSchedule(ctx context.Context, in *struct{ Body contract.S
 	return scheduled(h.Schedules.Create(ctx, sp))
 }
 
-func (h *API) apiReplaceSchedule(ctx context.Context, in *struct {
+func (h *scheduleAPI) apiReplaceSchedule(ctx context.Context, in *struct {
 	SchedulePath
 	Body contract.ScheduleInput
 }) (*body[contract.ScheduleBody], error) {
@@ -80,7 +90,7 @@ func (h *API) apiReplaceSchedule(ctx context.Context, in *struct {
 	return scheduled(h.Schedules.Replace(ctx, id, sp))
 }
 
-func (h *API) apiSchedules(ctx context.Context, in *scheduleQuery) (*body[contract.ScheduleList], error) {
+func (h *scheduleAPI) apiSchedules(ctx context.Context, in *scheduleQuery) (*body[contract.ScheduleList], error) {
 	f := schedule.Filter{Workflow: in.Workflow, Name: in.Name, After: in.After, Limit: in.Limit}
 	if in.Paused != "" {
 		f.Paused = new(in.Paused == "true")
@@ -100,7 +110,7 @@ func (h *API) apiSchedules(ctx context.Context, in *scheduleQuery) (*body[contra
 	return reply(out), nil
 }
 
-func (h *API) apiSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
+func (h *scheduleAPI) apiSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -108,7 +118,7 @@ func (h *API) apiSchedule(ctx context.Context, in *SchedulePath) (*body[contract
 	return scheduled(h.Schedules.Get(ctx, id))
 }
 
-func (h *API) apiDeleteSchedule(ctx context.Context, in *SchedulePath) (*struct{}, error) {
+func (h *scheduleAPI) apiDeleteSchedule(ctx context.Context, in *SchedulePath) (*struct{}, error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -116,7 +126,7 @@ func (h *API) apiDeleteSchedule(ctx context.Context, in *SchedulePath) (*struct{
 	return nil, h.Schedules.Delete(ctx, id)
 }
 
-func (h *API) apiPauseSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
+func (h *scheduleAPI) apiPauseSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -124,7 +134,7 @@ func (h *API) apiPauseSchedule(ctx context.Context, in *SchedulePath) (*body[con
 	return scheduled(h.Schedules.Pause(ctx, id))
 }
 
-func (h *API) apiResumeSchedule(ctx context.Context, in *struct {
+func (h *scheduleAPI) apiResumeSchedule(ctx context.Context, in *struct {
 	SchedulePath
 	Body *contract.ScheduleResume
 }) (*body[contract.ScheduleBody], error) {
@@ -135,7 +145,7 @@ func (h *API) apiResumeSchedule(ctx context.Context, in *struct {
 	return scheduled(h.Schedules.Resume(ctx, id, in.Body != nil && in.Body.Missed == "catch_up"))
 }
 
-func (h *API) apiRunSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleRun], error) {
+func (h *scheduleAPI) apiRunSchedule(ctx context.Context, in *SchedulePath) (*body[contract.ScheduleRun], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -147,7 +157,7 @@ func (h *API) apiRunSchedule(ctx context.Context, in *SchedulePath) (*body[contr
 	return reply(contract.ScheduleRun{ExecutionID: execution}), nil
 }
 
-func (h *API) apiOccurrences(ctx context.Context, in *occurrenceQuery) (*body[contract.ScheduleOccurrences], error) {
+func (h *scheduleAPI) apiOccurrences(ctx context.Context, in *occurrenceQuery) (*body[contract.ScheduleOccurrences], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -170,20 +180,60 @@ func (h *API) apiOccurrences(ctx context.Context, in *occurrenceQuery) (*body[co
 	return reply(out), nil
 }
 
-func (h *API) apiPreviewSchedule(ctx context.Context, in *struct{ Body contract.SchedulePreviewInput }) (*body[contract.SchedulePreview], error) {
-	fires, err := h.Schedules.Preview(ctx, toWhen(in.Body.ScheduleWhen), in.Body.Count)
+func (h *scheduleAPI) apiPreviewSchedule(ctx context.Context, in *struct{ Body contract.SchedulePreviewInput }) (*body[contract.SchedulePreview], error) {
+	fires, excluded, err := h.Schedules.Outlook(ctx, toWhen(in.Body.ScheduleWhen), in.Body.Count)
 	if err != nil {
 		return nil, err
 	}
 	out := contract.SchedulePreview{Fires: make([]contract.ScheduleFire, 0, len(fires))}
 	for _, f := range fires {
-		out.Fires = append(out.Fires, contract.ScheduleFire{At: f.At.UTC(), Local: f.At.Format("Mon 2 Jan 2006 15:04:05 MST"), Note: f.Note})
+		out.Fires = append(out.Fires, toFire(f))
+	}
+	for _, f := range excluded {
+		out.Excluded = append(out.Excluded, toFire(f))
+	}
+	return reply(out), nil
+}
+
+func toFire(f schedule.Fire) contract.ScheduleFire {
+	out := contract.ScheduleFire{At: f.At.UTC(), Local: f.At.Format("Mon 2 Jan 2006 15:04:05 MST"), Note: f.Note, Excluded: f.Excluded}
+	if !f.IntervalStart.IsZero() {
+		out.IntervalStart = new(f.IntervalStart.UTC())
+	}
+	return out
+}
+
+func (h *scheduleAPI) apiDeclareSchedules(ctx context.Context, in *struct {
+	WorkflowPath
+	Body contract.DeclaredSchedules
+}) (*body[contract.ScheduleList], error) {
+	list := make([]workflow.DeclaredSchedule, 0, len(in.Body.Schedules))
+	for i, fields := range in.Body.Schedules {
+		list = append(list, workflow.DeclaredSchedule{Fields: fields, Path: fmt.Sprintf("schedules.%d", i)})
+	}
+	kept, err := h.Schedules.DeclareFor(ctx, in.ID, list)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.ScheduleList{Schedules: make([]contract.ScheduleBody, 0, len(kept))}
+	for _, sc := range kept {
+		b, err := toScheduleBody(sc)
+		if err != nil {
+			return nil, err
+		}
+		out.Schedules = append(out.Schedules, b)
 	}
 	return reply(out), nil
 }
 
 func toWhen(in contract.ScheduleWhen) schedule.When {
-	w := schedule.When{Expressions: in.Crons, At: in.At, Timezone: in.Timezone, Gap: cron.Gap(in.Gap), Fold: cron.Fold(in.Fold), Starts: in.Starts, Ends: in.Ends}
+	w := schedule.When{
+		Expressions: in.Crons, At: in.At, Timezone: in.Timezone, Gap: cron.Gap(in.Gap), Fold: cron.Fold(in.Fold), Starts: in.Starts, Ends: in.Ends,
+		Calendar: in.Calendar, BusinessDays: in.BusinessDays,
+	}
+	for _, of := range in.Exclude {
+		w.Exclude = append(w.Exclude, schedule.Window(of))
+	}
 	if in.Cron != "" {
 		w.Expressions = append([]string{in.Cron}, w.Expressions...)
 	}
@@ -205,6 +255,7 @@ func toSchedule(in contract.ScheduleInput) (schedule.Spec, error) {
 		Workflow: in.Workflow, Name: in.Name, When: toWhen(in.ScheduleWhen), Version: in.Version, Inputs: inputs, Priority: query.Declared,
 		Misfire: schedule.Misfire(in.Misfire), CatchUp: time.Duration(in.CatchUp) * time.Second, CatchUpMax: in.CatchUpMax, Overlap: schedule.Overlap(in.Overlap),
 		MaxRunning: in.MaxRunning, Jitter: time.Duration(in.Jitter) * time.Second, PauseAfter: in.PauseAfter, Paused: in.Paused,
+		Condition: in.When, StopWhen: in.StopWhen, KeepSucceeded: in.KeepSucceeded, KeepFailed: in.KeepFailed,
 	}
 	if in.Priority != nil {
 		sp.Priority = query.Priority(*in.Priority)
@@ -230,14 +281,19 @@ func toScheduleBody(sc schedule.Schedule) (contract.ScheduleBody, error) {
 	}
 	out := contract.ScheduleBody{
 		ID: sc.ID, WorkflowID: sc.WorkflowID, Owner: sc.Owner.Name, Reason: sc.Reason, Message: sc.Message, Delay: int(sc.Delay / time.Second),
-		LastFireAt: sc.LastAt, NextFireAt: sc.NextAt, CreatedAt: sc.CreatedAt, UpdatedAt: sc.UpdatedAt,
+		LastFireAt: sc.LastAt, NextFireAt: sc.NextAt, CreatedAt: sc.CreatedAt, UpdatedAt: sc.UpdatedAt, Declared: sc.Declared,
 		ScheduleInput: contract.ScheduleInput{
 			Workflow: sc.Workflow, Name: sc.Name, Version: sc.Version, Inputs: inputs, Misfire: string(sc.Misfire), CatchUp: int(sc.CatchUp / time.Second),
 			CatchUpMax: sc.CatchUpMax, Overlap: string(sc.Overlap), MaxRunning: sc.MaxRunning, Jitter: int(sc.Jitter / time.Second), PauseAfter: sc.PauseAfter, Paused: sc.Paused,
+			When: sc.Condition, StopWhen: sc.StopWhen, KeepSucceeded: sc.KeepSucceeded, KeepFailed: sc.KeepFailed,
 			ScheduleWhen: contract.ScheduleWhen{
 				At: sc.At, Timezone: sc.Timezone, Gap: string(sc.Gap), Fold: string(sc.Fold), Anchor: &sc.Anchor, Starts: sc.Starts, Ends: sc.Ends,
+				Calendar: sc.Calendar, BusinessDays: sc.BusinessDays,
 			},
 		},
+	}
+	for _, of := range sc.Exclude {
+		out.Exclude = append(out.Exclude, contract.ScheduleWindow(of))
 	}
 	if sc.Priority != query.Declared {
 		out.Priority = new(int(sc.Priority))

@@ -42,22 +42,27 @@ type secretPath struct {
 	Name string `path:"name" maxLength:"100"`
 }
 
-func (h *API) secretsAPI(api huma.API) {
-	operation(h, api, get("list-secrets", "/secrets", "List the secrets of the project, without their values", "Secrets"), h.apiSecrets)
-	operation(h, api, get("get-secret", "/secrets/{name}", "Get a secret, without its value", "Secrets"), h.apiSecret)
+// secretAPI serves the secrets of a project without their values.
+type secretAPI struct {
+	Secrets *secret.Service
+}
+
+func (h *secretAPI) mount(api *operations) {
+	operation(api, get("list-secrets", "/secrets", "List the secrets of the project, without their values", "Secrets"), h.apiSecrets)
+	operation(api, get("get-secret", "/secrets/{name}", "Get a secret, without its value", "Secrets"), h.apiSecret)
 	put := huma.Operation{
 		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{name}", Tags: []string{"Secrets"},
 		Summary: "Create or replace a secret", MaxBodyBytes: maxSecretBody,
 	}
-	operation(h, api, put, h.apiPutSecret)
+	operation(api, put, h.apiPutSecret)
 	remove := huma.Operation{
 		OperationID: "delete-secret", Method: http.MethodDelete, Path: "/secrets/{name}", Tags: []string{"Secrets"},
 		Summary: "Delete a secret", DefaultStatus: http.StatusNoContent,
 	}
-	operation(h, api, remove, h.apiDeleteSecret)
+	operation(api, remove, h.apiDeleteSecret)
 }
 
-func (h *API) apiSecrets(ctx context.Context, _ *struct{}) (*body[secretList], error) {
+func (h *secretAPI) apiSecrets(ctx context.Context, _ *struct{}) (*body[secretList], error) {
 	list, err := h.Secrets.List(ctx)
 	if err != nil {
 		return nil, err
@@ -69,7 +74,7 @@ func (h *API) apiSecrets(ctx context.Context, _ *struct{}) (*body[secretList], e
 	return reply(out), nil
 }
 
-func (h *API) apiSecret(ctx context.Context, in *secretPath) (*body[secretBody], error) {
+func (h *secretAPI) apiSecret(ctx context.Context, in *secretPath) (*body[secretBody], error) {
 	s, err := h.Secrets.Get(ctx, in.Name)
 	if err != nil {
 		return nil, err
@@ -83,7 +88,7 @@ type PutSecretInput struct {
 	Body secretInput
 }
 
-func (h *API) apiPutSecret(ctx context.Context, in *PutSecretInput) (*body[secretBody], error) {
+func (h *secretAPI) apiPutSecret(ctx context.Context, in *PutSecretInput) (*body[secretBody], error) {
 	s, err := h.Secrets.Put(ctx, secret.Edit{Name: in.Name, Value: in.Body.Value, Description: in.Body.Description})
 	if err != nil {
 		return nil, err
@@ -91,7 +96,7 @@ func (h *API) apiPutSecret(ctx context.Context, in *PutSecretInput) (*body[secre
 	return reply(toSecretBody(s)), nil
 }
 
-func (h *API) apiDeleteSecret(ctx context.Context, in *secretPath) (*struct{}, error) {
+func (h *secretAPI) apiDeleteSecret(ctx context.Context, in *secretPath) (*struct{}, error) {
 	if err := h.Secrets.Delete(ctx, in.Name); err != nil {
 		return nil, err
 	}

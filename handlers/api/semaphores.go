@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/web/contract"
 )
@@ -18,14 +16,19 @@ type semaphoreInput struct {
 	Body contract.SemaphoreInputBody
 }
 
-func (h *API) semaphoreAPI(api huma.API) {
-	operation(h, api, get("list-semaphores", "/semaphores", "List the mutexes and semaphores of the project that are in use or overridden", "Executions"), h.apiSemaphores)
-	set := post("set-semaphore", "/semaphores", "Set the permits of a semaphore", "Executions")
-	set.Method = http.MethodPut
-	operation(h, api, set, h.apiSetSemaphore)
+// semaphoreAPI serves semaphores of a project.
+type semaphoreAPI struct {
+	Executions *execution.Service
 }
 
-func (h *API) apiSemaphores(ctx context.Context, in *semaphoreQuery) (*body[contract.SemaphoreList], error) {
+func (h *semaphoreAPI) mount(api *operations) {
+	operation(api, get("list-semaphores", "/semaphores", "List the mutexes and semaphores of the project that are in use or overridden", "Executions"), h.apiSemaphores)
+	set := post("set-semaphore", "/semaphores", "Set the permits of a semaphore", "Executions")
+	set.Method = http.MethodPut
+	operation(api, set, h.apiSetSemaphore)
+}
+
+func (h *semaphoreAPI) apiSemaphores(ctx context.Context, in *semaphoreQuery) (*body[contract.SemaphoreList], error) {
 	page, err := h.Executions.Semaphores(ctx, in.After)
 	if err != nil {
 		return nil, err
@@ -37,7 +40,7 @@ func (h *API) apiSemaphores(ctx context.Context, in *semaphoreQuery) (*body[cont
 	return reply(out), nil
 }
 
-func (h *API) apiSetSemaphore(ctx context.Context, in *semaphoreInput) (*body[contract.SemaphoreBody], error) {
+func (h *semaphoreAPI) apiSetSemaphore(ctx context.Context, in *semaphoreInput) (*body[contract.SemaphoreBody], error) {
 	s, err := h.Executions.SetSemaphore(ctx, in.Body.Name, in.Body.Permits, in.Body.Reason)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -40,22 +39,27 @@ type runQuery struct {
 	Limit int    `query:"limit" doc:"Number of runs per page" minimum:"1" maximum:"10000" default:"100"`
 }
 
-func (h *API) sweepAPI(api huma.API) {
-	create := post("create-sweep", "/sweeps", "Launch a workflow many times with different inputs", "Sweeps")
-	create.DefaultStatus = http.StatusCreated
-	operation(h, api, create, h.apiCreateSweep)
-	operation(h, api, get("list-sweeps", "/sweeps", "List sweeps, newest first", "Sweeps"), h.apiSweeps)
-	operation(h, api, h.ledBy(post("preview-sweep", "/sweeps/preview", "Preview a sweep without creating it", "Sweeps"), nil), h.apiPreviewSweep)
-	operation(h, api, get("get-sweep", "/sweeps/{sweep_id}", "Get a sweep with its runs, the best run, and the importance of each parameter", "Sweeps"), h.apiSweep)
-	change := post("change-sweep", "/sweeps/{sweep_id}", "Add runs, or change the space, budget and other settings of future runs", "Sweeps")
-	change.Method = http.MethodPatch
-	operation(h, api, change, h.apiChangeSweep)
-	operation(h, api, post("pause-sweep", "/sweeps/{sweep_id}/pause", "Pause a sweep: no more runs are launched until it is resumed", "Sweeps"), h.apiCommandSweep(h.Sweeps.Pause))
-	operation(h, api, post("resume-sweep", "/sweeps/{sweep_id}/resume", "Resume a sweep", "Sweeps"), h.apiCommandSweep(h.Sweeps.Resume))
-	operation(h, api, post("stop-sweep", "/sweeps/{sweep_id}/stop", "Stop a sweep; runs that have started finish or are cancelled", "Sweeps"), h.apiStopSweep)
+// sweepAPI serves sweeps.
+type sweepAPI struct {
+	Sweeps *sweep.Service
 }
 
-func (h *API) apiCreateSweep(ctx context.Context, in *struct {
+func (h *sweepAPI) mount(api *operations) {
+	create := post("create-sweep", "/sweeps", "Launch a workflow many times with different inputs", "Sweeps")
+	create.DefaultStatus = http.StatusCreated
+	operation(api, create, h.apiCreateSweep)
+	operation(api, get("list-sweeps", "/sweeps", "List sweeps, newest first", "Sweeps"), h.apiSweeps)
+	operation(api, api.ledBy(post("preview-sweep", "/sweeps/preview", "Preview a sweep without creating it", "Sweeps"), nil), h.apiPreviewSweep)
+	operation(api, get("get-sweep", "/sweeps/{sweep_id}", "Get a sweep with its runs, the best run, and the importance of each parameter", "Sweeps"), h.apiSweep)
+	change := post("change-sweep", "/sweeps/{sweep_id}", "Add runs, or change the space, budget and other settings of future runs", "Sweeps")
+	change.Method = http.MethodPatch
+	operation(api, change, h.apiChangeSweep)
+	operation(api, post("pause-sweep", "/sweeps/{sweep_id}/pause", "Pause a sweep: no more runs are launched until it is resumed", "Sweeps"), h.apiCommandSweep(h.Sweeps.Pause))
+	operation(api, post("resume-sweep", "/sweeps/{sweep_id}/resume", "Resume a sweep", "Sweeps"), h.apiCommandSweep(h.Sweeps.Resume))
+	operation(api, post("stop-sweep", "/sweeps/{sweep_id}/stop", "Stop a sweep; runs that have started finish or are cancelled", "Sweeps"), h.apiStopSweep)
+}
+
+func (h *sweepAPI) apiCreateSweep(ctx context.Context, in *struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not create another sweep" maxLength:"200"`
 	Body           contract.SweepInput
 }) (*body[contract.SweepBody], error) {
@@ -71,7 +75,7 @@ func (h *API) apiCreateSweep(ctx context.Context, in *struct {
 	return reply(toSweepBody(sw)), nil
 }
 
-func (h *API) apiPreviewSweep(ctx context.Context, in *struct{ Body contract.SweepInput }) (*body[contract.SweepPreview], error) {
+func (h *sweepAPI) apiPreviewSweep(ctx context.Context, in *struct{ Body contract.SweepInput }) (*body[contract.SweepPreview], error) {
 	spec, err := toSpec(in.Body)
 	if err != nil {
 		return nil, err
@@ -94,7 +98,7 @@ func (h *API) apiPreviewSweep(ctx context.Context, in *struct{ Body contract.Swe
 	return reply(out), nil
 }
 
-func (h *API) apiSweeps(ctx context.Context, in *sweepQuery) (*body[contract.SweepList], error) {
+func (h *sweepAPI) apiSweeps(ctx context.Context, in *sweepQuery) (*body[contract.SweepList], error) {
 	listed := sweep.Listed{Workflow: in.Workflow, State: sweep.State(in.State), Limit: in.Limit}
 	if in.Before != "" {
 		before, err := request.ParseID(in.Before, "sweep")
@@ -114,7 +118,7 @@ func (h *API) apiSweeps(ctx context.Context, in *sweepQuery) (*body[contract.Swe
 	return reply(out), nil
 }
 
-func (h *API) apiSweep(ctx context.Context, in *runQuery) (*body[contract.SweepDetail], error) {
+func (h *sweepAPI) apiSweep(ctx context.Context, in *runQuery) (*body[contract.SweepDetail], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -143,7 +147,7 @@ func (h *API) apiSweep(ctx context.Context, in *runQuery) (*body[contract.SweepD
 	return reply(out), nil
 }
 
-func (h *API) apiChangeSweep(ctx context.Context, in *struct {
+func (h *sweepAPI) apiChangeSweep(ctx context.Context, in *struct {
 	SweepPath
 	Body contract.SweepChange
 }) (*body[contract.SweepBody], error) {
@@ -167,7 +171,7 @@ func (h *API) apiChangeSweep(ctx context.Context, in *struct {
 	return reply(toSweepBody(sw)), nil
 }
 
-func (h *API) apiCommandSweep(do func(context.Context, uuid.UUID) error) func(context.Context, *SweepPath) (*body[contract.SweepBody], error) {
+func (h *sweepAPI) apiCommandSweep(do func(context.Context, uuid.UUID) error) func(context.Context, *SweepPath) (*body[contract.SweepBody], error) {
 	return func(ctx context.Context, in *SweepPath) (*body[contract.SweepBody], error) {
 		id, err := in.id()
 		if err != nil {
@@ -180,7 +184,7 @@ func (h *API) apiCommandSweep(do func(context.Context, uuid.UUID) error) func(co
 	}
 }
 
-func (h *API) apiStopSweep(ctx context.Context, in *struct {
+func (h *sweepAPI) apiStopSweep(ctx context.Context, in *struct {
 	SweepPath
 	Body contract.SweepStop
 }) (*body[contract.SweepBody], error) {
@@ -194,7 +198,7 @@ func (h *API) apiStopSweep(ctx context.Context, in *struct {
 	return h.sweepNow(ctx, id)
 }
 
-func (h *API) sweepNow(ctx context.Context, id uuid.UUID) (*body[contract.SweepBody], error) {
+func (h *sweepAPI) sweepNow(ctx context.Context, id uuid.UUID) (*body[contract.SweepBody], error) {
 	sw, err := h.Sweeps.Get(ctx, id)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"strings"
@@ -46,17 +47,26 @@ func columnNames(list string) []string {
 	return names
 }
 
-func (h *API) tableAPI(api huma.API) {
-	operation(h, api, get("list-execution-fields", "/executions/fields", "List the names that execution queries and columns can use", "Executions"), h.apiFields)
-	operation(h, api, get("group-executions", "/executions/groups", "Group executions by a value, with aggregated columns", "Executions"), h.apiGroups)
-	operation(h, api, get("complete-query", "/executions/complete", "Complete an execution query with names, operators and values", "Executions"), h.apiComplete)
-	operation(h, api, get("search-logs", "/executions/lines", "Search the logs of many executions", "Logs and metrics"), h.apiLines)
-	operation(h, api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and note of an execution", "Executions"), h.apiLabel)
-	operation(h, api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions", "Executions"), h.apiBulk)
+// tableAPI serves tables of executions: queries, columns, groups, exports and commands for many.
+type tableAPI struct {
+	Log       *slog.Logger
+	Table     *table.Service
+	Scope     request.Scope
+	PublicURL string
+	views     *viewAPI
 }
 
-func (h *API) searchExecutions(ctx context.Context, f query.Filter, t TableQuery) (*body[contract.ExecutionPage], error) {
-	t, err := h.inView(ctx, t)
+func (h *tableAPI) mount(api *operations) {
+	operation(api, get("list-execution-fields", "/executions/fields", "List the names that execution queries and columns can use", "Executions"), h.apiFields)
+	operation(api, get("group-executions", "/executions/groups", "Group executions by a value, with aggregated columns", "Executions"), h.apiGroups)
+	operation(api, get("complete-query", "/executions/complete", "Complete an execution query with names, operators and values", "Executions"), h.apiComplete)
+	operation(api, get("search-logs", "/executions/lines", "Search the logs of many executions", "Logs and metrics"), h.apiLines)
+	operation(api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and note of an execution", "Executions"), h.apiLabel)
+	operation(api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions", "Executions"), h.apiBulk)
+}
+
+func (h *tableAPI) searchExecutions(ctx context.Context, f query.Filter, t TableQuery) (*body[contract.ExecutionPage], error) {
+	t, err := h.views.inView(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +105,7 @@ func columnBody(c index.Column) contract.ColumnBody {
 }
 
 // executionBodies adds tags and notes.
-func (h *API) executionBodies(ctx context.Context, list []query.Execution) ([]contract.ExecutionBody, error) {
+func (h *tableAPI) executionBodies(ctx context.Context, list []query.Execution) ([]contract.ExecutionBody, error) {
 	ids := make([]uuid.UUID, len(list))
 	for i, e := range list {
 		ids[i] = e.ID
@@ -112,7 +122,7 @@ func (h *API) executionBodies(ctx context.Context, list []query.Execution) ([]co
 	return bodies, nil
 }
 
-func (h *API) apiFields(ctx context.Context, _ *struct{}) (*body[contract.FieldList], error) {
+func (h *tableAPI) apiFields(ctx context.Context, _ *struct{}) (*body[contract.FieldList], error) {
 	fields, err := h.Table.Index.Fields(ctx)
 	if err != nil {
 		return nil, err
@@ -134,7 +144,7 @@ func (h *API) apiFields(ctx context.Context, _ *struct{}) (*body[contract.FieldL
 	return reply(out), nil
 }
 
-func (h *API) apiComplete(ctx context.Context, in *struct {
+func (h *tableAPI) apiComplete(ctx context.Context, in *struct {
 	Before string `query:"before" doc:"Query text before the cursor" maxLength:"4000"`
 }) (*body[contract.QueryCompletion], error) {
 	found, err := h.Table.Index.Complete(ctx, in.Before)
@@ -158,7 +168,7 @@ func (h *API) apiComplete(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func (h *API) apiLabel(ctx context.Context, in *struct {
+func (h *tableAPI) apiLabel(ctx context.Context, in *struct {
 	ExecutionPath
 	Body contract.LabelInput
 }) (*body[contract.LabelBody], error) {
@@ -173,7 +183,7 @@ func (h *API) apiLabel(ctx context.Context, in *struct {
 	return reply(contract.LabelBody{Tags: append([]string{}, labels.Tags...), Note: labels.Note}), nil
 }
 
-func (h *API) apiBulk(ctx context.Context, in *struct {
+func (h *tableAPI) apiBulk(ctx context.Context, in *struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not resume an execution twice" maxLength:"150"`
 	Body           contract.BulkInput
 }) (*body[contract.BulkResult], error) {
@@ -204,7 +214,7 @@ func exportTypes() map[string]string {
 }
 
 // tableExportRoute streams a table; huma answers with whole bodies alone.
-func (h *API) tableExportRoute(r chi.Router) {
+func (h *tableAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/executions/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
 		v := r.URL.Query()
 		format := v.Get("format")
@@ -215,7 +225,7 @@ func (h *API) tableExportRoute(r chi.Router) {
 			message := "The format is csv, parquet or ipynb."
 			return apperr.InvalidFields(message, []apperr.Field{{Path: "format", Message: message}})
 		}
-		asked, err := h.inView(r.Context(), TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns"), View: v.Get("view")})
+		asked, err := h.views.inView(r.Context(), TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns"), View: v.Get("view")})
 		if err != nil {
 			return err
 		}
@@ -239,7 +249,7 @@ func (h *API) tableExportRoute(r chi.Router) {
 }
 
 // exportNotebook sends a notebook that reads the query. The query is checked first.
-func (h *API) exportNotebook(w http.ResponseWriter, r *http.Request, q index.Query) error {
+func (h *tableAPI) exportNotebook(w http.ResponseWriter, r *http.Request, q index.Query) error {
 	q.Limit = 1
 	if _, err := h.Table.Find(r.Context(), q); err != nil {
 		return err

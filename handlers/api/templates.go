@@ -26,7 +26,12 @@ type templateList struct {
 	Templates []templateBody `json:"templates"`
 }
 
-func (h *API) templateAPI(api huma.API) {
+// templateAPI serves operators that definitions refer to by name.
+type templateAPI struct {
+	Workflows *workflow.Service
+}
+
+func (h *templateAPI) mount(api *operations) {
 	register := post("register-template", "/templates", "Register a version of an operator template", "Templates")
 	register.DefaultStatus = http.StatusCreated
 	register.SkipValidateBody = true // the service describes what is wrong, all at once
@@ -34,12 +39,12 @@ func (h *API) templateAPI(api huma.API) {
 		"application/json": {Schema: &huma.Schema{Type: "object", Required: []string{"name", "version", "type"}}},
 		"application/yaml": {Schema: &huma.Schema{Type: "string"}},
 	}}
-	operation(h, api, register, h.apiRegisterTemplate)
-	operation(h, api, get("list-templates", "/templates", "List the operator templates available to the project", "Templates"), h.apiTemplates)
-	operation(h, api, get("get-template", "/templates/{template}", "Get an operator template", "Templates"), h.apiTemplate)
+	operation(api, register, h.apiRegisterTemplate)
+	operation(api, get("list-templates", "/templates", "List the operator templates available to the project", "Templates"), h.apiTemplates)
+	operation(api, get("get-template", "/templates/{template}", "Get an operator template", "Templates"), h.apiTemplate)
 }
 
-func (h *API) apiRegisterTemplate(ctx context.Context, in *struct {
+func (h *templateAPI) apiRegisterTemplate(ctx context.Context, in *struct {
 	Scope   string `query:"scope" enum:"project,tenant" default:"project" doc:"Visibility of the template"`
 	RawBody []byte
 }) (*body[templateBody], error) {
@@ -50,7 +55,7 @@ func (h *API) apiRegisterTemplate(ctx context.Context, in *struct {
 	return reply(toTemplateBody(t)), nil
 }
 
-func (h *API) apiTemplates(ctx context.Context, _ *struct{}) (*body[templateList], error) {
+func (h *templateAPI) apiTemplates(ctx context.Context, _ *struct{}) (*body[templateList], error) {
 	templates, err := h.Workflows.Templates(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func (h *API) apiTemplates(ctx context.Context, _ *struct{}) (*body[templateList
 	return reply(out), nil
 }
 
-func (h *API) apiTemplate(ctx context.Context, in *struct {
+func (h *templateAPI) apiTemplate(ctx context.Context, in *struct {
 	Template string `path:"template" doc:"Template name" maxLength:"200"`
 	Version  string `query:"version" doc:"Version; defaults to the latest release" maxLength:"100"`
 }) (*body[templateBody], error) {

@@ -109,53 +109,55 @@ func scopeKinds() []struct {
 	}{{tenancy.Tenant, "/tenants"}, {tenancy.Department, "/departments"}, {tenancy.Team, "/teams"}, {tenancy.Project, "/projects"}}
 }
 
-func (h *API) tenancyAPI(api huma.API) {
-	for _, k := range scopeKinds() {
-		h.scopeAPI(api, k.kind, k.path)
-		h.memberAPI(api, k.kind, k.path)
-	}
-	h.serviceAccountAPI(api)
-	h.userAPI(api)
-	h.auditAPI(api)
+// tenancyAPI serves tenants, departments, teams and projects, with their members.
+type tenancyAPI struct {
+	Tenancy *tenancy.Service
 }
 
-func (h *API) scopeAPI(api huma.API, kind tenancy.Kind, path string) {
+func (h *tenancyAPI) mount(api *operations) {
+	for _, k := range scopeKinds() {
+		h.mountScope(api, k.kind, k.path)
+		h.mountMembers(api, k.kind, k.path)
+	}
+}
+
+func (h *tenancyAPI) mountScope(api *operations, kind tenancy.Kind, path string) {
 	name, one := string(kind), path+"/{id}"
-	operation(h, api, get("list-"+name+"s", path, "List the "+name+"s that you may read", tenancyTag), func(ctx context.Context, in *ScopeQuery) (*body[scopePage], error) {
+	operation(api, get("list-"+name+"s", path, "List the "+name+"s that you may read", tenancyTag), func(ctx context.Context, in *ScopeQuery) (*body[scopePage], error) {
 		return h.apiScopes(ctx, kind, in)
 	})
 	create := post("create-"+name, path, "Create a "+name, tenancyTag)
 	create.DefaultStatus = http.StatusCreated
 	if kind == tenancy.Tenant {
-		operation(h, api, create, func(ctx context.Context, in *NewTenant) (*body[scopeBody], error) {
+		operation(api, create, func(ctx context.Context, in *NewTenant) (*body[scopeBody], error) {
 			return h.apiCreateScope(ctx, tenancy.NewNode{ParentID: auth.Installation, Kind: kind, Name: in.Body.Name, Description: in.Body.Description, Key: in.Key})
 		})
 	} else {
-		operation(h, api, create, func(ctx context.Context, in *NewScope) (*body[scopeBody], error) {
+		operation(api, create, func(ctx context.Context, in *NewScope) (*body[scopeBody], error) {
 			return h.apiCreateScope(ctx, tenancy.NewNode{ParentID: in.Body.ParentID, Kind: kind, Name: in.Body.Name, Description: in.Body.Description, Key: in.Key})
 		})
 	}
-	operation(h, api, get("get-"+name, one, "Get a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[scopeBody], error) {
+	operation(api, get("get-"+name, one, "Get a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[scopeBody], error) {
 		return h.apiScope(ctx, kind, in.ID)
 	})
 	edit := huma.Operation{OperationID: "update-" + name, Method: http.MethodPatch, Path: one, Summary: "Rename or describe a " + name, Tags: []string{tenancyTag}}
-	operation(h, api, edit, func(ctx context.Context, in *ScopeEdit) (*body[scopeBody], error) {
+	operation(api, edit, func(ctx context.Context, in *ScopeEdit) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error {
 			_, err := h.Tenancy.Update(ctx, in.ID, tenancy.Edit{Name: in.Body.Name, Description: in.Body.Description, Revision: in.Body.Revision})
 			return err
 		})
 	})
 	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": its content stays readable, but nothing can be launched in it", tenancyTag)
-	operation(h, api, archive, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
+	operation(api, archive, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Archive(ctx, in.ID, in.reason()); return err })
 	})
 	restore := post("restore-"+name, one+"/restore", "Restore an archived "+name+"", tenancyTag)
-	operation(h, api, restore, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
+	operation(api, restore, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Restore(ctx, in.ID, in.reason()); return err })
 	})
 }
 
-func (h *API) apiScopes(ctx context.Context, kind tenancy.Kind, in *ScopeQuery) (*body[scopePage], error) {
+func (h *tenancyAPI) apiScopes(ctx context.Context, kind tenancy.Kind, in *ScopeQuery) (*body[scopePage], error) {
 	f := tenancy.Filter{Kind: kind, Text: in.Text, Archived: in.Archived, After: in.Page, Limit: in.Limit}
 	if in.Below != "" {
 		id, err := request.ParseID(in.Below, "place")
@@ -175,7 +177,7 @@ func (h *API) apiScopes(ctx context.Context, kind tenancy.Kind, in *ScopeQuery) 
 	return reply(out), nil
 }
 
-func (h *API) apiCreateScope(ctx context.Context, node tenancy.NewNode) (*body[scopeBody], error) {
+func (h *tenancyAPI) apiCreateScope(ctx context.Context, node tenancy.NewNode) (*body[scopeBody], error) {
 	n, err := h.Tenancy.Create(ctx, node)
 	if err != nil {
 		return nil, err
@@ -184,7 +186,7 @@ func (h *API) apiCreateScope(ctx context.Context, node tenancy.NewNode) (*body[s
 }
 
 // place returns a place of a kind. One of another kind is not there.
-func (h *API) place(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (tenancy.Node, []tenancy.Step, error) {
+func (h *tenancyAPI) place(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (tenancy.Node, []tenancy.Step, error) {
 	n, steps, err := h.Tenancy.Node(ctx, id)
 	if err == nil && n.Kind != kind {
 		err = apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
@@ -192,7 +194,7 @@ func (h *API) place(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (tenan
 	return n, steps, err
 }
 
-func (h *API) apiScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[scopeBody], error) {
+func (h *tenancyAPI) apiScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[scopeBody], error) {
 	n, steps, err := h.place(ctx, kind, id)
 	if err != nil {
 		return nil, err
@@ -206,7 +208,7 @@ func (h *API) apiScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*b
 
 // apiChangeScope makes sure that the place is of the kind, changes it, and
 // answers with what it is now.
-func (h *API) apiChangeScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID, change func() error) (*body[scopeBody], error) {
+func (h *tenancyAPI) apiChangeScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID, change func() error) (*body[scopeBody], error) {
 	if _, _, err := h.place(ctx, kind, id); err != nil {
 		return nil, err
 	}

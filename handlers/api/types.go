@@ -6,10 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -51,7 +54,14 @@ type typePath struct {
 	Name string `path:"type_name" doc:"Type name or type expression" maxLength:"2000"`
 }
 
-func (h *API) typeAPI(api huma.API) {
+// typeAPI serves types of values.
+type typeAPI struct {
+	Now        func() time.Time
+	Catalogue  *catalogue.Service
+	Executions *execution.Service
+}
+
+func (h *typeAPI) mount(api *operations) {
 	register := post("register-type", "/types", "Register a custom type", "Types")
 	register.DefaultStatus = http.StatusCreated
 	register.SkipValidateBody = true // the registry describes what is wrong, all at once
@@ -68,14 +78,14 @@ func (h *API) typeAPI(api huma.API) {
 			},
 		},
 	}}}
-	operation(h, api, register, h.apiRegisterType)
-	operation(h, api, get("list-types", "/types", "List the types", "Types"), h.apiTypes)
-	operation(h, api, get("get-type", "/types/{type_name}", "Get a type", "Types"), h.apiType)
-	operation(h, api, post("check-value", "/types/{type_name}/check", "Check a value of a type", "Types"), h.apiCheckValue)
-	operation(h, api, get("get-type-ui-schema", "/types/{type_name}/ui-schema", "Get the form field of a type", "Types"), h.apiTypeUI)
+	operation(api, register, h.apiRegisterType)
+	operation(api, get("list-types", "/types", "List the types", "Types"), h.apiTypes)
+	operation(api, get("get-type", "/types/{type_name}", "Get a type", "Types"), h.apiType)
+	operation(api, post("check-value", "/types/{type_name}/check", "Check a value of a type", "Types"), h.apiCheckValue)
+	operation(api, get("get-type-ui-schema", "/types/{type_name}/ui-schema", "Get the form field of a type", "Types"), h.apiTypeUI)
 }
 
-func (h *API) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte }) (*body[typeBody], error) {
+func (h *typeAPI) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte }) (*body[typeBody], error) {
 	entry, _, err := h.Catalogue.RegisterType(ctx, bytes.Clone(in.RawBody)) // huma uses the buffer again
 	if err != nil {
 		return nil, err
@@ -87,7 +97,7 @@ func (h *API) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte })
 	return reply(toTypeBody(registry, entry)), nil
 }
 
-func (h *API) apiTypes(ctx context.Context, _ *struct{}) (*body[typeList], error) {
+func (h *typeAPI) apiTypes(ctx context.Context, _ *struct{}) (*body[typeList], error) {
 	registry, err := h.Catalogue.Types(ctx)
 	if err != nil {
 		return nil, err
@@ -95,7 +105,7 @@ func (h *API) apiTypes(ctx context.Context, _ *struct{}) (*body[typeList], error
 	return reply(typeList{Types: registry.Entries()}), nil
 }
 
-func (h *API) apiType(ctx context.Context, in *typePath) (*body[typeBody], error) {
+func (h *typeAPI) apiType(ctx context.Context, in *typePath) (*body[typeBody], error) {
 	registry, err := h.Catalogue.Types(ctx)
 	if err != nil {
 		return nil, err
@@ -118,7 +128,7 @@ func toTypeBody(registry *typeregistry.Registry, entry typeregistry.Entry) typeB
 	return out
 }
 
-func (h *API) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody], error) {
+func (h *typeAPI) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody], error) {
 	registry, err := h.Catalogue.Types(ctx)
 	if err != nil {
 		return nil, err
@@ -171,7 +181,7 @@ type valueProblem struct {
 	Message string `json:"message"`
 }
 
-func (h *API) apiCheckValue(ctx context.Context, in *CheckValueInput) (*body[checkValueBody], error) {
+func (h *typeAPI) apiCheckValue(ctx context.Context, in *CheckValueInput) (*body[checkValueBody], error) {
 	registry, err := h.Catalogue.Types(ctx)
 	if err != nil {
 		return nil, err

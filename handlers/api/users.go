@@ -50,12 +50,12 @@ type ServiceAccountPath struct {
 	Account uuid.UUID `path:"account_id" doc:"Service account ID"`
 }
 
-func (h *API) serviceAccountAPI(api huma.API) {
+func (h *userAPI) mountServiceAccounts(api *operations) {
 	const path = "/projects/{id}/service-accounts"
-	operation(h, api, get("list-service-accounts", path, "List the service accounts of a project", tenancyTag), h.apiServiceAccounts)
+	operation(api, get("list-service-accounts", path, "List the service accounts of a project", tenancyTag), h.apiServiceAccounts)
 	create := post("create-service-account", path, "Create a service account; POST /keys creates its keys", tenancyTag)
 	create.DefaultStatus = http.StatusCreated
-	operation(h, api, create, func(ctx context.Context, in *NewServiceAccount) (*body[serviceAccountBody], error) {
+	operation(api, create, func(ctx context.Context, in *NewServiceAccount) (*body[serviceAccountBody], error) {
 		a, err := h.Tenancy.CreateServiceAccount(ctx, in.ID, in.Body.Name, string(in.Body.Role), in.Key)
 		if err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (h *API) serviceAccountAPI(api huma.API) {
 			verb, summary = "enable", "Enable a service account"
 		}
 		op := post(verb+"-service-account", path+"/{account_id}/"+verb, summary, tenancyTag)
-		operation(h, api, op, func(ctx context.Context, in *ServiceAccountPath) (*body[serviceAccountBody], error) {
+		operation(api, op, func(ctx context.Context, in *ServiceAccountPath) (*body[serviceAccountBody], error) {
 			a, err := h.Tenancy.SetServiceAccountDisabled(ctx, in.ID, in.Account, disabled)
 			if err != nil {
 				return nil, err
@@ -78,7 +78,7 @@ func (h *API) serviceAccountAPI(api huma.API) {
 	}
 }
 
-func (h *API) apiServiceAccounts(ctx context.Context, in *ScopePath) (*body[serviceAccountList], error) {
+func (h *userAPI) apiServiceAccounts(ctx context.Context, in *ScopePath) (*body[serviceAccountList], error) {
 	accounts, err := h.Tenancy.ServiceAccounts(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -136,18 +136,28 @@ type UserEdit struct {
 	}
 }
 
-func (h *API) userAPI(api huma.API) {
-	operation(h, api, get("list-users", "/users", "List the users of the installation", tenancyTag), h.apiUsers)
-	operation(h, api, get("get-user", "/users/{user_id}", "Get a user with their roles", tenancyTag), func(ctx context.Context, in *UserPath) (*body[userBody], error) {
+// userAPI serves users, service accounts and the audit log.
+type userAPI struct {
+	Tenancy *tenancy.Service
+	Audit   *audit.Log
+	Scope   request.Scope
+	Content *content.Content
+}
+
+func (h *userAPI) mount(api *operations) {
+	h.mountServiceAccounts(api)
+	h.mountAudit(api)
+	operation(api, get("list-users", "/users", "List the users of the installation", tenancyTag), h.apiUsers)
+	operation(api, get("get-user", "/users/{user_id}", "Get a user with their roles", tenancyTag), func(ctx context.Context, in *UserPath) (*body[userBody], error) {
 		return h.apiUser(ctx, in.ID)
 	})
 	edit := huma.Operation{
 		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Enable or disable a user, or grant or revoke administrator rights", Tags: []string{tenancyTag},
 	}
-	operation(h, api, edit, h.apiUpdateUser)
+	operation(api, edit, h.apiUpdateUser)
 }
 
-func (h *API) apiUsers(ctx context.Context, in *UserQuery) (*body[userPage], error) {
+func (h *userAPI) apiUsers(ctx context.Context, in *UserQuery) (*body[userPage], error) {
 	page, err := h.Tenancy.Users(ctx, tenancy.UserFilter{Text: in.Text, Status: in.Status, After: in.Page, Limit: in.Limit})
 	if err != nil {
 		return nil, err
@@ -159,7 +169,7 @@ func (h *API) apiUsers(ctx context.Context, in *UserQuery) (*body[userPage], err
 	return reply(out), nil
 }
 
-func (h *API) apiUser(ctx context.Context, id uuid.UUID) (*body[userBody], error) {
+func (h *userAPI) apiUser(ctx context.Context, id uuid.UUID) (*body[userBody], error) {
 	u, roles, err := h.Tenancy.User(ctx, id)
 	if err != nil {
 		return nil, err
@@ -171,7 +181,7 @@ func (h *API) apiUser(ctx context.Context, id uuid.UUID) (*body[userBody], error
 	return reply(out), nil
 }
 
-func (h *API) apiUpdateUser(ctx context.Context, in *UserEdit) (*body[userBody], error) {
+func (h *userAPI) apiUpdateUser(ctx context.Context, in *UserEdit) (*body[userBody], error) {
 	if in.Body.Disabled != nil {
 		if _, err := h.Tenancy.SetUserDisabled(ctx, in.ID, *in.Body.Disabled); err != nil {
 			return nil, err
@@ -210,8 +220,8 @@ type auditList struct {
 	NextPage string                `json:"next_page,omitempty"`
 }
 
-func (h *API) auditAPI(api huma.API) {
-	operation(h, api, get("list-audit", "/audit", "List audit log entries, newest first", "Audit"), func(ctx context.Context, in *AuditQuery) (*body[auditList], error) {
+func (h *userAPI) mountAudit(api *operations) {
+	operation(api, get("list-audit", "/audit", "List audit log entries, newest first", "Audit"), func(ctx context.Context, in *AuditQuery) (*body[auditList], error) {
 		f, err := in.filter()
 		if err != nil {
 			return nil, err
@@ -247,7 +257,7 @@ func (q AuditQuery) filter() (audit.Filter, error) {
 }
 
 // auditExportRoute streams the log; huma answers with whole bodies alone.
-func (h *API) auditExportRoute(r chi.Router) {
+func (h *userAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/audit/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
 		q := r.URL.Query()
 		in := AuditQuery{Actor: q.Get("actor"), Action: q.Get("action"), Kind: q.Get("object_kind"), Object: q.Get("object"), Tenant: q.Get("tenant"), Project: q.Get("in_project")}

@@ -17,32 +17,37 @@ type ViewPath struct {
 	View string `path:"view" doc:"View ID or name" maxLength:"100"`
 }
 
-func (h *API) viewAPI(api huma.API) {
-	operation(h, api, get("list-views", "/views", "List the saved execution views that you can use", "Views"), h.apiViews)
+// viewAPI serves saved views of executions.
+type viewAPI struct {
+	Views *view.Service
+}
+
+func (h *viewAPI) mount(api *operations) {
+	operation(api, get("list-views", "/views", "List the saved execution views that you can use", "Views"), h.apiViews)
 	save := post("save-view", "/views", "Save an execution table as a view", "Views")
 	save.DefaultStatus = http.StatusCreated
-	operation(h, api, save, h.apiSaveView)
-	operation(h, api, get("get-view", "/views/{view}", "Get a saved view", "Views"), h.apiView)
+	operation(api, save, h.apiSaveView)
+	operation(api, get("get-view", "/views/{view}", "Get a saved view", "Views"), h.apiView)
 	change := post("change-view", "/views/{view}", "Change a saved view", "Views")
 	change.Method = http.MethodPatch
-	operation(h, api, change, h.apiChangeView)
-	operation(h, api, huma.Operation{
+	operation(api, change, h.apiChangeView)
+	operation(api, huma.Operation{
 		OperationID: "delete-view", Method: http.MethodDelete, Path: "/views/{view}", Tags: []string{"Views"},
 		Summary: "Delete a saved view", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteView)
 	begin := post("set-default-view", "/views/{view}/default", "Make a view the project's default", "Views")
 	begin.Method = http.MethodPut
-	operation(h, api, begin, func(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
+	operation(api, begin, func(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
 		return h.apiDefaultView(ctx, in, true)
 	})
 	end := post("unset-default-view", "/views/{view}/default", "Remove a view as the project's default", "Views")
 	end.Method = http.MethodDelete
-	operation(h, api, end, func(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
+	operation(api, end, func(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
 		return h.apiDefaultView(ctx, in, false)
 	})
 }
 
-func (h *API) apiViews(ctx context.Context, _ *struct{}) (*body[contract.ViewList], error) {
+func (h *viewAPI) apiViews(ctx context.Context, _ *struct{}) (*body[contract.ViewList], error) {
 	list, err := h.Views.List(ctx)
 	if err != nil {
 		return nil, err
@@ -54,7 +59,7 @@ func (h *API) apiViews(ctx context.Context, _ *struct{}) (*body[contract.ViewLis
 	return reply(out), nil
 }
 
-func (h *API) apiView(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
+func (h *viewAPI) apiView(ctx context.Context, in *ViewPath) (*body[contract.ViewBody], error) {
 	v, err := h.Views.Get(ctx, in.View)
 	if err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func (h *API) apiView(ctx context.Context, in *ViewPath) (*body[contract.ViewBod
 	return reply(toViewBody(v)), nil
 }
 
-func (h *API) apiSaveView(ctx context.Context, in *struct{ Body contract.ViewInput }) (*body[contract.ViewBody], error) {
+func (h *viewAPI) apiSaveView(ctx context.Context, in *struct{ Body contract.ViewInput }) (*body[contract.ViewBody], error) {
 	b := in.Body
 	sharing := view.Sharing(b.Sharing)
 	v, err := h.Views.Save(ctx, view.Edit{Name: &b.Name, Sharing: &sharing, Table: &view.Table{Where: b.Where, Sort: b.Sort, Columns: b.Columns, Group: b.Group}})
@@ -72,7 +77,7 @@ func (h *API) apiSaveView(ctx context.Context, in *struct{ Body contract.ViewInp
 	return reply(toViewBody(v)), nil
 }
 
-func (h *API) apiChangeView(ctx context.Context, in *struct {
+func (h *viewAPI) apiChangeView(ctx context.Context, in *struct {
 	ViewPath
 	Body contract.ViewChange
 }) (*body[contract.ViewBody], error) {
@@ -108,11 +113,11 @@ func (h *API) apiChangeView(ctx context.Context, in *struct {
 	return reply(toViewBody(v)), nil
 }
 
-func (h *API) apiDeleteView(ctx context.Context, in *ViewPath) (*struct{}, error) {
+func (h *viewAPI) apiDeleteView(ctx context.Context, in *ViewPath) (*struct{}, error) {
 	return nil, h.Views.Delete(ctx, in.View)
 }
 
-func (h *API) apiDefaultView(ctx context.Context, in *ViewPath, on bool) (*body[contract.ViewBody], error) {
+func (h *viewAPI) apiDefaultView(ctx context.Context, in *ViewPath, on bool) (*body[contract.ViewBody], error) {
 	v, err := h.Views.SetDefault(ctx, in.View, on)
 	if err != nil {
 		return nil, err
@@ -130,7 +135,7 @@ func toViewBody(v view.View) contract.ViewBody {
 
 // inView adds the conditions of the view that a request names to its own. The order and the columns
 // of the request come before those of the view.
-func (h *API) inView(ctx context.Context, q TableQuery) (TableQuery, error) {
+func (h *viewAPI) inView(ctx context.Context, q TableQuery) (TableQuery, error) {
 	if q.View == "" {
 		return q, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/source"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/web/contract"
 )
@@ -44,35 +45,42 @@ func (p versionPath) version() string {
 	return p.Version
 }
 
-func (h *API) workflowAPI(api huma.API) {
+// workflowAPI serves workflows and their versions.
+type workflowAPI struct {
+	Now       func() time.Time
+	Workflows *workflow.Service
+	Packages  source.Packages
+	dag       *dagAPI
+}
+
+func (h *workflowAPI) mount(api *operations) {
 	register := post("register-workflow", "/workflows", "Register a version of a workflow (YAML or JSON)", "Workflows")
 	register.DefaultStatus = http.StatusCreated
 	register.SkipValidateBody = true // it may be YAML
 	register.MaxBodyBytes = workflow.MaxDocumentBytes
 	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A native definition or an Argo manifest. A body {project_id, name, dag_spec, parameters, priority, labels} registers and launches a workflow in one request, and returns the execution.", AdditionalProperties: true}}
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": definition, "application/yaml": definition}}
-	operation(h, api, register, h.apiRegister)
-	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or an execution state, list executions", "Workflows"), h.apiWorkflows)
-	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
-	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
-	operation(h, api, get("diff-versions", "/workflows/{workflow_id}/diff", "Compare two versions of a workflow", "Workflows"), h.apiVersionDiff)
-	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
-	operation(h, api, get("get-development", "/workflows/{workflow_id}/development", "Get your development version", "Workflows"), h.apiDeveloped)
+	operation(api, register, h.apiRegister)
+	operation(api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or an execution state, list executions", "Workflows"), h.apiWorkflows)
+	operation(api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
+	operation(api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
+	operation(api, get("diff-versions", "/workflows/{workflow_id}/diff", "Compare two versions of a workflow", "Workflows"), h.apiVersionDiff)
+	operation(api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
+	operation(api, get("get-development", "/workflows/{workflow_id}/development", "Get your development version", "Workflows"), h.apiDeveloped)
 	develop := post("develop", "/workflows/{workflow_id}/development", "Set your development version", "Workflows")
 	develop.Method = http.MethodPut
-	operation(h, api, develop, h.apiDevelop)
-	h.dagSpecAPI(api)
-	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, but it cannot be launched", "Workflows"), h.apiArchive)
-	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Restore an archived workflow", "Workflows"), h.apiUnarchive)
+	operation(api, develop, h.apiDevelop)
+	operation(api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, but it cannot be launched", "Workflows"), h.apiArchive)
+	operation(api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Restore an archived workflow", "Workflows"), h.apiUnarchive)
 }
 
-func (h *API) apiRegister(ctx context.Context, in *struct {
+func (h *workflowAPI) apiRegister(ctx context.Context, in *struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"Idempotency key, with a dag_spec: a repeated request with the same key does not launch another execution" maxLength:"200"`
 	RawBody        []byte
 }) (*body[registerAnswer], error) {
 	doc := bytes.Clone(in.RawBody) // huma uses the buffer again
 	if isDagSpec(doc) {
-		run, err := h.runDagSpec(ctx, doc, in.IdempotencyKey)
+		run, err := h.dag.runDagSpec(ctx, doc, in.IdempotencyKey)
 		return reply(registerAnswer{run: run}), err
 	}
 	v, created, err := h.Workflows.Register(ctx, doc)
@@ -89,10 +97,10 @@ func (h *API) apiRegister(ctx context.Context, in *struct {
 	}}), nil
 }
 
-func (h *API) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
+func (h *workflowAPI) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
 	w, err := h.Workflows.Get(ctx, in.ID)
 	if apperr.Is(err, apperr.NotFound) {
-		if run, runErr := h.runByID(ctx, in.ID); runErr == nil {
+		if run, runErr := h.dag.runByID(ctx, in.ID); runErr == nil {
 			return reply(workflowAnswer{run: run}), nil
 		}
 	}
@@ -109,7 +117,7 @@ func (h *API) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflow
 	return reply(workflowAnswer{WorkflowBody: out}), nil
 }
 
-func (h *API) apiVersion(ctx context.Context, in *versionPath) (*body[versionBody], error) {
+func (h *workflowAPI) apiVersion(ctx context.Context, in *versionPath) (*body[versionBody], error) {
 	v, err := h.Workflows.Version(ctx, in.ID, in.version())
 	if err != nil {
 		return nil, err
@@ -128,7 +136,7 @@ func (h *API) apiVersion(ctx context.Context, in *versionPath) (*body[versionBod
 	}), nil
 }
 
-func (h *API) apiUISchema(ctx context.Context, in *versionPath) (*body[any], error) {
+func (h *workflowAPI) apiUISchema(ctx context.Context, in *versionPath) (*body[any], error) {
 	v, err := h.Workflows.Version(ctx, in.ID, in.version())
 	if err != nil {
 		return nil, err
@@ -136,15 +144,15 @@ func (h *API) apiUISchema(ctx context.Context, in *versionPath) (*body[any], err
 	return reply[any](v.Definition.Inputs.UISchema(typeregistry.Env{Now: h.Now()})), nil
 }
 
-func (h *API) apiArchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
+func (h *workflowAPI) apiArchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
 	return h.apiSetArchived(ctx, in.ID, h.Workflows.Archive)
 }
 
-func (h *API) apiUnarchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
+func (h *workflowAPI) apiUnarchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
 	return h.apiSetArchived(ctx, in.ID, h.Workflows.Unarchive)
 }
 
-func (h *API) apiSetArchived(ctx context.Context, ref string, set func(context.Context, string) error) (*body[workflowAnswer], error) {
+func (h *workflowAPI) apiSetArchived(ctx context.Context, ref string, set func(context.Context, string) error) (*body[workflowAnswer], error) {
 	if err := set(ctx, ref); err != nil {
 		return nil, err
 	}
@@ -173,12 +181,12 @@ type developInput struct {
 	}
 }
 
-func (h *API) apiDevelop(ctx context.Context, in *developInput) (*body[developmentBody], error) {
+func (h *workflowAPI) apiDevelop(ctx context.Context, in *developInput) (*body[developmentBody], error) {
 	d, err := h.Workflows.Develop(ctx, in.ID, in.Body.Version)
 	return toDevelopment(d, err)
 }
 
-func (h *API) apiDeveloped(ctx context.Context, in *WorkflowPath) (*body[developmentBody], error) {
+func (h *workflowAPI) apiDeveloped(ctx context.Context, in *WorkflowPath) (*body[developmentBody], error) {
 	d, err := h.Workflows.Developed(ctx, in.ID)
 	return toDevelopment(d, err)
 }

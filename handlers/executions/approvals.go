@@ -19,7 +19,7 @@ import (
 const MaxApprovals = 200
 
 // approvals lists the nodes that are awaiting approval.
-func (h *Pages) approvals(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) approvals(w http.ResponseWriter, r *http.Request) error {
 	open, err := h.Executions.ListPendingApprovals(r.Context(), MaxApprovals)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func bulkVerbs(action string) (verb, done string) {
 // bulk previews a command for many executions; with step=apply it runs the command and sends the
 // browser to its results, so that a reload runs nothing again. The key of the preview makes a second
 // press of its button resume nothing again; without one, the command is only previewed.
-func (h *Pages) bulk(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) bulk(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.New(apperr.Invalid, "The form could not be read.")
 	}
@@ -116,7 +116,7 @@ func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
 }
 
 // bulkResults shows the outcome of the executions of a command.
-func (h *Pages) bulkResults(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) bulkResults(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	action, tag := q.Get("action"), q.Get("tag")
 	verb, _ := bulkVerbs(action)

@@ -14,7 +14,7 @@ import (
 )
 
 // complete suggests what can follow at the cursor of the query bar, in the project of its view.
-func (h *Pages) complete(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) complete(w http.ResponseWriter, r *http.Request) error {
 	r = h.inProjectOf(r, r.URL.Query().Get("view"))
 	before := r.URL.Query().Get("before")
 	if len(before) > search.MaxLength {

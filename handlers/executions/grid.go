@@ -27,10 +27,10 @@ import (
 const cellShown = 60 // characters of a value in a cell
 
 // grid lists executions with chosen columns; everything about it is in the URL.
-func (h *Pages) grid(w http.ResponseWriter, r *http.Request) error { return h.gridPage(w, r, nil) }
+func (h *lists) grid(w http.ResponseWriter, r *http.Request) error { return h.gridPage(w, r, nil) }
 
 // gridPage is grid with the form of a view that failed.
-func (h *Pages) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFailure) error {
+func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFailure) error {
 	q := r.URL.Query()
 	saved, err := h.savedViews(r, failed)
 	if err != nil {
@@ -79,7 +79,7 @@ func (h *Pages) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 }
 
 // fillGrid reads the table. A mistake, and a missing ClickHouse, are shown on the page.
-func (h *Pages) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) (int, error) {
+func (h *lists) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) (int, error) {
 	err := h.readGrid(r, m, request)
 	switch {
 	case apperr.Is(err, apperr.Unavailable):
@@ -94,7 +94,7 @@ func (h *Pages) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	return http.StatusOK, nil
 }
 
-func (h *Pages) readGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) error {
+func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) error {
 	q, clock := r.URL.Query(), h.Page.Clock(r)
 	grouped := q.Get("group") != ""
 	page := request
@@ -152,7 +152,7 @@ func exportLinks(ctx context.Context, asked index.Query) []ui.Action {
 }
 
 // pageGrid links the pages of a table and its stream.
-func (h *Pages) pageGrid(q url.Values, m *views.ExecutionGrid, found table.Page) {
+func (h *lists) pageGrid(q url.Values, m *views.ExecutionGrid, found table.Page) {
 	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
 	if found.Next != "" {
 		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", found.Next)
@@ -165,7 +165,7 @@ func (h *Pages) pageGrid(q url.Values, m *views.ExecutionGrid, found table.Page)
 }
 
 // readQuery resolves the names of a query.
-func (h *Pages) readQuery(ctx context.Context, where string) (*search.Names, search.Expr, error) {
+func (h *lists) readQuery(ctx context.Context, where string) (*search.Names, search.Expr, error) {
 	read := h.Table.Index.Fields // a list without a query needs no ClickHouse
 	if where != "" {
 		read = h.Table.Index.FreshFields
@@ -180,7 +180,7 @@ func (h *Pages) readQuery(ctx context.Context, where string) (*search.Names, sea
 }
 
 // gridQuery is the request of the URL: without columns, the table has the fields of the query.
-func (h *Pages) gridQuery(r *http.Request, where search.Expr) (index.Query, error) {
+func (h *lists) gridQuery(r *http.Request, where search.Expr) (index.Query, error) {
 	q := r.URL.Query()
 	filter, err := h.executionFilter(r)
 	if err != nil {
@@ -315,7 +315,7 @@ func gridCell(clock ui.Clock, c index.Column, v any) views.GridCell {
 }
 
 // gridStream sends changed rows of a table and the number of new ones.
-func (h *Pages) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID) error {
+func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID) error {
 	_, where, err := h.readQuery(r.Context(), r.URL.Query().Get("where"))
 	if err != nil {
 		return err

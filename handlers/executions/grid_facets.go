@@ -28,7 +28,7 @@ const (
 )
 
 // facets answers with the facets of a table, in the project of its view.
-func (h *Pages) facets(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) facets(w http.ResponseWriter, r *http.Request) error {
 	r, err := h.withView(r)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (h *Pages) facets(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readFacets returns the facets of a table. Their links keep them open.
-func (h *Pages) readFacets(ctx context.Context, q url.Values, request index.Query) (views.Facets, error) {
+func (h *lists) readFacets(ctx context.Context, q url.Values, request index.Query) (views.Facets, error) {
 	f, err := h.Table.Index.Facets(ctx, index.Query{Where: request.Where, And: request.And, Columns: request.Columns})
 	if err != nil {
 		return views.Facets{}, err
@@ -142,7 +142,7 @@ func edge(c index.ColumnFacet, i int) float64 {
 }
 
 // chosenRange answers the form of a histogram with the URL of the table: the range is a condition.
-func (h *Pages) chosenRange(w http.ResponseWriter, r *http.Request) (bool, error) {
+func (h *lists) chosenRange(w http.ResponseWriter, r *http.Request) (bool, error) {
 	q := r.URL.Query()
 	path := q.Get("range")
 	if path == "" {

@@ -24,7 +24,7 @@ const (
 )
 
 // fillGroups reads the groups of a table, and the executions of those that are open.
-func (h *Pages) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query) error {
+func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query) error {
 	q, ctx := r.URL.Query(), r.Context()
 	by, err := h.Table.Index.GroupBy(ctx, q.Get("group"))
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *Pages) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 }
 
 // openGroup reads the first executions of a group.
-func (h *Pages) openGroup(ctx context.Context, clock ui.Clock, into *views.GridGroup, request index.Query, of search.Expr) error {
+func (h *lists) openGroup(ctx context.Context, clock ui.Clock, into *views.GridGroup, request index.Query, of search.Expr) error {
 	request.And = append(slices.Clone(request.And), of)
 	request.Limit, request.After, request.Counted = groupRows, "", true
 	found, err := h.Table.Find(ctx, request)
@@ -73,7 +73,7 @@ func (h *Pages) openGroup(ctx context.Context, clock ui.Clock, into *views.GridG
 	return nil
 }
 
-func (h *Pages) gridGroup(q url.Values, by index.Column, g index.Group, columns []index.Column) views.GridGroup {
+func (h *lists) gridGroup(q url.Values, by index.Column, g index.Group, columns []index.Column) views.GridGroup {
 	one := views.GridGroup{Count: units.Plural(g.Count, "execution", "executions")}
 	switch v := g.Value.(type) {
 	case float64:

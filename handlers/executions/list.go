@@ -27,7 +27,7 @@ const (
 )
 
 // executions lists executions; its filters are all in the URL.
-func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) executions(w http.ResponseWriter, r *http.Request) error {
 	if done, err := h.chosenRange(w, r); done || err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
 }
 
 // executionFilter reads the filters of the URL.
-func (h *Pages) executionFilter(r *http.Request) (query.Filter, error) {
+func (h *lists) executionFilter(r *http.Request) (query.Filter, error) {
 	q := r.URL.Query()
 	f := query.Filter{Workflow: q.Get("workflow"), Query: q.Get("q"), User: q.Get("user"), After: q.Get("after"), Limit: executionPageSize}
 	if f.User == "me" {
@@ -207,7 +207,7 @@ func executionBar(e query.Execution, id string) ui.Bar {
 
 // executionsStream sends changed rows and the number of new executions. Rows keep their
 // positions; the reader decides when to load the new ones.
-func (h *Pages) executionsStream(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) executionsStream(w http.ResponseWriter, r *http.Request) error {
 	r = h.inProjectOf(r, r.URL.Query().Get("view"))
 	filter, err := h.executionFilter(r)
 	if err != nil {

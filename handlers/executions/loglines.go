@@ -25,7 +25,7 @@ const (
 )
 
 // lines lists the lines that a query finds in the logs of executions.
-func (h *Pages) lines(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) lines(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	where := q.Get("where")
 	m := views.LogLinesPage{Page: h.Page.Base(r, "Log lines", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()})}
@@ -51,7 +51,7 @@ func (h *Pages) lines(w http.ResponseWriter, r *http.Request) error {
 }
 
 // logHits reads lines for a page. What prevents it is said in their place.
-func (h *Pages) logHits(r *http.Request, q index.LineQuery) views.LogHits {
+func (h *lists) logHits(r *http.Request, q index.LineQuery) views.LogHits {
 	m := views.LogHits{Text: quotedTexts(q.Texts)}
 	where := q.Query.Where
 	found, err := h.Table.Lines(r.Context(), q)

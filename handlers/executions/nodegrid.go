@@ -64,7 +64,7 @@ type askedGrid struct {
 	first  int
 }
 
-func (h *Pages) askedGrid(r *http.Request) (askedGrid, error) {
+func (h *nodeGrids) askedGrid(r *http.Request) (askedGrid, error) {
 	flow, err := h.Workflows.Get(r.Context(), request.PathValue(r, "name"))
 	if err != nil {
 		return askedGrid{}, err
@@ -89,7 +89,7 @@ func (h *Pages) askedGrid(r *http.Request) (askedGrid, error) {
 }
 
 // nodeGrid shows the nodes of a workflow's executions side by side.
-func (h *Pages) nodeGrid(w http.ResponseWriter, r *http.Request) error {
+func (h *nodeGrids) nodeGrid(w http.ResponseWriter, r *http.Request) error {
 	a, err := h.askedGrid(r)
 	if err != nil {
 		return err

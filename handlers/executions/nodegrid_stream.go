@@ -13,7 +13,7 @@ import (
 )
 
 // nodeGridStream sends the changed cells and heads of live executions, and the number of new ones.
-func (h *Pages) nodeGridStream(w http.ResponseWriter, r *http.Request) error {
+func (h *nodeGrids) nodeGridStream(w http.ResponseWriter, r *http.Request) error {
 	a, err := h.askedGrid(r)
 	if err != nil {
 		return err

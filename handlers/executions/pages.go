@@ -47,28 +47,64 @@ type Config struct {
 	Page       *page.Shell
 }
 
-// Pages are the pages of executions. They are safe for concurrent use.
-type Pages struct{ Config }
+// Pages are the pages of executions. Their own methods serve the pages of one execution. They are
+// safe for concurrent use.
+type Pages struct {
+	Config
+
+	lists *lists
+	grids *nodeGrids
+}
+
+// lists are the pages of many executions: the list, the table of a query, and saved views.
+type lists struct {
+	Log        *slog.Logger
+	Now        func() time.Time
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Table      *table.Service
+	Views      *view.Service
+	Metaflow   *metaflow.Service
+	Rows       *Rows
+	Page       *page.Shell
+}
+
+// nodeGrids are the pages of the states of nodes over the executions of a workflow.
+type nodeGrids struct {
+	Now        func() time.Time
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Page       *page.Shell
+}
 
 // New returns the pages.
-func New(c Config) *Pages { return &Pages{c} }
+func New(c Config) *Pages {
+	return &Pages{
+		Config: c,
+		lists: &lists{
+			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Table: c.Table,
+			Views: c.Views, Metaflow: c.Metaflow, Rows: c.Rows, Page: c.Page,
+		},
+		grids: &nodeGrids{Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Page: c.Page},
+	}
+}
 
 // Mount adds the pages to r.
 func (h *Pages) Mount(r chi.Router) {
-	r.Get("/approvals", h.Page.Serve(h.approvals))
-	r.Get("/executions", h.Page.Serve(h.executions))
-	r.Get("/executions/stream", h.Page.Serve(h.executionsStream))
-	r.Get("/executions/bulk", h.Page.Serve(h.bulkResults))
-	r.Get("/executions/complete", h.Page.Serve(h.complete))
-	r.Get("/executions/facets", h.Page.Serve(h.facets))
-	r.Get("/executions/lines", h.Page.Serve(h.lines))
-	r.Post("/executions/bulk", h.Page.Serve(h.bulk))
-	r.Post("/executions/views", h.Page.Serve(h.saveView))
-	r.Post("/executions/views/{view}", h.Page.Serve(h.changeView))
-	r.Post("/executions/views/{view}/default", h.Page.Serve(h.defaultView))
-	r.Post("/executions/views/{view}/delete", h.Page.Serve(h.deleteView))
-	r.Get("/workflows/{name}/grid", h.Page.Serve(h.nodeGrid))
-	r.Get("/workflows/{name}/grid/stream", h.Page.Serve(h.nodeGridStream))
+	r.Get("/approvals", h.Page.Serve(h.lists.approvals))
+	r.Get("/executions", h.Page.Serve(h.lists.executions))
+	r.Get("/executions/stream", h.Page.Serve(h.lists.executionsStream))
+	r.Get("/executions/bulk", h.Page.Serve(h.lists.bulkResults))
+	r.Get("/executions/complete", h.Page.Serve(h.lists.complete))
+	r.Get("/executions/facets", h.Page.Serve(h.lists.facets))
+	r.Get("/executions/lines", h.Page.Serve(h.lists.lines))
+	r.Post("/executions/bulk", h.Page.Serve(h.lists.bulk))
+	r.Post("/executions/views", h.Page.Serve(h.lists.saveView))
+	r.Post("/executions/views/{view}", h.Page.Serve(h.lists.changeView))
+	r.Post("/executions/views/{view}/default", h.Page.Serve(h.lists.defaultView))
+	r.Post("/executions/views/{view}/delete", h.Page.Serve(h.lists.deleteView))
+	r.Get("/workflows/{name}/grid", h.Page.Serve(h.grids.nodeGrid))
+	r.Get("/workflows/{name}/grid/stream", h.Page.Serve(h.grids.nodeGridStream))
 	r.Get("/executions/{id}", h.Page.Serve(h.execution))
 	r.Get("/executions/{id}/stream", h.Page.Serve(h.executionStream))
 	r.Get("/executions/{id}/cancel", h.Page.Serve(h.cancelPage))

@@ -38,7 +38,7 @@ type viewFailure struct {
 
 // withView puts the table of the view that the address names into the request. The request moves to
 // the project of the view, so that its link works for every member.
-func (h *Pages) withView(r *http.Request) (*http.Request, error) {
+func (h *lists) withView(r *http.Request) (*http.Request, error) {
 	q := r.URL.Query()
 	name := q.Get("view")
 	if name == "" || name == allViews {
@@ -65,7 +65,7 @@ func withQuery(r *http.Request, q url.Values) *http.Request {
 }
 
 // inProjectOf moves a request into the project of a view, if the caller may read it there.
-func (h *Pages) inProjectOf(r *http.Request, name string) *http.Request {
+func (h *lists) inProjectOf(r *http.Request, name string) *http.Request {
 	id, err := uuid.Parse(name)
 	if err != nil {
 		return r
@@ -92,7 +92,7 @@ func tableOf(q url.Values) view.Table {
 }
 
 // toDefaultView redirects the bare address of the list to the default view of the project.
-func (h *Pages) toDefaultView(w http.ResponseWriter, r *http.Request) (bool, error) {
+func (h *lists) toDefaultView(w http.ResponseWriter, r *http.Request) (bool, error) {
 	if r.URL.RawQuery != "" {
 		return false, nil
 	}
@@ -105,7 +105,7 @@ func (h *Pages) toDefaultView(w http.ResponseWriter, r *http.Request) (bool, err
 }
 
 // savedViews are the tabs of a list and the forms of its view. A form that failed comes back.
-func (h *Pages) savedViews(r *http.Request, failed *viewFailure) (views.SavedViews, error) {
+func (h *lists) savedViews(r *http.Request, failed *viewFailure) (views.SavedViews, error) {
 	list, err := h.Views.List(r.Context())
 	if err != nil {
 		return views.SavedViews{}, err
@@ -144,7 +144,7 @@ func (h *Pages) savedViews(r *http.Request, failed *viewFailure) (views.SavedVie
 	return m, nil
 }
 
-func (h *Pages) savedView(r *http.Request, v view.View, back string) *views.SavedView {
+func (h *lists) savedView(r *http.Request, v view.View, back string) *views.SavedView {
 	id := v.ID.String()
 	m := &views.SavedView{
 		Name: v.Name, Sharing: "Only you can see it", Owner: v.OwnerName, Updated: h.Page.Clock(r).Moment(v.UpdatedAt).Text,
@@ -175,7 +175,7 @@ func sharings(chosen string, private bool) []ui.Option {
 }
 
 // saveView saves the table of the page as a new view.
-func (h *Pages) saveView(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) saveView(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
@@ -194,7 +194,7 @@ func (h *Pages) saveView(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changeView renames and shares a view; with table it saves the table of the page in it.
-func (h *Pages) changeView(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) changeView(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
@@ -234,7 +234,7 @@ func queryOf(back string) url.Values {
 }
 
 // viewAgain answers a form that failed with the page that it was on.
-func (h *Pages) viewAgain(w http.ResponseWriter, r *http.Request, q url.Values, failed viewFailure, err error) error {
+func (h *lists) viewAgain(w http.ResponseWriter, r *http.Request, q url.Values, failed viewFailure, err error) error {
 	fields := apperr.FieldsOf(err)
 	if len(fields) == 0 && !apperr.Is(err, apperr.Conflict) {
 		return err
@@ -255,7 +255,7 @@ func (h *Pages) viewAgain(w http.ResponseWriter, r *http.Request, q url.Values, 
 }
 
 // defaultView makes a view the default of the project, or ends that.
-func (h *Pages) defaultView(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) defaultView(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "The form could not be read.")
 	}
@@ -269,7 +269,7 @@ func (h *Pages) defaultView(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteView removes a view.
-func (h *Pages) deleteView(w http.ResponseWriter, r *http.Request) error {
+func (h *lists) deleteView(w http.ResponseWriter, r *http.Request) error {
 	id := chi.URLParam(r, "view")
 	r = h.inProjectOf(r, id)
 	if err := h.Views.Delete(r.Context(), id); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/handlers/page"
 )
@@ -21,6 +22,7 @@ type Config struct {
 	Executions  *execution.Service
 	Artifacts   *artifact.Service
 	Catalogue   *catalogue.Service
+	Telemetry   *telemetry.Service
 	Secrets     *secret.Service     // nil: forms offer no secrets
 	Connections *connection.Service // nil: forms offer no connections
 	Page        *page.Shell

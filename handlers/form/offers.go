@@ -1,17 +1,22 @@
 package form
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -44,8 +49,9 @@ func (h *Forms) choices(ctx context.Context, clock ui.Clock, t *typeregistry.Typ
 	return out, nil
 }
 
-// results are the outputs of the executions that produced entries.
-func (h *Forms) results(ctx context.Context, entries []catalogue.Entry) (map[uuid.UUID]map[string]any, error) {
+// results returns one number for each execution that produced entries: an output, or else the best
+// value of a metric. It distinguishes earlier outputs of the same name.
+func (h *Forms) results(ctx context.Context, entries []catalogue.Entry) (map[uuid.UUID]string, error) {
 	var ids []uuid.UUID
 	for _, e := range entries {
 		if e.ArtifactID != nil && !slices.Contains(ids, e.ExecutionID) {
@@ -55,19 +61,89 @@ func (h *Forms) results(ctx context.Context, entries []catalogue.Entry) (map[uui
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return h.Executions.Outputs(ctx, ids)
+	outputs, err := h.Executions.Outputs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]string, len(ids))
+	var rest []uuid.UUID
+	for _, id := range ids {
+		numbers := map[string]float64{}
+		for name, value := range outputs[id] {
+			number, _ := value.(json.Number)
+			if f, err := number.Float64(); err == nil {
+				numbers[name] = f
+			}
+		}
+		if out[id] = figure(numbers); out[id] == "" {
+			rest = append(rest, id)
+		}
+	}
+	return out, h.bestMetrics(ctx, rest, out)
+}
+
+// seriesRead limits the series of an execution among which results looks for a metric.
+const seriesRead = 50
+
+// bestMetrics adds the best value of one metric of each execution to out. Readers without access
+// to metrics get none.
+func (h *Forms) bestMetrics(ctx context.Context, ids []uuid.UUID, out map[uuid.UUID]string) error {
+	subject, _ := auth.SubjectOf(ctx)
+	if len(ids) == 0 || !subject.May(auth.LogRead, subject.ProjectID) {
+		return nil
+	}
+	places := make([]telemetry.Place, len(ids))
+	for i, id := range ids {
+		places[i] = telemetry.Place{ExecutionID: id, ProjectID: subject.ProjectID}
+	}
+	totals, err := h.Telemetry.Totals(ctx, telemetry.TotalsQuery{Places: places, Limit: seriesRead})
+	if err != nil {
+		return err
+	}
+	best := map[uuid.UUID]map[string]float64{}
+	for _, t := range totals.List {
+		value, less := float64(t.Max), search.LowerIsBetter(t.Name)
+		if less {
+			value = float64(t.Min)
+		}
+		if best[t.ExecutionID] == nil {
+			best[t.ExecutionID] = map[string]float64{}
+		}
+		if before, known := best[t.ExecutionID][t.Name]; !math.IsNaN(value) && (!known || less == (value < before)) {
+			best[t.ExecutionID][t.Name] = value
+		}
+	}
+	for id, metrics := range best {
+		if text := figure(metrics); text != "" {
+			out[id] = "best " + text
+		}
+	}
+	return nil
+}
+
+// figure shows one of several numbers: a score before a loss, and else the first by name.
+func figure(numbers map[string]float64) string {
+	names := slices.SortedFunc(maps.Keys(numbers), func(a, b string) int {
+		if x, y := search.LowerIsBetter(a), search.LowerIsBetter(b); x != y {
+			if x {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a, b)
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0] + " " + ui.Float(numbers[names[0]])
 }
 
 // outputFacts distinguish an earlier output from those of other executions: the result, the
 // time and the size.
-func outputFacts(clock ui.Clock, e catalogue.Entry, results map[string]any) []string {
+func outputFacts(clock ui.Clock, e catalogue.Entry, result string) []string {
 	var facts []string
-	for _, name := range slices.Sorted(maps.Keys(results)) {
-		number, ok := results[name].(json.Number)
-		if f, err := number.Float64(); ok && err == nil {
-			facts = append(facts, name+" "+ui.Float(f))
-			break
-		}
+	if result != "" {
+		facts = append(facts, result)
 	}
 	facts = append(facts, clock.Moment(e.CreatedAt).Text)
 	if e.Blob != nil && e.Blob.Size > 0 {
@@ -79,6 +155,9 @@ func outputFacts(clock ui.Clock, e catalogue.Entry, results map[string]any) []st
 // entryFacts help users to choose an entry.
 func entryFacts(e catalogue.Entry) []string {
 	var facts []string
+	if text := figure(e.Facts.Metrics); text != "" {
+		facts = append(facts, text)
+	}
 	if e.Facts.Rows != nil {
 		facts = append(facts, units.Number(*e.Facts.Rows)+" rows")
 	}

@@ -123,19 +123,31 @@ func (f *Form) template() *Form {
 // has reports whether the submitted values contain a control with this name or below it.
 func (f *Form) has(name string) bool { return f.names[name] }
 
-// index finds the names in values and the row numbers below each.
+// Bounds of the names of controls. No type is nested deeply enough for more, and every level of a
+// name costs time in proportion to its length.
+const (
+	maxSegments = 200
+	maxName     = 8 << 10 // bytes
+)
+
+// index finds the names in values and the row numbers below each. It skips names beyond the
+// bounds, because no control has them.
 func index(values url.Values) (names map[string]bool, rows map[string][]int) {
 	names, rows = map[string]bool{}, map[string][]int{}
 	for key := range values {
-		parts := strings.Split(key, ".")
-		for i := range parts {
-			prefix := strings.Join(parts[:i+1], ".")
+		if len(key) > maxName || strings.Count(key, ".") >= maxSegments {
+			continue
+		}
+		end := 0
+		for segment := range strings.SplitSeq(key, ".") {
+			parent := key[:max(0, end-1)] // without the dot
+			prefix := key[:end+len(segment)]
+			end += len(segment) + 1
 			if names[prefix] {
 				continue
 			}
 			names[prefix] = true
-			if n, ok := rowNumber(parts[i]); ok {
-				parent := strings.Join(parts[:i], ".")
+			if n, ok := rowNumber(segment); ok {
 				rows[parent] = append(rows[parent], n)
 			}
 		}

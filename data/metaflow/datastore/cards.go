@@ -46,7 +46,8 @@ func Cards(ctx context.Context, store Store, t Task) ([]Card, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if found := cardPattern.FindStringSubmatch(e.Name); found != nil && !e.Folder {
+			known := slices.ContainsFunc(cards, func(c Card) bool { return c.File == e.Name }) // one folder can be a link to the other
+			if found := cardPattern.FindStringSubmatch(e.Name); found != nil && !e.Folder && !known {
 				cards = append(cards, Card{File: e.Name, Type: found[1], ID: found[2], Size: e.Size, Modified: e.Modified})
 			}
 		}

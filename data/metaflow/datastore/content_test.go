@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -241,6 +242,11 @@ func TestCards(t *testing.T) {
 		require.NoError(t, file.Close())
 	}
 	require.Equal(t, map[string]string{"default": "", "blank": "steps"}, found)
+	require.NoError(t, os.RemoveAll(filepath.Join(b.own, "mf.cards")))
+	require.NoError(t, os.Symlink(".", filepath.Join(b.own, "mf.cards"))) // as tasks link it
+	cards, err = datastore.Cards(b.ctx, store, task)
+	require.NoError(t, err)
+	require.Len(t, cards, 1)
 	for _, name := range []string{"evil.js", "../default-abc.html", "default-none.html", ""} {
 		_, _, err = datastore.OpenCard(b.ctx, store, task, name)
 		require.True(t, apperr.Is(err, apperr.NotFound), name)

@@ -1201,8 +1201,11 @@ type Process struct {
 	Folder      string                 `protobuf:"bytes,4,opt,name=folder,proto3" json:"folder,omitempty"`           // absolute path of the working directory; empty: a separate folder
 	// The image determines the command (ENTRYPOINT, and CMD if command is empty); command contains the
 	// arguments. In a pod, FLOWFORGE_IMAGE_COMMAND gives it to the runner; elsewhere it is unknown.
-	ImageCommand  bool `protobuf:"varint,5,opt,name=image_command,json=imageCommand,proto3" json:"image_command,omitempty"`
-	ImageFolder   bool `protobuf:"varint,6,opt,name=image_folder,json=imageFolder,proto3" json:"image_folder,omitempty"` // without folder: use the image's working directory (WORKDIR)
+	ImageCommand bool `protobuf:"varint,5,opt,name=image_command,json=imageCommand,proto3" json:"image_command,omitempty"`
+	ImageFolder  bool `protobuf:"varint,6,opt,name=image_folder,json=imageFolder,proto3" json:"image_folder,omitempty"` // without folder: use the image's working directory (WORKDIR)
+	// As in a Kubernetes container, $(NAME) in the command and in the variables of env is the value of a variable.
+	Expand        bool     `protobuf:"varint,7,opt,name=expand,proto3" json:"expand,omitempty"`
+	Variables     []string `protobuf:"bytes,8,rep,name=variables,proto3" json:"variables,omitempty"` // names of the container's variables in their order
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1277,6 +1280,20 @@ func (x *Process) GetImageFolder() bool {
 		return x.ImageFolder
 	}
 	return false
+}
+
+func (x *Process) GetExpand() bool {
+	if x != nil {
+		return x.Expand
+	}
+	return false
+}
+
+func (x *Process) GetVariables() []string {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
 }
 
 type Http struct {
@@ -2190,14 +2207,16 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x04gpus\x18\x03 \x01(\x05R\x04gpus\x12\x19\n" +
 	"\bgpu_type\x18\x04 \x01(\tR\agpuType\x12\x1f\n" +
 	"\vstorage_mib\x18\x05 \x01(\x03R\n" +
-	"storageMib\"\xbd\x01\n" +
+	"storageMib\"\xf3\x01\n" +
 	"\aProcess\x12\x18\n" +
 	"\acommand\x18\x01 \x03(\tR\acommand\x12\x16\n" +
 	"\x06script\x18\x02 \x01(\tR\x06script\x12 \n" +
 	"\vinterpreter\x18\x03 \x01(\tR\vinterpreter\x12\x16\n" +
 	"\x06folder\x18\x04 \x01(\tR\x06folder\x12#\n" +
 	"\rimage_command\x18\x05 \x01(\bR\fimageCommand\x12!\n" +
-	"\fimage_folder\x18\x06 \x01(\bR\vimageFolder\"\xe0\x01\n" +
+	"\fimage_folder\x18\x06 \x01(\bR\vimageFolder\x12\x16\n" +
+	"\x06expand\x18\a \x01(\bR\x06expand\x12\x1c\n" +
+	"\tvariables\x18\b \x03(\tR\tvariables\"\xe0\x01\n" +
 	"\x04Http\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +

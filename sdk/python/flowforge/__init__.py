@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from ._control import approval, foreach, when
     from ._handles import Dataset, Directory, FeatureSet, File, HyperparameterSet, Image, Model, Report, Secret, Table
     from ._operator import Operator, operator
-    from ._options import Breaker, Cache, Lock, Retry, RetryBudget
+    from ._options import Breaker, Cache, Lock, Retry, RetryBudget, Schedule, Window
     from ._reference import command, http, shell, template_ref, workflow_ref
     from ._rules import (
         all_failed,
@@ -95,7 +95,7 @@ _LATER = {
     "_control": "approval foreach when",
     "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
     "_operator": "Operator operator",
-    "_options": "Breaker Cache Lock Retry RetryBudget",
+    "_options": "Breaker Cache Lock Retry RetryBudget Schedule Window",
     "_reference": "command http shell template_ref workflow_ref",
     "_rules": "all_failed any_succeeded completed execution failed length on_exit skipped status succeeded",
     "_run": "Run compare executions",
@@ -154,6 +154,7 @@ __all__ = [
     "Retry",
     "RetryBudget",
     "Run",
+    "Schedule",
     "Secret",
     "Section",
     "ServerError",
@@ -163,6 +164,7 @@ __all__ = [
     "Table",
     "TaskStatus",
     "Unit",
+    "Window",
     "Workflow",
     "all_failed",
     "any_succeeded",

@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, List, Optional, Sequence, TypeVar
 
-from . import _api, _arguments, _dev, _follow, _launch, _pack, _traceback
+from . import _api, _arguments, _dev, _follow, _habits, _launch, _pack, _traceback
 from ._workflow import Workflow
 from .exceptions import FlowForgeError, ServerError
 
@@ -91,7 +91,8 @@ def _user_code(do: Callable[[], T], what: str) -> T:
     except Exception as err:
         _traceback.trim(err, set())
         traceback.print_exception(type(err), err, err.__traceback__)
-        raise FlowForgeError(f"{what}: {type(err).__name__}: {err}") from None
+        hint = _habits.of_import(err) if isinstance(err, ImportError) else ""
+        raise FlowForgeError(f"{what}: {type(err).__name__}: {err}{hint}") from None
 
 
 def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:

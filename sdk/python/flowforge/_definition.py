@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping
 
 from . import _git, _pack, _sources, _versions, _yaml
 from ._place import error
@@ -33,6 +33,11 @@ class Definition:
     @property
     def name(self) -> str:
         return str(self._document["name"])
+
+    @property
+    def schedules(self) -> List[Dict[str, Any]]:
+        """The schedules that the workflow declares."""
+        return list(self._document.get("schedules", ()))
 
     @property
     def code(self) -> _pack.Code:
@@ -81,6 +86,7 @@ class Definition:
         """Return a hash of everything that determines what the version does."""
         document = self.document("sha256:" + self.code.digest())
         document.pop("version")
+        document.pop("schedules", None)  # they are no part of a version
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def yaml(self, folder: Path = Path(".")) -> str:

@@ -152,6 +152,12 @@ def is_torch(cls: type) -> bool:
     return any(library(base) == "torch" for base in cls.__mro__)
 
 
+def has_format(value: Any) -> bool:
+    """Whether a value has a format other than pickle. Unlike format_for, it does not measure tables."""
+    table = library(type(value)) in ("pandas", "pyarrow") and type(value).__name__ in ("DataFrame", "Table")
+    return table or is_torch(type(value)) or format_for(value) is not None
+
+
 def format_for(value: Any) -> Optional[str]:
     """Return the name of a suitable format for a value, or None if there is none."""
     package, kind = library(type(value)), type(value).__name__

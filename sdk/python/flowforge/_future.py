@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, NoReturn, Optional, Tuple, TypeVar, Union
 
-from . import _arithmetic, _graph
+from . import _arithmetic, _graph, _habits
 from ._graph import Node, Value, constant_text, expression
 from ._place import error
 from ._schema import JSON, Type, article, list_of
@@ -28,7 +28,14 @@ class _Unknown:
 
     __slots__ = ()
 
-    __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = __abs__ = __pos__ = _refuse
+    def __index__(self) -> NoReturn:
+        raise error(
+            f"Python cannot use {self._ff_name} here, because the value does not exist yet while the workflow is defined. "  # type: ignore[attr-defined]
+            "For a loop over range(…), call foreach with the result of an operator that returns list(range(…)). Move this code into an operator; only "
+            "+ - * / % **, comparisons, & |, length(…) and when(…) work with results of operators"
+        )
+
+    __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = __abs__ = __pos__ = _refuse
     __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __matmul__ = __rmatmul__ = __xor__ = __rxor__ = _refuse
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
     __call__ = __contains__ = __reversed__ = __setitem__ = __delitem__ = __fspath__ = __reduce__ = _refuse
@@ -68,6 +75,9 @@ class Future(_Unknown):
         if value.type.kind == "JSON" and value.type.python != "Any":
             return Future(part(value, name, JSON))
         fields = [f.name for f in value.type.fields]
+        asked = _habits.of_result(value.label, name)
+        if asked:
+            raise error(asked)
         if fields:
             raise error(f"{value.label} is {article(value.type)}, which has no field {name!r}; its fields are: {', '.join(fields)}")
         raise error(

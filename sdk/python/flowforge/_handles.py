@@ -40,12 +40,13 @@ class File:
     def __init__(self, value: Any, *, format: Optional[str] = None) -> None:
         self.format = format
         self.allow_pickle = False
+        self._passed = False  # from one operator to another in plain Python
         self._path: Optional[Path] = None
         self._value: Any = _NOTHING
         self.reference = ""
         if isinstance(value, File):
             self._path, self._value, self.reference = value._path, value._value, value.reference
-            self.format, self.allow_pickle = format or value.format, value.allow_pickle
+            self.format, self.allow_pickle, self._passed = format or value.format, value.allow_pickle, value._passed
         elif isinstance(value, str) and self._is_reference(value):
             self.reference = value
         elif hasattr(type(value), "_ff_name"):
@@ -68,6 +69,11 @@ class File:
     def has_value(self) -> bool:
         """Whether the handle was made of a Python value."""
         return self._value is not _NOTHING
+
+    @property
+    def _needs_pickle(self) -> bool:
+        """Whether only a pickle can hold the value."""
+        return self.has_value and self.format is None and self.kind != "Report" and not _formats.has_format(self._value)
 
     @property
     def path(self) -> Path:
@@ -95,9 +101,16 @@ class File:
         code, so it requires `allow_pickle`, or an operator with pickle=True. Raises InputError
         if the file cannot be read.
         """
+        if self.has_value and self._passed and self._needs_pickle and not (allow_pickle or self.allow_pickle):
+            raise _unreadable(f"this {type(self).__name__}")
         if self.has_value:
             return self._value
         return read(self.path, allow_pickle or self.allow_pickle, self.kind)
+
+    def _check_format(self, name: str) -> None:
+        """Raise OutputError if a task without pickle=True could not write this output."""
+        if self._needs_pickle and not self._passed:
+            raise formatless(self._value, name)
 
     def write(self, folder: Path, name: str, pickle: bool) -> Path:
         """Write the value to a file called name in folder. Raises OutputError."""
@@ -206,6 +219,21 @@ class HyperparameterSet:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
 
+def received(value: Any, pickle: bool) -> Any:
+    """Return a value of plain Python as an operator receives it: only pickle lets it read a pickle."""
+    if isinstance(value, list):
+        return [received(one, pickle) for one in value]
+    if not isinstance(value, File) or not value._needs_pickle:
+        return value
+    found = type(value)(value)
+    found.allow_pickle, found._passed = pickle, True
+    return found
+
+
+def _unreadable(name: str) -> InputError:
+    return InputError(f"{name} is a pickle, and reading it can run code: set pickle=True on the operator that reads it, or call load(allow_pickle=True)")
+
+
 def read(path: Path, allow_pickle: bool, kind: str = "File") -> Any:
     """Read a file by its extension, and a Report as text. Raises InputError."""
     if kind == "Report":
@@ -217,7 +245,7 @@ def read(path: Path, allow_pickle: bool, kind: str = "File") -> Any:
             raise InputError(f"{path.name}: load() reads tables with pandas, which is not installed; add pandas to packages, or read .path with the module csv") from None
         return pandas.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
     if path.suffix.lower() in (".pkl", ".pickle") and not allow_pickle:
-        raise InputError(f"{path.name} is a pickle, and reading it can run code: set pickle=True on the operator that reads it, or call load(allow_pickle=True)")
+        raise _unreadable(path.name)
     return _formats.read(path, path.name, allow_pickle)
 
 
@@ -230,8 +258,13 @@ def write(value: Any, folder: Path, name: str, format: Optional[str], pickle: bo
         return _formats.write(value, folder, name, label)
     if pickle:
         return _cloudpickle(value, folder, name)
+    raise formatless(value, name)
+
+
+def formatless(value: Any, name: str) -> OutputError:
+    """Return the error for an output that has no file format."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    raise OutputError(
+    return OutputError(
         f"output {name!r}: a {kind} has no file format. Write it to a file and return its path, "
         "or set pickle=True on the operator to use cloudpickle"
     )

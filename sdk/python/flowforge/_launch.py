@@ -61,6 +61,7 @@ def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Ser
     wanted = version or workflow.version
     latest = _latest(server, d.name)
     if latest.version and latest.content == d.content() and wanted in ("", latest.version):
+        server.put(f"/workflows/{quoted(d.name)}/schedules", {"schedules": d.schedules})
         announce(f"{d.name} {latest.version} has the same content. Nothing to register.")
         return Deployment(d.name, latest.version, _form(server, d.name), "unchanged")
     change = _change(latest, d)

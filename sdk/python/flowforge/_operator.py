@@ -6,11 +6,11 @@ import functools
 import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union, overload
 
-from . import _future, _graph, _handles, _options, _place, _signature, _streams, _wire
+from . import _future, _graph, _habits, _handles, _options, _place, _streams, _wire
 from ._graph import Node, NodeOutput, Rule
 from ._place import error
 from ._schema import Type
-from ._signature import Signature
+from ._signature import Result, Signature, Signed
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, Unpack
@@ -23,7 +23,7 @@ else:
 R = TypeVar("R")
 
 
-class Operator(Generic[P, R]):
+class Operator(Signed, Generic[P, R]):
     """A function that runs as a node of a workflow.
 
     Outside a workflow, a call is an ordinary function call. Inside a workflow, a call adds a
@@ -36,7 +36,7 @@ class Operator(Generic[P, R]):
         _options.check(options, "operator")
         self.function = function
         self._options = dict(options)
-        self.signature = _signature.read(function, local_names, bool(options.get("pickle")))
+        self._sign(function, local_names, bool(options.get("pickle")))
         functools.update_wrapper(self, function)
 
     @property
@@ -59,7 +59,8 @@ class Operator(Generic[P, R]):
 
     def run(self, *args: Any, **kwargs: Any) -> R:
         """Call the function with the values that a task would pass to it."""
-        returned: Any = self.function(**real_arguments(self.function, self.signature, args, kwargs))  # type: ignore[call-arg]
+        given = real_arguments(self.function, self.signature, args, kwargs)
+        returned: Any = self.function(**{name: _handles.received(value, self.pickle) for name, value in given.items()})  # type: ignore[call-arg]
         return self._returned(returned)
 
     def _returned(self, returned: Any) -> R:
@@ -67,11 +68,18 @@ class Operator(Generic[P, R]):
         if not s.results:
             return returned  # type: ignore[no-any-return]
         if s.single:
-            found: R = real_value(s.results[0].type, returned)
+            found: R = self._kept(s.results[0], returned)
             return found
-        values = [real_value(r.type, v) for r, v in zip(s.results, s.split(returned))]
+        values = [self._kept(r, v) for r, v in zip(s.results, s.split(returned))]
         built: R = s.build(values)
         return built
+
+    def _kept(self, result: Result, value: Any) -> Any:
+        """Return a result as other operators receive it. Raises OutputError if no file can hold it."""
+        value = real_value(result.type, value)
+        if isinstance(value, _handles.File) and not self.pickle:
+            value._check_format(result.name)
+        return value
 
     def options(self, **options: Unpack[OperatorOptions]) -> Operator[P, R]:
         """Return a copy of the operator with different options, for one or more calls."""
@@ -82,6 +90,11 @@ class Operator(Generic[P, R]):
             raise error(f"pickle of {self.name} cannot change for one call, because a task reads it from the file; set it in @operator(pickle=…)")
         copy._options = {**self._options, **options}
         return copy
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise _habits.missing(self, name, operator=True)
 
     def _trace(self, tracer: _graph.Tracer, args: Any, kwargs: Any) -> Any:
         given = _wire.bind(self.function, args, kwargs)
@@ -163,8 +176,21 @@ def rules(after: Any) -> List[Rule]:
         return [rule for one in after for rule in rules(one)]
     node = _future.node_of(after)
     if node is None:
-        raise error(f"after={after!r} is not the result of an operator in this workflow; use a result, failed(…), completed(…) or skipped(…)")
+        raise no_result(after, "after=", "; use a result, failed(…), completed(…) or skipped(…)")
     return [Rule((node_value(node),))]
+
+
+def no_result(value: Any, before: str = "", instead: str = "") -> Exception:
+    """Return the error for something that should be the result of an operator."""
+    if hasattr(type(value), "signature"):
+        name = getattr(value, "__name__", "it")
+        return error(f"{before}{name} is {article_of(value)}; pass the result of a call, such as found after found = {name}(…)")
+    return error(f"{before}{value!r} is not the result of an operator in this workflow{instead}")
+
+
+def article_of(value: Any) -> str:
+    """Return what a thing with a signature is called."""
+    return "an operator" if isinstance(value, Operator) else f"a {type(value).__name__.lower()}"
 
 
 def plain_rules(after: Any) -> List[Rule]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Dict, List, Mapping, Optional, Sequence, TypedDict, Union
+from datetime import date, datetime, timedelta, timezone
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
 
 from ._place import error
 from ._times import span
@@ -63,6 +64,7 @@ class WorkflowOptions(TypedDict, total=False):
     ttl: Mapping[str, Any]
     packages: Sequence[str]
     requirements: str
+    schedule: Union[str, "Schedule", Sequence[Union[str, "Schedule"]]]
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,137 @@ class RetryBudget:
     window: Span = "1h"
 
 
+@dataclass(frozen=True)
+class Window:
+    """A time of the day in which a schedule does not fire, such as Window("22:00", "06:00", ["FRI"])."""
+
+    start: str
+    end: str
+    days: Sequence[str] = ()
+
+    def document(self) -> Dict[str, Any]:
+        return _given(**{"from": self.start, "until": self.end, "days": list(self.days)})
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Launches a workflow at times once it is deployed. docs/schedules.md describes the fields.
+
+    Set cron (an expression or several), every (an interval) or at (one time). A workflow with several
+    schedules names all of them, or all but one.
+    """
+
+    cron: Union[str, Sequence[str]] = ""
+    every: Optional[Span] = None
+    at: Optional[datetime] = None
+    name: str = ""
+    timezone: str = ""
+    gap: Literal["", "run_after", "skip"] = ""
+    fold: Literal["", "first", "last", "both"] = ""
+    anchor: Optional[datetime] = None
+    start: Optional[datetime] = None
+    end: Optional[datetime] = None
+    calendar: str = ""
+    business_days: bool = False
+    exclude: Sequence[Window] = ()
+    inputs: Optional[Mapping[str, Any]] = None
+    priority: Optional[int] = None
+    misfire: Literal["", "latest", "skip", "all"] = ""
+    catch_up: Optional[Span] = None
+    catch_up_max: Optional[int] = None
+    overlap: Literal["", "skip", "queue_one", "queue_all", "cancel", "allow"] = ""
+    max_running: Optional[int] = None
+    jitter: Optional[Span] = None
+    pause_after_failures: Optional[int] = None
+    paused: bool = False
+    when: str = ""
+    stop_when: str = ""
+    keep_succeeded: Optional[int] = None
+    keep_failed: Optional[int] = None
+
+    def document(self) -> Dict[str, Any]:
+        if sum(value not in ("", None, [], ()) for value in (self.cron, self.every, self.at)) != 1:
+            raise error("a Schedule needs one of cron, every and at")
+        several = not isinstance(self.cron, str)
+        return _given(
+            name=self.name,
+            cron="" if several else self.cron,
+            crons=list(self.cron) if several else None,
+            every=None if self.every is None else f"{_seconds(self.every, 'every')}s",
+            at=_moment(self.at, "at"),
+            timezone=self.timezone,
+            gap=self.gap,
+            fold=self.fold,
+            anchor=_moment(self.anchor, "anchor"),
+            starts_at=_moment(self.start, "start"),
+            ends_at=_moment(self.end, "end"),
+            calendar=self.calendar,
+            business_days=self.business_days or None,
+            exclude=[w.document() for w in self.exclude],
+            inputs=None if self.inputs is None else {name: _written(value) for name, value in self.inputs.items()},
+            priority=self.priority,
+            misfire=self.misfire,
+            catch_up_seconds=None if self.catch_up is None else _seconds(self.catch_up, "catch_up"),
+            catch_up_max=self.catch_up_max,
+            overlap=self.overlap,
+            max_running=self.max_running,
+            jitter_seconds=None if self.jitter is None else _seconds(self.jitter, "jitter"),
+            pause_after_failures=self.pause_after_failures,
+            paused=self.paused or None,
+            when=self.when,
+            stop_when=self.stop_when,
+            keep_succeeded=self.keep_succeeded,
+            keep_failed=self.keep_failed,
+        )
+
+
+def _moment(value: Optional[datetime], name: str) -> Optional[str]:
+    if value is None:
+        return None
+    if value.tzinfo is None:
+        raise error(f"{name} of a Schedule needs a time zone, such as datetime(2027, 1, 1, tzinfo=timezone.utc)")
+    return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_PARTS = re.compile(r"(?:\d+[smhd])+\Z")
+
+
+def _seconds(value: Span, name: str) -> int:
+    """Return a time span in whole seconds."""
+    if isinstance(value, str):
+        if _PARTS.match(value) is None:
+            raise error(f"{name} of a Schedule is a time span such as 90m or 1h30m, not {value!r}")
+        return sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([smhd])", value))
+    found = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    if found != int(found):
+        raise error(f"{name} of a Schedule has whole seconds, not {found}")
+    return int(found)
+
+
+def _written(value: Any) -> Any:
+    """Return a value of an input as JSON has it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def schedules(option: Any) -> List[Dict[str, Any]]:
+    """Return the schedules of a workflow as the document has them."""
+    if not option:
+        return []
+    found = list(option) if isinstance(option, (list, tuple)) else [option]
+    for one in found:
+        if not isinstance(one, (str, Schedule)):
+            raise error(f"schedule is a cron expression, a Schedule or a list of them, not {one!r}")
+    documents = [{"cron": one} if isinstance(one, str) else one.document() for one in found]
+    names = [d.get("name", "") for d in documents]
+    for name in names:
+        if names.count(name) > 1:
+            raise error(f"two schedules of the workflow are called {name!r}; choose a name for each" if name else "a workflow with several schedules names all of them, or all but one")
+    return documents
+
+
 def check(options: Mapping[str, Any], what: str) -> None:
     """Refuse options that an operator or a workflow does not have."""
     known = list((OperatorOptions if what == "operator" else WorkflowOptions).__annotations__)
@@ -197,6 +330,7 @@ def workflow_section(o: Mapping[str, Any]) -> Dict[str, Any]:
         locks=_locks(o.get("locks", ())),
         retry_budget={"retries": budget.retries, "window": span(budget.window)} if budget else None,
         ttl=dict(o.get("ttl", {})) or None,
+        schedules=schedules(o.get("schedule")),
     )
 
 

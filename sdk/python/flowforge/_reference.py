@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, Sequence, TypeVar, cast
 
-from . import _future, _graph, _options, _place, _signature, _wire
+from . import _future, _graph, _options, _place, _wire
 from ._graph import NodeOutput
 from ._operator import add_node
 from ._place import error
+from ._signature import Signed
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, Unpack
@@ -36,7 +37,7 @@ _USELESS = {
 }
 
 
-class Reference(Generic[P, R]):
+class Reference(Signed, Generic[P, R]):
     """A node that runs something that is not a Python function."""
 
     def __init__(self, function: Callable[P, R], section: Mapping[str, Any], options: Mapping[str, Any], names: Mapping[str, Any]) -> None:
@@ -45,7 +46,7 @@ class Reference(Generic[P, R]):
         self.__doc__ = function.__doc__
         self._section = dict(section)
         self._options = self._checked(options)
-        self.signature = _signature.read(function, names, False)
+        self._sign(function, names)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         tracer = _graph.tracer()

@@ -11,7 +11,7 @@ from typing import Any, Callable, List, Optional
 from . import _future, _graph
 from ._future import Future, Group
 from ._graph import Rule, expression
-from ._operator import node_value
+from ._operator import no_result, node_value
 from ._place import error
 from ._schema import Type
 
@@ -34,7 +34,7 @@ def _rule(value: Any, status: str, holds: bool) -> Rule:
         return Rule((status,), holds)
     node = _future.node_of(value)
     if node is None:
-        raise error(f"{value!r} is not the result of an operator in this workflow")
+        raise no_result(value)
     return Rule((node_value(node), f".{status}"), holds)
 
 
@@ -74,7 +74,7 @@ def status(value: Any) -> str:
         return "SUCCEEDED"
     node = _future.node_of(value)
     if node is None:
-        raise error(f"{value!r} is not the result of an operator in this workflow")
+        raise no_result(value)
     found: Any = Future(expression(_STR, node_value(node), ".status"))
     return found  # type: ignore[no-any-return]
 

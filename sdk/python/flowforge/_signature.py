@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import typing
 from dataclasses import dataclass, field
@@ -69,9 +70,28 @@ class Signature:
         return values
 
 
+class Signed:
+    """Something with the signature of a function."""
+
+    def _sign(self, function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool = False) -> None:
+        """Read the signature. A task reads only what it uses: its version was registered, so it has no mistakes."""
+        from . import client
+
+        self._read: Callable[[], Signature] = lambda: read(function, local_names, pickle)
+        if not client.inside:
+            self.signature
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """The inputs and outputs of the function."""
+        return self._read()
+
+
 def read(function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool) -> Signature:
     """Read a function. Raises DefinitionError for what has no type."""
     place = _place.of_code(function.__code__)
+    if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise _place.error(f"{function.__name__} is async, and tasks call it as a plain function; write def, and asyncio.run(…) inside", place)
     names = {**getattr(function, "__globals__", {}), **_closure(function)}
     description, texts = _docstrings.read(function.__doc__)
     try:

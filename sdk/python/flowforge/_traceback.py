@@ -18,6 +18,12 @@ def guard(call: Callable[[], None]) -> None:
         trim(err, set())
         _describe(err)
         sys.excepthook(type(err), err, err.__traceback__)
+        if isinstance(err, ModuleNotFoundError):
+            print(
+                f"{err}. If a package has it, add the package to packages=[…] of @operator or @workflow. "
+                "A module of your own must be beside the file, and git must not ignore it.",
+                file=sys.stderr,
+            )
         sys.stderr.flush()
         raise SystemExit(1) from None
 

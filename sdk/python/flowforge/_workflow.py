@@ -6,13 +6,13 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, TypeVar, Union, overload
 
-from . import _document, _future, _graph, _options, _place, _returned, _rules, _signature, _wire
+from . import _document, _future, _graph, _habits, _options, _place, _returned, _rules, _wire
 from ._future import Future
 from ._graph import Input, NodeOutput, Output, Scope, Value
 from ._operator import add_node, plain_rules, real_arguments
 from ._place import error
 from ._schema import article
-from ._signature import Parameter
+from ._signature import Parameter, Signed
 from .exceptions import DefinitionError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ else:
 R = TypeVar("R")
 
 
-class Workflow(Generic[P, R]):
+class Workflow(Signed, Generic[P, R]):
     """A function that connects operators.
 
     A call runs the workflow in this process. definition() returns the document for the server,
@@ -43,7 +43,7 @@ class Workflow(Generic[P, R]):
         self.function = function
         self._options = dict(options)
         self._call: Dict[str, Any] = {}  # options of a call as a sub-workflow
-        self.signature = _signature.read(function, local_names, False)
+        self._sign(function, local_names)
         functools.update_wrapper(self, function)
 
     @property
@@ -82,6 +82,11 @@ class Workflow(Generic[P, R]):
                     handler()
         finally:
             _rules.PLAIN.reset(token)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise _habits.missing(self, name, operator=False)
 
     def options(self, *, name: str = "", after: Any = None, allow_failure: bool = False) -> Workflow[P, R]:
         """Return a copy of the workflow with options for its node, to call it in another workflow."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Dict
 
 from .running import ROOT
@@ -64,3 +65,48 @@ def test_the_server_says_whether_it_is_on_this_machine() -> None:
         done = deployed({"kind": "local", "root": "/data", "machine": machine})
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == [own, "/data"], "a forwarded port is an address of this machine, too"
+
+
+FLOW = """
+import json, sys, types
+from metaflow import FlowSpec, schedule, step
+from metaflow_extensions.flowforge.plugins.flowforge import deploy
+
+class Nightly(FlowSpec):
+    @step
+    def start(self):
+        self.next(self.end)
+
+    @step
+    def end(self):
+        pass
+
+flow = ARGUMENTS(Nightly)(use_cli=False)
+for kind in flow._flow_decorators.values():
+    for one in kind:
+        one.flow_init(flow, None, None, None, None, None, print, {})
+print(json.dumps(deploy._schedules(types.SimpleNamespace(flow=flow))))
+"""
+
+
+def declared(folder: Path, decorator: str) -> "subprocess.CompletedProcess[str]":
+    """Run FLOW with a decorator, as a file: Metaflow reads the source of steps."""
+    file = folder / "flow.py"
+    file.write_text(FLOW.replace("ARGUMENTS", decorator))
+    return python(f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
+
+
+def test_the_schedule_of_a_flow_is_declared(tmp_path: Path) -> None:
+    for arguments, expected in (
+        ("schedule(daily=True)", [{"cron": "0 0 * * ?"}]),
+        ("schedule(hourly=True)", [{"cron": "0 * * * ?"}]),
+        ("schedule(weekly=True, timezone='Europe/Berlin')", [{"cron": "0 0 ? * SUN", "timezone": "Europe/Berlin"}]),
+        ("schedule(cron='30 2 ? * MON-FRI *')", [{"cron": "30 2 ? * MON-FRI"}]),
+        ("schedule(cron='30 2 * * *')", [{"cron": "30 2 * * *"}]),
+        ("(lambda flow: flow)", []),
+    ):
+        done = declared(tmp_path, arguments)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout.splitlines()[-1]) == expected, arguments
+    done = declared(tmp_path, "schedule(cron='0 2 * * ? 2027')")
+    assert "the year 2027" in done.stderr, done.stdout + done.stderr

@@ -31,6 +31,7 @@ RUNS: Dict[str, Tuple[str, ...]] = {
     "trouble": (),
     "stock": ("--table", "other.csv", "--prices", '{"apple": 7, "pear": 1}', "--note", 'a "quoted" note'),
     "report": (),
+    "gather": (),
 }
 
 # What the tasks of a run stored, step by step, without what differs between any two runs.
@@ -225,13 +226,13 @@ if __name__ == "__main__":
 
 COPIES = "import json, sys; from metaflow import Task, namespace; namespace(None); print(json.dumps([m.value for m in Task(sys.argv[1]).metadata if m.name == 'origin-run-id']))"
 
-# The code of a resumed run and of the run that it resumes.
+# The code of a resumed run and of the run that it resumes, and the tasks without code, which are copies.
 CODE = """
 import json, sys
 from metaflow import Run, namespace
 namespace(None)
 code = Run(sys.argv[1]).code
-print(json.dumps([b"class ManyFlow" in code.flowspec, Run("ManyFlow/" + sys.argv[2]).code.flowspec == code.flowspec, [n for n in code.tarball.getnames() if n == "many.py" or n.startswith(".mf_code/metaflow/") or n.startswith(".mf_log")]]))
+print(json.dumps([b"class ManyFlow" in code.flowspec, Run("ManyFlow/" + sys.argv[2]).code.flowspec == code.flowspec, [n for n in code.tarball.getnames() if n == "many.py" or n.startswith(".mf_code/metaflow/") or n.startswith(".mf_log")], sorted({t.parent.id for s in Run(sys.argv[1]) for t in s if t.code is None})]))
 """
 
 
@@ -244,9 +245,63 @@ def test_one_task_copies_what_a_resumed_run_reuses(author: Author) -> None:
     execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
     assert execution["status"] == "SUCCEEDED", execution
     code = author.call("-c", CODE, f"ManyFlow/flowforge-{execution['execution_id']}", failed.group(1))
-    assert json.loads(code.strip().splitlines()[-1]) == [True, True, ["many.py"]]
+    assert json.loads(code.strip().splitlines()[-1]) == [True, True, ["many.py"], ["start"]]
     copies = author.call("-c", COPIES, f"ManyFlow/flowforge-{execution['execution_id']}/start/start")
     assert json.loads(copies.strip().splitlines()[-1]) == [failed.group(1)]
+
+
+NODES = '''
+import os
+from metaflow import FlowSpec, current, parallel, step
+
+
+class NodesFlow(FlowSpec):
+    @step
+    def start(self):
+        self.next(self.work, num_parallel=2)
+
+    @parallel
+    @step
+    def work(self):
+        self.node = current.parallel.node_index
+        print("node", self.node, "of", current.parallel.num_nodes)
+        if self.node and os.path.exists(PATH + "-worker"):
+            raise ValueError("the worker fails")
+        self.next(self.join)
+
+    @step
+    def join(self, inputs):
+        if not os.path.exists(PATH):
+            raise ValueError("not yet")
+        self.nodes = [i.node for i in inputs]
+        self.next(self.end)
+
+    @step
+    def end(self):
+        pass
+
+
+if __name__ == "__main__":
+    NodesFlow()
+'''
+
+
+def test_a_resumed_run_has_all_tasks_of_a_parallel_step(author: Author) -> None:
+    ready, worker = author.folder / "nodes-ready", author.folder / "nodes-ready-worker"
+    (author.folder / "nodes.py").write_text(f"PATH = {str(ready)!r}\n" + NODES)
+    worker.touch()
+    said = author.flow("nodes", "flowforge", "run", ends=1)
+    assert "the worker fails" in said and "node 1 of 2" in said, said
+    worker.unlink()
+    failed = re.search(r"run-id (flowforge-([\w-]+))", author.flow("nodes", "flowforge", "run", ends=1))
+    assert failed
+    ready.touch()
+    execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
+    assert execution["status"] == "SUCCEEDED", execution
+    path = "NodesFlow/flowforge-" + execution["execution_id"]
+    found = author.read([path], "service")[path]["steps"]
+    assert [t["node"] for t in found["work"]] == [0, 1]
+    assert found["join"][0]["nodes"] == [0, 1]
 
 
 SECRETS = '''
@@ -332,6 +387,14 @@ def test_what_is_not_supported_is_a_clear_error(author: Author, decorator: str) 
     )
     option, part = UNSUPPORTED[decorator]
     assert part in author.flow("other", option, "flowforge", "create", ends=1, METAFLOW_DATASTORE_SYSROOT_S3="s3://bucket/mf")
+
+
+def test_the_client_reads_cards(author: Author, runs: Dict[str, Tuple[str, str]]) -> None:
+    program = (
+        "import sys; from metaflow import Run, namespace; from metaflow.cards import get_cards; namespace(None)\n"
+        "print(['Work' in c.get() for c in get_cards(Run(sys.argv[1])['start'].task)])"
+    )
+    assert author.call("-c", program, runs["report"][1]).strip().splitlines()[-1] == "[True]"
 
 
 def test_parameters_are_typed_inputs(author: Author, runs: Dict[str, Tuple[str, str]]) -> None:

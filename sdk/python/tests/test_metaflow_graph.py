@@ -114,6 +114,25 @@ def test_the_last_step_of_a_foreach_is_the_one_that_ran() -> None:
     assert graphs["each-look"]["outputs"] == [{"name": "task", "type": "String", "expression": "(nodes.a.outputs.task ?? nil) ?? (nodes.b.outputs.task ?? nil)"}]
 
 
+def test_all_tasks_of_a_parallel_step_run_in_one_operator() -> None:
+    operators, graphs = graph.translate(
+        [
+            step("start", to="work"),
+            step("work", "parallel", "start", "join"),
+            step("join", after="work", to="end"),
+            step("end", "end", "join"),
+        ]
+    )
+    assert graphs == {}
+    found = by_name(operators)
+    assert found["work"] == {
+        "name": "work",
+        "inputs": [{"name": "paths", "type": "String", "from": "start.task"}],
+        "outputs": [{"name": "task", "type": "String"}, {"name": "tasks", "type": "List<String>"}],
+    }
+    assert found["join"]["inputs"] == [{"name": "paths", "type": "List<String>", "from": "work.tasks"}]
+
+
 def test_a_step_that_repeats_itself_is_a_graph_that_runs_itself() -> None:
     operators, graphs = graph.translate([step("start", to="loop"), step("loop", "switch", "start", "loop end"), step("end", "end", "loop")])
     found = by_name(operators)

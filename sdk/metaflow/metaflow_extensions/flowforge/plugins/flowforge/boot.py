@@ -28,6 +28,7 @@ def main() -> None:
         METAFLOW_DEFAULT_SECRETS_BACKEND_TYPE="flowforge",
     )
     _object_store()
+    _link_cards()
     if sys.argv[1] == "--hook":
         _hook(settings, sys.argv[2])
         return
@@ -62,6 +63,21 @@ def _link_metaflow(code: str, version: str) -> None:
     path = os.path.join(code, "metaflow")
     if not os.path.exists(path):
         os.symlink(os.path.realpath(str(found.locate_file("metaflow"))), path)
+
+
+def _link_cards() -> None:
+    """Make the folder where the client looks for cards the one where Metaflow writes them.
+
+    With METAFLOW_CARD_LOCALROOT, Metaflow 2.19 writes cards beside the data of the flow.
+    """
+    folder = os.environ.get("METAFLOW_CARD_LOCALROOT", "")
+    if not folder:
+        return
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    try:
+        os.symlink(".", folder)
+    except FileExistsError:
+        pass
 
 
 def _object_store() -> None:

@@ -112,6 +112,16 @@ def _copy(obj: Any, run: str, path: str) -> None:
             continue  # only the first step has parameters
         if not _done(obj, f"{run}/{name}/{ident}"):
             clone_task_helper(obj.flow.name, origin, run, name, ident, ident, obj.flow_datastore, obj.metadata)
+    for other in _others(obj, path):
+        _copy(obj, run, other)
+
+
+def _others(obj: Any, path: str) -> List[str]:
+    """Return the tasks of @parallel that the attempt of a task also ran."""
+    found = obj.flow_datastore.get_task_datastores(pathspecs=[path], allow_not_done=False)
+    tasks = (found[0].get("_control_mapper_tasks") if found else None) or ()
+    own = ["/".join([path.split("/")[0], *task.split("/")[1:]]) for task in tasks]  # copies have the names of an earlier run
+    return [task for task in own if task != path]
 
 
 def _done(obj: Any, path: str) -> bool:

@@ -102,12 +102,16 @@ def deploy(obj: Any, server: Server, options: Options) -> Deployed:
     document = definition(obj, server, where, options)
     content = hashlib.sha256(json.dumps([document, digest], sort_keys=True).encode()).hexdigest()
     latest = _latest(server, name)
+    schedules = _schedules(obj)
     if latest.get("content") == content:
+        server.put(f"/workflows/{quoted(name)}/schedules", {"schedules": schedules})
         return Deployed(name, latest["version"], _form(server, name), False)
     version, change = _number(latest, document)
     uploaded = server.upload(code, "package.tar.gz", "application/gzip")["$file"]
     _bind(document, "sha256:" + uploaded)
     document["version"] = version
+    if schedules:  # they are no part of the version
+        document["schedules"] = schedules
     document["metadata"]["metaflow"]["content"] = content
     document["metadata"]["python"] = {"file": _script(), "function": f"{Path(_script()).stem}:{obj.flow.name}", "change": change}
     answer = server.post("/workflows", document)
@@ -298,15 +302,27 @@ def _metadata(obj: Any) -> Dict[str, Any]:
     for key in ("project_name", "branch_name", "is_production"):
         if current.get(key):
             found[key] = current.get(key)
-    schedule = _flow_decorator(obj.flow, "schedule")
-    if schedule is not None and schedule.schedule:
-        found["schedule"] = schedule.schedule
-        if getattr(schedule, "timezone", None):
-            found["timezone"] = schedule.timezone
     for name in ("trigger", "trigger_on_finish"):
         if _flow_decorator(obj.flow, name) is not None:
             found[name] = True
     return found
+
+
+def _schedules(obj: Any) -> List[Dict[str, Any]]:
+    """Return the schedule of the flow as a definition declares it.
+
+    Metaflow writes a sixth field for the year. As on Argo, only the first five are used.
+    """
+    schedule = _flow_decorator(obj.flow, "schedule")
+    if schedule is None or not schedule.schedule:
+        return []
+    fields = str(schedule.schedule).split()
+    if len(fields) == 6 and fields[5] not in ("*", "?"):
+        raise FlowForgeException(f"@schedule: the year {fields[5]} in *{schedule.schedule}* is not supported. Use * as the sixth field.")
+    found: Dict[str, Any] = {"cron": " ".join(fields[:5]) if len(fields) == 6 else " ".join(fields)}
+    if getattr(schedule, "timezone", None):
+        found["timezone"] = schedule.timezone
+    return [found]
 
 
 def _flow_decorator(flow: Any, name: str) -> Optional[Any]:
@@ -318,8 +334,6 @@ def notices(obj: Any) -> List[str]:
     """Return what the deployed workflow does not do."""
     found = []
     metadata = _metadata(obj)
-    if "schedule" in metadata:
-        found.append(f"FlowForge stores @schedule ({metadata['schedule']}) but does not create a schedule from it. Create one with: flowforge schedule create")
     for name in ("trigger", "trigger_on_finish"):
         if name in metadata:
             found.append(f"FlowForge does not start flows on events: @{name} has no effect.")

@@ -13,8 +13,6 @@ _KINDS = {"split-switch": "switch"}
 # Decorators that need another service, or that FlowForge cannot honour.
 _REFUSED = {
     "batch": "@batch runs on AWS Batch. Use @resources or @kubernetes",
-    "parallel": "@parallel needs a group of tasks that start together and whose number the flow sets at run time. FlowForge does not support this",
-    "pytorch_parallel": "@pytorch_parallel needs a group of tasks that start together and whose number the flow sets at run time. FlowForge does not support this",
     "conda": "@conda needs conda packages, which FlowForge does not install. Use @pypi, or @kubernetes(image=…) with an image that contains them",
     "snowpark": "@snowpark runs on Snowpark",
     "slurm": "@slurm runs on Slurm",
@@ -33,23 +31,23 @@ def steps(flow_graph: Any, common: Mapping[str, Any], packages: Sequence[str], i
     for name in flow_graph.sorted_nodes:
         node = flow_graph[name]
         _refuse(node)
-        kind = _KINDS.get(node.type, node.type)
-        if node.parallel_foreach:
-            raise FlowForgeException(f"The step *{name}* uses num_parallel. {_REFUSED['parallel']}.")
+        kind = "linear" if node.parallel_foreach else "parallel" if node.parallel_step else _KINDS.get(node.type, node.type)
         first = name == flow_graph.start_step
         if first and kind in ("linear", "end"):  # a flow of one step is its end, too
             kind = "start"
         given = [*(inputs if first else ()), *_secrets(node)]
-        fields = _fields(node, common, packages, here)
+        fields = _fields(node, common, packages, here, _tasks(flow_graph, node))
         around = list(node.split_parents)
         joins = around.pop() if node.type == "join" and around else ""
+        if joins and flow_graph[joins].parallel_foreach:  # one operator runs the tasks that it joins
+            kind, joins = "linear", ""
         found.append(
             graph.Step(
                 name=name,
                 kind=kind,
                 after=tuple(n for n in node.in_funcs if n != name),
                 to=tuple(node.out_funcs),
-                inside=next((p for p in reversed(around) if flow_graph[p].type == "foreach"), ""),
+                inside=next((p for p in reversed(around) if flow_graph[p].type == "foreach" and not flow_graph[p].parallel_foreach), ""),
                 joins=joins,
                 first=first,
                 fields=fields,
@@ -72,7 +70,13 @@ def _decorator(node: Any, name: str) -> Optional[Any]:
     return next((d for d in node.decorators if d.name == name), None)
 
 
-def _fields(node: Any, common: Mapping[str, Any], packages: Sequence[str], here: str) -> Dict[str, Any]:
+def _tasks(flow_graph: Any, node: Any) -> int:
+    """Return how many tasks an attempt of the step runs, as far as the source shows: @parallel runs several."""
+    numbers = [flow_graph[name].num_parallel for name in node.in_funcs] if node.parallel_step else []
+    return max((n for n in numbers if isinstance(n, int)), default=1)
+
+
+def _fields(node: Any, common: Mapping[str, Any], packages: Sequence[str], here: str, tasks: int) -> Dict[str, Any]:
     """Return the fields of the operator of a step."""
     fields: Dict[str, Any] = {"type": "python"}
     if node.doc:
@@ -81,7 +85,7 @@ def _fields(node: Any, common: Mapping[str, Any], packages: Sequence[str], here:
     if secret_ids(node):
         environment["METAFLOW_FLOWFORGE_SECRETS"] = json.dumps(secret_ids(node))
     code: Dict[str, Any] = {**common["code"], "args": [node.name]}
-    pods.apply(node, fields, code, environment)
+    pods.apply(node, fields, code, environment, tasks)
     own = _packages(node, here)
     if own:
         environment.pop("VIRTUAL_ENV", None)  # the packages have an environment of their own

@@ -2,11 +2,12 @@
 
 This module is pure: it knows neither Metaflow nor a server. Each step becomes one operator. The
 steps between a foreach and its join become a graph that runs for each item, or one operator with
-foreach if it is a single step. A step that repeats itself becomes a graph that runs itself.
+foreach if it is a single step. A step that repeats itself becomes a graph that runs itself. All
+tasks of a step with @parallel run in the attempt of one operator.
 
 An operator has the output `task`, the path of its task, which the steps after it receive as
-`paths`. A foreach also has `splits`, the positions of its items, and a switch has `next`, the name
-of the chosen step.
+`paths`. A foreach also has `splits`, the positions of its items, a switch has `next`, the name of
+the chosen step, and a step with @parallel has `tasks`, the paths of all its tasks.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Step:
     """One step of a flow."""
 
     name: str
-    kind: str  # start, linear, split, foreach, switch, join or end
+    kind: str  # start, linear, split, foreach, parallel, switch, join or end
     after: Tuple[str, ...] = ()  # the steps that lead here, without the step itself
     to: Tuple[str, ...] = ()  # the steps that follow
     inside: str = ""  # the foreach that contains the step; "" for none
@@ -107,6 +108,8 @@ class _Translation:
                     {"name": "index", "type": "Integer", "from": "inputs.index"},
                 ]
             }
+        if len(before) == 1 and before[0].kind == "parallel":
+            return {"inputs": [{"name": "paths", "type": "List<String>", "from": f"{before[0].name}.tasks"}]}
         if len(before) == 1:
             entry: Document = {"inputs": [{"name": "paths", "type": "String", "from": f"{before[0].name}.task"}]}
             if before[0].kind == "switch":
@@ -187,6 +190,8 @@ def _outputs(step: Step) -> List[Document]:
     found = [{"name": "task", "type": "String"}]
     if step.kind == "foreach":
         found.append({"name": "splits", "type": "List<Integer>"})
+    if step.kind == "parallel":
+        found.append({"name": "tasks", "type": "List<String>"})
     if step.kind == "switch":
         found.append({"name": "next", "type": "String"})
     return found

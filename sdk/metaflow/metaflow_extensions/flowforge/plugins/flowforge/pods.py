@@ -13,8 +13,8 @@ _KNOWN = {
 }  # fmt: skip
 
 
-def apply(node: Any, fields: Dict[str, Any], code: Dict[str, Any], environment: Dict[str, Any]) -> None:
-    """Add the requests of a step's decorators to the fields of its operator."""
+def apply(node: Any, fields: Dict[str, Any], code: Dict[str, Any], environment: Dict[str, Any], tasks: int) -> None:
+    """Add the requests of a step's decorators to the fields of its operator, whose attempt runs this number of tasks."""
     resources: Dict[str, Any] = {}
     plain = _attributes(node, "resources")
     own = _attributes(node, "kubernetes")
@@ -24,7 +24,7 @@ def apply(node: Any, fields: Dict[str, Any], code: Dict[str, Any], environment: 
     for name in ("cpu", "memory", "gpu", "disk", "shared_memory"):
         values = [v for v in (plain.get(name), own.get(name)) if v not in (None, "", 0, "0")]
         if values:
-            _set(resources, name, max(values, key=float))
+            _set(resources, name, tasks * float(max(values, key=float)))
     if own.get("gpu_vendor") not in (None, "", "nvidia") and "gpu" in resources:
         raise FlowForgeException(f"The step *{node.name}*: FlowForge supports NVIDIA GPUs only, not those of {own['gpu_vendor']}.")
     if resources:
@@ -46,14 +46,14 @@ def _attributes(node: Any, name: str) -> Dict[str, Any]:
     return {k: v for k, v in decorator.attributes.items() if k in given}
 
 
-def _set(resources: Dict[str, Any], name: str, value: Any) -> None:
+def _set(resources: Dict[str, Any], name: str, value: float) -> None:
     if name == "cpu":
-        resources["cpu"] = float(value)
+        resources["cpu"] = value
     elif name == "gpu":
         resources["gpu"] = int(value)
     else:
         key = {"memory": "memory", "disk": "storage", "shared_memory": "shm"}[name]
-        resources[key] = f"{int(float(value))}Mi"
+        resources[key] = f"{int(value)}Mi"
 
 
 def _pod(step: str, own: Dict[str, Any]) -> Dict[str, Any]:

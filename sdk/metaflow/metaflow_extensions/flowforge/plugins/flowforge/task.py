@@ -18,6 +18,7 @@ from metaflow.metaflow_config import MAX_ATTEMPTS
 from metaflow.mflog import TASK_LOG_SOURCE
 from metaflow.mflog.mflog import decorate
 from metaflow.packaging_sys import MFCONTENT_MARKER
+from metaflow.unbounded_foreach import UBF_CONTROL
 
 from . import clone, names, package, parameters
 
@@ -58,9 +59,11 @@ def run(ctx: Any, step: str, settings: Dict[str, Any]) -> None:
     elif begins:
         _in_child(lambda: clone.missing(ctx.obj, attempt.run, reused, f"{attempt.task}.{attempt.retry}"))
         paths = ["/".join([attempt.run, *p.split("/")[1:]]) for p in paths]
-    if begins:  # one task is sufficient for run.code
+    if begins or not _share_code(ctx.obj, paths[0]):
         _store_code(ctx.obj)
     args = _step_arguments(attempt, step, settings, paths, reused.origin)
+    if ctx.obj.graph[step].parallel_step:
+        args += [f"--ubf-context={UBF_CONTROL}", "--split-index=0"]
     stdout, stderr = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -97,6 +100,26 @@ def _init(ctx: Any, attempt: Attempt, settings: Dict[str, Any], path: str) -> No
         return
     given = parameters.arguments(settings["parameters"], attempt.inputs)
     _call(ctx, "init", [f"--run-id={run}", f"--task-id={task}", *(f"--tag={t}" for t in settings["tags"]), *given])
+
+
+# Variables that name the code package of a task, with their names in what a task stores when it begins.
+_CODE = {
+    "METAFLOW_CODE_URL": "code_package_url", "METAFLOW_CODE_SHA": "code_package_sha",
+    "METAFLOW_CODE_DS": "code_package_ds", "METAFLOW_CODE_METADATA": "code_package_metadata",
+}  # fmt: skip
+
+
+def _share_code(obj: Any, path: str) -> bool:
+    """Name the code package of the task before this one. Return False if that task names none."""
+    before = obj.flow_datastore.get_task_datastore(*path.split("/"))
+    if not before.has_metadata("task_begin"):  # a copy of a reused task
+        return False
+    begin = before.load_metadata(["task_begin"])["task_begin"]
+    found = {variable: begin.get(name) for variable, name in _CODE.items()}
+    if not all(found.values()):
+        return False
+    os.environ.update(found)
+    return True
 
 
 def _store_code(obj: Any) -> None:

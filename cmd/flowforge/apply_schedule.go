@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// The kinds of documents about times.
+const (
+	kindCalendar = "Calendar"
+	kindSchedule = "Schedule"
+)
+
+// timed is a document of a schedule or a calendar: its fields are those of the API.
+type timed struct {
+	kind     string
+	schedule contract.ScheduleInput
+	name     string // of the calendar
+	calendar contract.Calendar
+}
+
+type timedDocument struct {
+	*timed
+
+	file string
+}
+
+// readTimed reads a document of kind Schedule or Calendar. It returns nil for other documents.
+func readTimed(doc []byte) (*timed, error) {
+	var head struct {
+		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion"`
+		Name       string `json:"name"`
+	}
+	raw, err := yaml.YAMLToJSON(doc)
+	if err != nil || json.Unmarshal(raw, &head) != nil || head.Kind != kindSchedule && head.Kind != kindCalendar {
+		return nil, nil //nolint:nilerr,nilnil // the server says what is wrong with other documents
+	}
+	if head.APIVersion != "" && head.APIVersion != "flowforge.io/v1" {
+		return nil, fmt.Errorf("apiVersion: use flowforge.io/v1 for a %s, not %q", head.Kind, head.APIVersion)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, fmt.Errorf("read %s: %w", head.Kind, err)
+	}
+	delete(fields, "kind")
+	delete(fields, "apiVersion")
+	out := &timed{kind: head.Kind, name: head.Name}
+	if head.Name == "" {
+		return nil, fmt.Errorf("name: a %s needs a name", head.Kind)
+	}
+	if head.Kind == kindSchedule {
+		return out, readFields(fields, &out.schedule)
+	}
+	delete(fields, "name")
+	return out, readFields(fields, &out.calendar)
+}
+
+// readFields decodes fields, and refuses those that v does not have.
+func readFields(fields map[string]json.RawMessage, v any) error {
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("read fields: %w", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.DisallowUnknownFields()
+	err = dec.Decode(v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: a %s does not fit", wrong.Field, wrong.Value)
+	}
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// applyTimed saves calendars, and then the schedules that name them.
+func (c *client) applyTimed(cmd *cobra.Command, documents []timedDocument) error {
+	slices.SortStableFunc(documents, func(a, b timedDocument) int { return strings.Compare(a.kind, b.kind) })
+	for _, d := range documents {
+		var err error
+		if d.kind == kindCalendar {
+			err = c.call(cmd.Context(), http.MethodPut, "/api/v1/calendars/"+url.PathEscape(d.name), d.calendar, nil)
+		} else {
+			_, err = c.saveSchedule(cmd, d.schedule, true)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s %s: %w", d.file, strings.ToLower(d.kind), d.name, err)
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s %s: saved\n", strings.ToLower(d.kind), d.name)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestReadTimed: documents of schedules and calendars have the fields of the API.
+func TestReadTimed(t *testing.T) {
+	t.Parallel()
+	d, err := readTimed([]byte("kind: Schedule\napiVersion: flowforge.io/v1\nworkflow: train\nname: nightly\ncron: 0 2 * * *\ninputs: {day: 1}\ncalendar: germany\n"))
+	require.NoError(t, err)
+	require.Equal(t, "train", d.schedule.Workflow)
+	require.Equal(t, "nightly", d.schedule.Name)
+	require.Equal(t, "germany", d.schedule.Calendar)
+	require.JSONEq(t, `{"day": 1}`, string(d.schedule.Inputs))
+	d, err = readTimed([]byte("kind: Calendar\nname: germany\nholidays: [{date: 2026-12-25, name: Christmas}]\n"))
+	require.NoError(t, err)
+	require.Equal(t, "germany", d.name)
+	require.Equal(t, "2026-12-25", d.calendar.Holidays[0].Date)
+	for doc, problem := range map[string]string{
+		"kind: Schedule\nworkflow: a\n": "needs a name", "kind: Schedule\nname: a\ncrn: x\n": `unknown field "crn"`, "kind: Calendar\nname: a\nweekend: 7\n": "weekend: a number",
+		"kind: Schedule\napiVersion: v1\nname: a\n": "flowforge.io/v1",
+	} {
+		_, err := readTimed([]byte(doc))
+		require.ErrorContains(t, err, problem)
+	}
+	d, err = readTimed([]byte("name: train\nversion: 1.0.0\n"))
+	require.NoError(t, err)
+	require.Nil(t, d)
+}

@@ -1,0 +1,328 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// Limits of calendars.
+const (
+	MaxHolidays     = 2000
+	MaxBlackouts    = 500
+	maxReason       = 200  // characters of the name of a holiday and the reason of a blackout
+	maxDescription  = 2000 // characters
+	maxCalendarName = 100  // characters
+)
+
+// Calendar is a named list of a project: holidays, days off and blackouts. Schedules that name it do
+// not fire on its holidays and in its blackouts.
+type Calendar struct {
+	ID          uuid.UUID
+	Name        string
+	Description string
+	Weekend     []string // days of the week that are no business days, such as SAT
+	Holidays    []Holiday
+	Blackouts   []Blackout
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+func calendarOf(row db.ScheduleCalendar) (*Calendar, error) {
+	c := &Calendar{ID: row.ID, Name: row.Name, Description: row.Description, Weekend: row.Weekend, CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC()}
+	if err := json.Unmarshal(row.Holidays, &c.Holidays); err != nil {
+		return nil, fmt.Errorf("holidays of calendar %s: %w", row.ID, err)
+	}
+	if err := json.Unmarshal(row.Blackouts, &c.Blackouts); err != nil {
+		return nil, fmt.Errorf("blackouts of calendar %s: %w", row.ID, err)
+	}
+	return c, nil
+}
+
+// findCalendar sets the calendar that a When names. It returns Invalid for a name that the project
+// does not have.
+func (s *Service) findCalendar(ctx context.Context, project uuid.UUID, w *When) error {
+	w.calendar = nil
+	if w.Calendar = strings.TrimSpace(w.Calendar); w.Calendar == "" {
+		return nil
+	}
+	row, err := s.queries.CalendarByName(ctx, project, w.Calendar)
+	if db.IsNoRows(err) {
+		return apperr.InvalidFields("The schedule cannot be read.", []apperr.Field{{Path: "calendar", Message: fmt.Sprintf("There is no calendar %q in the project. Create it first.", w.Calendar)}})
+	}
+	if err != nil {
+		return fmt.Errorf("calendar %q: %w", w.Calendar, err)
+	}
+	if w.calendar, err = calendarOf(row); err == nil {
+		w.Calendar = w.calendar.Name
+	}
+	return err
+}
+
+// read returns the schedule of a row with its calendar, when it fires, and what is wrong with that.
+func (s *Service) read(ctx context.Context, q *db.Queries, row db.Schedule) (Schedule, timing, []apperr.Field, error) {
+	sc, err := fromRow(row)
+	if err != nil {
+		return sc, timing{}, nil, err
+	}
+	if row.CalendarID != nil {
+		found, err := q.GetCalendar(ctx, *row.CalendarID)
+		if err != nil {
+			return sc, timing{}, nil, fmt.Errorf("calendar of schedule %s: %w", row.ID, err)
+		}
+		if sc.calendar, err = calendarOf(found); err != nil {
+			return sc, timing{}, nil, err
+		}
+		sc.Calendar = sc.calendar.Name
+	}
+	t, fields := sc.When.read()
+	return sc, t, fields, nil
+}
+
+// fill sorts and completes a calendar.
+func (c *Calendar) fill() {
+	c.Name = strings.TrimSpace(c.Name)
+	if c.Weekend == nil {
+		c.Weekend = []string{"SAT", "SUN"}
+	}
+	for i, day := range c.Weekend {
+		c.Weekend[i] = strings.ToUpper(day)
+	}
+	c.Holidays, c.Blackouts = slices.Clone(c.Holidays), slices.Clone(c.Blackouts)
+	slices.SortFunc(c.Holidays, func(a, b Holiday) int { return strings.Compare(a.Date, b.Date) })
+	slices.SortFunc(c.Blackouts, func(a, b Blackout) int { return a.Starts.Compare(b.Starts) })
+	if c.Holidays == nil {
+		c.Holidays = []Holiday{}
+	}
+	if c.Blackouts == nil {
+		c.Blackouts = []Blackout{}
+	}
+}
+
+// problems are what is wrong with a calendar. Paths are those of the API.
+func (c *Calendar) problems() (fields []apperr.Field) {
+	refuse := func(bad bool, path, format string, args ...any) {
+		if bad {
+			fields = append(fields, apperr.Field{Path: path, Message: fmt.Sprintf(format, args...)})
+		}
+	}
+	line := func(text, path string, most int) {
+		refuse(utf8.RuneCountInString(text) > most, path, "At most %d characters.", most)
+		refuse(!utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl), path, "Use one line of text.")
+	}
+	refuse(c.Name == "", "name", "Enter a name.")
+	line(c.Name, "name", maxCalendarName)
+	_, err := uuid.Parse(c.Name)
+	refuse(err == nil, "name", "Choose a name that is not an ID.")
+	refuse(utf8.RuneCountInString(c.Description) > maxDescription, "description", "At most %d characters.", maxDescription)
+	_, wrong := readWeek(c.Weekend)
+	refuse(wrong != "", "weekend", "%q is not a day of the week. Use %s.", wrong, strings.Join(Days(), ", "))
+	refuse(len(c.Holidays) > MaxHolidays, "holidays", "A calendar has at most %d holidays.", MaxHolidays)
+	refuse(len(c.Blackouts) > MaxBlackouts, "blackouts", "A calendar has at most %d blackouts.", MaxBlackouts)
+	if len(fields) > 0 {
+		return fields
+	}
+	for i, h := range c.Holidays {
+		path := fmt.Sprintf("holidays.%d", i)
+		date, err := time.Parse(time.DateOnly, h.Date)
+		refuse(err != nil || date.Year() < 1970 || date.Year() > 2199, path, "%q is not a date. Use a date such as 2026-12-25.", h.Date)
+		refuse(i > 0 && c.Holidays[i-1].Date == h.Date, path, "%s is in the list twice.", h.Date)
+		line(h.Name, path, maxReason)
+	}
+	for i, b := range c.Blackouts {
+		path := fmt.Sprintf("blackouts.%d", i)
+		refuse(!b.Ends.After(b.Starts), path, "The end must be after the start.")
+		refuse(b.Starts.Year() < 1970 || b.Ends.Year() > 2199, path, "Enter times from 1970 to 2199.")
+		line(b.Reason, path, maxReason)
+	}
+	return fields
+}
+
+func absentCalendar(ref string) error {
+	return apperr.New(apperr.NotFound, "There is no calendar %q in the project.", ref)
+}
+
+// Calendars returns the calendars of the caller's project by name.
+func (s *Service) Calendars(ctx context.Context) ([]Calendar, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListCalendars(ctx, subject.ProjectID)
+	if err != nil {
+		return nil, fmt.Errorf("list calendars: %w", err)
+	}
+	list := make([]Calendar, 0, len(rows))
+	for _, row := range rows {
+		c, err := calendarOf(row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *c)
+	}
+	return list, nil
+}
+
+// Calendar returns a calendar of the caller's project by its name.
+func (s *Service) Calendar(ctx context.Context, name string) (Calendar, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return Calendar{}, err
+	}
+	row, err := s.queries.CalendarByName(ctx, subject.ProjectID, name)
+	if db.IsNoRows(err) {
+		return Calendar{}, absentCalendar(name)
+	}
+	if err != nil {
+		return Calendar{}, fmt.Errorf("calendar %q: %w", name, err)
+	}
+	c, err := calendarOf(row)
+	if err != nil {
+		return Calendar{}, err
+	}
+	return *c, nil
+}
+
+// SaveCalendar creates the calendar of the caller's project with this name, or replaces what it says.
+// Schedules that use it fire by its new days at once. It returns Invalid with fields, and Forbidden
+// for people who may not cancel the executions of others.
+func (s *Service) SaveCalendar(ctx context.Context, c Calendar) (Calendar, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
+	if err != nil {
+		return Calendar{}, err
+	}
+	c.fill()
+	if fields := c.problems(); len(fields) > 0 {
+		return Calendar{}, apperr.InvalidFields("The calendar cannot be saved with these values.", fields)
+	}
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		if _, err := q.LockActiveProject(ctx, subject.ProjectID); db.IsNoRows(err) {
+			return apperr.New(apperr.Conflict, "The project is archived, so its calendars cannot be changed.")
+		} else if err != nil {
+			return err
+		}
+		return s.saveCalendar(ctx, q, subject, c)
+	})
+	if err != nil {
+		return Calendar{}, fmt.Errorf("save calendar %q: %w", c.Name, err)
+	}
+	s.Wake()
+	return s.Calendar(ctx, c.Name)
+}
+
+// saveCalendar writes a calendar. The project is locked.
+func (s *Service) saveCalendar(ctx context.Context, q *db.Queries, subject auth.Subject, c Calendar) error {
+	holidays, err := encode(c.Holidays)
+	if err != nil {
+		return err
+	}
+	blackouts, err := encode(c.Blackouts)
+	if err != nil {
+		return err
+	}
+	row, err := q.CalendarByName(ctx, subject.ProjectID, c.Name)
+	if db.IsNoRows(err) {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return fmt.Errorf("make calendar id: %w", err)
+		}
+		row = db.ScheduleCalendar{
+			ID: id, TenantID: subject.TenantID, ProjectID: subject.ProjectID, Name: c.Name, Description: c.Description, Weekend: c.Weekend, Holidays: holidays, Blackouts: blackouts,
+		}
+		if err := q.InsertCalendar(ctx, db.InsertCalendarParams{
+			ID: id, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Description: row.Description, Weekend: row.Weekend,
+			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
+		}); err != nil {
+			return fmt.Errorf("insert calendar: %w", err)
+		}
+		return audit.Record(ctx, q, calendarEntry("schedule_calendar.create", row, nil, calendarFacts(row)))
+	}
+	if err != nil {
+		return err
+	}
+	before := calendarFacts(row)
+	row.Name, row.Description, row.Weekend, row.Holidays, row.Blackouts = c.Name, c.Description, c.Weekend, holidays, blackouts
+	if err := q.UpdateCalendar(ctx, db.UpdateCalendarParams{
+		ID: row.ID, Name: row.Name, Description: row.Description, Weekend: row.Weekend, Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
+	}); err != nil {
+		return fmt.Errorf("update calendar: %w", err)
+	}
+	if err := s.followCalendar(ctx, q, row.ID); err != nil {
+		return err
+	}
+	return audit.Record(ctx, q, calendarEntry("schedule_calendar.update", row, before, calendarFacts(row)))
+}
+
+// followCalendar computes the next fires of the schedules of a calendar again.
+func (s *Service) followCalendar(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+	rows, err := q.SchedulesWithCalendar(ctx, &id)
+	if err != nil {
+		return fmt.Errorf("schedules of calendar %s: %w", id, err)
+	}
+	for _, row := range rows {
+		_, t, fields, err := s.read(ctx, q, row)
+		if err != nil {
+			return err
+		}
+		if len(fields) > 0 {
+			continue // the next fire pauses it
+		}
+		keepNext(&row, t, s.now())
+		row.UpdatedAt = s.now()
+		if err := q.UpdateSchedule(ctx, update(row)); err != nil {
+			return fmt.Errorf("compute schedule %s again: %w", row.ID, err)
+		}
+	}
+	return nil
+}
+
+// DeleteCalendar removes a calendar of the caller's project. It returns Conflict while schedules use
+// it.
+func (s *Service) DeleteCalendar(ctx context.Context, name string) error {
+	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
+	if err != nil {
+		return err
+	}
+	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.CalendarByName(ctx, subject.ProjectID, name)
+		if db.IsNoRows(err) {
+			return absentCalendar(name)
+		}
+		if err != nil {
+			return fmt.Errorf("calendar %q: %w", name, err)
+		}
+		used, err := q.SchedulesWithCalendar(ctx, &row.ID)
+		if err != nil {
+			return fmt.Errorf("schedules of calendar %s: %w", row.ID, err)
+		}
+		if len(used) > 0 {
+			return apperr.New(apperr.Conflict, "The schedule %s uses the calendar %s, and %d others do. Change these schedules first.", used[0].Name, row.Name, len(used)-1)
+		}
+		if err := q.DeleteCalendar(ctx, row.ID); err != nil {
+			return fmt.Errorf("delete calendar %s: %w", row.ID, err)
+		}
+		return audit.Record(ctx, q, calendarEntry("schedule_calendar.delete", row, calendarFacts(row), nil))
+	})
+}
+
+func calendarEntry(action string, row db.ScheduleCalendar, before, after any) audit.Entry {
+	return audit.Entry{Action: action, Kind: "schedule_calendar", ID: row.ID.String(), Name: row.Name, TenantID: row.TenantID, ProjectID: row.ProjectID, Old: before, New: after}
+}
+
+// calendarFacts is what the audit log keeps of a calendar.
+func calendarFacts(row db.ScheduleCalendar) map[string]any {
+	return map[string]any{"name": row.Name, "weekend": row.Weekend, "holidays": row.Holidays, "blackouts": row.Blackouts}
+}

@@ -1,0 +1,127 @@
+"""Names that people use who know other systems, and the errors that answer them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable, List
+
+import pytest
+
+from flowforge import DefinitionError, File, InputError, Model, OutputError, failed, operator, workflow
+from flowforge._cli import main
+
+from .serving import PACKAGE
+
+
+@operator
+def get(n: int) -> int:
+    return n
+
+
+untyped: Any = get  # type checkers know that there is no submit
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda n: untyped.submit(n), r"get has no submit: call get\(…\): in a workflow, a call returns at once"),
+        (lambda n: untyped.map([n]), r"get has no map: write foreach\(items, lambda item: get\(item\)\)"),
+        (lambda n: untyped.with_options(retries=1), r"get has no with_options: write get\.options\(…\)"),
+        (lambda n: untyped(n).result(), r"get\.result is a future, which has no result\(\): pass it to other operators as it is"),
+        (lambda n: [get(i) for i in range(n)], r"call foreach with the result of an operator that returns list\(range\(…\)\)"),
+        (lambda n: get.options(after=failed(get))(n), r"get is an operator; pass the result of a call, such as found after found = get\(…\)"),
+        (lambda n: get.options(after=get)(n), "after=get is an operator; pass the result of a call"),
+    ],
+)
+def test_names_of_other_systems_have_an_answer(body: Callable[[Any], Any], message: str) -> None:
+    @workflow
+    def flow(n: int) -> None:
+        body(n)
+
+    with pytest.raises(DefinitionError, match=r"test_habits\.py:\d+: .*" + message):
+        flow.definition()
+
+
+def test_other_names_are_missing_as_usual() -> None:
+    flow: Any = workflow(lambda: None)
+    assert not hasattr(get, "submit") and not hasattr(flow, "serve") and not hasattr(get, "nothing")
+    with pytest.raises(AttributeError, match="Operator get has no attribute 'nothing'"):
+        getattr(get, "nothing")
+    with pytest.raises(DefinitionError, match="flowforge deploy"):
+        getattr(flow, "serve")
+
+
+def test_async_functions_are_refused() -> None:
+    async def load(n: int) -> int:
+        return n
+
+    with pytest.raises(DefinitionError, match=r"test_habits\.py:\d+: load is async"):
+        operator(load)
+
+
+def test_an_import_of_another_system_names_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "habit_flow.py").write_text("from flowforge import flow\n")
+    assert main(["export", str(tmp_path / "habit_flow.py")]) == 1
+    assert "cannot import name 'flow'" in (said := capsys.readouterr().err) and "; use workflow" in said
+
+
+class Fitted:
+    pass
+
+
+@operator
+def fit() -> Model:
+    return Model(Fitted())
+
+
+@operator(pickle=True)
+def fit_pickled() -> Model:
+    return Model(Fitted())
+
+
+@operator
+def use(model: Model) -> str:
+    return type(model.load()).__name__
+
+
+@operator(pickle=True)
+def use_pickled(models: List[Model]) -> str:
+    return type(models[0].load()).__name__
+
+
+@operator
+def passed(model: Model) -> Model:
+    return model
+
+
+def test_plain_python_needs_pickle_as_a_task_does() -> None:
+    with pytest.raises(OutputError, match="output 'result': a .*Fitted has no file format"):
+        fit()
+    with pytest.raises(InputError, match="this Model is a pickle"):
+        use(fit_pickled())
+    assert use_pickled([passed(fit_pickled())]) == "Fitted"
+    assert File({"a": 1})._needs_pickle is False
+
+
+def task(folder: Path, code: str, target: str) -> "subprocess.CompletedProcess[str]":
+    (folder / "flow.py").write_text(code)
+    (folder / "inputs.json").write_text("{}")
+    environment = {"PYTHONPATH": str(PACKAGE), "FLOWFORGE_TASK_ID": "t", "FLOWFORGE_INPUTS": str(folder / "inputs.json"), "FLOWFORGE_OUTPUTS": str(folder)}
+    program = f"from flowforge._task import run; run({target!r})"
+    return subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_a_missing_module_names_packages(tmp_path: Path) -> None:
+    done = task(tmp_path, "from flowforge import operator\n@operator\ndef get() -> int:\n    import nowhere_at_all\n    return 1\n", "flow:get")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("No module named 'nowhere_at_all'. If a package has it, add the package to packages=[…]")
+
+
+def test_a_task_reads_the_signature_of_its_own_operator_only(tmp_path: Path) -> None:
+    code = "from flowforge import operator\n@operator\ndef get() -> int:\n    return 'signature' in other.__dict__\n@operator\ndef other(n: int) -> int:\n    return n\n"
+    done = task(tmp_path, code, "flow:get")
+    assert done.returncode == 0, done.stderr
+    [result] = [p for p in tmp_path.iterdir() if p.name.startswith("result")]
+    assert result.read_text() == "false"
