@@ -46,7 +46,7 @@ func TestASweep(t *testing.T) {
 	for range 5 { // halfway up
 		require.NoError(t, page.Keyboard().Press("PageUp"))
 	}
-	holds(t, page.Locator("[data-parallel] [data-say]"), "of 4 runs chosen")
+	holds(t, page.Locator("[data-parallel] [data-say]"), "of 4 runs selected")
 	require.NoError(t, expect().Locator(page.Locator(".pc-lines path[data-off]")).Not().ToHaveCount(0))
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Show all runs"}))
 	require.NoError(t, expect().Locator(page.Locator(".pc-lines path[data-off]")).ToHaveCount(0))

@@ -108,7 +108,7 @@ func (s *Source) check(leaf *Type) error {
 	case len(kinds) == 0:
 		return fmt.Errorf("there are no options; set values, from or http")
 	case len(kinds) > 1:
-		return fmt.Errorf("the options come from %s; use only one source", strings.Join(kinds, " and "))
+		return fmt.Errorf("set only one of %s", strings.Join(kinds, " and "))
 	case len(s.Preview) > maxSourcePreview:
 		return fmt.Errorf("preview has %d names; at most %d are allowed", len(s.Preview), maxSourcePreview)
 	}

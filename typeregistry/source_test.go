@@ -125,7 +125,7 @@ func TestFaultySourcesAreRefused(t *testing.T) {
 	http := func(address string) []any { return field("String", map[string]any{"http": address}) }
 	for want, fields := range map[string][]any{
 		"there are no options":                 field("String", map[string]any{"free": true}),
-		"use one of them":                      field("String", map[string]any{"from": "models", "http": "https://x.example/"}),
+		"set only one of from and http":        field("String", map[string]any{"from": "models", "http": "https://x.example/"}),
 		"has no options of its own":            field("Enum(a, b)", []any{"a"}),
 		"appears twice":                        field("Integer", []any{1, 1.0}),
 		"option 2: “x”":                        field("Integer", []any{1, "x"}),

@@ -269,7 +269,7 @@ func mayArchive(ctx context.Context, q *db.Queries, n Node) error {
 		return fmt.Errorf("count executions of %s: %w", n.ID, err)
 	}
 	if live > 0 {
-		return apperr.New(apperr.Conflict, "%s has %s. Cancel them, or wait until they end.", n.Name, units.Plural(live, "execution that has not ended", "executions that have not ended"))
+		return apperr.New(apperr.Conflict, "%s has %s. First cancel all executions, or wait until they end.", n.Name, units.Plural(live, "execution that has not ended", "executions that have not ended"))
 	}
 	return nil
 }

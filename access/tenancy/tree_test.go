@@ -173,7 +173,7 @@ func TestArchiveAndRestore(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.service.Archive(b.admin, b.ids["one"], "")
 	require.Equal(t, apperr.Conflict, code(err))
-	require.ErrorContains(t, err, "1 execution is under way")
+	require.ErrorContains(t, err, "one has 1 execution that has not ended")
 	_, err = b.pool.Exec(t.Context(), "UPDATE executions SET status = 'CANCELLED', finished_at = now(), pending = 0, cancelled = 1")
 	require.NoError(t, err)
 

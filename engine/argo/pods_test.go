@@ -51,7 +51,7 @@ func TestPodRefusals(t *testing.T) {
 		set(`{name: a, image: i, command: [c], dependencies: [b]}, {name: b, image: i, command: [c], dependencies: [a]}`): {"spec.templates[0].containerSet.containers[0].dependencies[0]", "depend on each other"},
 		set(`{name: a, image: i, command: [c], dependencies: [z]}`):                                                       {"spec.templates[0].containerSet.containers[0].dependencies[0]", `no container "z"`},
 		set(`{name: task, image: i, command: [c]}`):                                                                       {"spec.templates[0].containerSet.containers[0].name", "are reserved"},
-		set(`{name: a, image: i, command: [c]}, {name: a, image: i, command: [c]}`):                                       {"spec.templates[0].containerSet.containers[1].name", "taken"},
+		set(`{name: a, image: i, command: [c]}, {name: a, image: i, command: [c]}`):                                       {"spec.templates[0].containerSet.containers[1].name", "already in use"},
 		set(`{name: a}`): {"spec.templates[0].containerSet.containers[0].image", "Set the image"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, containerSet: {containers: [{name: a, image: i, command: [c]}]}, outputs: {parameters: [{name: o, valueFrom: {path: /o}}]}}": {"spec.templates[0].containerSet.containers", "called main"},
 		"\nentrypoint: main\nartifactGC: {strategy: Later}\ntemplates:\n- {name: main, container: {image: i, command: [c]}, outputs: {artifacts: [{name: o, path: /o}]}}":            {"spec.artifactGC.strategy", "OnWorkflowCompletion"},

@@ -292,7 +292,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range events {
 		if e.Kind == "metric.failed" {
-			require.Contains(t, e.Message, "maximum of 1000 series of metrics")
+			require.Contains(t, e.Message, "maximum of 1000 metric series")
 			refused++
 		}
 	}
@@ -329,7 +329,7 @@ func TestMetricsThatDiffer(t *testing.T) {
 	require.Contains(t, problem("c", `{name: x, help: h, labels: [{key: k, value: v}], gauge: {value: "1"}}`), "The project has a counter with this name")
 	require.Empty(t, problem("d", `{name: x, help: second, labels: [{key: k, value: v}], counter: {value: "1"}}`))
 	require.Empty(t, problem("e", `{name: "y", help: h, histogram: {buckets: [1], value: "1"}}`))
-	require.Contains(t, problem("f", `{name: "y", help: h, histogram: {buckets: [1, 2], value: "1"}}`), "other buckets")
+	require.Contains(t, problem("f", `{name: "y", help: h, histogram: {buckets: [1, 2], value: "1"}}`), "different buckets")
 	require.Equal(t, map[string]string{"x{}": "counter 4", `x{k="v"}`: "counter 4", "y{}": "histogram 4 {4,0}"}, b.seriesWith(""))
 	rows, err := db.New(b.pool).ListSeries(b.ctx)
 	require.NoError(t, err)

@@ -253,7 +253,7 @@ func (t timing) next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// following returns the first time after another one that the expressions name, also if it is
+// following returns the first time after another one that the expressions name, even if it is
 // excluded.
 func (t timing) following(after time.Time) time.Time {
 	var first time.Time

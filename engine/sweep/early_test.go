@@ -132,7 +132,7 @@ func TestTheBudgetStopsLaunches(t *testing.T) {
 	_, err := b.sweeps.Change(b.ctx, sw.ID, sweep.Edit{Name: new("Renamed")})
 	require.NoError(t, err, "no runs, no budget")
 	_, err = b.sweeps.Change(b.ctx, sw.ID, sweep.Edit{AddRuns: new(1)})
-	require.ErrorContains(t, err, "cannot be changed")
+	require.ErrorContains(t, err, "has invalid values")
 	_, err = b.sweeps.Change(b.ctx, sw.ID, sweep.Edit{AddRuns: new(1), GPUHours: new(9.0)})
 	require.NoError(t, err)
 	b.until(sw.ID, "one more run", func(sw sweep.Sweep) bool { return sw.Counts.Running == 1 })

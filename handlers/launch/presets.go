@@ -106,7 +106,7 @@ func (f filled) note(d *draft, p *views.Provenance) *views.Provenance {
 	p.Reset = views.LaunchPresetURL(d.ref, "", d.version.Version)
 	if n := len(f.fitted.Misfits); n > 0 {
 		p.Kind = "warn"
-		p.Text = "It was saved for version " + f.source.Version + ". " + units.Plural(n, "value no longer fits", "values no longer fit") + " version " + d.version.Version + " and " + verb(n) + " were left out:"
+		p.Text = "It was saved for version " + f.source.Version + ". " + units.Plural(n, "value no longer fits", "values no longer fit") + " version " + d.version.Version + " and " + verb(n) + " left out:"
 	}
 	for _, m := range f.fitted.Misfits {
 		p.Misfits = append(p.Misfits, misfitLine(d.schema, m))

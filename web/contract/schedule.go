@@ -20,16 +20,16 @@ type ScheduleWhen struct {
 	Starts   *time.Time `json:"starts_at,omitempty" doc:"The schedule does not fire before this time"`
 	Ends     *time.Time `json:"ends_at,omitempty" doc:"The schedule does not fire after this time"`
 
-	Calendar     string           `json:"calendar,omitempty" maxLength:"100" doc:"A calendar of the project: the schedule does not fire on its holidays and in its blackouts"`
-	BusinessDays bool             `json:"business_days,omitempty" doc:"Do not fire on the weekend of the calendar; without a calendar, not on Saturday and Sunday"`
-	Exclude      []ScheduleWindow `json:"exclude,omitempty" maxItems:"20" doc:"Times of the day in which the schedule does not fire"`
+	Calendar     string           `json:"calendar,omitempty" maxLength:"100" doc:"Calendar of the project; the schedule does not fire on its holidays or during its blackouts"`
+	BusinessDays bool             `json:"business_days,omitempty" doc:"Skip the calendar's weekend, or Saturday and Sunday if there is no calendar"`
+	Exclude      []ScheduleWindow `json:"exclude,omitempty" maxItems:"20" doc:"Daily windows during which the schedule does not fire"`
 }
 
 // ScheduleWindow is a time of the day, on the clock of the time zone.
 type ScheduleWindow struct {
-	From  string   `json:"from" maxLength:"5" doc:"Such as 22:00"`
-	Until string   `json:"until" maxLength:"5" doc:"Not part of the window. An earlier time than from is on the next day"`
-	Days  []string `json:"days,omitempty" maxItems:"7" doc:"Days of the week on which the window begins, such as SAT. Default: all"`
+	From  string   `json:"from" maxLength:"5" doc:"Start of the window, such as 22:00"`
+	Until string   `json:"until" maxLength:"5" doc:"End of the window, exclusive; a time earlier than from is on the next day"`
+	Days  []string `json:"days,omitempty" maxItems:"7" doc:"Days of the week on which the window starts, such as SAT; defaults to all"`
 }
 
 // ScheduleInput is a schedule to create or to replace. Set one of cron, crons, every and at.
@@ -49,10 +49,10 @@ type ScheduleInput struct {
 	PauseAfter int             `json:"pause_after_failures,omitempty" minimum:"0" maximum:"100" doc:"Number of consecutive failures that pause the schedule; 0 means never"`
 	Paused     bool            `json:"paused,omitempty" doc:"Create or save the schedule as paused"`
 
-	When          string `json:"when,omitempty" maxLength:"1000" doc:"A fire is skipped unless this expression is true. It reads schedule.succeeded, schedule.failed and schedule.last_scheduled_time"`
-	StopWhen      string `json:"stop_when,omitempty" maxLength:"1000" doc:"The schedule is paused once this expression is true, such as schedule.failed >= 3"`
-	KeepSucceeded *int   `json:"keep_succeeded,omitempty" minimum:"0" maximum:"100000" doc:"Succeeded executions that are kept. Default: as the retention says"`
-	KeepFailed    *int   `json:"keep_failed,omitempty" minimum:"0" maximum:"100000" doc:"Failed and cancelled executions that are kept. Default: as the retention says"`
+	When          string `json:"when,omitempty" maxLength:"1000" doc:"Condition for each fire: the fire is skipped unless the expression is true. It can read schedule.succeeded, schedule.failed and schedule.last_scheduled_time"`
+	StopWhen      string `json:"stop_when,omitempty" maxLength:"1000" doc:"Condition that pauses the schedule, such as schedule.failed >= 3"`
+	KeepSucceeded *int   `json:"keep_succeeded,omitempty" minimum:"0" maximum:"100000" doc:"Number of succeeded executions to keep; defaults to the retention rule"`
+	KeepFailed    *int   `json:"keep_failed,omitempty" minimum:"0" maximum:"100000" doc:"Number of failed and cancelled executions to keep; defaults to the retention rule"`
 }
 
 // ScheduleBody is a schedule.
@@ -61,9 +61,9 @@ type ScheduleBody struct {
 	ScheduleInput
 	WorkflowID uuid.UUID  `json:"workflow_id"`
 	Owner      string     `json:"owner" doc:"Owner: the user who last saved the schedule. Executions run with the owner's permissions"`
-	Reason     string     `json:"reason,omitempty" doc:"Why it is paused: person, failures, access, stop or workflow"`
+	Reason     string     `json:"reason,omitempty" doc:"Reason code of the pause: person, failures, access, stop or workflow"`
 	Message    string     `json:"message,omitempty" doc:"Reason for the pause, as a sentence"`
-	Declared   bool       `json:"declared,omitempty" doc:"The definition of the workflow declares it, and alone changes and removes it"`
+	Declared   bool       `json:"declared,omitempty" doc:"True if the workflow definition declares the schedule; only the definition can change or remove it"`
 	Delay      int        `json:"delay_seconds,omitempty" doc:"Delay that jitter adds to each fire"`
 	LastFireAt *time.Time `json:"last_fire_at,omitempty"`
 	NextFireAt *time.Time `json:"next_fire_at,omitempty" doc:"Time of the next fire, without jitter; absent if the schedule will not fire again"`
@@ -81,10 +81,10 @@ type ScheduleList struct {
 type ScheduleOccurrence struct {
 	FireAt        time.Time  `json:"fire_at"`
 	LastFireAt    time.Time  `json:"last_fire_at" doc:"Time of the last fire in this row"`
-	Fires         int64      `json:"fires" doc:"Number of fires in this row; more than 1 for missed ones, of which 100000 are counted"`
+	Fires         int64      `json:"fires" doc:"Number of fires in this row; can be more than 1 for missed fires, which are counted up to 100000"`
 	IntervalStart time.Time  `json:"data_interval_start"`
 	State         string     `json:"state" enum:"LAUNCHED,QUEUED,SKIPPED,REFUSED"`
-	Reason        string     `json:"reason,omitempty" doc:"missed, overlap, queue_full, when, inputs, access or manual"`
+	Reason        string     `json:"reason,omitempty" doc:"Reason code: missed, overlap, queue_full, when, inputs, access or manual"`
 	Message       string     `json:"message,omitempty"`
 	ExecutionID   *uuid.UUID `json:"execution_id,omitempty"`
 	Status        string     `json:"status,omitempty" doc:"Status of the execution"`
@@ -109,7 +109,7 @@ type SchedulePreviewInput struct {
 // SchedulePreview are the next fires, without the jitter.
 type SchedulePreview struct {
 	Fires    []ScheduleFire `json:"fires"`
-	Excluded []ScheduleFire `json:"excluded,omitempty" doc:"The first times until the last fire that the calendar or a window excludes, at most 100"`
+	Excluded []ScheduleFire `json:"excluded,omitempty" doc:"Times before the last fire that the calendar or a window excludes, up to 100"`
 }
 
 // ScheduleFire is a coming fire.
@@ -118,33 +118,33 @@ type ScheduleFire struct {
 	Local string    `json:"local" doc:"Local time in the schedule's time zone, such as Sun 28 Mar 2027 03:00:00 CEST"`
 	Note  string    `json:"note,omitempty" doc:"Effect of a clock change on this fire"`
 
-	IntervalStart *time.Time `json:"data_interval_start,omitempty" doc:"The fire before, in UTC"`
-	Excluded      string     `json:"excluded,omitempty" doc:"Why it does not happen"`
+	IntervalStart *time.Time `json:"data_interval_start,omitempty" doc:"Time of the previous fire, in UTC"`
+	Excluded      string     `json:"excluded,omitempty" doc:"Reason why the fire is excluded"`
 }
 
 // DeclaredSchedules are the schedules that a workflow declares, as in its definition.
 type DeclaredSchedules struct {
-	Schedules []map[string]any `json:"schedules" maxItems:"50" doc:"Fields of a schedule without workflow and version. One can be without a name. Others that were declared before are removed"`
+	Schedules []map[string]any `json:"schedules" maxItems:"50" doc:"Schedules without workflow and version; one of them can omit its name. Previously declared schedules that are not listed are removed"`
 }
 
 // Calendar is a named list of a project.
 type Calendar struct {
 	Description string             `json:"description,omitempty" maxLength:"2000"`
-	Weekend     []string           `json:"weekend,omitempty" maxItems:"7" doc:"Days of the week that are no business days. Default: SAT and SUN"`
-	Holidays    []CalendarHoliday  `json:"holidays,omitempty" maxItems:"2000" doc:"Days on which nothing fires"`
-	Blackouts   []CalendarBlackout `json:"blackouts,omitempty" maxItems:"500" doc:"Time spans in which nothing fires"`
+	Weekend     []string           `json:"weekend,omitempty" maxItems:"7" doc:"Days of the week that are not business days; defaults to SAT and SUN"`
+	Holidays    []CalendarHoliday  `json:"holidays,omitempty" maxItems:"2000" doc:"Days on which schedules do not fire"`
+	Blackouts   []CalendarBlackout `json:"blackouts,omitempty" maxItems:"500" doc:"Periods during which schedules do not fire"`
 }
 
 // CalendarHoliday is a day on which nothing fires.
 type CalendarHoliday struct {
-	Date string `json:"date" maxLength:"10" doc:"Such as 2026-12-25"`
+	Date string `json:"date" maxLength:"10" doc:"Date, such as 2026-12-25"`
 	Name string `json:"name,omitempty" maxLength:"200"`
 }
 
 // CalendarBlackout is a time span in which nothing fires.
 type CalendarBlackout struct {
 	Starts time.Time `json:"starts_at"`
-	Ends   time.Time `json:"ends_at" doc:"Not part of the blackout"`
+	Ends   time.Time `json:"ends_at" doc:"End of the blackout, exclusive"`
 	Reason string    `json:"reason,omitempty" maxLength:"200"`
 }
 

@@ -54,7 +54,7 @@ func TestValues(t *testing.T) {
 	values := datastore.Values(b.ctx, store, task, 0, refs)
 	require.Equal(t, "42", values["00000001"].Text)
 	for name, want := range map[string]string{
-		"00000002": "posix.system", "00000003": "more than 4 MiB", "00000004": "damaged", "00000005": "2 MiB", "00000006": "not a pickle", "00000008": "too many parts", "missing": "does not have", "outside": "does not have",
+		"00000002": "posix.system", "00000003": "more than 4 MiB", "00000004": "damaged", "00000005": "2 MiB", "00000006": "not a pickle", "00000008": "too many parts", "missing": "is not in the datastore", "outside": "is not in the datastore",
 	} {
 		require.Contains(t, values[name].Why, want, name)
 		require.Empty(t, values[name].Text, name)

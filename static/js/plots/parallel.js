@@ -198,7 +198,7 @@ export function parallel(view, figure) {
     const out = figure.querySelector("[data-say]");
     const count = view.chosen.filter(Boolean).length;
     if (pointed != null && !dragging) out.textContent = `${frame.names[pointed]}, ${stateText(frame, pointed)}: ${part.shown.map(({ column, scale }) => `${labelOf(column)} ${scale.text(column.values[pointed])}`).join(", ")}`;
-    else out.textContent = view.filters.size ? `${count.toLocaleString("en-US")} of ${frame.ids.length.toLocaleString("en-US")}runs selected` : "Drag along an axis to select runs.";
+    else out.textContent = view.filters.size ? `${count.toLocaleString("en-US")} of ${frame.ids.length.toLocaleString("en-US")} runs selected` : "Drag along an axis to select runs.";
     const reset = figure.querySelector("[data-all]");
     if (reset) reset.hidden = view.filters.size === 0;
   }
