@@ -36,7 +36,7 @@ func searchLogs(ctx context.Context, cmd *cobra.Command, c *client, text string)
 		return err
 	}
 	if found.Partial {
-		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse does not respond. These lines come from the server's disk, which contains only the most recent lines of the project's executions.")
+		fmt.Fprintln(cmd.ErrOrStderr(), "ClickHouse is not responding. These lines come from the server's disk, which contains only the most recent lines of the project's executions.")
 		if found.Newest {
 			fmt.Fprintln(cmd.ErrOrStderr(), "There are too many lines on disk to search all of them: earlier lines were not searched.")
 		}

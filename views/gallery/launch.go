@@ -20,11 +20,14 @@ func launchEntries() []Entry {
 		{"launch-json", "Launch: as JSON", func(f views.Page) templ.Component { return views.LaunchView(launchJSON(f)) }},
 		{"launch-command", "Launch: from a shell", func(f views.Page) templ.Component { return views.LaunchView(launchCommand(f)) }},
 		{"widgets", "Widgets: plain values", func(f views.Page) templ.Component { return widgets(f, "Widgets: plain values", forms.PlainExamples()) }},
-		{"widgets-rows", "Widgets: lists and maps", func(f views.Page) templ.Component {
-			return widgets(f, "Widgets: lists and maps", rowExamples(true))
+		{"widgets-rows", "Widgets: lists", func(f views.Page) templ.Component {
+			return widgets(f, "Widgets: lists", nestedExamples("List"))
+		}},
+		{"widgets-maps", "Widgets: maps", func(f views.Page) templ.Component {
+			return widgets(f, "Widgets: maps", nestedExamples("Map"))
 		}},
 		{"widgets-nested", "Widgets: nested values", func(f views.Page) templ.Component {
-			return widgets(f, "Widgets: nested values", rowExamples(false))
+			return widgets(f, "Widgets: nested values", nestedExamples(""))
 		}},
 	}
 }
@@ -37,10 +40,16 @@ func widgets(f views.Page, title string, examples []forms.Example) templ.Compone
 	return widgetsPage(frame(f, title, ""), title, drawn)
 }
 
-// rowExamples are the nested examples that are lists or maps, or those that are not.
-func rowExamples(rows bool) []forms.Example {
+// nestedExamples are the nested examples of a generic type, List or Map, or those of all others.
+func nestedExamples(of string) []forms.Example {
 	return slices.DeleteFunc(forms.NestedExamples(), func(e forms.Example) bool {
-		return rows != (strings.HasPrefix(e.Expression, "List") || strings.HasPrefix(e.Expression, "Map"))
+		generic := ""
+		for _, name := range []string{"List", "Map"} {
+			if strings.HasPrefix(e.Expression, name) {
+				generic = name
+			}
+		}
+		return generic != of
 	})
 }
 
