@@ -40,7 +40,7 @@ func matrixNotification(ctx context.Context, t *testing.T, b *testBundle, projec
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
 	_, err := b.pool.Exec(ctx, `INSERT INTO notifications (id, tenant_id, project_id, rule_id, rule_name, channel, event, occurrence, message, state, created_at, settled_at)
-		SELECT $1, tenant_id, id, $1, 'failures', 'oncall', 'execution.failed', $1::text, '{"title": "failed"}', 'DELIVERED', $3, $3 FROM tenancy_nodes WHERE id = $2`, id, project, time.Now())
+		SELECT $1, tenant_id, id, $1, 'failures', 'oncall', 'execution.failed', $4, '{"title": "failed"}', 'DELIVERED', $3, $3 FROM tenancy_nodes WHERE id = $2`, id, project, time.Now(), id.String())
 	require.NoError(t, err)
 	return id.String()
 }

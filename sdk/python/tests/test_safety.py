@@ -168,7 +168,7 @@ def test_redirects_of_the_server_itself() -> None:
         threading.Thread(target=here.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         server = Server(f"http://127.0.0.1:{here.server_port}", "key")
         assert server.get("/x") == {}
-        with pytest.raises(ServerError, match="POST /x: the server redirected the request to /new \(status 302\): set FLOWFORGE_SERVER to the final address"):
+        with pytest.raises(ServerError, match=r"POST /x: the server redirected the request to /new \(status 302\): set FLOWFORGE_SERVER to the final address"):
             server.post("/x", {"a": 1})
         here.shutdown()
     assert seen == [("GET", "/api/v1/x", "Bearer key"), ("GET", "/new", "Bearer key"), ("POST", "/api/v1/x", "Bearer key")]
