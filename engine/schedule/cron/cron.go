@@ -5,6 +5,7 @@ package cron
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +62,14 @@ type Expression struct {
 	frequency bool // every hour matches: clock changes neither drop nor repeat a fire
 }
 
+// dayName is a day of the week. The parser takes the H of THU for a hashed value.
+var dayName = regexp.MustCompile(`(?i)\b(SUN|MON|TUE|WED|THU|FRI|SAT)`)
+
+// dayNumber returns the number of a day of the week.
+func dayNumber(name string) string {
+	return strconv.Itoa(strings.Index("SUNMONTUEWEDTHUFRISAT", strings.ToUpper(name)) / 3)
+}
+
 // parse is the parser of go-cron. Its search for times is not used.
 var parse = parser.MustNewParser(parser.Second | parser.Minute | parser.Hour | parser.Dom | parser.Month | parser.Dow | parser.Extended | parser.DowOrDom).Parse //nolint:gochecknoglobals // constant
 
@@ -106,7 +115,7 @@ func Parse(text string) (Expression, error) {
 			days[i] = m[1] + "#L"
 		}
 	}
-	fields[5] = strings.Join(days, ",")
+	fields[5] = dayName.ReplaceAllStringFunc(strings.Join(days, ","), dayNumber)
 	parsed, err := parse(strings.Join(fields, " "))
 	if err != nil {
 		return Expression{}, fmt.Errorf("%q is not a cron expression: %w", shorten(text), err)

@@ -161,3 +161,19 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestEveryDayHasAName: a name means the same as its number, alone and in lists and ranges.
+func TestEveryDayHasAName(t *testing.T) {
+	t.Parallel()
+	for text, same := range map[string]string{
+		"0 8 * * THU": "0 8 * * 4", "0 8 * * mon,thu": "0 8 * * 1,4", "0 8 * * MON-THU": "0 8 * * 1-4", "0 8 * * THU#2": "0 8 * * 4#2", "0 8 * * SUN,SAT": "0 8 * * 0,6",
+	} {
+		named, err := Parse(text)
+		require.NoError(t, err, text)
+		numbered, err := Parse(same)
+		require.NoError(t, err, same)
+		at := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+		want := numbered.Next(at, Clock{})
+		require.Equal(t, want, named.Next(at, Clock{}), text)
+	}
+}

@@ -119,5 +119,5 @@ def test_registrations_send_metrics_and_signature(requests: List[Tuple[str, Any]
     assert requests[-1] == ("POST /api/v1/datasets", {"name": "digits", "version": "3", "tags": ["new"], "file": {"$file": "ab", "name": "x.csv"}})
     with pytest.raises(InputError, match="has no version"):
         flowforge.register_dataset("digits", table)
-    with pytest.raises(InputError, match="give the path of a file"):
+    with pytest.raises(InputError, match="pass the path of a file"):
         flowforge.register_dataset("digits@4", tmp_path / "absent.csv")

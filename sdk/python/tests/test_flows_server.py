@@ -217,7 +217,7 @@ def test_points_that_the_server_leaves_out(server: Server) -> None:
     run = trouble.metrics.launch(1500, 10_001).wait(120)
     short = run.metric_points("short")
     assert [p["step"] for p in short] == list(range(1500))
-    with pytest.warns(UserWarning, match="at most 10,000 points of a series and may have left out points of: report long$") as caught:
+    with pytest.warns(UserWarning, match="at most 10,000 points per series and may have left out points of: report long$") as caught:
         assert len(run.metric_points("long")) == 10_000
     assert caught[0].filename == __file__
 

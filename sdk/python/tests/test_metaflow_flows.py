@@ -71,6 +71,8 @@ class Author:
         self.env = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("METAFLOW_", "FLOWFORGE_"))},
             "PYTHONPATH": os.pathsep.join([str(ROOT / "sdk" / "metaflow"), str(ROOT / "sdk" / "python")]),
+            # Metaflow starts the workers of @parallel with the first python of PATH.
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
             "HOME": str(folder),
             "USERNAME": "ada",
             "FLOWFORGE_SERVER": server.url,
@@ -245,7 +247,7 @@ def test_one_task_copies_what_a_resumed_run_reuses(author: Author) -> None:
     execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
     assert execution["status"] == "SUCCEEDED", execution
     code = author.call("-c", CODE, f"ManyFlow/flowforge-{execution['execution_id']}", failed.group(1))
-    assert json.loads(code.strip().splitlines()[-1]) == [True, True, ["many.py"], ["start"]]
+    assert json.loads(code.strip().splitlines()[-1]) == [True, True, ["many.py"], []]
     copies = author.call("-c", COPIES, f"ManyFlow/flowforge-{execution['execution_id']}/start/start")
     assert json.loads(copies.strip().splitlines()[-1]) == [failed.group(1)]
 
@@ -368,7 +370,7 @@ print(json.dumps([listed, own, flow.flow_name, status, run.run.data.report, wron
     listed, own, flow, status, report, wrong, missing, count = json.loads(author.call("-c", program).strip().splitlines()[-1])
     assert {"stockflow", "scoreflow"} <= set(listed)
     assert [own, flow, status] == [["stockflow"], "StockFlow", "SUCCEEDED"] and report.endswith("note: again") and count == 2
-    assert "no parameter *colour*" in wrong and "no workflow *absent*" in missing
+    assert "no parameter *colour*" in wrong and "no Metaflow flow *absent*" in missing
 
 
 UNSUPPORTED = {

@@ -154,5 +154,5 @@ def test_items_that_are_not_json(items: Any) -> None:
     def made() -> None: ...
 
     made.__annotations__["return"] = Iterator[items]
-    with pytest.raises(DefinitionError, match="the items of `.*` are not JSON: they pass as lines of JSON"):
+    with pytest.raises(DefinitionError, match="the items of `.*` are not JSON values: items are passed as lines of JSON"):
         operator(made)
