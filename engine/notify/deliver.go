@@ -135,8 +135,8 @@ func next(attempts int, failed *message.SendError, now time.Time) (state string,
 	return string(Pending), new(now.Add(max(pauses[attempts-1], failed.After))), nil
 }
 
-// noteChannel records how the channel works. A refusal for good is about one message; only
-// failures that could be temporary open the circuit.
+// noteChannel records how the channel works. Every failure counts, including a final one: a revoked
+// address answers 404.
 func (s *Service) noteChannel(ctx context.Context, row db.Notification, failed *message.SendError, now time.Time) error {
 	var err error
 	if failed == nil {
