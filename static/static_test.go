@@ -87,6 +87,38 @@ func TestStylesheetKeepsItsBudget(t *testing.T) {
 	}
 }
 
+// TestPagesLinkOnlyTheirOwnStyles: the shared stylesheet leaves out each file that a page links.
+func TestPagesLinkOnlyTheirOwnStyles(t *testing.T) {
+	t.Parallel()
+	templates, err := filepath.Glob("../views/*.templ")
+	if err != nil || len(templates) == 0 {
+		t.Fatal("no templates", err)
+	}
+	shared := get(t, static.Prefix+static.Stylesheet).Body
+	all, err := io.ReadAll(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, template := range templates {
+		text, err := os.ReadFile(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`asset\("(css/[a-z]+\.css)"\)`).FindAllStringSubmatch(string(text), -1) {
+			if link[1] == static.Stylesheet {
+				continue
+			}
+			own, err := os.ReadFile(link[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(all), string(own)) {
+				t.Errorf("%s links %s, which is also in the shared stylesheet", template, link[1])
+			}
+		}
+	}
+}
+
 func TestURLPanicsForAMissingFile(t *testing.T) {
 	t.Parallel()
 	defer func() {
