@@ -341,6 +341,33 @@ func (q *Queries) InsertNotificationRule(ctx context.Context, arg InsertNotifica
 	return err
 }
 
+const knownOccurrences = `-- name: KnownOccurrences :many
+SELECT occurrence FROM notifications
+WHERE rule_id = $1 AND channel = ANY($2::text[]) AND occurrence = ANY($3::text[])
+GROUP BY occurrence HAVING count(*) = cardinality($2::text[])
+`
+
+// Returns those of the occurrences for which each channel of a rule has a message.
+func (q *Queries) KnownOccurrences(ctx context.Context, ruleID uuid.UUID, channels []string, occurrences []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, knownOccurrences, ruleID, channels, occurrences)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var occurrence string
+		if err := rows.Scan(&occurrence); err != nil {
+			return nil, err
+		}
+		items = append(items, occurrence)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listChannels = `-- name: ListChannels :many
 SELECT k.name, k.kind, k.description, c.failures, c.open_until, c.ok_at, c.failed_at, c.error
 FROM connections k
@@ -630,8 +657,8 @@ func (q *Queries) NoteChannelWorks(ctx context.Context, projectID uuid.UUID, nam
 
 const pausedSchedules = `-- name: PausedSchedules :many
 SELECT id, name, workflow_name, message, updated_at FROM schedules
-WHERE project_id = $1 AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= $2
-ORDER BY id LIMIT $3
+WHERE project_id = $1 AND id > $2 AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= $3
+ORDER BY id LIMIT $4
 `
 
 type PausedSchedulesRow struct {
@@ -642,9 +669,14 @@ type PausedSchedulesRow struct {
 	UpdatedAt    time.Time
 }
 
-// Returns schedules of a project that were paused by the server, not by a person.
-func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, since time.Time, rowLimit int32) ([]PausedSchedulesRow, error) {
-	rows, err := q.db.Query(ctx, pausedSchedules, projectID, since, rowLimit)
+// Returns schedules of a project that were paused by the server, not by a person, by ID.
+func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, after uuid.UUID, since time.Time, rowLimit int32) ([]PausedSchedulesRow, error) {
+	rows, err := q.db.Query(ctx, pausedSchedules,
+		projectID,
+		after,
+		since,
+		rowLimit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -658,6 +690,61 @@ func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, sinc
 			&i.WorkflowName,
 			&i.Message,
 			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const pendingApprovals = `-- name: PendingApprovals :many
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+FROM executions e
+JOIN nodes n ON n.execution_id = e.id
+WHERE e.project_id = $1 AND (e.id, n.node_index) > ($2::uuid, $3::integer)
+    AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0 AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL' AND n.started_at IS NOT NULL
+ORDER BY e.id, n.node_index LIMIT $4
+`
+
+type PendingApprovalsRow struct {
+	ExecutionID     uuid.UUID
+	WorkflowName    string
+	ExecutionName   string
+	SubmittedByName string
+	NodeIndex       int32
+	Name            string
+	Reason          json.RawMessage
+	StartedAt       *time.Time
+}
+
+// Returns the nodes of a project that wait for a user, by execution and node.
+func (q *Queries) PendingApprovals(ctx context.Context, projectID uuid.UUID, afterExecution uuid.UUID, afterNode int32, rowLimit int32) ([]PendingApprovalsRow, error) {
+	rows, err := q.db.Query(ctx, pendingApprovals,
+		projectID,
+		afterExecution,
+		afterNode,
+		rowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PendingApprovalsRow
+	for rows.Next() {
+		var i PendingApprovalsRow
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.WorkflowName,
+			&i.ExecutionName,
+			&i.SubmittedByName,
+			&i.NodeIndex,
+			&i.Name,
+			&i.Reason,
+			&i.StartedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -759,10 +846,18 @@ func (q *Queries) UpdateNotificationRule(ctx context.Context, arg UpdateNotifica
 const waitingExecutions = `-- name: WaitingExecutions :many
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
 FROM executions e
-WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= $2 AND e.created_at >= $3
+WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= $3 AND e.created_at >= $4
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
-ORDER BY e.id LIMIT $4
+ORDER BY e.id LIMIT $5
 `
+
+type WaitingExecutionsParams struct {
+	ProjectID uuid.UUID
+	After     uuid.UUID
+	Before    time.Time
+	Since     time.Time
+	RowLimit  int32
+}
 
 type WaitingExecutionsRow struct {
 	ID              uuid.UUID
@@ -775,13 +870,14 @@ type WaitingExecutionsRow struct {
 	CreatedAt       time.Time
 }
 
-// Returns executions of a project that were launched before a time and of which no node has started.
-func (q *Queries) WaitingExecutions(ctx context.Context, projectID uuid.UUID, before time.Time, since time.Time, rowLimit int32) ([]WaitingExecutionsRow, error) {
+// Returns executions of a project that were launched before a time and of which no node has started, by ID.
+func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsParams) ([]WaitingExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, waitingExecutions,
-		projectID,
-		before,
-		since,
-		rowLimit,
+		arg.ProjectID,
+		arg.After,
+		arg.Before,
+		arg.Since,
+		arg.RowLimit,
 	)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,12 @@ INSERT INTO notifications (id, tenant_id, project_id, rule_id, rule_name, channe
 VALUES (@id, @tenant_id, @project_id, @rule_id, @rule_name, @channel, @event, @occurrence, @message, @state, @reason, @created_at, @due_at, @settled_at)
 ON CONFLICT ON CONSTRAINT notifications_once_key DO NOTHING;
 
+-- name: KnownOccurrences :many
+-- Returns those of the occurrences for which each channel of a rule has a message.
+SELECT occurrence FROM notifications
+WHERE rule_id = @rule_id AND channel = ANY(@channels::text[]) AND occurrence = ANY(@occurrences::text[])
+GROUP BY occurrence HAVING count(*) = cardinality(@channels::text[]);
+
 -- name: ClaimNotifications :many
 -- Moves due notifications ahead and counts an attempt. Two processes never claim the same one.
 UPDATE notifications n SET due_at = @until, attempts = n.attempts + 1
@@ -108,17 +114,26 @@ CROSS JOIN LATERAL (
 WHERE e.id = @id;
 
 -- name: WaitingExecutions :many
--- Returns executions of a project that were launched before a time and of which no node has started.
+-- Returns executions of a project that were launched before a time and of which no node has started, by ID.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
 FROM executions e
-WHERE e.project_id = @project_id AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
+WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
 ORDER BY e.id LIMIT @row_limit;
 
+-- name: PendingApprovals :many
+-- Returns the nodes of a project that wait for a user, by execution and node.
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+FROM executions e
+JOIN nodes n ON n.execution_id = e.id
+WHERE e.project_id = @project_id AND (e.id, n.node_index) > (@after_execution::uuid, @after_node::integer)
+    AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0 AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL' AND n.started_at IS NOT NULL
+ORDER BY e.id, n.node_index LIMIT @row_limit;
+
 -- name: PausedSchedules :many
--- Returns schedules of a project that were paused by the server, not by a person.
+-- Returns schedules of a project that were paused by the server, not by a person, by ID.
 SELECT id, name, workflow_name, message, updated_at FROM schedules
-WHERE project_id = @project_id AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
+WHERE project_id = @project_id AND id > @after AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
 ORDER BY id LIMIT @row_limit;
 
 -- name: ListChannels :many

@@ -84,7 +84,7 @@ func (s *Service) waitingMessage(row db.WaitingExecutionsRow, now time.Time) mes
 	}
 }
 
-func (s *Service) approvalMessage(row db.ListPendingApprovalsRow) message.Message {
+func (s *Service) approvalMessage(row db.PendingApprovalsRow) message.Message {
 	return message.Message{
 		Level: message.Info, Title: fmt.Sprintf("%s needs an approval: %s", row.WorkflowName, row.Name),
 		URL: fmt.Sprintf("%s/nodes/%d", s.executionURL(row.ExecutionID), row.NodeIndex), Incident: fmt.Sprintf("approval/%s/%d", row.ExecutionID, row.NodeIndex),

@@ -236,6 +236,36 @@ func TestWhatWaits(t *testing.T) {
 	require.Equal(t, want, look(), "a second look finds nothing new")
 }
 
+// TestEveryWaitingExecutionIsFound: also those beyond the first pages of a look, and those behind
+// executions of workflows that the rule does not cover.
+func TestEveryWaitingExecutionIsFound(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.rule(notify.Rule{Name: "waits", Events: []notify.Event{notify.Waiting}, Channels: []string{"portal"}, Workflows: []string{"digits.*"}, Waiting: 5 * time.Minute})
+	b.clock.add(time.Second)
+	const covered = 1001
+	for workflow, count := range map[string]int{"other": 700, "digits.train": covered} {
+		ids := make([]uuid.UUID, count)
+		for i := range ids {
+			ids[i] = uuid.Must(uuid.NewV7())
+		}
+		_, err := b.pool.Exec(b.system, `INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, status, priority, inputs,
+				submitted_by, submitted_by_name, created_at, total, pending, ready, running, levels)
+			SELECT id, $1, $2, $3, $3, $4, '1.0.0', 'RUNNING', 50, '{}', $3, 'ada', $5, 1, 0, 1, 0, 1 FROM unnest($6::uuid[]) AS id`,
+			auth.LocalTenant, auth.LocalProject, uuid.New(), workflow, b.clock.now(), ids)
+		require.NoError(t, err)
+	}
+	b.clock.add(6 * time.Minute)
+	stored := func() (n int) {
+		require.NoError(t, b.service.Watch(b.system))
+		require.NoError(t, b.pool.QueryRow(b.system, "SELECT count(*) FROM notifications").Scan(&n))
+		return n
+	}
+	require.Equal(t, covered, stored())
+	require.Equal(t, covered, stored(), "a second look finds nothing new")
+}
+
 func TestRulesAreChecked(t *testing.T) {
 	t.Parallel()
 	b, r := setup(t), newReceiver(t)

@@ -1,0 +1,167 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	// lookBack is how far back the loop looks for waiting executions and paused schedules.
+	lookBack = 8 * 24 * time.Hour
+	// watchPage is how many occurrences one query finds.
+	watchPage = 500
+)
+
+// watch stores the messages about what waits for a person or for capacity, and about paused
+// schedules.
+func (s *Service) watch(ctx context.Context) error {
+	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(Waiting), string(Approval), string(SchedulePaused)}, nil)
+	if err != nil {
+		return fmt.Errorf("find notification rules: %w", err)
+	}
+	for _, rule := range rules {
+		for event, find := range map[Event]func(context.Context, db.NotificationRule) error{
+			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules,
+		} {
+			if !slices.Contains(rule.Events, string(event)) {
+				continue
+			}
+			if err := find(ctx, rule); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachPage reads all rows in pages, and stores a message for each row that has none yet. The
+// function read returns the rows after the given one, or the first rows for nil.
+func eachPage[R any](ctx context.Context, s *Service, rule db.NotificationRule, read func(after *R) ([]R, error), occurrenceOf func(R) occurrence) error {
+	var last *R
+	for {
+		rows, err := read(last)
+		if err != nil {
+			return err
+		}
+		found := make([]occurrence, len(rows))
+		for i, row := range rows {
+			found[i] = occurrenceOf(row)
+		}
+		if err := s.emitNew(ctx, rule, found); err != nil {
+			return err
+		}
+		if len(rows) < watchPage {
+			return nil
+		}
+		last = &rows[len(rows)-1]
+	}
+}
+
+// emitNew stores the messages of those occurrences that do not have them yet.
+func (s *Service) emitNew(ctx context.Context, rule db.NotificationRule, found []occurrence) error {
+	found = slices.DeleteFunc(found, func(o occurrence) bool {
+		_, ok := o.matches(rule)
+		return !ok
+	})
+	if len(found) == 0 {
+		return nil
+	}
+	keys := make([]string, len(found))
+	for i, o := range found {
+		keys[i] = o.key
+	}
+	known, err := s.queries.KnownOccurrences(ctx, rule.ID, rule.Channels, keys)
+	if err != nil {
+		return fmt.Errorf("find messages of rule %s: %w", rule.Name, err)
+	}
+	for _, o := range found {
+		if slices.Contains(known, o.key) {
+			continue
+		}
+		if err := s.emit(ctx, o, []db.NotificationRule{rule}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) watchWaiting(ctx context.Context, rule db.NotificationRule) error {
+	now := s.now()
+	before := now.Add(-time.Duration(rule.WaitingSeconds) * time.Second)
+	since := later(rule.EnabledAt, now.Add(-lookBack))
+	read := func(after *db.WaitingExecutionsRow) ([]db.WaitingExecutionsRow, error) {
+		var id uuid.UUID
+		if after != nil {
+			id = after.ID
+		}
+		rows, err := s.queries.WaitingExecutions(ctx, db.WaitingExecutionsParams{ProjectID: rule.ProjectID, After: id, Before: before, Since: since, RowLimit: watchPage})
+		if err != nil {
+			return nil, fmt.Errorf("find waiting executions: %w", err)
+		}
+		return rows, nil
+	}
+	return eachPage(ctx, s, rule, read, func(row db.WaitingExecutionsRow) occurrence {
+		return occurrence{
+			key: "waiting/" + row.ID.String(), project: row.ProjectID, tenant: row.TenantID, workflow: row.WorkflowName, at: row.CreatedAt, events: []Event{Waiting},
+			compose: func(Event) message.Message { return s.waitingMessage(row, now) },
+		}
+	})
+}
+
+func (s *Service) watchApprovals(ctx context.Context, rule db.NotificationRule) error {
+	read := func(after *db.PendingApprovalsRow) ([]db.PendingApprovalsRow, error) {
+		execution, node := uuid.UUID{}, int32(0)
+		if after != nil {
+			execution, node = after.ExecutionID, after.NodeIndex
+		}
+		rows, err := s.queries.PendingApprovals(ctx, rule.ProjectID, execution, node, watchPage)
+		if err != nil {
+			return nil, fmt.Errorf("find pending approvals: %w", err)
+		}
+		return rows, nil
+	}
+	return eachPage(ctx, s, rule, read, func(row db.PendingApprovalsRow) occurrence {
+		// A running node has a start time.
+		return occurrence{
+			key: fmt.Sprintf("approval/%s/%d/%d", row.ExecutionID, row.NodeIndex, row.StartedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID,
+			workflow: row.WorkflowName, at: *row.StartedAt, events: []Event{Approval},
+			compose: func(Event) message.Message { return s.approvalMessage(row) },
+		}
+	})
+}
+
+func (s *Service) watchSchedules(ctx context.Context, rule db.NotificationRule) error {
+	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+	read := func(after *db.PausedSchedulesRow) ([]db.PausedSchedulesRow, error) {
+		var id uuid.UUID
+		if after != nil {
+			id = after.ID
+		}
+		rows, err := s.queries.PausedSchedules(ctx, rule.ProjectID, id, since, watchPage)
+		if err != nil {
+			return nil, fmt.Errorf("find paused schedules: %w", err)
+		}
+		return rows, nil
+	}
+	return eachPage(ctx, s, rule, read, func(row db.PausedSchedulesRow) occurrence {
+		return occurrence{
+			key: fmt.Sprintf("paused/%s/%d", row.ID, row.UpdatedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
+			at: row.UpdatedAt, events: []Event{SchedulePaused},
+			compose: func(Event) message.Message { return s.pausedMessage(row) },
+		}
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
