@@ -137,7 +137,7 @@ type Calendar struct {
 
 // CalendarHoliday is a day on which nothing fires.
 type CalendarHoliday struct {
-	Date string `json:"date" maxLength:"10" doc:"Date, such as 2026-12-25"`
+	Date string `json:"date" format:"date" doc:"Date, such as 2026-12-25"`
 	Name string `json:"name,omitempty" maxLength:"200"`
 }
 
