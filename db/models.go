@@ -1207,6 +1207,45 @@ type Traceback struct {
 	Content     json.RawMessage
 }
 
+type Trigger struct {
+	ID           uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	Name         string
+	Kind         string
+	Sources      []string
+	States       []string
+	Signature    string
+	Secret       string
+	Filter       string
+	WorkflowID   uuid.UUID
+	WorkflowName string
+	Version      string
+	Inputs       json.RawMessage
+	Priority     *int32
+	Enabled      bool
+	EnabledAt    time.Time
+	OwnerID      uuid.UUID
+	OwnerName    string
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+type TriggerDelivery struct {
+	ID          uuid.UUID
+	TriggerID   uuid.UUID
+	Key         string
+	Subject     string
+	Outcome     string
+	Reason      string
+	Message     string
+	Payload     json.RawMessage
+	SourceID    *uuid.UUID
+	ExecutionID *uuid.UUID
+	Depth       int32
+	At          time.Time
+}
+
 type TypeRenderer struct {
 	TenantID uuid.UUID
 	TypeName string

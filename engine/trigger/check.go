@@ -1,0 +1,160 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// states returns the states in which an execution ends.
+func states() []string { return []string{"SUCCEEDED", "FAILED", "CANCELLED"} }
+
+// checked is a spec with its defaults and the workflow that it launches.
+type checked struct {
+	Spec
+	workflowID   uuid.UUID
+	workflowName string
+	inputs       []byte
+}
+
+// check fills in defaults and returns Invalid with the fields at fault.
+func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (checked, error) {
+	sp.Name, sp.Filter, sp.Secret = strings.TrimSpace(sp.Name), strings.TrimSpace(sp.Filter), strings.TrimSpace(sp.Secret)
+	fields := sp.problems()
+	if sp.Kind == OnWebhook {
+		sp.Sources, sp.States = []string{}, []string{}
+		if sp.Secret != "" && !s.config.Secrets.Exists(ctx, sp.Secret) {
+			fields = append(fields, apperr.Field{Path: "secret", Message: fmt.Sprintf("There is no secret called %q in this project.", sp.Secret)})
+		}
+	} else {
+		sp.Signature, sp.Secret = "", ""
+		sp.Sources = unique(sp.Sources)
+		if sp.States = unique(sp.States); len(sp.States) == 0 {
+			sp.States = []string{"SUCCEEDED"}
+		}
+	}
+	if sp.Inputs == nil {
+		sp.Inputs = map[string]any{}
+	}
+	c := checked{Spec: sp}
+	raw, err := json.Marshal(sp.Inputs)
+	if err != nil {
+		return c, fmt.Errorf("encode inputs: %w", err)
+	}
+	if c.inputs = raw; len(raw) > maxInputs {
+		fields = append(fields, apperr.Field{Path: "inputs", Message: fmt.Sprintf("The inputs have more than %d KiB. Upload large values as files.", maxInputs>>10)})
+	}
+	target, problems, err := s.checkTarget(ctx, subject, sp)
+	if err != nil {
+		return c, err
+	}
+	if target != nil {
+		c.workflowID, c.workflowName = target.WorkflowID, target.Name
+	}
+	return c, apperr.InvalidFields("The trigger has invalid values.", append(fields, problems...))
+}
+
+// problems are what is wrong with a spec by itself.
+func (sp *Spec) problems() (fields []apperr.Field) {
+	refuse := func(when bool, field, format string, args ...any) {
+		if when {
+			fields = append(fields, apperr.Field{Path: field, Message: fmt.Sprintf(format, args...)})
+		}
+	}
+	refuse(len(sp.Name) > maxName || !nameForm.MatchString(sp.Name), "name", "Enter 1 to %d letters, digits, dots, hyphens and underscores, beginning with a letter or a digit.", maxName)
+	refuse(strings.EqualFold(sp.Name, "new"), "name", `"new" is reserved. Choose another name.`)
+	switch sp.Kind {
+	case OnExecution:
+		refuse(len(sp.Sources) == 0, "sources", "Enter at least one workflow.")
+		refuse(len(sp.Sources) > maxList, "sources", "Enter at most %d names.", maxList)
+		for _, w := range sp.Sources {
+			_, err := path.Match(w, "")
+			refuse(err != nil || w == "" || len(w) > 200, "sources", "%q is not a name or a pattern such as digits.*", w)
+		}
+		for _, state := range sp.States {
+			refuse(!slices.Contains(states(), state), "states", "%q is not a state in which an execution ends. The states are %s.", state, strings.Join(states(), ", "))
+		}
+	case OnWebhook:
+		refuse(!slices.Contains(Signatures(), sp.Signature), "signature", "Choose github, gitlab, standard or bearer.")
+		refuse(sp.Secret == "", "secret", "Choose a secret of the project.")
+	default:
+		refuse(true, "kind", "Choose execution or webhook.")
+		return fields
+	}
+	if sp.Filter != "" {
+		problem := checkExpression(sp.Kind, sp.Filter)
+		refuse(problem != "", "filter", "%s", problem)
+	}
+	refuse(sp.Priority != nil && (*sp.Priority < 0 || *sp.Priority > 100), "priority", "Enter 0 to 100.")
+	return append(fields, checkTags(sp.Kind, "inputs", sp.Inputs)...)
+}
+
+// checkTarget checks the workflow to launch, and the inputs that do not depend on the event.
+func (s *Service) checkTarget(ctx context.Context, subject auth.Subject, sp Spec) (*workflow.Version, []apperr.Field, error) {
+	if strings.TrimSpace(sp.Workflow) == "" {
+		return nil, []apperr.Field{{Path: "workflow", Message: "Choose the workflow to launch."}}, nil
+	}
+	w, err := s.config.Workflows.Get(ctx, sp.Workflow)
+	if apperr.Is(err, apperr.NotFound) || err == nil && w.ProjectID != subject.ProjectID {
+		return nil, []apperr.Field{{Path: "workflow", Message: fmt.Sprintf("There is no workflow %q in this project.", sp.Workflow)}}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	version, err := s.config.Workflows.Version(ctx, sp.Workflow, sp.Version)
+	if apperr.Is(err, apperr.NotFound) {
+		return nil, []apperr.Field{{Path: "version", Message: apperr.MessageOf(err)}}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	constant, depends := map[string]any{}, map[string]bool{}
+	for name, v := range sp.Inputs {
+		if tagged(v) {
+			root, _, _ := strings.Cut(name, ".")
+			depends[root] = true
+		} else {
+			constant[name] = v
+		}
+	}
+	_, problems := version.Definition.Inputs.CheckAll(constant, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)})
+	var fields []apperr.Field
+	for _, p := range problems {
+		root, _, _ := strings.Cut(p.Path, ".")
+		if !depends[root] {
+			fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
+		}
+	}
+	for name := range depends {
+		if !slices.ContainsFunc(version.Definition.Inputs.Fields, func(f typeregistry.Field) bool { return f.Name == name }) {
+			fields = append(fields, apperr.Field{Path: "inputs." + name, Message: fmt.Sprintf("The workflow %s has no input %q.", w.Name, name)})
+		}
+	}
+	slices.SortFunc(fields, func(a, b apperr.Field) int { return strings.Compare(a.Path, b.Path) })
+	return &version, fields, nil
+}
+
+
+// unique returns the trimmed texts without repetitions and empty ones, and never nil.
+func unique(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, v := range list {
+		if v = strings.TrimSpace(v); v != "" && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,268 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/expression"
+)
+
+// errRepeated means that the event was received before.
+var errRepeated = errors.New("the event was received before")
+
+// event is something that happened.
+type event struct {
+	key     string // identifies it within its trigger
+	subject string
+	env     map[string]any // what expressions read
+	source  *uuid.UUID
+	depth   int // triggers in the chain up to the one that receives it
+}
+
+// ExecutionEnded launches the workflows whose triggers wait for the end of an execution. It can be
+// called again for the same end, and must be after an error. Runs of sweeps cause nothing.
+func (s *Service) ExecutionEnded(ctx context.Context, e query.Execution) error {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return err
+	}
+	if e.FinishedAt == nil {
+		return nil
+	}
+	rows, err := s.queries.TriggersOfExecutions(ctx, e.ProjectID)
+	if err != nil || len(rows) == 0 {
+		return wrap("find triggers", err)
+	}
+	sweep, err := s.queries.IsRunOfSweep(ctx, e.ID)
+	if err != nil || sweep {
+		return wrap("find the sweep of an execution", err)
+	}
+	depth, err := s.depthAfter(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, row := range rows {
+		if e.FinishedAt.Before(row.EnabledAt) || !slices.Contains(row.States, string(e.Status)) || !covers(row.Sources, e.WorkflowName) {
+			continue
+		}
+		_, err := s.deliver(ctx, row, event{
+			// A user can retry nodes of an ended execution, which then ends again.
+			key: fmt.Sprintf("end/%s/%d", e.ID, e.FinishedAt.UnixMicro()), subject: e.WorkflowName + " " + strings.ToLower(string(e.Status)),
+			env: map[string]any{"execution": executionEnv(e)}, source: &e.ID, depth: depth,
+		})
+		failures = append(failures, err)
+	}
+	return errors.Join(failures...)
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func covers(patterns []string, workflow string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, workflow)
+		return err == nil && ok
+	})
+}
+
+// depthAfter returns the depth of a trigger that an execution causes.
+func (s *Service) depthAfter(ctx context.Context, id uuid.UUID) (int, error) {
+	row, err := s.queries.TriggerOfExecution(ctx, id)
+	if db.IsNoRows(err) {
+		return 1, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("trigger of execution %s: %w", id, err)
+	}
+	return int(row.Depth) + 1, nil
+}
+
+// executionEnv is what expressions read of an ended execution.
+func executionEnv(e query.Execution) map[string]any {
+	env := map[string]any{
+		"id": e.ID.String(), "workflow": e.WorkflowName, "version": e.Version, "name": e.Name, "state": string(e.Status),
+		"inputs": e.Inputs, "outputs": e.Outputs, "submitted_by": e.SubmittedBy.Name, "error": nil, "seconds": nil,
+	}
+	if e.Error != nil {
+		env["error"] = e.Error.Message
+	}
+	if e.StartedAt != nil && e.FinishedAt != nil {
+		env["seconds"] = e.FinishedAt.Sub(*e.StartedAt).Seconds()
+	}
+	return env
+}
+
+// decision is what a trigger does about an event.
+type decision struct {
+	outcome         Outcome
+	reason, message string
+	inputs          map[string]any // of Launched
+}
+
+// decide evaluates the filter and the inputs of a trigger.
+func decide(t Trigger, ev event) decision {
+	if ev.depth > MaxDepth {
+		return decision{outcome: Skipped, reason: ReasonDepth, message: fmt.Sprintf("The event follows %d triggers in a chain, the maximum.", MaxDepth)}
+	}
+	if t.Filter != "" {
+		e, err := expression.Parse(t.Filter)
+		ok := false
+		if err == nil {
+			ok, err = e.Bool(ev.env)
+		}
+		switch {
+		case err != nil:
+			return decision{outcome: Failed, reason: ReasonFilter, message: "The filter cannot be evaluated: " + apperr.MessageOf(err)}
+		case !ok:
+			return decision{outcome: Skipped, reason: ReasonFilter, message: "The filter is false: " + t.Filter}
+		}
+	}
+	inputs, fields := render(t.Inputs, ev.env)
+	if len(fields) > 0 {
+		return decision{outcome: Failed, reason: ReasonInputs, message: sentence(apperr.InvalidFields("The inputs cannot be evaluated.", fields))}
+	}
+	return decision{outcome: Launched, inputs: inputs}
+}
+
+// deliver decides about an event and records it, once. An error means that the event must be
+// delivered again.
+func (s *Service) deliver(ctx context.Context, row db.Trigger, ev event) (Delivery, error) {
+	if d, err := s.queries.DeliveryOfKey(ctx, row.ID, ev.key); err == nil {
+		return repeated(d), nil
+	} else if !db.IsNoRows(err) {
+		return Delivery{}, fmt.Errorf("find delivery of trigger %s: %w", row.ID, err)
+	}
+	t, err := triggerOf(row)
+	if err != nil {
+		return Delivery{}, err
+	}
+	dec := decide(t, ev)
+	if dec.outcome == Launched {
+		err = s.launch(ctx, row, t, ev, dec.inputs)
+		if err == nil || errors.Is(err, errRepeated) {
+			return s.recorded(ctx, row.ID, ev.key)
+		}
+		if dec, err = refusal(err); err != nil {
+			return Delivery{}, fmt.Errorf("launch for trigger %s: %w", row.ID, err)
+		}
+	}
+	err = s.record(ctx, s.queries, row, ev, dec, nil)
+	if err != nil && !errors.Is(err, errRepeated) {
+		return Delivery{}, err
+	}
+	return s.recorded(ctx, row.ID, ev.key)
+}
+
+// launch launches the workflow of a trigger and records the delivery in the same transaction.
+func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev event, inputs map[string]any) error {
+	subject, err := s.config.Acting(row.OwnerID, row.OwnerName, row.ProjectID)
+	if err != nil {
+		return err
+	}
+	priority := query.Declared
+	if t.Priority != nil {
+		priority = query.Priority(*t.Priority)
+	}
+	s.config.Crash("launch.begin")
+	_, _, err = s.config.Executions.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
+		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: runName(row.Name, ev.subject),
+		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+			s.config.Crash("launch.within")
+			return s.record(ctx, q, row, ev, decision{outcome: Launched}, &id)
+		},
+	})
+	s.config.Crash("launch.committed")
+	return err
+}
+
+// refusal is the decision about an event whose launch was refused for good. Other errors are returned.
+func refusal(err error) (decision, error) {
+	d := decision{outcome: Failed, message: sentence(err)}
+	switch apperr.CodeOf(err) { //nolint:exhaustive // the others are temporary
+	case apperr.Invalid:
+		d.reason = ReasonInputs
+	case apperr.Forbidden, apperr.NotFound, apperr.Unauthenticated, apperr.Conflict:
+		d.reason = ReasonAccess
+	default:
+		return d, err
+	}
+	return d, nil
+}
+
+// record writes a delivery, or returns errRepeated.
+func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev event, dec decision, launched *uuid.UUID) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("make delivery id: %w", err)
+	}
+	var payload []byte
+	if ev.env != nil {
+		if payload, err = json.Marshal(ev.env); err != nil {
+			return fmt.Errorf("encode payload: %w", err)
+		}
+	}
+	n, err := q.InsertDelivery(ctx, db.InsertDeliveryParams{
+		ID: id, TriggerID: row.ID, Key: ev.key, Subject: ev.subject, Outcome: string(dec.outcome), Reason: dec.reason, Message: dec.message,
+		Payload: payload, SourceID: ev.source, ExecutionID: launched, Depth: int32(ev.depth), At: s.now(), //nolint:gosec // at most MaxDepth+1
+	})
+	if err != nil {
+		return fmt.Errorf("record delivery of trigger %s: %w", row.ID, err)
+	}
+	if n == 0 {
+		return errRepeated
+	}
+	return nil
+}
+
+// recorded returns the delivery of an event, and removes what is no longer kept.
+func (s *Service) recorded(ctx context.Context, trigger uuid.UUID, key string) (Delivery, error) {
+	d, err := s.queries.DeliveryOfKey(ctx, trigger, key)
+	if err != nil {
+		return Delivery{}, fmt.Errorf("find delivery of trigger %s: %w", trigger, err)
+	}
+	if err := s.queries.PruneDeliveries(ctx, trigger, KeptPayload, s.now().Add(-KeepFor)); err != nil {
+		s.config.Logger.Warn("old deliveries could not be removed", "trigger", trigger, "error", err)
+	}
+	return deliveryOf(d), nil
+}
+
+func repeated(row db.TriggerDelivery) Delivery {
+	d := deliveryOf(row)
+	d.Repeated = true
+	return d
+}
+
+// sentence returns an error with its fields in one text.
+func sentence(err error) string {
+	parts := []string{apperr.MessageOf(err)}
+	for _, f := range apperr.FieldsOf(err) {
+		parts = append(parts, f.Path+": "+f.Message)
+	}
+	return strings.Join(parts, " ")
+}
+
+// runName is the name of an execution: "retrain, digits.train succeeded".
+func runName(trigger, subject string) string {
+	name := []rune(trigger + ", " + subject)
+	for len(string(name)) > 200 {
+		name = name[:len(name)-1]
+	}
+	return string(name)
+}
+

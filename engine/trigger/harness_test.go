@@ -1,0 +1,157 @@
+package trigger_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/trigger"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+type builtin struct{}
+
+func (builtin) Types(context.Context) (*typeregistry.Registry, error) {
+	return typeregistry.Builtin(), nil
+}
+
+// noMachine starts nothing: the tests only look at launches.
+type noMachine struct{}
+
+func (noMachine) Start(context.Context, []launcher.Attempt) error { return nil }
+
+func (noMachine) Stop(context.Context, []launcher.Ref, time.Duration) error { return nil }
+
+func (noMachine) List(context.Context) ([]launcher.Status, error) { return nil, nil }
+
+// secrets has one secret.
+type secrets struct{}
+
+const signing = "a signing secret of the tests"
+
+func (secrets) Exists(_ context.Context, name string) bool { return name == "hook" }
+
+func (secrets) Reveal(_ context.Context, _ uuid.UUID, name string) (string, error) {
+	if name != "hook" {
+		return "", apperr.New(apperr.NotFound, "There is no secret %q.", name)
+	}
+	return signing, nil
+}
+
+// bundle is a service on its own database. Its executions are launched and do not run.
+type bundle struct {
+	t        *testing.T
+	ctx      context.Context
+	pool     *pgxpool.Pool
+	engine   *execution.Service
+	triggers *trigger.Service
+	config   trigger.Config
+	denied   atomic.Bool
+	now      time.Time
+}
+
+const target = `{name: retrain, version: 1.0.0, inputs: [
+	{name: ref, type: String, default: none}, {name: accuracy, type: Float, default: 0}, {name: files, type: "List<String>", default: []}],
+	operators: [{name: one, type: noop}]}`
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{t: t, ctx: auth.WithSubject(t.Context(), auth.Local()), pool: dbtest.New(t), now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
+	store, err := artifact.OpenStore(t.TempDir())
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	workflows := workflow.NewService(b.pool, builtin{}, nil, time.Now)
+	signer, err := auth.NewSigner([]byte("a key of the tests, thirty-two by"))
+	require.NoError(t, err)
+	capacity := quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8}
+	quotas, err := quota.New(quota.Config{Pool: b.pool, Capacity: capacity, Instance: "test", Logger: log})
+	require.NoError(t, err)
+	b.engine, err = execution.New(execution.Config{
+		Pool: b.pool, Workflows: workflows, Artifacts: artifact.NewService(b.pool, store, time.Now), Launcher: noMachine{}, Signer: signer, Quotas: quotas,
+		Capacity: capacity, Instance: "test", Logger: log,
+	})
+	require.NoError(t, err)
+	require.NoError(t, quotas.Prepare(b.ctx))
+	require.NoError(t, b.engine.Prepare(b.ctx))
+	_, err = jobs.NewClient(jobs.Config{Pool: b.pool, Executions: b.engine, Log: log})
+	require.NoError(t, err)
+	b.config = trigger.Config{
+		Pool: b.pool, Workflows: workflows, Executions: b.engine, Secrets: secrets{}, Logger: log, Now: func() time.Time { return b.now },
+		Acting: func(id uuid.UUID, _ string, _ uuid.UUID) (auth.Subject, error) {
+			require.Equal(t, auth.LocalAdmin, id)
+			if b.denied.Load() {
+				return auth.Subject{Name: "nobody", Role: auth.RoleUser}, nil
+			}
+			return auth.Local(), nil
+		},
+	}
+	b.triggers = trigger.New(b.config)
+	_, _, err = workflows.Register(b.ctx, []byte(target))
+	require.NoError(t, err, "%v", apperr.FieldsOf(err))
+	return b
+}
+
+func (b *bundle) put(sp trigger.Spec) trigger.Trigger {
+	b.t.Helper()
+	sp.Workflow, sp.Enabled = "retrain", true
+	t, err := b.triggers.Put(b.ctx, "", sp)
+	require.NoError(b.t, err, "%v", apperr.FieldsOf(err))
+	return t
+}
+
+// deliveries are those of a trigger, newest first.
+func (b *bundle) deliveries(name string) []trigger.Delivery {
+	b.t.Helper()
+	page, err := b.triggers.Deliveries(b.ctx, name, nil, trigger.MaxPage)
+	require.NoError(b.t, err)
+	return page.Deliveries
+}
+
+// inputsOf returns the inputs of a launched execution.
+func (b *bundle) inputsOf(d trigger.Delivery) map[string]any {
+	b.t.Helper()
+	require.Equal(b.t, trigger.Launched, d.Outcome, "%s", d.Message)
+	e, err := b.engine.Get(b.ctx, *d.ExecutionID)
+	require.NoError(b.t, err)
+	return e.Inputs
+}
+
+// ended is an execution of a workflow that has ended.
+func (b *bundle) ended(workflow, state string, outputs map[string]any) query.Execution {
+	at := b.now.Add(time.Minute)
+	return query.Execution{
+		ID: uuid.Must(uuid.NewV7()), TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, WorkflowName: workflow, Version: "1.0.0",
+		Status: query.State(state), Outputs: outputs, CreatedAt: b.now, StartedAt: &b.now, FinishedAt: &at,
+	}
+}
+
+func (b *bundle) executions() (n int) {
+	b.t.Helper()
+	require.NoError(b.t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM executions").Scan(&n))
+	return n
+}
+
+func header(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Set(pairs[i], pairs[i+1])
+	}
+	return h
+}

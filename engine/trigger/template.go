@@ -1,0 +1,152 @@
+package trigger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/expression"
+)
+
+// tag matches {{ expression }}.
+var tag = regexp.MustCompile(`(?s)\{\{\s*(.*?)\s*\}\}`)
+
+// names returns the names that the expressions of a kind read.
+func names(kind Kind) []string {
+	if kind == OnWebhook {
+		return []string{"payload", "headers", "query"}
+	}
+	return []string{"execution"}
+}
+
+// checkExpression returns what is wrong with an expression, "" for nothing.
+func checkExpression(kind Kind, text string) string {
+	e, err := expression.Parse(text)
+	if err != nil {
+		return apperr.MessageOf(err)
+	}
+	for _, ref := range e.References() {
+		if !slices.Contains(names(kind), ref.Path[0]) {
+			return fmt.Sprintf("Unknown name %q. Expressions of this trigger read %s.", ref.Path[0], strings.Join(names(kind), ", "))
+		}
+	}
+	return ""
+}
+
+// tagged reports whether a value contains a tag.
+func tagged(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return tag.MatchString(v)
+	case []any:
+		return slices.ContainsFunc(v, tagged)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), tagged)
+	}
+	return false
+}
+
+// checkTags returns what is wrong with the tags of a value.
+func checkTags(kind Kind, path string, v any) (fields []apperr.Field) {
+	switch v := v.(type) {
+	case string:
+		for _, m := range tag.FindAllStringSubmatch(v, -1) {
+			if problem := checkExpression(kind, m[1]); problem != "" {
+				fields = append(fields, apperr.Field{Path: path, Message: problem})
+			}
+		}
+	case []any:
+		for i, item := range v {
+			fields = append(fields, checkTags(kind, fmt.Sprintf("%s.%d", path, i), item)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			fields = append(fields, checkTags(kind, path+"."+name, v[name])...)
+		}
+	}
+	return fields
+}
+
+// render replaces the tags in inputs with the values of their expressions. A text that is only a tag
+// becomes a value of any type.
+func render(inputs, env map[string]any) (map[string]any, []apperr.Field) {
+	var fields []apperr.Field
+	out := make(map[string]any, len(inputs))
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		out[name] = renderValue(inputs[name], "inputs."+name, env, &fields)
+	}
+	return out, fields
+}
+
+func renderValue(v any, path string, env map[string]any, fields *[]apperr.Field) any {
+	switch v := v.(type) {
+	case string:
+		return renderText(v, path, env, fields)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = renderValue(item, fmt.Sprintf("%s.%d", path, i), env, fields)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			out[name] = renderValue(v[name], path+"."+name, env, fields)
+		}
+		return out
+	}
+	return v
+}
+
+func renderText(text, path string, env map[string]any, fields *[]apperr.Field) any {
+	value := func(expr string) any {
+		e, err := expression.Parse(expr)
+		if err == nil {
+			var v any
+			if v, err = e.Value(env); err == nil {
+				return v
+			}
+		}
+		*fields = append(*fields, apperr.Field{Path: path, Message: apperr.MessageOf(err)})
+		return nil
+	}
+	if m := tag.FindStringSubmatchIndex(text); m != nil && m[0] == 0 && m[1] == len(text) {
+		return value(text[m[2]:m[3]])
+	}
+	return tag.ReplaceAllStringFunc(text, func(found string) string {
+		switch v := value(tag.FindStringSubmatch(found)[1]).(type) {
+		case nil:
+			return ""
+		case string:
+			return v
+		case bool, int64, float64:
+			return fmt.Sprint(v)
+		default:
+			raw, err := json.Marshal(v)
+			if err != nil {
+				*fields = append(*fields, apperr.Field{Path: path, Message: "The value cannot be written as text."})
+			}
+			return string(raw)
+		}
+	})
+}
+
+// decode decodes one JSON value. Numbers keep their digits.
+func decode(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("decode JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("decode JSON: there is more than one value")
+	}
+	return nil
+}

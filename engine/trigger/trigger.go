@@ -1,0 +1,199 @@
+// Package trigger launches workflows when something happens: an execution of another workflow ends,
+// or a signed webhook arrives. Each event launches at most one execution of each trigger, also when
+// it is reported again. Executions are launched by the owner of the trigger, with their current
+// permissions.
+package trigger
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Executions reads and launches executions.
+type Executions interface {
+	Launch(ctx context.Context, r execution.LaunchRequest) (e query.Execution, created bool, err error)
+	References(ctx context.Context) func(typeregistry.Kind, string) bool
+}
+
+// Secrets are the secrets with which senders of webhooks sign.
+type Secrets interface {
+	Exists(ctx context.Context, name string) bool
+	Reveal(ctx context.Context, project uuid.UUID, name string) (string, error)
+}
+
+// Config configures a Service. The fields up to Acting are required.
+type Config struct {
+	Pool       *pgxpool.Pool
+	Workflows  *workflow.Service
+	Executions Executions
+	Secrets    Secrets
+	// Acting returns a user with their current permissions, in a project.
+	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
+
+	// Crash, when set, is called with the name of each point where a crash must be harmless.
+	Crash func(point string)
+
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// Service keeps triggers and receives events. It is safe for concurrent use.
+type Service struct {
+	config  Config
+	queries *db.Queries
+}
+
+// New returns a Service.
+func New(c Config) *Service {
+	if c.Crash == nil {
+		c.Crash = func(string) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{config: c, queries: db.New(c.Pool)}
+}
+
+// now is the current time in UTC, with the precision of Postgres.
+func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
+
+// Kind is what a trigger waits for.
+type Kind string
+
+// The kinds.
+const (
+	OnExecution Kind = "execution" // an execution of another workflow ends
+	OnWebhook   Kind = "webhook"   // a signed request arrives
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{OnExecution, OnWebhook} }
+
+// Signature is how the sender of a webhook proves that it knows the secret.
+type Signature string
+
+// The signatures.
+const (
+	GitHub   Signature = "github"   // X-Hub-Signature-256
+	GitLab   Signature = "gitlab"   // X-Gitlab-Token
+	Standard Signature = "standard" // Standard Webhooks: Webhook-Signature, with a time
+	Bearer   Signature = "bearer"   // Authorization: Bearer
+)
+
+// Signatures returns all signatures.
+func Signatures() []Signature { return []Signature{GitHub, GitLab, Standard, Bearer} }
+
+// Spec is what people set of a trigger.
+type Spec struct {
+	Name      string
+	Kind      Kind
+	Sources   []string  // of OnExecution: names of workflows, or patterns with *
+	States    []string  // of OnExecution: FAILED, SUCCEEDED or CANCELLED; none: SUCCEEDED
+	Signature Signature // of OnWebhook
+	Secret    string    // of OnWebhook: name of a secret of the project
+	Filter    string    // an expression of what Env describes; "": every event launches
+	Workflow  string    // name or ID of the workflow to launch
+	Version   string    // "": the latest
+	Inputs    map[string]any
+	Priority  *int // nil: that of the workflow
+	Enabled   bool
+}
+
+// Trigger is a stored trigger.
+type Trigger struct {
+	Spec
+	ID         uuid.UUID
+	WorkflowID uuid.UUID
+	Owner      string
+	OwnerID    uuid.UUID
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// Outcome is what a delivery caused.
+type Outcome string
+
+// The outcomes.
+const (
+	Launched Outcome = "LAUNCHED"
+	Skipped  Outcome = "SKIPPED"  // by the filter, the depth limit, or because it was a test of the sender
+	Failed   Outcome = "FAILED"   // the launch was refused, or an expression could not be evaluated
+	Rejected Outcome = "REJECTED" // the signature was wrong
+)
+
+// Reasons of deliveries that launched nothing.
+const (
+	ReasonFilter    = "filter"
+	ReasonDepth     = "depth"
+	ReasonPing      = "ping"
+	ReasonInputs    = "inputs"
+	ReasonAccess    = "access"
+	ReasonSignature = "signature"
+)
+
+// Delivery is an event that reached a trigger.
+type Delivery struct {
+	ID          uuid.UUID
+	Subject     string // what happened, in a few words
+	Outcome     Outcome
+	Reason      string
+	Message     string
+	Payload     []byte     // JSON; nil for older deliveries and rejected ones
+	SourceID    *uuid.UUID // the execution that ended
+	ExecutionID *uuid.UUID // the launched execution
+	Repeated    bool       // the event was received before; the rest is about its first delivery
+	At          time.Time
+}
+
+// Limits.
+const (
+	MaxTriggers = 200 // of a project
+	MaxDepth    = 5   // triggers in a chain
+	MaxPayload  = 1 << 20
+	KeptPayload = 20 // deliveries of a trigger whose payload is kept
+	KeepFor     = 30 * 24 * time.Hour
+
+	maxName   = 100
+	maxList   = 50
+	maxInputs = 256 << 10
+)
+
+func absent(name string) error {
+	return apperr.New(apperr.NotFound, "There is no trigger called %q in this project.", name)
+}
+
+func triggerOf(row db.Trigger) (Trigger, error) {
+	t := Trigger{
+		ID: row.ID, WorkflowID: row.WorkflowID, Owner: row.OwnerName, OwnerID: row.OwnerID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		Spec: Spec{
+			Name: row.Name, Kind: Kind(row.Kind), Sources: row.Sources, States: row.States, Signature: Signature(row.Signature), Secret: row.Secret, Filter: row.Filter,
+			Workflow: row.WorkflowName, Version: row.Version, Enabled: row.Enabled,
+		},
+	}
+	if row.Priority != nil {
+		t.Priority = new(int(*row.Priority))
+	}
+	return t, decode(row.Inputs, &t.Inputs)
+}
+
+func deliveryOf(row db.TriggerDelivery) Delivery {
+	return Delivery{
+		ID: row.ID, Subject: row.Subject, Outcome: Outcome(row.Outcome), Reason: row.Reason, Message: row.Message, Payload: row.Payload,
+		SourceID: row.SourceID, ExecutionID: row.ExecutionID, At: row.At,
+	}
+}
