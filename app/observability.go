@@ -261,6 +261,9 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 		if err := p.notifications.ExecutionEnded(ctx, id); err != nil {
 			return err
 		}
+		if err := p.triggers.ExecutionEnded(ctx, e); err != nil {
+			return err
+		}
 		a.reportEnd(ctx, p, e)
 		p.sweeps.Wake()
 		p.schedules.Wake()

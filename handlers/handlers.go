@@ -35,6 +35,7 @@ import (
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
+	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/account"
 	"github.com/flowforge/flowforge/handlers/admin"
@@ -65,6 +66,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/source"
 	"github.com/flowforge/flowforge/handlers/sweeps"
 	"github.com/flowforge/flowforge/handlers/table"
+	"github.com/flowforge/flowforge/handlers/triggers"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -97,6 +99,7 @@ type Deps struct {
 	Sweeps        *sweep.Service
 	Schedules     *schedule.Service
 	Notifications *notify.Service
+	Triggers      *trigger.Service
 	Views         *view.Service
 	Reports       *report.Service
 	Lineage       *lineage.Service
@@ -142,6 +145,7 @@ type areas struct {
 	sweeps        *sweeps.Pages
 	schedules     *schedules.Pages
 	notifications *notifications.Pages
+	triggers      *triggers.Pages
 	reports       *reports.Pages
 }
 
@@ -163,7 +167,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Notifications: d.Notifications, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Notifications: d.Notifications, Triggers: d.Triggers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
@@ -199,6 +203,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		sweeps:        sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
 		schedules:     schedules.New(schedules.Config{Schedules: d.Schedules, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
+		triggers:      triggers.New(triggers.Config{Triggers: d.Triggers, Workflows: d.Workflows, Secrets: d.Secrets, PublicURL: d.PublicURL, Page: shell}),
 		reports: reports.New(reports.Config{
 			Log: d.Log, Now: d.Now, Reports: d.Reports, Views: d.Views, Table: tables, Comparison: compared, Executions: d.Executions,
 			Artifacts: d.Artifacts, Files: files, Sweeps: d.Sweeps, PublicURL: d.PublicURL, Page: shell,

@@ -50,6 +50,7 @@ import (
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
+	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/jobs"
@@ -144,6 +145,7 @@ func setup(t *testing.T) *testBundle {
 		Presets:       preset.NewService(b.pool, b.workflows, now),
 		Options:       b.options,
 		Schedules:     schedules,
+		Triggers:      trigger.New(trigger.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Secrets: b.secrets, Acting: b.users.Acting, Logger: log, Now: now}),
 		Notifications: notify.New(notify.Config{Pool: b.pool, Channels: b.connections, PublicURL: "http://127.0.0.1", Logger: log, Now: now}),
 		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:         view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),

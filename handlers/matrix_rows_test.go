@@ -11,7 +11,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), connectionRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), optionRows(), sweepRows(), scheduleRows(), schedulePageRows(), notificationRows(), reportRows(), sweepPageRows(), modelRows(), datasetRows(), viewRows(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), connectionRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), optionRows(), sweepRows(), scheduleRows(), schedulePageRows(), notificationRows(), triggerRows(), reportRows(), sweepPageRows(), modelRows(), datasetRows(), viewRows(), leavingRows())
 }
 
 // openRows are public.
@@ -28,6 +28,7 @@ func openRows() []row {
 		public("GET /api/v1/openapi-3.0.json", "/api/v1/openapi-3.0.json", "", ok),
 		public("GET /api/v1/openapi-3.0.yaml", "/api/v1/openapi-3.0.yaml", "", ok),
 		public("GET /api/v1/schemas/{schema}", "/api/v1/schemas/Problem.json", "", ok),
+		outside(public("POST /hooks/{hook}", "/hooks/01900000-0000-7000-8000-00000000dead", "{}", http.StatusNotFound)),
 		public("GET /login", "/login", "", ok),
 		public("POST /login", "/login", "token=wrong", http.StatusUnauthorized),
 		public("POST /preferences/theme", "/preferences/theme", "theme=dark", moved),

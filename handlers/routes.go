@@ -6,6 +6,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/handlers/hooks"
 	"github.com/flowforge/flowforge/handlers/leader"
 	metaflowapi "github.com/flowforge/flowforge/handlers/metaflow"
 	"github.com/flowforge/flowforge/handlers/tasks"
@@ -38,7 +39,8 @@ func New(d Deps) *Site {
 	r.Group(func(r chi.Router) { // reports of tasks, with the token of their attempt
 		d.tasks().Mount(r)
 	})
-	a.metaflow.Mount(r) // a run sends many requests, so they are not limited per minute
+	hooks.New(hooks.Config{Site: d.Site, Triggers: d.Triggers}).Mount(r) // their senders have no account
+	a.metaflow.Mount(r)                                                  // a run sends many requests, so they are not limited per minute
 	r.Group(func(r chi.Router) {
 		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, a.executions.ShortIDs)
 		a.account.MountSignIn(r)
@@ -103,6 +105,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.sweeps.Mount(r)
 	a.schedules.Mount(r)
 	a.notifications.Mount(r)
+	a.triggers.Mount(r)
 	a.reports.Mount(r)
 }
 

@@ -39,6 +39,7 @@ const (
 	SectionSweeps        Section = "sweeps"
 	SectionSchedules     Section = "schedules"
 	SectionNotifications Section = "notifications"
+	SectionTriggers      Section = "triggers"
 	SectionReports       Section = "reports"
 	SectionNone          Section = ""
 )
@@ -128,6 +129,7 @@ type navGroup struct {
 func automateEntries() []navEntry {
 	return []navEntry{
 		{SectionSchedules, "Schedules", "cal", SchedulesURL(nil)},
+		{SectionTriggers, "Triggers", "bolt", TriggersURL()},
 		{SectionNotifications, "Notifications", "bell", NotificationsURL()},
 	}
 }

@@ -147,5 +147,5 @@ func WriteJSON(w http.ResponseWriter, status int, mediaType string, v any) {
 
 // wantsJSON reports whether a program sent r: the paths below /api and /metaflow have no pages.
 func wantsJSON(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/metaflow/") || strings.HasPrefix(r.Header.Get("Accept"), "application/json")
+	return strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/metaflow/") || strings.HasPrefix(r.URL.Path, "/hooks/") || strings.HasPrefix(r.Header.Get("Accept"), "application/json")
 }

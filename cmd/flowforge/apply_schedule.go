@@ -19,14 +19,16 @@ import (
 const (
 	kindCalendar = "Calendar"
 	kindSchedule = "Schedule"
+	kindTrigger  = "Trigger"
 )
 
-// timed is a document of a schedule or a calendar: its fields are those of the API.
+// timed is a document of a schedule, a calendar or a trigger: its fields are those of the API.
 type timed struct {
 	kind     string
 	schedule contract.ScheduleInput
-	name     string // of the calendar
+	name     string // of the calendar or the trigger
 	calendar contract.Calendar
+	trigger  contract.TriggerInput
 }
 
 type timedDocument struct {
@@ -35,7 +37,7 @@ type timedDocument struct {
 	file string
 }
 
-// readTimed reads a document of kind Schedule or Calendar. It returns nil for other documents.
+// readTimed reads a document of kind Schedule, Calendar or Trigger. It returns nil for other documents.
 func readTimed(doc []byte) (*timed, error) {
 	var head struct {
 		Kind       string `json:"kind"`
@@ -43,7 +45,7 @@ func readTimed(doc []byte) (*timed, error) {
 		Name       string `json:"name"`
 	}
 	raw, err := yaml.YAMLToJSON(doc)
-	if err != nil || json.Unmarshal(raw, &head) != nil || head.Kind != kindSchedule && head.Kind != kindCalendar {
+	if err != nil || json.Unmarshal(raw, &head) != nil || !slices.Contains([]string{kindSchedule, kindCalendar, kindTrigger}, head.Kind) {
 		return nil, nil //nolint:nilerr,nilnil // the server says what is wrong with other documents
 	}
 	if head.APIVersion != "" && head.APIVersion != "flowforge.io/v1" {
@@ -63,6 +65,9 @@ func readTimed(doc []byte) (*timed, error) {
 		return out, readFields(fields, &out.schedule)
 	}
 	delete(fields, "name")
+	if head.Kind == kindTrigger {
+		return out, readFields(fields, &out.trigger)
+	}
 	return out, readFields(fields, &out.calendar)
 }
 
@@ -84,14 +89,17 @@ func readFields(fields map[string]json.RawMessage, v any) error {
 	return nil
 }
 
-// applyTimed saves calendars, and then the schedules that name them.
+// applyTimed saves calendars, then the schedules that name them, and triggers.
 func (c *client) applyTimed(cmd *cobra.Command, documents []timedDocument) error {
 	slices.SortStableFunc(documents, func(a, b timedDocument) int { return strings.Compare(a.kind, b.kind) })
 	for _, d := range documents {
 		var err error
-		if d.kind == kindCalendar {
+		switch d.kind {
+		case kindCalendar:
 			err = c.call(cmd.Context(), http.MethodPut, "/api/v1/calendars/"+url.PathEscape(d.name), d.calendar, nil)
-		} else {
+		case kindTrigger:
+			err = c.call(cmd.Context(), http.MethodPut, triggerPath(d.name), d.trigger, nil)
+		default:
 			_, err = c.saveSchedule(cmd, d.schedule, true)
 		}
 		if err != nil {

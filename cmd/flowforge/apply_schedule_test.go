@@ -19,6 +19,10 @@ func TestReadTimed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "germany", d.name)
 	require.Equal(t, "2026-12-25", d.calendar.Holidays[0].Date)
+	d, err = readTimed([]byte("kind: Trigger\nname: evaluate\nworkflow: digits.evaluate\nsources: [digits.train]\ninputs: {model: '{{ execution.outputs.model }}'}\n"))
+	require.NoError(t, err)
+	require.Equal(t, "evaluate", d.name)
+	require.Equal(t, []string{"digits.train"}, d.trigger.Sources)
 	for doc, problem := range map[string]string{
 		"kind: Schedule\nworkflow: a\n": "needs a name", "kind: Schedule\nname: a\ncrn: x\n": `unknown field "crn"`, "kind: Calendar\nname: a\nweekend: 7\n": "weekend: a number",
 		"kind: Schedule\napiVersion: v1\nname: a\n": "flowforge.io/v1",

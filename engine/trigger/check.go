@@ -147,7 +147,6 @@ func (s *Service) checkTarget(ctx context.Context, subject auth.Subject, sp Spec
 	return &version, fields, nil
 }
 
-
 // unique returns the trimmed texts without repetitions and empty ones, and never nil.
 func unique(list []string) []string {
 	out := make([]string, 0, len(list))

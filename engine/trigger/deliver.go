@@ -265,4 +265,3 @@ func runName(trigger, subject string) string {
 	}
 	return string(name)
 }
-

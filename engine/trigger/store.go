@@ -60,8 +60,8 @@ func (s *Service) find(ctx context.Context, project uuid.UUID, name string) (db.
 }
 
 // Put stores a trigger in the current project. former is the name of the trigger that it replaces;
-// "" for a new one. The caller becomes its owner, so that nobody launches with the permissions of
-// others. Errors: Invalid with fields, NotFound for former, Forbidden for the trigger of another
+// "" for a new one. The caller becomes its owner, so that an edit cannot launch with the permissions of
+// another user. Errors: Invalid with fields, NotFound for former, Forbidden for the trigger of another
 // user, and Conflict for a name that exists.
 func (s *Service) Put(ctx context.Context, former string, sp Spec) (Trigger, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)

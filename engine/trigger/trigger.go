@@ -197,3 +197,7 @@ func deliveryOf(row db.TriggerDelivery) Delivery {
 		SourceID: row.SourceID, ExecutionID: row.ExecutionID, At: row.At,
 	}
 }
+
+// HookURL returns the address to which the sender of a webhook sends its requests. site is the address
+// of the installation.
+func (t Trigger) HookURL(site string) string { return site + "/hooks/" + t.ID.String() }

@@ -42,6 +42,7 @@ import (
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
+	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/handlers/source"
@@ -181,6 +182,7 @@ type Config struct {
 	Sweeps        *sweep.Service
 	Schedules     *schedule.Service
 	Notifications *notify.Service
+	Triggers      *trigger.Service
 	Views         *view.Service
 	Reports       *report.Service
 	Lineage       *lineage.Service

@@ -18,6 +18,7 @@ func describeRoutes(api huma.API) {
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved execution tables: a query with columns, order and grouping."},
+		{Name: "Triggers", Description: "Workflows launched when an execution ends or a webhook arrives."},
 		{Name: "Notifications", Description: "Rules that send messages about executions to channels, and the messages."},
 		{Name: "Reports", Description: "Markdown pages with live blocks, and their revisions."},
 		{Name: "Lineage", Description: "Upstream and downstream lineage of artifacts, datasets and models."},

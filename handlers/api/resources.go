@@ -54,6 +54,7 @@ func (c *Config) resources() []resource {
 		&calendarAPI{c.Schedules},
 		&jobAPI{c.Schedules},
 		&notificationAPI{c.Notifications},
+		&triggerAPI{c.Triggers, c.PublicURL},
 		&reportAPI{c.Reports},
 		&lineageAPI{c.Lineage},
 		&modelAPI{c.Registry},

@@ -49,6 +49,7 @@ func sections() []views.DocSection {
 		{Title: "Operation", Docs: []views.DocLink{
 			doc("settings", "All environment variables of the server."),
 			doc("administration", "Installation, sign-in, roles, limits and backup."),
+			doc("triggers", "Launch a workflow when an execution of another one ends, or when a webhook arrives."),
 			doc("notifications", "Send messages about failures, approvals and schedules to Slack, Teams, e-mail, PagerDuty or a webhook."),
 			doc("schedules", "Launch workflows on a schedule: cron, intervals, time zones and missed fires."),
 			doc("scheduling", "Quotas, borrowing, fair shares and priorities."),

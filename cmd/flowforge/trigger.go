@@ -1,0 +1,231 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+func newTriggerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trigger",
+		Short: "Launch workflows when an execution ends or a webhook arrives",
+		Args:  arguments(),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	list := &cobra.Command{Use: "list", Short: "List the triggers of the project", Args: arguments(), RunE: runTriggerList}
+	list.Flags().Bool("json", false, "print the API response as JSON")
+	set := &cobra.Command{
+		Use:   "set NAME WORKFLOW",
+		Short: "Create or replace a trigger that launches a workflow",
+		Example: "  flowforge trigger set evaluate digits.evaluate --after digits.train --filter 'execution.outputs.accuracy > 0.9' -i 'model={{ execution.outputs.model }}'\n" +
+			"  flowforge trigger set on-push digits.train --webhook github --secret github-hook --filter 'payload.ref == \"refs/heads/main\"' -i 'commit={{ payload.after }}'",
+		Args: arguments("NAME", "WORKFLOW"),
+		RunE: runTriggerSet,
+	}
+	set.Flags().StringArray("after", nil, "launch when an execution of this workflow ends: a name or a pattern such as digits.* (repeatable)")
+	set.Flags().StringArray("state", nil, "with --after: SUCCEEDED, FAILED or CANCELLED (repeatable; default SUCCEEDED)")
+	set.Flags().String("webhook", "", "launch when a webhook arrives, signed as github, gitlab, standard or bearer")
+	set.Flags().String("secret", "", "with --webhook: the name of the secret that the sender knows")
+	set.Flags().String("filter", "", "an expression; only events for which it is true launch")
+	set.Flags().StringArrayP("input", "i", nil, "name=value; texts can contain {{ expression }}, and a JSON value keeps its type (repeatable)")
+	set.Flags().String("version", "", "version of the workflow (default the latest)")
+	set.Flags().Int("priority", -1, "0 to 100 (default that of the workflow)")
+	set.Flags().Bool("disabled", false, "store the trigger without receiving events")
+	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a trigger with its deliveries", Args: arguments("NAME"), RunE: runTriggerDelete}
+	deliveries := &cobra.Command{Use: "deliveries NAME", Short: "List the events that reached a trigger, newest first", Args: arguments("NAME"), RunE: runTriggerDeliveries}
+	deliveries.Flags().Int("limit", 20, "number of deliveries")
+	deliveries.Flags().Bool("json", false, "print the API response as JSON, with the events")
+	test := &cobra.Command{
+		Use: "test NAME EVENT", Short: "Show what a trigger would do about an event (JSON, or @file), without launching",
+		Example: `  flowforge trigger test on-push '{"payload": {"ref": "refs/heads/main", "after": "3f1c9ab"}}'`,
+		Args:    arguments("NAME", "EVENT"), RunE: runTriggerTest,
+	}
+	again := &cobra.Command{Use: "redeliver NAME ID", Short: "Deliver an event again", Args: arguments("NAME", "ID"), RunE: runTriggerRedeliver}
+	for _, c := range []*cobra.Command{list, set, remove, deliveries, test, again} {
+		addClientFlags(c)
+		cmd.AddCommand(c)
+	}
+	return cmd
+}
+
+func triggerPath(name string, parts ...string) string {
+	return "/api/v1/triggers/" + strings.Join(append([]string{url.PathEscape(name)}, parts...), "/")
+}
+
+func runTriggerList(cmd *cobra.Command, _ []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	var list contract.TriggerList
+	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/triggers", nil, &list); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printIndented(out, list.Triggers)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tSTATE\tWAITS FOR\tLAUNCHES\tFILTER")
+	for _, t := range list.Triggers {
+		state, waits := "on", strings.Join(t.Sources, ",")+" "+strings.Join(t.States, ",")
+		if t.Disabled {
+			state = "off"
+		}
+		if t.HookURL != "" {
+			waits = t.Signature + " " + t.HookURL
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Name, state, waits, t.Workflow, t.Filter)
+	}
+	return table.Flush()
+}
+
+func runTriggerSet(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	flags := cmd.Flags()
+	in := contract.TriggerInput{Workflow: args[1]}
+	in.Sources, _ = flags.GetStringArray("after")
+	in.States, _ = flags.GetStringArray("state")
+	in.Signature, _ = flags.GetString("webhook")
+	in.Secret, _ = flags.GetString("secret")
+	in.Filter, _ = flags.GetString("filter")
+	in.Version, _ = flags.GetString("version")
+	in.Disabled, _ = flags.GetBool("disabled")
+	switch {
+	case len(in.Sources) > 0 && in.Signature == "":
+		in.Kind = "execution"
+	case len(in.Sources) == 0 && in.Signature != "":
+		in.Kind = "webhook"
+	default:
+		return fmt.Errorf("name what the trigger waits for: either --after WORKFLOW or --webhook SIGNATURE")
+	}
+	if priority, _ := flags.GetInt("priority"); flags.Changed("priority") {
+		in.Priority = &priority
+	}
+	values, _ := flags.GetStringArray("input")
+	if in.Inputs, err = triggerInputs(values); err != nil {
+		return err
+	}
+	return c.putTrigger(cmd, args[0], in)
+}
+
+// triggerInputs reads name=value. A value that is JSON keeps its type; any other is a text.
+func triggerInputs(values []string) (json.RawMessage, error) {
+	inputs := map[string]any{}
+	for _, v := range values {
+		name, text, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("-i %q: enter name=value", v)
+		}
+		if json.Valid([]byte(text)) {
+			inputs[name] = json.RawMessage(text)
+		} else {
+			inputs[name] = text
+		}
+	}
+	raw, err := json.Marshal(inputs)
+	if err != nil {
+		return nil, fmt.Errorf("encode inputs: %w", err)
+	}
+	return raw, nil
+}
+
+func (c *client) putTrigger(cmd *cobra.Command, name string, in contract.TriggerInput) error {
+	var out contract.TriggerBody
+	if err := c.call(cmd.Context(), http.MethodPut, triggerPath(name), in, &out); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Saved the trigger %s.\n", out.Name)
+	if out.HookURL != "" {
+		fmt.Fprintln(cmd.OutOrStdout(), out.HookURL)
+	}
+	return nil
+}
+
+func runTriggerDelete(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	if err := c.call(cmd.Context(), http.MethodDelete, triggerPath(args[0]), nil, nil); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Deleted the trigger %s.\n", args[0])
+	return nil
+}
+
+func runTriggerDeliveries(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	limit, _ := cmd.Flags().GetInt("limit")
+	var list contract.TriggerDeliveryList
+	if err := c.call(cmd.Context(), http.MethodGet, triggerPath(args[0], "deliveries")+"?limit="+fmt.Sprint(limit), nil, &list); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printIndented(out, list.Deliveries)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tAT\tOUTCOME\tEVENT\tEXECUTION\tMESSAGE")
+	for _, d := range list.Deliveries {
+		execution := ""
+		if d.ExecutionID != nil {
+			execution = d.ExecutionID.String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.At.Format("2006-01-02 15:04:05"), d.Outcome, d.Subject, execution, d.Message)
+	}
+	return table.Flush()
+}
+
+func runTriggerTest(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	text := []byte(args[1])
+	if path, isFile := strings.CutPrefix(args[1], "@"); isFile {
+		if text, err = os.ReadFile(path); err != nil {
+			return fmt.Errorf("read the event: %w", err)
+		}
+	}
+	var in contract.TriggerTest
+	if err := json.Unmarshal(text, &in.Event); err != nil {
+		return fmt.Errorf("EVENT is not a JSON object: %w", err)
+	}
+	var out contract.TriggerTrial
+	if err := c.call(cmd.Context(), http.MethodPost, triggerPath(args[0], "test"), in, &out); err != nil {
+		return err
+	}
+	return printIndented(cmd.OutOrStdout(), out)
+}
+
+func runTriggerRedeliver(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	var d contract.TriggerDelivery
+	if err := c.call(cmd.Context(), http.MethodPost, triggerPath(args[0], "deliveries", url.PathEscape(args[1]), "redeliver"), nil, &d); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), d.Outcome, d.Message)
+	if d.ExecutionID != nil {
+		fmt.Fprintln(cmd.OutOrStdout(), d.ExecutionID)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/trigger"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// TriggerPath names a trigger.
+type TriggerPath struct {
+	Name string `path:"name" minLength:"1" maxLength:"100" doc:"Name of the trigger"`
+}
+
+// PutTriggerInput is the request of put-trigger.
+type PutTriggerInput struct {
+	TriggerPath
+	IfNoneMatch string `header:"If-None-Match" doc:"* refuses a name that exists (409)"`
+	Body        contract.TriggerInput
+}
+
+type triggerDeliveriesQuery struct {
+	TriggerPath
+	Before string `query:"before" doc:"Cursor: next from the previous response" maxLength:"36"`
+	Limit  int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
+}
+
+type triggerDeliveryPath struct {
+	TriggerPath
+	ID string `path:"delivery_id" doc:"ID of the delivery"`
+}
+
+type testTriggerInput struct {
+	TriggerPath
+	Body contract.TriggerTest
+}
+
+// triggerAPI serves triggers and their deliveries.
+type triggerAPI struct {
+	Triggers  *trigger.Service
+	PublicURL string
+}
+
+func (h *triggerAPI) mount(api *operations) {
+	const tag = "Triggers"
+	operation(api, get("list-triggers", "/triggers", "List the triggers of the project", tag), h.apiTriggers)
+	operation(api, get("get-trigger", "/triggers/{name}", "Get a trigger", tag), h.apiTrigger)
+	put := post("put-trigger", "/triggers/{name}", "Create or replace a trigger", tag)
+	put.Method = http.MethodPut
+	operation(api, put, h.apiPutTrigger)
+	operation(api, huma.Operation{
+		OperationID: "delete-trigger", Method: http.MethodDelete, Path: "/triggers/{name}", Tags: []string{tag},
+		Summary: "Delete a trigger with its deliveries", DefaultStatus: http.StatusNoContent,
+	}, h.apiDeleteTrigger)
+	operation(api, post("test-trigger", "/triggers/{name}/test", "Show what a trigger would do about an event, without launching", tag), h.apiTestTrigger)
+	operation(api, get("list-trigger-deliveries", "/triggers/{name}/deliveries", "List the events that reached a trigger, newest first", tag), h.apiTriggerDeliveries)
+	operation(api, post("redeliver-trigger", "/triggers/{name}/deliveries/{delivery_id}/redeliver", "Deliver an event again", tag), h.apiRedeliverTrigger)
+}
+
+func (h *triggerAPI) apiTriggers(ctx context.Context, _ *struct{}) (*body[contract.TriggerList], error) {
+	list, err := h.Triggers.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.TriggerList{Triggers: make([]contract.TriggerBody, 0, len(list))}
+	for _, t := range list {
+		b, err := h.toTriggerBody(t)
+		if err != nil {
+			return nil, err
+		}
+		out.Triggers = append(out.Triggers, b)
+	}
+	return reply(out), nil
+}
+
+func (h *triggerAPI) apiTrigger(ctx context.Context, in *TriggerPath) (*body[contract.TriggerBody], error) {
+	return h.replyTrigger(h.Triggers.Get(ctx, in.Name))
+}
+
+func (h *triggerAPI) replyTrigger(t trigger.Trigger, err error) (*body[contract.TriggerBody], error) {
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.toTriggerBody(t)
+	if err != nil {
+		return nil, err
+	}
+	return reply(b), nil
+}
+
+func (h *triggerAPI) apiPutTrigger(ctx context.Context, in *PutTriggerInput) (*body[contract.TriggerBody], error) {
+	inputs, err := decodeInputs(in.Body.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	former := ""
+	if in.IfNoneMatch != "*" {
+		before, err := h.Triggers.Get(ctx, in.Name)
+		if err != nil && !apperr.Is(err, apperr.NotFound) {
+			return nil, err
+		}
+		former = before.Name
+	}
+	return h.replyTrigger(h.Triggers.Put(ctx, former, trigger.Spec{
+		Name: in.Name, Kind: trigger.Kind(in.Body.Kind), Sources: in.Body.Sources, States: in.Body.States,
+		Signature: trigger.Signature(in.Body.Signature), Secret: in.Body.Secret, Filter: in.Body.Filter,
+		Workflow: in.Body.Workflow, Version: in.Body.Version, Inputs: inputs, Priority: in.Body.Priority, Enabled: !in.Body.Disabled,
+	}))
+}
+
+func (h *triggerAPI) apiDeleteTrigger(ctx context.Context, in *TriggerPath) (*struct{}, error) {
+	return nil, h.Triggers.Delete(ctx, in.Name)
+}
+
+func (h *triggerAPI) apiTestTrigger(ctx context.Context, in *testTriggerInput) (*body[contract.TriggerTrial], error) {
+	t, err := h.Triggers.Try(ctx, in.Name, in.Body.Event)
+	if err != nil {
+		return nil, err
+	}
+	return reply(contract.TriggerTrial{Outcome: string(t.Outcome), Reason: t.Reason, Message: t.Message, Inputs: t.Inputs}), nil
+}
+
+func (h *triggerAPI) apiTriggerDeliveries(ctx context.Context, in *triggerDeliveriesQuery) (*body[contract.TriggerDeliveryList], error) {
+	var before *uuid.UUID
+	if in.Before != "" {
+		id, err := request.ParseID(in.Before, "delivery")
+		if err != nil {
+			return nil, err
+		}
+		before = &id
+	}
+	page, err := h.Triggers.Deliveries(ctx, in.Name, before, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.TriggerDeliveryList{Deliveries: make([]contract.TriggerDelivery, 0, len(page.Deliveries)), Next: page.Next}
+	for _, d := range page.Deliveries {
+		out.Deliveries = append(out.Deliveries, toTriggerDelivery(d))
+	}
+	return reply(out), nil
+}
+
+func (h *triggerAPI) apiRedeliverTrigger(ctx context.Context, in *triggerDeliveryPath) (*body[contract.TriggerDelivery], error) {
+	id, err := request.ParseID(in.ID, "delivery")
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Triggers.Redeliver(ctx, in.Name, id)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toTriggerDelivery(d)), nil
+}
+
+func (h *triggerAPI) toTriggerBody(t trigger.Trigger) (contract.TriggerBody, error) {
+	inputs, err := json.Marshal(t.Inputs)
+	b := contract.TriggerBody{
+		ID: t.ID, Name: t.Name, Owner: t.Owner, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		TriggerInput: contract.TriggerInput{
+			Kind: string(t.Kind), Sources: t.Sources, States: t.States, Signature: string(t.Signature), Secret: t.Secret, Filter: t.Filter,
+			Workflow: t.Workflow, Version: t.Version, Inputs: inputs, Priority: t.Priority, Disabled: !t.Enabled,
+		},
+	}
+	if t.Kind == trigger.OnWebhook {
+		b.HookURL = t.HookURL(h.PublicURL)
+	}
+	return b, err
+}
+
+func toTriggerDelivery(d trigger.Delivery) contract.TriggerDelivery {
+	return contract.TriggerDelivery{
+		ID: d.ID, Subject: d.Subject, Outcome: string(d.Outcome), Reason: d.Reason, Message: d.Message, Event: d.Payload,
+		SourceID: d.SourceID, ExecutionID: d.ExecutionID, At: d.At,
+	}
+}

@@ -1,0 +1,211 @@
+package triggers
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/trigger"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// typed are the values of the form, as they were typed.
+type typed struct {
+	kind                                                                          trigger.Kind
+	name, sources, signature, secret, filter, workflow, version, inputs, priority string
+	states                                                                        []string
+	enabled                                                                       bool
+}
+
+func typedOf(f url.Values) typed {
+	return typed{
+		kind: trigger.Kind(f.Get("kind")), name: f.Get("name"), sources: f.Get("sources"), signature: f.Get("signature"), secret: f.Get("secret"), filter: f.Get("filter"),
+		workflow: f.Get("workflow"), version: f.Get("version"), inputs: f.Get("inputs"), priority: f.Get("priority"), states: f["states"], enabled: f.Get("enabled") == "true",
+	}
+}
+
+func typedTrigger(t trigger.Trigger) typed {
+	out := typed{
+		kind: t.Kind, name: t.Name, sources: strings.Join(t.Sources, "\n"), signature: string(t.Signature), secret: t.Secret, filter: t.Filter,
+		workflow: t.Workflow, version: t.Version, inputs: pretty(t.Inputs), states: t.States, enabled: t.Enabled,
+	}
+	if t.Priority != nil {
+		out.priority = strconv.Itoa(*t.Priority)
+	}
+	return out
+}
+
+// spec reads the values. The service checks what it can express; JSON and numbers are checked here.
+func (t typed) spec() (trigger.Spec, error) {
+	sp := trigger.Spec{
+		Name: t.name, Kind: t.kind, States: t.states, Signature: trigger.Signature(t.signature), Secret: t.secret, Filter: t.filter,
+		Workflow: strings.TrimSpace(t.workflow), Version: strings.TrimSpace(t.version), Enabled: t.enabled,
+	}
+	for line := range strings.Lines(t.sources) {
+		if line = strings.TrimSpace(line); line != "" {
+			sp.Sources = append(sp.Sources, line)
+		}
+	}
+	var problems []apperr.Field
+	inputs, problem := readObject(t.inputs)
+	if problem != "" {
+		problems = append(problems, apperr.Field{Path: "inputs", Message: problem})
+	}
+	sp.Inputs = inputs
+	if text := strings.TrimSpace(t.priority); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			problems = append(problems, apperr.Field{Path: "priority", Message: "Enter 0 to 100."})
+		}
+		sp.Priority = &n
+	}
+	return sp, apperr.InvalidFields("The trigger has invalid values.", problems)
+}
+
+func (h *Pages) newForm(w http.ResponseWriter, r *http.Request) error {
+	if !mayLaunch(r) {
+		return apperr.New(apperr.Forbidden, "You cannot add triggers to this project, because you cannot launch executions in it.")
+	}
+	q := r.URL.Query()
+	t := typed{kind: trigger.Kind(q.Get("kind")), sources: q.Get("source"), workflow: q.Get("workflow"), enabled: true, states: []string{"SUCCEEDED"}, inputs: "{}"}
+	if !slices.Contains(trigger.Kinds(), t.kind) {
+		t.kind = trigger.OnExecution
+	}
+	return h.render(w, r, http.StatusOK, "", t, nil)
+}
+
+func (h *Pages) editForm(w http.ResponseWriter, r *http.Request) error {
+	t, err := h.Triggers.Get(r.Context(), request.PathValue(r, "name"))
+	if err != nil {
+		return err
+	}
+	if !mayChange(r, t) {
+		return apperr.New(apperr.Forbidden, "Only %s and administrators of the team can change this trigger.", t.Owner)
+	}
+	return h.render(w, r, http.StatusOK, t.Name, typedTrigger(t), nil)
+}
+
+func (h *Pages) add(w http.ResponseWriter, r *http.Request) error { return h.save(w, r, "") }
+
+func (h *Pages) change(w http.ResponseWriter, r *http.Request) error {
+	return h.save(w, r, request.PathValue(r, "name"))
+}
+
+// save stores the values of the form. A refused form keeps what was typed.
+func (h *Pages) save(w http.ResponseWriter, r *http.Request, former string) error {
+	if err := r.ParseForm(); err != nil {
+		return apperr.New(apperr.Invalid, "The form could not be read.")
+	}
+	t := typedOf(r.PostForm)
+	sp, err := t.spec()
+	if err == nil {
+		var stored trigger.Trigger
+		if stored, err = h.Triggers.Put(r.Context(), former, sp); err == nil {
+			http.Redirect(w, r, views.TriggerURL(stored.Name)+"?done=saved", http.StatusSeeOther)
+			return nil
+		}
+	}
+	switch apperr.CodeOf(err) { //nolint:exhaustive // the others are error pages
+	case apperr.Invalid:
+		return h.render(w, r, http.StatusUnprocessableEntity, former, t, err)
+	case apperr.Conflict:
+		return h.render(w, r, http.StatusConflict, former, t, err)
+	}
+	return err
+}
+
+// render draws the form of the trigger called former, or of a new one for "".
+func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, former string, t typed, failed error) error {
+	m := views.TriggerForm{
+		Page: h.Page.Base(r, "New trigger", views.SectionTriggers, views.Crumb{Name: "Triggers", URL: views.TriggersURL()}), Heading: "New trigger",
+		Action: views.TriggersURL(), Cancel: views.TriggersURL(), Kind: string(t.kind), Webhook: t.kind == trigger.OnWebhook,
+		Name: t.name, Sources: t.sources, Filter: t.filter, Workflow: t.workflow, Version: t.version, Inputs: t.inputs, Priority: t.priority, Enabled: t.enabled,
+		FilterHelp: "An expression. Only events for which it is true launch: execution.outputs.accuracy > 0.9",
+		InputsHelp: `A JSON object. Texts can contain expressions: {"accuracy": "{{ execution.outputs.accuracy }}"}`,
+	}
+	if former != "" {
+		m.Page = h.Page.Base(r, "Edit "+former, views.SectionTriggers, views.Crumb{Name: "Triggers", URL: views.TriggersURL()}, views.Crumb{Name: former, URL: views.TriggerURL(former)})
+		m.Heading, m.Action, m.Cancel = "Edit "+former, views.TriggerURL(former), views.TriggerURL(former)
+	} else {
+		m.Kinds = []ui.Choice{
+			{Name: "After an execution", URL: views.NewTriggerURL(string(trigger.OnExecution)), Current: !m.Webhook},
+			{Name: "Webhook", URL: views.NewTriggerURL(string(trigger.OnWebhook)), Current: m.Webhook},
+		}
+	}
+	if m.Webhook {
+		m.FilterHelp = `An expression. Only events for which it is true launch: payload.ref == "refs/heads/main"`
+		m.InputsHelp = `A JSON object. Texts can contain expressions: {"commit": "{{ payload.after }}"}`
+	}
+	for _, state := range []string{"SUCCEEDED", "FAILED", "CANCELLED"} {
+		m.States = append(m.States, views.NotificationChoice{Value: state, Label: strings.ToUpper(state[:1]) + strings.ToLower(state[1:]), Chosen: slices.Contains(t.states, state)})
+	}
+	if err := h.options(r, t, &m); err != nil {
+		return err
+	}
+	if failed != nil {
+		m.Failed, m.Errors = apperr.MessageOf(failed), formErrors(failed)
+	}
+	return web.Render(w, r, status, views.TriggerFormPage(m))
+}
+
+// formErrors are the errors by field of the form. Those of one input are errors of the inputs.
+func formErrors(failed error) map[string]string {
+	out := map[string]string{}
+	for _, f := range apperr.FieldsOf(failed) {
+		field, message := f.Path, f.Message
+		if name, ok := strings.CutPrefix(f.Path, "inputs."); ok {
+			field, message = "inputs", name+": "+f.Message
+		}
+		if out[field] != "" {
+			message = out[field] + " " + message
+		}
+		out[field] = message
+	}
+	return out
+}
+
+// signatures are the kinds of signatures with their names.
+func signatures(chosen string) []ui.Option {
+	list := []ui.Option{
+		{Value: string(trigger.GitHub), Name: "GitHub (X-Hub-Signature-256)"},
+		{Value: string(trigger.GitLab), Name: "GitLab (X-Gitlab-Token)"},
+		{Value: string(trigger.Standard), Name: "Standard Webhooks (HMAC with time)"},
+		{Value: string(trigger.Bearer), Name: "Bearer token"},
+	}
+	for i := range list {
+		list[i].Selected = list[i].Value == chosen
+	}
+	return list
+}
+
+const workflowsOffered = 200
+
+// options fills in the workflows, signatures and secrets to choose from.
+func (h *Pages) options(r *http.Request, t typed, m *views.TriggerForm) error {
+	page, err := h.Workflows.List(r.Context(), workflow.Filter{Limit: workflowsOffered})
+	if err != nil {
+		return err
+	}
+	for _, w := range page.Items {
+		m.Workflows = append(m.Workflows, w.Name)
+	}
+	if !m.Webhook {
+		return nil
+	}
+	m.Signatures = signatures(t.signature)
+	secrets, err := h.Secrets.List(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, s := range secrets {
+		m.Secrets = append(m.Secrets, ui.Option{Value: s.Name, Name: s.Name, Selected: s.Name == t.secret})
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package gallery
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+func triggerEntries() []Entry {
+	return []Entry{
+		{"triggers", "Triggers", func(f views.Page) templ.Component { return views.TriggersPage(triggers(f)) }},
+		{"triggers-empty", "Triggers: none", func(f views.Page) templ.Component {
+			return views.TriggersPage(views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), News: []ui.Action{{Name: "After an execution", URL: "#"}, {Name: "Webhook", URL: "#"}}})
+		}},
+		{"trigger", "Trigger: webhook, tested", func(f views.Page) templ.Component { return views.TriggerPage(triggerPage(f)) }},
+		{"trigger-form", "Trigger form: with errors", func(f views.Page) templ.Component { return views.TriggerFormPage(triggerForm(f)) }},
+	}
+}
+
+func outcome(state, word string, before time.Duration) views.TriggerOutcome {
+	return views.TriggerOutcome{State: state, Word: word, At: clock().Moment(ago(before))}
+}
+
+func triggerRows() []views.TriggerRow {
+	launched, skipped, rejected := outcome("SUCCEEDED", "Launched", time.Hour), outcome("SKIPPED", "Skipped", 8*time.Minute), outcome("FAILED", "Rejected", 3*time.Hour)
+	return []views.TriggerRow{
+		{
+			Name: "deploy-gate", URL: "#", About: "Webhook, signed as by GitHub", Workflow: "digits.train", Enabled: true, Last: &skipped, Launches: "11",
+			Outcomes: []views.TriggerOutcome{launched, launched, rejected, launched, skipped}, Label: "Last 5 events: 3 launched, 1 skipped, 0 failed, 1 rejected", SwitchURL: "#", SwitchLabel: "Turn off",
+		},
+		{Name: "evaluate-after-train", URL: "#", About: "digits.* succeeds", Workflow: "digits.evaluate", Last: &launched, Launches: "1,240", Outcomes: []views.TriggerOutcome{launched, launched}, Label: "Last 2 events: 2 launched", SwitchURL: "#", SwitchLabel: "Turn on"},
+		{Name: "portal", URL: "#", About: "Webhook, with a bearer token", Workflow: "image.report", Enabled: true, Launches: "0"},
+	}
+}
+
+func triggers(f views.Page) views.Triggers {
+	return views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), Rows: triggerRows(), News: []ui.Action{{Name: "After an execution", URL: "#"}, {Name: "Webhook", URL: "#"}}}
+}
+
+func triggerPage(f views.Page) views.Trigger {
+	return views.Trigger{
+		Page: frame(f, "deploy-gate", views.SectionTriggers), Row: triggerRows()[0], EditURL: "#", DeleteURL: "#", HookURL: "https://flowforge.example/hooks/01a20ed6-0642-7cf9-a767-37d43b5c9263",
+		Facts: []ui.Fact{
+			{Name: "Waits for", Value: "Webhook, signed as by GitHub"}, {Name: "Secret", Value: "github-digits", Mono: true},
+			{Name: "Filter", Value: `payload.ref == "refs/heads/main"`, Mono: true}, {Name: "Launches", Value: "digits.train", URL: "#", Note: "latest"}, {Name: "Owner", Value: "Amara Okafor"},
+		},
+		Inputs: "{\n  \"commit\": \"{{ payload.after }}\"\n}",
+		Deliveries: []views.TriggerDelivery{
+			{TriggerOutcome: outcome("SKIPPED", "Skipped", 8*time.Minute), Subject: "push", Message: `The filter is false: payload.ref == "refs/heads/main"`, Payload: "{\n  \"payload\": {\"ref\": \"refs/heads/docs\"}\n}", RedeliverURL: "#"},
+			{TriggerOutcome: outcome("SUCCEEDED", "Launched", time.Hour), Subject: "push", ExecutionURL: "#", Execution: "digits.train #7a9d3c", Payload: "{}", RedeliverURL: "#"},
+			{TriggerOutcome: outcome("FAILED", "Failed", 2*time.Hour), Subject: "push", Message: "The launch has invalid values. inputs.commit: Enter a value.", Payload: "{}"},
+			{TriggerOutcome: outcome("FAILED", "Rejected", 3*time.Hour), Subject: "push", Message: "The signature in X-Hub-Signature-256 does not match the secret."},
+		},
+		Pager: ui.Pager{Text: "4 deliveries"}, Event: "{\n  \"payload\": {\"ref\": \"refs/heads/main\", \"after\": \"3f1c9ab\"}\n}", EventHelp: "What expressions read: the payload, headers with names in lower case, and the query.", TestURL: "#",
+		Trial: &views.TriggerTrial{TriggerOutcome: outcome("SUCCEEDED", "Would launch", 0), Inputs: "{\n  \"commit\": \"3f1c9ab\"\n}"},
+	}
+}
+
+func triggerForm(f views.Page) views.TriggerForm {
+	return views.TriggerForm{
+		Page: frame(f, "New trigger", views.SectionTriggers), Heading: "New trigger", Action: "#", Cancel: "#", Kind: "execution", Failed: "The trigger has invalid values.",
+		Kinds:  []ui.Choice{{Name: "After an execution", URL: "#", Current: true}, {Name: "Webhook", URL: "#"}},
+		Errors: map[string]string{"filter": `Unknown name "payload". Expressions of this trigger read execution.`, "workflow": "Choose the workflow to launch."},
+		Name:   "evaluate-after-train", Sources: "digits.*", States: []views.NotificationChoice{{Value: "SUCCEEDED", Label: "Succeeded", Chosen: true}, {Value: "FAILED", Label: "Failed"}, {Value: "CANCELLED", Label: "Cancelled"}},
+		Filter: "payload.accuracy > 0.9", FilterHelp: "An expression. Only events for which it is true launch: execution.outputs.accuracy > 0.9",
+		Workflows: []string{"digits.train"}, Inputs: "{}", InputsHelp: `A JSON object. Texts can contain expressions: {"accuracy": "{{ execution.outputs.accuracy }}"}`, Enabled: true,
+	}
+}
