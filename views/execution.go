@@ -56,6 +56,7 @@ type ExecutionHead struct {
 	Keeping                  Keeping
 	Wait                     WaitPanel // why the execution waits
 	Sweep                    SweepLink
+	Trigger                  TriggerLink
 }
 
 // FailureNotice is the cause of a failure, with links.

@@ -54,6 +54,12 @@ type TriggerRow struct {
 	SwitchLabel string
 }
 
+// TriggerLink names the trigger that launched an execution, and the execution whose end it waited for.
+type TriggerLink struct {
+	Name, URL         string
+	Source, SourceURL string // "" for a webhook
+}
+
 // TriggerOutcome is what an event caused.
 type TriggerOutcome struct {
 	State, Word string // icon and text

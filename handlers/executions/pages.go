@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/sweep"
+	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -39,6 +40,7 @@ type Config struct {
 	Metaflow   *metaflow.Service
 	Retention  *retention.Service
 	Sweeps     *sweep.Service
+	Triggers   *trigger.Service
 	Packages   source.Packages
 	Content    *content.Content
 	Drawings   *planview.Drawings // layouts of the versions in use

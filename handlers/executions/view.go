@@ -35,6 +35,7 @@ type executionView struct {
 	hours    float64 // GPU-hours until hoursAt
 	hoursAt  time.Time
 	sweep    views.SweepLink // of which it is a run
+	trigger  views.TriggerLink
 }
 
 // loadExecution reads the execution that r names, with the data of its page.
@@ -58,7 +59,23 @@ func (h *Pages) loadExecution(r *http.Request) (*executionView, error) {
 	if ok {
 		x.sweep = views.SweepLink{URL: views.SweepURL(sweep.String()), Name: name, Run: number + 1}
 	}
+	if err := x.loadTrigger(ctx); err != nil {
+		return nil, err
+	}
 	return x, x.loadNodes(ctx)
+}
+
+// loadTrigger finds the trigger that launched the execution.
+func (x *executionView) loadTrigger(ctx context.Context) error {
+	origin, err := x.h.Triggers.OriginOf(ctx, x.ID)
+	if err != nil || origin == nil {
+		return err
+	}
+	x.trigger = views.TriggerLink{Name: origin.Trigger, URL: views.TriggerURL(origin.Trigger)}
+	if origin.SourceID != nil {
+		x.trigger.Source, x.trigger.SourceURL = label.ShortID(*origin.SourceID), views.ExecutionURL(origin.SourceID.String())
+	}
+	return nil
 }
 
 // loadHours sums up the GPU-hours from time to time, because the sum covers all attempts.

@@ -119,7 +119,7 @@ func deliveryOf(clock ui.Clock, t trigger.Trigger, d trigger.Delivery, may bool)
 		out.SourceURL = views.ExecutionURL(d.SourceID.String())
 	}
 	if d.ExecutionID != nil {
-		out.ExecutionURL, out.Execution = views.ExecutionURL(d.ExecutionID.String()), t.Workflow+" #"+label.ShortID(*d.ExecutionID)
+		out.ExecutionURL, out.Execution = views.ExecutionURL(d.ExecutionID.String()), t.Workflow+" "+label.ShortID(*d.ExecutionID)
 	}
 	if d.Payload != nil {
 		out.Payload = indented(d.Payload)
