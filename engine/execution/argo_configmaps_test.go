@@ -3,6 +3,7 @@ package execution_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -143,6 +144,15 @@ func TestConfigMapOfDriver(t *testing.T) {
 	e = b.finish(e.ID)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"hello": "good morning", "gone": "nothing", "absent": ""}, e.Inputs)
+	tagged := strings.Replace(needsConfigMap, "{name: missing, key: k}}}", `{name: case-settings, key: greeting}}}, {name: c, value: "{{workflow.parameters.a}} {{=sprig.upper(workflow.mainEntrypoint)}}"}`, 1)
+	e, _, err = front.Launch(b.ctx, execution.LaunchRequest{Workflow: b.register(tagged).Name})
+	require.NoError(t, err)
+	require.Equal(t, "good morning MAIN", b.finish(e.ID).Inputs["c"], "tags are replaced when the values are known")
+	e, _, err = front.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"gone": "{{workflow.parameters.none}}"}})
+	require.NoError(t, err)
+	e = b.finish(e.ID)
+	require.Equal(t, query.Failed, e.Status)
+	require.Contains(t, e.Error.Message, "inputs.gone: {{workflow.parameters.none}} has no value at launch")
 }
 
 // TestConfigMapAway: while the cluster does not respond a node waits; it does not fail.

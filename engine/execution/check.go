@@ -56,6 +56,9 @@ func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, erro
 	ctx = auth.WithSubject(ctx, subject)
 	r.Priority = priorityOf(r.Priority, version.Definition)
 	check := LaunchCheck{Version: version}
+	if r.identity, err = s.newIdentity(); err != nil {
+		return LaunchCheck{}, err
+	}
 	if _, err = s.checkLaunch(ctx, r, version, version.ProjectID); err != nil {
 		if !apperr.Is(err, apperr.Invalid) {
 			return LaunchCheck{}, err

@@ -154,6 +154,9 @@ func (l *loop) fillInputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(problems) == 0 && d.InputTags {
+		problems = l.replaceInputTags(ctx)
+	}
 	if len(problems) > 0 {
 		l.refuseToRun(&query.Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})
 		return nil

@@ -39,7 +39,8 @@ type LaunchRequest struct {
 	// it. Its error rolls the launch back and is returned.
 	Within func(ctx context.Context, q *db.Queries, id uuid.UUID) error
 
-	resume *resumption // nil: everything runs
+	resume   *resumption // nil: everything runs
+	identity identity    // of the new execution
 }
 
 // ErrRunNotWaiting means that a run of a sweep has an execution, or that the sweep does not launch now.
@@ -71,6 +72,9 @@ func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e query.Executio
 	if err := s.checkOrigin(ctx, &r); err != nil {
 		return query.Execution{}, false, err
 	}
+	if r.identity, err = s.newIdentity(); err != nil {
+		return query.Execution{}, false, err
+	}
 	inputs, err := s.checkLaunch(ctx, r, version, subject.ProjectID)
 	if err != nil {
 		return query.Execution{}, false, err
@@ -92,11 +96,8 @@ func priorityOf(requested query.Priority, d *workflow.Definition) query.Priority
 // launch writes an execution whose request and inputs were checked.
 func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e query.Execution, created bool, err error) {
 	ctx = auth.WithSubject(ctx, subject)
-	id, err := uuid.NewV7()
-	if err != nil {
-		return query.Execution{}, false, fmt.Errorf("make execution id: %w", err)
-	}
-	l := &launch{id: id, request: r, subject: subject, version: version, now: s.now()}
+	id := r.identity.id
+	l := &launch{id: id, request: r, subject: subject, version: version, now: r.identity.at}
 	if inputs, err = s.pin(ctx, l, inputs); err != nil {
 		return query.Execution{}, false, err
 	}
@@ -189,6 +190,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 		return nil, err
 	}
 	fields = append(fields, missing...)
+	fields = append(fields, s.replaceInputTags(ctx, r, v, inputs)...)
 	fields = append(fields, r.Cache.problems(v)...)
 	var beyond uuid.UUID
 	fields = append(fields, s.tooLarge(v, project, &beyond)...)

@@ -81,6 +81,7 @@ type ResumePlan struct {
 // passageOf is a resume that was checked.
 type resumption struct {
 	request   ResumeRequest
+	launch    LaunchRequest // of the new execution
 	row       db.Execution
 	subject   auth.Subject
 	reusePlan reusePlan
@@ -132,14 +133,9 @@ func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e query.Executio
 	if text := x.refusal(); text != "" {
 		return query.Execution{}, false, apperr.New(apperr.Conflict, "%s", text)
 	}
-	priority := query.Priority(x.row.Priority)
-	if r.Priority != nil {
-		priority = *r.Priority
-	}
-	return s.launch(ctx, LaunchRequest{
-		Workflow: x.row.WorkflowID.String(), Version: x.reusePlan.new.Version, Inputs: x.inputs, Priority: priority,
-		IdempotencyKey: r.IdempotencyKey, Name: r.Name, Cache: r.Cache, TTL: x.ttl(), resume: x,
-	}, x.subject, x.reusePlan.new, x.inputs)
+	launched := x.launch
+	launched.TTL, launched.resume = x.ttl(), x
+	return s.launch(ctx, launched, x.subject, x.reusePlan.new, x.inputs)
 }
 
 // ttl is how long the new execution is kept, as far as the launches set it.
@@ -188,7 +184,10 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 	if err != nil {
 		return nil, err
 	}
-	wanted := LaunchRequest{Workflow: row.WorkflowID.String(), Version: old.Version, Name: r.Name, IdempotencyKey: r.IdempotencyKey, Cache: r.Cache}
+	wanted := LaunchRequest{
+		Workflow: row.WorkflowID.String(), Version: old.Version, Name: r.Name, Priority: query.Priority(row.Priority),
+		IdempotencyKey: r.IdempotencyKey, Cache: r.Cache,
+	}
 	if r.Version != "" {
 		wanted.Version = r.Version
 	}
@@ -201,6 +200,11 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 	}
 	ctx = auth.WithSubject(ctx, x.subject)
 	wanted.Inputs = overlay(next.Definition.Inputs, x.before, r.Inputs)
+	if wanted.identity, err = s.newIdentity(); err != nil {
+		return nil, err
+	}
+	wanted.Version = next.Version
+	x.launch = wanted
 	if x.inputs, err = s.checkLaunch(ctx, wanted, next, x.subject.ProjectID); err != nil {
 		return nil, err
 	}

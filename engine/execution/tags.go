@@ -70,7 +70,7 @@ func (p *tagScope) text(text string, strict bool) (string, error) {
 
 // render replaces the tags in all texts of a value.
 func (p *tagScope) render(value any, strict bool) (any, error) {
-	scope := expression.Scope{Lookup: p.lookup, Partial: !strict, Foreign: foreignTag}
+	scope := expression.Scope{Lookup: p.lookup, Partial: !strict, Foreign: workflow.ForeignTag}
 	if texts := expressionsIn(value, nil); len(texts) > 0 {
 		env, err := p.env(texts)
 		if err != nil {
@@ -276,17 +276,6 @@ func (p *tagScope) tagged(t workflow.Tagged) (any, bool, error) {
 		return nil, false, nil
 	}
 	return nil, false, err
-}
-
-// foreignTag reports whether a simple tag is not one of Argo's, which leaves such tags
-// unchanged.
-func foreignTag(name string) bool {
-	first, _, _ := strings.Cut(name, ".")
-	switch first {
-	case "inputs", "outputs", "steps", "tasks", "workflow", "item", "pod", "node", "retries", "lastRetry":
-		return false
-	}
-	return true
 }
 
 func (p *tagScope) taggedValue(t workflow.Tagged) (any, error) {

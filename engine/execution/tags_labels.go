@@ -52,14 +52,20 @@ func (s *Service) labels(ctx context.Context, l *launch) map[string]string {
 	return (&tagScope{ctx: ctx, loop: newLoop(s, row, l.version), node: dag.NoNode}).labels()
 }
 
-// labels evaluates the labels of the definition.
-func (p *tagScope) labels() map[string]string {
-	definition := p.loop.version.Definition
+// launchEnv returns the environment of expressions that a launch evaluates. It has no computed
+// labels.
+func (p *tagScope) launchEnv() map[string]any {
 	env := map[string]any{"workflow": p.workflowEnv(nil)}
-	constants := definition.Constants // labels do not read computed labels
+	constants := p.loop.version.Definition.Constants
 	for _, name := range slices.Sorted(maps.Keys(constants)) {
 		setPath(env, name, constants[name])
 	}
+	return env
+}
+
+// labels evaluates the labels of the definition.
+func (p *tagScope) labels() map[string]string {
+	definition, env := p.loop.version.Definition, p.launchEnv()
 	values := make(map[string]string, len(definition.Labels))
 	for name, e := range definition.Labels {
 		if v, err := e.Value(env); err == nil {
