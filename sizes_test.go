@@ -113,7 +113,6 @@ func large() map[string]int {
 		"data/metaflow.Service":         55,
 		"engine/argo.translator":        140, // one method for each kind of field
 		"engine/dag.Run":                70,
-		"engine/execution.Service":      190,
 		"engine/execution.loop":         190, // steps of the drive loop; its features are components
 		"engine/execution/query.Reader": 75,
 		"engine/quota.Service":          90,

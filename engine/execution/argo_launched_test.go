@@ -80,7 +80,7 @@ func TestTagsInInputs(t *testing.T) {
 	v := b.register(argoStopped("tagged", argoTagged))
 	at := time.Date(2026, 7, 1, 5, 0, 0, 0, time.UTC)
 	request := execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "{{workflow.parameters.id}}"}, ScheduledAt: &at, IdempotencyKey: "once"}
-	e, _, err := b.engine.Launch(b.ctx, request)
+	e, _, err := b.engine.Launches.Launch(b.ctx, request)
 	require.NoError(t, err)
 	id, _ := e.Inputs["id"].(string)
 	require.Len(t, id, 36)
@@ -89,11 +89,11 @@ func TestTagsInInputs(t *testing.T) {
 	require.Equal(t, query.Succeeded, b.finish(e.ID).Status)
 	require.Equal(t, e.Inputs["path"].(string)+" "+id, b.node(e.ID, "say").Outputs["outputs.result"])
 
-	again, created, err := b.engine.Launch(b.ctx, request)
+	again, created, err := b.engine.Launches.Launch(b.ctx, request)
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, e.ID, again.ID)
-	resumed, _, err := b.engine.Resume(b.ctx, execution.ResumeRequest{Of: e.ID, From: "say", Inputs: map[string]any{"id": nil}})
+	resumed, _, err := b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: e.ID, From: "say", Inputs: map[string]any{"id": nil}})
 	require.NoError(t, err)
 	require.Equal(t, e.Inputs["path"], resumed.Inputs["path"], "it keeps its inputs")
 	require.Len(t, resumed.Inputs["id"], 36)
@@ -115,12 +115,12 @@ func TestTagsInInputsWithoutAValue(t *testing.T) {
 		"{{=workflow.parameters.path * 2}}":                                "*",
 	} {
 		request := execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": text}}
-		_, _, err := b.engine.Launch(b.ctx, request)
+		_, _, err := b.engine.Launches.Launch(b.ctx, request)
 		fields := apperr.FieldsOf(err)
 		require.Len(t, fields, 1, "%s: %v", text, err)
 		require.Equal(t, "inputs.a", fields[0].Path)
 		require.Contains(t, fields[0].Message, want, text)
-		check, err := b.engine.Check(b.ctx, request)
+		check, err := b.engine.Launches.Check(b.ctx, request)
 		require.NoError(t, err)
 		require.Equal(t, fields, check.Problems, "of the dry run")
 	}
@@ -188,11 +188,11 @@ func TestArgoPriority(t *testing.T) {
 	b := argoSetup(t)
 	for priority, want := range map[string]query.Priority{"": 50, "priority: 0": 50, "priority: 10": 60, "priority: -5": 45, "priority: 1000": 100, "priority: -1000": 0} {
 		v := b.register(argoStopped("priority", "\nentrypoint: \"true\"\n"+priority+"\ntemplates:"))
-		e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Declared})
+		e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Declared})
 		require.NoError(t, err)
 		require.Equal(t, want, e.Priority, priority)
 		b.finish(e.ID)
-		e, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.High})
+		e, _, err = b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.High})
 		require.NoError(t, err)
 		require.Equal(t, query.High, e.Priority, priority)
 		b.finish(e.ID)

@@ -40,7 +40,7 @@ func (b *batch) reset() {
 }
 
 func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) {
-	b.loop.service.countNodes(nodes)
+	b.loop.driver.countNodes(nodes)
 }
 
 type attemptKey struct {

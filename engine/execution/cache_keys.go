@@ -161,7 +161,7 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 	if len(all) == 0 {
 		return hashes, nil
 	}
-	rows, err := ch.loop.service.queries.ArtifactHashes(ctx, all, ch.loop.row.ProjectID)
+	rows, err := ch.loop.driver.queries.ArtifactHashes(ctx, all, ch.loop.row.ProjectID)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("find artifacts: %w", err)}
 	}
@@ -176,8 +176,8 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry.Kind) any {
 	switch v := value.(type) {
 	case map[string]any:
-		if ref, ok := v["$catalogue"].(string); ok && ch.loop.service.config.Catalogue != nil {
-			if blob, err := ch.loop.service.config.Catalogue.Blob(ctx, kind, ref); err == nil {
+		if ref, ok := v["$catalogue"].(string); ok && ch.loop.driver.config.Catalogue != nil {
+			if blob, err := ch.loop.driver.config.Catalogue.Blob(ctx, kind, ref); err == nil {
 				return map[string]any{"$file": blob.SHA256}
 			}
 			return v

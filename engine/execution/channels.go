@@ -56,7 +56,7 @@ func (l *loop) chooseChannels(in *attemptInputs) {
 }
 
 func (l *loop) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
-	config := l.service.config
+	config := l.driver.config
 	return channel.Facts{
 		Folder: f.MediaType == artifact.DirectoryMediaType, Size: f.Size, MediaType: f.MediaType, Filename: f.Filename,
 		Hint: l.hintOf(from), SameMachine: config.StoreDir != "", Direct: config.DirectStore,
@@ -84,7 +84,7 @@ func (l *loop) hintOf(a *artifact.Artifact) string {
 }
 
 // keepPlaced stores what runners reported about the inputs of their attempts.
-func (s *Service) keepPlaced(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult) error {
+func (s *Supervisor) keepPlaced(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult) error {
 	type row struct {
 		Execution uuid.UUID `json:"execution_id"`
 		attemptKey
@@ -132,10 +132,17 @@ func arrivals(placed []*flowforgev1.PlacedInput) []Arrival {
 	return list
 }
 
+// ChannelService describes how the inputs of a node are transported.
+type ChannelService struct {
+	*core
+
+	snapshots *snapshots
+}
+
 // Edges returns how the typed inputs of a node are transported, and why, as far as their
 // values are known. It returns nothing for a fan-out, because each of its items has its own
 // edges.
-func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge, error) {
+func (s *ChannelService) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge, error) {
 	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -159,7 +166,7 @@ func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge,
 			came[a.Pointer] = &a
 		}
 	}
-	view, err := s.view(ctx, row, version, n.Index)
+	view, err := s.snapshots.view(ctx, row, version, n.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +197,7 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 			continue
 		}
 		files := &attemptInputs{origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
-		r := &resolver{service: l.service, project: l.row.ProjectID, files: &files.files, origins: files.origins}
+		r := &resolver{core: l.driver.core, project: l.row.ProjectID, files: &files.files, origins: files.origins}
 		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(l.operator(i), in.Name)); err != nil {
 			continue // what it names was removed; the attempt reports that
 		}

@@ -94,8 +94,8 @@ func (l *loop) growBeyond(i, before, pods int) bool {
 	if after <= before {
 		return false
 	}
-	wanted := l.service.requestOf(l.operator(i), l.row.ProjectID)
-	if wanted.Amount.MemoryMiB = pods * after; l.service.quota.NeverFits(wanted) != nil {
+	wanted := l.driver.requestOf(l.operator(i), l.row.ProjectID)
+	if wanted.Amount.MemoryMiB = pods * after; l.driver.quota.NeverFits(wanted) != nil {
 		return false
 	}
 	l.nodes[i].memory = after
@@ -116,7 +116,7 @@ func (l *loop) loadMemory(ctx context.Context) error {
 	if !growing(l.version.Definition) {
 		return nil
 	}
-	rows, err := l.service.queries.OutOfMemory(ctx, l.id)
+	rows, err := l.driver.queries.OutOfMemory(ctx, l.id)
 	if err != nil {
 		return fmt.Errorf("load attempts without memory: %w", err)
 	}

@@ -43,7 +43,7 @@ func (cs *commands) reset() { cs.part = commandsPart{} }
 
 // loadUpdates loads the commands of users.
 func (cs *commands) loadUpdates(ctx context.Context) error {
-	rows, err := cs.loop.service.queries.CommandsOf(ctx, cs.loop.id)
+	rows, err := cs.loop.driver.queries.CommandsOf(ctx, cs.loop.id)
 	if err != nil {
 		return fmt.Errorf("load commands: %w", err)
 	}
@@ -101,7 +101,7 @@ func (cs *commands) pause(c db.NodeCommand) {
 	cs.loop.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
 	cs.loop.progress.Pause(paused || cs.loop.status == query.Pending)
 	if paused {
-		cs.loop.service.quota.Withdraw(cs.loop.id, nil)
+		cs.loop.driver.quota.Withdraw(cs.loop.id, nil)
 		cs.loop.admission.clearRequests()
 		return
 	}
@@ -249,7 +249,7 @@ func (l *loop) expands(i int) bool {
 // endByCommand ends node i, which has no live attempt.
 func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 	n := &cs.loop.nodes[i]
-	at := cs.loop.service.now()
+	at := cs.loop.driver.now()
 	if cs.loop.progress.State(i) == dag.Ready {
 		cs.loop.admission.withdraw(i)
 	}

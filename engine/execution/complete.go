@@ -32,7 +32,7 @@ func (l *loop) applyBegun(m message) {
 	row := *m.begun
 	row.attemptKey = attemptKey{m.node, m.attempt}
 	if timeout := l.operator(m.node).Timeout; timeout > 0 {
-		deadline := m.begun.At.Add(timeout + l.service.config.Timing.StopGrace + l.service.config.Timing.DeadlineGrace)
+		deadline := m.begun.At.Add(timeout + l.driver.config.Timing.StopGrace + l.driver.config.Timing.DeadlineGrace)
 		row.DeadlineAt = &deadline
 	}
 	l.batch.begun[row.attemptKey] = row
@@ -120,9 +120,9 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 // countLosses counts the earlier attempts of node i that were lost. The infrastructure
 // caused such a loss; but a task that repeatedly crashes its machine has to stop.
 func (l *loop) countLosses(ctx context.Context, i int) int {
-	n, err := l.service.queries.CountLosses(ctx, l.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
+	n, err := l.driver.queries.CountLosses(ctx, l.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
 	if err != nil {
-		l.service.config.Logger.Warn("count lost attempts", "execution", l.id, "node", i, "error", err)
+		l.driver.config.Logger.Warn("count lost attempts", "execution", l.id, "node", i, "error", err)
 		return maxLosses
 	}
 	return int(n)

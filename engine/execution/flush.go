@@ -16,7 +16,7 @@ import (
 // flush writes the batch in one transaction and then runs the work that waits for the
 // commit. After an error the loop is unusable: memory is ahead of the rows.
 func (l *loop) flush(ctx context.Context) error {
-	crash := l.service.config.Crash
+	crash := l.driver.config.Crash
 	crash("flush.begin")
 	began := time.Now()
 	l.locks.readLimits(ctx)
@@ -30,12 +30,12 @@ func (l *loop) flush(ctx context.Context) error {
 		return err
 	}
 	crash("flush.committed")
-	l.service.config.Meter.ObserveDuration(MeterTransition, time.Since(began))
+	l.driver.config.Meter.ObserveDuration(MeterTransition, time.Since(began))
 	nodes := l.batch.nodes
 	l.resetAll()
 	l.allCommitted(ctx, nodes)
 	crash("flush.effects")
-	l.service.changed(l.id)
+	l.driver.changed(l.id)
 	l.locks.wakeWaiters()
 	return nil
 }
@@ -44,7 +44,7 @@ func (l *loop) flush(ctx context.Context) error {
 // transaction.
 func (l *loop) commit(ctx context.Context) error {
 	var round quotaRound
-	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
+	err := db.Tx(ctx, l.driver.pool, func(tx pgx.Tx, q *db.Queries) error {
 		var err error
 		if err = l.locks.take(ctx, q); err != nil {
 			return err
@@ -59,11 +59,11 @@ func (l *loop) commit(ctx context.Context) error {
 			return err
 		}
 		if l.batch.finished {
-			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
+			if _, err := l.driver.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
 				return fmt.Errorf("enqueue the finished event: %w", err)
 			}
 		}
-		l.service.config.Crash("flush.written")
+		l.driver.config.Crash("flush.written")
 		return nil
 	})
 	if err != nil {
@@ -115,8 +115,8 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 	nodes := l.nodeRows()
 	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most maxNodes
 	params := db.FlushExecutionParams{
-		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
-		Launcher: l.service.config.LauncherName,
+		ID: l.id, Owner: l.driver.owner, Epoch: l.epoch, LeaseSeconds: l.driver.config.Timing.Lease.Seconds(),
+		Launcher: l.driver.config.LauncherName,
 		Status:   string(l.shown()), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
 		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
 		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),

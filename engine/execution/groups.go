@@ -244,7 +244,7 @@ func (l *loop) beginReady(ctx context.Context) {
 	l.withoutAttempt = nil
 	for _, i := range nodes {
 		if l.progress.State(i) == dag.Ready && l.canStart(i) {
-			l.beginAlone(ctx, i, l.service.now())
+			l.beginAlone(ctx, i, l.driver.now())
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // loop drives one execution. One goroutine uses it; others reach it only through the
 // registry, which guards inbox.
 type loop struct {
-	service *Service
+	driver  *Driver
 	id      uuid.UUID
 	epoch   int64
 	row     db.Execution // as acquired; states live in progress
@@ -54,9 +54,9 @@ type loop struct {
 	inbox   []message
 }
 
-func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
+func newLoop(s *Driver, row db.Execution, version workflow.Version) *loop {
 	l := &loop{
-		service: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
+		driver: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
 		inputs: stored.Object(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
 		status: query.State(row.Status), outputs: map[int]map[string]any{}, all: true,
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,

@@ -19,7 +19,7 @@ type message struct {
 
 // takeMessages applies all messages in the inbox.
 func (l *loop) takeMessages(ctx context.Context) error {
-	for _, m := range l.service.live.take(l) {
+	for _, m := range l.driver.live.take(l) {
 		switch {
 		case m.end != nil:
 			accepted := l.applyEnding(ctx, m)

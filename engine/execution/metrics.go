@@ -34,7 +34,7 @@ type metrics struct {
 }
 
 func (me *metrics) committed(context.Context, map[int]*nodeRow) {
-	me.loop.service.countRefused(me.refused)
+	me.loop.driver.countRefused(me.refused)
 	me.refused = 0
 }
 
@@ -161,7 +161,7 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 		return at, nil
 	}
 	if !me.restored {
-		rows, err := me.loop.service.queries.FirstBegins(ctx, me.loop.id)
+		rows, err := me.loop.driver.queries.FirstBegins(ctx, me.loop.id)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("read when nodes began: %w", err)
 		}

@@ -68,7 +68,7 @@ func (l *loop) served(ctx context.Context, i int, e *ending) map[string]any {
 		var problems []string
 		values, artifacts, problems = l.readOutputs(ctx, i, e)
 		if len(problems) > 0 {
-			l.service.config.Logger.Warn("A daemon has outputs that could not be read.", "execution", l.id, "node", i, "problems", problems)
+			l.driver.config.Logger.Warn("A daemon has outputs that could not be read.", "execution", l.id, "node", i, "problems", problems)
 		}
 		l.artifacts.add(artifacts)
 	}
@@ -132,7 +132,7 @@ func (l *loop) refuseOutputs(e *ending, message string) {
 func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[string]output, error) {
 	outputs := map[string]output{}
 	if op := l.operator(i); len(op.Outputs) > 0 || op.KeepsAll() {
-		rows, err := l.service.queries.AttemptOutputs(ctx, l.id, int32(i), int32(l.nodes[i].attempt)) //nolint:gosec // an index and a count
+		rows, err := l.driver.queries.AttemptOutputs(ctx, l.id, int32(i), int32(l.nodes[i].attempt)) //nolint:gosec // an index and a count
 		if err != nil {
 			return nil, fmt.Errorf("the outputs could not be read: %w", err)
 		}
@@ -196,7 +196,7 @@ func problemError(problems []typeregistry.Problem) error {
 // publish describes the artifact of one output; the batch writes it. Its bytes, and for a
 // folder the bytes of every file, must have arrived in the project.
 func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
-	blob, err := l.service.artifacts.Blob(ctx, l.row.ProjectID, out.SHA256, out.MediaType)
+	blob, err := l.driver.artifacts.Blob(ctx, l.row.ProjectID, out.SHA256, out.MediaType)
 	if err != nil {
 		return nil, fmt.Errorf("its bytes have not arrived: %w", err)
 	}

@@ -63,7 +63,7 @@ func answer(waiters []waiter, durable bool) {
 
 // loadUpdates applies the ends of attempts that arrived while no loop drove.
 func (rp *reports) loadUpdates(ctx context.Context) error {
-	rows, err := rp.loop.service.queries.LoadReports(ctx, rp.loop.id)
+	rows, err := rp.loop.driver.queries.LoadReports(ctx, rp.loop.id)
 	if err != nil {
 		return fmt.Errorf("load reports: %w", err)
 	}

@@ -30,7 +30,7 @@ type servesRow struct {
 // takeServing writes the addresses of serving attempts and notifies their drivers. It also
 // notifies for rows that already exist: the process that wrote them may have ended before it
 // could.
-func (s *Service) takeServing(ctx context.Context, rows []servesRow) error {
+func (s *Supervisor) takeServing(ctx context.Context, rows []servesRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (sv *serving) apply(m message) {
 	if n := &sv.loop.nodes[m.node]; n.address == "" {
 		n.address = m.address
 	}
-	sv.serve(m.node, sv.loop.service.now())
+	sv.serve(m.node, sv.loop.driver.now())
 }
 
 // serve lets the dependents of node i begin once its command runs and its address is known.
@@ -72,7 +72,7 @@ func (sv *serving) serve(i int, at time.Time) {
 	if !n.op.Serves || sv.loop.fansOut(i) || sv.loop.progress.State(i) != dag.Running || sv.loop.progress.Serving(i) {
 		return
 	}
-	if n.address == "" && !sv.loop.service.config.Cluster {
+	if n.address == "" && !sv.loop.driver.config.Cluster {
 		n.address = thisMachine
 	}
 	if n.address == "" {
@@ -116,7 +116,7 @@ func (sv *serving) loadUpdates(ctx context.Context) error {
 	if len(nodes) == 0 {
 		return nil
 	}
-	rows, err := sv.loop.service.queries.ServingAttempts(ctx, sv.loop.id, nodes)
+	rows, err := sv.loop.driver.queries.ServingAttempts(ctx, sv.loop.id, nodes)
 	if err != nil {
 		return fmt.Errorf("load addresses of attempts: %w", err)
 	}

@@ -39,27 +39,27 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	var saved string
 	var before []string
 	if err == nil && (l.nodes[i].attempt > 1 || l.runsAgain(i)) {
-		saved, err = l.service.savedFolder(ctx, l.id, i)
+		saved, err = l.driver.savedFolder(ctx, l.id, i)
 	}
 	if err == nil && l.runsAgain(i) {
-		before, err = l.service.checkpointsBefore(ctx, *l.nodes[i].origin)
+		before, err = l.driver.checkpointsBefore(ctx, *l.nodes[i].origin)
 	}
 	if err != nil && l.launches.unreadySpec(i, err) {
 		return nil, false
 	}
 	if err != nil {
-		now := l.service.now()
-		l.service.live.post(l.id, message{node: i, attempt: l.nodes[i].attempt, end: &ending{
+		now := l.driver.now()
+		l.driver.live.post(l.id, message{node: i, attempt: l.nodes[i].attempt, end: &ending{
 			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
 		}})
 		return nil, false
 	}
-	attempt, config := l.nodes[i].attempt, l.service.config
+	attempt, config := l.nodes[i].attempt, l.driver.config
 	scope := l.scope(i)
 	spec := &flowforgev1.AttemptSpec{
 		TaskId:           query.TaskID(l.id, i, attempt),
 		Name:             attemptName(l.id, i, attempt),
-		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
+		Token:            config.Signer.Sign(scope, l.driver.now().Add(tokenLife+op.Timeout)),
 		ExecutionId:      l.id.String(),
 		Node:             l.nodes[i].name,
 		Attempt:          int32(attempt),            //nolint:gosec // a small count
@@ -111,7 +111,7 @@ func (l *loop) scope(i int) auth.TaskScope {
 // that the attempt may use: only its own.
 func (l *loop) environment(i int) map[string]string {
 	env := l.operator(i).Environment
-	if l.service.config.Cluster || len(l.service.quota.Capacity().GPUs) == 0 {
+	if l.driver.config.Cluster || len(l.driver.quota.Capacity().GPUs) == 0 {
 		return env
 	}
 	devices := make([]string, len(l.nodes[i].devices))
@@ -270,10 +270,10 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		in.values[input.Name] = value
 	}
 	for name, value := range in.values {
-		resolver := &resolver{service: l.service, project: l.row.ProjectID, files: &in.files, secrets: &in.secrets, origins: in.origins}
+		resolver := &resolver{core: l.driver.core, project: l.row.ProjectID, files: &in.files, secrets: &in.secrets, origins: in.origins}
 		if mayNameSecrets(op, name) {
 			resolver.grant = func(secret string) *flowforgev1.SecretGrant {
-				return &flowforgev1.SecretGrant{Name: secret, Mac: l.service.config.Signer.Grant(l.scope(i), secret)}
+				return &flowforgev1.SecretGrant{Name: secret, Mac: l.driver.config.Signer.Grant(l.scope(i), secret)}
 			}
 			resolver.noteUse = l.noteConnection
 		}

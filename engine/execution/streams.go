@@ -121,7 +121,7 @@ func (st *streams) recall(a dag.Action, now time.Time) {
 	i, n := a.Node, &st.loop.nodes[a.Node]
 	if !st.loop.progress.State(i).Active() {
 		if st.loop.progress.State(i) == dag.Ready {
-			st.loop.service.quota.Withdraw(st.loop.id, []int{i})
+			st.loop.driver.quota.Withdraw(st.loop.id, []int{i})
 		}
 		st.recalled(i, now, st.recallReason(a.Cause))
 		return

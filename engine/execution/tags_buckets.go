@@ -75,7 +75,7 @@ func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *atte
 		return nil
 	}
 	slices.Sort(used)
-	if err := l.service.config.Secrets.NoteUse(auth.AsSystem(ctx), l.row.ProjectID, l.row.WorkflowName, l.id, slices.Compact(used)); err != nil {
+	if err := l.driver.config.Secrets.NoteUse(auth.AsSystem(ctx), l.row.ProjectID, l.row.WorkflowName, l.id, slices.Compact(used)); err != nil {
 		return &readError{err}
 	}
 	return nil
@@ -84,8 +84,8 @@ func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *atte
 // SignBucketRequests signs requests for the bucket of an input or an output of the calling
 // task. It returns NotFound for one without a bucket, and Unauthenticated when the attempt
 // has ended.
-func (s *Service) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
-	if err := s.Alive(ctx); err != nil {
+func (s *TaskService) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
+	if err := s.supervisor.Alive(ctx); err != nil {
 		return nil, err
 	}
 	scope, err := scopeOf(ctx)
@@ -133,13 +133,13 @@ func (s *Service) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBuc
 }
 
 // bucketOfTask returns the place of an input or output of a task; one of the names is "".
-func (s *Service) bucketOfTask(ctx context.Context, scope auth.TaskScope, input, output string) (bucket.Location, error) {
-	row, version, err := s.taskVersion(ctx, scope)
+func (s *TaskService) bucketOfTask(ctx context.Context, scope auth.TaskScope, input, output string) (bucket.Location, error) {
+	row, version, err := s.snapshots.taskVersion(ctx, scope)
 	if err != nil {
 		return bucket.Location{}, err
 	}
 	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
-	view, err := s.viewOfAttempt(ctx, row, version, scope) // keys may contain the number of the retry
+	view, err := s.snapshots.viewOfAttempt(ctx, row, version, scope) // keys may contain the number of the retry
 	if err != nil {
 		return bucket.Location{}, err
 	}

@@ -141,7 +141,7 @@ func (p *tagScope) filesOf(id uuid.UUID) ([]artifact.Entry, error) {
 			return p.listed(a.SHA256, a.Size, a.MediaType)
 		}
 	}
-	a, err := l.service.artifacts.Get(p.ctx, id)
+	a, err := l.driver.artifacts.Get(p.ctx, id)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("read artifact %s: %w", id, err)}
 	}
@@ -152,7 +152,7 @@ func (p *tagScope) listed(hash string, size int64, mediaType string) ([]artifact
 	if mediaType != artifact.DirectoryMediaType {
 		return []artifact.Entry{{SHA256: hash, Size: size}}, nil
 	}
-	r, err := p.loop.service.artifacts.OpenBlob(p.ctx, p.loop.row.ProjectID, hash)
+	r, err := p.loop.driver.artifacts.OpenBlob(p.ctx, p.loop.row.ProjectID, hash)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("read the folder %s: %w", hash, err)}
 	}
@@ -168,7 +168,7 @@ func (p *tagScope) folderOf(files map[string]artifact.Entry, name string) (any, 
 		folder.Entries = append(folder.Entries, e)
 	}
 	slices.SortFunc(folder.Entries, func(a, b artifact.Entry) int { return strings.Compare(a.Path, b.Path) })
-	blob, err := p.loop.service.artifacts.Compose(p.ctx, p.loop.row.ProjectID, folder)
+	blob, err := p.loop.driver.artifacts.Compose(p.ctx, p.loop.row.ProjectID, folder)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("compose the folder %s: %w", name, err)}
 	}

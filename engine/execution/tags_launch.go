@@ -25,7 +25,7 @@ type identity struct {
 	at time.Time
 }
 
-func (s *Service) newIdentity() (identity, error) {
+func (s *LaunchService) newIdentity() (identity, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return identity{}, fmt.Errorf("make execution id: %w", err)
@@ -35,9 +35,9 @@ func (s *Service) newIdentity() (identity, error) {
 
 // replaceInputTags replaces the tags in the inputs of a launch, and returns the problems of those
 // that have no value. Inputs that come from ConfigMaps must have their values.
-func (s *Service) replaceInputTags(ctx context.Context, r LaunchRequest, v workflow.Version, inputs map[string]any) []apperr.Field {
+func (s *LaunchService) replaceInputTags(ctx context.Context, r LaunchRequest, v workflow.Version, inputs map[string]any) []apperr.Field {
 	tagged := func(value any) bool { text, ok := value.(string); return ok && strings.Contains(text, "{{") }
-	if !v.Definition.InputTags || !slices.ContainsFunc(slices.Collect(maps.Values(inputs)), tagged) || s.awaitsConfigMaps(v.Definition, inputs) {
+	if !v.Definition.InputTags || !slices.ContainsFunc(slices.Collect(maps.Values(inputs)), tagged) || s.configMaps.awaits(v.Definition, inputs) {
 		return nil
 	}
 	row := db.Execution{
@@ -45,13 +45,13 @@ func (s *Service) replaceInputTags(ctx context.Context, r LaunchRequest, v workf
 		CreatedAt: r.identity.at, ScheduledAt: r.ScheduledAt, Status: string(query.Pending),
 		Labels: []byte("{}"), // labels are computed from the inputs
 	}
-	l := newLoop(s, row, v)
+	l := newLoop(s.driver, row, v)
 	l.inputs = inputs
 	return l.replaceInputTags(ctx)
 }
 
-// awaitsConfigMaps reports whether the process that drives the execution sets some of its inputs.
-func (s *Service) awaitsConfigMaps(d *workflow.Definition, inputs map[string]any) bool {
+// awaits reports whether the process that drives the execution sets some of its inputs.
+func (s *configMaps) awaits(d *workflow.Definition, inputs map[string]any) bool {
 	return !s.atLaunch() && slices.ContainsFunc(slices.Collect(maps.Keys(d.FromConfigMaps)), func(name string) bool { return inputs[name] == nil })
 }
 

@@ -217,7 +217,7 @@ func (l *loop) durationTag() (any, bool) {
 	if l.row.StartedAt == nil {
 		return "0.000000", true
 	}
-	return strconv.FormatFloat(l.service.now().Sub(*l.row.StartedAt).Seconds(), 'f', 6, 64), true
+	return strconv.FormatFloat(l.driver.now().Sub(*l.row.StartedAt).Seconds(), 'f', 6, 64), true
 }
 
 // failuresTag lists the failed tasks in the format of Argo's exit handlers.

@@ -58,7 +58,7 @@ func (l *loop) location(ctx context.Context, place map[string]any) (bucket.Locat
 		Store: bucket.Store(text("store")), Bucket: text("bucket"), Key: text("key"), Endpoint: text("endpoint"), Region: text("region"),
 		Insecure: text("insecure") != "", Web: bucket.Web{URL: text("url"), Header: textsOf(place["headers"])},
 	}
-	grant := bucket.Grant{OwnMachine: l.service.config.OwnMachine}
+	grant := bucket.Grant{OwnMachine: l.driver.config.OwnMachine}
 	for field, into := range credentialFields(&at, &grant) {
 		if name := text(field); name != "" {
 			secret, err := l.bucketSecret(ctx, name)
@@ -92,10 +92,10 @@ func grantOf(grant bucket.Grant, place map[string]any) *bucket.Grant {
 // bucketSecret returns the value of a secret of the project.
 func (l *loop) bucketSecret(ctx context.Context, name string) (string, error) {
 	missing := apperr.New(apperr.NotFound, "The project has no secret %q for the artifact; create it under Secrets", name)
-	if l.service.config.Secrets == nil {
+	if l.driver.config.Secrets == nil {
 		return "", missing
 	}
-	value, err := l.service.config.Secrets.Reveal(auth.AsSystem(ctx), l.row.ProjectID, name)
+	value, err := l.driver.config.Secrets.Reveal(auth.AsSystem(ctx), l.row.ProjectID, name)
 	if apperr.Is(err, apperr.NotFound) {
 		return "", missing
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // traceOf returns the trace context of a launch's request.
-func (s *Service) traceOf(ctx context.Context) string {
+func (s *LaunchService) traceOf(ctx context.Context) string {
 	if s.config.TraceOf == nil {
 		return ""
 	}

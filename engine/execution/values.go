@@ -135,7 +135,7 @@ func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[s
 		if _, ok := given[f.Name]; ok {
 			continue
 		}
-		if v, ok := f.DefaultValue(typeregistry.Env{Now: l.service.now()}); ok {
+		if v, ok := f.DefaultValue(typeregistry.Env{Now: l.driver.now()}); ok {
 			given[f.Name] = v
 		}
 	}
@@ -233,7 +233,7 @@ func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	rows, err := l.service.queries.NodeOutputs(ctx, l.id, missing)
+	rows, err := l.driver.queries.NodeOutputs(ctx, l.id, missing)
 	if err != nil {
 		return &readError{err}
 	}

@@ -46,7 +46,7 @@ func TestQueueAfterEdit(t *testing.T) {
 	sc := b.create(queueing)
 	b.fire(noon)
 	b.fire(noon.Add(time.Hour))
-	require.NoError(t, b.engine.Cancel(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID, "done"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID, "done"))
 	b.ended(b.occurrences(sc.ID)[0], "CANCELLED")
 	b.clock.set(noon.Add(time.Hour + time.Minute))
 	config := b.config
