@@ -64,7 +64,7 @@ func (br *breakers) note(i int, e ending, failure *query.Failure) {
 	if !br.loop.operator(i).Breaker.On() || failure != nil && (br.loop.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
 		return
 	}
-	n := breakerNote{node: i, failed: failure != nil, at: br.loop.endTime(e)}
+	n := breakerNote{node: i, failed: failure != nil, at: br.loop.ends.endTime(e)}
 	if failure != nil {
 		n.message = failure.Message
 	}

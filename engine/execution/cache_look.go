@@ -61,7 +61,7 @@ func (ch *cacheLookups) needs(i int) bool {
 
 // remembersGraph reports whether node i is a graph whose outputs may be cached.
 func (ch *cacheLookups) remembersGraph(i int) bool {
-	return ch.loop.nodes[i].op.Cache != nil && ch.loop.operator(i).Type == workflow.TypeGraph && !ch.loop.fansOut(i)
+	return ch.loop.nodes[i].op.Cache != nil && ch.loop.operator(i).Type == workflow.TypeGraph && !ch.loop.groups.fansOut(i)
 }
 
 // succeededHere reports whether a node of this execution has a result that is about to be
@@ -331,7 +331,7 @@ func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) 
 	i := s.node
 	n := ch.loop.move(i, dag.Succeeded)
 	n.finishedAt, n.reason, n.failure, n.cacheState = &now, nil, nil, cacheAnswered
-	ch.loop.outputs[i] = f.result
+	ch.loop.values.outputs[i] = f.result
 	if len(f.result) > 0 {
 		ch.loop.touch(i).Outputs = f.result
 	}

@@ -45,37 +45,37 @@ type Arrival struct {
 const maxPlaced = 2000
 
 // chooseChannels sets how the runner should fetch the files of the attempt's inputs.
-func (l *loop) chooseChannels(in *attemptInputs) {
+func (as *attemptSpecs) chooseChannels(in *attemptInputs) {
 	for _, f := range in.files {
 		if f.Sha256 == "" {
 			continue // the store does not have it
 		}
-		c := channel.Choose(l.factsOf(f, in.origins[f]))
+		c := channel.Choose(as.factsOf(f, in.origins[f]))
 		f.Channel, f.Compression = string(c.Channel), string(c.Compression)
 	}
 }
 
-func (l *loop) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
-	config := l.driver.config
+func (as *attemptSpecs) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
+	config := as.loop.driver.config
 	return channel.Facts{
 		Folder: f.MediaType == artifact.DirectoryMediaType, Size: f.Size, MediaType: f.MediaType, Filename: f.Filename,
-		Hint: l.hintOf(from), SameMachine: config.StoreDir != "", Direct: config.DirectStore,
+		Hint: as.hintOf(from), SameMachine: config.StoreDir != "", Direct: config.DirectStore,
 	}
 }
 
 // hintOf is the storage hint of the output that became an artifact of this workflow.
-func (l *loop) hintOf(a *artifact.Artifact) string {
+func (as *attemptSpecs) hintOf(a *artifact.Artifact) string {
 	switch {
 	case a == nil:
 		return ""
-	case a.ExecutionID == l.id && a.NodeIndex < len(l.nodes) && l.nodes[a.NodeIndex].op != nil:
-		out, _ := l.nodes[a.NodeIndex].op.Output(a.Name)
+	case a.ExecutionID == as.loop.id && a.NodeIndex < len(as.loop.nodes) && as.loop.nodes[a.NodeIndex].op != nil:
+		out, _ := as.loop.nodes[a.NodeIndex].op.Output(a.Name)
 		return string(out.Storage)
-	case a.WorkflowName != l.row.WorkflowName:
+	case a.WorkflowName != as.loop.row.WorkflowName:
 		return ""
 	}
 	// An earlier execution produced it, and its result was reused.
-	op, ok := l.version.Definition.Operator(a.Node)
+	op, ok := as.loop.version.Definition.Operator(a.Node)
 	if !ok {
 		return ""
 	}
@@ -172,7 +172,7 @@ func (s *ChannelService) Edges(ctx context.Context, id uuid.UUID, name string) (
 	}
 	view.Lock()
 	defer view.Unlock()
-	return view.loop.edges(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), n.Index, came)
+	return view.loop.specs.edges(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), n.Index, came)
 }
 
 func decodeArrivals(raw json.RawMessage) []Arrival {
@@ -182,14 +182,14 @@ func decodeArrivals(raw json.RawMessage) []Arrival {
 }
 
 // edges returns the edges of node i whose values are known.
-func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
+func (as *attemptSpecs) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
 	var list []Edge
-	for _, in := range l.operator(i).Inputs {
-		if d, ok := l.streams.writerOf(i, in); ok {
-			list = append(list, l.streams.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
+	for _, in := range as.loop.operator(i).Inputs {
+		if d, ok := as.loop.streams.writerOf(i, in); ok {
+			list = append(list, as.loop.streams.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
 			continue
 		}
-		value, ok, err := l.value(ctx, i, in.Source)
+		value, ok, err := as.loop.values.of(ctx, i, in.Source)
 		if isUnreadable(err) {
 			return nil, err
 		}
@@ -197,8 +197,8 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 			continue
 		}
 		files := &attemptInputs{origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
-		r := &resolver{core: l.driver.core, project: l.row.ProjectID, files: &files.files, origins: files.origins}
-		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(l.operator(i), in.Name)); err != nil {
+		r := &resolver{core: as.loop.driver.core, project: as.loop.row.ProjectID, files: &files.files, origins: files.origins}
+		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(as.loop.operator(i), in.Name)); err != nil {
 			continue // what it names was removed; the attempt reports that
 		}
 		if len(files.files) == 0 {
@@ -208,16 +208,16 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 			})
 		}
 		for _, f := range files.files {
-			list = append(list, l.fileEdge(i, in, f, files.origins[f], came[f.Pointer]))
+			list = append(list, as.fileEdge(i, in, f, files.origins[f], came[f.Pointer]))
 		}
 	}
 	return list, nil
 }
 
-func (l *loop) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
-	facts := l.factsOf(f, from)
+func (as *attemptSpecs) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
+	facts := as.factsOf(f, from)
 	if facts.Streams = came != nil && came.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
-		facts.Whole = l.streams.noStream(i, in)
+		facts.Whole = as.loop.streams.noStream(i, in)
 	}
 	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(facts), Came: came}
 	if from != nil {

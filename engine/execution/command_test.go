@@ -43,7 +43,7 @@ operators:
 	b.until(id, "pause", func(e query.Execution) bool { return e.Status == query.Paused })
 	touch(t, stop)
 	b.untilNode(id, "first", dag.Succeeded)
-	time.Sleep(300 * time.Millisecond)
+	require.Eventually(t, func() bool { return !b.leased(id) }, 20*time.Second, 5*time.Millisecond, "the loop has nothing left to do")
 	require.Equal(t, dag.Pending, b.node(id, "second").State)
 	require.Equal(t, dag.Pending, b.node(id, "third").State)
 	require.NoError(t, b.engine.Commands.Unpause(b.ctx, id, ""))

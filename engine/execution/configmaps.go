@@ -158,7 +158,7 @@ func (l *loop) fillInputs(ctx context.Context) error {
 		return err
 	}
 	if len(problems) == 0 && d.InputTags {
-		problems = l.replaceInputTags(ctx)
+		problems = l.values.replaceInputTags(ctx)
 	}
 	if len(problems) > 0 {
 		l.refuseToRun(&query.Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})

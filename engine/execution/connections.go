@@ -60,8 +60,8 @@ func (r *resolver) connection(ctx context.Context, name, pointer string) (any, e
 }
 
 // noteConnection records that the execution received a connection.
-func (l *loop) noteConnection(ctx context.Context, name string) error {
-	return l.driver.config.Connections.NoteUse(auth.AsSystem(ctx), l.row.ProjectID, l.row.WorkflowName, l.id, name)
+func (as *attemptSpecs) noteConnection(ctx context.Context, name string) error {
+	return as.loop.driver.config.Connections.NoteUse(auth.AsSystem(ctx), as.loop.row.ProjectID, as.loop.row.WorkflowName, as.loop.id, name)
 }
 
 // reveal returns the value of a secret, or of a secret field of a connection.

@@ -156,7 +156,7 @@ func (s *Driver) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if l.status == query.Pending {
 		return l, nil
 	}
-	if err := l.loadMemory(ctx); err != nil {
+	if err := l.ends.loadMemory(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.settleOperators(ctx); err != nil {
@@ -211,7 +211,7 @@ func (l *loop) restoreNode(i int, state dag.State) {
 	case dag.Queued:
 		l.launches.markUncertain(i)
 	case dag.Running:
-		if l.operator(i).Type == workflow.TypeApproval && !l.fansOut(i) {
+		if l.operator(i).Type == workflow.TypeApproval && !l.groups.fansOut(i) {
 			l.commands.setDeadline(i)
 		}
 	case dag.Pending, dag.Succeeded, dag.Skipped, dag.Cancelled:
@@ -247,7 +247,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		return fmt.Errorf("load attempts: %w", err)
 	}
 	for _, a := range begun {
-		l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+		l.ends.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		foreign[int(a.NodeIndex)] = true
 	}
 	l.launches.uncertain = slices.DeleteFunc(l.launches.uncertain, func(i int) bool { return foreign[i] })
@@ -262,7 +262,7 @@ func (l *loop) loadUpdates(ctx context.Context) error {
 			return fmt.Errorf("load attempts: %w", err)
 		}
 		for _, a := range begun {
-			l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+			l.ends.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		}
 	}
 	return l.loadAllUpdates(ctx)

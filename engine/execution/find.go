@@ -104,7 +104,7 @@ func (s *snapshots) nodeInputs(ctx context.Context, row db.Execution, version wo
 	defer view.Unlock()
 	values := map[string]any{}
 	for _, input := range view.loop.operator(i).Inputs {
-		v, ok, err := view.loop.value(ctx, i, input.Source)
+		v, ok, err := view.loop.values.of(ctx, i, input.Source)
 		if isUnreadable(err) {
 			return nil, err
 		}

@@ -61,8 +61,8 @@ func checkpointKey(execution uuid.UUID, node int) string {
 
 // runsAgain reports whether node i continues from a node of an earlier execution that did
 // not finish.
-func (l *loop) runsAgain(i int) bool {
-	o := l.nodes[i].origin
+func (as *attemptSpecs) runsAgain(i int) bool {
+	o := as.loop.nodes[i].origin
 	return o != nil && o.use == useBefore
 }
 

@@ -57,7 +57,7 @@ func (k *locks) wakeWaiters() {
 // needs reports whether node i has to take locks before anything else. In a fan-out each
 // item takes them.
 func (k *locks) needs(i int) bool {
-	return len(k.loop.operator(i).Locks) > 0 && !k.loop.nodes[i].locked && !k.loop.fansOut(i)
+	return len(k.loop.operator(i).Locks) > 0 && !k.loop.nodes[i].locked && !k.loop.groups.fansOut(i)
 }
 
 // take takes the locks of the waiting nodes, and of the execution itself when it has not

@@ -105,7 +105,7 @@ func (od *nodeOrders) cancelOne(i int, o db.NodeOrder, now time.Time) {
 	case state.Active() && od.loop.needsCapacity(i):
 		od.loop.stop(i, now)
 		return
-	case state.Active() && od.loop.expands(i):
+	case state.Active() && od.loop.groups.expands(i):
 		od.loop.changed = append(od.loop.changed, od.loop.progress.Halt(od.loop.progress.Inner(i), true)...)
 		return
 	}

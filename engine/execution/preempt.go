@@ -128,7 +128,7 @@ func (pr *preemption) wasPreempted(i int, e ending) bool {
 
 // yield returns node i to the queue. Its attempt spends no retry.
 func (pr *preemption) yield(i int, e ending) {
-	at := pr.loop.endTime(e)
+	at := pr.loop.ends.endTime(e)
 	n := pr.loop.move(i, dag.Ready)
 	reason := n.preempted
 	if reason == nil {

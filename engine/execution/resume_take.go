@@ -97,7 +97,7 @@ func (og *origins) carryOver(ctx context.Context, i, first int, now time.Time) e
 	}
 	with := *p
 	with.lost = lost
-	if og.loop.fansOut(i) {
+	if og.loop.groups.fansOut(i) {
 		changed, err := og.changedFor(ctx, p, i)
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (og *origins) take(k int, past *pastNode, now time.Time) {
 	og.loop.touch(k)
 	n.finishedAt, n.reason, n.failure = &now, past.reason, past.failure
 	preset(og.loop.progress, k, past)
-	og.loop.outputs[k] = past.outputs
+	og.loop.values.outputs[k] = past.outputs
 	if len(past.outputs) > 0 {
 		og.loop.touch(k).Outputs = past.outputs
 	}

@@ -56,7 +56,7 @@ type serving struct {
 
 // apply stores the address at which the attempt of a node serves.
 func (sv *serving) apply(m message) {
-	if !sv.loop.current(m) || !sv.loop.operator(m.node).Serves || !sv.loop.progress.State(m.node).Active() {
+	if !sv.loop.ends.current(m) || !sv.loop.operator(m.node).Serves || !sv.loop.progress.State(m.node).Active() {
 		return
 	}
 	if n := &sv.loop.nodes[m.node]; n.address == "" {
@@ -69,7 +69,7 @@ func (sv *serving) apply(m message) {
 // A local process serves as soon as it runs.
 func (sv *serving) serve(i int, at time.Time) {
 	n := &sv.loop.nodes[i]
-	if !n.op.Serves || sv.loop.fansOut(i) || sv.loop.progress.State(i) != dag.Running || sv.loop.progress.Serving(i) {
+	if !n.op.Serves || sv.loop.groups.fansOut(i) || sv.loop.progress.State(i) != dag.Running || sv.loop.progress.Serving(i) {
 		return
 	}
 	if n.address == "" && !sv.loop.driver.config.Cluster {
@@ -81,8 +81,8 @@ func (sv *serving) serve(i int, at time.Time) {
 	row := sv.loop.touch(i)
 	sv.loop.progress.Serve(i)
 	sv.loop.changed = append(sv.loop.changed, i)
-	sv.loop.outputs[i] = map[string]any{AddressPort: n.address}
-	row.Outputs = sv.loop.outputs[i]
+	sv.loop.values.outputs[i] = map[string]any{AddressPort: n.address}
+	row.Outputs = sv.loop.values.outputs[i]
 	n.reason = &query.Reason{Code: ReasonServing, Message: fmt.Sprintf("Serving at %s until its dependents have ended.", n.address)}
 	sv.loop.nodeEvent(i, at, query.EventNodeServing, fmt.Sprintf("At %s, until its dependents have ended.", n.address), map[string]any{"address": n.address})
 }
@@ -96,11 +96,11 @@ func (sv *serving) restore(ctx context.Context) error {
 			nodes = append(nodes, i)
 		}
 	}
-	if err := sv.loop.loadOutputs(ctx, nodes); err != nil {
+	if err := sv.loop.values.loadOutputs(ctx, nodes); err != nil {
 		return err
 	}
 	for _, i := range nodes {
-		sv.loop.nodes[i].address, _ = sv.loop.outputs[i][AddressPort].(string)
+		sv.loop.nodes[i].address, _ = sv.loop.values.outputs[i][AddressPort].(string)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (sv *serving) restore(ctx context.Context) error {
 func (sv *serving) loadUpdates(ctx context.Context) error {
 	var nodes []int32
 	for i := range sv.loop.nodes {
-		if sv.loop.operator(i).Serves && sv.loop.progress.State(i).Active() && !sv.loop.progress.Serving(i) && !sv.loop.fansOut(i) {
+		if sv.loop.operator(i).Serves && sv.loop.progress.State(i).Active() && !sv.loop.progress.Serving(i) && !sv.loop.groups.fansOut(i) {
 			nodes = append(nodes, int32(i))
 		}
 	}

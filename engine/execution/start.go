@@ -73,7 +73,7 @@ func (la *launches) untilRetry(most time.Duration) time.Duration {
 func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 	if len(la.starts) > 0 {
 		for _, i := range la.starts {
-			if spec, ok := la.loop.spec(ctx, i); ok {
+			if spec, ok := la.loop.specs.of(ctx, i); ok {
 				la.starter.start(i, spec)
 			}
 		}
@@ -210,7 +210,7 @@ func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attemp
 			rest = append(rest, i)
 		default:
 			before := len(la.unready)
-			if spec, ok := la.loop.spec(ctx, i); ok {
+			if spec, ok := la.loop.specs.of(ctx, i); ok {
 				specs = append(specs, spec)
 			} else if len(la.unready) > before {
 				la.unready = la.unready[:before]
@@ -295,7 +295,7 @@ func (la *launches) loadUpdates(ctx context.Context) error {
 		return fmt.Errorf("load begins: %w", err)
 	}
 	for _, r := range rows {
-		la.loop.applyBegun(begunOf(r))
+		la.loop.ends.applyBegun(begunOf(r))
 	}
 	return nil
 }

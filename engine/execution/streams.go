@@ -59,7 +59,7 @@ func (st *streams) writerOf(i int, in workflow.Input) (int, bool) {
 	if in.Source.Kind != workflow.SourceFuture {
 		return dag.NoNode, false
 	}
-	d, ok := st.loop.sibling(i, in.Source.Future.Operator)
+	d, ok := st.loop.values.sibling(i, in.Source.Future.Operator)
 	if !ok || !st.loop.progress.Reads(i, d) || st.loop.progress.State(d) == dag.Succeeded {
 		return dag.NoNode, false
 	}

@@ -115,7 +115,7 @@ func (s *StreamService) streamsOf(ctx context.Context, scope auth.TaskScope) ([]
 		if in.Source.Kind != workflow.SourceFuture {
 			continue
 		}
-		if d, ok := l.sibling(i, in.Source.Future.Operator); ok && l.progress.Reads(i, d) {
+		if d, ok := l.values.sibling(i, in.Source.Future.Operator); ok && l.progress.Reads(i, d) {
 			sources = append(sources, streamSource{d, in.Source.Future.Output})
 		}
 	}

@@ -60,22 +60,22 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 	var kept []keyedArtifact
 	for i := range l.nodes {
 		n := &l.nodes[i]
-		if !l.hasOwnOutputs(i) {
+		if !l.values.hasOwnOutputs(i) {
 			continue
 		}
 		for _, o := range n.op.Outputs {
 			if o.Key == "" {
 				continue
 			}
-			key, err := l.within(p.ctx, i, l.parameterValues(p.ctx, i)).text(o.Key, false)
+			key, err := l.values.within(p.ctx, i, l.values.parameterValues(p.ctx, i)).text(o.Key, false)
 			if err != nil {
 				continue
 			}
-			if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+			if err := l.values.loadOutputs(p.ctx, []int{i}); err != nil {
 				p.broken = err
 				return nil, err
 			}
-			if v, ok := l.outputs[i][o.Name]; ok && v != nil {
+			if v, ok := l.values.outputs[i][o.Name]; ok && v != nil {
 				kept = append(kept, keyedArtifact{strings.Trim(key, "/"), v, *n.finishedAt})
 			}
 		}
@@ -86,13 +86,13 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 
 // parameterValues returns the inputs of node i that are not files, which a key may read.
 // Reading files here could recurse: the node may get one by a key itself.
-func (l *loop) parameterValues(ctx context.Context, i int) map[string]any {
+func (vs *nodeValues) parameterValues(ctx context.Context, i int) map[string]any {
 	values := map[string]any{}
-	for _, in := range l.operator(i).Inputs {
+	for _, in := range vs.loop.operator(i).Inputs {
 		if strings.HasPrefix(in.Name, ArtifactPort) {
 			continue
 		}
-		if v, err := l.typedWith(ctx, i, in, values); err == nil && v != nil {
+		if v, err := vs.typedWith(ctx, i, in, values); err == nil && v != nil {
 			values[in.Name] = v
 		}
 	}

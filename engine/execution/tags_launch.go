@@ -47,7 +47,7 @@ func (s *LaunchService) replaceInputTags(ctx context.Context, r LaunchRequest, v
 	}
 	l := newLoop(s.driver, row, v)
 	l.inputs = inputs
-	return l.replaceInputTags(ctx)
+	return l.values.replaceInputTags(ctx)
 }
 
 // awaits reports whether the process that drives the execution sets some of its inputs.
@@ -56,10 +56,10 @@ func (s *configMaps) awaits(d *workflow.Definition, inputs map[string]any) bool 
 }
 
 // replaceInputTags replaces the tags in the execution's inputs in place.
-func (l *loop) replaceInputTags(ctx context.Context) []apperr.Field {
-	t := inputTags{scope: &tagScope{ctx: ctx, loop: l, node: dag.NoNode}, state: map[string]replacement{}}
+func (vs *nodeValues) replaceInputTags(ctx context.Context) []apperr.Field {
+	t := inputTags{scope: &tagScope{ctx: ctx, loop: vs.loop, node: dag.NoNode}, state: map[string]replacement{}}
 	var problems []apperr.Field
-	for _, name := range sortedKeys(l.inputs) {
+	for _, name := range sortedKeys(vs.loop.inputs) {
 		if err := t.replace(name); err != nil {
 			problems = append(problems, apperr.Field{Path: "inputs." + name, Message: apperr.MessageOf(err)})
 		}

@@ -95,7 +95,7 @@ func (s *TaskService) inputBlobs(ctx context.Context, scope auth.TaskScope) (map
 	view.Lock()
 	defer view.Unlock()
 	l := view.loop
-	in, err := l.attemptInputs(ctx, scope.NodeIndex)
+	in, err := l.specs.inputs(ctx, scope.NodeIndex)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 			continue
 		}
 		n := &l.nodes[i]
-		if l.progress.State(i) == dag.Running && n.op.Type == workflow.TypeApproval && !l.fansOut(i) {
+		if l.progress.State(i) == dag.Running && n.op.Type == workflow.TypeApproval && !l.groups.fansOut(i) {
 			l.commands.noAnswer(i, now)
 			continue
 		}

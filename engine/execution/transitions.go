@@ -91,11 +91,11 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 	case dag.Evaluate:
 		l.evaluate(ctx, a.Node, now)
 	case dag.HoldNode:
-		l.hold(a)
+		l.groups.hold(a)
 	case dag.OmitNode:
-		l.endWithout(a.Node, dag.Skipped, now, l.omitReason(a))
+		l.endWithout(a.Node, dag.Skipped, now, l.groups.omitReason(a))
 	case dag.EndGroup:
-		l.endGroup(ctx, a, now)
+		l.groups.end(ctx, a, now)
 	case dag.CancelNode:
 		l.endWithout(a.Node, dag.Cancelled, now, l.causeReason(a.Cause))
 	case dag.StopNode:
@@ -145,7 +145,7 @@ func (l *loop) canStart(i int) bool {
 }
 
 // needsCapacity reports whether node i runs attempts.
-func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
+func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.groups.fansOut(i) }
 
 // beginAlone begins a node without attempts: it expands, waits for a user, or ends
 // immediately.
@@ -155,8 +155,8 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	n.attempt++
 	n.readyAt, n.startedAt, n.retryAt, n.reason = &now, &now, nil, nil
 	switch {
-	case l.expands(i):
-		l.expand(ctx, i, now)
+	case l.groups.expands(i):
+		l.groups.expand(ctx, i, now)
 	case n.op.Type == workflow.TypeApproval:
 		l.commands.await(i, now)
 	default:
@@ -260,7 +260,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	}
 	if l.status == query.Succeeded {
 		l.failure = nil
-		outputs, err := l.workflowOutputs(ctx)
+		outputs, err := l.values.workflowOutputs(ctx)
 		switch {
 		case isUnreadable(err):
 			return err
