@@ -113,8 +113,7 @@ func large() map[string]int {
 		"data/metaflow.Service":         55,
 		"engine/argo.translator":        140, // one method for each kind of field
 		"engine/dag.Run":                70,
-		"engine/execution.Service":      190,
-		"engine/execution.loop":         190, // steps of the drive loop; its features are components
+		"engine/execution.loop":         70, // steps of the drive loop; its features are components
 		"engine/execution/query.Reader": 75,
 		"engine/quota.Service":          90,
 		"engine/quota/fair.state":       100,

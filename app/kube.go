@@ -114,11 +114,11 @@ func (a *App) startCluster(p *parts, c *cluster) error {
 func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 	config := c.config
 	latest := make(chan kube.Capacity, 1)
-	config.Observe = p.executions.Observe
-	config.Alive, config.Executions = p.executions.Known, p.executions.Ended
+	config.Observe = p.executions.Supervisor.Observe
+	config.Alive, config.Executions = p.executions.Supervisor.Known, p.executions.Supervisor.Ended
 	config.Projects = config.Config.Projects
 	config.Snapshot = func(ctx context.Context, state []byte) error {
-		return p.executions.KeepCluster(ctx, json.RawMessage(state))
+		return p.executions.Supervisor.KeepCluster(ctx, json.RawMessage(state))
 	}
 	config.Capacity = func(capacity kube.Capacity) {
 		select {

@@ -47,7 +47,7 @@ func (a *App) startScheduler(ctx context.Context, p *parts) error {
 // leadScheduler drives executions until ctx is cancelled.
 func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, ready func()) error {
 	// Fence the former loops before counting what they hold.
-	if err := p.executions.TakeOver(ctx, term.Number); err != nil {
+	if err := p.executions.Driver.TakeOver(ctx, term.Number); err != nil {
 		return err
 	}
 	if err := p.quotas.TakeOver(ctx); err != nil {

@@ -16,7 +16,7 @@ func (a *App) openResident(p *parts, c *cluster) {
 	}
 	p.resident = resident.New(p.pool, p.signer, time.Now)
 	c.warm = kube.NewWarm(c.client, p.resident, func(ctx context.Context, seen []launcher.Observation) error {
-		return p.executions.Observe(ctx, seen)
+		return p.executions.Supervisor.Observe(ctx, seen)
 	})
 }
 
@@ -27,6 +27,6 @@ func (a *App) scaleResident(ctx context.Context, p *parts, c *cluster, lost func
 		return nil
 	}
 	return kube.NewResidentScaler(kube.ResidentConfig{
-		Client: c.client, Floor: p.resident, Observe: p.executions.Observe, Max: c.config.ResidentMax, Idle: c.config.ResidentIdle, Lost: lost,
+		Client: c.client, Floor: p.resident, Observe: p.executions.Supervisor.Observe, Max: c.config.ResidentMax, Idle: c.config.ResidentIdle, Lost: lost,
 	}).Run(ctx)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/web"
 )
@@ -125,7 +126,7 @@ func TestInsideServerHasNoPages(t *testing.T) {
 
 // testSite has every route, and no service behind them.
 func testSite() *handlers.Site {
-	return handlers.New(handlers.Deps{Site: &web.Site{}, Now: time.Now})
+	return handlers.New(handlers.Deps{Site: &web.Site{}, Executions: new(execution.Service), Now: time.Now})
 }
 
 func TestLeaderRoutes(t *testing.T) {

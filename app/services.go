@@ -210,7 +210,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	if err := a.openRetention(p); err != nil {
 		return err
 	}
-	if err := p.executions.EnsurePartitions(ctx); err != nil {
+	if err := p.executions.Maintenance.EnsurePartitions(ctx); err != nil {
 		return err
 	}
 	if err := a.listenSocket(p); err != nil {

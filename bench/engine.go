@@ -140,7 +140,7 @@ type taskServer struct {
 }
 
 func (s taskServer) Deliver(ctx context.Context, r *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
-	results, err := s.executions.Deliver(auth.AsSystem(ctx), r.Msg.GetReports())
+	results, err := s.executions.Supervisor.Deliver(auth.AsSystem(ctx), r.Msg.GetReports())
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}

@@ -62,14 +62,14 @@ func (e *engine) once(ctx context.Context, c benchCase, name string) (result, er
 		return result{}, err
 	}
 	begin := time.Now()
-	x, _, err := e.executions.Launch(e.ctx, execution.LaunchRequest{Workflow: name, Priority: query.Normal})
+	x, _, err := e.executions.Launches.Launch(e.ctx, execution.LaunchRequest{Workflow: name, Priority: query.Normal})
 	if err != nil {
 		return result{}, err
 	}
 	r := result{c: c, first: time.Since(begin)}
 	watching, stop := context.WithCancel(e.ctx)
 	defer stop()
-	hints, err := e.executions.Watch(watching, x.ID)
+	hints, err := e.executions.Watches.Watch(watching, x.ID)
 	if err != nil {
 		return r, err
 	}

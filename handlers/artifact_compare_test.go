@@ -20,7 +20,7 @@ func TestArtifactsSideBySide(t *testing.T) {
 	b := setup(t)
 	b.register(t, `{"name": "side.flow", "version": "1.0.0", "operators": [{"name": "go", "type": "noop"}]}`)
 	b.start(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "side.flow", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "side.flow", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	e = b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
 	publish := func(name, kind, media, content string) string {

@@ -51,7 +51,7 @@ func TestClusterPage(t *testing.T) {
 	keep := func(state query.ClusterState) {
 		text, err := json.Marshal(state)
 		require.NoError(t, err)
-		require.NoError(t, executions.KeepCluster(b.ctx, text))
+		require.NoError(t, executions.Supervisor.KeepCluster(b.ctx, text))
 	}
 
 	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "No launcher has read the cluster yet.")

@@ -38,7 +38,7 @@ func TestFollowedComparison(t *testing.T) {
 	var list []query.Execution
 	var ids []uuid.UUID
 	for range 2 {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "follow.flow"})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "follow.flow"})
 		require.NoError(t, err)
 		list, ids = append(list, e), append(ids, e.ID)
 	}
@@ -95,7 +95,7 @@ func TestFollowedComparison(t *testing.T) {
 	require.Equal(t, []string{"loss"}, compared.Metrics)
 
 	made := counted.made.Load()
-	require.NoError(t, b.executions.Cancel(b.ctx, ids[1], ""))
+	require.NoError(t, b.executions.Commands.Cancel(b.ctx, ids[1], ""))
 	wait(2 * time.Second)
 	latest(first, one)
 	require.Equal(t, made+1, counted.made.Load(), "an execution changed")

@@ -29,7 +29,7 @@ func comparedRuns(t *testing.T) (*testBundle, []string) {
 	b.start(t)
 	var ids []string
 	for i, rate := range []float64{0.125, 0.25} {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "compare.flow", Inputs: map[string]any{"rate": rate}})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "compare.flow", Inputs: map[string]any{"rate": rate}})
 		require.NoError(t, err)
 		e = b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
 		b.publish(t, e, artifact.New{NodeIndex: 0, Node: "go", Name: "same", Type: "Table", Kind: "Table", MediaType: "text/csv", Filename: "t.csv"}, "a,b\n1,2\n")

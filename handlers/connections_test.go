@@ -126,7 +126,7 @@ func TestConnectionsGoToTheGrantedAttempt(t *testing.T) {
 	}
 
 	launch := func() (string, []*flowforgev1.InputSecret, string) {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "connected", Inputs: map[string]any{"db": "warehouse"}})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "connected", Inputs: map[string]any{"db": "warehouse"}})
 		require.NoError(t, err)
 		b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 1 })
 		b.tasks.mu.Lock()

@@ -43,6 +43,24 @@ func TestACronWorkflowIsAScheduleThatFires(t *testing.T) {
 	require.NotEmpty(t, p.Detail)
 }
 
+// TestTagsInArgumentsOfACronWorkflow: its launches replace tags in the arguments. A tag without a value at
+// launch is an error with its path in the document.
+func TestTagsInArgumentsOfACronWorkflow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	file := strings.Replace(cronFile, "entrypoint: main", `entrypoint: main, arguments: {parameters: [{name: out, value: "out/{{VALUE}}"}]}`, 1)
+	refused := b.member.send(t, http.MethodPost, "/api/v1/workflows", "application/yaml", strings.Replace(file, "VALUE", "tasks.a.status", 1)).problem(t, http.StatusUnprocessableEntity)
+	require.Len(t, refused.Errors, 1)
+	require.Equal(t, "spec.workflowSpec.arguments.parameters[0].value", refused.Errors[0].Path)
+	require.Contains(t, refused.Errors[0].Message, "{{tasks.a.status}} has no value at launch")
+	b.member.send(t, http.MethodPost, "/api/v1/workflows", "application/yaml", strings.Replace(file, "VALUE", "workflow.name", 1)).object(t, http.StatusCreated)
+	id := b.member.post(t, "/api/v1/executions", `{"workflow": "nightly"}`).object(t, http.StatusCreated)["execution_id"].(string)
+	launched := b.member.get(t, "/api/v1/executions/"+id).object(t, http.StatusOK)
+	require.Equal(t, "out/nightly-"+id[28:], launched["inputs"].(map[string]any)["out"])
+	p := b.member.post(t, "/api/v1/executions", `{"workflow": "nightly", "inputs": {"out": "{{pod.name}}"}}`).problem(t, http.StatusUnprocessableEntity)
+	require.Equal(t, "inputs.out", p.Errors[0].Path)
+}
+
 // TestJobs: a job is a schedule in other words.
 func TestJobs(t *testing.T) {
 	t.Parallel()

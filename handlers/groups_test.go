@@ -44,7 +44,7 @@ func grouped(t *testing.T) (*testBundle, string) {
 	b := setup(t)
 	b.register(t, groupsDocument)
 	b.start(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "groups.flow", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "groups.flow", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	e = b.until(t, e.ID, ended)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
@@ -177,7 +177,7 @@ operators:
   - {name: each, type: shell, foreach: [a, b, c], inputs: [{name: x, type: String, from: item}], outputs: [{name: found, type: Integer}], code: {script: "true"}, resources: {cpu: 100m, memory: 32Mi}}
 `)
 	b.start(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "groups.live", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "groups.live", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 4 })
 	b.appendLog(t, e.ID, "each[1]", 0, 3)
@@ -200,7 +200,7 @@ operators:
 		t.Fatalf("the stream ended without %q: %v", want, lines.Err())
 	}
 	seen("0 of 3 items ended")
-	require.NoError(t, b.executions.Cancel(b.ctx, e.ID, "enough"))
+	require.NoError(t, b.executions.Commands.Cancel(b.ctx, e.ID, "enough"))
 	seen(`<span class="stack-label">found</span>`) // a replaced row has every column of the table
 	seen("event: end")
 }

@@ -150,18 +150,18 @@ type areas struct {
 }
 
 func newAreas(d Deps, marked *leader.Routes) areas {
-	scope := request.Scope{Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Workflows: d.Workflows, Reports: d.Reports}
+	scope := request.Scope{Site: d.Site, Executions: d.Executions.Reader, Artifacts: d.Artifacts, Workflows: d.Workflows, Reports: d.Reports}
 	stored := &content.Content{
 		Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
 	}
-	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions, Scope: scope})
+	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions.Reader, Scope: scope})
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
-	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
+	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions.Reader}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
 	tables := &table.Service{Index: d.Index, Executions: d.Executions, Retention: d.Retention, Telemetry: d.Telemetry}
 	files := artifacts.New(artifacts.Config{
-		Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Content: stored, Page: shell,
+		Log: d.Log, Workflows: d.Workflows, Executions: d.Executions.Reader, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Content: stored, Page: shell,
 	})
 	return areas{
 		api: api.New(api.Config{
@@ -170,20 +170,20 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Notifications: d.Notifications, Triggers: d.Triggers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
-		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
+		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Commands: d.Executions.Commands, Leader: marked}),
 		account: account.New(account.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Sessions: d.Sessions, Links: d.Links, Identity: d.Identity, PublicURL: d.PublicURL, Page: shell,
 		}),
 		admin: admin.New(admin.Config{
-			Now: d.Now, Identity: d.Identity, Executions: d.Executions, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
+			Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
 			Content: stored, Page: shell, WarmPython: d.WarmPython,
 		}),
 		artifacts: files,
 		catalogue: cataloguepages.New(cataloguepages.Config{
-			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections,
+			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions.Reader, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections,
 			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
-		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions, PublicURL: d.PublicURL, Page: shell}),
+		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions.Reader, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
 			Table: tables, Views: d.Views, Metaflow: d.Metaflow, Retention: d.Retention, Sweeps: d.Sweeps, Triggers: d.Triggers, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
@@ -199,7 +199,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		registry:      registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
 		datasets:      datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
 		metaflow:      d.records(),
-		runs:          metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
+		runs:          metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions.Reader, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
 		sweeps:        sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
 		schedules:     schedules.New(schedules.Config{Schedules: d.Schedules, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),

@@ -130,7 +130,7 @@ func setup(t *testing.T) *testBundle {
 		Timing:    execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
 	})
 	require.NoError(t, err)
-	b.tasks.deliver = b.executions.Deliver
+	b.tasks.deliver = b.executions.Supervisor.Deliver
 
 	b.identify(t, now)
 	schedules := schedule.New(schedule.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now})
@@ -238,7 +238,7 @@ func (b *testBundle) until(t *testing.T, id uuid.UUID, done func(query.Execution
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
-	hints, err := b.executions.Watch(ctx, id)
+	hints, err := b.executions.Watches.Watch(ctx, id)
 	require.NoError(t, err)
 	for {
 		e, err := b.executions.Get(b.ctx, id)

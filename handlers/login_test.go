@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/web"
 )
@@ -71,7 +72,7 @@ func TestReadyz(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := slog.New(slog.DiscardHandler)
-			site := handlers.New(handlers.Deps{Log: log, Now: time.Now, Site: web.NewSite(web.Config{Log: log}), Checks: tt.checks})
+			site := handlers.New(handlers.Deps{Log: log, Now: time.Now, Site: web.NewSite(web.Config{Log: log}), Executions: new(execution.Service), Checks: tt.checks})
 			w := httptest.NewRecorder()
 			site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 			require.Equal(t, tt.status, w.Code)

@@ -147,7 +147,7 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	flow := b.register(t, matrixDocument(prefix+".flow"))
 	b.register(t, matrixDocument(prefix+".shelf"))
 	launch := func() query.Execution {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: prefix + ".flow"})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: prefix + ".flow"})
 		require.NoError(t, err)
 		return e
 	}

@@ -25,7 +25,7 @@ func runningStep(t *testing.T) (*testBundle, metaflowClient, uuid.UUID) {
 	b := setup(t)
 	require.NoError(t, b.executions.Prepare(b.ctx))
 	b.register(t, flowDocument)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "flow.step"})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "flow.step"})
 	require.NoError(t, err)
 	return b, metaflowClient{b.bearer(b.taskToken(t, e.ID, 1)), t}, e.ID
 }
@@ -54,7 +54,7 @@ func TestAnAttemptRecordsItsRun(t *testing.T) {
 func TestAnAttemptWritesOnlyItsRun(t *testing.T) {
 	t.Parallel()
 	b, c, id := runningStep(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "flow.step"})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "flow.step"})
 	require.NoError(t, err)
 	other := metaflowClient{b.bearer(b.taskToken(t, e.ID, 1)), t}
 	other.write("/flows/Train", "{}")
@@ -95,7 +95,7 @@ func TestAnAttemptWritesOnlyItsRun(t *testing.T) {
 	other.write(task+"/metadata", `[{"field_name": "attempt_ok", "value": "True", "type": "attempt_ok", "tags": ["attempt_id:0"]}]`)
 
 	b.register(t, "name: plain\nversion: 1.0.0\noperators:\n  - {name: start, type: shell, code: {script: 'true'}}\n")
-	plain, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "plain"})
+	plain, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "plain"})
 	require.NoError(t, err)
 	stranger := metaflowClient{b.bearer(b.taskToken(t, plain.ID, 1)), t}
 	stranger.refused(http.StatusForbidden, http.MethodGet, "/flows", "")
@@ -116,7 +116,7 @@ func TestRunAndExecutionLinkToEachOther(t *testing.T) {
 	require.Contains(t, b.member.get(t, run).body, `href="/executions/`+id.String()+`"`)
 
 	b.register(t, `{"name": "plain.flow", "version": "1.0.0", "operators": [{"name": "go", "type": "noop"}]}`)
-	plain, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "plain.flow"})
+	plain, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "plain.flow"})
 	require.NoError(t, err)
 	for _, other := range []uuid.UUID{plain.ID, uuid.Must(uuid.NewV7())} {
 		_, err := b.pool.Exec(b.ctx, "UPDATE metaflow_runs SET run_id = $1 WHERE run_id IS NOT NULL", metaflow.RunOf(other))
@@ -131,7 +131,7 @@ func TestRunAndExecutionLinkToEachOther(t *testing.T) {
 func TestReusedTasks(t *testing.T) {
 	t.Parallel()
 	b, c, id := runningStep(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "flow.step"})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "flow.step"})
 	require.NoError(t, err)
 	run := func(sql string, args ...any) {
 		_, err := b.pool.Exec(b.ctx, sql, args...)

@@ -41,7 +41,7 @@ func TestEarlierOutputsAreToldApart(t *testing.T) {
 	b := setup(t)
 	b.register(t, "name: digits.fit\nversion: 1.0.0\noutputs:\n  - {name: accuracy, type: Float, from: fit.accuracy}\noperators:\n  - {name: fit, type: shell, code: {script: \"true\"}, outputs: [{name: accuracy, type: Float}]}\n")
 	for range 2 {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
 		require.NoError(t, err)
 		b.publish(t, e, artifact.New{NodeIndex: 0, Node: "fit", Name: "model", Type: "Model", Kind: "Model", MediaType: "application/json", Filename: "model.json"}, "{}")
 		_, err = b.pool.Exec(b.ctx, `UPDATE executions SET outputs = '{"accuracy": 0.9731}' WHERE id = $1`, e.ID)
@@ -59,7 +59,7 @@ func TestEarlierOutputsShowTheirBestMetric(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, "name: digits.fit\nversion: 1.0.0\noperators:\n  - {name: fit, type: shell, code: {script: \"true\"}}\n")
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	b.publish(t, e, artifact.New{NodeIndex: 0, Node: "fit", Name: "model", Type: "Model", Kind: "Model", MediaType: "application/json", Filename: "model.json"}, "{}")
 	var points []telemetry.Point

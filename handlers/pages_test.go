@@ -48,7 +48,7 @@ func running(t *testing.T) (*testBundle, query.Execution) {
 	b := setup(t)
 	b.register(t, pagesDocument)
 	b.start(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.flow", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.flow", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	e = b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 1 })
 	b.appendLog(t, e.ID, "work", 0, 30)
@@ -218,10 +218,10 @@ func TestListsMoveByThemselves(t *testing.T) {
 	untilMessage(t, list, "the row", func(m message) bool { return strings.Contains(m.data, `id="x-`+e.ID.String()) })
 	untilMessage(t, home, "the live part", func(m message) bool { return strings.Contains(m.data, "pages.flow") })
 
-	_, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.flow", Inputs: map[string]any{}})
+	_, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.flow", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	untilMessage(t, list, "the news", func(m message) bool { return strings.Contains(m.data, "1 new") })
-	require.NoError(t, b.executions.Cancel(b.ctx, e.ID, "enough"))
+	require.NoError(t, b.executions.Commands.Cancel(b.ctx, e.ID, "enough"))
 	untilMessage(t, list, "the cancelled row", func(m message) bool { return strings.Contains(m.data, `data-state="CANCELLED"`) })
 }
 
@@ -285,7 +285,7 @@ func TestPreferencesAreKept(t *testing.T) {
 func TestALogIsWholeAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	b, e := running(t)
-	require.NoError(t, b.executions.Cancel(b.ctx, e.ID, "enough"))
+	require.NoError(t, b.executions.Commands.Cancel(b.ctx, e.ID, "enough"))
 	b.until(t, e.ID, ended)
 	for _, path := range []string{"/logs/stream", "/stream"} {
 		got := ""

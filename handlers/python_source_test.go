@@ -156,7 +156,7 @@ func TestRunsOfVersions(t *testing.T) {
 	b := setup(t)
 	newAuthor(t, b).deploy(t)
 	for _, status := range []string{"SUCCEEDED", "SUCCEEDED", "FAILED", "CANCELLED", "RUNNING"} {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
 		require.NoError(t, err)
 		_, err = b.pool.Exec(b.ctx, `UPDATE executions SET status = $2, started_at = now(), finished_at = CASE WHEN $2 <> 'RUNNING' THEN now() END,
 			pending = 0, ready = 0, succeeded = CASE $2 WHEN 'SUCCEEDED' THEN total ELSE 0 END, cancelled = CASE $2 WHEN 'SUCCEEDED' THEN 0 ELSE total END WHERE id = $1`, e.ID, status)
@@ -172,7 +172,7 @@ func TestSourceOfPythonNodes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	newAuthor(t, b).deploy(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	b.start(t)
 	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 1 })
@@ -202,7 +202,7 @@ func TestTracebackOfANode(t *testing.T) {
 			StartedAt: now, FinishedAt: now, ExitCode: 1, Outcome: flowforgev1.Outcome_OUTCOME_FAILED, Class: "error", Message: "It failed.", Traceback: traceback,
 		}}})
 	}
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "source.search", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	b.start(t)
 	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Failed == 1 })

@@ -132,7 +132,7 @@ func TestInterruptingHasToBeConfirmed(t *testing.T) {
 	b := setup(t)
 	b.register(t, gpuDocument)
 	b.start(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "gpu.flow"})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "gpu.flow"})
 	require.NoError(t, err)
 	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 2 })
 

@@ -15,7 +15,7 @@ func TestARefusedRegistrationKeepsWhatWasTyped(t *testing.T) {
 	b := setup(t)
 	b.register(t, matrixDocument("train"))
 	made := func(kind string, content string) (execution string, a artifact.Artifact) {
-		e, _, err := b.executions.Launch(b.ctx, launchOf("train"))
+		e, _, err := b.executions.Launches.Launch(b.ctx, launchOf("train"))
 		require.NoError(t, err)
 		a = b.publish(t, e, artifact.New{Node: "wait", Name: "out", Type: kind, Kind: kind, Filename: "out.csv", MediaType: "text/csv", Metadata: map[string]any{"accuracy": len(content)}}, content)
 		return e.ID.String(), a

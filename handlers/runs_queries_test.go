@@ -29,7 +29,7 @@ func TestRunsCostTheSameQueries(t *testing.T) {
 			document += fmt.Sprintf("  - {name: task%d, type: noop}\n", i)
 		}
 		b.register(t, document)
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: name, Inputs: map[string]any{}})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: name, Inputs: map[string]any{}})
 		require.NoError(t, err)
 		b.until(t, e.ID, ended)
 		return e.ID.String()

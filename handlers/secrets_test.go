@@ -174,7 +174,7 @@ func (b *testBundle) granted(t *testing.T, name string) (uuid.UUID, launcher.Att
 	t.Helper()
 	b.start(t)
 	b.register(t, secretive)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "secretive", Inputs: map[string]any{"key": map[string]any{"$secret": name}}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "secretive", Inputs: map[string]any{"key": map[string]any{"$secret": name}}})
 	require.NoError(t, err)
 	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Running == 1 })
 	b.tasks.mu.Lock()
@@ -224,7 +224,7 @@ func TestSecretsGoToTheGrantedAttempt(t *testing.T) {
 	_, code = ask(adminToken, grant)
 	require.Equal(t, connect.CodeUnauthenticated, code)
 
-	err := b.executions.Cancel(b.ctx, id, "")
+	err := b.executions.Commands.Cancel(b.ctx, id, "")
 	require.NoError(t, err)
 	b.until(t, id, ended)
 	_, code = ask(attempt.Token, grant)

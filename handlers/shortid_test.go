@@ -42,7 +42,7 @@ func TestShortIDsThatTwoExecutionsShareAreAChoice(t *testing.T) {
 	b := setup(t)
 	b.register(t, `{"name": "pages.nothing", "version": "1.0.0", "operators": [{"name": "go", "type": "noop"}]}`)
 	b.start(t)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.nothing", Inputs: map[string]any{}})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.nothing", Inputs: map[string]any{}})
 	require.NoError(t, err)
 	b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
 
@@ -69,7 +69,7 @@ func TestExecutionsSayWhatDiffers(t *testing.T) {
 		"operators": [{"name": "go", "type": "noop"}]}`)
 	b.start(t)
 	for _, rate := range []float64{0.125, 0.25} {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.inputs", Inputs: map[string]any{"rate": rate}})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "pages.inputs", Inputs: map[string]any{"rate": rate}})
 		require.NoError(t, err)
 		b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
 	}

@@ -76,7 +76,7 @@ func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	admin := auth.WithSubject(t.Context(), auth.Local())
 	_, _, err = workflows.Register(admin, []byte("name: job\nversion: 1.0.0\noperators: [{name: train, type: noop, outputs: []}]\n"))
 	require.NoError(t, err)
-	launched, _, err := executions.Launch(admin, execution.LaunchRequest{Workflow: "job"})
+	launched, _, err := executions.Launches.Launch(admin, execution.LaunchRequest{Workflow: "job"})
 	require.NoError(t, err)
 	b.scope = auth.TaskScope{ExecutionID: launched.ID, NodeIndex: 0, Attempt: 1, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
 	_, err = pool.Exec(admin, "INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at) VALUES ($1, 0, 1, 'test', now())", launched.ID)

@@ -80,7 +80,7 @@ operators:
     outputs: [{name: sum, type: Integer}]
     code: {script: 's=0; while read -r n; do s=$((s+n)); touch %[1]s/$FLOWFORGE_ATTEMPT.$n; done < "$FLOWFORGE_PARAM_ROWS"; echo $s > "$FLOWFORGE_OUTPUTS/sum.json"'}
 `, dir))
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Normal})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Normal})
 	require.NoError(t, err)
 	e = b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
 	nodes, _, err := b.executions.Nodes(b.ctx, e.ID, query.NodeFilter{Limit: 10})
@@ -91,7 +91,7 @@ operators:
 		require.Equal(t, 2, n.Attempt, n.Name)
 		require.Equal(t, dag.Succeeded, n.State)
 	}
-	edges, err := b.executions.Edges(b.ctx, e.ID, "read")
+	edges, err := b.executions.Channels.Edges(b.ctx, e.ID, "read")
 	require.NoError(t, err)
 	require.Equal(t, "from make.rows, stream: it is read while it is being written, 6, fetched", edges[0].Text(func(n int64) string { return fmt.Sprint(n) }))
 	tries, err := b.executions.Node(b.ctx, e.ID, "read")

@@ -47,7 +47,7 @@ func readingTask(t *testing.T, b *testBundle) (task *caller, id uuid.UUID, given
 	}
 	data, inside := put("some data"), put("in the folder")
 	manifest := put(`{"entries":[{"path":"a.txt","sha256":"` + inside.SHA256 + `","size":13}]}`)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "reads.blobs", Inputs: map[string]any{
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "reads.blobs", Inputs: map[string]any{
 		"data":   map[string]any{"$file": data.SHA256, "name": "data.txt"},
 		"folder": map[string]any{"$file": manifest.SHA256, "name": "folder", "media_type": artifact.DirectoryMediaType},
 	}})

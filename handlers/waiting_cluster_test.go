@@ -25,7 +25,7 @@ func (b *testBundle) handedOver(t *testing.T) uuid.UUID {
 	b.tasks.frozenRow = true
 	b.start(t)
 	b.register(t, twoPods)
-	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "two", Name: "nightly", Priority: query.High})
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "two", Name: "nightly", Priority: query.High})
 	require.NoError(t, err)
 	b.until(t, e.ID, func(e query.Execution) bool { return e.Counts.Queued == 2 })
 	return e.ID
@@ -34,7 +34,7 @@ func (b *testBundle) handedOver(t *testing.T) uuid.UUID {
 func (b *testBundle) podWaits(t *testing.T, id uuid.UUID, node int, code, message string) {
 	t.Helper()
 	see := launcher.Observation{TaskID: query.TaskID(id, node, 1), Waiting: &launcher.Waiting{Code: code, Message: message}}
-	require.NoError(t, b.executions.Observe(b.ctx, []launcher.Observation{see}))
+	require.NoError(t, b.executions.Supervisor.Observe(b.ctx, []launcher.Observation{see}))
 }
 
 func TestWaitingPageShowsTheCluster(t *testing.T) {

@@ -28,7 +28,7 @@ func (b *testBundle) holderAndWaiter(t *testing.T) (holder, waiter uuid.UUID) {
 	b.start(t)
 	b.register(t, wholeMachine)
 	launch := func() uuid.UUID {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "whole", Priority: query.Normal})
+		e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "whole", Priority: query.Normal})
 		require.NoError(t, err)
 		return e.ID
 	}

@@ -39,9 +39,9 @@ const (
 
 // Client works the queues of one process.
 type Client struct {
-	river      *river.Client[pgx.Tx]
-	executions *execution.Service
-	drives     bool
+	river  *river.Client[pgx.Tx]
+	driver *execution.Driver
+	drives bool
 }
 
 // Sweeps configures the periodic removal of expired data; the zero value disables it.
@@ -71,9 +71,9 @@ func NewClient(c Config) (*Client, error) {
 		worked[name] = river.QueueConfig{MaxWorkers: workersOf(name)}
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &driveWorker{executions: c.Executions})
-	river.AddWorker(workers, &finishedWorker{executions: c.Executions})
-	river.AddWorker(workers, &partitionWorker{executions: c.Executions})
+	river.AddWorker(workers, &driveWorker{driver: c.Executions.Driver})
+	river.AddWorker(workers, &finishedWorker{maintenance: c.Executions.Maintenance})
+	river.AddWorker(workers, &partitionWorker{maintenance: c.Executions.Maintenance})
 	river.AddWorker(workers, &sweepWorker{sweeps: c.Sweeps})
 	river.AddWorker(workers, &removeWorker{sweeps: c.Sweeps})
 	if c.Datasets != nil {
@@ -92,7 +92,7 @@ func NewClient(c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the job client: %w", err)
 	}
-	return &Client{river: client, executions: c.Executions, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
+	return &Client{river: client, driver: c.Executions.Driver, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
 }
 
 // periodic returns the jobs that run on a schedule.
@@ -143,7 +143,7 @@ func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
 // returns when all jobs or ctx have ended.
 func (c *Client) Stop(ctx context.Context) error {
 	if c.drives {
-		c.executions.Drain()
+		c.driver.Drain()
 	}
 	soft, cancel := context.WithTimeout(ctx, softStop)
 	defer cancel()
@@ -163,7 +163,7 @@ func (quickRetry) NextRetry(job *rivertype.JobRow) time.Time {
 
 type driveWorker struct {
 	river.WorkerDefaults[execution.DriveArgs]
-	executions *execution.Service
+	driver *execution.Driver
 }
 
 // Timeout disables the timeout, because a drive loop ends by itself.
@@ -171,18 +171,18 @@ func (w *driveWorker) Timeout(*river.Job[execution.DriveArgs]) time.Duration { r
 
 // Work drives one execution.
 func (w *driveWorker) Work(ctx context.Context, job *river.Job[execution.DriveArgs]) error {
-	return w.executions.Drive(ctx, job.Args.ExecutionID)
+	return w.driver.Drive(ctx, job.Args.ExecutionID)
 }
 
 type finishedWorker struct {
 	river.WorkerDefaults[execution.FinishedArgs]
-	executions *execution.Service
+	maintenance *execution.MaintenanceService
 }
 
 // Work notifies subscribers that an execution has ended. The engine's changes and the
 // completion of the job commit in one transaction, so they apply exactly once.
 func (w *finishedWorker) Work(ctx context.Context, job *river.Job[execution.FinishedArgs]) error {
-	return w.executions.Finished(ctx, job.Args.ExecutionID, func(ctx context.Context, tx pgx.Tx) error {
+	return w.maintenance.Finished(ctx, job.Args.ExecutionID, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 		return err
 	})
@@ -190,15 +190,15 @@ func (w *finishedWorker) Work(ctx context.Context, job *river.Job[execution.Fini
 
 type partitionWorker struct {
 	river.WorkerDefaults[execution.PartitionArgs]
-	executions *execution.Service
+	maintenance *execution.MaintenanceService
 }
 
 // Work creates the partitions of the coming months and drops records settled long ago.
 func (w *partitionWorker) Work(ctx context.Context, _ *river.Job[execution.PartitionArgs]) error {
-	if err := w.executions.EnsurePartitions(ctx); err != nil {
+	if err := w.maintenance.EnsurePartitions(ctx); err != nil {
 		return err
 	}
-	return w.executions.Prune(ctx)
+	return w.maintenance.Prune(ctx)
 }
 
 type sweepWorker struct {

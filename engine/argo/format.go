@@ -69,7 +69,7 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 	}
 	t.read(doc, in)
 	if len(t.list) > 0 && len(t.spec.Templates) == 0 {
-		return nil, t.list
+		return nil, t.located()
 	}
 	read := len(t.list)
 	t.translate()
@@ -85,7 +85,7 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 		t.append(found)
 	}
 	if len(t.list) > 0 {
-		return nil, t.list
+		return nil, t.located()
 	}
 	canonical, err := t.canonical(doc)
 	if err != nil {
@@ -93,6 +93,17 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 	}
 	t.def.SetDocument(canonical)
 	return t.def, nil
+}
+
+// located returns the problems with their paths in the document: a CronWorkflow contains its
+// workflow under spec.workflowSpec.
+func (t *translator) located() []apperr.Field {
+	for i := range t.list {
+		if rest, ok := strings.CutPrefix(t.list[i].Path, "spec."); ok && t.cron != nil && i >= t.ofCron {
+			t.list[i].Path = "spec.workflowSpec." + rest
+		}
+	}
+	return t.list
 }
 
 // read decodes the document and everything that it refers to.
@@ -117,6 +128,7 @@ func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
 		t.scheduled = ownMetadata{Labels: cron.WorkflowMetadata.Labels, Annotations: cron.WorkflowMetadata.Annotations}
 		t.cron = &cron
 		t.checkCron(&cron)
+		t.ofCron = len(t.list)
 		if rawSpec == nil {
 			t.add("spec.workflowSpec", "Set workflowSpec.")
 			return

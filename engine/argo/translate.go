@@ -44,6 +44,7 @@ type translator struct {
 	scheduled    ownMetadata         // the metadata that a CronWorkflow gives to its workflows
 	templates    map[string]*source  // by key
 	cron         *cronSpec           // nil for other kinds
+	ofCron       int                 // how many of the first problems are those of the CronWorkflow's own fields
 	libraries    map[string]*library // by the names under which they are registered
 	text         *typeregistry.Type  // of parameters
 	file         *typeregistry.Type  // of artifacts
@@ -85,7 +86,8 @@ func (t *translator) translate() {
 	t.def.TTL, t.def.Priority, t.def.Labels = t.ttl(), t.spec.priority(), t.computedLabels()
 	t.def.Metrics = t.metricList(t.spec.Metrics, nil, "spec.metrics.prometheus")
 	t.declareEntryInputs()
-	t.def.Inputs = t.launchForm()
+	t.def.Inputs, t.def.InputTags = t.launchForm(), true
+	t.checkArguments()
 	t.root()
 	for _, key := range slices.Sorted(maps.Keys(t.templates)) { // unused templates are checked, too
 		s := t.templates[key]
@@ -173,13 +175,7 @@ func (t *translator) launchForm() typeregistry.Schema {
 			fields = append(fields, t.fromConfigMap(p, path))
 			continue
 		}
-		value := p.Value
-		if value == nil {
-			value = p.Default
-		}
-		if value == nil && p.ValueFrom != nil {
-			value = p.ValueFrom.Default
-		}
+		value, _ := p.launchValue()
 		fields = append(fields, formField(p, value))
 	}
 	for i, a := range t.spec.Arguments.Artifacts {

@@ -90,7 +90,7 @@ func (ad *admission) recheck() {
 // undo reverts an admission whose transaction did not commit.
 func (ad *admission) undo(a quotaRound) {
 	if a.round.Execution == ad.loop.id {
-		ad.loop.service.quota.Undo(a.round, a.granted)
+		ad.loop.driver.quota.Undo(a.round, a.granted)
 	}
 }
 
@@ -117,12 +117,12 @@ func (ad *admission) admit(ctx context.Context, q *db.Queries) (quotaRound, erro
 	var refused []fair.Refusal
 	var err error
 	began := time.Now()
-	a.granted, refused, err = ad.loop.service.quota.Admit(ctx, q, a.round)
-	ad.loop.service.config.Meter.ObserveDuration(MeterAdmission, time.Since(began))
+	a.granted, refused, err = ad.loop.driver.quota.Admit(ctx, q, a.round)
+	ad.loop.driver.config.Meter.ObserveDuration(MeterAdmission, time.Since(began))
 	if err != nil {
 		return a, fmt.Errorf("admit: %w", err)
 	}
-	now := ad.loop.service.now()
+	now := ad.loop.driver.now()
 	for _, g := range a.granted {
 		if g.Node == fair.ExecutionItself {
 			ad.enter(g, now)
@@ -164,7 +164,7 @@ func (ad *admission) enter(g fair.Grant, now time.Time) {
 	ad.loop.begin(now)
 	ad.loop.batch.claims = append(ad.loop.batch.claims, claimRow{
 		attemptKey: attemptKey{Node: fair.ExecutionItself}, At: now, Executions: g.Amount.Executions, Preemptible: false,
-		Priority: g.Priority, ExpiresAt: now.Add(ad.loop.service.config.Timing.HeartbeatGrace),
+		Priority: g.Priority, ExpiresAt: now.Add(ad.loop.driver.config.Timing.HeartbeatGrace),
 	})
 	for i := range ad.loop.nodes {
 		if ad.loop.progress.State(i) == dag.Ready && (!ad.loop.needsCapacity(i) || ad.loop.cache.needs(i)) {
@@ -178,7 +178,7 @@ func (ad *admission) enter(g fair.Grant, now time.Time) {
 // refuse stores why something waits, and adds one event for each cause.
 func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 	reason := r.Reason
-	ad.loop.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
+	ad.loop.driver.config.Meter.Count(MeterRefusal, reason.Code, 1)
 	if r.Key.Node == fair.ExecutionItself {
 		if ad.waitReason == nil || ad.waitReason.Code != reason.Code {
 			ad.loop.event(eventRow{At: now, Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
@@ -209,7 +209,7 @@ func (ad *admission) claim(g fair.Grant, now time.Time) {
 	ad.loop.batch.claims = append(ad.loop.batch.claims, claimRow{
 		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: g.Amount.CPUMillis, Memory: g.Amount.MemoryMiB,
 		GPUs: g.Amount.GPUs, GPUType: g.Amount.GPUType, Pods: g.Amount.Pods, Machine: n.machine, Devices: n.devices,
-		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(ad.loop.service.config.Timing.HeartbeatGrace),
+		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(ad.loop.driver.config.Timing.HeartbeatGrace),
 	})
 	ad.loop.launches.start(i)
 	text := ""
@@ -221,14 +221,14 @@ func (ad *admission) claim(g fair.Grant, now time.Time) {
 
 // withdraw cancels the quota request of node i.
 func (ad *admission) withdraw(i int) {
-	ad.loop.service.quota.Withdraw(ad.loop.id, []int{i})
+	ad.loop.driver.quota.Withdraw(ad.loop.id, []int{i})
 	ad.dropRequests(func(r fair.Request) bool { return r.Key.Node == i })
 }
 
 // request is the quota request of node i.
 func (ad *admission) request(i int) fair.Request {
 	op := ad.loop.operator(i)
-	r := ad.loop.service.requestOf(op, ad.loop.row.ProjectID)
+	r := ad.loop.driver.requestOf(op, ad.loop.row.ProjectID)
 	r.Key = fair.Key{Execution: ad.loop.id, Node: i}
 	r.Priority, r.Since, r.Attempt = int(ad.loop.row.Priority), *ad.loop.nodes[i].readyAt, ad.loop.nodes[i].attempt+1
 	r.Workflow, r.Expected = ad.loop.row.WorkflowName, ad.loop.expected[op.Name].Fair()
@@ -243,7 +243,7 @@ func (ad *admission) request(i int) fair.Request {
 // repeatRequests repeats the requests of all ready nodes after a pause: a loop that cannot become
 // idle may have missed an offer, and a missed offer is not repeated.
 func (ad *admission) repeatRequests(every time.Duration) {
-	now := ad.loop.service.now()
+	now := ad.loop.driver.now()
 	if now.Sub(ad.askedAt) < every || ad.loop.progress.Count(dag.Ready) == 0 {
 		return
 	}

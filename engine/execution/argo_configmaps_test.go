@@ -3,6 +3,7 @@ package execution_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -103,10 +104,10 @@ func TestConfigMapAtLaunch(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
 	v := b.register(needsConfigMap)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.Equal(t, "inputs.a", apperr.FieldsOf(err)[0].Path, "%v", err)
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, `There is no ConfigMap "missing" in the namespace ff-test (spec.arguments.parameters[0].valueFrom.configMapKeyRef)`)
-	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "given"}})
+	e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "given"}})
 	require.NoError(t, err, "a given value needs no ConfigMap")
 	require.Equal(t, query.Succeeded, b.finish(e.ID).Status)
 }
@@ -116,7 +117,7 @@ func TestConfigMapWithoutCluster(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t, func(c *execution.Config) { c.ConfigMap = nil })
 	v := b.register(needsConfigMap)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "given"}})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "given"}})
 	require.Len(t, apperr.FieldsOf(err), 1, "%v", err)
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, "greeting of the ConfigMap case-settings, but this server runs tasks as local processes")
 }
@@ -132,17 +133,26 @@ func TestConfigMapOfDriver(t *testing.T) {
 	})
 	require.NoError(t, err)
 	v := b.register(needsConfigMap)
-	e, _, err := front.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
+	e, _, err := front.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.NoError(t, err)
 	e = b.finish(e.ID)
 	require.Equal(t, query.Failed, e.Status)
 	require.Contains(t, e.Error.Message, `There is no ConfigMap "missing"`)
 	v = b.register(argoDocument(argoConfigMaps()[0], 900, t.TempDir()))
-	e, _, err = front.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
+	e, _, err = front.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.NoError(t, err)
 	e = b.finish(e.ID)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"hello": "good morning", "gone": "nothing", "absent": ""}, e.Inputs)
+	tagged := strings.Replace(needsConfigMap, "{name: missing, key: k}}}", `{name: case-settings, key: greeting}}}, {name: c, value: "{{workflow.parameters.a}} {{=sprig.upper(workflow.mainEntrypoint)}}"}`, 1)
+	e, _, err = front.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: b.register(tagged).Name})
+	require.NoError(t, err)
+	require.Equal(t, "good morning MAIN", b.finish(e.ID).Inputs["c"], "tags are replaced when the values are known")
+	e, _, err = front.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"gone": "{{workflow.parameters.none}}"}})
+	require.NoError(t, err)
+	e = b.finish(e.ID)
+	require.Equal(t, query.Failed, e.Status)
+	require.Contains(t, e.Error.Message, "inputs.gone: {{workflow.parameters.none}} has no value at launch")
 }
 
 // TestConfigMapAway: while the cluster does not respond a node waits; it does not fail.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -35,6 +36,93 @@ templates:
 - name: main
   steps: [[{name: tag, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.labels.foo}}"}]}}]]`,
 			status: query.Failed, messages: map[string]string{"tag": "workflow.labels.foo"}},
+		{group: "M1", feature: "arguments: tags and expressions of the workflow, replaced at launch; they can read each other in any order", spec: `
+entrypoint: main
+workflowMetadata: {labelsFrom: {of: {expression: workflow.parameters.expression}}}
+arguments:
+  parameters:
+  - {name: both, value: "{{workflow.parameters.name}} {{workflow.parameters.expression}} {{ jinja }}"}
+  - {name: name, value: "{{workflow.labels.team}} in {{workflow.namespace}} at {{workflow.priority}}"}
+  - {name: expression, value: "{{=sprig.upper(workflow.parameters.which) + string(1 + 1)}}"}
+  - {name: which, default: both}
+  - {name: nested, value: "{{workflow.parameters.{{workflow.parameters.which}}}}!"}
+  - {name: map, valueFrom: {configMapKeyRef: {name: case-settings, key: greeting}}}
+  - {name: greeting, value: "{{workflow.parameters.map}}, {{workflow.parameters.which}}"}
+templates:
+- name: main
+  inputs: {parameters: [{name: both}]}
+  steps:
+  - - {name: both, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.both}} = {{inputs.parameters.both}}"}]}}
+    - {name: nested, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.nested}} {{workflow.labels.of}} {{workflow.parameters.greeting}}"}]}}`,
+			status: query.Succeeded, outputs: map[string]string{
+				"both" + result:   "blue in default at 50 BOTH2 {{ jinja }} = blue in default at 50 BOTH2 {{ jinja }}",
+				"nested" + result: "blue in default at 50 BOTH2 {{ jinja }}! BOTH2 good morning, both",
+			}},
+	}
+}
+
+const argoTagged = `
+entrypoint: main
+arguments:
+  parameters:
+  - {name: path, value: "out/{{workflow.name}}/{{workflow.uid}}/{{workflow.scheduledTime}}"}
+  - {name: id, value: "{{=sprig.uuidv4()}}"}
+  - {name: a, value: a}
+templates:
+- name: main
+  steps:
+  - - {name: say, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.path}} {{workflow.parameters.id}}"}]}}`
+
+// TestTagsInInputs: the launch replaces the tags in its inputs once, as in the default values.
+func TestTagsInInputs(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	v := b.register(argoStopped("tagged", argoTagged))
+	at := time.Date(2026, 7, 1, 5, 0, 0, 0, time.UTC)
+	request := execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": "{{workflow.parameters.id}}"}, ScheduledAt: &at, IdempotencyKey: "once"}
+	e, _, err := b.engine.Launches.Launch(b.ctx, request)
+	require.NoError(t, err)
+	id, _ := e.Inputs["id"].(string)
+	require.Len(t, id, 36)
+	require.Equal(t, "out/tagged-"+e.ID.String()[28:]+"/"+e.ID.String()+"/2026-07-01T05:00:00Z", e.Inputs["path"])
+	require.Equal(t, id, e.Inputs["a"])
+	require.Equal(t, query.Succeeded, b.finish(e.ID).Status)
+	require.Equal(t, e.Inputs["path"].(string)+" "+id, b.node(e.ID, "say").Outputs["outputs.result"])
+
+	again, created, err := b.engine.Launches.Launch(b.ctx, request)
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, e.ID, again.ID)
+	resumed, _, err := b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: e.ID, From: "say", Inputs: map[string]any{"id": nil}})
+	require.NoError(t, err)
+	require.Equal(t, e.Inputs["path"], resumed.Inputs["path"], "it keeps its inputs")
+	require.Len(t, resumed.Inputs["id"], 36)
+	require.NotEqual(t, id, resumed.Inputs["id"], "its default is computed again")
+	b.finish(resumed.ID)
+}
+
+// TestTagsInInputsWithoutAValue: a launch is refused, and its error names the input and the tag.
+func TestTagsInInputsWithoutAValue(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	v := b.register(argoStopped("tagged", argoTagged))
+	for text, want := range map[string]string{
+		"{{tasks.say.outputs.result}}":                                     "{{tasks.say.outputs.result}} has no value at launch",
+		"{{workflow.parameters.none}}":                                     "{{workflow.parameters.none}} has no value at launch",
+		"{{workflow.{{=workflow.parameters.path == '' ? '' : 'status'}}}}": "{{workflow.status}} has no value at launch",
+		"{{workflow.parameters.a}}":                                        "read the value itself",
+		"{{=workflow.parameters.a + 'x'}}":                                 "read the value itself",
+		"{{=workflow.parameters.path * 2}}":                                "*",
+	} {
+		request := execution.LaunchRequest{Workflow: v.Name, Inputs: map[string]any{"a": text}}
+		_, _, err := b.engine.Launches.Launch(b.ctx, request)
+		fields := apperr.FieldsOf(err)
+		require.Len(t, fields, 1, "%s: %v", text, err)
+		require.Equal(t, "inputs.a", fields[0].Path)
+		require.Contains(t, fields[0].Message, want, text)
+		check, err := b.engine.Launches.Check(b.ctx, request)
+		require.NoError(t, err)
+		require.Equal(t, fields, check.Problems, "of the dry run")
 	}
 }
 
@@ -100,11 +188,11 @@ func TestArgoPriority(t *testing.T) {
 	b := argoSetup(t)
 	for priority, want := range map[string]query.Priority{"": 50, "priority: 0": 50, "priority: 10": 60, "priority: -5": 45, "priority: 1000": 100, "priority: -1000": 0} {
 		v := b.register(argoStopped("priority", "\nentrypoint: \"true\"\n"+priority+"\ntemplates:"))
-		e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Declared})
+		e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Declared})
 		require.NoError(t, err)
 		require.Equal(t, want, e.Priority, priority)
 		b.finish(e.ID)
-		e, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.High})
+		e, _, err = b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.High})
 		require.NoError(t, err)
 		require.Equal(t, query.High, e.Priority, priority)
 		b.finish(e.ID)

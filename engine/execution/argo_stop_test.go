@@ -55,7 +55,7 @@ templates:
 - name: group
   steps: [[{name: first, template: "true"}], [{name: second, template: "true"}]]`), nil)
 	b.untilRunning(id, "a", "inner/b", "each[0]", "each[1]")
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "enough"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "enough"))
 	e := b.finish(id)
 	require.Equal(t, query.Cancelled, e.Status)
 	for name, state := range map[string]dag.State{
@@ -80,14 +80,14 @@ templates:
 - name: handler
   steps: [[{name: slow, template: sleep, onExit: "true"}], [{name: next, template: "true"}]]`), nil)
 	b.untilRunning(id, "onExit/slow")
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "enough"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "enough"))
 	e := b.finish(id)
 	require.Equal(t, query.Cancelled, e.Status)
 	require.Equal(t, "The execution was cancelled: enough", e.Error.Message)
 	require.Equal(t, dag.Cancelled, b.node(id, "onExit").State)
 	require.Equal(t, dag.Cancelled, b.node(id, "onExit/next").State)
 	require.Equal(t, "Cancelled by admin: enough", b.node(id, "onExit").Reason.Message)
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""), "cancelling twice is a success")
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""), "cancelling twice is a success")
 }
 
 // TestCancelAgainEndsExitHandlers: the first cancellation lets them run.
@@ -101,12 +101,12 @@ templates:
 - name: main
   dag: {tasks: [{name: a, template: sleep, onExit: sleep}]}`), nil)
 	b.untilRunning(id, "a")
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	b.untilRunning(id, "a-exit")
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	b.untilRunning(id, "onExit")
 	require.Equal(t, dag.Cancelled, b.node(id, "a-exit").State)
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	require.Equal(t, query.Cancelled, b.finish(id).Status)
 	require.Equal(t, dag.Cancelled, b.node(id, "onExit").State)
 	require.Len(t, kindsOf(b.kinds(id), "execution.cancel_requested"), 1)

@@ -71,7 +71,7 @@ func TestArgoNeedsImages(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t, func(c *execution.Config) { c.HostImages = false })
 	version := b.register(argoHello)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
 	var failed *apperr.Error
 	require.ErrorAs(t, err, &failed)
 	paths := make([]string, len(failed.Fields))
@@ -96,7 +96,7 @@ templates:
   container: {image: hello-world}
 - name: large
   container: {image: busybox, command: ["true"], resources: {requests: {cpu: "4000"}}}`))
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
 	fields := apperr.FieldsOf(err)
 	require.NotEmpty(t, fields)
 	paths := make([]string, len(fields))

@@ -28,7 +28,7 @@ func (ao *artifactOutputs) write(ctx context.Context, q *db.Queries) error {
 	if len(ao.part.fresh) == 0 {
 		return nil
 	}
-	if err := ao.loop.service.artifacts.Publish(ctx, q, ao.loop.row.TenantID, ao.loop.row.ProjectID, ao.part.fresh); err != nil {
+	if err := ao.loop.driver.artifacts.Publish(ctx, q, ao.loop.row.TenantID, ao.loop.row.ProjectID, ao.part.fresh); err != nil {
 		return fmt.Errorf("publish artifacts: %w", err)
 	}
 	return nil

@@ -32,7 +32,7 @@ func (b *batch) pending() bool {
 }
 
 func (b *batch) write(ctx context.Context, q *db.Queries) error {
-	return b.loop.writeTransition(ctx, q)
+	return b.writeTransition(ctx, q)
 }
 
 func (b *batch) reset() {
@@ -40,7 +40,7 @@ func (b *batch) reset() {
 }
 
 func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) {
-	b.loop.service.countNodes(nodes)
+	b.loop.driver.countNodes(nodes)
 }
 
 type attemptKey struct {

@@ -64,7 +64,7 @@ func (br *breakers) note(i int, e ending, failure *query.Failure) {
 	if !br.loop.operator(i).Breaker.On() || failure != nil && (br.loop.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
 		return
 	}
-	n := breakerNote{node: i, failed: failure != nil, at: br.loop.endTime(e)}
+	n := breakerNote{node: i, failed: failure != nil, at: br.loop.ends.endTime(e)}
 	if failure != nil {
 		n.message = failure.Message
 	}
@@ -168,7 +168,7 @@ func (br *breakers) makeBreaker(ctx context.Context, q *db.Queries, i int, key b
 	rule := br.loop.operator(i).Breaker
 	err = q.MakeBreaker(ctx, db.MakeBreakerParams{
 		ID: id, TenantID: br.loop.row.TenantID, ProjectID: br.loop.row.ProjectID, WorkflowID: br.loop.row.WorkflowID, WorkflowName: br.loop.row.WorkflowName,
-		Operator: key.operator, Fingerprint: key.fingerprint[:], Version: br.loop.row.Version, ChangedAt: br.loop.service.now(),
+		Operator: key.operator, Fingerprint: key.fingerprint[:], Version: br.loop.row.Version, ChangedAt: br.loop.driver.now(),
 		RuleFailures: int32(rule.Failures), RuleWindow: rule.Window.Seconds(), RuleOpenFor: rule.OpenFor.Seconds(), //nolint:gosec // at most 100
 	})
 	if err != nil {
@@ -190,11 +190,11 @@ func (br *breakers) applyNote(b *breakerRows, n breakerNote) {
 	}
 	switch {
 	case next.State == protect.Open && state.State != protect.Open:
-		br.loop.service.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
+		br.loop.driver.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
 		br.loop.nodeEvent(n.node, n.at, query.EventBreakerOpened, fmt.Sprintf("%s failed %s; no further attempt starts until %s.",
 			key.operator, timesWithout(len(next.Failures), next.Opened), next.Until.UTC().Format(time.RFC3339)), map[string]any{"breaker": row.ID})
 	case next.State == protect.Closed && state.State == protect.HalfOpen:
-		br.loop.service.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
+		br.loop.driver.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
 		br.loop.nodeEvent(n.node, n.at, query.EventBreakerClosed, key.operator+" succeeded; attempts can start again.", map[string]any{"breaker": row.ID})
 		br.freed = true
 	}
@@ -215,7 +215,7 @@ func timesWithout(failures, opened int) string {
 func (br *breakers) saveBreakers(ctx context.Context, q *db.Queries, b *breakerRows) error {
 	for key, i := range b.changed {
 		row, state, rule := b.rows[key], b.now[key], br.loop.operator(i).Breaker
-		if err := q.SaveBreaker(ctx, saveBreaker(row, state, rule, br.loop.row.Version, br.loop.service.now())); err != nil {
+		if err := q.SaveBreaker(ctx, saveBreaker(row, state, rule, br.loop.row.Version, br.loop.driver.now())); err != nil {
 			return fmt.Errorf("save breaker of %s: %w", key.operator, err)
 		}
 	}

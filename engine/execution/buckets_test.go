@@ -46,7 +46,7 @@ templates:
   outputs: {artifacts: [{name: out, path: /tmp/out, archive: {none: {}}, s3: {endpoint: s3.example.com, bucket: made, key: "results/{{retries}}.txt", accessKeySecret: {name: case, key: access}, secretKeySecret: {name: case, key: secret}}}]}
   container: {image: alpine, command: [sh, -c], args: ["sleep 600"]}`), nil)
 	sign := func(attempt int, input, output string, names ...string) (*flowforgev1.SignBucketRequestsResponse, error) {
-		return b.engine.SignBucketRequests(b.asTask(id, 0, attempt), &flowforgev1.SignBucketRequestsRequest{Input: input, Output: output, Names: names})
+		return b.engine.Tasks.SignBucketRequests(b.asTask(id, 0, attempt), &flowforgev1.SignBucketRequestsRequest{Input: input, Output: output, Names: names})
 	}
 	running := func(attempt int) {
 		require.Eventually(t, func() bool {
@@ -55,7 +55,7 @@ templates:
 		}, 20*time.Second, 10*time.Millisecond)
 	}
 	running(1)
-	names, err := b.engine.SecretNames(b.asTask(id, 0, 1), id)
+	names, err := b.engine.Secrets.Names(b.asTask(id, 0, 1), id)
 	require.NoError(t, err)
 	require.Equal(t, []string{"case.access", "case.secret"}, names, "output of the task is masked")
 	got, err := sign(1, "artifacts.in", "", "")
@@ -80,6 +80,6 @@ templates:
 	got, err = sign(2, "", "artifacts.out", "")
 	require.NoError(t, err)
 	require.Contains(t, got.Requests[0].Url, "made/results/1.txt", "the view is that of the attempt")
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	b.finish(id)
 }

@@ -48,15 +48,15 @@ func (rb *retryBudgets) startDueRetries(ctx context.Context, nodes []int, now ti
 		}
 		return n
 	}
-	s, err := rb.loop.service.takeRetries(ctx, rb.loop.row, rb.loop.version.Definition.RetryBudget, len(nodes), late, now)
+	s, err := rb.loop.driver.takeRetries(ctx, rb.loop.row, rb.loop.version.Definition.RetryBudget, len(nodes), late, now)
 	if err != nil {
-		rb.loop.service.config.Logger.Warn("ask the retry budgets", "execution", rb.loop.id, "error", err)
+		rb.loop.driver.config.Logger.Warn("ask the retry budgets", "execution", rb.loop.id, "error", err)
 		for _, i := range nodes {
 			rb.loop.timers.add(i, now.Add(budgetUnreadable))
 		}
 		return
 	}
-	rb.loop.service.config.Crash("budget.taken")
+	rb.loop.driver.config.Crash("budget.taken")
 	for k, i := range nodes {
 		if k < s.granted {
 			rb.loop.makeReady(ctx, i, now)
@@ -95,7 +95,7 @@ func (rb *retryBudgets) recheck() {
 	if rb.loop.progress.Count(dag.Retrying) == 0 {
 		return
 	}
-	now := rb.loop.service.now()
+	now := rb.loop.driver.now()
 	for i := range rb.loop.nodes {
 		if rb.loop.nodes[i].overBudget() && rb.loop.progress.State(i) == dag.Retrying {
 			rb.loop.timers.add(i, now)
@@ -111,7 +111,7 @@ type retryGrant struct {
 }
 
 // takeRetries takes up to n retries from the budgets of an execution's tenant and workflow.
-func (s *Service) takeRetries(ctx context.Context, row db.Execution, rule protect.WindowRule, n int, late func(granted int) int, now time.Time) (retryGrant, error) {
+func (s *Driver) takeRetries(ctx context.Context, row db.Execution, rule protect.WindowRule, n int, late func(granted int) int, now time.Time) (retryGrant, error) {
 	got := retryGrant{granted: n, due: func(int) time.Time { return now }}
 	if !rule.On() {
 		if _, err := s.queries.GetBucket(ctx, row.TenantID); db.IsNoRows(err) {

@@ -37,7 +37,7 @@ operators:
 		}
 		return waits > 0
 	}, 5*time.Second, 10*time.Millisecond)
-	_, budgets, err := b.engine.RetryBudgets(b.ctx)
+	_, budgets, err := b.engine.Protection.RetryBudgets(b.ctx)
 	require.NoError(t, err)
 	require.Len(t, budgets, 1)
 	require.Zero(t, budgets[0].Left)
@@ -78,13 +78,13 @@ func earliest(times []time.Time) time.Time {
 func TestTenantRetryBudget(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.engine.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 0, Per: time.Minute, Burst: -1}, 0, "")
+	_, err := b.engine.Protection.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 0, Per: time.Minute, Burst: -1}, 0, "")
 	require.Len(t, apperr.FieldsOf(err), 2)
-	set, err := b.engine.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 1, Per: time.Hour, Burst: 1}, 0, "storms")
+	set, err := b.engine.Protection.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 1, Per: time.Hour, Burst: 1}, 0, "storms")
 	require.NoError(t, err)
 	require.EqualValues(t, 1, set.Version)
 	require.Equal(t, 1, set.Left)
-	_, err = b.engine.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 9, Per: time.Hour, Burst: 1}, 0, "")
+	_, err = b.engine.Protection.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 9, Per: time.Hour, Burst: 1}, 0, "")
 	require.True(t, apperr.Is(err, apperr.Conflict), "an older version is refused")
 
 	id := b.launch(`
@@ -96,12 +96,12 @@ operators: [{name: a, type: shell, code: {script: "exit 1"}, retry: {limit: 2, i
 	require.Equal(t, dag.Retrying, n.State)
 	require.Equal(t, 2, n.Attempt, "the first retry was within the budget")
 	require.Greater(t, time.Until(*n.RetryAt), 30*time.Minute)
-	budget, _, err := b.engine.RetryBudgets(b.ctx)
+	budget, _, err := b.engine.Protection.RetryBudgets(b.ctx)
 	require.NoError(t, err)
 	require.Zero(t, budget.Left)
 	require.EqualValues(t, 1, budget.Delayed)
 	// Raising the budget starts the waiting retries.
-	_, err = b.engine.SetTenantBudget(b.ctx, protect.BucketRule{}, budget.Version, "over")
+	_, err = b.engine.Protection.SetTenantBudget(b.ctx, protect.BucketRule{}, budget.Version, "over")
 	require.NoError(t, err)
 	require.Equal(t, query.Failed, b.finish(id).Status)
 	require.Equal(t, 3, b.node(id, "a").Attempt)
@@ -120,7 +120,7 @@ operators:
   - {name: long, type: shell, code: {script: "while ! test -e %s/end; do sleep 0.05; done"}}
 `, dir, dir), nil)
 	b.until(id, "two failed", func(e query.Execution) bool { return e.Counts.Failed == 2 && e.Counts.Running == 1 })
-	page, err := b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{Execution: id})
+	page, err := b.engine.DeadLetters.List(b.ctx, execution.DeadLetterFilter{Execution: id})
 	require.NoError(t, err)
 	require.Len(t, page.DeadLetters, 2)
 	byNode := map[string]execution.DeadLetter{}
@@ -128,17 +128,17 @@ operators:
 		byNode[l.Node] = l
 	}
 	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
-	in, err := b.engine.Requeue(b.ctx, byNode["bad"].ID, "it works again")
+	in, err := b.engine.DeadLetters.Requeue(b.ctx, byNode["bad"].ID, "it works again")
 	require.NoError(t, err)
 	require.Equal(t, id, in)
 	b.until(id, "the node succeeded", func(e query.Execution) bool { return e.Counts.Succeeded == 1 })
-	_, err = b.engine.DeadLetter(b.ctx, byNode["bad"].ID)
+	_, err = b.engine.DeadLetters.Get(b.ctx, byNode["bad"].ID)
 	require.True(t, apperr.Is(err, apperr.NotFound))
-	require.NoError(t, b.engine.Dismiss(b.ctx, byNode["worse"].ID, "known"))
-	require.True(t, apperr.Is(b.engine.Dismiss(b.ctx, byNode["worse"].ID, "twice"), apperr.NotFound))
+	require.NoError(t, b.engine.DeadLetters.Dismiss(b.ctx, byNode["worse"].ID, "known"))
+	require.True(t, apperr.Is(b.engine.DeadLetters.Dismiss(b.ctx, byNode["worse"].ID, "twice"), apperr.NotFound))
 	require.NoError(t, os.WriteFile(dir+"/end", nil, 0o600))
 	b.finish(id)
-	page, err = b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{})
+	page, err = b.engine.DeadLetters.List(b.ctx, execution.DeadLetterFilter{})
 	require.NoError(t, err)
 	require.Empty(t, page.DeadLetters)
 	require.Zero(t, page.Open)
@@ -161,16 +161,16 @@ func TestDeadDeliveryIsTriedAgain(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(b.ctx, `UPDATE river_job SET state = 'discarded', attempt = max_attempts,
 		errors = ARRAY['{"at": "2026-01-01T00:00:00Z", "attempt": 25, "error": "no receiver", "trace": ""}'::jsonb]
 		WHERE kind = 'finished' RETURNING id`).Scan(&job))
-	list, err := b.engine.DeadDeliveries(b.ctx)
+	list, err := b.engine.DeadLetters.Deliveries(b.ctx)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, "no receiver", list[0].Error)
 	require.Equal(t, id, list[0].Execution)
-	require.NoError(t, b.engine.Redeliver(b.ctx, job, "it is back"))
+	require.NoError(t, b.engine.DeadLetters.Redeliver(b.ctx, job, "it is back"))
 	require.Eventually(t, func() bool {
 		var state string
 		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT state::text FROM river_job WHERE id = $1", job).Scan(&state))
 		return state == "completed"
 	}, 10*time.Second, 20*time.Millisecond)
-	require.True(t, apperr.Is(b.engine.Redeliver(b.ctx, job, ""), apperr.NotFound))
+	require.True(t, apperr.Is(b.engine.DeadLetters.Redeliver(b.ctx, job, ""), apperr.NotFound))
 }

@@ -30,7 +30,7 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 		around = append(around, ch.loop.progress.DependenciesOf(ch.loop.home(i))...)
 	}
 	slices.Sort(around)
-	if err := ch.loop.loadOutputs(ctx, slices.Compact(around)); err != nil {
+	if err := ch.loop.values.loadOutputs(ctx, slices.Compact(around)); err != nil {
 		return nil, err
 	}
 	list := make([]*cacheLookup, 0, len(nodes))
@@ -80,13 +80,13 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 // the key has no value. Graphs and tasks have separate keys: a task may wait for the result
 // of an equal task, which ends by itself, but not for a graph that may contain it.
 func (ch *cacheLookups) writtenKey(ctx context.Context, i int) (*cacheLookup, error) {
-	values, err := ch.loop.boundInputs(ctx, i)
+	values, err := ch.loop.values.boundInputs(ctx, i)
 	if isUnreadable(err) {
 		return nil, err
 	}
 	var text string
 	if err == nil {
-		text, err = ch.loop.within(ctx, i, values).text(ch.loop.nodes[i].op.Cache.Key, true)
+		text, err = ch.loop.values.within(ctx, i, values).text(ch.loop.nodes[i].op.Cache.Key, true)
 	}
 	if isUnreadable(err) {
 		return nil, err
@@ -109,7 +109,7 @@ func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, e
 		if op.Cache.Ignores(in.Name) {
 			continue
 		}
-		value, err := ch.loop.typedWith(ctx, i, in, values)
+		value, err := ch.loop.values.typedWith(ctx, i, in, values)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, e
 		if op.Cache.Ignores(before.Name) {
 			continue
 		}
-		for name, value := range ch.loop.outputs[d] {
+		for name, value := range ch.loop.values.outputs[d] {
 			values[before.Name+"."+name] = value
 		}
 	}
@@ -161,7 +161,7 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 	if len(all) == 0 {
 		return hashes, nil
 	}
-	rows, err := ch.loop.service.queries.ArtifactHashes(ctx, all, ch.loop.row.ProjectID)
+	rows, err := ch.loop.driver.queries.ArtifactHashes(ctx, all, ch.loop.row.ProjectID)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("find artifacts: %w", err)}
 	}
@@ -176,8 +176,8 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry.Kind) any {
 	switch v := value.(type) {
 	case map[string]any:
-		if ref, ok := v["$catalogue"].(string); ok && ch.loop.service.config.Catalogue != nil {
-			if blob, err := ch.loop.service.config.Catalogue.Blob(ctx, kind, ref); err == nil {
+		if ref, ok := v["$catalogue"].(string); ok && ch.loop.driver.config.Catalogue != nil {
+			if blob, err := ch.loop.driver.config.Catalogue.Blob(ctx, kind, ref); err == nil {
 				return map[string]any{"$file": blob.SHA256}
 			}
 			return v

@@ -61,7 +61,7 @@ func (ch *cacheLookups) needs(i int) bool {
 
 // remembersGraph reports whether node i is a graph whose outputs may be cached.
 func (ch *cacheLookups) remembersGraph(i int) bool {
-	return ch.loop.nodes[i].op.Cache != nil && ch.loop.operator(i).Type == workflow.TypeGraph && !ch.loop.fansOut(i)
+	return ch.loop.nodes[i].op.Cache != nil && ch.loop.operator(i).Type == workflow.TypeGraph && !ch.loop.groups.fansOut(i)
 }
 
 // succeededHere reports whether a node of this execution has a result that is about to be
@@ -153,8 +153,8 @@ func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) err
 	if err != nil {
 		return err
 	}
-	ch.loop.service.config.Crash("cache.claimed")
-	now := ch.loop.service.now()
+	ch.loop.driver.config.Crash("cache.claimed")
+	now := ch.loop.driver.now()
 	for _, s := range list {
 		switch f := found[s.key]; {
 		case f.result != nil:
@@ -195,7 +195,7 @@ func (ch *cacheLookups) latest(ctx context.Context, list []*cacheLookup) (map[st
 	for k, s := range list {
 		names[k] = ch.loop.nodes[s.node].name
 	}
-	rows, err := ch.loop.service.queries.LatestResults(ctx, names, ch.loop.row.WorkflowID, ch.loop.service.now())
+	rows, err := ch.loop.driver.queries.LatestResults(ctx, names, ch.loop.row.WorkflowID, ch.loop.driver.now())
 	if err != nil {
 		return nil, &readError{fmt.Errorf("find earlier results: %w", err)}
 	}
@@ -226,15 +226,15 @@ func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, r
 	}
 	ordered := slices.SortedFunc(maps.Values(rows), func(a, b keyRow) int { return strings.Compare(a.Key, b.Key) })
 	found := make(map[string]cacheEntry, len(rows))
-	now := ch.loop.service.now()
-	err := db.Tx(ctx, ch.loop.service.pool, func(_ pgx.Tx, q *db.Queries) error {
+	now := ch.loop.driver.now()
+	err := db.Tx(ctx, ch.loop.driver.pool, func(_ pgx.Tx, q *db.Queries) error {
 		held, err := q.ClaimResults(ctx, db.ClaimResultsParams{
 			Keys: mustJSON(ordered), ProjectID: ch.loop.row.ProjectID, WorkflowID: ch.loop.row.WorkflowID, ExecutionID: ch.loop.id, At: now,
 		})
 		if err != nil {
 			return err
 		}
-		there, err := ch.loop.service.presentIn(ctx, ch.loop.row.ProjectID, held)
+		there, err := ch.loop.driver.past.presentIn(ctx, ch.loop.row.ProjectID, held)
 		if err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, r
 }
 
 // presentIn finds which bytes of results are available.
-func (s *Service) presentIn(ctx context.Context, project uuid.UUID, held []db.ClaimResultsRow) (present, error) {
+func (s *pastResults) presentIn(ctx context.Context, project uuid.UUID, held []db.ClaimResultsRow) (present, error) {
 	ids := map[uuid.UUID]struct{}{}
 	for _, h := range held {
 		if h.State != nil && dag.State(*h.State) == dag.Succeeded {
@@ -331,7 +331,7 @@ func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) 
 	i := s.node
 	n := ch.loop.move(i, dag.Succeeded)
 	n.finishedAt, n.reason, n.failure, n.cacheState = &now, nil, nil, cacheAnswered
-	ch.loop.outputs[i] = f.result
+	ch.loop.values.outputs[i] = f.result
 	if len(f.result) > 0 {
 		ch.loop.touch(i).Outputs = f.result
 	}
@@ -364,7 +364,7 @@ func (ch *cacheLookups) awaitResult(s *cacheLookup, f cacheEntry, now time.Time)
 		ch.awaiting = map[int]struct{}{}
 	}
 	ch.awaiting[s.node] = struct{}{}
-	ch.loop.service.results.wait(f.holder, ch.loop.id)
+	ch.loop.driver.results.wait(f.holder, ch.loop.id)
 	if n.reason != nil && n.reason.Code == ReasonCache {
 		return
 	}

@@ -38,7 +38,7 @@ func (b *testBundle) again(r execution.LaunchRequest) query.Execution {
 	if r.Priority == 0 {
 		r.Priority = query.Normal
 	}
-	e, _, err := b.engine.Launch(b.ctx, r)
+	e, _, err := b.engine.Launches.Launch(b.ctx, r)
 	require.NoError(b.t, err, "%v", apperr.FieldsOf(err))
 	e = b.finish(e.ID)
 	require.Equal(b.t, query.Succeeded, e.Status, "%+v", e.Error)
@@ -106,7 +106,7 @@ func TestCacheIsSwitched(t *testing.T) {
 	hit = b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, refreshed.ID, b.node(hit.ID, "train").Origin.Execution)
 
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "cached", Priority: query.Normal, Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"load": "off"}}})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "cached", Priority: query.Normal, Cache: execution.CacheUse{Nodes: map[string]execution.CacheMode{"load": "off"}}})
 	require.Equal(t, "cache.nodes.load", apperr.FieldsOf(err)[0].Path)
 }
 
@@ -159,7 +159,7 @@ func TestEqualNodesAtOnceRunOnce(t *testing.T) {
 	b.register(equal(ran, gate, bad))
 	var ids []uuid.UUID
 	for range 3 {
-		e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "equal", Priority: query.Normal})
+		e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "equal", Priority: query.Normal})
 		require.NoError(t, err)
 		ids = append(ids, e.ID)
 	}
@@ -193,7 +193,7 @@ operators:
 	touch(t, bad)
 	first := b.launch(doc, nil)
 	b.until(first, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
-	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "one", Priority: query.Normal})
+	e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "one", Priority: query.Normal})
 	require.NoError(t, err)
 	b.until(e.ID, "waiting", func(query.Execution) bool {
 		r := b.node(e.ID, "a").Reason

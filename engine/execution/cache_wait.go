@@ -68,11 +68,11 @@ func (ch *cacheLookups) notifyWaiters(nodes map[int]*nodeRow) {
 		if ch.loop.nodes[i].op.Cache == nil || !ch.loop.progress.State(i).Ended() {
 			continue
 		}
-		for _, id := range ch.loop.service.results.ended(holder{ch.loop.id, i}) {
+		for _, id := range ch.loop.driver.results.ended(holder{ch.loop.id, i}) {
 			if id == ch.loop.id {
 				ch.lookUpAwaited()
 			} else {
-				ch.loop.service.wake(id)
+				ch.loop.driver.wake(id)
 			}
 		}
 	}

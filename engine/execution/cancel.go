@@ -18,12 +18,12 @@ import (
 )
 
 // MayCancel returns an error unless the caller may cancel an execution.
-func (s *Service) MayCancel(ctx context.Context, id uuid.UUID) error {
+func (s *CommandService) MayCancel(ctx context.Context, id uuid.UUID) error {
 	_, _, err := s.cancellable(ctx, id)
 	return err
 }
 
-func (s *Service) cancellable(ctx context.Context, id uuid.UUID) (db.Execution, auth.Subject, error) {
+func (s *CommandService) cancellable(ctx context.Context, id uuid.UUID) (db.Execution, auth.Subject, error) {
 	e, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return db.Execution{}, auth.Subject{}, err
@@ -38,7 +38,7 @@ func (s *Service) cancellable(ctx context.Context, id uuid.UUID) (db.Execution, 
 // returns once the request is durable; the state is CANCELLED when the last attempt has
 // ended. It returns Conflict when the execution has ended in another state, and Forbidden for
 // the execution of another user without the permission.
-func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
+func (s *CommandService) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
 	e, subject, err := s.cancellable(ctx, id)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func cancelAudit(e db.Execution, handlers int64) map[string]any {
 // stopHandlers orders the end of the exit handlers that run: at the end of the execution
 // when nothing else is open, and, unless this is the first cancellation, those of
 // operators. It returns how many it ordered to end.
-func (s *Service) stopHandlers(ctx context.Context, q *db.Queries, e db.Execution, order db.OrderNodeParams, first bool) (int64, error) {
+func (s *CommandService) stopHandlers(ctx context.Context, q *db.Queries, e db.Execution, order db.OrderNodeParams, first bool) (int64, error) {
 	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), e.VersionID)
 	if err != nil {
 		return 0, fmt.Errorf("load version: %w", err)
@@ -155,9 +155,9 @@ func (la *launches) stopAttempts(ctx context.Context, nodes []int) {
 		indexes[k] = int32(i) //nolint:gosec // at most workflow.MaxOperators
 		refs[k] = launcher.Ref{TaskID: query.TaskID(la.loop.id, i, la.loop.nodes[i].attempt), ProjectID: la.loop.row.ProjectID.String()}
 	}
-	if err := la.loop.service.queries.MarkStopSent(ctx, la.loop.service.now(), la.loop.id, indexes); err != nil {
-		la.loop.service.config.Logger.Warn("mark attempts as stopping", "execution", la.loop.id, "error", err)
+	if err := la.loop.driver.queries.MarkStopSent(ctx, la.loop.driver.now(), la.loop.id, indexes); err != nil {
+		la.loop.driver.config.Logger.Warn("mark attempts as stopping", "execution", la.loop.id, "error", err)
 	}
-	la.loop.service.config.Crash("stop.begin")
+	la.loop.driver.config.Crash("stop.begin")
 	la.starter.stop(refs)
 }

@@ -53,7 +53,7 @@ func ParseTaskID(text string) (TaskRef, error) {
 // Cancelling a cancelled node is a success. It returns Conflict when the node, or the
 // attempt that t names, has ended in another state, and Forbidden for the execution of
 // another user without the permission.
-func (s *Service) CancelNode(ctx context.Context, t TaskRef, reason string) error {
+func (s *CommandService) CancelNode(ctx context.Context, t TaskRef, reason string) error {
 	task, err := s.task(ctx, t)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ type Scheduled struct {
 // ScheduleNode gives a node that has not begun another priority or a smaller request. It
 // returns Invalid with fields for amounts above the operator's, Conflict for a node that has
 // begun or ended, and Forbidden for the execution of another user without the permission.
-func (s *Service) ScheduleNode(ctx context.Context, t TaskRef, o NodeOrder) (Scheduled, error) {
+func (s *CommandService) ScheduleNode(ctx context.Context, t TaskRef, o NodeOrder) (Scheduled, error) {
 	task, err := s.task(ctx, t)
 	if err != nil {
 		return Scheduled{}, err
@@ -164,7 +164,7 @@ type task struct {
 }
 
 // task loads the task that t identifies.
-func (s *Service) task(ctx context.Context, t TaskRef) (task, error) {
+func (s *CommandService) task(ctx context.Context, t TaskRef) (task, error) {
 	row, err := s.rows.Execution(ctx, t.Execution)
 	if err != nil {
 		return task{}, err
@@ -192,7 +192,7 @@ func (k task) current(t TaskRef) error {
 }
 
 // order writes an order for a node and requests a drive of the execution.
-func (s *Service) order(ctx context.Context, k task, action string, p db.OrderNodeParams) error {
+func (s *CommandService) order(ctx context.Context, k task, action string, p db.OrderNodeParams) error {
 	subject, _ := auth.SubjectOf(ctx)
 	p.ExecutionID, p.NodeIndex, p.OrderedBy, p.OrderedAt = k.row.ID, int32(k.node.Index), subject.Name, s.now() //nolint:gosec // an index of the plan
 	err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
@@ -243,7 +243,7 @@ type QueueStatus struct {
 // QueueStatus returns the counts of those projects of a tenant that the caller may read;
 // uuid.Nil is the tenant of the caller's project. It returns NotFound for a tenant without
 // such projects.
-func (s *Service) QueueStatus(ctx context.Context, tenant uuid.UUID) (QueueStatus, error) {
+func (s *CommandService) QueueStatus(ctx context.Context, tenant uuid.UUID) (QueueStatus, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return QueueStatus{}, err

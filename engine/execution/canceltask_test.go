@@ -29,7 +29,7 @@ func TestOneNodeIsCancelled(t *testing.T) {
 	b := setup(t)
 	id := b.launch(branches, nil)
 	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 2 })
-	require.NoError(t, b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 1, Attempt: 1}, "not needed"))
+	require.NoError(t, b.engine.Commands.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 1, Attempt: 1}, "not needed"))
 	e := b.finish(id)
 	require.Equal(t, query.Cancelled, e.Status)
 	require.Equal(t, "stops: Cancelled by admin: not needed", e.Error.Message)
@@ -39,11 +39,11 @@ func TestOneNodeIsCancelled(t *testing.T) {
 	require.Equal(t, execution.ReasonCancelled, stopped.Reason.Code)
 	require.Equal(t, "stops was cancelled.", b.node(id, "after").Reason.Message)
 	require.Equal(t, dag.Cancelled, b.node(id, "last").State)
-	require.NoError(t, b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 1}, ""), "cancelling twice is a success")
-	require.True(t, apperr.Is(b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 0}, ""), apperr.Conflict), "a node that ended in another state stays")
+	require.NoError(t, b.engine.Commands.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 1}, ""), "cancelling twice is a success")
+	require.True(t, apperr.Is(b.engine.Commands.CancelNode(b.ctx, execution.TaskRef{Execution: id, Node: 0}, ""), apperr.Conflict), "a node that ended in another state stays")
 
 	stranger := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleUser, ProjectID: auth.LocalProject, Policy: auth.Everywhere(auth.Viewer)})
-	require.True(t, apperr.Is(b.engine.CancelNode(stranger, execution.TaskRef{Execution: id, Node: 0}, ""), apperr.Forbidden))
+	require.True(t, apperr.Is(b.engine.Commands.CancelNode(stranger, execution.TaskRef{Execution: id, Node: 0}, ""), apperr.Forbidden))
 }
 
 // TestAWaitingNodeIsCancelled: no loop drives the execution while it waits.
@@ -54,9 +54,9 @@ func TestAWaitingNodeIsCancelled(t *testing.T) {
 	b.until(first, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	second := b.launch("name: waits\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 1}, code: {script: 'true'}}]", nil)
 	b.until(second, "waiting", func(query.Execution) bool { return b.node(second, "a").Reason != nil })
-	require.NoError(t, b.engine.CancelNode(b.ctx, execution.TaskRef{Execution: second, Node: 0}, ""))
+	require.NoError(t, b.engine.Commands.CancelNode(b.ctx, execution.TaskRef{Execution: second, Node: 0}, ""))
 	require.Equal(t, query.Cancelled, b.finish(second).Status)
-	require.NoError(t, b.engine.Cancel(b.ctx, first, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, first, ""))
 	b.finish(first)
 }
 
@@ -73,22 +73,22 @@ func TestAWaitingNodeAsksOtherwise(t *testing.T) {
 
 	ref := execution.TaskRef{Execution: waiting, Node: 0}
 	high := query.High
-	_, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 4000})
+	_, err := b.engine.Commands.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 4000})
 	require.Equal(t, []apperr.Field{{Path: "resources.cpu", Message: "a declares 1000m. A task can request less, but not 4000m."}}, apperr.FieldsOf(err))
-	answer, err := b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{Priority: &high})
+	answer, err := b.engine.Commands.ScheduleNode(b.ctx, ref, execution.NodeOrder{Priority: &high})
 	require.NoError(t, err)
 	require.True(t, answer.Queued)
 	status := b.queueStatus(func(s execution.QueueStatus) bool { return s.High == 1 })
 	require.Equal(t, execution.QueueStatus{High: 1, Processing: 1}, status)
 
-	_, err = b.engine.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 500})
+	_, err = b.engine.Commands.ScheduleNode(b.ctx, ref, execution.NodeOrder{CPUMillis: 500})
 	require.NoError(t, err)
 	require.Equal(t, query.Succeeded, b.finish(waiting).Status, "half a core is free")
 	require.Contains(t, b.kinds(waiting), "node.ordered")
-	answer, err = b.engine.ScheduleNode(b.ctx, execution.TaskRef{Execution: holder, Node: 0}, execution.NodeOrder{})
+	answer, err = b.engine.Commands.ScheduleNode(b.ctx, execution.TaskRef{Execution: holder, Node: 0}, execution.NodeOrder{})
 	require.NoError(t, err)
 	require.Equal(t, execution.Scheduled{Reason: "The node is already running."}, answer)
-	require.NoError(t, b.engine.Cancel(b.ctx, holder, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, holder, ""))
 	b.finish(holder)
 }
 
@@ -98,7 +98,7 @@ func (b *testBundle) queueStatus(done func(execution.QueueStatus) bool) executio
 	var status execution.QueueStatus
 	require.Eventually(b.t, func() bool {
 		var err error
-		status, err = b.engine.QueueStatus(b.ctx, uuid.Nil)
+		status, err = b.engine.Commands.QueueStatus(b.ctx, uuid.Nil)
 		return err == nil && done(status)
 	}, 30*time.Second, 10*time.Millisecond)
 	return status

@@ -45,37 +45,37 @@ type Arrival struct {
 const maxPlaced = 2000
 
 // chooseChannels sets how the runner should fetch the files of the attempt's inputs.
-func (l *loop) chooseChannels(in *attemptInputs) {
+func (as *attemptSpecs) chooseChannels(in *attemptInputs) {
 	for _, f := range in.files {
 		if f.Sha256 == "" {
 			continue // the store does not have it
 		}
-		c := channel.Choose(l.factsOf(f, in.origins[f]))
+		c := channel.Choose(as.factsOf(f, in.origins[f]))
 		f.Channel, f.Compression = string(c.Channel), string(c.Compression)
 	}
 }
 
-func (l *loop) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
-	config := l.service.config
+func (as *attemptSpecs) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
+	config := as.loop.driver.config
 	return channel.Facts{
 		Folder: f.MediaType == artifact.DirectoryMediaType, Size: f.Size, MediaType: f.MediaType, Filename: f.Filename,
-		Hint: l.hintOf(from), SameMachine: config.StoreDir != "", Direct: config.DirectStore,
+		Hint: as.hintOf(from), SameMachine: config.StoreDir != "", Direct: config.DirectStore,
 	}
 }
 
 // hintOf is the storage hint of the output that became an artifact of this workflow.
-func (l *loop) hintOf(a *artifact.Artifact) string {
+func (as *attemptSpecs) hintOf(a *artifact.Artifact) string {
 	switch {
 	case a == nil:
 		return ""
-	case a.ExecutionID == l.id && a.NodeIndex < len(l.nodes) && l.nodes[a.NodeIndex].op != nil:
-		out, _ := l.nodes[a.NodeIndex].op.Output(a.Name)
+	case a.ExecutionID == as.loop.id && a.NodeIndex < len(as.loop.nodes) && as.loop.nodes[a.NodeIndex].op != nil:
+		out, _ := as.loop.nodes[a.NodeIndex].op.Output(a.Name)
 		return string(out.Storage)
-	case a.WorkflowName != l.row.WorkflowName:
+	case a.WorkflowName != as.loop.row.WorkflowName:
 		return ""
 	}
 	// An earlier execution produced it, and its result was reused.
-	op, ok := l.version.Definition.Operator(a.Node)
+	op, ok := as.loop.version.Definition.Operator(a.Node)
 	if !ok {
 		return ""
 	}
@@ -84,7 +84,7 @@ func (l *loop) hintOf(a *artifact.Artifact) string {
 }
 
 // keepPlaced stores what runners reported about the inputs of their attempts.
-func (s *Service) keepPlaced(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult) error {
+func (s *Supervisor) keepPlaced(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult) error {
 	type row struct {
 		Execution uuid.UUID `json:"execution_id"`
 		attemptKey
@@ -132,10 +132,17 @@ func arrivals(placed []*flowforgev1.PlacedInput) []Arrival {
 	return list
 }
 
+// ChannelService describes how the inputs of a node are transported.
+type ChannelService struct {
+	*core
+
+	snapshots *snapshots
+}
+
 // Edges returns how the typed inputs of a node are transported, and why, as far as their
 // values are known. It returns nothing for a fan-out, because each of its items has its own
 // edges.
-func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge, error) {
+func (s *ChannelService) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge, error) {
 	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -159,13 +166,13 @@ func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge,
 			came[a.Pointer] = &a
 		}
 	}
-	view, err := s.view(ctx, row, version, n.Index)
+	view, err := s.snapshots.view(ctx, row, version, n.Index)
 	if err != nil {
 		return nil, err
 	}
 	view.Lock()
 	defer view.Unlock()
-	return view.loop.edges(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), n.Index, came)
+	return view.loop.specs.edges(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), n.Index, came)
 }
 
 func decodeArrivals(raw json.RawMessage) []Arrival {
@@ -175,14 +182,14 @@ func decodeArrivals(raw json.RawMessage) []Arrival {
 }
 
 // edges returns the edges of node i whose values are known.
-func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
+func (as *attemptSpecs) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
 	var list []Edge
-	for _, in := range l.operator(i).Inputs {
-		if d, ok := l.streams.writerOf(i, in); ok {
-			list = append(list, l.streams.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
+	for _, in := range as.loop.operator(i).Inputs {
+		if d, ok := as.loop.streams.writerOf(i, in); ok {
+			list = append(list, as.loop.streams.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
 			continue
 		}
-		value, ok, err := l.value(ctx, i, in.Source)
+		value, ok, err := as.loop.values.of(ctx, i, in.Source)
 		if isUnreadable(err) {
 			return nil, err
 		}
@@ -190,8 +197,8 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 			continue
 		}
 		files := &attemptInputs{origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
-		r := &resolver{service: l.service, project: l.row.ProjectID, files: &files.files, origins: files.origins}
-		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(l.operator(i), in.Name)); err != nil {
+		r := &resolver{core: as.loop.driver.core, project: as.loop.row.ProjectID, files: &files.files, origins: files.origins}
+		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(as.loop.operator(i), in.Name)); err != nil {
 			continue // what it names was removed; the attempt reports that
 		}
 		if len(files.files) == 0 {
@@ -201,16 +208,16 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 			})
 		}
 		for _, f := range files.files {
-			list = append(list, l.fileEdge(i, in, f, files.origins[f], came[f.Pointer]))
+			list = append(list, as.fileEdge(i, in, f, files.origins[f], came[f.Pointer]))
 		}
 	}
 	return list, nil
 }
 
-func (l *loop) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
-	facts := l.factsOf(f, from)
+func (as *attemptSpecs) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
+	facts := as.factsOf(f, from)
 	if facts.Streams = came != nil && came.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
-		facts.Whole = l.streams.noStream(i, in)
+		facts.Whole = as.loop.streams.noStream(i, in)
 	}
 	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(facts), Came: came}
 	if from != nil {

@@ -54,14 +54,14 @@ func asked(t *testing.T, b *testBundle, came *flowforgev1.PlacedInput) (map[stri
 	}
 	id := b.launch(carries, nil)
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
-	list, err := b.engine.Edges(b.ctx, id, "read")
+	list, err := b.engine.Channels.Edges(b.ctx, id, "read")
 	require.NoError(t, err)
 	edges := map[string]execution.Edge{}
 	for _, e := range list {
 		edges[e.Input] = e
 	}
 	require.Len(t, edges, 4)
-	none, err := b.engine.Edges(b.ctx, id, "make")
+	none, err := b.engine.Channels.Edges(b.ctx, id, "make")
 	require.NoError(t, err)
 	require.Empty(t, none)
 	mu.Lock()

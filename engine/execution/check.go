@@ -18,6 +18,9 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
+// ForecastService predicts whether and when launches would begin.
+type ForecastService struct{ *core }
+
 // Forecast is what would happen to a launch now.
 type Forecast struct {
 	fair.Forecast
@@ -45,7 +48,7 @@ type LaunchCheck struct {
 
 // Check is a dry run of Launch. It returns the errors of Launch, except that invalid values
 // are Problems.
-func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, error) {
+func (s *LaunchService) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
 		return LaunchCheck{}, err
 	}
@@ -56,19 +59,22 @@ func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, erro
 	ctx = auth.WithSubject(ctx, subject)
 	r.Priority = priorityOf(r.Priority, version.Definition)
 	check := LaunchCheck{Version: version}
+	if r.identity, err = s.newIdentity(); err != nil {
+		return LaunchCheck{}, err
+	}
 	if _, err = s.checkLaunch(ctx, r, version, version.ProjectID); err != nil {
 		if !apperr.Is(err, apperr.Invalid) {
 			return LaunchCheck{}, err
 		}
 		check.Problems = apperr.FieldsOf(err)
 	}
-	check.Forecast, err = s.Forecast(ctx, version.ID, r.Priority)
+	check.Forecast, err = s.forecasts.Forecast(ctx, version.ID, r.Priority)
 	return check, err
 }
 
 // Forecast reports whether an execution of a version would begin now, later, or never. It
 // considers the first nodes and the nodes with the largest requests.
-func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority query.Priority) (Forecast, error) {
+func (s *ForecastService) Forecast(ctx context.Context, versionID uuid.UUID, priority query.Priority) (Forecast, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return Forecast{}, err
@@ -82,7 +88,7 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority qu
 	if err != nil {
 		return Forecast{}, err
 	}
-	p := &hypotheticalLaunch{service: s, project: version.ProjectID, version: version, estimates: estimates, priority: priority, id: uuid.New()}
+	p := &hypotheticalLaunch{forecasts: s, project: version.ProjectID, version: version, estimates: estimates, priority: priority, id: uuid.New()}
 	out := Forecast{Forecast: p.of(nil)}
 	for _, i := range p.demanding() {
 		f := p.of(new(i))
@@ -103,7 +109,7 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority qu
 
 // FitAtOnce returns how many executions of a version could begin now concurrently, at most most.
 // It considers the same nodes as Forecast, one kind at a time.
-func (s *Service) FitAtOnce(ctx context.Context, versionID uuid.UUID, priority query.Priority, most int) (int, error) {
+func (s *ForecastService) FitAtOnce(ctx context.Context, versionID uuid.UUID, priority query.Priority, most int) (int, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
 		return 0, err
 	}
@@ -115,7 +121,7 @@ func (s *Service) FitAtOnce(ctx context.Context, versionID uuid.UUID, priority q
 	if err != nil {
 		return 0, err
 	}
-	p := &hypotheticalLaunch{service: s, project: version.ProjectID, version: version, estimates: estimates, priority: priorityOf(priority, version.Definition)}
+	p := &hypotheticalLaunch{forecasts: s, project: version.ProjectID, version: version, estimates: estimates, priority: priorityOf(priority, version.Definition)}
 	fits := func(n int, node *int) bool {
 		var requests []fair.Request
 		for range n {
@@ -141,7 +147,7 @@ func (p *hypotheticalLaunch) largest(most int, node *int, fits func(int, *int) b
 
 // hypotheticalLaunch is a hypothetical launch.
 type hypotheticalLaunch struct {
-	service   *Service
+	forecasts *ForecastService
 	project   uuid.UUID
 	version   workflow.Version
 	estimates map[string]query.Estimate
@@ -151,12 +157,12 @@ type hypotheticalLaunch struct {
 
 // of returns the forecast of the execution together with the node of an index, if given.
 func (p *hypotheticalLaunch) of(node *int) fair.Forecast {
-	return p.service.quota.Forecast(p.requests(node))
+	return p.forecasts.quota.Forecast(p.requests(node))
 }
 
 // requests are those of the execution and of the node of an index, if given.
 func (p *hypotheticalLaunch) requests(node *int) []fair.Request {
-	now := p.service.now()
+	now := p.forecasts.now()
 	requests := []fair.Request{{
 		Key: fair.Key{Execution: p.id, Node: fair.ExecutionItself}, Project: p.project, Priority: int(p.priority), Since: now,
 		Amount: fair.Amount{Executions: 1},
@@ -169,7 +175,7 @@ func (p *hypotheticalLaunch) requests(node *int) []fair.Request {
 
 func (p *hypotheticalLaunch) request(i int, now time.Time) fair.Request {
 	op := &p.version.Definition.Operators[i]
-	r := p.service.requestOf(op, p.project)
+	r := p.forecasts.requestOf(op, p.project)
 	r.Key, r.Priority, r.Since, r.Attempt = fair.Key{Execution: p.id, Node: i}, int(p.priority), now, 1
 	r.Workflow, r.Expected = p.version.Name, p.estimates[op.Name].Fair()
 	return r
@@ -237,13 +243,13 @@ func (p *hypotheticalLaunch) choices(node string) []Choice {
 		return nil
 	}
 	var choices []Choice
-	for _, gpuType := range p.service.gpuTypes() {
-		r := p.request(i, p.service.now())
+	for _, gpuType := range p.forecasts.gpuTypes() {
+		r := p.request(i, p.forecasts.now())
 		if gpuType == r.Amount.GPUType {
 			continue
 		}
 		r.Amount.GPUType = gpuType
-		choices = append(choices, Choice{gpuType, p.service.quota.Forecast([]fair.Request{r})})
+		choices = append(choices, Choice{gpuType, p.forecasts.quota.Forecast([]fair.Request{r})})
 	}
 	slices.SortStableFunc(choices, func(a, b Choice) int {
 		switch {
@@ -258,7 +264,7 @@ func (p *hypotheticalLaunch) choices(node string) []Choice {
 }
 
 // gpuTypes are the types of GPUs that the installation has.
-func (s *Service) gpuTypes() []string {
+func (s *ForecastService) gpuTypes() []string {
 	tree := s.quota.Scheduler().Tree()
 	root, ok := tree.Level(auth.Installation)
 	if !ok {

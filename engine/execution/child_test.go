@@ -182,7 +182,7 @@ func childLaunches(ctx context.Context, engine *execution.Service) error {
 		return err
 	}
 	for i := range n {
-		e, _, err := engine.Launch(ctx, execution.LaunchRequest{Workflow: name, IdempotencyKey: "key-" + strconv.Itoa(i), Priority: query.Normal})
+		e, _, err := engine.Launches.Launch(ctx, execution.LaunchRequest{Workflow: name, IdempotencyKey: "key-" + strconv.Itoa(i), Priority: query.Normal})
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func cancelWhenRunning(ctx context.Context, engine *execution.Service, e query.E
 		if now, err := engine.Get(ctx, e.ID); err == nil {
 			e = now
 		}
-		if e.Counts.Running > 0 && engine.Cancel(ctx, e.ID, "the test cancels") == nil {
+		if e.Counts.Running > 0 && engine.Commands.Cancel(ctx, e.ID, "the test cancels") == nil {
 			return
 		}
 		<-look.C
@@ -214,7 +214,7 @@ type taskServer struct {
 }
 
 func (s taskServer) Deliver(ctx context.Context, r *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
-	results, err := s.engine.Deliver(auth.AsSystem(ctx), r.Msg.GetReports())
+	results, err := s.engine.Supervisor.Deliver(auth.AsSystem(ctx), r.Msg.GetReports())
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}

@@ -75,30 +75,30 @@ func classText(c launcher.Class) string {
 // growMemory raises the memory of the next attempt of node i when this attempt ran out of
 // memory and the operator allows it. It returns the text to follow "attempt 2 of 4". It
 // never requests more than a level of the tenancy tree allows.
-func (l *loop) growMemory(i int, e ending) string {
-	if classify(e) != protect.OutOfMemory || l.progress.State(i).Ended() {
+func (es *attemptEnds) growMemory(i int, e ending) string {
+	if classify(e) != protect.OutOfMemory || es.loop.progress.State(i).Ended() {
 		return ""
 	}
-	pods := max(l.nodes[i].reserved.Pods, 1)
-	before := l.nodes[i].reserved.MemoryMiB / pods
-	if !l.growBeyond(i, before, pods) {
+	pods := max(es.loop.nodes[i].reserved.Pods, 1)
+	before := es.loop.nodes[i].reserved.MemoryMiB / pods
+	if !es.growBeyond(i, before, pods) {
 		return ""
 	}
-	return fmt.Sprintf(", with %s of memory, because %s were not enough", memoryText(l.nodes[i].memory), memoryText(before))
+	return fmt.Sprintf(", with %s of memory, because %s were not enough", memoryText(es.loop.nodes[i].memory), memoryText(before))
 }
 
 // growBeyond raises the request of node i, in MiB of each of its pods. It reports false when
 // the definition does not allow it or no level has as much.
-func (l *loop) growBeyond(i, before, pods int) bool {
-	after := l.operator(i).Retry.Memory.After(before)
+func (es *attemptEnds) growBeyond(i, before, pods int) bool {
+	after := es.loop.operator(i).Retry.Memory.After(before)
 	if after <= before {
 		return false
 	}
-	wanted := l.service.requestOf(l.operator(i), l.row.ProjectID)
-	if wanted.Amount.MemoryMiB = pods * after; l.service.quota.NeverFits(wanted) != nil {
+	wanted := es.loop.driver.requestOf(es.loop.operator(i), es.loop.row.ProjectID)
+	if wanted.Amount.MemoryMiB = pods * after; es.loop.driver.quota.NeverFits(wanted) != nil {
 		return false
 	}
-	l.nodes[i].memory = after
+	es.loop.nodes[i].memory = after
 	return true
 }
 
@@ -112,17 +112,17 @@ func memoryText(mib int) string {
 }
 
 // loadMemory loads which nodes request more memory because an attempt ran out of it.
-func (l *loop) loadMemory(ctx context.Context) error {
-	if !growing(l.version.Definition) {
+func (es *attemptEnds) loadMemory(ctx context.Context) error {
+	if !growing(es.loop.version.Definition) {
 		return nil
 	}
-	rows, err := l.service.queries.OutOfMemory(ctx, l.id)
+	rows, err := es.loop.driver.queries.OutOfMemory(ctx, es.loop.id)
 	if err != nil {
 		return fmt.Errorf("load attempts without memory: %w", err)
 	}
 	for _, r := range rows {
 		i := int(r.NodeIndex)
-		l.growBeyond(i, int(r.MemoryMib), max(l.operator(i).Resources.Pods, 1))
+		es.growBeyond(i, int(r.MemoryMib), max(es.loop.operator(i).Resources.Pods, 1))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // KeepCluster writes the view of the cluster for all servers. The process that watches the
 // cluster calls it.
-func (s *Service) KeepCluster(ctx context.Context, state json.RawMessage) error {
+func (s *Supervisor) KeepCluster(ctx context.Context, state json.RawMessage) error {
 	if err := s.queries.SetClusterSnapshot(ctx, state, s.now()); err != nil {
 		return fmt.Errorf("write the view of the cluster: %w", err)
 	}
@@ -22,7 +22,7 @@ func (s *Service) KeepCluster(ctx context.Context, state json.RawMessage) error 
 // Known reports which tasks are attempts that have begun or may begin, and have not ended or
 // still send their log. The process that watches the cluster calls it: it ignores all other
 // pods.
-func (s *Service) Known(ctx context.Context, tasks []string) (map[string]bool, error) {
+func (s *Supervisor) Known(ctx context.Context, tasks []string) (map[string]bool, error) {
 	scopes := make([]auth.TaskScope, 0, len(tasks))
 	names := make([]string, 0, len(tasks))
 	for _, task := range tasks {
@@ -45,7 +45,7 @@ func (s *Service) Known(ctx context.Context, tasks []string) (map[string]bool, e
 
 // Ended returns the states of executions that have ended, and "" for live ones. It leaves
 // out executions that do not exist. The process that watches the cluster calls it.
-func (s *Service) Ended(ctx context.Context, ids []string) (map[string]string, error) {
+func (s *Supervisor) Ended(ctx context.Context, ids []string) (map[string]string, error) {
 	parsed := make([]uuid.UUID, 0, len(ids))
 	for _, text := range ids {
 		if id, err := uuid.Parse(text); err == nil {

@@ -152,14 +152,14 @@ func setupPods(t *testing.T, options ...option) *podBundle {
 // observe sends an observation of an attempt to the engine.
 func (b *podBundle) observe(o launcher.Observation) {
 	b.t.Helper()
-	require.NoError(b.t, b.engine.Observe(b.ctx, []launcher.Observation{o}))
+	require.NoError(b.t, b.engine.Supervisor.Observe(b.ctx, []launcher.Observation{o}))
 }
 
 // report delivers the report of the runner in a pod.
 func (b *podBundle) report(a launcher.Attempt, r *flowforgev1.AttemptReport) {
 	b.t.Helper()
 	r.TaskId, r.Token = a.GetTaskId(), a.GetToken()
-	_, err := b.engine.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{r})
+	_, err := b.engine.Supervisor.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{r})
 	require.NoError(b.t, err)
 }
 

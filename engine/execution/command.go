@@ -45,19 +45,26 @@ type NodeCommand struct {
 	Reason  string
 }
 
+// CommandService stores the commands of people for executions and nodes. Loops apply them.
+type CommandService struct {
+	*core
+
+	launches *LaunchService // checks the values of approvals
+}
+
 // Pause keeps all nodes that have not begun from beginning until Unpause; running nodes
 // continue. Pausing twice is a success. It returns Conflict when the execution has ended,
 // and Forbidden for the execution of another user without the permission.
-func (s *Service) Pause(ctx context.Context, id uuid.UUID, reason string) error {
+func (s *CommandService) Pause(ctx context.Context, id uuid.UUID, reason string) error {
 	return s.commandExecution(ctx, id, CommandPause, "execution.pause", reason)
 }
 
 // Unpause continues a paused execution.
-func (s *Service) Unpause(ctx context.Context, id uuid.UUID, reason string) error {
+func (s *CommandService) Unpause(ctx context.Context, id uuid.UUID, reason string) error {
 	return s.commandExecution(ctx, id, CommandUnpause, "execution.unpause", reason)
 }
 
-func (s *Service) commandExecution(ctx context.Context, id uuid.UUID, c Command, action, reason string) error {
+func (s *CommandService) commandExecution(ctx context.Context, id uuid.UUID, c Command, action, reason string) error {
 	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return err
@@ -75,7 +82,7 @@ func (s *Service) commandExecution(ctx context.Context, id uuid.UUID, c Command,
 // It returns Invalid with fields for invalid values, Conflict when the node is not in a
 // state for it or the execution has ended, and Forbidden for the execution of another user
 // without the permission. Every user who may launch in the project may approve and reject.
-func (s *Service) CommandNode(ctx context.Context, t TaskRef, c NodeCommand) error {
+func (s *CommandService) CommandNode(ctx context.Context, t TaskRef, c NodeCommand) error {
 	task, err := s.task(ctx, t)
 	if err != nil {
 		return err
@@ -139,7 +146,7 @@ func (c NodeCommand) fits(k task) error {
 }
 
 // checkValues returns the checked values of a command; nil when it has none.
-func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[string]any, error) {
+func (s *CommandService) checkValues(ctx context.Context, k task, c NodeCommand) (map[string]any, error) {
 	var schema typeregistry.Schema
 	path := "outputs."
 	switch c.Command {
@@ -163,7 +170,7 @@ func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[s
 	if values == nil {
 		values = map[string]any{}
 	}
-	checked, problems := schema.CheckAll(values, s.Env(ctx))
+	checked, problems := schema.CheckAll(values, s.launches.Env(ctx))
 	var fields []apperr.Field
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: path + p.Path, Message: p.Message})
@@ -172,7 +179,7 @@ func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[s
 }
 
 // command writes a command and requests a drive of the execution.
-func (s *Service) command(ctx context.Context, row db.Execution, p db.InsertCommandParams, entry audit.Entry) error {
+func (s *CommandService) command(ctx context.Context, row db.Execution, p db.InsertCommandParams, entry audit.Entry) error {
 	subject, _ := auth.SubjectOf(ctx)
 	p.ExecutionID, p.OrderedBy, p.OrderedAt = row.ID, subject.Name, s.now()
 	entry.TenantID, entry.ProjectID, entry.Reason = row.TenantID, row.ProjectID, p.Reason

@@ -18,7 +18,7 @@ import (
 // tell sends a command to a node by its name.
 func (b *testBundle) tell(id uuid.UUID, node string, c execution.NodeCommand) error {
 	b.t.Helper()
-	return b.engine.CommandNode(b.ctx, execution.TaskRef{Execution: id, Node: b.node(id, node).Index}, c)
+	return b.engine.Commands.CommandNode(b.ctx, execution.TaskRef{Execution: id, Node: b.node(id, node).Index}, c)
 }
 
 func (b *testBundle) untilNode(id uuid.UUID, name string, state dag.State) {
@@ -39,17 +39,17 @@ operators:
   - {name: third, type: noop, depends_on: [first]}
 `, stop), nil)
 	b.untilNode(id, "first", dag.Running)
-	require.NoError(t, b.engine.Pause(b.ctx, id, "look"))
+	require.NoError(t, b.engine.Commands.Pause(b.ctx, id, "look"))
 	b.until(id, "pause", func(e query.Execution) bool { return e.Status == query.Paused })
 	touch(t, stop)
 	b.untilNode(id, "first", dag.Succeeded)
-	time.Sleep(300 * time.Millisecond)
+	require.Eventually(t, func() bool { return !b.leased(id) }, 20*time.Second, 5*time.Millisecond, "the loop has nothing left to do")
 	require.Equal(t, dag.Pending, b.node(id, "second").State)
 	require.Equal(t, dag.Pending, b.node(id, "third").State)
-	require.NoError(t, b.engine.Unpause(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Unpause(b.ctx, id, ""))
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Contains(t, b.kinds(id), "execution.unpaused")
-	require.True(t, apperr.Is(b.engine.Pause(b.ctx, id, ""), apperr.Conflict))
+	require.True(t, apperr.Is(b.engine.Commands.Pause(b.ctx, id, ""), apperr.Conflict))
 }
 
 const approvals = `

@@ -43,7 +43,7 @@ func (cs *commands) reset() { cs.part = commandsPart{} }
 
 // loadUpdates loads the commands of users.
 func (cs *commands) loadUpdates(ctx context.Context) error {
-	rows, err := cs.loop.service.queries.CommandsOf(ctx, cs.loop.id)
+	rows, err := cs.loop.driver.queries.CommandsOf(ctx, cs.loop.id)
 	if err != nil {
 		return fmt.Errorf("load commands: %w", err)
 	}
@@ -101,7 +101,7 @@ func (cs *commands) pause(c db.NodeCommand) {
 	cs.loop.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
 	cs.loop.progress.Pause(paused || cs.loop.status == query.Pending)
 	if paused {
-		cs.loop.service.quota.Withdraw(cs.loop.id, nil)
+		cs.loop.driver.quota.Withdraw(cs.loop.id, nil)
 		cs.loop.admission.clearRequests()
 		return
 	}
@@ -190,7 +190,7 @@ func (l *loop) reopen(i int) bool {
 		l.deadLetters.retried(k)
 		n.reason, n.failure, n.finishedAt, n.startedAt, n.readyAt, n.retryAt = nil, nil, nil, nil, nil, nil
 		n.cancelled, n.stopSent = nil, false
-		delete(l.outputs, k)
+		delete(l.values.outputs, k)
 	}
 	l.changed = append(l.changed, again...)
 	l.failure = l.firstFailure(l.progress.Unhandled)
@@ -227,7 +227,7 @@ func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
 	}
 	if state.Active() {
 		n.endCommand = &c
-		if inner := cs.loop.progress.Inner(i); cs.loop.expands(i) && inner != dag.NoNode {
+		if inner := cs.loop.progress.Inner(i); cs.loop.groups.expands(i) && inner != dag.NoNode {
 			cs.loop.changed = append(cs.loop.changed, cs.loop.progress.Halt(inner, true)...)
 			return false
 		}
@@ -241,15 +241,15 @@ func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
 }
 
 // expands reports whether node i expands into other nodes.
-func (l *loop) expands(i int) bool {
-	t := l.operator(i).Type
-	return l.fansOut(i) || t == workflow.TypeGraph || t == workflow.TypeWorkflow
+func (gs *nodeGroups) expands(i int) bool {
+	t := gs.loop.operator(i).Type
+	return gs.fansOut(i) || t == workflow.TypeGraph || t == workflow.TypeWorkflow
 }
 
 // endByCommand ends node i, which has no live attempt.
 func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 	n := &cs.loop.nodes[i]
-	at := cs.loop.service.now()
+	at := cs.loop.driver.now()
 	if cs.loop.progress.State(i) == dag.Ready {
 		cs.loop.admission.withdraw(i)
 	}
@@ -261,7 +261,7 @@ func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 	cs.loop.touch(i)
 	n.attempt = max(n.attempt, 1)
 	n.retryAt = nil
-	cs.loop.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
+	cs.loop.ends.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
 	n.reason = commandReason(c)
 }
 
@@ -299,7 +299,7 @@ func (cs *commands) setDeadline(i int) {
 // answer applies a user's answer.
 func (cs *commands) answer(i int, c db.NodeCommand) {
 	n := &cs.loop.nodes[i]
-	if cs.loop.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || cs.loop.fansOut(i) {
+	if cs.loop.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || cs.loop.groups.fansOut(i) {
 		return
 	}
 	values := decodeValues(c.Data)
@@ -307,12 +307,12 @@ func (cs *commands) answer(i int, c db.NodeCommand) {
 	if Command(c.Command) == CommandReject {
 		text := withReason(byWhom(query.EventNodeRejected, c.OrderedBy), c.Reason)
 		cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeRejected, text, told)
-		cs.loop.failNode(i, c.OrderedAt, &query.Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
+		cs.loop.ends.failNode(i, c.OrderedAt, &query.Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
 		return
 	}
 	text := withReason(byWhom(query.EventNodeApproved, c.OrderedBy), c.Reason)
 	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeApproved, text, told)
-	cs.loop.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
+	cs.loop.ends.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
 	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 }
 
@@ -321,11 +321,11 @@ func (cs *commands) noAnswer(i int, now time.Time) {
 	n := &cs.loop.nodes[i]
 	waited := fmt.Sprintf("No answer within %s", n.op.Timeout)
 	if n.op.Approval.Default == nil {
-		cs.loop.failNode(i, now, &query.Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
+		cs.loop.ends.failNode(i, now, &query.Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
 		return
 	}
 	cs.loop.nodeEvent(i, now, query.EventNodeApproved, waited+": the default answer applies.", map[string]any{"answer": n.op.Approval.Default})
-	cs.loop.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
+	cs.loop.ends.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
 	n.reason = &query.Reason{Code: ReasonApproval, Message: waited + ": the default answer applies."}
 }
 

@@ -19,174 +19,177 @@ const (
 	maxLosses        = 3           // attempts of one node that are lost with their machine and spend no retry
 )
 
+// attemptEnds applies the begins and ends of attempts to their nodes, and decides about retries.
+type attemptEnds struct{ loop *loop }
+
 // applyBegun moves a queued node to RUNNING. Late and repeated reports change nothing.
-func (l *loop) applyBegun(m message) {
-	if !l.current(m) || l.progress.State(m.node) != dag.Queued {
+func (es *attemptEnds) applyBegun(m message) {
+	if !es.current(m) || es.loop.progress.State(m.node) != dag.Queued {
 		return
 	}
-	n := l.move(m.node, dag.Running)
+	n := es.loop.move(m.node, dag.Running)
 	n.startedAt = &m.begun.At
 	if n.reason != nil && slices.Contains(query.WaitCodes(), n.reason.Code) {
 		n.reason = nil
 	}
 	row := *m.begun
 	row.attemptKey = attemptKey{m.node, m.attempt}
-	if timeout := l.operator(m.node).Timeout; timeout > 0 {
-		deadline := m.begun.At.Add(timeout + l.service.config.Timing.StopGrace + l.service.config.Timing.DeadlineGrace)
+	if timeout := es.loop.operator(m.node).Timeout; timeout > 0 {
+		deadline := m.begun.At.Add(timeout + es.loop.driver.config.Timing.StopGrace + es.loop.driver.config.Timing.DeadlineGrace)
 		row.DeadlineAt = &deadline
 	}
-	l.batch.begun[row.attemptKey] = row
-	l.nodeEvent(m.node, m.begun.At, query.EventNodeStarted, "", nil)
-	l.serving.serve(m.node, m.begun.At)
+	es.loop.batch.begun[row.attemptKey] = row
+	es.loop.nodeEvent(m.node, m.begun.At, query.EventNodeStarted, "", nil)
+	es.loop.serving.serve(m.node, m.begun.At)
 }
 
 // current reports whether m is about the current attempt of its node.
-func (l *loop) current(m message) bool {
-	return m.node >= 0 && m.node < len(l.nodes) && l.nodes[m.node].attempt == m.attempt
+func (es *attemptEnds) current(m message) bool {
+	return m.node >= 0 && m.node < len(es.loop.nodes) && es.loop.nodes[m.node].attempt == m.attempt
 }
 
 // applyEnding applies the end of an attempt. It reports false, and changes nothing, when it
 // is not the node's current attempt or that attempt is not alive.
-func (l *loop) applyEnding(ctx context.Context, m message) bool {
-	if !l.current(m) || !l.progress.State(m.node).Active() {
+func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
+	if !es.current(m) || !es.loop.progress.State(m.node).Active() {
 		return false
 	}
 	i, e := m.node, *m.end
 	if e.StartedAt == nil {
-		e.StartedAt = l.nodes[i].startedAt
+		e.StartedAt = es.loop.nodes[i].startedAt
 	}
-	if e.Outcome == lost && l.progress.State(i) == dag.Queued && e.StartedAt == nil {
+	if e.Outcome == lost && es.loop.progress.State(i) == dag.Queued && e.StartedAt == nil {
 		e.Outcome = interrupted // it never began, so no retry is spent
 	}
-	l.streams.ends(i, &e)
+	es.loop.streams.ends(i, &e)
 	var values map[string]any
 	switch {
-	case l.serving.ends(i, &e):
-		values = l.served(ctx, i, &e)
+	case es.loop.serving.ends(i, &e):
+		values = es.loop.artifacts.served(ctx, i, &e)
 	case e.Outcome == succeeded:
-		values = l.takeOutputs(ctx, i, &e)
+		values = es.loop.artifacts.take(ctx, i, &e)
 	}
-	room := l.preemption.wasPreempted(i, e)
+	room := es.loop.preemption.wasPreempted(i, e)
 	if room {
 		e.Outcome = preempted
 	}
-	growth := l.growMemory(i, e)
-	l.endAttempt(i, e)
-	n := &l.nodes[i]
+	growth := es.growMemory(i, e)
+	es.endAttempt(i, e)
+	n := &es.loop.nodes[i]
 	failure := e.failure(n.name, n.attempt)
-	l.breakers.note(i, e, failure)
+	es.loop.breakers.note(i, e, failure)
 	var again bool
 	var why string
 	if failure != nil {
 		failure = afterEarlier(failure, n.failure)
-		if again, why = l.shouldRetry(i, e, failure); again && l.tooLate(ctx, i, e) {
+		if again, why = es.shouldRetry(i, e, failure); again && es.loop.tooLate(ctx, i, e) {
 			again, why = false, "The retry policy's time limit has passed."
 		}
 		again = again && !n.stopSent // it was being stopped
 	}
 	switch {
 	case failure == nil:
-		l.succeed(i, e, values)
+		es.succeed(i, e, values)
 	case n.endCommand != nil:
-		l.commands.done(n.endCommand.Seq)
-		l.commands.endByCommand(i, *n.endCommand)
+		es.loop.commands.done(n.endCommand.Seq)
+		es.loop.commands.endByCommand(i, *n.endCommand)
 	case n.recalled != nil && n.cancelled == nil:
-		l.streams.recalled(i, l.endTime(e), n.recalled)
+		es.loop.streams.recalled(i, es.endTime(e), n.recalled)
 	case room:
-		l.preemption.yield(i, e)
-	case n.stopSent && e.Outcome != timedOut, l.progress.Halted(i) && e.Outcome.outside(): // a timeout that came before the stop is the cause
-		l.cancelNode(i, e)
-	case e.Outcome == lost && l.countLosses(ctx, i) < maxLosses && !l.progress.Halted(i):
-		l.touch(i)
+		es.loop.preemption.yield(i, e)
+	case n.stopSent && e.Outcome != timedOut, es.loop.progress.Halted(i) && e.Outcome.outside(): // a timeout that came before the stop is the cause
+		es.cancelNode(i, e)
+	case e.Outcome == lost && es.countLosses(ctx, i) < maxLosses && !es.loop.progress.Halted(i):
+		es.loop.touch(i)
 		n.failure = failure
-		l.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
+		es.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
 	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
-		l.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: interruption(e)})
+		es.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: interruption(e)})
 	case again:
-		l.touch(i)
+		es.loop.touch(i)
 		n.retries++
 		n.failure = failure
-		l.repeat(i, e.FinishedAt, l.delay(i), &query.Reason{
+		es.repeat(i, e.FinishedAt, es.delay(i), &query.Reason{
 			Code:    ReasonBackoff,
-			Message: retryText(n.attempt, n.retries, l.operator(i).Retry.Limit, growth) + failure.Message,
+			Message: retryText(n.attempt, n.retries, es.loop.operator(i).Retry.Limit, growth) + failure.Message,
 		})
 	default:
-		l.fail(i, e, concluded(failure, why))
-		l.salvage(ctx, i, &e)
+		es.fail(i, e, concluded(failure, why))
+		es.loop.artifacts.salvage(ctx, i, &e)
 	}
 	return true
 }
 
 // countLosses counts the earlier attempts of node i that were lost. The infrastructure
 // caused such a loss; but a task that repeatedly crashes its machine has to stop.
-func (l *loop) countLosses(ctx context.Context, i int) int {
-	n, err := l.service.queries.CountLosses(ctx, l.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
+func (es *attemptEnds) countLosses(ctx context.Context, i int) int {
+	n, err := es.loop.driver.queries.CountLosses(ctx, es.loop.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
 	if err != nil {
-		l.service.config.Logger.Warn("count lost attempts", "execution", l.id, "node", i, "error", err)
+		es.loop.driver.config.Logger.Warn("count lost attempts", "execution", es.loop.id, "node", i, "error", err)
 		return maxLosses
 	}
 	return int(n)
 }
 
 // endAttempt records the end of the attempt of node i and releases its capacity.
-func (l *loop) endAttempt(i int, e ending) {
-	n := &l.nodes[i]
-	l.touch(i)
+func (es *attemptEnds) endAttempt(i int, e ending) {
+	n := &es.loop.nodes[i]
+	es.loop.touch(i)
 	row := endedRow{
 		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome, Class: e.Class,
 		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
 		Traceback: e.Traceback,
 	}
 	// One statement changes a row once: the end includes the begin of its batch.
-	if b, ok := l.batch.begun[row.attemptKey]; ok {
+	if b, ok := es.loop.batch.begun[row.attemptKey]; ok {
 		row.Host, row.PID = b.Host, b.PID
-		delete(l.batch.begun, row.attemptKey)
+		delete(es.loop.batch.begun, row.attemptKey)
 	}
-	l.batch.ended = append(l.batch.ended, row)
-	l.admission.release(i, n.reserved)
+	es.loop.batch.ended = append(es.loop.batch.ended, row)
+	es.loop.admission.release(i, n.reserved)
 	n.reserved, n.machine, n.devices, n.address = fair.Amount{}, "", nil, ""
 	n.startedAt = e.StartedAt
 }
 
-func (l *loop) succeed(i int, e ending, values map[string]any) {
-	n := l.move(i, dag.Succeeded)
-	at := l.endTime(e)
+func (es *attemptEnds) succeed(i int, e ending, values map[string]any) {
+	n := es.loop.move(i, dag.Succeeded)
+	at := es.endTime(e)
 	n.finishedAt, n.reason, n.failure = &at, nil, nil
-	l.outputs[i] = values
+	es.loop.values.outputs[i] = values
 	if len(values) > 0 {
-		l.touch(i).Outputs = values
+		es.loop.touch(i).Outputs = values
 	}
-	l.nodeEvent(i, at, query.EventNodeSucceeded, "", nil)
+	es.loop.nodeEvent(i, at, query.EventNodeSucceeded, "", nil)
 }
 
-func (l *loop) cancelNode(i int, e ending) {
-	n := l.move(i, dag.Cancelled)
-	at := l.endTime(e)
-	n.finishedAt, n.reason = &at, l.stopReason(i)
-	l.nodeEvent(i, at, query.EventNodeCancelled, n.reason.Message, nil)
+func (es *attemptEnds) cancelNode(i int, e ending) {
+	n := es.loop.move(i, dag.Cancelled)
+	at := es.endTime(e)
+	n.finishedAt, n.reason = &at, es.loop.stopReason(i)
+	es.loop.nodeEvent(i, at, query.EventNodeCancelled, n.reason.Message, nil)
 }
 
 // fail ends node i as failed after an attempt.
-func (l *loop) fail(i int, e ending, failure *query.Failure) {
-	l.failNode(i, l.endTime(e), failure)
-	l.deadLetters.add(i, l.endTime(e), failure)
+func (es *attemptEnds) fail(i int, e ending, failure *query.Failure) {
+	es.failNode(i, es.endTime(e), failure)
+	es.loop.deadLetters.add(i, es.endTime(e), failure)
 }
 
 // failNode ends node i as failed.
-func (l *loop) failNode(i int, at time.Time, failure *query.Failure) {
-	l.touch(i)
-	l.progress.Fail(i, failure.IsError())
-	l.changed = append(l.changed, i)
-	n := &l.nodes[i]
+func (es *attemptEnds) failNode(i int, at time.Time, failure *query.Failure) {
+	es.loop.touch(i)
+	es.loop.progress.Fail(i, failure.IsError())
+	es.loop.changed = append(es.loop.changed, i)
+	n := &es.loop.nodes[i]
 	n.finishedAt, n.reason, n.failure, n.retryAt = &at, nil, failure, nil
-	if l.failure == nil && l.counts(i) {
-		l.failure, l.failedAt = failure, at
+	if es.loop.failure == nil && es.loop.groups.counts(i) {
+		es.loop.failure, es.loop.failedAt = failure, at
 	}
-	l.nodeEvent(i, at, query.EventNodeFailed, failure.Message, failure)
+	es.loop.nodeEvent(i, at, query.EventNodeFailed, failure.Message, failure)
 }
 
 // endTime is the recorded end of the node: never before it began.
-func (l *loop) endTime(e ending) time.Time {
+func (es *attemptEnds) endTime(e ending) time.Time {
 	if e.StartedAt != nil && e.FinishedAt.Before(*e.StartedAt) {
 		return *e.StartedAt
 	}
@@ -194,17 +197,17 @@ func (l *loop) endTime(e ending) time.Time {
 }
 
 // repeat makes node i wait for its next attempt.
-func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *query.Reason) {
-	n := l.move(i, dag.Retrying)
+func (es *attemptEnds) repeat(i int, from time.Time, delay time.Duration, reason *query.Reason) {
+	n := es.loop.move(i, dag.Retrying)
 	at := from.Add(delay).Truncate(time.Microsecond)
 	n.retryAt, n.reason, n.stopSent = &at, reason, false
-	l.timers.add(i, at)
-	l.nodeEvent(i, from, query.EventNodeRetrying, reason.Message, map[string]any{"retry_at": at})
+	es.loop.timers.add(i, at)
+	es.loop.nodeEvent(i, from, query.EventNodeRetrying, reason.Message, map[string]any{"retry_at": at})
 }
 
 // delay is how long node i waits before its current retry.
-func (l *loop) delay(i int) time.Duration {
-	return backoff(l.operator(i).Retry, l.nodes[i].retries, rand.Float64()) //nolint:gosec // spreads retries, no secret
+func (es *attemptEnds) delay(i int) time.Duration {
+	return backoff(es.loop.operator(i).Retry, es.loop.nodes[i].retries, rand.Float64()) //nolint:gosec // spreads retries, no secret
 }
 
 // backoff is the delay before the n-th retry: InitialDelay × Factor^(n-1), at most MaxDelay,

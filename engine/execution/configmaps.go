@@ -20,9 +20,12 @@ import (
 // configMapTimeout limits one read of a ConfigMap.
 const configMapTimeout = 5 * time.Second
 
-// configMapValue reads one value of a ConfigMap of a project. A missing value is its
+// configMaps reads values from the ConfigMaps of a project.
+type configMaps struct{ *core }
+
+// value reads one value of a ConfigMap of a project. A missing value is its
 // default, or else an Invalid error; Unavailable means that the cluster does not respond.
-func (s *Service) configMapValue(ctx context.Context, project uuid.UUID, ref workflow.ConfigMapKey) (string, error) {
+func (s *configMaps) value(ctx context.Context, project uuid.UUID, ref workflow.ConfigMapKey) (string, error) {
 	if s.config.ConfigMap == nil {
 		if ref.Default != nil {
 			return *ref.Default, nil
@@ -53,15 +56,15 @@ func noConfigMaps(ref workflow.ConfigMapKey) string {
 	return fmt.Sprintf("This value is the key %s of the ConfigMap %s, but this server runs tasks as local processes, without ConfigMaps. Set a default in valueFrom (%s).", ref.Key, ref.Name, ref.At)
 }
 
-// fromConfigMaps adds the inputs of a launch that come from ConfigMaps, and returns the
+// fill adds the inputs of a launch that come from ConfigMaps, and returns the
 // problems of those that cannot be read.
-func (s *Service) fromConfigMaps(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
+func (s *configMaps) fill(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
 	var problems []apperr.Field
 	for _, name := range slices.Sorted(maps.Keys(d.FromConfigMaps)) {
 		if inputs[name] != nil {
 			continue
 		}
-		value, err := s.configMapValue(ctx, project, d.FromConfigMaps[name])
+		value, err := s.value(ctx, project, d.FromConfigMaps[name])
 		switch {
 		case apperr.Is(err, apperr.Invalid):
 			problems = append(problems, apperr.Field{Path: "inputs." + name, Message: apperr.MessageOf(err)})
@@ -76,10 +79,10 @@ func (s *Service) fromConfigMaps(ctx context.Context, d *workflow.Definition, pr
 
 // atLaunch reports whether a launch reads ConfigMaps itself; otherwise the process that
 // drives the execution reads them, because this process has no access to the cluster.
-func (s *Service) atLaunch() bool { return s.config.ConfigMap != nil || !s.config.Cluster }
+func (s *configMaps) atLaunch() bool { return s.config.ConfigMap != nil || !s.config.Cluster }
 
 // withoutCluster reports what operators read from ConfigMaps when there is no cluster.
-func (s *Service) withoutCluster(v workflow.Version) []apperr.Field {
+func (s *configMaps) withoutCluster(v workflow.Version) []apperr.Field {
 	if s.config.Cluster || s.config.ConfigMap != nil {
 		return nil
 	}
@@ -124,7 +127,7 @@ func (p *tagScope) configMap(t workflow.Tagged) (any, error) {
 	if value, ok := l.configMaps[at]; ok {
 		return value, nil
 	}
-	value, err := l.service.configMapValue(p.ctx, l.row.ProjectID, ref)
+	value, err := l.driver.configMaps.value(p.ctx, l.row.ProjectID, ref)
 	if apperr.Is(err, apperr.Unavailable) {
 		p.broken = &readError{err}
 		return nil, p.broken
@@ -150,15 +153,18 @@ func (l *loop) fillInputs(ctx context.Context) error {
 	if l.inputs == nil {
 		l.inputs = map[string]any{}
 	}
-	problems, err := l.service.fromConfigMaps(ctx, d, l.row.ProjectID, l.inputs)
+	problems, err := l.driver.configMaps.fill(ctx, d, l.row.ProjectID, l.inputs)
 	if err != nil {
 		return err
+	}
+	if len(problems) == 0 && d.InputTags {
+		problems = l.values.replaceInputTags(ctx)
 	}
 	if len(problems) > 0 {
 		l.refuseToRun(&query.Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})
 		return nil
 	}
-	moved, err := l.service.queries.SetInputs(ctx, mustJSON(l.inputs), l.id, l.epoch)
+	moved, err := l.driver.queries.SetInputs(ctx, mustJSON(l.inputs), l.id, l.epoch)
 	if err == nil && moved == 0 {
 		err = errFenced
 	}
@@ -169,7 +175,7 @@ func (l *loop) fillInputs(ctx context.Context) error {
 func (l *loop) refuseToRun(why *query.Failure) {
 	l.refused = why
 	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
-	l.event(eventRow{At: l.service.now(), Kind: query.EventExecutionHalted, Message: why.Message})
+	l.event(eventRow{At: l.driver.now(), Kind: query.EventExecutionHalted, Message: why.Message})
 }
 
 // limitFresh is how long the number of permits from a ConfigMap is cached.
@@ -193,7 +199,7 @@ func (k *locks) readLimits(ctx context.Context) {
 		locks = append(locks, k.loop.operator(i).Locks...)
 	}
 	for _, lock := range locks {
-		if lock.Limit.Name == "" || k.loop.service.config.ConfigMap == nil || k.loop.service.now().Sub(k.limits[lock.Name].at) < limitFresh {
+		if lock.Limit.Name == "" || k.loop.driver.config.ConfigMap == nil || k.loop.driver.now().Sub(k.limits[lock.Name].at) < limitFresh {
 			continue
 		}
 		if k.limits == nil {
@@ -204,8 +210,8 @@ func (k *locks) readLimits(ctx context.Context) {
 }
 
 func (k *locks) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
-	limit := lockLimit{at: k.loop.service.now()}
-	value, err := k.loop.service.configMapValue(ctx, k.loop.row.ProjectID, lock.Limit)
+	limit := lockLimit{at: k.loop.driver.now()}
+	value, err := k.loop.driver.configMaps.value(ctx, k.loop.row.ProjectID, lock.Limit)
 	if err == nil {
 		limit.permits, err = strconv.Atoi(strings.TrimSpace(value))
 		if err != nil || limit.permits < 0 {
@@ -227,12 +233,12 @@ func (k *locks) permitsOf(lock workflow.Lock) (int, string) {
 	return lock.Permits, ""
 }
 
-// checkFilled returns the problems of a launch with these inputs.
-func (s *Service) checkFilled(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
+// check calls fill if the launch itself reads ConfigMaps, and returns the problems.
+func (s *configMaps) check(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
 	if len(d.FromConfigMaps) == 0 || !s.atLaunch() {
 		return nil, nil
 	}
-	problems, err := s.fromConfigMaps(ctx, d, project, inputs)
+	problems, err := s.fill(ctx, d, project, inputs)
 	if err != nil {
 		return nil, fmt.Errorf("read values from ConfigMaps: %w", err)
 	}

@@ -34,7 +34,7 @@ func connectionField(name string) (connection, field string, ok bool) {
 // connection returns the fields of a connection as the attempt receives them: visible ones now, and
 // secret ones as marks of granted secrets. Every attempt reads the connection again.
 func (r *resolver) connection(ctx context.Context, name, pointer string) (any, error) {
-	connections := r.service.config.Connections
+	connections := r.core.config.Connections
 	if connections == nil {
 		return nil, apperr.New(apperr.NotFound, "This server has no connections.")
 	}
@@ -60,12 +60,12 @@ func (r *resolver) connection(ctx context.Context, name, pointer string) (any, e
 }
 
 // noteConnection records that the execution received a connection.
-func (l *loop) noteConnection(ctx context.Context, name string) error {
-	return l.service.config.Connections.NoteUse(auth.AsSystem(ctx), l.row.ProjectID, l.row.WorkflowName, l.id, name)
+func (as *attemptSpecs) noteConnection(ctx context.Context, name string) error {
+	return as.loop.driver.config.Connections.NoteUse(auth.AsSystem(ctx), as.loop.row.ProjectID, as.loop.row.WorkflowName, as.loop.id, name)
 }
 
 // reveal returns the value of a secret, or of a secret field of a connection.
-func (s *Service) reveal(ctx context.Context, project uuid.UUID, name string) (string, error) {
+func (s *SecretService) reveal(ctx context.Context, project uuid.UUID, name string) (string, error) {
 	if connection, field, ok := connectionField(name); ok {
 		if s.config.Connections == nil {
 			return "", apperr.New(apperr.NotFound, "This server has no connections.")
@@ -79,7 +79,7 @@ func (s *Service) reveal(ctx context.Context, project uuid.UUID, name string) (s
 }
 
 // gatherFields adds the names of the secret fields of connections; it leaves out deleted ones.
-func (s *Service) gatherFields(ctx context.Context, names map[string]bool, project uuid.UUID, connections map[string]bool) error {
+func (s *SecretService) gatherFields(ctx context.Context, names map[string]bool, project uuid.UUID, connections map[string]bool) error {
 	if s.config.Connections == nil {
 		return nil
 	}

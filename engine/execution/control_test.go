@@ -223,7 +223,7 @@ func TestExitsRunAtTheEnd(t *testing.T) {
 		id := b.launch(fmt.Sprintf(exits, i, c.script), nil)
 		if c.status == query.Cancelled {
 			b.until(id, "work to run", func(e query.Execution) bool { return e.Counts.Running == 1 })
-			require.NoError(t, b.engine.Cancel(b.ctx, id, "enough"))
+			require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "enough"))
 		}
 		e := b.finish(id)
 		require.Equal(t, c.status, e.Status)

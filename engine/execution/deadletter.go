@@ -57,8 +57,16 @@ const (
 	breakerAge = 30 * 24 * time.Hour  // older closed breakers are deleted
 )
 
-// DeadLetters lists the dead letters of the caller's project.
-func (s *Service) DeadLetters(ctx context.Context, f DeadLetterFilter) (DeadLetterPage, error) {
+// DeadLetterService lists and settles failures that need a person.
+type DeadLetterService struct {
+	*core
+
+	commands   *CommandService
+	resumption *ResumeService
+}
+
+// List lists the dead letters of the caller's project.
+func (s *DeadLetterService) List(ctx context.Context, f DeadLetterFilter) (DeadLetterPage, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return DeadLetterPage{}, err
@@ -104,15 +112,15 @@ func deadLetterFromRow(r db.DeadLetter, status string) DeadLetter {
 	return l
 }
 
-// DeadLetter returns an open dead letter. It returns NotFound for a settled one.
-func (s *Service) DeadLetter(ctx context.Context, id uuid.UUID) (DeadLetter, error) {
+// Get returns an open dead letter. It returns NotFound for a settled one.
+func (s *DeadLetterService) Get(ctx context.Context, id uuid.UUID) (DeadLetter, error) {
 	letter, _, err := s.deadLetter(ctx, id, auth.ExecutionRead)
 	return letter, err
 }
 
 // deadLetter reads an open dead letter for a caller with the permission action in its
 // project.
-func (s *Service) deadLetter(ctx context.Context, id uuid.UUID, action auth.Action) (DeadLetter, db.DeadLetter, error) {
+func (s *DeadLetterService) deadLetter(ctx context.Context, id uuid.UUID, action auth.Action) (DeadLetter, db.DeadLetter, error) {
 	absent := apperr.New(apperr.NotFound, "There is no dead letter %s. It may have been retried or dismissed already.", id)
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return DeadLetter{}, db.DeadLetter{}, err
@@ -135,7 +143,7 @@ func (s *Service) deadLetter(ctx context.Context, id uuid.UUID, action auth.Acti
 
 // Dismiss settles a dead letter without running its node again. It requires the permission
 // to launch in its project.
-func (s *Service) Dismiss(ctx context.Context, id uuid.UUID, reason string) error {
+func (s *DeadLetterService) Dismiss(ctx context.Context, id uuid.UUID, reason string) error {
 	letter, row, err := s.deadLetter(ctx, id, auth.ExecutionLaunch)
 	if err != nil {
 		return err
@@ -144,7 +152,7 @@ func (s *Service) Dismiss(ctx context.Context, id uuid.UUID, reason string) erro
 }
 
 // settle closes a dead letter and adds its entry to the audit log.
-func (s *Service) settle(ctx context.Context, letter DeadLetter, row db.DeadLetter, outcome string, as *uuid.UUID, reason string) error {
+func (s *DeadLetterService) settle(ctx context.Context, letter DeadLetter, row db.DeadLetter, outcome string, as *uuid.UUID, reason string) error {
 	subject, _ := auth.SubjectOf(ctx)
 	return db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		n, err := q.SettleDeadLetter(ctx, db.SettleDeadLetterParams{
@@ -168,7 +176,7 @@ func (s *Service) settle(ctx context.Context, letter DeadLetter, row db.DeadLett
 // otherwise in a new execution that resumes it from this node. It returns the execution in
 // which the node runs, and requires the permissions of what it does. A second call has no
 // further effect.
-func (s *Service) Requeue(ctx context.Context, id uuid.UUID, reason string) (uuid.UUID, error) {
+func (s *DeadLetterService) Requeue(ctx context.Context, id uuid.UUID, reason string) (uuid.UUID, error) {
 	letter, row, err := s.deadLetter(ctx, id, auth.ExecutionCancel)
 	if err != nil {
 		return uuid.Nil, err
@@ -178,13 +186,13 @@ func (s *Service) Requeue(ctx context.Context, id uuid.UUID, reason string) (uui
 	case letter.Status == "":
 		return uuid.Nil, apperr.New(apperr.Conflict, "The execution of this node was deleted, so the node cannot run again.")
 	case letter.Status.Ended():
-		resumed, _, err := s.Resume(ctx, ResumeRequest{Of: letter.Execution, From: letter.Node, IdempotencyKey: "dead-letter-" + id.String(), deadLetter: id})
+		resumed, _, err := s.resumption.Resume(ctx, ResumeRequest{Of: letter.Execution, From: letter.Node, IdempotencyKey: "dead-letter-" + id.String(), deadLetter: id})
 		if err != nil {
 			return uuid.Nil, err
 		}
 		in = resumed.ID
 	default:
-		err := s.CommandNode(ctx, TaskRef{Execution: letter.Execution, Node: letter.NodeIndex}, NodeCommand{Command: CommandRetry, Reason: reason})
+		err := s.commands.CommandNode(ctx, TaskRef{Execution: letter.Execution, Node: letter.NodeIndex}, NodeCommand{Command: CommandRetry, Reason: reason})
 		if err != nil {
 			return uuid.Nil, err
 		}
@@ -207,8 +215,8 @@ type DeadDelivery struct {
 // deliveryKinds are the jobs that deliver notifications.
 func deliveryKinds() []string { return []string{FinishedArgs{}.Kind()} }
 
-// DeadDeliveries lists the failed deliveries of the caller's project.
-func (s *Service) DeadDeliveries(ctx context.Context) ([]DeadDelivery, error) {
+// Deliveries lists the failed deliveries of the caller's project.
+func (s *DeadLetterService) Deliveries(ctx context.Context) ([]DeadDelivery, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
@@ -229,7 +237,7 @@ func (s *Service) DeadDeliveries(ctx context.Context) ([]DeadDelivery, error) {
 
 // Redeliver retries a failed delivery. It requires the permission to launch in its project.
 // Receivers recognise duplicates by the id of the execution.
-func (s *Service) Redeliver(ctx context.Context, id int64, reason string) error {
+func (s *DeadLetterService) Redeliver(ctx context.Context, id int64, reason string) error {
 	absent := apperr.New(apperr.NotFound, "There is no undelivered event %d.", id)
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return err
@@ -256,7 +264,7 @@ func (s *Service) Redeliver(ctx context.Context, id int64, reason string) error 
 }
 
 // Prune deletes old dead letters and old closed breakers. The maintenance job calls it.
-func (s *Service) Prune(ctx context.Context) error {
+func (s *MaintenanceService) Prune(ctx context.Context) error {
 	if _, err := s.queries.ForgetDeadLetters(ctx, s.now().Add(-letterAge)); err != nil {
 		return fmt.Errorf("delete dead letters: %w", err)
 	}

@@ -49,7 +49,7 @@ func (dl *deadLetters) retried(i int) {
 func (dl *deadLetters) add(i int, at time.Time, failure *query.Failure) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		dl.loop.service.config.Logger.Error("make id of a dead letter", "execution", dl.loop.id, "node", i, "error", err)
+		dl.loop.driver.config.Logger.Error("make id of a dead letter", "execution", dl.loop.id, "node", i, "error", err)
 		return
 	}
 	n := &dl.loop.nodes[i]
@@ -70,7 +70,7 @@ func (dl *deadLetters) write(ctx context.Context, q *db.Queries) error {
 		}
 	}
 	if len(dl.part.reopened) > 0 {
-		if err := q.SettleLettersOf(ctx, dl.loop.service.now(), "", dl.loop.id, dl.part.reopened); err != nil {
+		if err := q.SettleLettersOf(ctx, dl.loop.driver.now(), "", dl.loop.id, dl.part.reopened); err != nil {
 			return fmt.Errorf("settle dead letters: %w", err)
 		}
 	}

@@ -15,13 +15,20 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
+// Supervisor receives what launchers and runners report about attempts.
+type Supervisor struct {
+	*core
+
+	ends *observedEnds
+}
+
 // Deliver takes the begins, the heartbeats and the ends of attempts; each report carries the
 // token of its attempt. An accepted end is durable when Deliver returns, and applied at most
 // once. A report that is not accepted is stale, unknown or forbidden, and there is no need
 // to send it again. Deliver returns an error when it cannot write; then the caller may send
 // everything again. The caller has stored telemetry before; Deliver only marks it as
 // accepted.
-func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error) {
+func (s *Supervisor) Deliver(ctx context.Context, reports []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error) {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return nil, err
 	}
@@ -68,7 +75,7 @@ type heartbeat struct {
 }
 
 // recordHeartbeats extends the expiry of live attempts, and returns which of them are to stop.
-func (s *Service) recordHeartbeats(ctx context.Context, signs []heartbeat, results []*flowforgev1.ReportResult, now time.Time) error {
+func (s *Supervisor) recordHeartbeats(ctx context.Context, signs []heartbeat, results []*flowforgev1.ReportResult, now time.Time) error {
 	if len(signs) == 0 {
 		return nil
 	}
@@ -102,7 +109,7 @@ func (s *Service) recordHeartbeats(ctx context.Context, signs []heartbeat, resul
 
 // takeBegins forwards the begins of attempts. They need not be durable: the end of the
 // attempt repeats them. They are durable where other nodes begin because of them.
-func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
+func (s *Supervisor) takeBegins(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
 	for i, r := range reports {
 		started := r.GetStarted()
 		if started == nil || !results[i].Accepted {
@@ -144,7 +151,7 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 
 // takeEnds passes the ends of attempts to the live loops, waits until these have written
 // them, and stores the others.
-func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
+func (s *Supervisor) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
 	answers := make(map[int]chan receipt)
 	ends := make(map[int]ending)
 	for i, r := range reports {
@@ -179,7 +186,7 @@ func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptRe
 
 // settleEnd waits until the loop to which end was posted has written it. Without such a loop
 // it stores end, unless a loop has started in the meantime.
-func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end ending, posted <-chan receipt) (accepted bool, err error) {
+func (s *Supervisor) settleEnd(ctx context.Context, scope auth.TaskScope, end ending, posted <-chan receipt) (accepted bool, err error) {
 	for {
 		if posted != nil {
 			select {
@@ -209,7 +216,7 @@ var errDriven = errors.New("the execution is driven here")
 // storeEnding stores the end of an attempt for the next loop and requests a drive. It
 // reports false for an attempt that should not be alive, and returns errDriven when a loop
 // of this process should get the end instead.
-func (s *Service) storeEnding(ctx context.Context, scope auth.TaskScope, end ending) (known bool, err error) {
+func (s *Supervisor) storeEnding(ctx context.Context, scope auth.TaskScope, end ending) (known bool, err error) {
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		// The lock orders this before or after the start and the idle check of a loop, which
 		// read reports under the same lock.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,9 +22,21 @@ import (
 // errFenced means that another loop owns the execution.
 var errFenced = errors.New("the lease is lost")
 
+// Driver drives executions: it owns their loops and leases, and finds executions and attempts
+// that nothing else takes care of.
+type Driver struct {
+	*core
+
+	supervisor *Supervisor
+	configMaps *configMaps
+	past       *pastResults
+	since      atomic.Pointer[time.Time] // when this process began to reconcile
+	term       atomic.Int64              // of the scheduler's lease; 0 without one
+}
+
 // Drive owns one execution until nothing in it can move, and returns. It returns nil
 // immediately when another loop drives it or when it has ended. The drive job calls it.
-func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
+func (s *Driver) Drive(ctx context.Context, id uuid.UUID) error {
 	if s.live.isDraining() || s.live.wakeLoop(id) {
 		return nil
 	}
@@ -73,10 +86,10 @@ const loadRetry = 10 * time.Second
 
 // Drain makes every drive loop write its changes and return, and keeps new ones from
 // starting. Reports that arrive later are stored for the next loop.
-func (s *Service) Drain() { s.live.drain() }
+func (s *Driver) Drain() { s.live.drain() }
 
 // release releases a lease after a failure. If this fails too, the lease expires.
-func (s *Service) release(ctx context.Context, id uuid.UUID, epoch int64, wakeAt time.Time) {
+func (s *Driver) release(ctx context.Context, id uuid.UUID, epoch int64, wakeAt time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	err := s.queries.ReleaseLease(ctx, &wakeAt, id, s.owner, epoch)
@@ -89,7 +102,7 @@ const releaseTimeout = 2 * time.Second
 
 // resume returns a loop for the execution that was just acquired: the idle loop of this
 // process if no other loop drove the execution since, or a new one built from the rows.
-func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
+func (s *Driver) resume(ctx context.Context, row db.Execution) (*loop, error) {
 	if l, ok := s.live.takeIdle(row.ID); ok && l.epoch+1 == row.OwnerEpoch {
 		l.epoch, l.drained = row.OwnerEpoch, s.live.drainedSignal()
 		l.cancelled = row.CancelRequestedAt != nil
@@ -117,7 +130,7 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 }
 
 // load builds a loop from the rows.
-func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
+func (s *Driver) load(ctx context.Context, row db.Execution) (*loop, error) {
 	version, err := s.workflows.VersionByID(ctx, row.VersionID)
 	if err != nil {
 		return nil, fmt.Errorf("load version: %w", err)
@@ -143,7 +156,7 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if l.status == query.Pending {
 		return l, nil
 	}
-	if err := l.loadMemory(ctx); err != nil {
+	if err := l.ends.loadMemory(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.settleOperators(ctx); err != nil {
@@ -170,12 +183,12 @@ func (l *loop) takeOver(ctx context.Context) error {
 
 // catchUp applies the stored reports, once no process stores further ones.
 func (l *loop) catchUp(ctx context.Context) error {
-	holds, err := l.service.queries.LockDriven(ctx, l.service.term.Load(), l.id)
+	holds, err := l.driver.queries.LockDriven(ctx, l.driver.term.Load(), l.id)
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
 	if !holds {
-		l.service.release(ctx, l.id, l.epoch, l.service.now())
+		l.driver.release(ctx, l.id, l.epoch, l.driver.now())
 		return errFenced
 	}
 	return l.loadAllUpdates(ctx)
@@ -189,7 +202,7 @@ func (l *loop) restoreNode(i int, state dag.State) {
 	case dag.Retrying:
 		l.timers.add(i, *l.nodes[i].retryAt)
 		if l.nodes[i].overBudget() { // the budget may have changed since
-			l.timers.add(i, l.service.now())
+			l.timers.add(i, l.driver.now())
 		}
 	case dag.Failed:
 		if l.progress.Unhandled(i) && (l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt)) {
@@ -198,7 +211,7 @@ func (l *loop) restoreNode(i int, state dag.State) {
 	case dag.Queued:
 		l.launches.markUncertain(i)
 	case dag.Running:
-		if l.operator(i).Type == workflow.TypeApproval && !l.fansOut(i) {
+		if l.operator(i).Type == workflow.TypeApproval && !l.groups.fansOut(i) {
 			l.commands.setDeadline(i)
 		}
 	case dag.Pending, dag.Succeeded, dag.Skipped, dag.Cancelled:
@@ -208,7 +221,7 @@ func (l *loop) restoreNode(i int, state dag.State) {
 // loadAttempts finds which queued attempts have begun while no loop drove, and the capacity
 // that the live attempts use.
 func (l *loop) loadAttempts(ctx context.Context) error {
-	held, err := l.service.queries.ReservationsOf(ctx, l.id)
+	held, err := l.driver.queries.ReservationsOf(ctx, l.id)
 	if err != nil {
 		return fmt.Errorf("load reservations: %w", err)
 	}
@@ -227,14 +240,14 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		for k, d := range r.Devices {
 			n.devices[k] = int(d)
 		}
-		foreign[i] = r.Launcher != l.service.config.LauncherName
+		foreign[i] = r.Launcher != l.driver.config.LauncherName
 	}
-	begun, err := l.service.queries.StartedAttempts(ctx, l.id)
+	begun, err := l.driver.queries.StartedAttempts(ctx, l.id)
 	if err != nil {
 		return fmt.Errorf("load attempts: %w", err)
 	}
 	for _, a := range begun {
-		l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+		l.ends.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		foreign[int(a.NodeIndex)] = true
 	}
 	l.launches.uncertain = slices.DeleteFunc(l.launches.uncertain, func(i int) bool { return foreign[i] })
@@ -244,12 +257,12 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 // loadUpdates applies what other processes have stored for this loop.
 func (l *loop) loadUpdates(ctx context.Context) error {
 	if l.progress.Count(dag.Queued) > 0 {
-		begun, err := l.service.queries.StartedAttempts(ctx, l.id)
+		begun, err := l.driver.queries.StartedAttempts(ctx, l.id)
 		if err != nil {
 			return fmt.Errorf("load attempts: %w", err)
 		}
 		for _, a := range begun {
-			l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+			l.ends.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		}
 	}
 	return l.loadAllUpdates(ctx)
@@ -258,17 +271,17 @@ func (l *loop) loadUpdates(ctx context.Context) error {
 // releaseLease releases the lease when nothing is left to do. It reports false when a report
 // arrived in the meantime, and the loop has to continue.
 func (l *loop) releaseLease(ctx context.Context) (bool, error) {
-	if !l.service.live.removeIdle(l) {
+	if !l.driver.live.removeIdle(l) {
 		return false, nil
 	}
-	l.service.config.Crash("rest.before_release")
+	l.driver.config.Crash("rest.before_release")
 	released := false
-	err := db.Tx(ctx, l.service.pool, func(_ pgx.Tx, q *db.Queries) error {
+	err := db.Tx(ctx, l.driver.pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockExecution(ctx, l.id)
 		if err != nil {
 			return err
 		}
-		if row.Owner != l.service.owner || row.OwnerEpoch != l.epoch {
+		if row.Owner != l.driver.owner || row.OwnerEpoch != l.epoch {
 			return errFenced
 		}
 		waiting, err := q.HasReports(ctx, l.id)
@@ -281,17 +294,17 @@ func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 			return err
 		}
 		released = true
-		return q.ReleaseLease(ctx, l.wakeAt(), l.id, l.service.owner, l.epoch)
+		return q.ReleaseLease(ctx, l.wakeAt(), l.id, l.driver.owner, l.epoch)
 	})
 	if err != nil {
 		return false, err
 	}
 	if released {
-		l.service.config.Crash("rest.released")
-		l.service.live.keepIdle(l)
+		l.driver.config.Crash("rest.released")
+		l.driver.live.keepIdle(l)
 		return true, nil
 	}
-	if !l.service.live.add(l) {
+	if !l.driver.live.add(l) {
 		return false, errFenced
 	}
 	return false, l.catchUp(ctx)
@@ -303,12 +316,12 @@ func (l *loop) wakeAt() *time.Time {
 	if due, ok := l.timers.next(); ok {
 		at = &due
 	}
-	if l.service.live.isDraining() {
-		now := l.service.now()
+	if l.driver.live.isDraining() {
+		now := l.driver.now()
 		return &now
 	}
 	if !l.commands.paused && (l.progress.Count(dag.Ready) > 0 || l.status == query.Pending) {
-		again := l.service.now().Add(readyRecheck)
+		again := l.driver.now().Add(readyRecheck)
 		if at == nil || again.Before(*at) {
 			at = &again
 		}

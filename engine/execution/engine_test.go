@@ -177,18 +177,18 @@ operators:
   - {name: second, type: shell, code: {script: "true"}, depends_on: [first]}
 `, nil)
 	b.until(id, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "no longer needed"))
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "twice is success"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "no longer needed"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "twice is success"))
 	e := b.finish(id)
 	require.Equal(t, query.Cancelled, e.Status)
 	require.Contains(t, e.Error.Message, "no longer needed")
 	require.Equal(t, query.Counts{Total: 2, Cancelled: 2}, e.Counts)
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	require.Contains(t, b.kinds(id), "execution.cancel_requested")
 
 	done := b.launch("name: quick\nversion: 1.0.0\noperators: [{name: a, type: noop}]", nil)
 	b.finish(done)
-	require.True(t, apperr.Is(b.engine.Cancel(b.ctx, done, ""), apperr.Conflict))
+	require.True(t, apperr.Is(b.engine.Commands.Cancel(b.ctx, done, ""), apperr.Conflict))
 }
 
 func TestCapacityIsRespected(t *testing.T) {
@@ -229,10 +229,10 @@ name: huge
 version: 1.0.0
 operators: [{name: a, type: shell, code: {script: "true"}, resources: {memory: 64Gi}}]
 `)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.True(t, apperr.Is(err, apperr.Invalid))
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, "64 GiB")
-	fit, err := b.engine.Fits(b.ctx, v.ID)
+	fit, err := b.engine.Forecasts.Fits(b.ctx, v.ID)
 	require.NoError(t, err)
 	require.False(t, fit.OK)
 }

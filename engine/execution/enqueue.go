@@ -70,7 +70,7 @@ func (PartitionArgs) InsertOpts() river.InsertOpts {
 
 // EnsurePartitions creates the partitions of this month and the next ones. The maintenance
 // job calls it.
-func (s *Service) EnsurePartitions(ctx context.Context) error {
+func (s *MaintenanceService) EnsurePartitions(ctx context.Context) error {
 	_, err := s.queries.EnsurePartitions(ctx, s.now(), partitionMonths)
 	if err != nil {
 		return fmt.Errorf("create partitions: %w", err)
@@ -79,7 +79,7 @@ func (s *Service) EnsurePartitions(ctx context.Context) error {
 }
 
 // requestDrive enqueues a drive of id in tx, unless a loop drives it already.
-func (s *Service) requestDrive(ctx context.Context, tx pgx.Tx, q *db.Queries, id uuid.UUID) error {
+func (s *core) requestDrive(ctx context.Context, tx pgx.Tx, q *db.Queries, id uuid.UUID) error {
 	epoch, err := q.RequestDrive(ctx, id)
 	if db.IsNoRows(err) {
 		return nil
@@ -90,15 +90,18 @@ func (s *Service) requestDrive(ctx context.Context, tx pgx.Tx, q *db.Queries, id
 	return s.enqueueDrive(ctx, tx, id, epoch)
 }
 
-func (s *Service) enqueueDrive(ctx context.Context, tx pgx.Tx, id uuid.UUID, epoch int64) error {
+func (s *core) enqueueDrive(ctx context.Context, tx pgx.Tx, id uuid.UUID, epoch int64) error {
 	if _, err := s.enqueuer.InsertTx(ctx, tx, DriveArgs{ExecutionID: id, Epoch: epoch}, nil); err != nil {
 		return fmt.Errorf("enqueue drive of %s: %w", id, err)
 	}
 	return nil
 }
 
+// waker notifies the drivers of executions.
+type waker struct{ *core }
+
 // wake notifies the driver of id, here or through a job, that it has work.
-func (s *Service) wake(id uuid.UUID) {
+func (s *core) wake(id uuid.UUID) {
 	if s.live.wakeLoop(id) {
 		return
 	}
@@ -110,7 +113,7 @@ func (s *Service) wake(id uuid.UUID) {
 
 // wakeForever enqueues drives for executions that were woken while no loop of this process
 // drove them.
-func (s *Service) wakeForever(ctx context.Context) error {
+func (s *waker) wakeForever(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():

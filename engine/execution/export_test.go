@@ -3,4 +3,4 @@ package execution
 import "context"
 
 // RenewLeases renews the leases of the loops of this process now.
-func (s *Service) RenewLeases(ctx context.Context) error { return s.renewOnce(ctx) }
+func (s *Service) RenewLeases(ctx context.Context) error { return s.Driver.renewOnce(ctx) }

@@ -37,7 +37,7 @@ func (b *testBundle) term(number int64) {
 func (b *testBundle) lead() {
 	b.t.Helper()
 	b.term(1)
-	require.NoError(b.t, b.engine.TakeOver(b.ctx, 1))
+	require.NoError(b.t, b.engine.Driver.TakeOver(b.ctx, 1))
 }
 
 // other is a second server on the same database, which drives nothing by itself.
@@ -66,14 +66,14 @@ func TestAFormerLeaderIsFenced(t *testing.T) {
 
 	other := b.other()
 	b.term(2)
-	require.NoError(t, other.TakeOver(b.ctx, 2))
+	require.NoError(t, other.Driver.TakeOver(b.ctx, 2))
 	require.NoError(t, b.engine.RenewLeases(b.ctx))
 	require.False(t, b.leased(id), "the former leader renewed a lease that it no longer owns")
 
 	// Its loop receives the end first, and cannot write it; the new leader can.
 	touch(t, file)
 	require.Eventually(t, func() bool {
-		require.NoError(t, other.Drive(b.ctx, id))
+		require.NoError(t, other.Driver.Drive(b.ctx, id))
 		e, err := b.engine.Get(b.ctx, id)
 		return err == nil && e.Status.Ended()
 	}, 20*time.Second, 20*time.Millisecond)
@@ -115,7 +115,7 @@ func TestATermEndsWhileAnExecutionIsTaken(t *testing.T) {
 	}, 20*time.Second, 20*time.Millisecond)
 	b.untouched(id)
 
-	require.NoError(t, b.engine.TakeOver(b.ctx, 2))
+	require.NoError(t, b.engine.Driver.TakeOver(b.ctx, 2))
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
 }
 
@@ -155,6 +155,6 @@ func TestAFormerLeaderStartsNothing(t *testing.T) {
 	require.Empty(t, b.launcher.starts)
 	b.launcher.mu.Unlock()
 
-	require.NoError(t, b.engine.TakeOver(b.ctx, 2))
+	require.NoError(t, b.engine.Driver.TakeOver(b.ctx, 2))
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
 }

@@ -29,8 +29,16 @@ type views struct {
 
 const maxViews = 8
 
+// snapshots computes values of nodes from the rows of executions.
+type snapshots struct {
+	*core
+
+	driver *Driver
+	views  views
+}
+
 // view returns the execution of row as it was when node i had begun, or its current state.
-func (s *Service) view(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
+func (s *snapshots) view(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
 	s.views.mu.Lock()
 	v, ok := s.views.known[row.ID]
 	s.views.mu.Unlock()
@@ -41,7 +49,7 @@ func (s *Service) view(ctx context.Context, row db.Execution, version workflow.V
 }
 
 // viewOfAttempt is view, made after the attempt of scope had begun.
-func (s *Service) viewOfAttempt(ctx context.Context, row db.Execution, version workflow.Version, scope auth.TaskScope) (*view, error) {
+func (s *snapshots) viewOfAttempt(ctx context.Context, row db.Execution, version workflow.Version, scope auth.TaskScope) (*view, error) {
 	v, err := s.view(ctx, row, version, scope.NodeIndex)
 	if err != nil || v.attempt(scope.NodeIndex) == scope.Attempt {
 		return v, err
@@ -49,12 +57,12 @@ func (s *Service) viewOfAttempt(ctx context.Context, row db.Execution, version w
 	return s.loadView(ctx, row, version, scope.NodeIndex)
 }
 
-func (s *Service) loadView(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
+func (s *snapshots) loadView(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
 	rows, err := s.queries.LoadNodes(ctx, row.ID)
 	if err != nil {
 		return nil, fmt.Errorf("load nodes: %w", err)
 	}
-	l := newLoop(s, row, version)
+	l := newLoop(s.driver, row, version)
 	if err := l.loadNodes(rows); err != nil {
 		return nil, err
 	}
@@ -87,7 +95,7 @@ func (v *view) attempt(i int) int {
 }
 
 // nodeInputs returns the known values of a node's typed inputs.
-func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version workflow.Version, i int) (map[string]any, error) {
+func (s *snapshots) nodeInputs(ctx context.Context, row db.Execution, version workflow.Version, i int) (map[string]any, error) {
 	view, err := s.view(ctx, row, version, i)
 	if err != nil {
 		return nil, err
@@ -96,7 +104,7 @@ func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version work
 	defer view.Unlock()
 	values := map[string]any{}
 	for _, input := range view.loop.operator(i).Inputs {
-		v, ok, err := view.loop.value(ctx, i, input.Source)
+		v, ok, err := view.loop.values.of(ctx, i, input.Source)
 		if isUnreadable(err) {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ type Fit struct {
 }
 
 // Fits makes the check of resources that Launch makes.
-func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
+func (s *ForecastService) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return Fit{}, err
@@ -53,7 +53,7 @@ func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
 // tooLarge reports the operators that can never run in project: within the limits of its
 // levels and on this machine. It sets beyond to the first level whose limit is too small, if
 // any.
-func (s *Service) tooLarge(v workflow.Version, project uuid.UUID, beyond *uuid.UUID) []apperr.Field {
+func (s *ForecastService) tooLarge(v workflow.Version, project uuid.UUID, beyond *uuid.UUID) []apperr.Field {
 	var fields []apperr.Field
 	add := func(f apperr.Field) {
 		if !slices.Contains(fields, f) { // the first graph of an Argo document may run itself, too

@@ -16,7 +16,7 @@ import (
 // flush writes the batch in one transaction and then runs the work that waits for the
 // commit. After an error the loop is unusable: memory is ahead of the rows.
 func (l *loop) flush(ctx context.Context) error {
-	crash := l.service.config.Crash
+	crash := l.driver.config.Crash
 	crash("flush.begin")
 	began := time.Now()
 	l.locks.readLimits(ctx)
@@ -30,12 +30,12 @@ func (l *loop) flush(ctx context.Context) error {
 		return err
 	}
 	crash("flush.committed")
-	l.service.config.Meter.ObserveDuration(MeterTransition, time.Since(began))
+	l.driver.config.Meter.ObserveDuration(MeterTransition, time.Since(began))
 	nodes := l.batch.nodes
 	l.resetAll()
 	l.allCommitted(ctx, nodes)
 	crash("flush.effects")
-	l.service.changed(l.id)
+	l.driver.changed(l.id)
 	l.locks.wakeWaiters()
 	return nil
 }
@@ -44,7 +44,7 @@ func (l *loop) flush(ctx context.Context) error {
 // transaction.
 func (l *loop) commit(ctx context.Context) error {
 	var round quotaRound
-	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
+	err := db.Tx(ctx, l.driver.pool, func(tx pgx.Tx, q *db.Queries) error {
 		var err error
 		if err = l.locks.take(ctx, q); err != nil {
 			return err
@@ -59,11 +59,11 @@ func (l *loop) commit(ctx context.Context) error {
 			return err
 		}
 		if l.batch.finished {
-			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
+			if _, err := l.driver.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
 				return fmt.Errorf("enqueue the finished event: %w", err)
 			}
 		}
-		l.service.config.Crash("flush.written")
+		l.driver.config.Crash("flush.written")
 		return nil
 	})
 	if err != nil {
@@ -77,17 +77,17 @@ const flushTimeout = 30 * time.Second
 
 // writeTransition moves the nodes in one statement, which fails for a loop without its
 // lease, and inserts the nodes of expanded ones.
-func (l *loop) writeTransition(ctx context.Context, q *db.Queries) error {
-	added := l.addedRows()
-	result, err := q.FlushExecution(ctx, l.flushParams())
+func (b *batch) writeTransition(ctx context.Context, q *db.Queries) error {
+	added := b.addedRows()
+	result, err := q.FlushExecution(ctx, b.flushParams())
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
 	if result.Fenced == 0 {
 		return errFenced
 	}
-	if int(result.Moved) != len(l.batch.nodes) {
-		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(l.batch.nodes))
+	if int(result.Moved) != len(b.nodes) {
+		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(b.nodes))
 	}
 	if len(added) == 0 {
 		return nil
@@ -110,14 +110,14 @@ func indexes[T any](rows []T, node func(T) int) []int32 {
 	return list
 }
 
-func (l *loop) flushParams() db.FlushExecutionParams {
-	b, p := l.batch, l.progress
-	nodes := l.nodeRows()
+func (b *batch) flushParams() db.FlushExecutionParams {
+	p := b.loop.progress
+	nodes := b.nodeRows()
 	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most maxNodes
 	params := db.FlushExecutionParams{
-		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
-		Launcher: l.service.config.LauncherName,
-		Status:   string(l.shown()), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
+		ID: b.loop.id, Owner: b.loop.driver.owner, Epoch: b.loop.epoch, LeaseSeconds: b.loop.driver.config.Timing.Lease.Seconds(),
+		Launcher: b.loop.driver.config.LauncherName,
+		Status:   string(b.shown()), StartedAt: b.loop.row.StartedAt, FinishedAt: b.loop.row.FinishedAt, Outputs: b.loop.row.Outputs,
 		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
 		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
 		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
@@ -127,21 +127,21 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		Ended:      recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
 		Claims: recordSet(b.claims), Events: recordSet(b.events),
 	}
-	if l.status == query.Pending && l.admission.waitReason != nil {
-		params.Reason = mustJSON(l.admission.waitReason)
+	if b.loop.status == query.Pending && b.loop.admission.waitReason != nil {
+		params.Reason = mustJSON(b.loop.admission.waitReason)
 	}
-	if l.failure != nil {
-		params.Error = mustJSON(l.failure)
+	if b.loop.failure != nil {
+		params.Error = mustJSON(b.loop.failure)
 	}
 	return params
 }
 
 // shown is the status for readers.
-func (l *loop) shown() query.State {
-	if l.commands.paused && !l.status.Ended() {
+func (b *batch) shown() query.State {
+	if b.loop.commands.paused && !b.loop.status.Ended() {
 		return query.Paused
 	}
-	return l.status
+	return b.loop.status
 }
 
 // recordSet encodes rows; no rows are an empty set and not null.
@@ -153,11 +153,11 @@ func recordSet[T any](rows []T) []byte {
 }
 
 // nodeRows fills the rows of the batch with the current state of the nodes.
-func (l *loop) nodeRows() []*nodeRow {
-	rows := make([]*nodeRow, 0, len(l.batch.nodes))
-	for i, row := range l.batch.nodes {
-		n := &l.nodes[i]
-		row.State, row.Pending, row.Attempt, row.Retries = l.progress.State(i), l.progress.Pending(i), n.attempt, n.retries
+func (b *batch) nodeRows() []*nodeRow {
+	rows := make([]*nodeRow, 0, len(b.nodes))
+	for i, row := range b.nodes {
+		n := &b.loop.nodes[i]
+		row.State, row.Pending, row.Attempt, row.Retries = b.loop.progress.State(i), b.loop.progress.Pending(i), n.attempt, n.retries
 		row.Reason, row.Error = n.reason, n.failure
 		row.ReadyAt, row.StartedAt, row.FinishedAt, row.RetryAt = n.readyAt, n.startedAt, n.finishedAt, n.retryAt
 		if n.children.first > 0 {
@@ -168,34 +168,34 @@ func (l *loop) nodeRows() []*nodeRow {
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b *nodeRow) int { return a.Index - b.Index })
+	slices.SortFunc(rows, func(x, y *nodeRow) int { return x.Index - y.Index })
 	return rows
 }
 
 // addedRows returns the nodes that the execution did not have before, in their state at the
 // end of this batch; the batch's rows of changes no longer contain them.
-func (l *loop) addedRows() []db.InsertChildrenParams {
-	rows := make([]db.InsertChildrenParams, 0, len(l.batch.added))
-	for _, i := range l.batch.added {
-		change := l.batch.nodes[i]
-		delete(l.batch.nodes, i)
-		rows = append(rows, l.addedRow(i, change))
+func (b *batch) addedRows() []db.InsertChildrenParams {
+	rows := make([]db.InsertChildrenParams, 0, len(b.added))
+	for _, i := range b.added {
+		change := b.nodes[i]
+		delete(b.nodes, i)
+		rows = append(rows, b.addedRow(i, change))
 	}
 	return rows
 }
 
-func (l *loop) addedRow(i int, change *nodeRow) db.InsertChildrenParams {
-	n, p := &l.nodes[i], l.progress
+func (b *batch) addedRow(i int, change *nodeRow) db.InsertChildrenParams {
+	n, p := &b.loop.nodes[i], b.loop.progress
 	number := func(n int) int32 { return int32(n) } //nolint:gosec // indexes and counts below maxNodes
 	parent := p.Parent(i)
 	row := db.InsertChildrenParams{
-		ExecutionID: l.id, NodeIndex: number(i), Name: n.name, Level: number(n.level), State: string(p.State(i)),
+		ExecutionID: b.loop.id, NodeIndex: number(i), Name: n.name, Level: number(n.level), State: string(p.State(i)),
 		PendingDependencies: number(p.Pending(i)), Attempt: number(n.attempt), Retries: number(n.retries),
 		ReadyAt: n.readyAt, StartedAt: n.startedAt, FinishedAt: n.finishedAt, RetryAt: n.retryAt,
-		ParentIndex: new(number(parent)), Expansion: number(l.nodes[parent].attempt), Graph: n.graph, ChildCount: number(n.children.count),
+		ParentIndex: new(number(parent)), Expansion: number(b.loop.nodes[parent].attempt), Graph: n.graph, ChildCount: number(n.children.count),
 	}
 	if n.index >= 0 {
-		row.ItemIndex, row.Item, row.OperatorIndex = new(number(n.index)), mustJSON(n.item), new(number(l.operatorIndex(parent)))
+		row.ItemIndex, row.Item, row.OperatorIndex = new(number(n.index)), mustJSON(n.item), new(number(b.operatorIndex(parent)))
 	} else {
 		row.OperatorIndex = new(number(p.Position(i)))
 	}
@@ -218,4 +218,4 @@ func (l *loop) addedRow(i int, change *nodeRow) db.InsertChildrenParams {
 }
 
 // operatorIndex is the index of the operator of node i in its graph.
-func (l *loop) operatorIndex(i int) int { return l.progress.Position(l.home(i)) }
+func (b *batch) operatorIndex(i int) int { return b.loop.progress.Position(b.loop.home(i)) }

@@ -16,7 +16,7 @@ import (
 // under hash, whose files its project has. size is the size of all files in bytes. It
 // returns NotFound when the manifest or a file is missing, and Unauthenticated when the
 // attempt has ended.
-func (s *Service) SaveFolder(ctx context.Context, hash string, size int64) error {
+func (s *TaskService) SaveFolder(ctx context.Context, hash string, size int64) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Service) SaveFolder(ctx context.Context, hash string, size int64) error
 
 // savedFolder returns the hash of the folder that earlier attempts of a node
 // saved; empty: none.
-func (s *Service) savedFolder(ctx context.Context, execution uuid.UUID, node int) (string, error) {
+func (s *core) savedFolder(ctx context.Context, execution uuid.UUID, node int) (string, error) {
 	row, err := s.queries.GetCheckpointFolder(ctx, execution, int32(node)) //nolint:gosec // an index of at most 10,000s
 	if db.IsNoRows(err) {
 		return "", nil
@@ -61,14 +61,14 @@ func checkpointKey(execution uuid.UUID, node int) string {
 
 // runsAgain reports whether node i continues from a node of an earlier execution that did
 // not finish.
-func (l *loop) runsAgain(i int) bool {
-	o := l.nodes[i].origin
+func (as *attemptSpecs) runsAgain(i int) bool {
+	o := as.loop.nodes[i].origin
 	return o != nil && o.use == useBefore
 }
 
 // checkpointsBefore returns the keys of the folders that o left, and of those from which it
 // continued itself.
-func (s *Service) checkpointsBefore(ctx context.Context, o origin) ([]string, error) {
+func (s *Driver) checkpointsBefore(ctx context.Context, o origin) ([]string, error) {
 	rows, err := s.queries.OriginChain(ctx, o.execution, int32(o.index)) //nolint:gosec // an index below maxNodes
 	if err != nil {
 		return nil, fmt.Errorf("load the origin of the node: %w", err)

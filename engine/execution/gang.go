@@ -40,7 +40,7 @@ const gangReady = 1
 // of all ranks, in their order: immediately when it differs from seen, otherwise when it
 // changes or wait is over. The returned number identifies the returned status. It returns
 // Unauthenticated when the attempt has ended.
-func (s *Service) Rendezvous(ctx context.Context, m Member, seen int64, wait time.Duration) ([]Member, int64, error) {
+func (s *TaskService) Rendezvous(ctx context.Context, m Member, seen int64, wait time.Duration) ([]Member, int64, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -54,7 +54,7 @@ func (s *Service) Rendezvous(ctx context.Context, m Member, seen int64, wait tim
 	deadline := time.NewTimer(min(wait, meetLimit))
 	defer deadline.Stop()
 	for pause := meetFirst; ; pause = min(2*pause, meetMost) {
-		if err := s.Alive(ctx); err != nil {
+		if err := s.supervisor.Alive(ctx); err != nil {
 			return nil, 0, err
 		}
 		members, version, err := s.members(ctx, scope)
@@ -72,8 +72,8 @@ func (s *Service) Rendezvous(ctx context.Context, m Member, seen int64, wait tim
 }
 
 // join writes the status of a rank. The first rank also deletes the rows of old gangs.
-func (s *Service) join(ctx context.Context, scope auth.TaskScope, m Member) error {
-	if err := s.Alive(ctx); err != nil {
+func (s *TaskService) join(ctx context.Context, scope auth.TaskScope, m Member) error {
+	if err := s.supervisor.Alive(ctx); err != nil {
 		return err
 	}
 	now := s.now()
@@ -95,7 +95,7 @@ func (s *Service) join(ctx context.Context, scope auth.TaskScope, m Member) erro
 }
 
 // members returns the gang and a number that changes with every change of it.
-func (s *Service) members(ctx context.Context, scope auth.TaskScope) ([]Member, int64, error) {
+func (s *TaskService) members(ctx context.Context, scope auth.TaskScope) ([]Member, int64, error) {
 	rows, err := s.queries.GangMembers(ctx, scope.ExecutionID, int32(scope.NodeIndex), int32(scope.Attempt)) //nolint:gosec // signed by us
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the gang: %w", err)

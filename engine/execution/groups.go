@@ -18,12 +18,17 @@ const (
 // children are the nodes into which a node last expanded.
 type children struct{ first, count int }
 
+// nodeGroups expands fan-outs and graphs into nodes, and ends them.
+type nodeGroups struct{ loop *loop }
+
 // fansOut reports whether node i expands into the items of a fan-out.
-func (l *loop) fansOut(i int) bool { return l.nodes[i].op.Foreach != nil && l.nodes[i].index < 0 }
+func (gs *nodeGroups) fansOut(i int) bool {
+	return gs.loop.nodes[i].op.Foreach != nil && gs.loop.nodes[i].index < 0
+}
 
 // members returns the nodes of a graph with this plan; in is the name of the enclosing node.
-func (l *loop) members(graph string, plan *dag.Plan, in string) []nodeState {
-	g, _ := l.version.Definition.Graph(graph)
+func (gs *nodeGroups) members(graph string, plan *dag.Plan, in string) []nodeState {
+	g, _ := gs.loop.version.Definition.Graph(graph)
 	nodes := make([]nodeState, len(plan.Nodes))
 	for k := range nodes {
 		nodes[k] = nodeState{op: &g.Operators[k], graph: graph, name: in + g.Operators[k].Name, index: -1, level: plan.Nodes[k].Level}
@@ -32,8 +37,8 @@ func (l *loop) members(graph string, plan *dag.Plan, in string) []nodeState {
 }
 
 // items returns the nodes of a fan-out of node i.
-func (l *loop) items(i int, values []any) []nodeState {
-	of := &l.nodes[i]
+func (gs *nodeGroups) items(i int, values []any) []nodeState {
+	of := &gs.loop.nodes[i]
 	nodes := make([]nodeState, len(values))
 	for k, v := range values {
 		nodes[k] = nodeState{op: of.op, graph: of.graph, name: fmt.Sprintf("%s[%d]", of.name, k), index: k, item: v, level: of.level}
@@ -42,63 +47,63 @@ func (l *loop) items(i int, values []any) []nodeState {
 }
 
 // expand expands node i, whose attempt has just begun, into other nodes.
-func (l *loop) expand(ctx context.Context, i int, now time.Time) {
-	expansion, nodes, err := l.expansion(ctx, i)
-	if l.cannotRead(err) {
+func (gs *nodeGroups) expand(ctx context.Context, i int, now time.Time) {
+	expansion, nodes, err := gs.expansion(ctx, i)
+	if gs.loop.cannotRead(err) {
 		return
 	}
 	if err != nil {
-		l.failNode(i, now, &query.Failure{Code: "expand", Message: sentence(err), Node: l.nodes[i].name, Attempt: l.nodes[i].attempt})
+		gs.loop.ends.failNode(i, now, &query.Failure{Code: "expand", Message: sentence(err), Node: gs.loop.nodes[i].name, Attempt: gs.loop.nodes[i].attempt})
 		return
 	}
-	if len(nodes) == 0 && l.fansOut(i) && l.nodes[i].op.Tags != nil {
-		l.skipEmpty(i, now)
+	if len(nodes) == 0 && gs.fansOut(i) && gs.loop.nodes[i].op.Tags != nil {
+		gs.skipEmpty(i, now)
 		return
 	}
-	first := l.progress.Expand(i, expansion)
-	level := l.nodes[i].level
+	first := gs.loop.progress.Expand(i, expansion)
+	level := gs.loop.nodes[i].level
 	for k := range nodes {
 		nodes[k].level = level
-		l.changed = append(l.changed, first+k)
-		l.batch.added = append(l.batch.added, first+k)
+		gs.loop.changed = append(gs.loop.changed, first+k)
+		gs.loop.batch.added = append(gs.loop.batch.added, first+k)
 	}
-	l.nodes = append(l.nodes, nodes...)
-	n := l.move(i, dag.Running)
+	gs.loop.nodes = append(gs.loop.nodes, nodes...)
+	n := gs.loop.move(i, dag.Running)
 	n.children = children{first, len(nodes)}
-	if err := l.origins.carryOver(ctx, i, first, now); err != nil {
-		l.readFailure = err // the next loop retries it
+	if err := gs.loop.origins.carryOver(ctx, i, first, now); err != nil {
+		gs.loop.readFailure = err // the next loop retries it
 		return
 	}
-	l.nodeEvent(i, now, query.EventNodeExpanded, fmt.Sprintf("Nodes created: %d.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
+	gs.loop.nodeEvent(i, now, query.EventNodeExpanded, fmt.Sprintf("Nodes created: %d.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
 }
 
 // expansion computes the nodes into which node i expands.
-func (l *loop) expansion(ctx context.Context, i int) (dag.Expansion, []nodeState, error) {
-	n := &l.nodes[i]
-	if l.fansOut(i) {
-		values, err := l.itemsOf(ctx, i)
+func (gs *nodeGroups) expansion(ctx context.Context, i int) (dag.Expansion, []nodeState, error) {
+	n := &gs.loop.nodes[i]
+	if gs.fansOut(i) {
+		values, err := gs.itemsOf(ctx, i)
 		if err != nil {
 			return dag.Expansion{}, nil, err
 		}
 		f := n.op.Foreach
-		return dag.Expansion{Items: len(values), Item: n.op.ItemTraits(), Limit: f.Parallelism, Partial: f.Partial}, l.items(i, values), nil
+		return dag.Expansion{Items: len(values), Item: n.op.ItemTraits(), Limit: f.Parallelism, Partial: f.Partial}, gs.items(i, values), nil
 	}
-	if depth, most := l.depth(i), l.version.Definition.Depth(); depth >= most {
+	if depth, most := gs.depth(i), gs.loop.version.Definition.Depth(); depth >= most {
 		return dag.Expansion{}, nil, fmt.Errorf("graphs are nested %d levels deep, which exceeds the definition's max_depth", most)
 	}
-	g, ok := l.version.Definition.Graph(n.op.Graph)
+	g, ok := gs.loop.version.Definition.Graph(n.op.Graph)
 	if !ok || n.op.Graph == "" {
 		return dag.Expansion{}, nil, fmt.Errorf("there is no graph called %q", n.op.Graph)
 	}
-	if room := maxNodes - len(l.nodes); len(g.Operators) > room {
+	if room := maxNodes - len(gs.loop.nodes); len(g.Operators) > room {
 		return dag.Expansion{}, nil, tooManyNodes()
 	}
-	inputs, err := l.graphInputs(ctx, i, g)
+	inputs, err := gs.loop.values.graphInputs(ctx, i, g)
 	if err != nil {
 		return dag.Expansion{}, nil, err
 	}
 	n.inputs = inputs
-	return dag.Expansion{Plan: l.version.Plans[g.Name], Limit: g.Parallelism}, l.members(g.Name, l.version.Plans[g.Name], n.name+"/"), nil
+	return dag.Expansion{Plan: gs.loop.version.Plans[g.Name], Limit: g.Parallelism}, gs.members(g.Name, gs.loop.version.Plans[g.Name], n.name+"/"), nil
 }
 
 const maxNodes = query.MaxNodes
@@ -108,10 +113,10 @@ func tooManyNodes() error {
 }
 
 // depth is the number of graphs that enclose node i.
-func (l *loop) depth(i int) int {
+func (gs *nodeGroups) depth(i int) int {
 	depth := 0
-	for p := l.progress.Parent(i); p != dag.NoNode; p = l.progress.Parent(p) {
-		if !l.fansOut(p) {
+	for p := gs.loop.progress.Parent(i); p != dag.NoNode; p = gs.loop.progress.Parent(p) {
+		if !gs.fansOut(p) {
 			depth++
 		}
 	}
@@ -119,12 +124,12 @@ func (l *loop) depth(i int) int {
 }
 
 // itemsOf returns the items of the fan-out of node i.
-func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
-	f := l.nodes[i].op.Foreach
-	if of, ok := l.siblingFanOut(i); ok && l.nodes[of].children.count > 0 {
-		return l.itemsBeside(of), nil
+func (gs *nodeGroups) itemsOf(ctx context.Context, i int) ([]any, error) {
+	f := gs.loop.nodes[i].op.Foreach
+	if of, ok := gs.siblingFanOut(i); ok && gs.loop.nodes[of].children.count > 0 {
+		return gs.itemsBeside(of), nil
 	}
-	value, ok, err := l.value(ctx, i, f.Items)
+	value, ok, err := gs.loop.values.of(ctx, i, f.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +141,7 @@ func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 		return nil, fmt.Errorf("the fan-out value is not a list")
 	case len(list) > f.Limit:
 		return nil, fmt.Errorf("there are %d items; at most %d are allowed (foreach.limit)", len(list), f.Limit)
-	case len(list) > maxNodes-len(l.nodes):
+	case len(list) > maxNodes-len(gs.loop.nodes):
 		return nil, tooManyNodes()
 	}
 	return list, nil
@@ -156,7 +161,7 @@ func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 	case err != nil:
 		l.touch(i)
 		n.attempt++
-		l.failNode(i, now, &query.Failure{Code: code, Message: problem + sentence(err), Node: n.name, Attempt: n.attempt})
+		l.ends.failNode(i, now, &query.Failure{Code: code, Message: problem + sentence(err), Node: n.name, Attempt: n.attempt})
 	case holds:
 		l.progress.Pass(i)
 		l.changed = append(l.changed, i)
@@ -171,7 +176,7 @@ func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
 	if n.op.Tags != nil {
 		return l.taggedCondition(ctx, i)
 	}
-	env, err := l.env(ctx, i, n.op.Condition())
+	env, err := l.values.env(ctx, i, n.op.Condition())
 	if err != nil {
 		return false, n.op.When, err
 	}
@@ -180,36 +185,36 @@ func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
 }
 
 // hold makes a node wait because of a limit, and adds an event.
-func (l *loop) hold(a dag.Action) {
-	l.progress.Hold(a.Node, a.InScope)
-	n := &l.nodes[a.Node]
+func (gs *nodeGroups) hold(a dag.Action) {
+	gs.loop.progress.Hold(a.Node, a.InScope)
+	n := &gs.loop.nodes[a.Node]
 	if n.reason != nil && n.reason.Code == ReasonParallelism {
 		return
 	}
-	l.touch(a.Node)
-	n.reason = &query.Reason{Code: ReasonParallelism, Message: l.parallelismText(a)}
+	gs.loop.touch(a.Node)
+	n.reason = &query.Reason{Code: ReasonParallelism, Message: gs.parallelismText(a)}
 }
 
-func (l *loop) parallelismText(a dag.Action) string {
-	parent := l.progress.Parent(a.Node)
+func (gs *nodeGroups) parallelismText(a dag.Action) string {
+	parent := gs.loop.progress.Parent(a.Node)
 	switch {
 	case !a.InScope:
-		return fmt.Sprintf("The execution has reached its limit of concurrent nodes (%d).", l.version.Definition.Parallelism)
-	case parent != dag.NoNode && l.fansOut(parent) && l.nodes[parent].op.Tags == nil:
-		return fmt.Sprintf("%s has reached its limit of concurrent items (%d).", l.nodes[parent].name, l.nodes[parent].op.Foreach.Parallelism)
+		return fmt.Sprintf("The execution has reached its limit of concurrent nodes (%d).", gs.loop.version.Definition.Parallelism)
+	case parent != dag.NoNode && gs.fansOut(parent) && gs.loop.nodes[parent].op.Tags == nil:
+		return fmt.Sprintf("%s has reached its limit of concurrent items (%d).", gs.loop.nodes[parent].name, gs.loop.nodes[parent].op.Foreach.Parallelism)
 	}
-	g, _ := l.version.Definition.Graph(l.nodes[a.Node].graph)
+	g, _ := gs.loop.version.Definition.Graph(gs.loop.nodes[a.Node].graph)
 	return fmt.Sprintf("The graph %s has reached its limit of concurrent nodes (%d).", g.Name, g.Parallelism)
 }
 
 // omitReason explains why a node can never run.
-func (l *loop) omitReason(a dag.Action) *query.Reason {
+func (gs *nodeGroups) omitReason(a dag.Action) *query.Reason {
 	reason := &query.Reason{Code: ReasonUpstream, Message: "A dependency did not succeed."}
-	home := l.home(a.Node)
-	if rule := l.progress.Depends(home); rule != "" {
+	home := gs.loop.home(a.Node)
+	if rule := gs.loop.progress.Depends(home); rule != "" {
 		reason.Message = fmt.Sprintf("Its condition %s was not met.", rule)
 	} else if a.Cause >= 0 {
-		reason.Message = l.nodes[a.Cause].name + " did not succeed."
+		reason.Message = gs.loop.nodes[a.Cause].name + " did not succeed."
 	}
 	return reason
 }
@@ -244,92 +249,92 @@ func (l *loop) beginReady(ctx context.Context) {
 	l.withoutAttempt = nil
 	for _, i := range nodes {
 		if l.progress.State(i) == dag.Ready && l.canStart(i) {
-			l.beginAlone(ctx, i, l.service.now())
+			l.beginAlone(ctx, i, l.driver.now())
 		}
 	}
 }
 
-// endGroup ends node i as state; all nodes of its group have ended.
-func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
+// end ends node i as state; all nodes of its group have ended.
+func (gs *nodeGroups) end(ctx context.Context, a dag.Action, now time.Time) {
 	i := a.Node
-	n := &l.nodes[i]
+	n := &gs.loop.nodes[i]
 	if n.endCommand != nil && a.State != dag.Succeeded {
-		l.commands.done(n.endCommand.Seq)
-		l.commands.endByCommand(i, *n.endCommand)
+		gs.loop.commands.done(n.endCommand.Seq)
+		gs.loop.commands.endByCommand(i, *n.endCommand)
 		return
 	}
 	switch a.State {
 	case dag.Succeeded:
-		values, err := l.groupOutputs(ctx, i)
-		if l.cannotRead(err) {
+		values, err := gs.outputs(ctx, i)
+		if gs.loop.cannotRead(err) {
 			return
 		}
 		if err != nil {
-			l.groupFailed(i, now, &query.Failure{Code: "output", Message: sentence(err), Node: n.name, Attempt: n.attempt})
+			gs.failed(i, now, &query.Failure{Code: "output", Message: sentence(err), Node: n.name, Attempt: n.attempt})
 			return
 		}
-		l.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, values)
+		gs.loop.ends.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, values)
 	case dag.Cancelled:
-		l.cancelNode(i, ending{FinishedAt: now, StartedAt: n.startedAt})
+		gs.loop.ends.cancelNode(i, ending{FinishedAt: now, StartedAt: n.startedAt})
 	default:
-		l.groupFailed(i, now, l.groupFailure(i))
+		gs.failed(i, now, gs.failure(i))
 	}
 }
 
-// groupFailed ends node i as failed, or retries it.
-func (l *loop) groupFailed(i int, now time.Time, failure *query.Failure) {
-	n := &l.nodes[i]
-	if l.fansOut(i) {
-		l.failNode(i, now, failure)
+// failed ends node i as failed, or retries it.
+func (gs *nodeGroups) failed(i int, now time.Time, failure *query.Failure) {
+	n := &gs.loop.nodes[i]
+	if gs.fansOut(i) {
+		gs.loop.ends.failNode(i, now, failure)
 		return
 	}
-	e, cause := l.groupEnding(i, now, failure)
-	if again, why := l.shouldRetry(i, e, cause); !again {
-		l.failNode(i, now, concluded(failure, why))
+	e, cause := gs.ending(i, now, failure)
+	if again, why := gs.loop.ends.shouldRetry(i, e, cause); !again {
+		gs.loop.ends.failNode(i, now, concluded(failure, why))
 		return
 	}
-	l.touch(i)
+	gs.loop.touch(i)
 	n.retries++
 	n.failure = failure
-	l.repeat(i, now, l.delay(i), &query.Reason{
+	gs.loop.ends.repeat(i, now, gs.loop.ends.delay(i), &query.Reason{
 		Code: ReasonBackoff, Message: retryText(n.attempt, n.retries, n.op.Retry.Limit, "") + failure.Message,
 	})
 }
 
-// groupFailure describes the failure of a group by the failures of its nodes.
-func (l *loop) groupFailure(i int) *query.Failure {
-	n := &l.nodes[i]
+// failure describes the failure of a group by the failures of its nodes.
+func (gs *nodeGroups) failure(i int) *query.Failure {
+	n := &gs.loop.nodes[i]
 	base, size := n.children.first, n.children.count
 	var first *nodeState
 	failed := 0
 	for k := base; k < base+size; k++ {
-		if l.progress.State(k) != dag.Failed {
+		if gs.loop.progress.State(k) != dag.Failed {
 			continue
 		}
 		failed++
-		if first == nil || l.nodes[k].finishedAt.Before(*first.finishedAt) {
-			first = &l.nodes[k]
+		if first == nil || gs.loop.nodes[k].finishedAt.Before(*first.finishedAt) {
+			first = &gs.loop.nodes[k]
 		}
 	}
 	f := &query.Failure{Code: "children", Message: "A nested node failed.", Node: n.name, Attempt: n.attempt}
-	f.Errored = l.errs(i)
+	f.Errored = gs.errs(i)
 	if first == nil || first.failure == nil {
 		return f
 	}
 	f.Message = fmt.Sprintf("%s failed: %s", first.name, first.failure.Message)
-	if l.fansOut(i) {
+	if gs.fansOut(i) {
 		f.Message = fmt.Sprintf("%d of %d items failed; first %s: %s", failed, size, first.name, first.failure.Message)
 	}
 	return f
 }
 
-// groupOutputs collects the outputs of node i: of a fan-out the lists of the outputs of its
+// outputs collects the outputs of node i: of a fan-out the lists of the outputs of its
 // items, of a graph its outputs.
-func (l *loop) groupOutputs(ctx context.Context, i int) (map[string]any, error) {
-	n := &l.nodes[i]
-	if !l.fansOut(i) {
-		g, _ := l.version.Definition.Graph(n.op.Graph)
-		return l.scopeOutputs(ctx, l.progress.Inner(i), g.Outputs)
+func (gs *nodeGroups) outputs(ctx context.Context, i int) (map[string]any, error) {
+	n := &gs.loop.nodes[i]
+	if !gs.fansOut(i) {
+		g, _ := gs.loop.version.Definition.Graph(n.op.Graph)
+		return gs.loop.values.scopeOutputs(ctx, gs.loop.progress.Inner(i), g.Outputs)
 	}
 	if len(n.op.Outputs) == 0 && !n.op.KeepsAll() {
 		return nil, nil
@@ -338,14 +343,14 @@ func (l *loop) groupOutputs(ctx context.Context, i int) (map[string]any, error) 
 	for k := range all {
 		all[k] = n.children.first + k
 	}
-	if err := l.loadOutputs(ctx, all); err != nil {
+	if err := gs.loop.values.loadOutputs(ctx, all); err != nil {
 		return nil, err
 	}
 	values := map[string]any{}
-	for _, name := range l.outputNames(n.op, all) {
+	for _, name := range gs.loop.values.outputNames(n.op, all) {
 		list := make([]any, len(all))
 		for k, child := range all {
-			list[k] = l.outputs[child][name]
+			list[k] = gs.loop.values.outputs[child][name]
 		}
 		values[name] = list
 	}

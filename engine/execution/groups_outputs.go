@@ -10,11 +10,11 @@ import (
 
 // scopeOutputs collects the outputs of a graph, or of the workflow, from the nodes of its
 // scope. Nodes that did not run have none.
-func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.Output) (map[string]any, error) {
+func (vs *nodeValues) scopeOutputs(ctx context.Context, scope int, outputs []workflow.Output) (map[string]any, error) {
 	values := map[string]any{}
 	for _, o := range outputs {
 		if o.Source.Kind == workflow.SourceTags {
-			v, ok, err := l.inScope(ctx, scope).tagged(o.Source.Tagged)
+			v, ok, err := vs.inScope(ctx, scope).tagged(o.Source.Tagged)
 			if err != nil {
 				return nil, fmt.Errorf("output %s: %w", o.Name, err)
 			}
@@ -24,7 +24,7 @@ func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.O
 			continue
 		}
 		if o.Source.Kind == workflow.SourceFormula {
-			v, err := l.computedOutput(ctx, scope, o)
+			v, err := vs.computedOutput(ctx, scope, o)
 			if err != nil {
 				return nil, err
 			}
@@ -33,14 +33,14 @@ func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.O
 			}
 			continue
 		}
-		i, ok := l.progress.Sibling(scope, o.From.Operator)
+		i, ok := vs.loop.progress.Sibling(scope, o.From.Operator)
 		if !ok {
 			return nil, fmt.Errorf("output %s comes from %q, which is not in the plan", o.Name, o.From.Operator)
 		}
-		if err := l.loadOutputs(ctx, []int{i}); err != nil {
+		if err := vs.loadOutputs(ctx, []int{i}); err != nil {
 			return nil, err
 		}
-		if v, ok := l.outputs[i][o.From.Output]; ok {
+		if v, ok := vs.outputs[i][o.From.Output]; ok {
 			values[o.Name] = v
 		}
 	}
@@ -48,9 +48,9 @@ func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.O
 }
 
 // computedOutput returns the value of an output that is an expression; nil when it has none.
-func (l *loop) computedOutput(ctx context.Context, scope int, o workflow.Output) (any, error) {
-	first, _ := l.progress.Members(scope)
-	env, err := l.env(ctx, first, o.Source.Formula)
+func (vs *nodeValues) computedOutput(ctx context.Context, scope int, o workflow.Output) (any, error) {
+	first, _ := vs.loop.progress.Members(scope)
+	env, err := vs.env(ctx, first, o.Source.Formula)
 	if err != nil {
 		return nil, err
 	}

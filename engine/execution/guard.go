@@ -78,7 +78,7 @@ func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 	for _, n := range notes {
 		br.applyNote(b, n)
 	}
-	now, withheld := br.loop.service.now(), map[int]bool{}
+	now, withheld := br.loop.driver.now(), map[int]bool{}
 	for _, i := range asking {
 		pass, err := br.checkBreaker(ctx, q, b, i, now)
 		if err != nil {
@@ -176,7 +176,7 @@ func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time
 		text, again = row.Operator+" failed repeatedly. A trial attempt is running, and the others wait for its outcome.", now.Add(trialLook)
 	}
 	reason := &query.Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
-	br.loop.service.quota.Withdraw(br.loop.id, []int{i})
+	br.loop.driver.quota.Withdraw(br.loop.id, []int{i})
 	delete(br.asking, i)
 	br.requestLater(i, earlier(again, now.Add(readyRecheck)))
 	if before := br.loop.nodes[i].reason; before != nil && before.Code == reason.Code {
@@ -188,7 +188,7 @@ func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time
 	}
 	br.loop.touch(i)
 	br.loop.nodes[i].reason = reason
-	br.loop.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
+	br.loop.driver.config.Meter.Count(MeterRefusal, reason.Code, 1)
 	br.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": reason.Code})
 }
 
@@ -227,10 +227,10 @@ func (br *breakers) requestWithheld() {
 func (br *breakers) releaseWithheld(ctx context.Context) {
 	br.freed = false
 	br.requestWithheld()
-	ids, err := br.loop.service.queries.LiveOfWorkflow(ctx, br.loop.row.WorkflowID)
+	ids, err := br.loop.driver.queries.LiveOfWorkflow(ctx, br.loop.row.WorkflowID)
 	if err != nil {
-		br.loop.service.config.Logger.Warn("wake withheld nodes", "execution", br.loop.id, "error", err)
+		br.loop.driver.config.Logger.Warn("wake withheld nodes", "execution", br.loop.id, "error", err)
 		return
 	}
-	br.loop.service.wakeAll(slices.DeleteFunc(ids, func(id uuid.UUID) bool { return id == br.loop.id }))
+	br.loop.driver.wakeAll(slices.DeleteFunc(ids, func(id uuid.UUID) bool { return id == br.loop.id }))
 }

@@ -80,7 +80,7 @@ func setup(t testing.TB, options ...option) *testBundle {
 	b.artifacts.CountWith(b.quotas.AddStorage)
 	b.engine, err = execution.New(config)
 	require.NoError(t, err)
-	b.launcher.deliver = b.engine.Deliver
+	b.launcher.deliver = b.engine.Supervisor.Deliver
 	b.start()
 	return b
 }
@@ -129,7 +129,7 @@ func (b *testBundle) register(doc string) workflow.Version {
 func (b *testBundle) launch(doc string, inputs map[string]any) uuid.UUID {
 	b.t.Helper()
 	v := b.register(doc)
-	e, created, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: inputs, Priority: query.Normal})
+	e, created, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: inputs, Priority: query.Normal})
 	require.NoError(b.t, err)
 	require.True(b.t, created)
 	return e.ID
@@ -140,7 +140,7 @@ func (b *testBundle) until(id uuid.UUID, what string, done func(query.Execution)
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
-	hints, err := b.engine.Watch(ctx, id)
+	hints, err := b.engine.Watches.Watch(ctx, id)
 	require.NoError(b.t, err)
 	for {
 		e, err := b.engine.Get(b.ctx, id)
@@ -235,7 +235,7 @@ func touch(t testing.TB, path string) {
 func (b *testBundle) launchVersion(doc string) uuid.UUID {
 	b.t.Helper()
 	v := b.register(doc)
-	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Normal})
+	e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: query.Normal})
 	require.NoError(b.t, err)
 	return e.ID
 }

@@ -46,7 +46,7 @@ func (h *hints) take() []uuid.UUID {
 
 // sendMessage passes m to the loop of an execution when it is in this process, and otherwise makes
 // the loop read its rows. The rows must already contain the content of m.
-func (s *Service) sendMessage(id uuid.UUID, m message) {
+func (s *core) sendMessage(id uuid.UUID, m message) {
 	if !s.live.post(id, m) {
 		s.hints.add(id)
 	}
@@ -54,7 +54,7 @@ func (s *Service) sendMessage(id uuid.UUID, m message) {
 
 // sendHintsForever sends hints to the process that drives. Hints that arrive while it sends share
 // the next notification.
-func (s *Service) sendHintsForever(ctx context.Context) error {
+func (s *waker) sendHintsForever(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -74,7 +74,7 @@ func (s *Service) sendHintsForever(ctx context.Context) error {
 
 // onHint returns a handler for the id of an execution with changes. Hints that arrive
 // together are read together.
-func (s *Service) onHint(ctx context.Context) func(string) {
+func (s *Driver) onHint(ctx context.Context) func(string) {
 	heard := newHints()
 	go func() {
 		for {
@@ -103,7 +103,7 @@ func (s *Service) onHint(ctx context.Context) func(string) {
 const lookTimeout = 10 * time.Second
 
 // loadInLoops makes the loops of these executions read what other processes have stored for them.
-func (s *Service) loadInLoops(ctx context.Context, ids []uuid.UUID) error {
+func (s *Driver) loadInLoops(ctx context.Context, ids []uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	all := s.live.all()

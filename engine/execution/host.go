@@ -13,15 +13,15 @@ import (
 )
 
 // addHost adds the settings that an operator needs on a machine without pods.
-func (l *loop) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
-	config := l.service.config
+func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
+	config := as.loop.driver.config
 	for _, s := range op.Host.Secrets {
 		if s.Optional && config.Secrets != nil {
-			if _, err := config.Secrets.Reveal(auth.AsSystem(ctx), l.row.ProjectID, s.Secret); apperr.Is(err, apperr.NotFound) {
+			if _, err := config.Secrets.Reveal(auth.AsSystem(ctx), as.loop.row.ProjectID, s.Secret); apperr.Is(err, apperr.NotFound) {
 				continue
 			}
 		}
-		grant := &flowforgev1.SecretGrant{Name: s.Secret, Mac: config.Signer.Grant(l.scope(i), s.Secret)}
+		grant := &flowforgev1.SecretGrant{Name: s.Secret, Mac: config.Signer.Grant(as.scope(i), s.Secret)}
 		spec.Secrets = append(spec.Secrets, &flowforgev1.InputSecret{Grant: grant, Variable: s.Name})
 	}
 	for _, s := range op.Host.Scratch {
@@ -31,7 +31,7 @@ func (l *loop) addHost(ctx context.Context, spec launcher.Attempt, i int, op *wo
 
 // missingVariables returns the variables whose secrets the project does not have. Names with
 // tags are unknown until their task begins, and fail it then.
-func (s *Service) missingVariables(ctx context.Context, v workflow.Version) []apperr.Field {
+func (s *LaunchService) missingVariables(ctx context.Context, v workflow.Version) []apperr.Field {
 	if s.config.Cluster || !s.config.HostImages {
 		return nil
 	}

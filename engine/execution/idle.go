@@ -54,7 +54,7 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 	if l.unwritten() {
 		return false, nil
 	}
-	if due, ok := l.timers.next(); ok && due.Before(l.service.now().Add(l.service.config.Timing.Linger)) {
+	if due, ok := l.timers.next(); ok && due.Before(l.driver.now().Add(l.driver.config.Timing.Linger)) {
 		return false, nil
 	}
 	if l.launches.underWay() {
@@ -92,10 +92,10 @@ func (l *loop) maxWait() time.Duration {
 	if l.unwritten() {
 		return max(time.Until(l.flushBy), 0)
 	}
-	linger := l.service.config.Timing.Linger
+	linger := l.driver.config.Timing.Linger
 	linger = l.launches.untilRetry(linger)
 	if due, ok := l.timers.next(); ok {
-		return max(min(linger, due.Sub(l.service.now())), 0)
+		return max(min(linger, due.Sub(l.driver.now())), 0)
 	}
 	return linger
 }
@@ -104,12 +104,12 @@ func (l *loop) maxWait() time.Duration {
 func (l *loop) close() {
 	l.launches.starter.close()
 	l.reports.closeReports()
-	for _, m := range l.service.live.remove(l) {
+	for _, m := range l.driver.live.remove(l) {
 		if m.done != nil {
 			m.done <- receipt{}
 		}
 	}
 	if l.status.Ended() {
-		l.service.quota.Withdraw(l.id, nil)
+		l.driver.quota.Withdraw(l.id, nil)
 	}
 }

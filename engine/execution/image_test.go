@@ -80,7 +80,7 @@ func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 	t.Parallel()
 	b := argoSetup(t)
 	version := b.register(fmt.Sprintf(argoHead, "images") + "spec:" + argoImages)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
 	var failed *apperr.Error
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, []apperr.Field{
@@ -91,7 +91,7 @@ func TestCommandsOfImagesOnThisMachine(t *testing.T) {
 
 	b = argoSetup(t, func(c *execution.Config) { c.HostImages = false })
 	version = b.register(fmt.Sprintf(argoHead, "images") + "spec:" + argoImages)
-	_, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
+	_, _, err = b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: query.Normal})
 	require.ErrorAs(t, err, &failed)
 	require.Len(t, failed.Fields, 4, "each operator is reported once, for its image")
 	for _, f := range failed.Fields {

@@ -82,8 +82,8 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 			_, err := b.engine.LatestEvents(ctx, id, query.EventFilter{})
 			return err
 		},
-		"Watch":  func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Watch(ctx, id); return err },
-		"Cancel": func(ctx context.Context, id uuid.UUID) error { return b.engine.Cancel(ctx, id, "") },
+		"Watch":  func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Watches.Watch(ctx, id); return err },
+		"Cancel": func(ctx context.Context, id uuid.UUID) error { return b.engine.Commands.Cancel(ctx, id, "") },
 	}
 	for name, call := range calls {
 		nobodys := uuid.New()
@@ -96,7 +96,7 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 	page, err := b.engine.List(ctx, query.Filter{})
 	require.NoError(t, err)
 	require.Empty(t, page.Executions)
-	_, _, err = b.engine.Launch(ctx, execution.LaunchRequest{Workflow: "mine"})
+	_, _, err = b.engine.Launches.Launch(ctx, execution.LaunchRequest{Workflow: "mine"})
 	require.True(t, apperr.Is(err, apperr.NotFound))
 
 	colleague := stranger // with a role here, active there
@@ -121,7 +121,7 @@ func TestALaunchKeepsNoOriginOfOthers(t *testing.T) {
 	subject.Role, subject.Policy = auth.RoleUser, auth.PolicyFunc(func(a auth.Action, place uuid.UUID) bool {
 		return place == subject.ProjectID && dev.May(a, place)
 	})
-	e, _, err := b.engine.Launch(auth.WithSubject(b.ctx, subject), execution.LaunchRequest{Workflow: "theirs", RelaunchOf: &first})
+	e, _, err := b.engine.Launches.Launch(auth.WithSubject(b.ctx, subject), execution.LaunchRequest{Workflow: "theirs", RelaunchOf: &first})
 	require.NoError(t, err)
 	require.Nil(t, e.RelaunchOf)
 	b.finish(e.ID)

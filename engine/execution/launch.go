@@ -20,6 +20,15 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
+// LaunchService launches executions.
+type LaunchService struct {
+	*core
+
+	driver     *Driver // whose loops have the values of tags
+	forecasts  *ForecastService
+	configMaps *configMaps
+}
+
 // LaunchRequest requests an execution. Version "" is the latest. A request with an
 // IdempotencyKey that was used before in the project returns the execution of the first
 // request.
@@ -39,7 +48,8 @@ type LaunchRequest struct {
 	// it. Its error rolls the launch back and is returned.
 	Within func(ctx context.Context, q *db.Queries, id uuid.UUID) error
 
-	resume *resumption // nil: everything runs
+	resume   *resumption // nil: everything runs
+	identity identity    // of the new execution
 }
 
 // ErrRunNotWaiting means that a run of a sweep has an execution, or that the sweep does not launch now.
@@ -61,7 +71,7 @@ const (
 // in one transaction. created is false when the idempotency key was used before for the same
 // request. It returns Invalid with fields "inputs.<path>", NotFound for an unknown workflow,
 // and Conflict for the key of another request or an archived workflow.
-func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e query.Execution, created bool, err error) {
+func (s *LaunchService) Launch(ctx context.Context, r LaunchRequest) (e query.Execution, created bool, err error) {
 	subject, version, err := s.launchable(ctx, r)
 	if err != nil {
 		return query.Execution{}, false, err
@@ -69,6 +79,9 @@ func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e query.Executio
 	ctx = auth.WithSubject(ctx, subject)
 	r.Priority = priorityOf(r.Priority, version.Definition)
 	if err := s.checkOrigin(ctx, &r); err != nil {
+		return query.Execution{}, false, err
+	}
+	if r.identity, err = s.newIdentity(); err != nil {
 		return query.Execution{}, false, err
 	}
 	inputs, err := s.checkLaunch(ctx, r, version, subject.ProjectID)
@@ -90,13 +103,10 @@ func priorityOf(requested query.Priority, d *workflow.Definition) query.Priority
 }
 
 // launch writes an execution whose request and inputs were checked.
-func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e query.Execution, created bool, err error) {
+func (s *LaunchService) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e query.Execution, created bool, err error) {
 	ctx = auth.WithSubject(ctx, subject)
-	id, err := uuid.NewV7()
-	if err != nil {
-		return query.Execution{}, false, fmt.Errorf("make execution id: %w", err)
-	}
-	l := &launch{id: id, request: r, subject: subject, version: version, now: s.now()}
+	id := r.identity.id
+	l := &launch{id: id, request: r, subject: subject, version: version, now: r.identity.at}
 	if inputs, err = s.pin(ctx, l, inputs); err != nil {
 		return query.Execution{}, false, err
 	}
@@ -111,7 +121,7 @@ func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subj
 		s.hub.rememberProject(id, subject.ProjectID)
 		s.changed(id)
 	}
-	e, err = s.Get(ctx, l.id)
+	e, err = s.reader.Get(ctx, l.id)
 	return e, l.id == id, err
 }
 
@@ -130,7 +140,7 @@ type launch struct {
 
 // launchable returns the requested version, and the caller in its project: a workflow that
 // is identified by its id is launched in its own project.
-func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject, workflow.Version, error) {
+func (s *LaunchService) launchable(ctx context.Context, r LaunchRequest) (auth.Subject, workflow.Version, error) {
 	w, err := s.workflows.Get(ctx, r.Workflow)
 	if err != nil {
 		return auth.Subject{}, workflow.Version{}, err
@@ -152,11 +162,11 @@ func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject
 }
 
 // checkOrigin returns NotFound for an earlier execution that the caller cannot see.
-func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
+func (s *LaunchService) checkOrigin(ctx context.Context, r *LaunchRequest) error {
 	if r.RelaunchOf == nil {
 		return nil
 	}
-	_, _, err := s.Scope(ctx, *r.RelaunchOf)
+	_, _, err := s.reader.Scope(ctx, *r.RelaunchOf)
 	if apperr.Is(err, apperr.NotFound) {
 		r.RelaunchOf = nil
 		return nil
@@ -165,7 +175,7 @@ func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
 }
 
 // checkLaunch returns the normalised inputs, or all problems at once.
-func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, project uuid.UUID) (map[string]any, error) {
+func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, project uuid.UUID) (map[string]any, error) {
 	var fields []apperr.Field
 	if r.Priority < 0 || r.Priority > query.MaxPriority {
 		fields = append(fields, apperr.Field{Path: "priority", Message: "Enter a priority from 0 to 100."})
@@ -184,15 +194,16 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}
-	missing, err := s.checkFilled(ctx, v.Definition, project, inputs)
+	missing, err := s.configMaps.check(ctx, v.Definition, project, inputs)
 	if err != nil {
 		return nil, err
 	}
 	fields = append(fields, missing...)
+	fields = append(fields, s.replaceInputTags(ctx, r, v, inputs)...)
 	fields = append(fields, r.Cache.problems(v)...)
 	var beyond uuid.UUID
-	fields = append(fields, s.tooLarge(v, project, &beyond)...)
-	fields = append(fields, s.withoutCluster(v)...)
+	fields = append(fields, s.forecasts.tooLarge(v, project, &beyond)...)
+	fields = append(fields, s.configMaps.withoutCluster(v)...)
 	fields = append(fields, s.missingVariables(ctx, v)...)
 	if len(fields) == 0 {
 		return inputs, nil
@@ -205,7 +216,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 }
 
 // insert writes all rows of l.
-func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launch) error {
+func (s *LaunchService) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launch) error {
 	fresh, err := s.claimKey(ctx, q, l)
 	if err != nil || !fresh {
 		return err
@@ -303,7 +314,7 @@ func nodeRowsOf(l *launch) []db.InsertNodesParams {
 }
 
 // claimKey reports whether this request is the first one with its idempotency key.
-func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool, error) {
+func (s *LaunchService) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool, error) {
 	if l.request.IdempotencyKey == "" {
 		return true, nil
 	}

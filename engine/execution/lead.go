@@ -13,19 +13,19 @@ import (
 // drives executions.
 func (s *Service) Follow(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.wakeForever(ctx) })
-	group.Go(func() error { return s.sendHintsForever(ctx) })
-	group.Go(func() error { return s.announceForever(ctx) })
-	group.Go(func() error { return s.listenForever(ctx, channelName, s.onChange) })
-	group.Go(func() error { return s.pollForever(ctx) })
-	group.Go(func() error { return s.endObserved(ctx) })
+	group.Go(func() error { return s.waker.wakeForever(ctx) })
+	group.Go(func() error { return s.waker.sendHintsForever(ctx) })
+	group.Go(func() error { return s.Watches.announceForever(ctx) })
+	group.Go(func() error { return s.Watches.listenForever(ctx, channelName, s.Watches.onChange) })
+	group.Go(func() error { return s.Watches.pollForever(ctx) })
+	group.Go(func() error { return s.Supervisor.endObserved(ctx) })
 	return group.Wait()
 }
 
 // TakeOver makes this process the driver, under a term of the scheduler's lease; 0 means a
 // server without one. It fences the loops of all former drivers, releases their executions,
 // and reverses Drain. Call it before Lead and any Drive.
-func (s *Service) TakeOver(ctx context.Context, term int64) error {
+func (s *Driver) TakeOver(ctx context.Context, term int64) error {
 	s.term.Store(term)
 	if _, err := s.queries.TakeOverExecutions(ctx); err != nil {
 		return fmt.Errorf("take executions over: %w", err)
@@ -38,18 +38,18 @@ func (s *Service) TakeOver(ctx context.Context, term int64) error {
 // separately (package jobs): stop them first, then Lead.
 func (s *Service) Lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.renewLeases(ctx) })
-	group.Go(func() error { return s.reconcileForever(ctx) })
+	group.Go(func() error { return s.Driver.renewLeases(ctx) })
+	group.Go(func() error { return s.Driver.reconcileForever(ctx) })
 	if s.config.Cluster {
-		group.Go(func() error { return s.missingForever(ctx) })
+		group.Go(func() error { return s.Driver.missingForever(ctx) })
 	}
-	group.Go(func() error { return s.listenForever(ctx, driveChannel, s.onHint(ctx)) })
+	group.Go(func() error { return s.Watches.listenForever(ctx, driveChannel, s.Driver.onHint(ctx)) })
 	return group.Wait()
 }
 
 // holdsTerm returns errFenced when a later term than this process's has begun. It protects
 // actions that no epoch fences and that must not be repeated.
-func (s *Service) holdsTerm(ctx context.Context, q *db.Queries) error {
+func (s *Driver) holdsTerm(ctx context.Context, q *db.Queries) error {
 	holds, err := q.HoldsTerm(ctx, s.term.Load())
 	if err != nil {
 		return fmt.Errorf("look for a later term: %w", err)

@@ -12,10 +12,13 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
+// MaintenanceService does the recurring work of the engine's jobs.
+type MaintenanceService struct{ *core }
+
 // learn adds the durations of an ended execution's attempts to the estimates. complete, when
 // not nil, is part of the transaction: a job that may be repeated completes itself there, so
 // that nothing is counted twice.
-func (s *Service) learn(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
+func (s *MaintenanceService) learn(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
 	e, err := s.queries.GetExecution(ctx, id)
 	if db.IsNoRows(err) {
 		return query.Absent(id)
@@ -40,7 +43,7 @@ func (s *Service) learn(ctx context.Context, id uuid.UUID, complete func(context
 
 // Finished reports that an execution has ended, and updates the estimates. The finished job
 // calls it; complete, when not nil, ends that job in a transaction of this call.
-func (s *Service) Finished(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
+func (s *MaintenanceService) Finished(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
 	if err := s.config.OnFinished(ctx, id); err != nil {
 		return err
 	}

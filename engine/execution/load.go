@@ -15,7 +15,7 @@ func (l *loop) loadNodes(rows []db.LoadNodesRow) error {
 		return fmt.Errorf("the execution has %d nodes, its plan %d", len(rows), len(l.nodes))
 	}
 	for k := len(l.nodes); k < len(rows); {
-		size, err := l.loadChildren(rows[k:])
+		size, err := l.groups.loadChildren(rows[k:])
 		if err != nil {
 			return err
 		}
@@ -29,9 +29,9 @@ func (l *loop) loadNodes(rows []db.LoadNodesRow) error {
 
 // loadChildren expands the parent of the first rows, and returns how many rows are its
 // children.
-func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
+func (gs *nodeGroups) loadChildren(rows []db.LoadNodesRow) (int, error) {
 	first := rows[0]
-	if first.ParentIndex == nil || int(*first.ParentIndex) >= len(l.nodes) {
+	if first.ParentIndex == nil || int(*first.ParentIndex) >= len(gs.loop.nodes) {
 		return 0, fmt.Errorf("node %d has no parent", first.NodeIndex)
 	}
 	size := 1
@@ -39,8 +39,8 @@ func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
 		size++
 	}
 	i := int(*first.ParentIndex)
-	n := &l.nodes[i]
-	if l.fansOut(i) {
+	n := &gs.loop.nodes[i]
+	if gs.fansOut(i) {
 		values := make([]any, size)
 		for k := range values {
 			item, err := stored.Value(string(rows[k].Item))
@@ -49,17 +49,17 @@ func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
 			}
 			values[k] = item
 		}
-		l.progress.Expand(i, dag.Expansion{Items: size, Item: n.op.ItemTraits(), Limit: n.op.Foreach.Parallelism, Partial: n.op.Foreach.Partial})
-		l.nodes = append(l.nodes, l.items(i, values)...)
+		gs.loop.progress.Expand(i, dag.Expansion{Items: size, Item: n.op.ItemTraits(), Limit: n.op.Foreach.Parallelism, Partial: n.op.Foreach.Partial})
+		gs.loop.nodes = append(gs.loop.nodes, gs.items(i, values)...)
 		return size, nil
 	}
-	g, ok := l.version.Definition.Graph(n.op.Graph)
-	plan := l.version.Plans[n.op.Graph]
+	g, ok := gs.loop.version.Definition.Graph(n.op.Graph)
+	plan := gs.loop.version.Plans[n.op.Graph]
 	if !ok || n.op.Graph == "" || len(plan.Nodes) != size {
 		return 0, fmt.Errorf("node %d expanded into %d nodes, but its graph %q has others", i, size, n.op.Graph)
 	}
-	l.progress.Expand(i, dag.Expansion{Plan: plan, Limit: g.Parallelism})
-	l.nodes = append(l.nodes, l.members(g.Name, plan, n.name+"/")...)
+	gs.loop.progress.Expand(i, dag.Expansion{Plan: plan, Limit: g.Parallelism})
+	gs.loop.nodes = append(gs.loop.nodes, gs.members(g.Name, plan, n.name+"/")...)
 	return size, nil
 }
 

@@ -49,7 +49,7 @@ func (k *locks) requestLocks(i int) { k.part.wanted = append(k.part.wanted, i) }
 // wakeWaiters wakes the executions that wait for locks which the last flush released.
 func (k *locks) wakeWaiters() {
 	for _, id := range k.freed {
-		k.loop.service.sendMessage(id, message{})
+		k.loop.driver.sendMessage(id, message{})
 	}
 	k.freed = nil
 }
@@ -57,7 +57,7 @@ func (k *locks) wakeWaiters() {
 // needs reports whether node i has to take locks before anything else. In a fan-out each
 // item takes them.
 func (k *locks) needs(i int) bool {
-	return len(k.loop.operator(i).Locks) > 0 && !k.loop.nodes[i].locked && !k.loop.fansOut(i)
+	return len(k.loop.operator(i).Locks) > 0 && !k.loop.nodes[i].locked && !k.loop.groups.fansOut(i)
 }
 
 // take takes the locks of the waiting nodes, and of the execution itself when it has not
@@ -89,7 +89,7 @@ func (k *locks) take(ctx context.Context, q *db.Queries) error {
 		if before := k.loop.nodes[i].reason; before == nil || before.Message != reason.Message {
 			k.loop.touch(i)
 			k.loop.nodes[i].reason = reason
-			k.loop.nodeEvent(i, k.loop.service.now(), query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
+			k.loop.nodeEvent(i, k.loop.driver.now(), query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (k *locks) acquireExecutionLocks(ctx context.Context, q *db.Queries) error 
 		return nil
 	}
 	if k.loop.admission.waitReason == nil || k.loop.admission.waitReason.Message != reason.Message {
-		k.loop.event(eventRow{At: k.loop.service.now(), Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
+		k.loop.event(eventRow{At: k.loop.driver.now(), Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
 	}
 	k.loop.admission.waitReason = reason
 	return nil
@@ -125,7 +125,7 @@ func (k *locks) hasExecutionLocks() bool {
 // acquireAll takes all of several locks, in the order of their names, or none: then it returns
 // the reason of the first missing lock, and queues for it.
 func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, wanted []workflow.Lock, since time.Time) (*query.Reason, error) {
-	now := k.loop.service.now()
+	now := k.loop.driver.now()
 	index, priority := int32(node), k.loop.row.Priority //nolint:gosec // at most maxNodes
 	for _, lock := range wanted {
 		if err := q.HoldLockName(ctx, k.loop.row.ProjectID.String()+"/"+lock.Name); err != nil {
@@ -235,7 +235,7 @@ func (k *locks) restore(ctx context.Context) error {
 	if !k.used() {
 		return nil
 	}
-	held, err := k.loop.service.queries.LocksOf(ctx, k.loop.id)
+	held, err := k.loop.driver.queries.LocksOf(ctx, k.loop.id)
 	if err != nil {
 		return fmt.Errorf("load locks: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 // loop drives one execution. One goroutine uses it; others reach it only through the
 // registry, which guards inbox.
 type loop struct {
-	service *Service
+	driver  *Driver
 	id      uuid.UUID
 	epoch   int64
 	row     db.Execution // as acquired; states live in progress
@@ -29,14 +29,12 @@ type loop struct {
 	status   query.State
 	failure  *query.Failure // the first node's that failed
 	failedAt time.Time
-	outputs  map[int]map[string]any // of nodes, as far as they are loaded
 	timers   timers
 
 	changed        []int             // nodes that dag.Next has not seen
 	withoutAttempt []int             // ready nodes without an attempt that are to begin
 	all            bool              // dag.Next has to check every node
 	readFailure    error             // a required read that failed
-	naming         bool              // a global name is being resolved
 	constants      map[string]string // tags of the execution; see tagScope.constants
 	cancelled      bool              // a user requested the end
 	cancelReason   string
@@ -46,6 +44,10 @@ type loop struct {
 	expected       map[string]query.Estimate // earlier durations of operators
 
 	components
+	values *nodeValues
+	groups *nodeGroups
+	ends   *attemptEnds
+	specs  *attemptSpecs
 
 	flushBy time.Time // when a deferred batch must be written
 	signal  chan struct{}
@@ -54,22 +56,24 @@ type loop struct {
 	inbox   []message
 }
 
-func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
+func newLoop(s *Driver, row db.Execution, version workflow.Version) *loop {
 	l := &loop{
-		service: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
+		driver: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
 		inputs: stored.Object(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
-		status: query.State(row.Status), outputs: map[int]map[string]any{}, all: true,
+		status: query.State(row.Status), all: true,
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
 		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),
 	}
 	l.components = newComponents(l)
+	l.values = &nodeValues{loop: l, outputs: map[int]map[string]any{}}
+	l.groups, l.ends, l.specs = &nodeGroups{l}, &attemptEnds{l}, &attemptSpecs{l}
 	if l.status == query.Paused {
 		l.commands.paused, l.status = true, query.Running
 		if row.StartedAt == nil {
 			l.status = query.Pending
 		}
 	}
-	l.nodes = l.members("", version.Plan, "")
+	l.nodes = l.groups.members("", version.Plan, "")
 	l.progress.Pause(l.commands.paused || l.status == query.Pending)
 	return l
 }

@@ -19,15 +19,15 @@ type message struct {
 
 // takeMessages applies all messages in the inbox.
 func (l *loop) takeMessages(ctx context.Context) error {
-	for _, m := range l.service.live.take(l) {
+	for _, m := range l.driver.live.take(l) {
 		switch {
 		case m.end != nil:
-			accepted := l.applyEnding(ctx, m)
+			accepted := l.ends.applyEnding(ctx, m)
 			if m.done != nil {
 				l.reports.await(m.done, accepted)
 			}
 		case m.begun != nil:
-			l.applyBegun(m)
+			l.ends.applyBegun(m)
 		case m.address != "":
 			l.serving.apply(m)
 		case len(m.retry) > 0:

@@ -33,7 +33,7 @@ func (noMeter) ObserveDuration(string, time.Duration) {}
 func (noMeter) Count(string, string, int)             {}
 
 // countNodes counts the state changes of a written batch.
-func (s *Service) countNodes(nodes map[int]*nodeRow) {
+func (s *Driver) countNodes(nodes map[int]*nodeRow) {
 	states := map[dag.State]int{}
 	for _, n := range nodes {
 		if n.State != n.FromState || n.Attempt != n.FromAttempt {
@@ -49,7 +49,7 @@ func (s *Service) countNodes(nodes map[int]*nodeRow) {
 }
 
 // countRefused counts the refused series of metrics.
-func (s *Service) countRefused(n int) {
+func (s *Driver) countRefused(n int) {
 	if n > 0 {
 		s.config.Meter.Count(MeterSeriesRefused, "", n)
 	}

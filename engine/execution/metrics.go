@@ -34,7 +34,7 @@ type metrics struct {
 }
 
 func (me *metrics) committed(context.Context, map[int]*nodeRow) {
-	me.loop.service.countRefused(me.refused)
+	me.loop.driver.countRefused(me.refused)
 	me.refused = 0
 }
 
@@ -72,7 +72,7 @@ func (me *metrics) gather(ctx context.Context) error {
 			err = me.emit(me.atEnd(ctx, i, began), n.op.Metrics, i, *n.finishedAt, nil)
 			delete(me.firstBegins, i)
 		case row.FromState != dag.Running && n.startedAt != nil:
-			err = me.emit(me.loop.within(ctx, i, me.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
+			err = me.emit(me.loop.values.within(ctx, i, me.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
 		}
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (me *metrics) gather(ctx context.Context) error {
 		return me.emit(me.atRunEnd(ctx), own, fair.ExecutionItself, *me.loop.row.FinishedAt, nil)
 	case !me.begunTold && me.loop.status == query.Running && me.loop.row.StartedAt != nil:
 		me.begunTold = true
-		return me.emit(me.loop.inScope(ctx, dag.Root), own, fair.ExecutionItself, *me.loop.row.StartedAt, me.loop.row.StartedAt)
+		return me.emit(me.loop.values.inScope(ctx, dag.Root), own, fair.ExecutionItself, *me.loop.row.StartedAt, me.loop.row.StartedAt)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (me *metrics) nodesWithMetrics() []int {
 	var list []int
 	for i, row := range me.loop.batch.nodes {
 		n := &me.loop.nodes[i]
-		if len(n.op.Metrics) == 0 || me.loop.fansOut(i) || n.origin != nil && n.origin.use == useReused {
+		if len(n.op.Metrics) == 0 || me.loop.groups.fansOut(i) || n.origin != nil && n.origin.use == useReused {
 			continue
 		}
 		state := me.loop.progress.State(i)
@@ -128,7 +128,7 @@ func (me *metrics) ownInputs(ctx context.Context, i int) map[string]any {
 	if n := &me.loop.nodes[i]; n.op.Graph != "" && n.inputs != nil {
 		return n.inputs
 	}
-	return me.loop.inputValues(ctx, i)
+	return me.loop.values.inputValues(ctx, i)
 }
 
 // noteBegins records when nodes with metrics first began: a retried node has run since its
@@ -161,7 +161,7 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 		return at, nil
 	}
 	if !me.restored {
-		rows, err := me.loop.service.queries.FirstBegins(ctx, me.loop.id)
+		rows, err := me.loop.driver.queries.FirstBegins(ctx, me.loop.id)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("read when nodes began: %w", err)
 		}
@@ -183,18 +183,18 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 // other texts, how it ended. The zero time means that it never began.
 func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
 	n := &me.loop.nodes[i]
-	p := me.loop.within(ctx, i, me.ownInputs(ctx, i))
+	p := me.loop.values.within(ctx, i, me.ownInputs(ctx, i))
 	var ran time.Duration
 	if !began.IsZero() {
 		ran = n.finishedAt.Sub(began)
 	}
-	p.ended = map[string]string{"status": me.loop.phase(i), "duration": secondsText(ran)}
+	p.ended = map[string]string{"status": me.loop.values.phase(i), "duration": secondsText(ran)}
 	if me.loop.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
 		p.ended["exitCode"] = "0"
 	} else if code, ok := exitCodeOf(n.failure); ok {
 		p.ended["exitCode"] = code
 	}
-	for name, v := range me.loop.outputs[i] {
+	for name, v := range me.loop.values.outputs[i] {
 		switch {
 		case v == nil:
 		case name == ResultPort:
@@ -208,12 +208,12 @@ func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope 
 
 // atRunEnd is the scope of the metrics of the execution, which ends with the batch.
 func (me *metrics) atRunEnd(ctx context.Context) *tagScope {
-	p := me.loop.inScope(ctx, dag.Root)
+	p := me.loop.values.inScope(ctx, dag.Root)
 	phase := "Failed"
 	switch {
 	case me.loop.status == query.Succeeded:
 		phase = "Succeeded"
-	case me.loop.status == query.Failed && me.loop.rootErrs():
+	case me.loop.status == query.Failed && me.loop.groups.rootErrs():
 		phase = "Error"
 	}
 	var ran time.Duration

@@ -179,7 +179,7 @@ spec:
     container: {image: busybox, command: [sleep, "60"]}
 `, nil)
 	b.until(id, "the begin", func(e query.Execution) bool { return e.Counts.Running == 1 })
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "the test cancels"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "the test cancels"))
 	require.Equal(t, query.Cancelled, b.finish(id).Status)
 	require.Equal(t, map[string]string{`runs{status="Failed"}`: "counter 1", `work{n="a",status="Failed"}`: "counter 1"}, b.seriesWith(""))
 }
@@ -205,7 +205,7 @@ spec:
 `, "$DIR", folder), nil)
 	require.Equal(t, query.Failed, b.finish(first).Status)
 	touch(t, folder+"/mended")
-	e, _, err := b.engine.Resume(b.ctx, execution.ResumeRequest{Of: first})
+	e, _, err := b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: first})
 	require.NoError(t, err)
 	e = b.finish(e.ID)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
@@ -244,7 +244,7 @@ func TestMetricsOfManyExecutions(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
-			e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
+			e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 			if err == nil {
 				ids[i] = e.ID
 			}

@@ -67,7 +67,7 @@ type observedEnd struct {
 // An end waits a moment for the report of the attempt's runner, which takes precedence. When
 // Observe returns an error, repeating all observations is safe. The process that composes
 // the service calls it, like Drive.
-func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) error {
+func (s *Supervisor) Observe(ctx context.Context, seen []launcher.Observation) error {
 	o := s.groupObservations(seen)
 	var errs []error
 	if len(o.locations) > 0 {
@@ -99,7 +99,7 @@ func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) erro
 }
 
 // groupObservations groups observations; it ignores unknown tasks.
-func (s *Service) groupObservations(seen []launcher.Observation) observed {
+func (s *Supervisor) groupObservations(seen []launcher.Observation) observed {
 	o := observed{waits: map[uuid.UUID][]waitRow{}}
 	for _, see := range seen {
 		id, ok := parseTaskID(see.TaskID)
@@ -147,7 +147,7 @@ func eventsOf(id attemptID, events []launcher.Event) []eventOfPod {
 // observedEnd decides how long to wait for the report of the attempt's runner: not at all
 // when it cannot have sent one, because none of its commands ran or its machine does not
 // respond.
-func (s *Service) observedEnd(id attemptID, e launcher.End) observedEnd {
+func (s *Supervisor) observedEnd(id attemptID, e launcher.End) observedEnd {
 	now := s.now()
 	end := ending{
 		Outcome: outcomeOfClass(e.Class), Class: classOf(string(e.Class)), ExitCode: e.ExitCode,
@@ -169,7 +169,7 @@ func (s *Service) observedEnd(id attemptID, e launcher.End) observedEnd {
 
 // applyObserved ends an attempt as observed. For an attempt that has already ended it stores
 // the class of the end, if none is stored.
-func (s *Service) applyObserved(ctx context.Context, o observedEnd) error {
+func (s *Supervisor) applyObserved(ctx context.Context, o observedEnd) error {
 	id := o.id
 	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
 	done := make(chan receipt, 1)
@@ -193,7 +193,7 @@ func (s *Service) applyObserved(ctx context.Context, o observedEnd) error {
 
 // setWaiting writes why attempts of an execution have not begun; a nil reason removes one
 // with one of codes.
-func (s *Service) setWaiting(ctx context.Context, execution uuid.UUID, codes []string, rows []waitRow) error {
+func (s *Supervisor) setWaiting(ctx context.Context, execution uuid.UUID, codes []string, rows []waitRow) error {
 	latest := map[int]waitRow{}
 	for _, r := range rows {
 		latest[r.Node] = r
@@ -271,7 +271,7 @@ func (p *observedEnds) due(now time.Time) (list []observedEnd, next time.Time) {
 }
 
 // endObserved applies ends after the grace period for their reports, until ctx ends.
-func (s *Service) endObserved(ctx context.Context) error {
+func (s *Supervisor) endObserved(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -224,7 +224,7 @@ func TestCancelWhileClusterIsAway(t *testing.T) {
 	b.cluster.setAway(true)
 	id := b.launch(onePod, nil)
 	b.nodeIs(id, "train", "the reason", func(n query.NodeDetail) bool { return n.Reason != nil })
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "enough"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "enough"))
 	require.Equal(t, query.Cancelled, b.finish(id).Status)
 }
 

@@ -31,14 +31,14 @@ func scopeKeys(scopes []auth.TaskScope) json.RawMessage {
 
 // Reporting reports for each scope, which the caller has verified, whether its attempt may
 // send telemetry: it has not ended, or its log is still arriving. It is for the engine.
-func (s *Service) Reporting(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
+func (s *Supervisor) Reporting(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return nil, err
 	}
 	return s.reporting(ctx, scopes)
 }
 
-func (s *Service) reporting(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
+func (s *Supervisor) reporting(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
 	rows, err := s.queries.ReportingAttempts(ctx, scopeKeys(scopes))
 	if err != nil {
 		return nil, fmt.Errorf("find attempts: %w", err)
@@ -56,7 +56,7 @@ func (s *Service) reporting(ctx context.Context, scopes []auth.TaskScope) ([]boo
 
 // noteLogs records which reports announce a log that follows, before their attempts end, and
 // which complete one.
-func (s *Service) noteLogs(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
+func (s *Supervisor) noteLogs(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
 	var opened, closed []auth.TaskScope
 	for i, r := range reports {
 		switch {

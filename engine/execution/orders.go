@@ -37,11 +37,11 @@ func (od *nodeOrders) reset() { od.part = ordersPart{} }
 // loadUpdates loads the orders of users for single nodes. A loop that acquires an execution also
 // follows the orders that an earlier loop applied.
 func (od *nodeOrders) loadUpdates(ctx context.Context) error {
-	rows, err := od.loop.service.queries.OrdersOf(ctx, od.loop.id)
+	rows, err := od.loop.driver.queries.OrdersOf(ctx, od.loop.id)
 	if err != nil {
 		return fmt.Errorf("load orders: %w", err)
 	}
-	now := od.loop.service.now()
+	now := od.loop.driver.now()
 	for _, o := range rows {
 		i := int(o.NodeIndex)
 		if i < 0 || i >= len(od.loop.nodes) {
@@ -105,7 +105,7 @@ func (od *nodeOrders) cancelOne(i int, o db.NodeOrder, now time.Time) {
 	case state.Active() && od.loop.needsCapacity(i):
 		od.loop.stop(i, now)
 		return
-	case state.Active() && od.loop.expands(i):
+	case state.Active() && od.loop.groups.expands(i):
 		od.loop.changed = append(od.loop.changed, od.loop.progress.Halt(od.loop.progress.Inner(i), true)...)
 		return
 	}

@@ -13,24 +13,24 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// takeOutputs checks the outputs of a successful attempt and returns them as the node's.
+// take checks the outputs of a successful attempt and returns them as the node's.
 // Uploaded blobs become artifacts of the batch, with the value {"$artifact": id}. A missing
 // output, or one of the wrong type, turns e into a failure.
-func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any {
-	op := l.operator(i)
+func (ao *artifactOutputs) take(ctx context.Context, i int, e *ending) map[string]any {
+	op := ao.loop.operator(i)
 	if len(op.Outputs) == 0 && len(e.Outputs) == 0 && !op.KeepsAll() {
 		return nil
 	}
-	values, artifacts, problems := l.readOutputs(ctx, i, e)
+	values, artifacts, problems := ao.read(ctx, i, e)
 	if len(problems) > 0 {
-		l.refuseOutputs(e, strings.Join(problems, " "))
+		ao.refuse(e, strings.Join(problems, " "))
 		return nil
 	}
 	if problem := unmet(op.HTTP, values, e.Outputs); problem != "" {
 		e.Outcome, e.Message = failed, clean(problem, maxMessage)
 		return nil
 	}
-	l.artifacts.add(artifacts)
+	ao.add(artifacts)
 	return values
 }
 
@@ -61,40 +61,40 @@ func unmet(h *workflow.HTTP, values map[string]any, reported []output) string {
 
 // served returns the outputs of an attempt that served others until it was stopped: its address,
 // and the outputs that exist.
-func (l *loop) served(ctx context.Context, i int, e *ending) map[string]any {
+func (ao *artifactOutputs) served(ctx context.Context, i int, e *ending) map[string]any {
 	values := map[string]any{}
-	if len(l.operator(i).Outputs) > 0 {
+	if len(ao.loop.operator(i).Outputs) > 0 {
 		var artifacts []artifact.New
 		var problems []string
-		values, artifacts, problems = l.readOutputs(ctx, i, e)
+		values, artifacts, problems = ao.read(ctx, i, e)
 		if len(problems) > 0 {
-			l.service.config.Logger.Warn("A daemon has outputs that could not be read.", "execution", l.id, "node", i, "problems", problems)
+			ao.loop.driver.config.Logger.Warn("A daemon has outputs that could not be read.", "execution", ao.loop.id, "node", i, "problems", problems)
 		}
-		l.artifacts.add(artifacts)
+		ao.add(artifacts)
 	}
-	values[AddressPort] = l.nodes[i].address
+	values[AddressPort] = ao.loop.nodes[i].address
 	return values
 }
 
 // salvage stores the existing outputs of a failed attempt for nodes that run after it
 // anyway: Argo's files, whose operators have tags, expect this.
-func (l *loop) salvage(ctx context.Context, i int, e *ending) {
-	op := l.operator(i)
+func (ao *artifactOutputs) salvage(ctx context.Context, i int, e *ending) {
+	op := ao.loop.operator(i)
 	if e.Outcome != failed || op.Tags == nil || len(op.Outputs) == 0 && !op.KeepsAll() {
 		return
 	}
-	values, artifacts, _ := l.readOutputs(ctx, i, e)
-	l.artifacts.add(artifacts)
-	l.outputs[i] = values
-	l.touch(i).Outputs = values
+	values, artifacts, _ := ao.read(ctx, i, e)
+	ao.add(artifacts)
+	ao.loop.values.outputs[i] = values
+	ao.loop.touch(i).Outputs = values
 }
 
-// readOutputs turns the outputs that an attempt reported into values and artifacts; problems
+// read turns the outputs that an attempt reported into values and artifacts; problems
 // lists missing and invalid outputs.
-func (l *loop) readOutputs(ctx context.Context, i int, e *ending) (values map[string]any, artifacts []artifact.New, problems []string) {
-	op := l.operator(i)
+func (ao *artifactOutputs) read(ctx context.Context, i int, e *ending) (values map[string]any, artifacts []artifact.New, problems []string) {
+	op := ao.loop.operator(i)
 	values = map[string]any{}
-	reported, err := l.reportedOutputs(ctx, i, e.Outputs)
+	reported, err := ao.reported(ctx, i, e.Outputs)
 	if err != nil {
 		return values, nil, []string{err.Error()}
 	}
@@ -106,7 +106,7 @@ func (l *loop) readOutputs(ctx context.Context, i int, e *ending) (values map[st
 			}
 			continue
 		}
-		value, published, err := l.takeOutput(ctx, i, declared, out)
+		value, published, err := ao.takeOne(ctx, i, declared, out)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("Output %s: %s", declared.Name, err))
 			continue
@@ -117,22 +117,22 @@ func (l *loop) readOutputs(ctx context.Context, i int, e *ending) (values map[st
 		}
 	}
 	if op.KeepsAll() {
-		more, faults := l.undeclared(ctx, i, reported, values)
+		more, faults := ao.undeclared(ctx, i, reported, values)
 		artifacts, problems = append(artifacts, more...), append(problems, faults...)
 	}
-	return values, artifacts, append(problems, l.ownValues(ctx, i, values)...)
+	return values, artifacts, append(problems, ao.loop.ownValues(ctx, i, values)...)
 }
 
-func (l *loop) refuseOutputs(e *ending, message string) {
+func (ao *artifactOutputs) refuse(e *ending, message string) {
 	e.Outcome, e.Message = outputFailed, clean(message, maxMessage)
 }
 
-// reportedOutputs merges the outputs that the task set through the SDK with the files that
+// reported merges the outputs that the task set through the SDK with the files that
 // its runner found; a file takes precedence over a value of the same name.
-func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[string]output, error) {
+func (ao *artifactOutputs) reported(ctx context.Context, i int, found []output) (map[string]output, error) {
 	outputs := map[string]output{}
-	if op := l.operator(i); len(op.Outputs) > 0 || op.KeepsAll() {
-		rows, err := l.service.queries.AttemptOutputs(ctx, l.id, int32(i), int32(l.nodes[i].attempt)) //nolint:gosec // an index and a count
+	if op := ao.loop.operator(i); len(op.Outputs) > 0 || op.KeepsAll() {
+		rows, err := ao.loop.driver.queries.AttemptOutputs(ctx, ao.loop.id, int32(i), int32(ao.loop.nodes[i].attempt)) //nolint:gosec // an index and a count
 		if err != nil {
 			return nil, fmt.Errorf("the outputs could not be read: %w", err)
 		}
@@ -148,8 +148,8 @@ func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[
 	return outputs, nil
 }
 
-// takeOutput checks one output against its type.
-func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.OperatorOutput, out output) (any, *artifact.New, error) {
+// takeOne checks one output against its type.
+func (ao *artifactOutputs) takeOne(ctx context.Context, i int, declared workflow.OperatorOutput, out output) (any, *artifact.New, error) {
 	t := declared.Type
 	if t.Kind == typeregistry.KindOptional {
 		t = t.Elem
@@ -158,7 +158,7 @@ func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.Operator
 		if !t.IsBlob() {
 			return nil, nil, fmt.Errorf("it is a file, but %s is a value.", t)
 		}
-		published, err := l.publish(ctx, i, declared, t, out)
+		published, err := ao.publish(ctx, i, declared, t, out)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -171,7 +171,7 @@ func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.Operator
 	if err != nil {
 		return nil, nil, err
 	}
-	if op := l.operator(i); op.KeepsAll() && t.Kind == typeregistry.KindText { // the SDK accepts any value
+	if op := ao.loop.operator(i); op.KeepsAll() && t.Kind == typeregistry.KindText { // the SDK accepts any value
 		value = textOf(value)
 	}
 	value, problems := declared.Type.CheckValue(value, typeregistry.Env{Produced: true})
@@ -195,8 +195,8 @@ func problemError(problems []typeregistry.Problem) error {
 
 // publish describes the artifact of one output; the batch writes it. Its bytes, and for a
 // folder the bytes of every file, must have arrived in the project.
-func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
-	blob, err := l.service.artifacts.Blob(ctx, l.row.ProjectID, out.SHA256, out.MediaType)
+func (ao *artifactOutputs) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
+	blob, err := ao.loop.driver.artifacts.Blob(ctx, ao.loop.row.ProjectID, out.SHA256, out.MediaType)
 	if err != nil {
 		return nil, fmt.Errorf("its bytes have not arrived: %w", err)
 	}
@@ -209,8 +209,8 @@ func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOut
 		metadata = stored.Object(json.RawMessage(out.Metadata))
 	}
 	return &artifact.New{
-		ID: id, ExecutionID: l.id, NodeIndex: i, Node: l.nodes[i].name, Attempt: l.nodes[i].attempt,
-		WorkflowName: l.row.WorkflowName, Name: declared.Name, Type: t.String(), Kind: string(t.Kind),
+		ID: id, ExecutionID: ao.loop.id, NodeIndex: i, Node: ao.loop.nodes[i].name, Attempt: ao.loop.nodes[i].attempt,
+		WorkflowName: ao.loop.row.WorkflowName, Name: declared.Name, Type: t.String(), Kind: string(t.Kind),
 		SHA256: out.SHA256, Size: blob.Size, MediaType: out.MediaType, Filename: out.Filename,
 		GC: artifact.GC(declared.GC), Metadata: metadata,
 	}, nil

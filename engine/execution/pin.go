@@ -24,13 +24,13 @@ type entryUse struct {
 // pinner replaces references to entries of the catalogue by the versions that they mean now: an
 // alias, a stage or the newest version may mean another one when a node starts.
 type pinner struct {
-	service *Service
+	service *LaunchService
 	uses    []entryUse
 }
 
 // pin returns the inputs of a launch with pinned references, and what l reads from the catalogue.
 // A reference inside the definition stays as it is.
-func (s *Service) pin(ctx context.Context, l *launch, inputs map[string]any) (map[string]any, error) {
+func (s *LaunchService) pin(ctx context.Context, l *launch, inputs map[string]any) (map[string]any, error) {
 	if s.config.Catalogue == nil {
 		return inputs, nil
 	}

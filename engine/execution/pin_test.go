@@ -60,14 +60,14 @@ func TestLaunchPinsModels(t *testing.T) {
 	b, models := withModels(t)
 	launched := map[string]uuid.UUID{}
 	for _, ref := range []string{"net@production", "net@stable", "net@staging", "net@1"} {
-		e, _, err := b.engine.Launch(b.ctx, score(ref))
+		e, _, err := b.engine.Launches.Launch(b.ctx, score(ref))
 		require.NoError(t, err, "%v", apperr.FieldsOf(err))
 		launched[ref] = e.ID
 	}
 	_, err := models.Move(b.ctx, "net", "2", registry.Production, "better")
 	require.NoError(t, err)
 	require.NoError(t, models.SetAlias(b.ctx, "net", "stable", "2"))
-	later, _, err := b.engine.Launch(b.ctx, score("net@production"))
+	later, _, err := b.engine.Launches.Launch(b.ctx, score("net@production"))
 	require.NoError(t, err)
 
 	for ref, version := range map[string]string{"net@production": "1", "net@stable": "1", "net@staging": "2", "net@1": "1"} {
@@ -97,7 +97,7 @@ func TestLaunchRefusesUnknownModels(t *testing.T) {
 	b, _ := withModels(t)
 	refusal := func(ctx context.Context, ref string) apperr.Field {
 		t.Helper()
-		_, _, err := b.engine.Launch(ctx, score(ref))
+		_, _, err := b.engine.Launches.Launch(ctx, score(ref))
 		require.True(t, apperr.Is(err, apperr.Invalid), "%s: %v", ref, err)
 		fields := apperr.FieldsOf(err)
 		require.Len(t, fields, 1)

@@ -16,7 +16,7 @@ import (
 
 // preempt asks attempts to end that block work with a higher precedence. The request is
 // first stored in a row, so that it survives this process.
-func (s *Service) preempt(ctx context.Context) {
+func (s *Driver) preempt(ctx context.Context) {
 	for _, v := range s.quota.Victims() {
 		marked := false
 		err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
@@ -71,11 +71,11 @@ func (pr *preemption) committed(context.Context, map[int]*nodeRow) {
 
 // loadUpdates loads which attempts are to be preempted.
 func (pr *preemption) loadUpdates(ctx context.Context) error {
-	rows, err := pr.loop.service.queries.PreemptedOf(ctx, pr.loop.id)
+	rows, err := pr.loop.driver.queries.PreemptedOf(ctx, pr.loop.id)
 	if err != nil {
 		return fmt.Errorf("load preempted attempts: %w", err)
 	}
-	now := pr.loop.service.now()
+	now := pr.loop.driver.now()
 	for _, r := range rows {
 		i := int(r.NodeIndex)
 		if i < 0 || i >= len(pr.loop.nodes) {
@@ -106,7 +106,7 @@ func (pr *preemption) stopPreempted(nodes []int) {
 	for k, i := range nodes {
 		refs[k] = launcher.Ref{TaskID: query.TaskID(pr.loop.id, i, pr.loop.nodes[i].attempt), ProjectID: pr.loop.row.ProjectID.String(), Preempt: true}
 	}
-	pr.loop.service.config.Crash("preempt.begin")
+	pr.loop.driver.config.Crash("preempt.begin")
 	pr.loop.launches.starter.stop(refs)
 }
 
@@ -128,7 +128,7 @@ func (pr *preemption) wasPreempted(i int, e ending) bool {
 
 // yield returns node i to the queue. Its attempt spends no retry.
 func (pr *preemption) yield(i int, e ending) {
-	at := pr.loop.endTime(e)
+	at := pr.loop.ends.endTime(e)
 	n := pr.loop.move(i, dag.Ready)
 	reason := n.preempted
 	if reason == nil {
@@ -144,7 +144,7 @@ func (pr *preemption) write(ctx context.Context, q *db.Queries) error {
 	if len(pr.part.asked) == 0 {
 		return nil
 	}
-	if err := q.TakePreempted(ctx, pr.loop.service.now(), pr.loop.id, mustJSON(pr.part.asked)); err != nil {
+	if err := q.TakePreempted(ctx, pr.loop.driver.now(), pr.loop.id, mustJSON(pr.part.asked)); err != nil {
 		return fmt.Errorf("record preempted attempts: %w", err)
 	}
 	return nil

@@ -94,17 +94,17 @@ operators:
 	}
 	require.Len(t, n.Error.Earlier, 2)
 
-	page, err := b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{})
+	page, err := b.engine.DeadLetters.List(b.ctx, execution.DeadLetterFilter{})
 	require.NoError(t, err)
 	require.Len(t, page.DeadLetters, 1)
 	require.Equal(t, 1, page.Open)
 	letter := page.DeadLetters[0]
 	defer func() { // its execution has ended, so another one resumes it from there
-		in, err := b.engine.Requeue(b.ctx, letter.ID, "once more")
+		in, err := b.engine.DeadLetters.Requeue(b.ctx, letter.ID, "once more")
 		require.NoError(t, err)
 		require.NotEqual(t, id, in)
 		require.Equal(t, dag.Failed, func() dag.State { b.finish(in); return b.node(in, "tries").State }())
-		_, err = b.engine.DeadLetter(b.ctx, letter.ID)
+		_, err = b.engine.DeadLetters.Get(b.ctx, letter.ID)
 		require.True(t, apperr.Is(err, apperr.NotFound))
 	}()
 	require.Equal(t, "tries", letter.Node)
@@ -133,7 +133,7 @@ func TestBreaker(t *testing.T) {
 	for range 2 {
 		require.Equal(t, query.Failed, b.finish(b.launch(doc, nil)).Status)
 	}
-	breakers, err := b.engine.Breakers(b.ctx)
+	breakers, err := b.engine.Protection.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.Len(t, breakers, 1)
 	require.Equal(t, protect.Open, breakers[0].State)
@@ -147,7 +147,7 @@ func TestBreaker(t *testing.T) {
 		require.Zero(t, n.Attempt)
 	}
 	require.Len(t, readLines(t, dir+"/ran"), 2, "nothing starts while it is open")
-	breakers, err = b.engine.Breakers(b.ctx)
+	breakers, err = b.engine.Protection.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.Equal(t, 3, breakers[0].Waiting)
 
@@ -161,7 +161,7 @@ func TestBreaker(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, ended, "two succeeded once it worked again")
-	breakers, err = b.engine.Breakers(b.ctx)
+	breakers, err = b.engine.Protection.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.Equal(t, protect.Closed, breakers[0].State)
 	require.Empty(t, breakers[0].Failures)
@@ -186,14 +186,14 @@ operators:
 `, nil)
 	require.Equal(t, query.Succeeded, b.finish(other).Status)
 
-	breakers, err := b.engine.Breakers(b.ctx)
+	breakers, err := b.engine.Protection.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.Len(t, breakers, 1)
 	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
 	stranger := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Name: "stranger", Role: auth.RoleUser, Policy: auth.PolicyFunc(func(auth.Action, uuid.UUID) bool { return false })})
-	_, err = b.engine.ResetBreaker(stranger, breakers[0].ID, "")
+	_, err = b.engine.Protection.ResetBreaker(stranger, breakers[0].ID, "")
 	require.True(t, apperr.Is(err, apperr.NotFound))
-	reset, err := b.engine.ResetBreaker(b.ctx, breakers[0].ID, "mended")
+	reset, err := b.engine.Protection.ResetBreaker(b.ctx, breakers[0].ID, "mended")
 	require.NoError(t, err)
 	require.Equal(t, protect.Closed, reset.State)
 	require.Equal(t, query.Succeeded, b.finish(id).Status, "immediately, and not after an hour")
@@ -216,10 +216,10 @@ func TestBreakerGivesLocksBack(t *testing.T) {
 	other := b.launch("name: press\nversion: 1.0.0\noperators: [{name: call, type: shell, locks: [press], code: {script: 'true'}}]\n", nil)
 	require.Equal(t, query.Succeeded, b.finish(other).Status)
 
-	breakers, err := b.engine.Breakers(b.ctx)
+	breakers, err := b.engine.Protection.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
-	_, err = b.engine.ResetBreaker(b.ctx, breakers[0].ID, "mended")
+	_, err = b.engine.Protection.ResetBreaker(b.ctx, breakers[0].ID, "mended")
 	require.NoError(t, err)
 	require.Equal(t, query.Succeeded, b.finish(waiting).Status)
 	var waited int
@@ -249,10 +249,10 @@ operators:
 	b.until(first, "the trial runs", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	second := b.launch(doc, nil)
 	b.reasonOf(second, "call", execution.ReasonBreaker)
-	require.NoError(t, b.engine.Cancel(b.ctx, first, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, first, ""))
 	require.Equal(t, query.Cancelled, b.finish(first).Status)
 	require.Equal(t, query.Succeeded, b.finish(second).Status)
-	breakers, err := b.engine.Breakers(b.ctx)
+	breakers, err := b.engine.Protection.Breakers(b.ctx)
 	require.NoError(t, err)
 	require.Equal(t, protect.Closed, breakers[0].State)
 }

@@ -39,9 +39,12 @@ type Breaker struct {
 // that failed recently.
 const maxBreakers = 500
 
+// ProtectionService shows and changes circuit breakers and retry budgets.
+type ProtectionService struct{ *core }
+
 // Breakers returns the circuit breakers of the caller's project that track failures, open
 // ones first.
-func (s *Service) Breakers(ctx context.Context) ([]Breaker, error) {
+func (s *ProtectionService) Breakers(ctx context.Context) ([]Breaker, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
@@ -68,7 +71,7 @@ func breakerFromRow(r db.CircuitBreaker) Breaker {
 
 // ResetBreaker closes a breaker, so that the nodes that it withholds start. It requires the
 // permission to launch in its project. Resetting a closed breaker clears its failure count.
-func (s *Service) ResetBreaker(ctx context.Context, id uuid.UUID, reason string) (Breaker, error) {
+func (s *ProtectionService) ResetBreaker(ctx context.Context, id uuid.UUID, reason string) (Breaker, error) {
 	absent := apperr.New(apperr.NotFound, "There is no circuit breaker %s.", id)
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return Breaker{}, err
@@ -123,7 +126,7 @@ func hidden(ctx context.Context, reading auth.Action, place uuid.UUID, absent er
 }
 
 // wakeAll makes executions check again what they wait for.
-func (s *Service) wakeAll(ids []uuid.UUID) {
+func (s *core) wakeAll(ids []uuid.UUID) {
 	for _, id := range ids {
 		s.wake(id)
 	}
@@ -154,7 +157,7 @@ type WorkflowBudget struct {
 
 // RetryBudgets returns the budget of the caller's tenant and the budgets of the workflows of
 // their project.
-func (s *Service) RetryBudgets(ctx context.Context) (TenantBudget, []WorkflowBudget, error) {
+func (s *ProtectionService) RetryBudgets(ctx context.Context) (TenantBudget, []WorkflowBudget, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return TenantBudget{}, nil, err
@@ -180,7 +183,7 @@ func (s *Service) RetryBudgets(ctx context.Context) (TenantBudget, []WorkflowBud
 	return budget, list, nil
 }
 
-func (s *Service) tenantBudget(ctx context.Context, tenant uuid.UUID) (TenantBudget, error) {
+func (s *ProtectionService) tenantBudget(ctx context.Context, tenant uuid.UUID) (TenantBudget, error) {
 	row, err := s.queries.GetBucket(ctx, tenant)
 	if db.IsNoRows(err) {
 		return TenantBudget{TenantID: tenant}, nil
@@ -203,7 +206,7 @@ const (
 // SetTenantBudget changes the retry budget of the caller's tenant; the zero rule removes it.
 // version is the version that the caller read. It requires quota.write at the tenant, and
 // returns Invalid with fields, or Conflict when another user saved a change in the meantime.
-func (s *Service) SetTenantBudget(ctx context.Context, rule protect.BucketRule, version int64, reason string) (TenantBudget, error) {
+func (s *ProtectionService) SetTenantBudget(ctx context.Context, rule protect.BucketRule, version int64, reason string) (TenantBudget, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {
 		return TenantBudget{}, err
@@ -262,7 +265,7 @@ func checkBucket(r protect.BucketRule) error {
 
 // putBucket writes the budget of a tenant and returns the previous rule. Retries that were
 // left remain, up to the new burst.
-func (s *Service) putBucket(ctx context.Context, q *db.Queries, tenant uuid.UUID, rule protect.BucketRule, version int64, by string) (before protect.BucketRule, err error) {
+func (s *ProtectionService) putBucket(ctx context.Context, q *db.Queries, tenant uuid.UUID, rule protect.BucketRule, version int64, by string) (before protect.BucketRule, err error) {
 	conflict := apperr.New(apperr.Conflict, "Another user changed the budget in the meantime. Reload it and try again.")
 	row, err := q.LockBucket(ctx, tenant)
 	switch {

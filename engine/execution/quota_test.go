@@ -65,7 +65,7 @@ func TestALimitOfExecutionsHoldsTheNextBack(t *testing.T) {
 	require.Equal(t, fair.ExecutionsLimit, e.Reason.Code)
 	require.Zero(t, e.Counts.Running+e.Counts.Queued+e.Counts.Succeeded, "no node begins, not even one without requests")
 	third := b.launchVersion(doc)
-	require.NoError(t, b.engine.Cancel(b.ctx, third, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, third, ""))
 	require.Equal(t, query.Cancelled, b.finish(third).Status, "an execution that never began can be cancelled")
 	touch(t, stop)
 	b.finish(first)
@@ -109,7 +109,7 @@ func TestWhatNeverFitsNamesTheLevel(t *testing.T) {
 	all := setup(t, func(c *execution.Config) { c.Capacity.GPUs = devices })
 	b := all.as(all.team("vision", fair.Vector{fair.GPU: 2}, nil))
 	b.register("name: big\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {gpu: 3}, code: {script: 'true'}}]")
-	_, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "big"})
+	_, _, err = b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "big"})
 	require.True(t, apperr.Is(err, apperr.Invalid))
 	field := apperr.FieldsOf(err)[0]
 	require.Equal(t, "operators.a.resources.gpu", field.Path)
@@ -225,7 +225,7 @@ operators:
 	for i := range 12 {
 		ids = append(ids, b.launchVersion(doc))
 		if i%4 == 0 {
-			require.NoError(t, b.engine.Cancel(b.ctx, ids[i], "not this one"))
+			require.NoError(t, b.engine.Commands.Cancel(b.ctx, ids[i], "not this one"))
 		}
 	}
 	for _, id := range ids {

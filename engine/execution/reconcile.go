@@ -28,7 +28,7 @@ const (
 
 // renewLeases renews the leases of this process's loops, and forwards changes in the rows: a
 // lost lease, a cancellation, stored reports.
-func (s *Service) renewLeases(ctx context.Context) error {
+func (s *Driver) renewLeases(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Lease / leaseRenewals)
 	defer ticker.Stop()
 	for {
@@ -43,12 +43,12 @@ func (s *Service) renewLeases(ctx context.Context) error {
 	}
 }
 
-func (s *Service) renewOnce(ctx context.Context) error {
+func (s *Driver) renewOnce(ctx context.Context) error {
 	return s.renew(ctx, s.live.all())
 }
 
 // renew renews the leases of loops, and forwards changes in their rows.
-func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
+func (s *Driver) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 	if len(leases) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 
 // reconcileForever searches for executions that no loop drives and attempts without
 // heartbeats.
-func (s *Service) reconcileForever(ctx context.Context) error {
+func (s *Driver) reconcileForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Reconcile)
 	defer ticker.Stop()
 	s.since.Store(new(s.now()))
@@ -99,7 +99,7 @@ func (s *Service) reconcileForever(ctx context.Context) error {
 	}
 }
 
-func (s *Service) reconcileOnce(ctx context.Context, attempts bool, misses map[attemptID]int) error {
+func (s *Driver) reconcileOnce(ctx context.Context, attempts bool, misses map[attemptID]int) error {
 	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
 	defer cancel()
 	s.quota.Sweep()
@@ -116,7 +116,7 @@ func (s *Service) reconcileOnce(ctx context.Context, attempts bool, misses map[a
 
 // missingForever searches for attempts whose pods are gone and whose end was not observed.
 // It needs a list of all pods, so it runs rarely.
-func (s *Service) missingForever(ctx context.Context) error {
+func (s *Driver) missingForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Missing)
 	defer ticker.Stop()
 	misses := map[attemptID]int{}
@@ -136,7 +136,7 @@ func (s *Service) missingForever(ctx context.Context) error {
 // findSilent ends attempts in a cluster that exceeded their timeout, and those that have
 // begun and sent no heartbeat for a long time although their pods exist: neither they nor
 // their results can be reached.
-func (s *Service) findSilent(ctx context.Context) error {
+func (s *Driver) findSilent(ctx context.Context) error {
 	now := s.now()
 	since := now.Add(-s.config.Timing.Silence)
 	rows, err := s.queries.ListSilent(ctx, now, s.config.LauncherName, since, expiredBatch)
@@ -162,7 +162,7 @@ func (s *Service) findSilent(ctx context.Context) error {
 }
 
 // driveUndriven enqueues a drive for every execution that needs one.
-func (s *Service) driveUndriven(ctx context.Context) error {
+func (s *Driver) driveUndriven(ctx context.Context) error {
 	for n := undrivenBatch; n == undrivenBatch && !s.live.isDraining(); {
 		err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 			rows, err := q.ListUndriven(ctx, drivePatience.Seconds(), undrivenBatch)
@@ -193,7 +193,7 @@ type attemptID struct {
 // findMissing ends the attempts of this machine that its launcher does not know. The
 // reservations are read before the launcher's list: an attempt whose end was taken in
 // between has no reservation when its loss is applied.
-func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) error {
+func (s *Driver) findMissing(ctx context.Context, misses map[attemptID]int) error {
 	rows, err := s.queries.ListSettledReservations(ctx, s.config.LauncherName)
 	if err != nil {
 		return fmt.Errorf("list reservations: %w", err)
@@ -223,7 +223,7 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 }
 
 // missingEnd is the end of an attempt that the launcher no longer knows.
-func (s *Service) missingEnd() ending {
+func (s *Driver) missingEnd() ending {
 	if s.config.Cluster {
 		return ending{Outcome: lost, Class: string(launcher.ClassDeleted), FinishedAt: s.now(), Message: "The task's pod no longer exists, and its outcome was not observed."}
 	}
@@ -231,7 +231,7 @@ func (s *Service) missingEnd() ending {
 }
 
 // leading is the time since which this process reconciles.
-func (s *Service) leading() time.Time {
+func (s *Driver) leading() time.Time {
 	if at := s.since.Load(); at != nil {
 		return *at
 	}
@@ -239,7 +239,7 @@ func (s *Service) leading() time.Time {
 }
 
 // known returns the attempts of the launcher, by task id.
-func (s *Service) known(ctx context.Context) (map[string]launcher.Status, error) {
+func (s *Driver) known(ctx context.Context) (map[string]launcher.Status, error) {
 	statuses, err := s.config.Launcher.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
@@ -253,14 +253,14 @@ func (s *Service) known(ctx context.Context) (map[string]launcher.Status, error)
 
 // starting reports whether a loop of this process is still submitting attempts of an
 // execution to the launcher, or may have to repeat it.
-func (s *Service) starting(id uuid.UUID) bool {
+func (s *Driver) starting(id uuid.UUID) bool {
 	l, ok := s.live.get(id)
 	return ok && (l.launches.unsure.Load() || l.launches.starter.busy())
 }
 
 // findExpired ends attempts without heartbeats, wherever they ran, and attempts whose runner
 // did not enforce their timeout.
-func (s *Service) findExpired(ctx context.Context) error {
+func (s *Driver) findExpired(ctx context.Context) error {
 	now := s.now()
 	rows, err := s.queries.ListExpired(ctx, now, expiredBatch)
 	if err != nil {
@@ -294,13 +294,13 @@ func (s *Service) findExpired(ctx context.Context) error {
 }
 
 // reportLost reports an ending on behalf of a runner that cannot.
-func (s *Service) reportLost(ctx context.Context, id attemptID, end ending) {
+func (s *Driver) reportLost(ctx context.Context, id attemptID, end ending) {
 	m := message{node: id.Node, attempt: id.Attempt, end: &end}
 	if s.live.post(id.execution, m) {
 		return
 	}
 	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
-	if _, err := s.settleEnd(ctx, scope, end, nil); err != nil {
+	if _, err := s.supervisor.settleEnd(ctx, scope, end, nil); err != nil {
 		s.config.Logger.Warn("store a lost attempt", "execution", id.execution, "node", id.Node, "error", err)
 	}
 }

@@ -18,7 +18,7 @@ const blobPrefix = "sha256:"
 // current project with a reference of a kind: an artifact of that kind, bytes
 // ("sha256:<hex>"), an entry of the catalogue, all of that project, a secret or a
 // connection. It is the Exists of a typeregistry.Env.
-func (s *Service) References(ctx context.Context) func(typeregistry.Kind, string) bool {
+func (s *LaunchService) References(ctx context.Context) func(typeregistry.Kind, string) bool {
 	subject, _ := auth.SubjectOf(ctx)
 	return func(kind typeregistry.Kind, ref string) bool {
 		if kind == typeregistry.KindSecret {
@@ -45,7 +45,7 @@ func (s *Service) References(ctx context.Context) func(typeregistry.Kind, string
 }
 
 // Env returns the environment of checks of inputs for a launch by the caller of ctx.
-func (s *Service) Env(ctx context.Context) typeregistry.Env {
+func (s *LaunchService) Env(ctx context.Context) typeregistry.Env {
 	env := typeregistry.Env{Now: s.now(), Exists: s.References(ctx), Head: s.artifacts.Head}
 	if s.config.Offers != nil {
 		env.Offers = s.config.Offers(ctx)

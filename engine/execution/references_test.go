@@ -23,7 +23,7 @@ func TestReferencesAreChecked(t *testing.T) {
 		"bytes":    map[string]any{"$file": strings.Repeat("0", 64), "name": "x.csv"},
 		"artifact": map[string]any{"$artifact": "01900000-0000-7000-8000-000000000009"},
 	} {
-		_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "reads", Inputs: map[string]any{"file": value}})
+		_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "reads", Inputs: map[string]any{"file": value}})
 		require.True(t, apperr.Is(err, apperr.Invalid), name)
 		require.Equal(t, "inputs.file", apperr.FieldsOf(err)[0].Path)
 	}
@@ -40,7 +40,7 @@ operators:
   - {name: disk, type: shell, code: {script: "true"}, resources: {storage: 900000Gi}}
   - {name: image, type: shell, code: {script: "true", image: "python:3"}}
 `)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.True(t, apperr.Is(err, apperr.Invalid))
 	var paths []string
 	for _, f := range apperr.FieldsOf(err) {

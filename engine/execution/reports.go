@@ -63,7 +63,7 @@ func answer(waiters []waiter, durable bool) {
 
 // loadUpdates applies the ends of attempts that arrived while no loop drove.
 func (rp *reports) loadUpdates(ctx context.Context) error {
-	rows, err := rp.loop.service.queries.LoadReports(ctx, rp.loop.id)
+	rows, err := rp.loop.driver.queries.LoadReports(ctx, rp.loop.id)
 	if err != nil {
 		return fmt.Errorf("load reports: %w", err)
 	}
@@ -73,7 +73,7 @@ func (rp *reports) loadUpdates(ctx context.Context) error {
 			return fmt.Errorf("read report of node %d: %w", r.NodeIndex, err)
 		}
 		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
-		rp.loop.applyEnding(ctx, m)
+		rp.loop.ends.applyEnding(ctx, m)
 		rp.part.consumed = append(rp.part.consumed, attemptKey{m.node, m.attempt})
 	}
 	return nil

@@ -57,7 +57,7 @@ operators:
 	}
 	require.NoError(t, rows.Err())
 	require.Equal(t, map[int][2]int{0: {100, 32}, 1: {250, 512}}, held)
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	b.finish(id)
 	none, _ := limits.Load("none")
 	own, _ := limits.Load("own")

@@ -18,7 +18,7 @@ import (
 // by its JSON pointer. Values may come from tasks, so it follows no reference out of the
 // execution's project.
 type resolver struct {
-	service *Service
+	core    *core
 	project uuid.UUID
 	files   *[]*flowforgev1.InputFile
 	secrets *[]*flowforgev1.InputSecret
@@ -96,7 +96,7 @@ func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry
 		if err != nil {
 			return BlobRef{}, nil, false, fmt.Errorf("%q is not an artifact id", ref)
 		}
-		a, err := r.service.artifacts.Get(ctx, id)
+		a, err := r.core.artifacts.Get(ctx, id)
 		if err == nil && a.ProjectID != r.project {
 			err = apperr.New(apperr.NotFound, "There is no artifact %s.", id)
 		}
@@ -109,16 +109,16 @@ func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry
 		blob := BlobRef{SHA256: hash}
 		blob.Filename, _ = v["name"].(string)
 		blob.MediaType, _ = v["media_type"].(string)
-		stored, err := r.service.artifacts.Blob(ctx, r.project, hash, blob.MediaType)
+		stored, err := r.core.artifacts.Blob(ctx, r.project, hash, blob.MediaType)
 		blob.Size = stored.Size
 		return blob, nil, err == nil, err
 	}
-	if ref, ok := v["$catalogue"].(string); ok && r.service.config.Catalogue != nil {
-		blob, err := r.service.config.Catalogue.Blob(ctx, kind, ref)
+	if ref, ok := v["$catalogue"].(string); ok && r.core.config.Catalogue != nil {
+		blob, err := r.core.config.Catalogue.Blob(ctx, kind, ref)
 		if err != nil {
 			return BlobRef{}, nil, false, fmt.Errorf("%s %q: %w", kind, ref, err)
 		}
-		_, err = r.service.artifacts.Blob(ctx, r.project, blob.SHA256, blob.MediaType)
+		_, err = r.core.artifacts.Blob(ctx, r.project, blob.SHA256, blob.MediaType)
 		return blob, nil, err == nil, err
 	}
 	return BlobRef{}, nil, false, nil

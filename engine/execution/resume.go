@@ -18,6 +18,14 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
+// ResumeService resumes executions that have ended.
+type ResumeService struct {
+	*core
+
+	launches *LaunchService
+	past     *pastResults
+}
+
 // ResumeRequest requests an execution that resumes one that has ended: nodes that succeeded
 // do not run again unless something that they depend on changes.
 type ResumeRequest struct {
@@ -81,6 +89,7 @@ type ResumePlan struct {
 // passageOf is a resume that was checked.
 type resumption struct {
 	request   ResumeRequest
+	launch    LaunchRequest // of the new execution
 	row       db.Execution
 	subject   auth.Subject
 	reusePlan reusePlan
@@ -90,9 +99,9 @@ type resumption struct {
 	nodes     []decision // of the plan of the new version
 }
 
-// PlanResume is a dry run of Resume. It returns the errors of Resume, except the refusal of
+// Plan is a dry run of Resume. It returns the errors of Resume, except the refusal of
 // an execution in which no node would run.
-func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, error) {
+func (s *ResumeService) Plan(ctx context.Context, r ResumeRequest) (ResumePlan, error) {
 	x, err := s.resumption(ctx, r)
 	if err != nil {
 		return ResumePlan{}, err
@@ -124,7 +133,7 @@ func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, 
 // Launch, NotFound for a node that the execution or the version does not have, and Conflict
 // for an execution that has not ended, one that succeeded when no node is given, and one in
 // which no node would run.
-func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e query.Execution, created bool, err error) {
+func (s *ResumeService) Resume(ctx context.Context, r ResumeRequest) (e query.Execution, created bool, err error) {
 	x, err := s.resumption(ctx, r)
 	if err != nil {
 		return query.Execution{}, false, err
@@ -132,14 +141,9 @@ func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e query.Executio
 	if text := x.refusal(); text != "" {
 		return query.Execution{}, false, apperr.New(apperr.Conflict, "%s", text)
 	}
-	priority := query.Priority(x.row.Priority)
-	if r.Priority != nil {
-		priority = *r.Priority
-	}
-	return s.launch(ctx, LaunchRequest{
-		Workflow: x.row.WorkflowID.String(), Version: x.reusePlan.new.Version, Inputs: x.inputs, Priority: priority,
-		IdempotencyKey: r.IdempotencyKey, Name: r.Name, Cache: r.Cache, TTL: x.ttl(), resume: x,
-	}, x.subject, x.reusePlan.new, x.inputs)
+	launched := x.launch
+	launched.TTL, launched.resume = x.ttl(), x
+	return s.launches.launch(ctx, launched, x.subject, x.reusePlan.new, x.inputs)
 }
 
 // ttl is how long the new execution is kept, as far as the launches set it.
@@ -172,7 +176,7 @@ func (x *resumption) refusal() string {
 }
 
 // resumption checks a request and decides about the nodes of the plan.
-func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption, error) {
+func (s *ResumeService) resumption(ctx context.Context, r ResumeRequest) (*resumption, error) {
 	row, err := s.rows.Execution(ctx, r.Of)
 	if err != nil {
 		return nil, err
@@ -188,7 +192,10 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 	if err != nil {
 		return nil, err
 	}
-	wanted := LaunchRequest{Workflow: row.WorkflowID.String(), Version: old.Version, Name: r.Name, IdempotencyKey: r.IdempotencyKey, Cache: r.Cache}
+	wanted := LaunchRequest{
+		Workflow: row.WorkflowID.String(), Version: old.Version, Name: r.Name, Priority: query.Priority(row.Priority),
+		IdempotencyKey: r.IdempotencyKey, Cache: r.Cache,
+	}
 	if r.Version != "" {
 		wanted.Version = r.Version
 	}
@@ -196,12 +203,17 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 		wanted.Priority = *r.Priority
 	}
 	var next workflow.Version
-	if x.subject, next, err = s.launchable(ctx, wanted); err != nil {
+	if x.subject, next, err = s.launches.launchable(ctx, wanted); err != nil {
 		return nil, err
 	}
 	ctx = auth.WithSubject(ctx, x.subject)
 	wanted.Inputs = overlay(next.Definition.Inputs, x.before, r.Inputs)
-	if x.inputs, err = s.checkLaunch(ctx, wanted, next, x.subject.ProjectID); err != nil {
+	if wanted.identity, err = s.launches.newIdentity(); err != nil {
+		return nil, err
+	}
+	wanted.Version = next.Version
+	x.launch = wanted
+	if x.inputs, err = s.launches.checkLaunch(ctx, wanted, next, x.subject.ProjectID); err != nil {
 		return nil, err
 	}
 	if err := s.checkResourceOverrides(r.Resources, next); err != nil {
@@ -215,20 +227,20 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 }
 
 // decide reads the earlier nodes of the plan and decides about them.
-func (s *Service) decide(ctx context.Context, x *resumption) error {
+func (s *ResumeService) decide(ctx context.Context, x *resumption) error {
 	rows, err := s.queries.PastNodes(ctx, x.row.ID, 0, int32(len(x.reusePlan.old.Plan.Nodes))) //nolint:gosec // at most workflow.MaxOperators
 	if err != nil {
 		return fmt.Errorf("load nodes of %s: %w", x.row.ID, err)
 	}
-	if x.past, x.reusePlan.lost, err = s.pastNodes(ctx, x.row.ProjectID, rows); err != nil {
+	if x.past, x.reusePlan.lost, err = s.past.nodes(ctx, x.row.ProjectID, rows); err != nil {
 		return err
 	}
 	x.nodes = x.reusePlan.scope("", "", x.past, x.reusePlan.changed)
 	return nil
 }
 
-// pastNodes converts rows, by name, and finds the results that are no longer stored.
-func (s *Service) pastNodes(ctx context.Context, project uuid.UUID, rows []db.PastNodesRow) (map[string]*pastNode, func(map[string]any) bool, error) {
+// nodes converts rows, by name, and finds the results that are no longer stored.
+func (s *pastResults) nodes(ctx context.Context, project uuid.UUID, rows []db.PastNodesRow) (map[string]*pastNode, func(map[string]any) bool, error) {
 	past := make(map[string]*pastNode, len(rows))
 	ids := map[uuid.UUID]struct{}{}
 	for _, r := range rows {
@@ -258,7 +270,7 @@ func overlay(schema typeregistry.Schema, before, values map[string]any) map[stri
 }
 
 // checkFrom checks that the start node is in the execution, and its operator in the version.
-func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow.Version, from string) error {
+func (s *ResumeService) checkFrom(ctx context.Context, row db.Execution, next workflow.Version, from string) error {
 	if from == "" {
 		return nil
 	}
@@ -274,7 +286,7 @@ func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow
 }
 
 // checkResourceOverrides checks that the resources are for operators that use some, and are available.
-func (s *Service) checkResourceOverrides(rooms map[string]ResourceOverride, v workflow.Version) error {
+func (s *ResumeService) checkResourceOverrides(rooms map[string]ResourceOverride, v workflow.Version) error {
 	var fields []apperr.Field
 	for _, name := range slices.Sorted(maps.Keys(rooms)) {
 		if text := s.roomProblem(name, rooms, v); text != "" {
@@ -284,7 +296,7 @@ func (s *Service) checkResourceOverrides(rooms map[string]ResourceOverride, v wo
 	return apperr.InvalidFields("The resources are not valid.", fields)
 }
 
-func (s *Service) roomProblem(name string, rooms map[string]ResourceOverride, v workflow.Version) string {
+func (s *ResumeService) roomProblem(name string, rooms map[string]ResourceOverride, v workflow.Version) string {
 	room := rooms[name]
 	for _, n := range []*int{room.CPUMillis, room.MemoryMiB, room.GPUs} {
 		if n != nil && *n < 0 {

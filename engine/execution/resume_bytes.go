@@ -41,8 +41,11 @@ type present map[uuid.UUID]string
 // statAtOnce limits the concurrent requests to the store.
 const statAtOnce = 16
 
+// pastResults finds the results of earlier executions that are still stored.
+type pastResults struct{ *core }
+
 // present returns the artifacts whose bytes are available, with their hashes.
-func (s *Service) present(ctx context.Context, project uuid.UUID, ids map[uuid.UUID]struct{}) (present, error) {
+func (s *pastResults) present(ctx context.Context, project uuid.UUID, ids map[uuid.UUID]struct{}) (present, error) {
 	found := present{}
 	if len(ids) == 0 {
 		return found, nil
@@ -78,7 +81,7 @@ func (s *Service) present(ctx context.Context, project uuid.UUID, ids map[uuid.U
 
 // stored reports whether the store has the bytes of an artifact, and for a folder the bytes
 // of its files.
-func (s *Service) stored(ctx context.Context, project uuid.UUID, r db.ArtifactHashesRow) (bool, error) {
+func (s *pastResults) stored(ctx context.Context, project uuid.UUID, r db.ArtifactHashesRow) (bool, error) {
 	hash := hex.EncodeToString(r.Sha256)
 	_, err := s.artifacts.Store().Stat(ctx, hash)
 	if err == nil && r.MediaType == artifact.DirectoryMediaType {

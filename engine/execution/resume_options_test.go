@@ -49,7 +49,7 @@ func TestResourcesForAllThatRun(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "flag")
 	first := b.finish(b.launch(chain(flag), nil))
 	touch(t, flag)
-	_, err := b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: first.ID, Resources: map[string]execution.ResourceOverride{execution.EveryOperator: {CPUMillis: new(1 << 30)}}})
+	_, err := b.engine.Resumption.Plan(b.ctx, execution.ResumeRequest{Of: first.ID, Resources: map[string]execution.ResourceOverride{execution.EveryOperator: {CPUMillis: new(1 << 30)}}})
 	require.Equal(t, "resources.*", apperr.FieldsOf(err)[0].Path)
 	e := b.resume(execution.ResumeRequest{Of: first.ID, Resources: map[string]execution.ResourceOverride{
 		execution.EveryOperator: {MemoryMiB: new(64), CPUMillis: new(200)}, "end": {MemoryMiB: new(32)},
@@ -58,7 +58,7 @@ func TestResourcesForAllThatRun(t *testing.T) {
 	require.Equal(t, []int{64, 32}, []int{b.node(e.ID, "train").Attempts[0].MemoryMiB, b.node(e.ID, "end").Attempts[0].MemoryMiB}, "its own override takes precedence")
 	require.EqualValues(t, 200, spec(e.ID, "train").GetResources().GetCpuMillis())
 	require.EqualValues(t, 200, spec(e.ID, "end").GetResources().GetCpuMillis())
-	_, err = b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: b.finish(b.launch("name: idle\nversion: 1.0.0\noperators: [{name: a, type: noop}]", nil)).ID, From: "a",
+	_, err = b.engine.Resumption.Plan(b.ctx, execution.ResumeRequest{Of: b.finish(b.launch("name: idle\nversion: 1.0.0\noperators: [{name: a, type: noop}]", nil)).ID, From: "a",
 		Resources: map[string]execution.ResourceOverride{execution.EveryOperator: {CPUMillis: new(100)}}})
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, "The workflow has no operator that runs tasks")
 }
@@ -70,7 +70,7 @@ func TestALaunchSaysHowLongItIsKept(t *testing.T) {
 	b.register("name: kept\nversion: 1.0.0\nttl: {after_success: 5m, after_failure: 90d}\ninputs: [{name: fails, type: Boolean}]\n" +
 		"operators: [{name: a, type: shell, when: 'inputs.fails', retry: {fail_fast: false}, code: {script: 'false'}}]\n")
 	kept := func(fails bool, ttl workflow.TTL) (query.Execution, time.Duration) {
-		e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "kept", Inputs: map[string]any{"fails": fails}, TTL: ttl})
+		e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "kept", Inputs: map[string]any{"fails": fails}, TTL: ttl})
 		require.NoError(t, err)
 		b.finish(e.ID)
 		e, err = b.engine.Get(b.ctx, e.ID)
@@ -107,7 +107,7 @@ operators:
 `, flag), nil))
 	require.Equal(t, query.Failed, first.Status)
 	letters := func() []string {
-		page, err := b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{})
+		page, err := b.engine.DeadLetters.List(b.ctx, execution.DeadLetterFilter{})
 		require.NoError(t, err)
 		var names []string
 		for _, l := range page.DeadLetters {
@@ -118,7 +118,7 @@ operators:
 	require.Subset(t, letters(), []string{"each[0]", "each[1]"})
 	provided := len(letters()) - 2
 	touch(t, flag)
-	_, err := b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: first.ID})
+	_, err := b.engine.Resumption.Plan(b.ctx, execution.ResumeRequest{Of: first.ID})
 	require.NoError(t, err)
 	require.Len(t, letters(), provided+2, "a preview settles nothing")
 	e := b.resume(execution.ResumeRequest{Of: first.ID})
@@ -141,7 +141,7 @@ func TestHowLongAResumeTookSaysNothing(t *testing.T) {
 	require.Equal(t, query.Succeeded, b.resume(execution.ResumeRequest{Of: first.ID}).Status)
 	_, err := b.pool.Exec(b.ctx, `UPDATE executions SET finished_at = created_at + interval '1 hour' WHERE resume_of = $1`, first.ID)
 	require.NoError(t, err)
-	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "chain"})
+	e, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "chain"})
 	require.NoError(t, err)
 	require.Nil(t, e.EstimatedCompletion, "only a resume has succeeded")
 	b.finish(e.ID)

@@ -45,7 +45,7 @@ func (og *origins) restore(ctx context.Context) error {
 	if asked := stored.Into[resumed](og.loop.row.Resume); asked != nil {
 		og.overrides = asked.Resources
 	}
-	rows, err := og.loop.service.queries.OriginsOf(ctx, og.loop.id)
+	rows, err := og.loop.driver.queries.OriginsOf(ctx, og.loop.id)
 	if err != nil {
 		return fmt.Errorf("load origins: %w", err)
 	}
@@ -60,11 +60,11 @@ func (og *origins) reusePlan(ctx context.Context) (*reusePlan, error) {
 	if og.plan != nil {
 		return og.plan, nil
 	}
-	row, err := og.loop.service.queries.GetExecution(ctx, *og.loop.row.ResumeOf)
+	row, err := og.loop.driver.queries.GetExecution(ctx, *og.loop.row.ResumeOf)
 	if err != nil {
 		return nil, &readError{err}
 	}
-	old, err := og.loop.service.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	old, err := og.loop.driver.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
 		return nil, &readError{err}
 	}
@@ -87,17 +87,17 @@ func (og *origins) carryOver(ctx context.Context, i, first int, now time.Time) e
 	if err != nil {
 		return err
 	}
-	before, rows, err := og.loop.service.childrenOf(ctx, *from)
+	before, rows, err := og.loop.driver.past.childrenOf(ctx, *from)
 	if err != nil || before == nil {
 		return err
 	}
-	past, lost, err := og.loop.service.pastNodes(ctx, og.loop.row.ProjectID, rows)
+	past, lost, err := og.loop.driver.past.nodes(ctx, og.loop.row.ProjectID, rows)
 	if err != nil {
 		return &readError{err}
 	}
 	with := *p
 	with.lost = lost
-	if og.loop.fansOut(i) {
+	if og.loop.groups.fansOut(i) {
 		changed, err := og.changedFor(ctx, p, i)
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func (og *origins) carryOver(ctx context.Context, i, first int, now time.Time) e
 
 // childrenOf reads a node of an earlier execution and its latest children; nil when it was
 // removed or has no children.
-func (s *Service) childrenOf(ctx context.Context, o origin) (*pastNode, []db.PastNodesRow, error) {
+func (s *pastResults) childrenOf(ctx context.Context, o origin) (*pastNode, []db.PastNodesRow, error) {
 	number := func(n int) int32 { return int32(n) } //nolint:gosec // indexes below maxNodes
 	rows, err := s.queries.PastNodes(ctx, o.execution, number(o.index), number(o.index+1))
 	if err != nil {
@@ -164,7 +164,7 @@ func (og *origins) changedFor(ctx context.Context, p *reusePlan, i int) (map[str
 	if n.changed != nil || n.origin == nil {
 		return n.changed, nil
 	}
-	before, _, err := og.loop.service.childrenOf(ctx, *n.origin) // another process expanded it
+	before, _, err := og.loop.driver.past.childrenOf(ctx, *n.origin) // another process expanded it
 	if err != nil || before == nil {
 		return map[string]struct{}{"": {}}, err
 	}
@@ -198,7 +198,7 @@ func (og *origins) take(k int, past *pastNode, now time.Time) {
 	og.loop.touch(k)
 	n.finishedAt, n.reason, n.failure = &now, past.reason, past.failure
 	preset(og.loop.progress, k, past)
-	og.loop.outputs[k] = past.outputs
+	og.loop.values.outputs[k] = past.outputs
 	if len(past.outputs) > 0 {
 		og.loop.touch(k).Outputs = past.outputs
 	}
@@ -211,17 +211,17 @@ func (og *origins) take(k int, past *pastNode, now time.Time) {
 
 // countReusedInside counts the reused results inside node k of the plan, which runs, as far as its
 // list and the inputs of its graph are known in advance.
-func (s *Service) countReusedInside(ctx context.Context, x *resumption, k int) (int, error) {
+func (s *ResumeService) countReusedInside(ctx context.Context, x *resumption, k int) (int, error) {
 	op := &x.reusePlan.new.Definition.Operators[k]
 	past, d := x.past[op.Name], x.nodes[k]
 	if past == nil || past.row.FirstChild == nil || d.RunReason == dag.Downstream && op.Foreach != nil {
 		return 0, nil
 	}
-	_, rows, err := s.childrenOf(ctx, origin{x.row.ID, int(past.row.NodeIndex), useBefore})
+	_, rows, err := s.past.childrenOf(ctx, origin{x.row.ID, int(past.row.NodeIndex), useBefore})
 	if err != nil {
 		return 0, err
 	}
-	children, lost, err := s.pastNodes(ctx, x.row.ProjectID, rows)
+	children, lost, err := s.past.nodes(ctx, x.row.ProjectID, rows)
 	if err != nil {
 		return 0, err
 	}

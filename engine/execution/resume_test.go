@@ -23,7 +23,7 @@ import (
 // resume resumes and waits for the end.
 func (b *testBundle) resume(r execution.ResumeRequest) query.Execution {
 	b.t.Helper()
-	e, created, err := b.engine.Resume(b.ctx, r)
+	e, created, err := b.engine.Resumption.Resume(b.ctx, r)
 	require.NoError(b.t, err, "%v", apperr.FieldsOf(err))
 	require.True(b.t, created)
 	return b.finish(e.ID)
@@ -83,7 +83,7 @@ func TestResumeFromFirstFailure(t *testing.T) {
 	require.Equal(t, query.Failed, first.Status)
 	touch(t, flag)
 
-	plan, err := b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: first.ID})
+	plan, err := b.engine.Resumption.Plan(b.ctx, execution.ResumeRequest{Of: first.ID})
 	require.NoError(t, err)
 	require.Empty(t, plan.Refusal)
 	require.Equal(t, []int{2, 3}, []int{plan.Runs, plan.Kept})
@@ -102,7 +102,7 @@ func TestResumeFromFirstFailure(t *testing.T) {
 	require.Equal(t, load.Outputs["data"], e.Outputs["data"])
 	require.Contains(t, b.kinds(e.ID), "execution.launched")
 
-	_, _, err = b.engine.Resume(b.ctx, execution.ResumeRequest{Of: e.ID})
+	_, _, err = b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: e.ID})
 	require.True(t, apperr.Is(err, apperr.Conflict), "a succeeded execution needs a start node")
 
 	again := b.resume(execution.ResumeRequest{Of: e.ID, From: "end"})
@@ -133,11 +133,11 @@ func TestResumeWithChanges(t *testing.T) {
 	require.Equal(t, "1.1.0", code.Version)
 	require.Equal(t, json.Number("4"), b.node(code.ID, "train").Outputs["v"])
 
-	_, _, err := b.engine.Resume(b.ctx, execution.ResumeRequest{Of: first.ID, From: "nothing"})
+	_, _, err := b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: first.ID, From: "nothing"})
 	require.True(t, apperr.Is(err, apperr.NotFound))
-	_, _, err = b.engine.Resume(b.ctx, execution.ResumeRequest{Of: first.ID, From: "end", Inputs: map[string]any{"lr": "x"}})
+	_, _, err = b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: first.ID, From: "end", Inputs: map[string]any{"lr": "x"}})
 	require.Equal(t, "inputs.lr", apperr.FieldsOf(err)[0].Path)
-	_, _, err = b.engine.Resume(b.ctx, execution.ResumeRequest{Of: first.ID, From: "end", Resources: map[string]execution.ResourceOverride{"end": {MemoryMiB: new(1 << 30)}}})
+	_, _, err = b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: first.ID, From: "end", Resources: map[string]execution.ResourceOverride{"end": {MemoryMiB: new(1 << 30)}}})
 	require.Equal(t, "resources.end", apperr.FieldsOf(err)[0].Path)
 	roomy := b.resume(execution.ResumeRequest{Of: first.ID, From: "end", Resources: map[string]execution.ResourceOverride{"end": {MemoryMiB: new(64), CPUMillis: new(200)}}})
 	require.Equal(t, 64, b.node(roomy.ID, "end").Attempts[0].MemoryMiB)
@@ -185,7 +185,7 @@ func TestResumeRunsFailedItemsAlone(t *testing.T) {
 	require.Equal(t, query.Failed, first.Status)
 	require.NoError(t, os.WriteFile(bad, nil, 0o600))
 
-	plan, err := b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: first.ID})
+	plan, err := b.engine.Resumption.Plan(b.ctx, execution.ResumeRequest{Of: first.ID})
 	require.NoError(t, err)
 	require.Equal(t, execution.ResumeNode{Name: "each", Runs: true, Ground: dag.Unfinished, Why: "It failed.", Before: dag.Failed, Inside: 40, Kept: 38}, plan.Nodes[1])
 
@@ -200,7 +200,7 @@ func TestResumeRunsFailedItemsAlone(t *testing.T) {
 	// produced them.
 	xs[5] = json.Number("500")
 	with := execution.ResumeRequest{Of: e.ID, From: "join", Inputs: map[string]any{"xs": xs}}
-	plan, err = b.engine.PlanResume(b.ctx, with)
+	plan, err = b.engine.Resumption.Plan(b.ctx, with)
 	require.NoError(t, err)
 	require.Equal(t, 39, plan.Nodes[1].Kept)
 	other := b.resume(with)
@@ -248,26 +248,26 @@ func TestResumeIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.launch("name: slow\nversion: 1.0.0\noperators: [{name: a, type: shell, code: {script: 'sleep 60'}}, {name: b, type: noop}]", nil)
-	_, _, err := b.engine.Resume(b.ctx, execution.ResumeRequest{Of: id})
+	_, _, err := b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: id})
 	require.True(t, apperr.Is(err, apperr.Conflict), "it runs")
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	b.finish(id)
 	stranger := auth.WithSubject(b.ctx, auth.Subject{ID: uuid.New(), Name: "stranger"})
-	_, err = b.engine.PlanResume(stranger, execution.ResumeRequest{Of: id})
+	_, err = b.engine.Resumption.Plan(stranger, execution.ResumeRequest{Of: id})
 	require.Error(t, err)
-	_, err = b.engine.PlanResume(b.ctx, execution.ResumeRequest{Of: uuid.New()})
+	_, err = b.engine.Resumption.Plan(b.ctx, execution.ResumeRequest{Of: uuid.New()})
 	require.True(t, apperr.Is(err, apperr.NotFound))
 	request := execution.ResumeRequest{Of: id, IdempotencyKey: "once"}
-	e, created, err := b.engine.Resume(b.ctx, request)
+	e, created, err := b.engine.Resumption.Resume(b.ctx, request)
 	require.NoError(t, err)
 	require.True(t, created)
-	again, created, err := b.engine.Resume(b.ctx, request)
+	again, created, err := b.engine.Resumption.Resume(b.ctx, request)
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, e.ID, again.ID)
 	request.From = "b"
-	_, _, err = b.engine.Resume(b.ctx, request)
+	_, _, err = b.engine.Resumption.Resume(b.ctx, request)
 	require.True(t, apperr.Is(err, apperr.Conflict), "the key belongs to another request")
-	require.NoError(t, b.engine.Cancel(b.ctx, e.ID, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, e.ID, ""))
 	b.finish(e.ID)
 }

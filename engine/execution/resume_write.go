@@ -92,7 +92,7 @@ func (l *launch) begunBy() string {
 
 // insertExtras writes what only some launches have: reused results, the cache options, and
 // labels.
-func (s *Service) insertExtras(ctx context.Context, q *db.Queries, l *launch) error {
+func (s *LaunchService) insertExtras(ctx context.Context, q *db.Queries, l *launch) error {
 	if labels := s.labels(ctx, l); labels != nil {
 		if err := q.MarkLabels(ctx, mustJSON(labels), l.id); err != nil {
 			return fmt.Errorf("record the labels: %w", err)
@@ -162,7 +162,7 @@ func settleResumed(ctx context.Context, q *db.Queries, l *launch) error {
 }
 
 // insertReused sets the new nodes as the resume decided.
-func (s *Service) insertReused(ctx context.Context, q *db.Queries, l *launch) error {
+func (s *LaunchService) insertReused(ctx context.Context, q *db.Queries, l *launch) error {
 	x := l.request.resume
 	run := dag.NewRun(x.reusePlan.new.Plan, 0)
 	taken := db.TakeNodesParams{At: l.now, FromExecution: x.row.ID, ExecutionID: l.id}

@@ -82,7 +82,7 @@ func TestResultsThatWereTakenOverOutliveTheirExecution(t *testing.T) {
 	a, err := b.artifacts.Get(b.ctx, id)
 	require.NoError(t, err)
 	require.NoError(t, artifact.Verify(b.ctx, b.artifacts.Store(), a.SHA256), "the bytes are there")
-	_, _, err = b.engine.Resume(b.ctx, execution.ResumeRequest{Of: first.ID})
+	_, _, err = b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: first.ID})
 	require.Error(t, err)
 }
 

@@ -23,10 +23,10 @@ func protectEnd(e ending) protect.End {
 
 // shouldRetry decides by the retry policy of node i whether it is retried after e. If not,
 // why explains it when retries are left.
-func (l *loop) shouldRetry(i int, e ending, failure *query.Failure) (yes bool, why string) {
-	r, n := l.operator(i).Retry, &l.nodes[i]
+func (es *attemptEnds) shouldRetry(i int, e ending, failure *query.Failure) (yes bool, why string) {
+	r, n := es.loop.operator(i).Retry, &es.loop.nodes[i]
 	switch {
-	case n.retries >= r.Limit || l.progress.Halted(i):
+	case n.retries >= r.Limit || es.loop.progress.Halted(i):
 		return false, ""
 	case !r.Policy.Allows(protectEnd(e)):
 		return false, r.Policy.Declines(protectEnd(e))

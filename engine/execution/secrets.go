@@ -27,10 +27,13 @@ func mayNameSecrets(op *workflow.Operator, name string) bool {
 	return isParameter
 }
 
-// Secrets returns the values that the calling attempt was granted, in the order of grants.
+// SecretService reveals secrets to tasks, and their values to what masks them.
+type SecretService struct{ *core }
+
+// OfAttempt returns the values that the calling attempt was granted, in the order of grants.
 // It returns Forbidden for a grant of another attempt, Conflict when the attempt has ended,
 // and NotFound for a secret that was deleted in the meantime.
-func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant) ([]string, error) {
+func (s *SecretService) OfAttempt(ctx context.Context, grants []*flowforgev1.SecretGrant) ([]string, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant
 }
 
 // noteSecrets records which secrets a workflow received.
-func (s *Service) noteSecrets(ctx context.Context, scope auth.TaskScope, names []string) error {
+func (s *SecretService) noteSecrets(ctx context.Context, scope auth.TaskScope, names []string) error {
 	row, err := s.queries.GetExecution(ctx, scope.ExecutionID)
 	if err != nil {
 		return fmt.Errorf("load execution: %w", err)
@@ -74,16 +77,16 @@ func (s *Service) noteSecrets(ctx context.Context, scope auth.TaskScope, names [
 	return s.config.Secrets.NoteUse(ctx, scope.ProjectID, row.WorkflowName, scope.ExecutionID, slices.Compact(names))
 }
 
-// SecretNames returns the names of the secrets, and of secret fields of connections, in the inputs
+// Names returns the names of the secrets, and of secret fields of connections, in the inputs
 // of an execution and in the definition of its workflow. It is for the engine.
-func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, error) {
+func (s *SecretService) Names(ctx context.Context, id uuid.UUID) ([]string, error) {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return nil, err
 	}
 	if s.config.Secrets == nil && s.config.Connections == nil {
 		return nil, nil
 	}
-	e, err := s.Get(auth.AsSystem(ctx), id)
+	e, err := s.reader.Get(auth.AsSystem(ctx), id)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +112,9 @@ func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, erro
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// SecretValues returns the values of the project's secrets with these names; it leaves out
+// Values returns the values of the project's secrets with these names; it leaves out
 // deleted ones. It is for masking, on behalf of the engine.
-func (s *Service) SecretValues(ctx context.Context, project uuid.UUID, names []string) ([]string, error) {
+func (s *SecretService) Values(ctx context.Context, project uuid.UUID, names []string) ([]string, error) {
 	values := make([]string, 0, len(names))
 	for _, name := range names {
 		value, err := s.reveal(ctx, project, name) // checks the permission

@@ -62,8 +62,11 @@ const (
 	lockUsers     = 20
 )
 
-// Semaphores lists the semaphores of the caller's project with names after the given one.
-func (s *Service) Semaphores(ctx context.Context, after string) (SemaphorePage, error) {
+// SemaphoreService shows the locks of a project and sets their permits.
+type SemaphoreService struct{ *core }
+
+// List lists the semaphores of the caller's project with names after the given one.
+func (s *SemaphoreService) List(ctx context.Context, after string) (SemaphorePage, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return SemaphorePage{}, err
@@ -71,7 +74,7 @@ func (s *Service) Semaphores(ctx context.Context, after string) (SemaphorePage, 
 	return s.semaphores(ctx, subject.ProjectID, after, "")
 }
 
-func (s *Service) semaphores(ctx context.Context, project uuid.UUID, after, only string) (SemaphorePage, error) {
+func (s *SemaphoreService) semaphores(ctx context.Context, project uuid.UUID, after, only string) (SemaphorePage, error) {
 	fresh := s.now().Add(-lockFresh)
 	rows, err := s.queries.ListSemaphores(ctx, db.ListSemaphoresParams{ProjectID: project, Fresh: fresh, After: after, Single: only, MaxRows: semaphorePage + 1})
 	if err != nil {
@@ -114,7 +117,7 @@ func (s *Service) semaphores(ctx context.Context, project uuid.UUID, after, only
 }
 
 // defined adds the definition of a semaphore in a version; a removed version has none.
-func (s *Service) defined(ctx context.Context, one *Semaphore, version uuid.UUID) {
+func (s *SemaphoreService) defined(ctx context.Context, one *Semaphore, version uuid.UUID) {
 	v, err := s.workflows.VersionByID(auth.AsSystem(ctx), version)
 	if err != nil {
 		return
@@ -127,11 +130,11 @@ func (s *Service) defined(ctx context.Context, one *Semaphore, version uuid.UUID
 	}
 }
 
-// SetSemaphore sets the permits of a semaphore of the caller's project and overrides
+// Set sets the permits of a semaphore of the caller's project and overrides
 // definitions; 0 restores the definitions. It requires the permission to administer the
 // project. It returns Invalid for a name that no definition can contain, or a number out of
 // range.
-func (s *Service) SetSemaphore(ctx context.Context, name string, permits int, reason string) (Semaphore, error) {
+func (s *SemaphoreService) Set(ctx context.Context, name string, permits int, reason string) (Semaphore, error) {
 	subject, err := auth.Authorize(ctx, auth.QuotaWrite)
 	if err != nil {
 		return Semaphore{}, err

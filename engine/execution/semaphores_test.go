@@ -35,11 +35,11 @@ operators:
 		return names
 	}
 	b.until(id, "one holds it", func(query.Execution) bool {
-		page, err := b.engine.Semaphores(b.ctx, "")
+		page, err := b.engine.Semaphores.List(b.ctx, "")
 		require.NoError(t, err)
 		return len(page.Semaphores) == 2 && page.Semaphores[0].Held == 1 && page.Semaphores[0].Waiting == 1 && len(running()) == 1
 	})
-	page, err := b.engine.Semaphores(b.ctx, "")
+	page, err := b.engine.Semaphores.List(b.ctx, "")
 	require.NoError(t, err)
 	licences, own := page.Semaphores[0], page.Semaphores[1]
 	require.Equal(t, []any{"licences", 0, 1, 1}, []any{licences.Name, licences.Permits, licences.Defined, licences.Holds()})
@@ -47,11 +47,11 @@ operators:
 	require.NotEqual(t, running()[0], licences.Waiters[0].Node)
 	require.Equal(t, id, licences.Waiters[0].Execution)
 	require.Equal(t, []any{"locked", 4, 1, ""}, []any{own.Workflow, own.Holds(), own.Held, own.Holders[0].Node})
-	after, err := b.engine.Semaphores(b.ctx, "licences")
+	after, err := b.engine.Semaphores.List(b.ctx, "licences")
 	require.NoError(t, err)
 	require.Len(t, after.Semaphores, 1)
 
-	set, err := b.engine.SetSemaphore(b.ctx, "licences", 2, "one more was bought")
+	set, err := b.engine.Semaphores.Set(b.ctx, "licences", 2, "one more was bought")
 	require.NoError(t, err)
 	require.Equal(t, 2, set.Holds())
 	require.NotEmpty(t, set.SetBy)
@@ -61,31 +61,31 @@ operators:
 	require.Equal(t, "one more was bought", reason)
 	require.Contains(t, before, "as defined")
 	require.Contains(t, now, "2")
-	_, err = b.engine.SetSemaphore(b.ctx, "licences", 0, "")
+	_, err = b.engine.Semaphores.Set(b.ctx, "licences", 0, "")
 	require.NoError(t, err)
 	touch(t, gate)
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
-	page, err = b.engine.Semaphores(b.ctx, "")
+	page, err = b.engine.Semaphores.List(b.ctx, "")
 	require.NoError(t, err)
 	require.Empty(t, page.Semaphores, "none is in use, and none has permits set")
 
 	for _, name := range []string{"", "workflow:locked", "a b"} {
-		_, err = b.engine.SetSemaphore(b.ctx, name, 2, "")
+		_, err = b.engine.Semaphores.Set(b.ctx, name, 2, "")
 		require.Equal(t, "name", apperr.FieldsOf(err)[0].Path, name)
 	}
-	_, err = b.engine.SetSemaphore(b.ctx, "licences", -1, "")
+	_, err = b.engine.Semaphores.Set(b.ctx, "licences", -1, "")
 	require.Equal(t, "permits", apperr.FieldsOf(err)[0].Path)
 	dev := auth.Local()
 	dev.Role, dev.Policy = auth.RoleUser, auth.Everywhere(auth.ProjectDev)
-	_, err = b.engine.SetSemaphore(auth.WithSubject(b.ctx, dev), "licences", 2, "")
+	_, err = b.engine.Semaphores.Set(auth.WithSubject(b.ctx, dev), "licences", 2, "")
 	require.True(t, apperr.Is(err, apperr.Forbidden), "%v", err)
-	_, err = b.engine.Semaphores(auth.WithSubject(b.ctx, dev), "")
+	_, err = b.engine.Semaphores.List(auth.WithSubject(b.ctx, dev), "")
 	require.NoError(t, err)
 	other := auth.Local()
 	other.ProjectID = uuid.New()
-	_, err = b.engine.SetSemaphore(b.ctx, "licences", 5, "")
+	_, err = b.engine.Semaphores.Set(b.ctx, "licences", 5, "")
 	require.NoError(t, err)
-	page, err = b.engine.Semaphores(auth.WithSubject(b.ctx, other), "")
+	page, err = b.engine.Semaphores.List(auth.WithSubject(b.ctx, other), "")
 	require.NoError(t, err)
 	require.Empty(t, page.Semaphores, "of another project")
 }

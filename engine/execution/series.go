@@ -85,7 +85,7 @@ func (me *metrics) write(ctx context.Context, q *db.Queries) error {
 		}
 		changed[i] = changedSeries{s.Key, s.Help, s.Value, s.Counts, s.LiveSince, s.LiveExecution, s.LiveNode}
 	}
-	if err := q.WriteSeries(ctx, me.loop.service.now(), me.loop.row.ProjectID, mustJSON(changed)); err != nil {
+	if err := q.WriteSeries(ctx, me.loop.driver.now(), me.loop.row.ProjectID, mustJSON(changed)); err != nil {
 		return fmt.Errorf("write series: %w", err)
 	}
 	return nil
@@ -157,7 +157,7 @@ func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) 
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := q.InsertSeries(ctx, me.loop.row.ProjectID, me.loop.service.now(), mustJSON(fresh)); err != nil {
+	if err := q.InsertSeries(ctx, me.loop.row.ProjectID, me.loop.driver.now(), mustJSON(fresh)); err != nil {
 		return fmt.Errorf("add series: %w", err)
 	}
 	return nil

@@ -30,7 +30,7 @@ type servesRow struct {
 // takeServing writes the addresses of serving attempts and notifies their drivers. It also
 // notifies for rows that already exist: the process that wrote them may have ended before it
 // could.
-func (s *Service) takeServing(ctx context.Context, rows []servesRow) error {
+func (s *Supervisor) takeServing(ctx context.Context, rows []servesRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -56,23 +56,23 @@ type serving struct {
 
 // apply stores the address at which the attempt of a node serves.
 func (sv *serving) apply(m message) {
-	if !sv.loop.current(m) || !sv.loop.operator(m.node).Serves || !sv.loop.progress.State(m.node).Active() {
+	if !sv.loop.ends.current(m) || !sv.loop.operator(m.node).Serves || !sv.loop.progress.State(m.node).Active() {
 		return
 	}
 	if n := &sv.loop.nodes[m.node]; n.address == "" {
 		n.address = m.address
 	}
-	sv.serve(m.node, sv.loop.service.now())
+	sv.serve(m.node, sv.loop.driver.now())
 }
 
 // serve lets the dependents of node i begin once its command runs and its address is known.
 // A local process serves as soon as it runs.
 func (sv *serving) serve(i int, at time.Time) {
 	n := &sv.loop.nodes[i]
-	if !n.op.Serves || sv.loop.fansOut(i) || sv.loop.progress.State(i) != dag.Running || sv.loop.progress.Serving(i) {
+	if !n.op.Serves || sv.loop.groups.fansOut(i) || sv.loop.progress.State(i) != dag.Running || sv.loop.progress.Serving(i) {
 		return
 	}
-	if n.address == "" && !sv.loop.service.config.Cluster {
+	if n.address == "" && !sv.loop.driver.config.Cluster {
 		n.address = thisMachine
 	}
 	if n.address == "" {
@@ -81,8 +81,8 @@ func (sv *serving) serve(i int, at time.Time) {
 	row := sv.loop.touch(i)
 	sv.loop.progress.Serve(i)
 	sv.loop.changed = append(sv.loop.changed, i)
-	sv.loop.outputs[i] = map[string]any{AddressPort: n.address}
-	row.Outputs = sv.loop.outputs[i]
+	sv.loop.values.outputs[i] = map[string]any{AddressPort: n.address}
+	row.Outputs = sv.loop.values.outputs[i]
 	n.reason = &query.Reason{Code: ReasonServing, Message: fmt.Sprintf("Serving at %s until its dependents have ended.", n.address)}
 	sv.loop.nodeEvent(i, at, query.EventNodeServing, fmt.Sprintf("At %s, until its dependents have ended.", n.address), map[string]any{"address": n.address})
 }
@@ -96,11 +96,11 @@ func (sv *serving) restore(ctx context.Context) error {
 			nodes = append(nodes, i)
 		}
 	}
-	if err := sv.loop.loadOutputs(ctx, nodes); err != nil {
+	if err := sv.loop.values.loadOutputs(ctx, nodes); err != nil {
 		return err
 	}
 	for _, i := range nodes {
-		sv.loop.nodes[i].address, _ = sv.loop.outputs[i][AddressPort].(string)
+		sv.loop.nodes[i].address, _ = sv.loop.values.outputs[i][AddressPort].(string)
 	}
 	return nil
 }
@@ -109,14 +109,14 @@ func (sv *serving) restore(ctx context.Context) error {
 func (sv *serving) loadUpdates(ctx context.Context) error {
 	var nodes []int32
 	for i := range sv.loop.nodes {
-		if sv.loop.operator(i).Serves && sv.loop.progress.State(i).Active() && !sv.loop.progress.Serving(i) && !sv.loop.fansOut(i) {
+		if sv.loop.operator(i).Serves && sv.loop.progress.State(i).Active() && !sv.loop.progress.Serving(i) && !sv.loop.groups.fansOut(i) {
 			nodes = append(nodes, int32(i))
 		}
 	}
 	if len(nodes) == 0 {
 		return nil
 	}
-	rows, err := sv.loop.service.queries.ServingAttempts(ctx, sv.loop.id, nodes)
+	rows, err := sv.loop.driver.queries.ServingAttempts(ctx, sv.loop.id, nodes)
 	if err != nil {
 		return fmt.Errorf("load addresses of attempts: %w", err)
 	}

@@ -120,7 +120,7 @@ func TestCancelEndsDaemons(t *testing.T) {
 	b.begins(db)
 	b.serves(db, "10.1.2.3")
 	use := b.cluster.pod(t, query.TaskID(id, 1, 1))
-	require.NoError(t, b.engine.Cancel(b.ctx, id, "enough"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "enough"))
 	for _, a := range []launcher.Attempt{db, use} {
 		b.stops(a.GetTaskId())
 		b.ends(a, flowforgev1.Outcome_OUTCOME_CANCELLED, "")

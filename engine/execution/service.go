@@ -3,98 +3,80 @@ package execution
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
-	"time"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/flowforge/flowforge/data/artifact"
-	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution/query"
-	"github.com/flowforge/flowforge/engine/quota"
-	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Service is the engine. Its exported methods authorise the caller first, except the methods
-// for the process that composes it and its jobs: Prepare, Run, Follow, TakeOver, Lead,
-// Drain, Drive, Finished, EnsurePartitions and Prune.
+// Service is the engine: the services below, each with one purpose, and the read side. Callers take
+// the one that they need. The exported methods of the services authorise the caller first, except
+// the methods for the process that composes the engine and its jobs: those of Service, Driver and
+// Maintenance, and of Supervisor those that receive what launchers and runners report.
 type Service struct {
+	*core
 	*query.Reader // the read side; its methods are also methods of the Service
 
-	config    Config
-	pool      *pgxpool.Pool
-	queries   *db.Queries
-	workflows *workflow.Service
-	artifacts *artifact.Service
-	quota     *quota.Service
-	enqueuer  *river.Client[pgx.Tx]
-	owner     string
-	live      *registry
-	hub       *hub
-	hints     *hints
-	ends      *observedEnds
-	since     atomic.Pointer[time.Time] // when this process began to reconcile
-	term      atomic.Int64              // of the scheduler's lease; 0 without one
-	views     views
-	inputs    inputSets
-	wakes     chan uuid.UUID
-	rows      query.Rows
-	estimates *query.Estimates
-	results   results
+	Launches    *LaunchService
+	Forecasts   *ForecastService
+	Resumption  *ResumeService
+	Commands    *CommandService
+	DeadLetters *DeadLetterService
+	Protection  *ProtectionService
+	Semaphores  *SemaphoreService
+	Tasks       *TaskService
+	Streams     *StreamService
+	Secrets     *SecretService
+	Channels    *ChannelService
+	Watches     *WatchService
+	Supervisor  *Supervisor
+	Driver      *Driver
+	Maintenance *MaintenanceService
+
+	waker *waker
 }
 
 // New returns a Service. It does nothing until Run.
 func New(c Config) (*Service, error) {
-	c = c.withDefaults()
-	enqueuer, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{Logger: c.Logger, FetchCooldown: notifyCooldown})
+	core, err := newCore(c.withDefaults())
 	if err != nil {
-		return nil, fmt.Errorf("make the job client: %w", err)
+		return nil, err
 	}
-	s := &Service{
-		config:    c,
-		pool:      c.Pool,
-		queries:   db.New(c.Pool),
-		workflows: c.Workflows,
-		artifacts: c.Artifacts,
-		enqueuer:  enqueuer,
-		owner:     c.Instance + "/" + uuid.NewString(),
-		live:      newRegistry(),
-		hub:       newHub(),
-		hints:     newHints(),
-		ends:      newObservedEnds(),
-		wakes:     make(chan uuid.UUID, wakeBacklog),
-	}
-	s.quota = c.Quotas
-	if s.quota == nil {
-		s.quota, err = quota.New(quota.Config{Pool: c.Pool, Capacity: c.Capacity, Instance: c.Instance, Logger: c.Logger, Now: c.Now})
-		if err != nil {
-			return nil, err
-		}
-	}
-	s.quota.SetOfferHandler(s.wake)
-	s.rows, s.estimates = query.NewRows(s.queries, c.Workflows), query.NewEstimates(s.queries, s.now)
-	s.Reader = query.New(query.Config{
-		Queries: s.queries, Workflows: c.Workflows, Quota: s.quota, Estimates: s.estimates, Inputs: s.nodeInputs,
-		Cluster: c.Cluster, Retention: c.Retention, Now: s.now,
+	configMaps, past := &configMaps{core}, &pastResults{core}
+	supervisor := &Supervisor{core: core, ends: newObservedEnds()}
+	driver := &Driver{core: core, supervisor: supervisor, configMaps: configMaps, past: past}
+	snapshots := &snapshots{core: core, driver: driver}
+	forecasts := &ForecastService{core}
+	launches := &LaunchService{core: core, driver: driver, forecasts: forecasts, configMaps: configMaps}
+	resumption := &ResumeService{core: core, launches: launches, past: past}
+	commands := &CommandService{core: core, launches: launches}
+	streams := &StreamService{core: core, supervisor: supervisor, snapshots: snapshots}
+	core.quota.SetOfferHandler(core.wake)
+	core.reader = query.New(query.Config{
+		Queries: core.queries, Workflows: core.workflows, Quota: core.quota, Estimates: core.estimates, Inputs: snapshots.nodeInputs,
+		Cluster: core.config.Cluster, Retention: core.config.Retention, Now: core.now,
 	})
-	return s, nil
+	return &Service{
+		core:        core,
+		Reader:      core.reader,
+		Launches:    launches,
+		Forecasts:   forecasts,
+		Resumption:  resumption,
+		Commands:    commands,
+		DeadLetters: &DeadLetterService{core: core, commands: commands, resumption: resumption},
+		Protection:  &ProtectionService{core},
+		Semaphores:  &SemaphoreService{core},
+		Tasks:       &TaskService{core: core, supervisor: supervisor, streams: streams, snapshots: snapshots},
+		Streams:     streams,
+		Secrets:     &SecretService{core},
+		Channels:    &ChannelService{core: core, snapshots: snapshots},
+		Watches:     &WatchService{core},
+		Supervisor:  supervisor,
+		Driver:      driver,
+		Maintenance: &MaintenanceService{core},
+		waker:       &waker{core},
+	}, nil
 }
-
-// notifyCooldown is the minimum time between two notifications of new jobs. A job without a
-// notification waits for the next poll of its queue, so nearly all jobs get one.
-const notifyCooldown = time.Millisecond
-
-// wakeBacklog limits the executions that wait to be woken; the others are woken at their
-// wake_at.
-const wakeBacklog = 4096
-
-// now is the current time in UTC, with the precision of Postgres.
-func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
 // Prepare releases the leases and the reservations of the previous process of this instance.
 // Call it before any Drive.

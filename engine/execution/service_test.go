@@ -30,16 +30,16 @@ func TestLaunchValidates(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(quick)
-	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "quick", Inputs: map[string]any{"n": json.Number("10"), "x": "y"}, Priority: 500})
+	_, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "quick", Inputs: map[string]any{"n": json.Number("10"), "x": "y"}, Priority: 500})
 	require.True(t, apperr.Is(err, apperr.Invalid))
 	var paths []string
 	for _, f := range apperr.FieldsOf(err) {
 		paths = append(paths, f.Path)
 	}
 	require.ElementsMatch(t, []string{"priority", "inputs.n", "inputs.x"}, paths)
-	_, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "nothing"})
+	_, _, err = b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "nothing"})
 	require.True(t, apperr.Is(err, apperr.NotFound))
-	_, _, err = b.engine.Launch(context.Background(), execution.LaunchRequest{Workflow: "quick"})
+	_, _, err = b.engine.Launches.Launch(context.Background(), execution.LaunchRequest{Workflow: "quick"})
 	require.True(t, apperr.Is(err, apperr.Unauthenticated))
 }
 
@@ -48,15 +48,15 @@ func TestLaunchIsIdempotentByKey(t *testing.T) {
 	b := setup(t)
 	b.register(quick)
 	request := execution.LaunchRequest{Workflow: "quick", IdempotencyKey: "k", Priority: query.High}
-	first, created, err := b.engine.Launch(b.ctx, request)
+	first, created, err := b.engine.Launches.Launch(b.ctx, request)
 	require.NoError(t, err)
 	require.True(t, created)
-	again, created, err := b.engine.Launch(b.ctx, request)
+	again, created, err := b.engine.Launches.Launch(b.ctx, request)
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, first.ID, again.ID)
 	request.Inputs = map[string]any{"n": json.Number("3")}
-	_, _, err = b.engine.Launch(b.ctx, request)
+	_, _, err = b.engine.Launches.Launch(b.ctx, request)
 	require.True(t, apperr.Is(err, apperr.Conflict))
 	b.finish(first.ID)
 }
@@ -142,7 +142,7 @@ operators:
 func (b *testBundle) deliver(task string, scope auth.TaskScope, o flowforgev1.Outcome) *flowforgev1.ReportResult {
 	b.t.Helper()
 	token := testSigner(b.t).Sign(scope, time.Now().Add(time.Hour))
-	results, err := b.engine.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{{
+	results, err := b.engine.Supervisor.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{{
 		TaskId: task, Token: token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{Outcome: o}},
 	}})
 	require.NoError(b.t, err)
@@ -192,30 +192,30 @@ operators:
 	nodes, mark, err := b.engine.ChangedSince(b.ctx, id, 0)
 	require.NoError(t, err)
 	require.Len(t, nodes, 1)
-	require.NoError(t, b.engine.UpdateStatus(task, query.Progress{Percent: 40, Message: "epoch 2"}))
+	require.NoError(t, b.engine.Tasks.UpdateStatus(task, query.Progress{Percent: 40, Message: "epoch 2"}))
 	nodes, _, err = b.engine.ChangedSince(b.ctx, id, mark)
 	require.NoError(t, err)
 	require.Equal(t, &query.Progress{Percent: 40, Message: "epoch 2"}, nodes[0].Progress)
 
-	require.True(t, apperr.Is(b.engine.SetOutput(task, "other", "1"), apperr.Invalid))
-	require.True(t, apperr.Is(b.engine.SetOutput(task, "score", "2"), apperr.Invalid))
-	require.NoError(t, b.engine.SetOutput(task, "score", "0.25"))
-	_, found, err := b.engine.GetCheckpoint(task)
+	require.True(t, apperr.Is(b.engine.Tasks.SetOutput(task, "other", "1"), apperr.Invalid))
+	require.True(t, apperr.Is(b.engine.Tasks.SetOutput(task, "score", "2"), apperr.Invalid))
+	require.NoError(t, b.engine.Tasks.SetOutput(task, "score", "0.25"))
+	_, found, err := b.engine.Tasks.GetCheckpoint(task)
 	require.NoError(t, err)
 	require.False(t, found)
-	require.NoError(t, b.engine.SaveCheckpoint(task, `{"epoch": 2}`))
-	saved, found, err := b.engine.GetCheckpoint(task)
+	require.NoError(t, b.engine.Tasks.SaveCheckpoint(task, `{"epoch": 2}`))
+	saved, found, err := b.engine.Tasks.GetCheckpoint(task)
 	require.NoError(t, err)
 	require.True(t, found)
 	require.JSONEq(t, `{"epoch": 2}`, string(saved.Data))
-	require.True(t, apperr.Is(b.engine.SaveCheckpoint(b.asTask(id, 0, 2), `1`), apperr.Unauthenticated))
-	require.True(t, apperr.Is(b.engine.UpdateStatus(b.ctx, query.Progress{}), apperr.Forbidden))
+	require.True(t, apperr.Is(b.engine.Tasks.SaveCheckpoint(b.asTask(id, 0, 2), `1`), apperr.Unauthenticated))
+	require.True(t, apperr.Is(b.engine.Tasks.UpdateStatus(b.ctx, query.Progress{}), apperr.Forbidden))
 
 	touch(t, stop)
 	e := b.finish(id)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"score": json.Number("0.25")}, e.Outputs)
-	require.True(t, apperr.Is(b.engine.UpdateStatus(task, query.Progress{}), apperr.Unauthenticated))
+	require.True(t, apperr.Is(b.engine.Tasks.UpdateStatus(task, query.Progress{}), apperr.Unauthenticated))
 }
 
 // TestFilesBecomeArtifacts: an uploaded blob is published with the completion and passed to
@@ -236,7 +236,7 @@ operators:
 	blob, err := b.artifacts.Upload(b.ctx, strings.NewReader("weights"))
 	require.NoError(t, err)
 	token := testSigner(t).Sign(auth.TaskScope{ExecutionID: id, Attempt: 1}, time.Now().Add(time.Hour))
-	results, err := b.engine.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{{
+	results, err := b.engine.Supervisor.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{{
 		TaskId: query.TaskID(id, 0, 1), Token: token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
 			Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED,
 			Outputs: []*flowforgev1.Output{{Name: "model", Filename: "model.bin", Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{Sha256: blob.SHA256, Size: blob.Size}}}},
@@ -265,7 +265,7 @@ func TestWatchHintsAcrossProcesses(t *testing.T) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	done := make(chan error, 1)
 	go func() { done <- other.Run(ctx) }()
-	hints, err := other.Watch(ctx, id)
+	hints, err := other.Watches.Watch(ctx, id)
 	require.NoError(t, err)
 	for e := (query.Execution{}); !e.Status.Ended(); {
 		if e, err = other.Get(b.ctx, id); err != nil || e.Status.Ended() {

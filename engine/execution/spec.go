@@ -25,61 +25,64 @@ import (
 // accepted even after the server was down for weeks.
 const tokenLife = 30 * 24 * time.Hour
 
-// spec returns everything that a launcher needs to start the current attempt of node i. When
+// attemptSpecs builds what a launcher and a runner need for an attempt.
+type attemptSpecs struct{ loop *loop }
+
+// of returns everything that a launcher needs to start the current attempt of node i. When
 // it cannot be built, the attempt fails as not started.
-func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
-	inputs, err := l.attemptInputs(ctx, i)
-	op := l.operator(i)
+func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) {
+	inputs, err := as.inputs(ctx, i)
+	op := as.loop.operator(i)
 	if err == nil {
-		op, err = l.written(ctx, i, inputs.values)
+		op, err = as.written(ctx, i, inputs.values)
 	}
 	if err == nil {
-		err = l.checkBuckets(ctx, op, inputs)
+		err = as.checkBuckets(ctx, op, inputs)
 	}
 	var saved string
 	var before []string
-	if err == nil && (l.nodes[i].attempt > 1 || l.runsAgain(i)) {
-		saved, err = l.service.savedFolder(ctx, l.id, i)
+	if err == nil && (as.loop.nodes[i].attempt > 1 || as.runsAgain(i)) {
+		saved, err = as.loop.driver.savedFolder(ctx, as.loop.id, i)
 	}
-	if err == nil && l.runsAgain(i) {
-		before, err = l.service.checkpointsBefore(ctx, *l.nodes[i].origin)
+	if err == nil && as.runsAgain(i) {
+		before, err = as.loop.driver.checkpointsBefore(ctx, *as.loop.nodes[i].origin)
 	}
-	if err != nil && l.launches.unreadySpec(i, err) {
+	if err != nil && as.loop.launches.unreadySpec(i, err) {
 		return nil, false
 	}
 	if err != nil {
-		now := l.service.now()
-		l.service.live.post(l.id, message{node: i, attempt: l.nodes[i].attempt, end: &ending{
+		now := as.loop.driver.now()
+		as.loop.driver.live.post(as.loop.id, message{node: i, attempt: as.loop.nodes[i].attempt, end: &ending{
 			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
 		}})
 		return nil, false
 	}
-	attempt, config := l.nodes[i].attempt, l.service.config
-	scope := l.scope(i)
+	attempt, config := as.loop.nodes[i].attempt, as.loop.driver.config
+	scope := as.scope(i)
 	spec := &flowforgev1.AttemptSpec{
-		TaskId:           query.TaskID(l.id, i, attempt),
-		Name:             attemptName(l.id, i, attempt),
-		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
-		ExecutionId:      l.id.String(),
-		Node:             l.nodes[i].name,
-		Attempt:          int32(attempt),            //nolint:gosec // a small count
-		Retries:          int32(l.nodes[i].retries), //nolint:gosec // a small count
-		TenantId:         l.row.TenantID.String(),
-		ProjectId:        l.row.ProjectID.String(),
+		TaskId:           query.TaskID(as.loop.id, i, attempt),
+		Name:             attemptName(as.loop.id, i, attempt),
+		Token:            config.Signer.Sign(scope, as.loop.driver.now().Add(tokenLife+op.Timeout)),
+		ExecutionId:      as.loop.id.String(),
+		Node:             as.loop.nodes[i].name,
+		Attempt:          int32(attempt),                  //nolint:gosec // a small count
+		Retries:          int32(as.loop.nodes[i].retries), //nolint:gosec // a small count
+		TenantId:         as.loop.row.TenantID.String(),
+		ProjectId:        as.loop.row.ProjectID.String(),
 		InputsJson:       string(mustJSON(inputs.values)),
-		Env:              l.attemptEnvironment(i, op),
+		Env:              as.attemptEnvironment(i, op),
 		Files:            inputs.files,
 		Secrets:          inputs.secrets,
-		Outputs:          l.streams.outputsOf(i, op),
+		Outputs:          as.loop.streams.outputsOf(i, op),
 		TimeoutMs:        op.Timeout.Milliseconds(),
 		Salvage:          op.Tags != nil,
 		GraceMs:          config.Timing.StopGrace.Milliseconds(),
 		PreemptGraceMs:   op.Grace().Milliseconds(),
 		ApiEndpoint:      config.Endpoint,
-		CheckpointKey:    checkpointKey(l.id, i),
+		CheckpointKey:    checkpointKey(as.loop.id, i),
 		CheckpointFrom:   before,
 		CheckpointSha256: saved,
-		Traceparent:      l.traceparent(i),
+		Traceparent:      as.traceparent(i),
 		PackageSha256:    strings.TrimPrefix(op.Code.Package, "sha256:"),
 		Requirements:     op.Code.Requirements,
 		Image:            op.Code.Image,
@@ -88,14 +91,14 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Resident:         op.Resident,
 		Fresh:            op.StartsFresh(),
 		Serves:           op.Serves,
-		WorkflowId:       l.row.WorkflowID.String(),
-		Resources:        l.resources(i),
+		WorkflowId:       as.loop.row.WorkflowID.String(),
+		Resources:        as.resources(i),
 	}
 	if !config.Cluster {
-		l.addHost(ctx, spec, i, op)
+		as.addHost(ctx, spec, i, op)
 	}
 	spec.StoreDir = config.StoreDir
-	if l.limitsMemory(i) {
+	if as.limitsMemory(i) {
 		spec.MemoryLimitMib = spec.Resources.MemoryMib
 	}
 	setWork(spec, op, config.Cluster)
@@ -103,19 +106,19 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 }
 
 // scope returns the current attempt of node i.
-func (l *loop) scope(i int) auth.TaskScope {
-	return auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: l.nodes[i].attempt, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID}
+func (as *attemptSpecs) scope(i int) auth.TaskScope {
+	return auth.TaskScope{ExecutionID: as.loop.id, NodeIndex: i, Attempt: as.loop.nodes[i].attempt, TenantID: as.loop.row.TenantID, ProjectID: as.loop.row.ProjectID}
 }
 
 // environment returns the variables of the definition, and on a machine with GPUs the GPUs
 // that the attempt may use: only its own.
-func (l *loop) environment(i int) map[string]string {
-	env := l.operator(i).Environment
-	if l.service.config.Cluster || len(l.service.quota.Capacity().GPUs) == 0 {
+func (as *attemptSpecs) environment(i int) map[string]string {
+	env := as.loop.operator(i).Environment
+	if as.loop.driver.config.Cluster || len(as.loop.driver.quota.Capacity().GPUs) == 0 {
 		return env
 	}
-	devices := make([]string, len(l.nodes[i].devices))
-	for k, d := range l.nodes[i].devices {
+	devices := make([]string, len(as.loop.nodes[i].devices))
+	for k, d := range as.loop.nodes[i].devices {
 		devices[k] = strconv.Itoa(d)
 	}
 	env = maps.Clone(env)
@@ -129,19 +132,19 @@ func (l *loop) environment(i int) map[string]string {
 
 // resources returns the limits of each pod of the current attempt of node i: its
 // reservation, when users requested less than the definition or memory grew.
-func (l *loop) resources(i int) *flowforgev1.Resources {
-	held, pods := l.nodes[i].reserved, max(l.nodes[i].reserved.Pods, 1)
+func (as *attemptSpecs) resources(i int) *flowforgev1.Resources {
+	held, pods := as.loop.nodes[i].reserved, max(as.loop.nodes[i].reserved.Pods, 1)
 	return &flowforgev1.Resources{
 		CpuMillis: int32(held.CPUMillis / pods), MemoryMib: int64(held.MemoryMiB / pods), //nolint:gosec // amounts of a definition
-		Gpus: int32(held.GPUs / pods), GpuType: held.GPUType, StorageMib: int64(l.operator(i).Resources.StorageMiB), //nolint:gosec // amounts of a definition
+		Gpus: int32(held.GPUs / pods), GpuType: held.GPUType, StorageMib: int64(as.loop.operator(i).Resources.StorageMiB), //nolint:gosec // amounts of a definition
 	}
 }
 
 // limitsMemory reports whether the attempt of node i ends when it uses more memory than its
 // reservation: only an explicit request is a limit, a default request is not.
-func (l *loop) limitsMemory(i int) bool {
-	room, _ := roomOf(l.origins.overrides, l.operator(i).Name)
-	return l.operator(i).Resources.MemoryMiB > 0 || l.nodes[i].memory > 0 || room.MemoryMiB != nil
+func (as *attemptSpecs) limitsMemory(i int) bool {
+	room, _ := roomOf(as.loop.origins.overrides, as.loop.operator(i).Name)
+	return as.loop.operator(i).Resources.MemoryMiB > 0 || as.loop.nodes[i].memory > 0 || room.MemoryMiB != nil
 }
 
 // podJSON returns the pod fields of op with the size of its shared memory, and in a cluster
@@ -227,39 +230,39 @@ type attemptInputs struct {
 	origins map[*flowforgev1.InputFile]*artifact.Artifact // the artifacts of files
 }
 
-// attemptInputs collects the inputs of node i: its parameters, the outputs of each upstream
+// inputs collects the inputs of node i: its parameters, the outputs of each upstream
 // node (<node>_output, <node>_assets, <node>_results), and its typed inputs, which take
 // precedence over the others of the same name. The files of its dependencies become local
 // files; those of nodes further up stay references, because most tasks do not need them.
-func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error) {
-	op := l.operator(i)
-	upstream := l.progress.DependenciesOf(l.home(i))
+func (as *attemptSpecs) inputs(ctx context.Context, i int) (*attemptInputs, error) {
+	op := as.loop.operator(i)
+	upstream := as.loop.progress.DependenciesOf(as.loop.home(i))
 	if op.Tags != nil {
 		upstream = nil // its texts name their sources
 	}
-	upstream = l.streams.whole(i, upstream)
-	further := l.furtherUp(i, upstream)
-	if err := l.loadOutputs(ctx, slices.Concat(upstream, further)); err != nil {
+	upstream = as.loop.streams.whole(i, upstream)
+	further := as.furtherUp(i, upstream)
+	if err := as.loop.values.loadOutputs(ctx, slices.Concat(upstream, further)); err != nil {
 		return nil, err
 	}
 	in := &attemptInputs{values: map[string]any{}, buckets: map[string]map[string]any{}, origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
 	var made []*flowforgev1.InputFile
 	maps.Copy(in.values, op.Parameters)
 	for _, d := range upstream {
-		l.addUpstream(in.values, d)
+		as.addUpstream(in.values, d)
 	}
 	var streams []*flowforgev1.InputFile
 	for _, input := range op.Inputs {
-		if d, ok := l.streams.writerOf(i, input); ok {
-			streams = append(streams, l.streams.streamOf(input, d))
+		if d, ok := as.loop.streams.writerOf(i, input); ok {
+			streams = append(streams, as.loop.streams.streamOf(input, d))
 			in.values[input.Name] = nil // the runner sets its path
 			continue
 		}
-		value, err := l.typedWith(ctx, i, input, in.values)
+		value, err := as.loop.values.typedWith(ctx, i, input, in.values)
 		if err != nil {
 			return nil, err
 		}
-		place := l.bucketOfInput(i, input, value)
+		place := as.bucketOfInput(i, input, value)
 		if place != nil {
 			in.buckets[input.Name] = place
 		}
@@ -270,12 +273,12 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		in.values[input.Name] = value
 	}
 	for name, value := range in.values {
-		resolver := &resolver{service: l.service, project: l.row.ProjectID, files: &in.files, secrets: &in.secrets, origins: in.origins}
+		resolver := &resolver{core: as.loop.driver.core, project: as.loop.row.ProjectID, files: &in.files, secrets: &in.secrets, origins: in.origins}
 		if mayNameSecrets(op, name) {
 			resolver.grant = func(secret string) *flowforgev1.SecretGrant {
-				return &flowforgev1.SecretGrant{Name: secret, Mac: l.service.config.Signer.Grant(l.scope(i), secret)}
+				return &flowforgev1.SecretGrant{Name: secret, Mac: as.loop.driver.config.Signer.Grant(as.scope(i), secret)}
 			}
-			resolver.noteUse = l.noteConnection
+			resolver.noteUse = as.noteConnection
 		}
 		resolved, err := resolver.resolve(ctx, value, name, "/"+escapePointer(name), kindOfInput(op, name))
 		if err != nil {
@@ -283,13 +286,13 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		}
 		in.values[name] = resolved
 	}
-	l.addFurtherUp(in.values, further)
-	spots, err := l.filePlacements(ctx, i, in.values)
+	as.addFurtherUp(in.values, further)
+	spots, err := as.filePlacements(ctx, i, in.values)
 	if err != nil {
 		return nil, err
 	}
 	in.placeFiles(op, made, spots)
-	l.chooseChannels(in)
+	as.chooseChannels(in)
 	in.files = append(in.files, streams...)
 	return in, nil
 }

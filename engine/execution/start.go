@@ -59,7 +59,7 @@ func (la *launches) underWay() bool { return la.starter.busy() || len(la.uncerta
 
 // retryDue reports whether uncertain starts are due for a retry.
 func (la *launches) retryDue() bool {
-	return len(la.uncertain) > 0 && !la.loop.service.now().Before(la.retryAt)
+	return len(la.uncertain) > 0 && !la.loop.driver.now().Before(la.retryAt)
 }
 
 // untilRetry is the maximum time to wait for that.
@@ -67,13 +67,13 @@ func (la *launches) untilRetry(most time.Duration) time.Duration {
 	if len(la.uncertain) == 0 {
 		return most
 	}
-	return max(min(most, la.retryAt.Sub(la.loop.service.now())), 0)
+	return max(min(most, la.retryAt.Sub(la.loop.driver.now())), 0)
 }
 
 func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 	if len(la.starts) > 0 {
 		for _, i := range la.starts {
-			if spec, ok := la.loop.spec(ctx, i); ok {
+			if spec, ok := la.loop.specs.of(ctx, i); ok {
 				la.starter.start(i, spec)
 			}
 		}
@@ -91,7 +91,7 @@ func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 // permanently, writes why others wait, and returns an error when some may not have been
 // started: then all except the refused ones are to be submitted again. unreachable means
 // that the cluster does not respond.
-func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (unreachable bool, err error) {
+func (s *Driver) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (unreachable bool, err error) {
 	timeout := startTimeout
 	if s.config.Cluster {
 		timeout = clusterTimeout
@@ -112,7 +112,7 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 	}
 	for task, end := range partial.Refused {
 		if id, ok := parseTaskID(task); ok {
-			seen := s.observedEnd(id, end)
+			seen := s.supervisor.observedEnd(id, end)
 			s.reportLost(ctx, id, seen.end)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 
 // writeWaitReasons writes why attempts are not in the cluster yet: all of them when it does not
 // answer, otherwise those that it does not admit.
-func (s *Service) writeWaitReasons(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, unreachable bool) {
+func (s *Driver) writeWaitReasons(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, unreachable bool) {
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
 		id, ok := parseTaskID(a.GetTaskId())
@@ -148,7 +148,7 @@ func (s *Service) writeWaitReasons(ctx context.Context, execution uuid.UUID, att
 		}
 		rows = append(rows, waitRow{id.attemptKey, reason})
 	}
-	if err := s.setWaiting(ctx, execution, query.WaitCodes(), rows); err != nil && ctx.Err() == nil {
+	if err := s.supervisor.setWaiting(ctx, execution, query.WaitCodes(), rows); err != nil && ctx.Err() == nil {
 		s.config.Logger.Warn("write why attempts wait for the cluster", "execution", execution, "error", err)
 	}
 }
@@ -164,20 +164,20 @@ func (la *launches) startAgain(ctx context.Context) error {
 			la.certain()
 			return nil
 		}
-		la.retryAt = la.loop.service.now().Add(firstStoreRetry)
+		la.retryAt = la.loop.driver.now().Add(firstStoreRetry)
 		return nil
 	}
-	la.loop.service.config.Crash("start.again")
-	unreachable, err := la.loop.service.handOver(ctx, la.loop.id, specs)
+	la.loop.driver.config.Crash("start.again")
+	unreachable, err := la.loop.driver.handOver(ctx, la.loop.id, specs)
 	if err != nil {
 		first, last := firstStartRetry, lastStartRetry
-		if la.loop.service.config.Cluster {
+		if la.loop.driver.config.Cluster {
 			first, last = firstUnreachableRetry, lastUnreachableRetry
 		}
 		la.retryDelay, la.unreachable = min(max(2*la.retryDelay, first), last), unreachable
 		la.uncertain = slices.Concat(rest, nodesOf(specs)) // the others come first
-		la.retryAt = la.loop.service.now().Add(la.retryDelay)
-		la.loop.service.config.Logger.Warn("start attempts", "execution", la.loop.id, "count", len(specs), "error", err)
+		la.retryAt = la.loop.driver.now().Add(la.retryDelay)
+		la.loop.driver.config.Logger.Warn("start attempts", "execution", la.loop.id, "count", len(specs), "error", err)
 		return nil
 	}
 	if la.unreachable {
@@ -195,7 +195,7 @@ func (la *launches) startAgain(ctx context.Context) error {
 // started in a cluster.
 func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, rest []int) {
 	most := len(la.uncertain)
-	if la.loop.service.config.Cluster {
+	if la.loop.driver.config.Cluster {
 		most = startChunk
 		if la.unreachable {
 			most = 1
@@ -204,13 +204,13 @@ func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attemp
 	for _, i := range la.uncertain {
 		switch {
 		case la.loop.progress.State(i) != dag.Queued:
-		case la.loop.service.config.Cluster && la.loop.nodes[i].stopSent:
-			la.loop.service.neverStarted(attemptID{la.loop.id, attemptKey{i, la.loop.nodes[i].attempt}})
+		case la.loop.driver.config.Cluster && la.loop.nodes[i].stopSent:
+			la.loop.driver.neverStarted(attemptID{la.loop.id, attemptKey{i, la.loop.nodes[i].attempt}})
 		case len(specs) == most:
 			rest = append(rest, i)
 		default:
 			before := len(la.unready)
-			if spec, ok := la.loop.spec(ctx, i); ok {
+			if spec, ok := la.loop.specs.of(ctx, i); ok {
 				specs = append(specs, spec)
 			} else if len(la.unready) > before {
 				la.unready = la.unready[:before]
@@ -222,7 +222,7 @@ func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attemp
 }
 
 // neverStarted ends an attempt that was asked to stop before a launcher received it.
-func (s *Service) neverStarted(id attemptID) {
+func (s *Driver) neverStarted(id attemptID) {
 	s.live.post(id.execution, message{node: id.Node, attempt: id.Attempt, end: &ending{Outcome: cancelled, FinishedAt: s.now()}})
 }
 
@@ -231,10 +231,10 @@ func (la *launches) notStarted(nodes []int, unreachable bool) {
 	la.unsure.Store(true)
 	la.uncertain = append(la.uncertain, nodes...)
 	delay := firstStartRetry
-	if la.loop.service.config.Cluster {
+	if la.loop.driver.config.Cluster {
 		la.unreachable, delay = la.unreachable || unreachable, firstUnreachableRetry
 	}
-	la.retryAt = la.loop.service.now().Add(delay)
+	la.retryAt = la.loop.driver.now().Add(delay)
 }
 
 // nodesOf returns the nodes of attempts.
@@ -254,7 +254,7 @@ func (la *launches) unreadySpec(i int, err error) bool {
 	if !apperr.Is(err, apperr.Unavailable) {
 		return false
 	}
-	la.loop.service.config.Logger.Warn("gather what an attempt needs", "execution", la.loop.id, "node", i, "error", err)
+	la.loop.driver.config.Logger.Warn("gather what an attempt needs", "execution", la.loop.id, "node", i, "error", err)
 	la.unready = append(la.unready, i)
 	return true
 }
@@ -266,7 +266,7 @@ func (la *launches) waitForStore() {
 	}
 	la.unsure.Store(true)
 	la.uncertain, la.unready = append(la.uncertain, la.unready...), nil
-	la.retryAt = la.loop.service.now().Add(firstStoreRetry)
+	la.retryAt = la.loop.driver.now().Add(firstStoreRetry)
 }
 
 // clearUnreachable removes the reason that the cluster does not respond.
@@ -275,8 +275,8 @@ func (la *launches) clearUnreachable(ctx context.Context) {
 	for _, i := range la.uncertain {
 		rows = append(rows, waitRow{attemptKey: attemptKey{i, la.loop.nodes[i].attempt}})
 	}
-	if err := la.loop.service.setWaiting(ctx, la.loop.id, []string{launcher.WaitCluster}, rows); err != nil {
-		la.loop.service.config.Logger.Warn("write that the cluster answers", "execution", la.loop.id, "error", err)
+	if err := la.loop.driver.supervisor.setWaiting(ctx, la.loop.id, []string{launcher.WaitCluster}, rows); err != nil {
+		la.loop.driver.config.Logger.Warn("write that the cluster answers", "execution", la.loop.id, "error", err)
 	}
 }
 
@@ -290,12 +290,12 @@ func (la *launches) loadUpdates(ctx context.Context) error {
 	if la.loop.progress.Count(dag.Queued) == 0 {
 		return nil
 	}
-	rows, err := la.loop.service.queries.StartedWhileQueued(ctx, la.loop.id)
+	rows, err := la.loop.driver.queries.StartedWhileQueued(ctx, la.loop.id)
 	if err != nil {
 		return fmt.Errorf("load begins: %w", err)
 	}
 	for _, r := range rows {
-		la.loop.applyBegun(begunOf(r))
+		la.loop.ends.applyBegun(begunOf(r))
 	}
 	return nil
 }

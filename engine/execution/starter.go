@@ -15,7 +15,7 @@ import (
 // batch does not wait for it. After an error a start may or may not have been carried out;
 // the loop then decides about it (startAgain).
 type starter struct {
-	service   *Service
+	driver    *Driver
 	execution uuid.UUID
 	cancel    context.CancelFunc
 	done      chan struct{}
@@ -33,9 +33,9 @@ const (
 	lastStartRetry  = time.Second
 )
 
-func newStarter(s *Service, execution uuid.UUID) *starter {
+func newStarter(s *Driver, execution uuid.UUID) *starter {
 	ctx, cancel := context.WithCancel(context.Background())
-	st := &starter{service: s, execution: execution, cancel: cancel, done: make(chan struct{}), signal: make(chan struct{}, 1)}
+	st := &starter{driver: s, execution: execution, cancel: cancel, done: make(chan struct{}), signal: make(chan struct{}, 1)}
 	go st.run(ctx)
 	return st
 }
@@ -58,7 +58,7 @@ func (st *starter) stop(refs []launcher.Ref) {
 	st.mu.Unlock()
 	for _, a := range never {
 		if id, ok := parseTaskID(a.GetTaskId()); ok {
-			st.service.neverStarted(id)
+			st.driver.neverStarted(id)
 		}
 	}
 	st.wake()
@@ -67,7 +67,7 @@ func (st *starter) stop(refs []launcher.Ref) {
 // withdraw removes pending attempts in refs that a cluster has not received: it avoids
 // creating pods only to delete them. The caller holds the lock.
 func (st *starter) withdraw(refs []launcher.Ref) (never []launcher.Attempt) {
-	if !st.service.config.Cluster || len(st.pending) == 0 {
+	if !st.driver.config.Cluster || len(st.pending) == 0 {
 		return nil
 	}
 	stopped := make(map[string]bool, len(refs))
@@ -105,7 +105,7 @@ func (st *starter) take() (nodes []int, attempts []launcher.Attempt, stops []lau
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	n := len(st.pending)
-	if st.service.config.Cluster {
+	if st.driver.config.Cluster {
 		n = min(n, startChunk)
 	}
 	nodes, attempts, stops = st.nodes[:n:n], st.pending[:n:n], st.stops
@@ -145,15 +145,15 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 	if len(attempts) == 0 {
 		return
 	}
-	config := st.service.config
+	config := st.driver.config
 	config.Crash("start.begin")
-	if unreachable, err := st.service.handOver(ctx, st.execution, attempts); err != nil {
+	if unreachable, err := st.driver.handOver(ctx, st.execution, attempts); err != nil {
 		if errors.Is(err, context.Canceled) {
 			return
 		}
 		config.Meter.Count(MeterLauncherError, "start", 1)
 		config.Logger.Warn("start attempts", "execution", st.execution, "count", len(attempts), "error", err)
-		st.service.live.post(st.execution, message{retry: nodes, unreachable: unreachable})
+		st.driver.live.post(st.execution, message{retry: nodes, unreachable: unreachable})
 		return
 	}
 	config.Crash("start.done")
@@ -162,7 +162,7 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 // stopAll repeats the call until the launcher has answered; it reports false when the loop
 // ended before. Stopping twice is harmless.
 func (st *starter) stopAll(ctx context.Context, stops []launcher.Ref) bool {
-	config := st.service.config
+	config := st.driver.config
 	for delay := firstStartRetry; ; delay = min(2*delay, lastStartRetry) {
 		err := config.Launcher.Stop(ctx, stops, config.Timing.StopGrace)
 		if err == nil {

@@ -59,7 +59,7 @@ func (st *streams) writerOf(i int, in workflow.Input) (int, bool) {
 	if in.Source.Kind != workflow.SourceFuture {
 		return dag.NoNode, false
 	}
-	d, ok := st.loop.sibling(i, in.Source.Future.Operator)
+	d, ok := st.loop.values.sibling(i, in.Source.Future.Operator)
 	if !ok || !st.loop.progress.Reads(i, d) || st.loop.progress.State(d) == dag.Succeeded {
 		return dag.NoNode, false
 	}
@@ -121,7 +121,7 @@ func (st *streams) recall(a dag.Action, now time.Time) {
 	i, n := a.Node, &st.loop.nodes[a.Node]
 	if !st.loop.progress.State(i).Active() {
 		if st.loop.progress.State(i) == dag.Ready {
-			st.loop.service.quota.Withdraw(st.loop.id, []int{i})
+			st.loop.driver.quota.Withdraw(st.loop.id, []int{i})
 		}
 		st.recalled(i, now, st.recallReason(a.Cause))
 		return

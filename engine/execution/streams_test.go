@@ -89,12 +89,12 @@ func (b *testBundle) asProjectTask(id uuid.UUID, node, attempt int) context.Cont
 
 // follows requests the state of the stream as the reader's attempt.
 func (b *streamBundle) follows(attempt, known int) (execution.Stream, error) {
-	return b.engine.FollowStream(b.asProjectTask(b.id, 1, attempt), b.make0.GetTaskId(), "rows", known, 0)
+	return b.engine.Streams.Follow(b.asProjectTask(b.id, 1, attempt), b.make0.GetTaskId(), "rows", known, 0)
 }
 
 func (b *streamBundle) edge() execution.Edge {
 	b.t.Helper()
-	edges, err := b.engine.Edges(b.ctx, b.id, "read")
+	edges, err := b.engine.Channels.Edges(b.ctx, b.id, "read")
 	require.NoError(b.t, err)
 	require.Len(b.t, edges, 1)
 	return edges[0]
@@ -131,10 +131,10 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamWriting, stream.State)
 	piece, whole, writer := b.upload("ro"), b.upload("rows"), b.asProjectTask(b.id, 0, 1)
-	require.True(t, apperr.Is(b.engine.AppendStream(writer, "rows", 1, piece.Sha256, piece.Size), apperr.Conflict), "piece 0 comes first")
-	require.True(t, apperr.Is(b.engine.AppendStream(writer, "rows", 0, strings.Repeat("ab", 32), 2), apperr.NotFound))
+	require.True(t, apperr.Is(b.engine.Streams.Append(writer, "rows", 1, piece.Sha256, piece.Size), apperr.Conflict), "piece 0 comes first")
+	require.True(t, apperr.Is(b.engine.Streams.Append(writer, "rows", 0, strings.Repeat("ab", 32), 2), apperr.NotFound))
 	for range 2 { // a repetition changes nothing
-		require.NoError(t, b.engine.AppendStream(writer, "rows", 0, piece.Sha256, piece.Size))
+		require.NoError(t, b.engine.Streams.Append(writer, "rows", 0, piece.Sha256, piece.Size))
 	}
 	stream, err = b.follows(1, 0)
 	require.NoError(t, err)
@@ -143,15 +143,15 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, stream.Pieces)
 	reader, other := b.asProjectTask(b.id, 1, 1), b.upload("other")
-	require.NoError(t, b.engine.InputBlob(reader, piece.Sha256))
+	require.NoError(t, b.engine.Tasks.InputBlob(reader, piece.Sha256))
 	for name, sha := range map[string]string{"not the result yet": whole.Sha256, "nothing of its own": other.Sha256} {
-		require.True(t, apperr.Is(b.engine.InputBlob(reader, sha), apperr.NotFound), name)
+		require.True(t, apperr.Is(b.engine.Tasks.InputBlob(reader, sha), apperr.NotFound), name)
 	}
-	require.True(t, apperr.Is(b.engine.InputBlob(writer, piece.Sha256), apperr.NotFound), "the writer has no inputs")
+	require.True(t, apperr.Is(b.engine.Tasks.InputBlob(writer, piece.Sha256), apperr.NotFound), "the writer has no inputs")
 
 	b.leaves(b.make0, "rows", whole)
 	b.nodeIs(b.id, "make", "its end", func(n query.NodeDetail) bool { return n.State == dag.Succeeded })
-	require.NoError(t, b.engine.InputBlob(reader, whole.Sha256))
+	require.NoError(t, b.engine.Tasks.InputBlob(reader, whole.Sha256))
 	stream, err = b.follows(1, 1)
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamEnded, stream.State)
@@ -171,14 +171,14 @@ func TestStreamIsOfTheOwnExecution(t *testing.T) {
 	b := setupStream(t)
 	other := b.launchVersion(strings.Replace(streams, "name: streams", "name: others", 1))
 	for _, writer := range []string{query.TaskID(other, 0, 1), query.TaskID(b.id, 7, 1), query.TaskID(b.id, 1, 1), "make", ""} {
-		_, err := b.engine.FollowStream(b.asProjectTask(b.id, 1, 1), writer, "rows", 0, 0)
+		_, err := b.engine.Streams.Follow(b.asProjectTask(b.id, 1, 1), writer, "rows", 0, 0)
 		require.True(t, apperr.Is(err, apperr.NotFound), "%q: %v", writer, err)
 	}
-	_, err := b.engine.FollowStream(b.asProjectTask(b.id, 1, 1), b.make0.GetTaskId(), "count", 0, 0)
+	_, err := b.engine.Streams.Follow(b.asProjectTask(b.id, 1, 1), b.make0.GetTaskId(), "count", 0, 0)
 	require.True(t, apperr.Is(err, apperr.NotFound), "it reads another output: %v", err)
-	_, err = b.engine.FollowStream(b.asProjectTask(b.id, 0, 1), b.make0.GetTaskId(), "rows", 0, 0)
+	_, err = b.engine.Streams.Follow(b.asProjectTask(b.id, 0, 1), b.make0.GetTaskId(), "rows", 0, 0)
 	require.True(t, apperr.Is(err, apperr.NotFound), "the writer reads nothing: %v", err)
-	_, err = b.engine.FollowStream(b.ctx, b.make0.GetTaskId(), "rows", 0, 0)
+	_, err = b.engine.Streams.Follow(b.ctx, b.make0.GetTaskId(), "rows", 0, 0)
 	require.Error(t, err, "users cannot follow streams")
 }
 
@@ -201,7 +201,7 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	require.Equal(t, 0, n.Retries)
 	require.Equal(t, "CANCELLED", n.Attempts[0].Outcome)
 	require.Contains(t, n.Attempts[0].Message, "It read the output of make, which is being retried")
-	stream, err = b.engine.FollowStream(b.asProjectTask(b.id, 1, 2), b.make0.GetTaskId(), "rows", 0, 0)
+	stream, err = b.engine.Streams.Follow(b.asProjectTask(b.id, 1, 2), b.make0.GetTaskId(), "rows", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamGone, stream.State, "the first attempt produces nothing more")
 
@@ -263,7 +263,7 @@ func TestReaderFailsAlone(t *testing.T) {
 func TestStreamIsCancelled(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t)
-	require.NoError(t, b.engine.Cancel(b.ctx, b.id, "enough"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, b.id, "enough"))
 	b.stops(b.make0.GetTaskId())
 	b.stops(b.read0.GetTaskId())
 	b.ends(b.make0, flowforgev1.Outcome_OUTCOME_CANCELLED, "")
@@ -288,7 +288,7 @@ func TestNoRoomForAReader(t *testing.T) {
 			b.keepFiles()
 			id := b.launch(doc, nil)
 			require.Equal(t, query.Succeeded, b.finish(id).Status)
-			edges, err := b.engine.Edges(b.ctx, id, "read")
+			edges, err := b.engine.Channels.Edges(b.ctx, id, "read")
 			require.NoError(t, err)
 			require.Equal(t, "from make.rows, local disk: same machine; its writer had ended, 4 B", edges[0].Text(bytesOf))
 		})

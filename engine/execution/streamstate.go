@@ -42,12 +42,20 @@ const (
 	StreamGone                // its writer is no longer at that attempt, or did not succeed
 )
 
-// FollowStream returns the state of an output that the attempt writer, a task id, of the
+// StreamService stores and follows the streams that running tasks write.
+type StreamService struct {
+	*core
+
+	supervisor *Supervisor
+	snapshots  *snapshots
+}
+
+// Follow returns the state of an output that the attempt writer, a task id, of the
 // calling task's execution writes: immediately when there are pieces after the first known
 // ones or its writer has ended, otherwise when that changes or wait is over. It returns
 // NotFound for an output that is not an input of the task, and Unauthenticated when the
 // calling attempt has ended.
-func (s *Service) FollowStream(ctx context.Context, writer, output string, known int, wait time.Duration) (Stream, error) {
+func (s *StreamService) Follow(ctx context.Context, writer, output string, known int, wait time.Duration) (Stream, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return Stream{}, err
@@ -66,7 +74,7 @@ func (s *Service) FollowStream(ctx context.Context, writer, output string, known
 	deadline := time.NewTimer(min(wait, followLimit))
 	defer deadline.Stop()
 	for pause := followFirst; ; pause = min(2*pause, followMost) {
-		if err := s.Alive(ctx); err != nil {
+		if err := s.supervisor.Alive(ctx); err != nil {
 			return Stream{}, err
 		}
 		stream, err := s.stream(ctx, scope, w, output, known)
@@ -90,12 +98,12 @@ type streamSource struct {
 }
 
 // streamsOf returns the outputs that an attempt reads, or read, while they are written.
-func (s *Service) streamsOf(ctx context.Context, scope auth.TaskScope) ([]streamSource, error) {
-	row, version, err := s.taskVersion(ctx, scope)
+func (s *StreamService) streamsOf(ctx context.Context, scope auth.TaskScope) ([]streamSource, error) {
+	row, version, err := s.snapshots.taskVersion(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
-	view, err := s.view(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), row, version, scope.NodeIndex)
+	view, err := s.snapshots.view(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), row, version, scope.NodeIndex)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +115,7 @@ func (s *Service) streamsOf(ctx context.Context, scope auth.TaskScope) ([]stream
 		if in.Source.Kind != workflow.SourceFuture {
 			continue
 		}
-		if d, ok := l.sibling(i, in.Source.Future.Operator); ok && l.progress.Reads(i, d) {
+		if d, ok := l.values.sibling(i, in.Source.Future.Operator); ok && l.progress.Reads(i, d) {
 			sources = append(sources, streamSource{d, in.Source.Future.Output})
 		}
 	}
@@ -116,7 +124,7 @@ func (s *Service) streamsOf(ctx context.Context, scope auth.TaskScope) ([]stream
 
 // streamBlob reports whether an attempt may read the bytes under hash because they are a
 // piece, or the whole, of its streams.
-func (s *Service) streamBlob(ctx context.Context, scope auth.TaskScope, hash string) (bool, error) {
+func (s *StreamService) streamBlob(ctx context.Context, scope auth.TaskScope, hash string) (bool, error) {
 	sources, err := s.streamsOf(ctx, scope)
 	raw, hexErr := hex.DecodeString(hash)
 	if err != nil || hexErr != nil {
@@ -150,7 +158,7 @@ func (s *Service) streamBlob(ctx context.Context, scope auth.TaskScope, hash str
 }
 
 // stream returns the current state of an attempt's output.
-func (s *Service) stream(ctx context.Context, scope auth.TaskScope, w attemptID, output string, known int) (Stream, error) {
+func (s *StreamService) stream(ctx context.Context, scope auth.TaskScope, w attemptID, output string, known int) (Stream, error) {
 	node, err := s.queries.GetNode(ctx, w.execution, int32(w.Node)) //nolint:gosec // parsed as 32 bits
 	if db.IsNoRows(err) {
 		return Stream{}, apperr.New(apperr.NotFound, "This execution has no node %d.", w.Node)
@@ -182,12 +190,12 @@ func (s *Service) stream(ctx context.Context, scope auth.TaskScope, w attemptID,
 }
 
 // streamed returns the file of a node's output; false when it is none.
-func (s *Service) streamed(ctx context.Context, scope auth.TaskScope, node db.Node, output string) (BlobRef, bool, error) {
+func (s *StreamService) streamed(ctx context.Context, scope auth.TaskScope, node db.Node, output string) (BlobRef, bool, error) {
 	value, ok := stored.Object(node.Outputs)[output].(map[string]any)
 	if !ok {
 		return BlobRef{}, false, nil
 	}
-	r := &resolver{service: s, project: scope.ProjectID}
+	r := &resolver{core: s.core, project: scope.ProjectID}
 	blob, _, ok, err := r.blob(auth.AsSystemIn(ctx, scope.TenantID, scope.ProjectID), value, "")
 	if apperr.Is(err, apperr.NotFound) {
 		return BlobRef{}, false, nil
@@ -196,7 +204,7 @@ func (s *Service) streamed(ctx context.Context, scope auth.TaskScope, node db.No
 }
 
 // pieces returns the pieces of an output that an attempt reported, after the first known.
-func (s *Service) pieces(ctx context.Context, w attemptID, output string, known int) ([]BlobRef, error) {
+func (s *StreamService) pieces(ctx context.Context, w attemptID, output string, known int) ([]BlobRef, error) {
 	rows, err := s.queries.StreamPieces(ctx, db.StreamPiecesParams{
 		ExecutionID: w.execution, NodeIndex: int32(w.Node), Attempt: int32(w.Attempt), Output: output, Known: int32(known), Most: maxPieces, //nolint:gosec // parsed as 32 bits
 	})
@@ -210,11 +218,11 @@ func (s *Service) pieces(ctx context.Context, w attemptID, output string, known 
 	return pieces, nil
 }
 
-// AppendStream records the next piece of an output that the calling task writes, whose bytes
+// Append records the next piece of an output that the calling task writes, whose bytes
 // its project has. A repetition changes nothing. It returns Invalid for an output that its
 // operator does not have, NotFound when the bytes are missing, Conflict when an earlier
 // piece is missing, and Unauthenticated when the attempt has ended.
-func (s *Service) AppendStream(ctx context.Context, output string, index int, hash string, size int64) error {
+func (s *StreamService) Append(ctx context.Context, output string, index int, hash string, size int64) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
@@ -223,7 +231,7 @@ func (s *Service) AppendStream(ctx context.Context, output string, index int, ha
 	if err != nil || len(raw) != 32 || size <= 0 || index < 0 || index > maxStream || output == "" || len(output) > maxNameLength {
 		return apperr.New(apperr.Invalid, "A piece of a stream needs a name, an index, a SHA-256 and a size.")
 	}
-	if err := s.Alive(ctx); err != nil {
+	if err := s.supervisor.Alive(ctx); err != nil {
 		return err
 	}
 	if _, err := s.artifacts.Blob(ctx, scope.ProjectID, hash, ""); err != nil {

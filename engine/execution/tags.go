@@ -37,22 +37,22 @@ type tagScope struct {
 }
 
 // at is the scope of the inputs and conditions of node i.
-func (l *loop) at(ctx context.Context, i int) *tagScope {
-	return &tagScope{ctx: ctx, loop: l, scope: l.progress.ScopeOf(l.home(i)), node: i, inputs: l.inputsOf(i), tags: l.nodes[i].op.Tags}
+func (vs *nodeValues) at(ctx context.Context, i int) *tagScope {
+	return &tagScope{ctx: ctx, loop: vs.loop, scope: vs.loop.progress.ScopeOf(vs.loop.home(i)), node: i, inputs: vs.inputsOf(i), tags: vs.loop.nodes[i].op.Tags}
 }
 
 // within is the scope of the texts of node i itself, whose inputs are known.
-func (l *loop) within(ctx context.Context, i int, inputs map[string]any) *tagScope {
-	p := l.at(ctx, i)
+func (vs *nodeValues) within(ctx context.Context, i int, inputs map[string]any) *tagScope {
+	p := vs.at(ctx, i)
 	p.inputs, p.own = inputs, true
 	return p
 }
 
 // inScope is the scope of the outputs of a graph.
-func (l *loop) inScope(ctx context.Context, scope int) *tagScope {
-	p := &tagScope{ctx: ctx, loop: l, scope: scope, node: dag.NoNode, inputs: l.inputs}
-	if base, size := l.progress.Members(scope); size > 0 {
-		p.inputs = l.inputsOf(base)
+func (vs *nodeValues) inScope(ctx context.Context, scope int) *tagScope {
+	p := &tagScope{ctx: ctx, loop: vs.loop, scope: scope, node: dag.NoNode, inputs: vs.loop.inputs}
+	if base, size := vs.loop.progress.Members(scope); size > 0 {
+		p.inputs = vs.inputsOf(base)
 	}
 	return p
 }
@@ -70,7 +70,7 @@ func (p *tagScope) text(text string, strict bool) (string, error) {
 
 // render replaces the tags in all texts of a value.
 func (p *tagScope) render(value any, strict bool) (any, error) {
-	scope := expression.Scope{Lookup: p.lookup, Partial: !strict, Foreign: foreignTag}
+	scope := expression.Scope{Lookup: p.lookup, Partial: !strict, Foreign: workflow.ForeignTag}
 	if texts := expressionsIn(value, nil); len(texts) > 0 {
 		env, err := p.env(texts)
 		if err != nil {
@@ -278,17 +278,6 @@ func (p *tagScope) tagged(t workflow.Tagged) (any, bool, error) {
 	return nil, false, err
 }
 
-// foreignTag reports whether a simple tag is not one of Argo's, which leaves such tags
-// unchanged.
-func foreignTag(name string) bool {
-	first, _, _ := strings.Cut(name, ".")
-	switch first {
-	case "inputs", "outputs", "steps", "tasks", "workflow", "item", "pod", "node", "retries", "lastRetry":
-		return false
-	}
-	return true
-}
-
 func (p *tagScope) taggedValue(t workflow.Tagged) (any, error) {
 	name, _ := t.Value.(string)
 	switch t.As {
@@ -335,7 +324,7 @@ func (p *tagScope) formula(text string) (any, error) {
 func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error) {
 	n := &l.nodes[i]
 	fans, item := n.op.Foreach != nil, n.index >= 0
-	p := l.at(ctx, i)
+	p := l.values.at(ctx, i)
 	if target := n.op.Tags.Target; target != "" && !item {
 		text, err := p.text(target, true)
 		if err != nil {
@@ -346,8 +335,8 @@ func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error)
 			return false, "the target is " + text, nil
 		}
 	}
-	if of, ok := l.siblingFanOut(i); ok && item {
-		if of = l.itemBeside(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed && !l.progress.Stopped(of) {
+	if of, ok := l.groups.siblingFanOut(i); ok && item {
+		if of = l.groups.itemBeside(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed && !l.progress.Stopped(of) {
 			return false, l.nodes[of].name + " did not run", nil
 		}
 	}

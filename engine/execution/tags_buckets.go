@@ -20,7 +20,7 @@ const maxSigned = 1000
 
 // bucketOfInput returns the place of an input of node i in a bucket; nil for any other value.
 // Only the definition may name secrets, so an object that it does not contain is not a place.
-func (l *loop) bucketOfInput(i int, input workflow.Input, value any) map[string]any {
+func (as *attemptSpecs) bucketOfInput(i int, input workflow.Input, value any) map[string]any {
 	fields, _ := value.(map[string]any)
 	place, ok := fields[workflow.RawBucket].(map[string]any)
 	for ok {
@@ -31,10 +31,10 @@ func (l *loop) bucketOfInput(i int, input workflow.Input, value any) map[string]
 		// The graph around the node may pass on an input of its own.
 		text, _ := tagged.Value.(string)
 		name, passedOn := strings.CutPrefix(text, "inputs.")
-		if i = l.progress.Parent(l.home(i)); i == dag.NoNode || !passedOn || tagged.As != workflow.TaggedName {
+		if i = as.loop.progress.Parent(as.loop.home(i)); i == dag.NoNode || !passedOn || tagged.As != workflow.TaggedName {
 			return nil
 		}
-		inputs := l.operator(i).Inputs
+		inputs := as.loop.operator(i).Inputs
 		k := slices.IndexFunc(inputs, func(in workflow.Input) bool { return in.Name == name })
 		if ok = k >= 0; ok {
 			input = inputs[k]
@@ -45,7 +45,7 @@ func (l *loop) bucketOfInput(i int, input workflow.Input, value any) map[string]
 
 // checkBuckets checks before an attempt starts that the buckets of its inputs and outputs can
 // be used, and records the use of their secrets. op has no tags.
-func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *attemptInputs) error {
+func (as *attemptSpecs) checkBuckets(ctx context.Context, op *workflow.Operator, in *attemptInputs) error {
 	places := map[string]map[string]any{}
 	for name, place := range in.buckets {
 		places["input "+name] = place
@@ -62,7 +62,7 @@ func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *atte
 	var used []string
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		place := places[name]
-		at, err := l.location(ctx, place)
+		at, err := as.location(ctx, place)
 		if err == nil {
 			err = at.Check(ctx)
 		}
@@ -75,7 +75,7 @@ func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *atte
 		return nil
 	}
 	slices.Sort(used)
-	if err := l.service.config.Secrets.NoteUse(auth.AsSystem(ctx), l.row.ProjectID, l.row.WorkflowName, l.id, slices.Compact(used)); err != nil {
+	if err := as.loop.driver.config.Secrets.NoteUse(auth.AsSystem(ctx), as.loop.row.ProjectID, as.loop.row.WorkflowName, as.loop.id, slices.Compact(used)); err != nil {
 		return &readError{err}
 	}
 	return nil
@@ -84,8 +84,8 @@ func (l *loop) checkBuckets(ctx context.Context, op *workflow.Operator, in *atte
 // SignBucketRequests signs requests for the bucket of an input or an output of the calling
 // task. It returns NotFound for one without a bucket, and Unauthenticated when the attempt
 // has ended.
-func (s *Service) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
-	if err := s.Alive(ctx); err != nil {
+func (s *TaskService) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
+	if err := s.supervisor.Alive(ctx); err != nil {
 		return nil, err
 	}
 	scope, err := scopeOf(ctx)
@@ -133,38 +133,38 @@ func (s *Service) SignBucketRequests(ctx context.Context, m *flowforgev1.SignBuc
 }
 
 // bucketOfTask returns the place of an input or output of a task; one of the names is "".
-func (s *Service) bucketOfTask(ctx context.Context, scope auth.TaskScope, input, output string) (bucket.Location, error) {
-	row, version, err := s.taskVersion(ctx, scope)
+func (s *TaskService) bucketOfTask(ctx context.Context, scope auth.TaskScope, input, output string) (bucket.Location, error) {
+	row, version, err := s.snapshots.taskVersion(ctx, scope)
 	if err != nil {
 		return bucket.Location{}, err
 	}
 	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
-	view, err := s.viewOfAttempt(ctx, row, version, scope) // keys may contain the number of the retry
+	view, err := s.snapshots.viewOfAttempt(ctx, row, version, scope) // keys may contain the number of the retry
 	if err != nil {
 		return bucket.Location{}, err
 	}
 	view.Lock()
 	defer view.Unlock()
 	l, i := view.loop, scope.NodeIndex
-	values, err := l.boundInputs(ctx, i)
+	values, err := l.values.boundInputs(ctx, i)
 	if err != nil {
 		return bucket.Location{}, err
 	}
 	for _, in := range l.operator(i).Inputs {
-		if place := l.bucketOfInput(i, in, values[in.Name]); place != nil && input != "" && in.Name == input {
-			return l.location(ctx, place)
+		if place := l.specs.bucketOfInput(i, in, values[in.Name]); place != nil && input != "" && in.Name == input {
+			return l.specs.location(ctx, place)
 		}
 	}
 	for _, o := range l.operator(i).Outputs {
 		if o.Bucket == nil || output == "" || o.Name != output {
 			continue
 		}
-		place, err := l.within(ctx, i, values).render(o.Bucket, true)
+		place, err := l.values.within(ctx, i, values).render(o.Bucket, true)
 		if err != nil {
 			return bucket.Location{}, err
 		}
 		fields, _ := place.(map[string]any)
-		return l.location(ctx, fields)
+		return l.specs.location(ctx, fields)
 	}
 	return bucket.Location{}, apperr.New(apperr.NotFound, "The task has no input or output %q in a bucket.", input+output)
 }

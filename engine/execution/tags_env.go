@@ -113,20 +113,20 @@ func (p *tagScope) taskEnv(i int, name string) map[string]any {
 			env[of] = v
 		}
 	}
-	if err := p.loop.loadOutputs(p.ctx, []int{i}); err != nil {
+	if err := p.loop.values.loadOutputs(p.ctx, []int{i}); err != nil {
 		p.broken = err
 		return env
 	}
 	values, fans := p.outputsOf(i)
 	if !fans {
-		values = p.loop.withDefaults(i, values)
+		values = p.loop.values.withDefaults(i, values)
 	}
 	if fans {
 		lists := values
 		values = map[string]any{}
 		for port, v := range lists {
 			if list, ok := v.([]any); ok && !strings.HasPrefix(port, ArtifactPort) {
-				values[port] = textOf(p.loop.loopOutput(i, port, list))
+				values[port] = textOf(p.loop.values.loopOutput(i, port, list))
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func (p *tagScope) workflowEnv(expressions []*expression.Expression) map[string]
 		})
 	}
 	if slices.ContainsFunc(expressions, asked) {
-		env["failures"] = textOf(p.loop.failuresTag())
+		env["failures"] = textOf(p.loop.values.failuresTag())
 	}
 	ports := portsEnv(p.loop.inputs)
 	env["parameters"] = ports["parameters"]

@@ -9,16 +9,16 @@ import (
 type filePlacement struct{ path, part string }
 
 // filePlacements returns the placements of the inputs of node i that have one.
-func (l *loop) filePlacements(ctx context.Context, i int, values map[string]any) (map[string]filePlacement, error) {
+func (as *attemptSpecs) filePlacements(ctx context.Context, i int, values map[string]any) (map[string]filePlacement, error) {
 	found := map[string]filePlacement{}
-	for _, in := range l.operator(i).Inputs {
+	for _, in := range as.loop.operator(i).Inputs {
 		if in.Path == "" && in.SubPath == "" {
 			continue
 		}
-		own := l.within(ctx, i, values)
+		own := as.loop.values.within(ctx, i, values)
 		giver := own
 		if in.SubPathGiven {
-			giver = l.at(ctx, i)
+			giver = as.loop.values.at(ctx, i)
 		}
 		path, err := own.text(in.Path, true)
 		if err != nil {

@@ -60,22 +60,22 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 	var kept []keyedArtifact
 	for i := range l.nodes {
 		n := &l.nodes[i]
-		if !l.hasOwnOutputs(i) {
+		if !l.values.hasOwnOutputs(i) {
 			continue
 		}
 		for _, o := range n.op.Outputs {
 			if o.Key == "" {
 				continue
 			}
-			key, err := l.within(p.ctx, i, l.parameterValues(p.ctx, i)).text(o.Key, false)
+			key, err := l.values.within(p.ctx, i, l.values.parameterValues(p.ctx, i)).text(o.Key, false)
 			if err != nil {
 				continue
 			}
-			if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+			if err := l.values.loadOutputs(p.ctx, []int{i}); err != nil {
 				p.broken = err
 				return nil, err
 			}
-			if v, ok := l.outputs[i][o.Name]; ok && v != nil {
+			if v, ok := l.values.outputs[i][o.Name]; ok && v != nil {
 				kept = append(kept, keyedArtifact{strings.Trim(key, "/"), v, *n.finishedAt})
 			}
 		}
@@ -86,13 +86,13 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 
 // parameterValues returns the inputs of node i that are not files, which a key may read.
 // Reading files here could recurse: the node may get one by a key itself.
-func (l *loop) parameterValues(ctx context.Context, i int) map[string]any {
+func (vs *nodeValues) parameterValues(ctx context.Context, i int) map[string]any {
 	values := map[string]any{}
-	for _, in := range l.operator(i).Inputs {
+	for _, in := range vs.loop.operator(i).Inputs {
 		if strings.HasPrefix(in.Name, ArtifactPort) {
 			continue
 		}
-		if v, err := l.typedWith(ctx, i, in, values); err == nil && v != nil {
+		if v, err := vs.typedWith(ctx, i, in, values); err == nil && v != nil {
 			values[in.Name] = v
 		}
 	}
@@ -141,7 +141,7 @@ func (p *tagScope) filesOf(id uuid.UUID) ([]artifact.Entry, error) {
 			return p.listed(a.SHA256, a.Size, a.MediaType)
 		}
 	}
-	a, err := l.service.artifacts.Get(p.ctx, id)
+	a, err := l.driver.artifacts.Get(p.ctx, id)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("read artifact %s: %w", id, err)}
 	}
@@ -152,7 +152,7 @@ func (p *tagScope) listed(hash string, size int64, mediaType string) ([]artifact
 	if mediaType != artifact.DirectoryMediaType {
 		return []artifact.Entry{{SHA256: hash, Size: size}}, nil
 	}
-	r, err := p.loop.service.artifacts.OpenBlob(p.ctx, p.loop.row.ProjectID, hash)
+	r, err := p.loop.driver.artifacts.OpenBlob(p.ctx, p.loop.row.ProjectID, hash)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("read the folder %s: %w", hash, err)}
 	}
@@ -168,7 +168,7 @@ func (p *tagScope) folderOf(files map[string]artifact.Entry, name string) (any, 
 		folder.Entries = append(folder.Entries, e)
 	}
 	slices.SortFunc(folder.Entries, func(a, b artifact.Entry) int { return strings.Compare(a.Path, b.Path) })
-	blob, err := p.loop.service.artifacts.Compose(p.ctx, p.loop.row.ProjectID, folder)
+	blob, err := p.loop.driver.artifacts.Compose(p.ctx, p.loop.row.ProjectID, folder)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("compose the folder %s: %w", name, err)}
 	}

@@ -41,7 +41,7 @@ func (p *tagScope) constants() map[string]string {
 
 // labels computes the labels of a launch. A label whose expression fails or is not a text
 // has no value, so a tag that names it is an error.
-func (s *Service) labels(ctx context.Context, l *launch) map[string]string {
+func (s *LaunchService) labels(ctx context.Context, l *launch) map[string]string {
 	if len(l.version.Definition.Labels) == 0 {
 		return nil
 	}
@@ -49,17 +49,23 @@ func (s *Service) labels(ctx context.Context, l *launch) map[string]string {
 		ID: l.id, WorkflowID: l.version.WorkflowID, WorkflowName: l.version.Name, Inputs: l.inputs, Priority: int32(l.request.Priority), //nolint:gosec // 0 to 100
 		CreatedAt: l.now, Status: string(query.Pending),
 	}
-	return (&tagScope{ctx: ctx, loop: newLoop(s, row, l.version), node: dag.NoNode}).labels()
+	return (&tagScope{ctx: ctx, loop: newLoop(s.driver, row, l.version), node: dag.NoNode}).labels()
+}
+
+// launchEnv returns the environment of expressions that a launch evaluates. It has no computed
+// labels.
+func (p *tagScope) launchEnv() map[string]any {
+	env := map[string]any{"workflow": p.workflowEnv(nil)}
+	constants := p.loop.version.Definition.Constants
+	for _, name := range slices.Sorted(maps.Keys(constants)) {
+		setPath(env, name, constants[name])
+	}
+	return env
 }
 
 // labels evaluates the labels of the definition.
 func (p *tagScope) labels() map[string]string {
-	definition := p.loop.version.Definition
-	env := map[string]any{"workflow": p.workflowEnv(nil)}
-	constants := definition.Constants // labels do not read computed labels
-	for _, name := range slices.Sorted(maps.Keys(constants)) {
-		setPath(env, name, constants[name])
-	}
+	definition, env := p.loop.version.Definition, p.launchEnv()
 	values := make(map[string]string, len(definition.Labels))
 	for name, e := range definition.Labels {
 		if v, err := e.Value(env); err == nil {

@@ -12,10 +12,10 @@ import (
 // the items that succeeded, as Argo aggregates them. Results that are JSON are parsed.
 // Parameters are texts, such as "1.10" and "true", unless each of them is a JSON list or
 // mapping.
-func (l *loop) loopOutput(i int, port string, list []any) []any {
+func (vs *nodeValues) loopOutput(i int, port string, list []any) []any {
 	values := []any{}
 	for k, v := range list {
-		if v != nil && l.itemSucceeded(i, k) {
+		if v != nil && vs.itemSucceeded(i, k) {
 			values = append(values, v)
 		}
 	}
@@ -31,9 +31,9 @@ func (l *loop) loopOutput(i int, port string, list []any) []any {
 
 // itemSucceeded reports whether item k of the fan-out i succeeded. Outputs of items in an
 // earlier execution are stored without states, and count as succeeded.
-func (l *loop) itemSucceeded(i, k int) bool {
-	c := l.nodes[i].children
-	return k >= c.count || l.progress.State(c.first+k) == dag.Succeeded
+func (vs *nodeValues) itemSucceeded(i, k int) bool {
+	c := vs.loop.nodes[i].children
+	return k >= c.count || vs.loop.progress.State(c.first+k) == dag.Succeeded
 }
 
 // jsonItem returns v, or its parsed value if it is JSON text, and whether that is a list or
@@ -53,7 +53,7 @@ func jsonItem(v any) (item any, composite bool) {
 
 // loopParameters returns the output parameters of the fan-out i: an object for each item
 // that succeeded and has some.
-func (l *loop) loopParameters(i int, outputs map[string]any) []any {
+func (vs *nodeValues) loopParameters(i int, outputs map[string]any) []any {
 	var size int
 	for _, v := range outputs {
 		if list, ok := v.([]any); ok {
@@ -68,7 +68,7 @@ func (l *loop) loopParameters(i int, outputs map[string]any) []any {
 				item[port] = list[k]
 			}
 		}
-		if len(item) > 0 && l.itemSucceeded(i, k) {
+		if len(item) > 0 && vs.itemSucceeded(i, k) {
 			items = append(items, item)
 		}
 	}
@@ -77,15 +77,15 @@ func (l *loop) loopParameters(i int, outputs map[string]any) []any {
 
 // loopPhase is the Argo phase of the fan-out i: the phase of its last failed item, even if
 // continueOn tolerates the failure.
-func (l *loop) loopPhase(i int) string {
-	phase := l.phase(i)
-	if l.progress.State(i) != dag.Succeeded {
+func (vs *nodeValues) loopPhase(i int) string {
+	phase := vs.phase(i)
+	if vs.loop.progress.State(i) != dag.Succeeded {
 		return phase
 	}
-	c := l.nodes[i].children
+	c := vs.loop.nodes[i].children
 	for k := c.first; k < c.first+c.count; k++ {
-		if l.progress.State(k) == dag.Failed {
-			phase = l.phase(k)
+		if vs.loop.progress.State(k) == dag.Failed {
+			phase = vs.phase(k)
 		}
 	}
 	return phase

@@ -15,16 +15,16 @@ import (
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // phase is the Argo phase of a node.
-func (l *loop) phase(i int) string {
-	switch l.progress.State(i) {
+func (vs *nodeValues) phase(i int) string {
+	switch vs.loop.progress.State(i) {
 	case dag.Succeeded:
 		return "Succeeded"
 	case dag.Failed:
-		return failurePhase(l.nodes[i].failure.IsError())
+		return failurePhase(vs.loop.nodes[i].failure.IsError())
 	case dag.Cancelled:
 		return "Failed"
 	case dag.Skipped:
-		if l.progress.Omitted(i) {
+		if vs.loop.progress.Omitted(i) {
 			return "Omitted"
 		}
 		return "Skipped"
@@ -52,10 +52,10 @@ func (p *tagScope) taskTag(name, of string) (any, bool) {
 	n := &l.nodes[i]
 	switch of {
 	case "status":
-		if l.fansOut(i) {
-			return l.loopPhase(i), true
+		if l.groups.fansOut(i) {
+			return l.values.loopPhase(i), true
 		}
-		return l.phase(i), true
+		return l.values.phase(i), true
 	case "id":
 		return l.id.String() + "." + strconv.Itoa(i), true
 	case "name":
@@ -65,11 +65,11 @@ func (p *tagScope) taskTag(name, of string) (any, bool) {
 	case "finishedAt":
 		return timeTag(n.finishedAt)
 	case "ip":
-		if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+		if err := l.values.loadOutputs(p.ctx, []int{i}); err != nil {
 			p.broken = err
 			return nil, false
 		}
-		address, ok := l.outputs[i][AddressPort]
+		address, ok := l.values.outputs[i][AddressPort]
 		return address, ok && n.op.Serves
 	case "exitCode", "outputs.exitCode":
 		if l.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
@@ -81,7 +81,7 @@ func (p *tagScope) taskTag(name, of string) (any, bool) {
 	if of, ok = strings.CutPrefix(of, "outputs."); !ok || !l.progress.State(i).Ended() {
 		return nil, false
 	}
-	if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+	if err := l.values.loadOutputs(p.ctx, []int{i}); err != nil {
 		p.broken = err
 		return nil, false
 	}
@@ -109,10 +109,10 @@ func (p *tagScope) outputTag(i int, of string) (any, bool) {
 			v, ok := outputs[ResultPort]
 			return v, ok && v != nil
 		}
-		return parametersTag(p.loop.withDefaults(i, outputs), of)
+		return parametersTag(p.loop.values.withDefaults(i, outputs), of)
 	}
 	if of == "parameters" {
-		return p.loop.loopParameters(i, outputs), p.loop.progress.State(i) == dag.Succeeded || len(outputs) > 0
+		return p.loop.values.loopParameters(i, outputs), p.loop.progress.State(i) == dag.Succeeded || len(outputs) > 0
 	}
 	port, isParameter := strings.CutPrefix(of, "parameters.")
 	if of == "result" {
@@ -122,16 +122,16 @@ func (p *tagScope) outputTag(i int, of string) (any, bool) {
 	if !ok || !isParameter {
 		return nil, false
 	}
-	return p.loop.loopOutput(i, port, list), true
+	return p.loop.values.loopOutput(i, port, list), true
 }
 
 // withDefaults adds the defaults of node i's output parameters when it did not run.
-func (l *loop) withDefaults(i int, outputs map[string]any) map[string]any {
-	if l.progress.State(i) != dag.Skipped {
+func (vs *nodeValues) withDefaults(i int, outputs map[string]any) map[string]any {
+	if vs.loop.progress.State(i) != dag.Skipped {
 		return outputs
 	}
 	all := map[string]any{}
-	for _, o := range l.nodes[i].op.Outputs {
+	for _, o := range vs.loop.nodes[i].op.Outputs {
 		if o.Default != nil {
 			all[o.Name] = *o.Default
 		}
@@ -145,19 +145,19 @@ func (p *tagScope) workflowTag(of string) (any, bool) {
 	l := p.loop
 	switch of {
 	case "name":
-		return l.tagName(), true
+		return l.values.tagName(), true
 	case "namespace":
 		return "default", true // unless the document sets another one
 	case "uid":
 		return l.id.String(), true
 	case "status":
-		return l.workflowPhase(), true
+		return l.values.workflowPhase(), true
 	case "failures":
-		return l.failuresTag(), true
+		return l.values.failuresTag(), true
 	case "priority":
 		return strconv.Itoa(int(l.row.Priority)), true
 	case "duration":
-		return l.durationTag()
+		return l.values.durationTag()
 	case "scheduledTime": // a manually launched CronWorkflow is scheduled for now
 		if at := l.row.ScheduledAt; at != nil {
 			return at.UTC().Format(time.RFC3339), true
@@ -184,53 +184,53 @@ func (p *tagScope) workflowTag(of string) (any, bool) {
 }
 
 // tagName is the unique name of the execution, as Argo creates one for each workflow.
-func (l *loop) tagName() string {
-	id := l.id.String()
-	return l.row.WorkflowName + "-" + id[len(id)-8:]
+func (vs *nodeValues) tagName() string {
+	id := vs.loop.id.String()
+	return vs.loop.row.WorkflowName + "-" + id[len(id)-8:]
 }
 
 // workflowPhase is the current result of the execution; before its end it is Running.
-func (l *loop) workflowPhase() string {
-	if base, size := l.progress.Members(dag.Root); !l.allButFinal(base, size) {
+func (vs *nodeValues) workflowPhase() string {
+	if base, size := vs.loop.progress.Members(dag.Root); !vs.allButFinal(base, size) {
 		return "Running"
 	}
-	switch l.conclude() {
+	switch vs.loop.conclude() {
 	case query.Succeeded:
 		return "Succeeded"
 	case query.Cancelled:
 		return "Failed"
 	case query.Pending, query.Running, query.Paused, query.Failed:
 	}
-	return failurePhase(l.rootErrs())
+	return failurePhase(vs.loop.groups.rootErrs())
 }
 
-func (l *loop) allButFinal(base, size int) bool {
+func (vs *nodeValues) allButFinal(base, size int) bool {
 	for i := base; i < base+size; i++ {
-		if !l.nodes[i].op.Final && !l.progress.State(i).Ended() {
+		if !vs.loop.nodes[i].op.Final && !vs.loop.progress.State(i).Ended() {
 			return false
 		}
 	}
 	return true
 }
 
-func (l *loop) durationTag() (any, bool) {
-	if l.row.StartedAt == nil {
+func (vs *nodeValues) durationTag() (any, bool) {
+	if vs.loop.row.StartedAt == nil {
 		return "0.000000", true
 	}
-	return strconv.FormatFloat(l.service.now().Sub(*l.row.StartedAt).Seconds(), 'f', 6, 64), true
+	return strconv.FormatFloat(vs.loop.driver.now().Sub(*vs.loop.row.StartedAt).Seconds(), 'f', 6, 64), true
 }
 
 // failuresTag lists the failed tasks in the format of Argo's exit handlers.
-func (l *loop) failuresTag() []any {
+func (vs *nodeValues) failuresTag() []any {
 	list := []any{}
-	for i := range l.nodes {
-		n := &l.nodes[i]
-		if l.progress.State(i) != dag.Failed || !n.op.Type.Runs() || l.fansOut(i) || len(list) == maxFailures {
+	for i := range vs.loop.nodes {
+		n := &vs.loop.nodes[i]
+		if vs.loop.progress.State(i) != dag.Failed || !n.op.Type.Runs() || vs.loop.groups.fansOut(i) || len(list) == maxFailures {
 			continue
 		}
 		f := map[string]any{
-			"displayName": n.name, "templateName": n.op.TemplateName(), "phase": l.phase(i), "message": "",
-			"podName": attemptName(l.id, i, n.attempt),
+			"displayName": n.name, "templateName": n.op.TemplateName(), "phase": vs.phase(i), "message": "",
+			"podName": attemptName(vs.loop.id, i, n.attempt),
 		}
 		if n.failure != nil {
 			f["message"] = n.failure.Message
@@ -251,18 +251,18 @@ func (p *tagScope) globalTag(rest string) (any, bool) {
 	var found any
 	for i := range l.nodes {
 		n := &l.nodes[i]
-		if !l.hasOwnOutputs(i) {
+		if !l.values.hasOwnOutputs(i) {
 			continue
 		}
 		for _, o := range n.op.Outputs {
-			if o.Global == "" || l.globalName(p.ctx, i, o.Global) != rest {
+			if o.Global == "" || l.values.globalName(p.ctx, i, o.Global) != rest {
 				continue
 			}
-			if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+			if err := l.values.loadOutputs(p.ctx, []int{i}); err != nil {
 				p.broken = err
 				return nil, false
 			}
-			if v, ok := l.outputs[i][o.Name]; ok && v != nil && (at == nil || n.finishedAt.After(*at)) {
+			if v, ok := l.values.outputs[i][o.Name]; ok && v != nil && (at == nil || n.finishedAt.After(*at)) {
 				found, at = v, n.finishedAt
 			}
 		}
@@ -272,19 +272,19 @@ func (p *tagScope) globalTag(rest string) (any, bool) {
 
 // hasOwnOutputs reports whether node i can have outputs that it wrote itself: a task that
 // failed keeps those that it had written.
-func (l *loop) hasOwnOutputs(i int) bool {
-	state := l.progress.State(i)
-	return (state == dag.Succeeded || state == dag.Failed) && !l.fansOut(i)
+func (vs *nodeValues) hasOwnOutputs(i int) bool {
+	state := vs.loop.progress.State(i)
+	return (state == dag.Succeeded || state == dag.Failed) && !vs.loop.groups.fansOut(i)
 }
 
 // globalName is the global name of an output of node i with its tags replaced.
-func (l *loop) globalName(ctx context.Context, i int, name string) string {
-	if !strings.Contains(name, "{{") || l.naming {
+func (vs *nodeValues) globalName(ctx context.Context, i int, name string) string {
+	if !strings.Contains(name, "{{") || vs.naming {
 		return name // the inputs of a node may read global outputs themselves
 	}
-	l.naming = true
-	defer func() { l.naming = false }()
-	text, err := l.within(ctx, i, l.inputValues(ctx, i)).text(name, false)
+	vs.naming = true
+	defer func() { vs.naming = false }()
+	text, err := vs.within(ctx, i, vs.inputValues(ctx, i)).text(name, false)
 	if err != nil {
 		return name
 	}

@@ -52,16 +52,16 @@ func gatherPlaces(names map[string]bool, op *workflow.Operator) {
 }
 
 // location returns a place with its credentials.
-func (l *loop) location(ctx context.Context, place map[string]any) (bucket.Location, error) {
+func (as *attemptSpecs) location(ctx context.Context, place map[string]any) (bucket.Location, error) {
 	text := func(name string) string { s, _ := place[name].(string); return s }
 	at := bucket.Location{
 		Store: bucket.Store(text("store")), Bucket: text("bucket"), Key: text("key"), Endpoint: text("endpoint"), Region: text("region"),
 		Insecure: text("insecure") != "", Web: bucket.Web{URL: text("url"), Header: textsOf(place["headers"])},
 	}
-	grant := bucket.Grant{OwnMachine: l.service.config.OwnMachine}
+	grant := bucket.Grant{OwnMachine: as.loop.driver.config.OwnMachine}
 	for field, into := range credentialFields(&at, &grant) {
 		if name := text(field); name != "" {
-			secret, err := l.bucketSecret(ctx, name)
+			secret, err := as.bucketSecret(ctx, name)
 			if err != nil {
 				return at, err
 			}
@@ -90,12 +90,12 @@ func grantOf(grant bucket.Grant, place map[string]any) *bucket.Grant {
 }
 
 // bucketSecret returns the value of a secret of the project.
-func (l *loop) bucketSecret(ctx context.Context, name string) (string, error) {
+func (as *attemptSpecs) bucketSecret(ctx context.Context, name string) (string, error) {
 	missing := apperr.New(apperr.NotFound, "The project has no secret %q for the artifact; create it under Secrets", name)
-	if l.service.config.Secrets == nil {
+	if as.loop.driver.config.Secrets == nil {
 		return "", missing
 	}
-	value, err := l.service.config.Secrets.Reveal(auth.AsSystem(ctx), l.row.ProjectID, name)
+	value, err := as.loop.driver.config.Secrets.Reveal(auth.AsSystem(ctx), as.loop.row.ProjectID, name)
 	if apperr.Is(err, apperr.NotFound) {
 		return "", missing
 	}

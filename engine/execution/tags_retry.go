@@ -9,7 +9,7 @@ func (l *loop) tooLate(ctx context.Context, i int, e ending) bool {
 	if limit <= 0 {
 		return false
 	}
-	attempts, err := l.service.queries.ListAttempts(ctx, l.id, int32(i)) //nolint:gosec // fewer nodes than maxNodes
+	attempts, err := l.driver.queries.ListAttempts(ctx, l.id, int32(i)) //nolint:gosec // fewer nodes than maxNodes
 	if err != nil || len(attempts) == 0 {
 		return false
 	}

@@ -13,11 +13,11 @@ func (l *loop) settleOperator(ctx context.Context, i int) error {
 	if !n.op.Tags.Settles(n.op.Foreach != nil, n.index >= 0) {
 		return nil
 	}
-	values, err := l.boundInputs(ctx, i)
+	values, err := l.values.boundInputs(ctx, i)
 	if err != nil {
 		return err
 	}
-	p := l.within(ctx, i, values)
+	p := l.values.within(ctx, i, values)
 	now, err := n.op.Tags.Settle(p.render)
 	if err != nil {
 		return err
@@ -29,10 +29,10 @@ func (l *loop) settleOperator(ctx context.Context, i int) error {
 }
 
 // boundInputs returns the values of the inputs of node i that have one.
-func (l *loop) boundInputs(ctx context.Context, i int) (map[string]any, error) {
+func (vs *nodeValues) boundInputs(ctx context.Context, i int) (map[string]any, error) {
 	values := map[string]any{}
-	for _, in := range l.nodes[i].op.Inputs {
-		v, err := l.typedWith(ctx, i, in, values)
+	for _, in := range vs.loop.nodes[i].op.Inputs {
+		v, err := vs.typedWith(ctx, i, in, values)
 		if err != nil {
 			return nil, err
 		}

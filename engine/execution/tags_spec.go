@@ -23,12 +23,12 @@ func attemptName(execution uuid.UUID, node, attempt int) string {
 
 // written returns the operator of node i with all tags replaced, for the current attempt,
 // whose inputs are values.
-func (l *loop) written(ctx context.Context, i int, values map[string]any) (*workflow.Operator, error) {
-	op := l.operator(i)
+func (as *attemptSpecs) written(ctx context.Context, i int, values map[string]any) (*workflow.Operator, error) {
+	op := as.loop.operator(i)
 	if op.Tags == nil {
 		return op, nil
 	}
-	p := l.within(ctx, i, values)
+	p := as.loop.values.within(ctx, i, values)
 	out := *op
 	w := writer{place: p}
 	out.Code.Command, out.Code.Args = w.texts(op.Code.Command), w.texts(op.Code.Args)
@@ -214,7 +214,7 @@ func (l *loop) ownValues(ctx context.Context, i int, values map[string]any) []st
 			continue
 		}
 		if p == nil {
-			p = l.within(ctx, i, l.inputValues(ctx, i))
+			p = l.values.within(ctx, i, l.values.inputValues(ctx, i))
 		}
 		v, ok, err := p.unwritten(o)
 		if err != nil {
@@ -237,10 +237,10 @@ func (p *tagScope) unwritten(o workflow.OperatorOutput) (any, bool, error) {
 }
 
 // inputValues returns the inputs of node i, as far as they can be computed.
-func (l *loop) inputValues(ctx context.Context, i int) map[string]any {
+func (vs *nodeValues) inputValues(ctx context.Context, i int) map[string]any {
 	values := map[string]any{}
-	for _, in := range l.operator(i).Inputs {
-		if v, err := l.typedWith(ctx, i, in, values); err == nil && v != nil {
+	for _, in := range vs.loop.operator(i).Inputs {
+		if v, err := vs.typedWith(ctx, i, in, values); err == nil && v != nil {
 			values[in.Name] = v
 		}
 	}
@@ -248,8 +248,8 @@ func (l *loop) inputValues(ctx context.Context, i int) map[string]any {
 }
 
 // attemptEnvironment is environment for an operator whose tags are replaced.
-func (l *loop) attemptEnvironment(i int, op *workflow.Operator) map[string]string {
-	env := l.environment(i)
+func (as *attemptSpecs) attemptEnvironment(i int, op *workflow.Operator) map[string]string {
+	env := as.environment(i)
 	if op.Tags == nil {
 		return env
 	}

@@ -33,7 +33,7 @@ func attemptEnded() error {
 }
 
 // Alive returns Unauthenticated for a calling task whose attempt has ended, or never began.
-func (s *Service) Alive(ctx context.Context) error {
+func (s *Supervisor) Alive(ctx context.Context) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Service) Alive(ctx context.Context) error {
 	return nil
 }
 
-func (s *Service) aliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
+func (s *Supervisor) aliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
 	rows, err := s.queries.AliveAttempts(ctx, scopeKeys(scopes))
 	if err != nil {
 		return nil, fmt.Errorf("find attempts: %w", err)
@@ -64,9 +64,20 @@ func (s *Service) aliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool,
 	return out, nil
 }
 
+// TaskService serves running tasks: checkpoints, outputs, progress, input files and the exchange of
+// addresses.
+type TaskService struct {
+	*core
+
+	supervisor *Supervisor
+	streams    *StreamService
+	snapshots  *snapshots
+	inputs     inputSets
+}
+
 // UpdateStatus stores the progress that the calling task reports. A percent below 0 leaves
 // the progress unchanged. It returns Unauthenticated when the attempt has ended.
-func (s *Service) UpdateStatus(ctx context.Context, p query.Progress) error {
+func (s *TaskService) UpdateStatus(ctx context.Context, p query.Progress) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
@@ -92,12 +103,12 @@ func (s *Service) UpdateStatus(ctx context.Context, p query.Progress) error {
 // SetOutput stores a value of one of the calling task's declared outputs. It returns Invalid
 // for an unknown output or a value of another type, and Unauthenticated when the attempt has
 // ended.
-func (s *Service) SetOutput(ctx context.Context, name, value string) error {
+func (s *TaskService) SetOutput(ctx context.Context, name, value string) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
 	}
-	row, _, err := s.taskVersion(ctx, scope)
+	row, _, err := s.snapshots.taskVersion(ctx, scope)
 	if err != nil {
 		return err
 	}
@@ -143,7 +154,7 @@ type Checkpoint struct {
 
 // SaveCheckpoint stores data (JSON) for this and later attempts of the calling task's node.
 // It returns Unauthenticated when the attempt has ended.
-func (s *Service) SaveCheckpoint(ctx context.Context, data string) error {
+func (s *TaskService) SaveCheckpoint(ctx context.Context, data string) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
@@ -170,7 +181,7 @@ func (s *Service) SaveCheckpoint(ctx context.Context, data string) error {
 
 // GetCheckpoint returns the latest checkpoint of this or an earlier attempt of the calling
 // task's node; false when there is none.
-func (s *Service) GetCheckpoint(ctx context.Context) (Checkpoint, bool, error) {
+func (s *TaskService) GetCheckpoint(ctx context.Context) (Checkpoint, bool, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return Checkpoint{}, false, err

@@ -17,7 +17,7 @@ import (
 )
 
 // taskVersion returns the execution of a task and its version.
-func (s *Service) taskVersion(ctx context.Context, scope auth.TaskScope) (db.Execution, workflow.Version, error) {
+func (s *snapshots) taskVersion(ctx context.Context, scope auth.TaskScope) (db.Execution, workflow.Version, error) {
 	row, err := s.queries.GetExecution(ctx, scope.ExecutionID)
 	if db.IsNoRows(err) {
 		return row, workflow.Version{}, attemptEnded()
@@ -46,8 +46,8 @@ type inputSetKey struct {
 // InputBlob checks that the calling task may read the bytes under hash: it returns NotFound
 // unless they are its code or belong to its inputs, including files of folders and streams,
 // and Unauthenticated when the attempt has ended.
-func (s *Service) InputBlob(ctx context.Context, hash string) error {
-	if err := s.Alive(ctx); err != nil {
+func (s *TaskService) InputBlob(ctx context.Context, hash string) error {
+	if err := s.supervisor.Alive(ctx); err != nil {
 		return err
 	}
 	scope, err := scopeOf(ctx)
@@ -71,7 +71,7 @@ func (s *Service) InputBlob(ctx context.Context, hash string) error {
 	}
 	_, ok = set[hash]
 	if !ok {
-		if ok, err = s.streamBlob(ctx, scope, hash); err != nil {
+		if ok, err = s.streams.streamBlob(ctx, scope, hash); err != nil {
 			return err
 		}
 	}
@@ -82,20 +82,20 @@ func (s *Service) InputBlob(ctx context.Context, hash string) error {
 }
 
 // inputBlobs collects the hashes of all inputs of an attempt.
-func (s *Service) inputBlobs(ctx context.Context, scope auth.TaskScope) (map[string]struct{}, error) {
-	row, version, err := s.taskVersion(ctx, scope)
+func (s *TaskService) inputBlobs(ctx context.Context, scope auth.TaskScope) (map[string]struct{}, error) {
+	row, version, err := s.snapshots.taskVersion(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
-	view, err := s.view(ctx, row, version, scope.NodeIndex)
+	view, err := s.snapshots.view(ctx, row, version, scope.NodeIndex)
 	if err != nil {
 		return nil, err
 	}
 	view.Lock()
 	defer view.Unlock()
 	l := view.loop
-	in, err := l.attemptInputs(ctx, scope.NodeIndex)
+	in, err := l.specs.inputs(ctx, scope.NodeIndex)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (t *timers) due(now time.Time) []int {
 
 // fireTimers makes nodes ready whose backoff is over.
 func (l *loop) fireTimers(ctx context.Context) {
-	now := l.service.now()
+	now := l.driver.now()
 	var retries []int // these count against the budgets
 	for _, i := range l.timers.due(now) {
 		if i == executionTimer {
@@ -48,7 +48,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 			continue
 		}
 		n := &l.nodes[i]
-		if l.progress.State(i) == dag.Running && n.op.Type == workflow.TypeApproval && !l.fansOut(i) {
+		if l.progress.State(i) == dag.Running && n.op.Type == workflow.TypeApproval && !l.groups.fansOut(i) {
 			l.commands.noAnswer(i, now)
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // traceOf returns the trace context of a launch's request.
-func (s *Service) traceOf(ctx context.Context) string {
+func (s *LaunchService) traceOf(ctx context.Context) string {
 	if s.config.TraceOf == nil {
 		return ""
 	}
@@ -15,9 +15,9 @@ func (s *Service) traceOf(ctx context.Context) string {
 }
 
 // traceparent returns the trace context of the current attempt of node i.
-func (l *loop) traceparent(i int) string {
-	if l.row.Traceparent == "" {
+func (as *attemptSpecs) traceparent(i int) string {
+	if as.loop.row.Traceparent == "" {
 		return ""
 	}
-	return query.Traceparent(l.row.Traceparent, query.TaskID(l.id, i, l.nodes[i].attempt))
+	return query.Traceparent(as.loop.row.Traceparent, query.TaskID(as.loop.id, i, as.loop.nodes[i].attempt))
 }

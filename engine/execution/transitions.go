@@ -84,18 +84,18 @@ func (l *loop) settle(ctx context.Context) error {
 }
 
 func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
-	now := l.service.now()
+	now := l.driver.now()
 	switch a.Kind {
 	case dag.MakeReady:
 		l.makeReady(ctx, a.Node, now)
 	case dag.Evaluate:
 		l.evaluate(ctx, a.Node, now)
 	case dag.HoldNode:
-		l.hold(a)
+		l.groups.hold(a)
 	case dag.OmitNode:
-		l.endWithout(a.Node, dag.Skipped, now, l.omitReason(a))
+		l.endWithout(a.Node, dag.Skipped, now, l.groups.omitReason(a))
 	case dag.EndGroup:
-		l.endGroup(ctx, a, now)
+		l.groups.end(ctx, a, now)
 	case dag.CancelNode:
 		l.endWithout(a.Node, dag.Cancelled, now, l.causeReason(a.Cause))
 	case dag.StopNode:
@@ -145,7 +145,7 @@ func (l *loop) canStart(i int) bool {
 }
 
 // needsCapacity reports whether node i runs attempts.
-func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
+func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.groups.fansOut(i) }
 
 // beginAlone begins a node without attempts: it expands, waits for a user, or ends
 // immediately.
@@ -155,8 +155,8 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	n.attempt++
 	n.readyAt, n.startedAt, n.retryAt, n.reason = &now, &now, nil, nil
 	switch {
-	case l.expands(i):
-		l.expand(ctx, i, now)
+	case l.groups.expands(i):
+		l.groups.expand(ctx, i, now)
 	case n.op.Type == workflow.TypeApproval:
 		l.commands.await(i, now)
 	default:
@@ -187,7 +187,7 @@ func (l *loop) requestCapacity(i int) {
 }
 
 // requestOf returns the request of an attempt of op in a project.
-func (s *Service) requestOf(op *workflow.Operator, project uuid.UUID) fair.Request {
+func (s *core) requestOf(op *workflow.Operator, project uuid.UUID) fair.Request {
 	return fair.Request{
 		Project: project, Amount: s.amountOf(op, project), Preemptible: !op.NeverPreempt, Spread: op.Resources.Spread, Operator: op.Name,
 	}
@@ -195,13 +195,13 @@ func (s *Service) requestOf(op *workflow.Operator, project uuid.UUID) fair.Reque
 
 // DefaultRequests returns the requests of each pod of a task in project whose definition
 // sets no CPU (in millicores) or no memory (in MiB).
-func (s *Service) DefaultRequests(project uuid.UUID) (cpuMillis, memoryMiB int) {
+func (s *LaunchService) DefaultRequests(project uuid.UUID) (cpuMillis, memoryMiB int) {
 	return s.quota.Requests(project)
 }
 
 // amountOf returns the amount of one attempt of an operator in a project, which sets the
 // defaults of CPU and memory.
-func (s *Service) amountOf(o *workflow.Operator, project uuid.UUID) fair.Amount {
+func (s *core) amountOf(o *workflow.Operator, project uuid.UUID) fair.Amount {
 	r, pods := o.Resources, max(o.Resources.Pods, 1)
 	cpu, memory := s.quota.Requests(project)
 	return fair.Amount{CPUMillis: pods * cmp.Or(r.CPUMillis, cpu), MemoryMiB: pods * cmp.Or(r.MemoryMiB, memory), GPUs: pods * r.GPUs, GPUType: r.GPUType, Pods: pods}
@@ -210,7 +210,7 @@ func (s *Service) amountOf(o *workflow.Operator, project uuid.UUID) fair.Amount 
 // endWithout ends a node without a live attempt.
 func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *query.Reason) {
 	if l.progress.State(i) == dag.Ready {
-		l.service.quota.Withdraw(l.id, []int{i})
+		l.driver.quota.Withdraw(l.id, []int{i})
 	}
 	l.touch(i)
 	if state == dag.Skipped && reason.Code != ReasonCondition && reason.Code != ReasonSkipped {
@@ -260,7 +260,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	}
 	if l.status == query.Succeeded {
 		l.failure = nil
-		outputs, err := l.workflowOutputs(ctx)
+		outputs, err := l.values.workflowOutputs(ctx)
 		switch {
 		case isUnreadable(err):
 			return err
@@ -275,7 +275,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	if l.admission.admitted {
 		l.admission.release(fair.ExecutionItself, oneExecution())
 	} else {
-		l.service.quota.Withdraw(l.id, nil) // an offer must not start an execution that has ended
+		l.driver.quota.Withdraw(l.id, nil) // an offer must not start an execution that has ended
 	}
 	text := ""
 	if l.failure != nil {

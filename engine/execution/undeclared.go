@@ -20,9 +20,9 @@ var undeclaredName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // undeclared adds to values the undeclared outputs of a task whose operator keeps all
 // outputs, and returns the artifacts among them.
-func (l *loop) undeclared(ctx context.Context, i int, reported map[string]output, values map[string]any) (artifacts []artifact.New, problems []string) {
+func (ao *artifactOutputs) undeclared(ctx context.Context, i int, reported map[string]output, values map[string]any) (artifacts []artifact.New, problems []string) {
 	known := map[string]bool{}
-	for _, o := range l.operator(i).Outputs {
+	for _, o := range ao.loop.operator(i).Outputs {
 		known[o.Name] = true
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(reported)), func(name string) bool { return known[name] })
@@ -34,7 +34,7 @@ func (l *loop) undeclared(ctx context.Context, i int, reported map[string]output
 			problems = append(problems, fmt.Sprintf("%q is not the name of an output: use letters, digits, _, . and -.", name))
 			continue
 		}
-		value, published, err := l.takeOutput(ctx, i, workflow.OperatorOutput{Name: name, Type: undeclaredType(reported[name])}, reported[name])
+		value, published, err := ao.takeOne(ctx, i, workflow.OperatorOutput{Name: name, Type: undeclaredType(reported[name])}, reported[name])
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("Output %s: %s", name, err))
 			continue
@@ -60,13 +60,13 @@ func undeclaredType(o output) *typeregistry.Type {
 
 // outputNames returns the outputs of the items of op: the declared ones, and where op keeps
 // all outputs those of any item.
-func (l *loop) outputNames(op *workflow.Operator, items []int) []string {
+func (vs *nodeValues) outputNames(op *workflow.Operator, items []int) []string {
 	names := map[string]bool{}
 	for _, o := range op.Outputs {
 		names[o.Name] = true
 	}
 	for _, i := range items {
-		for name := range l.outputs[i] {
+		for name := range vs.outputs[i] {
 			if op.KeepsAll() {
 				names[name] = true
 			}

@@ -17,16 +17,16 @@ const maxFurtherUpBytes = 64 << 10
 // furtherUp returns the nodes behind the dependencies of node i, the nearest first. A cached
 // node has none: its key consists of all values that it can read, and must not change with
 // every change further up.
-func (l *loop) furtherUp(i int, dependencies []int) []int {
-	if op := l.operator(i); op.Tags != nil || op.Cache != nil {
+func (as *attemptSpecs) furtherUp(i int, dependencies []int) []int {
+	if op := as.loop.operator(i); op.Tags != nil || op.Cache != nil {
 		return nil
 	}
 	seen, found := map[int]bool{}, slices.Clone(dependencies)
-	for _, d := range l.progress.DependenciesOf(l.home(i)) {
+	for _, d := range as.loop.progress.DependenciesOf(as.loop.home(i)) {
 		seen[d] = true // also those that the node reads as streams
 	}
 	for k := 0; k < len(found) && len(found)-len(dependencies) < maxFurtherUp; k++ {
-		for _, d := range l.progress.DependenciesOf(found[k]) {
+		for _, d := range as.loop.progress.DependenciesOf(found[k]) {
 			if !seen[d] {
 				seen[d] = true
 				found = append(found, d)
@@ -39,14 +39,14 @@ func (l *loop) furtherUp(i int, dependencies []int) []int {
 
 // addFurtherUp adds the outputs of nodes that are not dependencies. They replace no other
 // value. The outputs of a fan-out are lists of any length, which its dependents alone get.
-func (l *loop) addFurtherUp(values map[string]any, nodes []int) {
+func (as *attemptSpecs) addFurtherUp(values map[string]any, nodes []int) {
 	left := maxFurtherUpBytes
 	for _, d := range nodes {
-		if len(l.outputs[d]) == 0 || l.operator(d).Foreach != nil {
+		if len(as.loop.values.outputs[d]) == 0 || as.loop.operator(d).Foreach != nil {
 			continue
 		}
 		outputs := map[string]any{}
-		l.addUpstream(outputs, d)
+		as.addUpstream(outputs, d)
 		if left -= len(mustJSON(outputs)); left < 0 {
 			return
 		}
@@ -61,8 +61,8 @@ func (l *loop) addFurtherUp(values map[string]any, nodes []int) {
 // addUpstream adds the outputs of node d. Outputs called output_assets or assets and results
 // are used unchanged; without them the files of the node are its assets and its values its
 // results.
-func (l *loop) addUpstream(values map[string]any, d int) {
-	op, outputs := l.operator(d), l.outputs[d]
+func (as *attemptSpecs) addUpstream(values map[string]any, d int) {
+	op, outputs := as.loop.operator(d), as.loop.values.outputs[d]
 	output := map[string]any{}
 	maps.Copy(output, outputs)
 	assets, results := []any{}, []any{}

@@ -96,7 +96,7 @@ func TestLatestFiftyDurationsAreKept(t *testing.T) {
 	b.estimates(e.WorkflowID, "a")
 	_, err := b.pool.Exec(b.ctx, "UPDATE operator_durations SET durations = array_fill(60000::bigint, ARRAY[50])")
 	require.NoError(t, err)
-	require.NoError(t, b.engine.Finished(b.ctx, id, nil))
+	require.NoError(t, b.engine.Maintenance.Finished(b.ctx, id, nil))
 	estimates, err := b.engine.Expected(b.ctx, e.WorkflowID)
 	require.NoError(t, err)
 	require.Equal(t, 50, estimates["a"].Count)

@@ -24,50 +24,58 @@ func (l *loop) home(i int) int {
 	return i
 }
 
+// nodeValues computes the values that inputs, conditions and outputs of nodes read.
+type nodeValues struct {
+	loop *loop
+
+	outputs map[int]map[string]any // of nodes, as far as they are loaded
+	naming  bool                   // a global name is being resolved
+}
+
 // inputsOf returns the inputs of the graph, or of the workflow, that contains node i.
-func (l *loop) inputsOf(i int) map[string]any {
-	if parent := l.progress.Parent(l.home(i)); parent != dag.NoNode {
-		return l.nodes[parent].inputs
+func (vs *nodeValues) inputsOf(i int) map[string]any {
+	if parent := vs.loop.progress.Parent(vs.loop.home(i)); parent != dag.NoNode {
+		return vs.loop.nodes[parent].inputs
 	}
-	return l.inputs
+	return vs.loop.inputs
 }
 
 // sibling returns the node called name in the same scope as node i.
-func (l *loop) sibling(i int, name string) (int, bool) {
-	return l.progress.Sibling(l.progress.ScopeOf(l.home(i)), name)
+func (vs *nodeValues) sibling(i int, name string) (int, bool) {
+	return vs.loop.progress.Sibling(vs.loop.progress.ScopeOf(vs.loop.home(i)), name)
 }
 
-// value returns the value of a source for node i; false when it has none.
-func (l *loop) value(ctx context.Context, i int, s workflow.Source) (any, bool, error) {
+// of returns the value of a source for node i; false when it has none.
+func (vs *nodeValues) of(ctx context.Context, i int, s workflow.Source) (any, bool, error) {
 	switch s.Kind {
 	case workflow.SourceLiteral:
 		return s.Value, true, nil
 	case workflow.SourceInput:
-		v, ok := l.inputsOf(i)[s.Input]
+		v, ok := vs.inputsOf(i)[s.Input]
 		return v, ok, nil
 	case workflow.SourceFuture:
-		d, ok := l.sibling(i, s.Future.Operator)
+		d, ok := vs.sibling(i, s.Future.Operator)
 		if !ok {
 			return nil, false, nil
 		}
-		if err := l.loadOutputs(ctx, []int{d}); err != nil {
+		if err := vs.loadOutputs(ctx, []int{d}); err != nil {
 			return nil, false, err
 		}
-		v, ok := l.outputs[d][s.Future.Output]
+		v, ok := vs.outputs[d][s.Future.Output]
 		return v, ok, nil
 	case workflow.SourceIndex:
-		return int64(l.nodes[i].index), true, nil
+		return int64(vs.loop.nodes[i].index), true, nil
 	case workflow.SourceItem:
-		return fieldOf(l.nodes[i].item, s.Field)
+		return fieldOf(vs.loop.nodes[i].item, s.Field)
 	case workflow.SourceFormula:
-		env, err := l.env(ctx, i, s.Formula)
+		env, err := vs.env(ctx, i, s.Formula)
 		if err != nil {
 			return nil, false, err
 		}
 		v, err := s.Formula.Value(env)
 		return v, err == nil, err
 	case workflow.SourceTags:
-		return l.at(ctx, i).tagged(s.Tagged)
+		return vs.at(ctx, i).tagged(s.Tagged)
 	}
 	return nil, false, nil
 }
@@ -86,18 +94,18 @@ func fieldOf(item any, field string) (any, bool, error) {
 }
 
 // typedWith is typed for an input whose tags may read earlier inputs.
-func (l *loop) typedWith(ctx context.Context, i int, in workflow.Input, before map[string]any) (any, error) {
+func (vs *nodeValues) typedWith(ctx context.Context, i int, in workflow.Input, before map[string]any) (any, error) {
 	if in.Source.Kind != workflow.SourceTags || !in.Source.Tagged.Own {
-		return l.typed(ctx, i, in)
+		return vs.typed(ctx, i, in)
 	}
-	value, _, err := l.within(ctx, i, before).tagged(in.Source.Tagged)
+	value, _, err := vs.within(ctx, i, before).tagged(in.Source.Tagged)
 	return value, err
 }
 
 // typed computes the value of an input of node i and checks it if its type was unknown
 // before: items and formulas.
-func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error) {
-	value, ok, err := l.value(ctx, i, in.Source)
+func (vs *nodeValues) typed(ctx context.Context, i int, in workflow.Input) (any, error) {
+	value, ok, err := vs.of(ctx, i, in.Source)
 	if err != nil {
 		return nil, fmt.Errorf("input %s: %w", in.Name, err)
 	}
@@ -120,10 +128,10 @@ func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error)
 }
 
 // graphInputs returns the inputs of the graph g that node i runs.
-func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[string]any, error) {
+func (vs *nodeValues) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[string]any, error) {
 	given := map[string]any{}
-	for _, in := range l.nodes[i].op.Inputs {
-		value, err := l.typedWith(ctx, i, in, given)
+	for _, in := range vs.loop.nodes[i].op.Inputs {
+		value, err := vs.typedWith(ctx, i, in, given)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +143,7 @@ func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[s
 		if _, ok := given[f.Name]; ok {
 			continue
 		}
-		if v, ok := f.DefaultValue(typeregistry.Env{Now: l.service.now()}); ok {
+		if v, ok := f.DefaultValue(typeregistry.Env{Now: vs.loop.driver.now()}); ok {
 			given[f.Name] = v
 		}
 	}
@@ -144,7 +152,7 @@ func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[s
 
 // env returns the environment of an expression of node i: it contains the nodes that the
 // expression names.
-func (l *loop) env(ctx context.Context, i int, e *expression.Expression) (map[string]any, error) {
+func (vs *nodeValues) env(ctx context.Context, i int, e *expression.Expression) (map[string]any, error) {
 	var wanted []int
 	nodes := map[string]any{}
 	names := map[string]int{}
@@ -152,22 +160,22 @@ func (l *loop) env(ctx context.Context, i int, e *expression.Expression) (map[st
 		if r.Path[0] != workflow.NameNodes || len(r.Path) < 2 {
 			continue
 		}
-		if d, ok := l.sibling(i, r.Path[1]); ok {
+		if d, ok := vs.sibling(i, r.Path[1]); ok {
 			names[r.Path[1]] = d
 			wanted = append(wanted, d)
 		}
 	}
-	if err := l.loadOutputs(ctx, wanted); err != nil {
+	if err := vs.loadOutputs(ctx, wanted); err != nil {
 		return nil, err
 	}
 	for name, d := range names {
-		nodes[name] = l.nodeEnv(d)
+		nodes[name] = vs.nodeEnv(d)
 	}
-	env := map[string]any{workflow.NameInputs: orEmpty(l.inputsOf(i)), workflow.NameNodes: nodes}
+	env := map[string]any{workflow.NameInputs: orEmpty(vs.inputsOf(i)), workflow.NameNodes: nodes}
 	if slices.ContainsFunc(e.References(), func(r expression.Reference) bool { return r.Path[0] == workflow.NameExecution }) {
-		env[workflow.NameExecution] = l.executionEnv(i)
+		env[workflow.NameExecution] = vs.executionEnv(i)
 	}
-	if n := &l.nodes[i]; n.index >= 0 {
+	if n := &vs.loop.nodes[i]; n.index >= 0 {
 		env[workflow.LoopItem], env[workflow.LoopIndex] = n.item, n.index
 	}
 	return env, nil
@@ -181,9 +189,9 @@ func orEmpty(values map[string]any) map[string]any {
 }
 
 // nodeEnv returns the environment of node d.
-func (l *loop) nodeEnv(d int) map[string]any {
-	env := map[string]any{"status": string(l.progress.State(d)), "outputs": orEmpty(l.outputs[d]), "error": nil}
-	if f := l.nodes[d].failure; f != nil && l.progress.State(d) == dag.Failed {
+func (vs *nodeValues) nodeEnv(d int) map[string]any {
+	env := map[string]any{"status": string(vs.loop.progress.State(d)), "outputs": orEmpty(vs.outputs[d]), "error": nil}
+	if f := vs.loop.nodes[d].failure; f != nil && vs.loop.progress.State(d) == dag.Failed {
 		env["error"] = map[string]any{"code": f.Code, "message": f.Message, "node": f.Node}
 	}
 	return env
@@ -191,18 +199,18 @@ func (l *loop) nodeEnv(d int) map[string]any {
 
 // executionEnv returns the environment of the execution. status is its current result, for
 // exit handlers; in a graph, the graph's result.
-func (l *loop) executionEnv(i int) map[string]any {
-	scope := l.progress.ScopeOf(l.home(i))
-	status := string(l.progress.Outcome(scope))
+func (vs *nodeValues) executionEnv(i int) map[string]any {
+	scope := vs.loop.progress.ScopeOf(vs.loop.home(i))
+	status := string(vs.loop.progress.Outcome(scope))
 	if scope == dag.Root {
-		status = string(l.conclude())
+		status = string(vs.loop.conclude())
 	}
 	env := map[string]any{
-		"id": l.id.String(), "name": l.row.Name, "workflow": l.row.WorkflowName, "version": l.row.Version,
-		"status": status, "submitted_by": l.row.SubmittedByName, "failures": l.failuresOf(scope), "error": nil,
+		"id": vs.loop.id.String(), "name": vs.loop.row.Name, "workflow": vs.loop.row.WorkflowName, "version": vs.loop.row.Version,
+		"status": status, "submitted_by": vs.loop.row.SubmittedByName, "failures": vs.failuresOf(scope), "error": nil,
 	}
-	if l.failure != nil {
-		env["error"] = map[string]any{"code": l.failure.Code, "message": l.failure.Message, "node": l.failure.Node}
+	if vs.loop.failure != nil {
+		env["error"] = map[string]any{"code": vs.loop.failure.Code, "message": vs.loop.failure.Message, "node": vs.loop.failure.Node}
 	}
 	return env
 }
@@ -211,34 +219,34 @@ func (l *loop) executionEnv(i int) map[string]any {
 const maxFailures = 100
 
 // failuresOf returns the failures of a scope, for exit handlers.
-func (l *loop) failuresOf(scope int) []any {
-	base, size := l.progress.Members(scope)
+func (vs *nodeValues) failuresOf(scope int) []any {
+	base, size := vs.loop.progress.Members(scope)
 	list := []any{}
 	for i := base; i < base+size && len(list) < maxFailures; i++ {
-		if f := l.nodes[i].failure; f != nil && l.progress.State(i) == dag.Failed {
-			list = append(list, map[string]any{"node": l.nodes[i].name, "code": f.Code, "message": f.Message})
+		if f := vs.loop.nodes[i].failure; f != nil && vs.loop.progress.State(i) == dag.Failed {
+			list = append(list, map[string]any{"node": vs.loop.nodes[i].name, "code": f.Code, "message": f.Message})
 		}
 	}
 	return list
 }
 
 // loadOutputs loads the outputs of nodes.
-func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
+func (vs *nodeValues) loadOutputs(ctx context.Context, nodes []int) error {
 	var missing []int32
 	for _, i := range nodes {
-		if _, ok := l.outputs[i]; !ok {
+		if _, ok := vs.outputs[i]; !ok {
 			missing = append(missing, int32(i)) //nolint:gosec // fewer nodes than maxNodes
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	rows, err := l.service.queries.NodeOutputs(ctx, l.id, missing)
+	rows, err := vs.loop.driver.queries.NodeOutputs(ctx, vs.loop.id, missing)
 	if err != nil {
 		return &readError{err}
 	}
 	for _, r := range rows {
-		l.outputs[int(r.NodeIndex)] = stored.Object(r.Outputs)
+		vs.outputs[int(r.NodeIndex)] = stored.Object(r.Outputs)
 	}
 	return nil
 }
@@ -265,8 +273,8 @@ func (l *loop) cannotRead(err error) bool {
 }
 
 // workflowOutputs collects the outputs of the definition.
-func (l *loop) workflowOutputs(ctx context.Context) (json.RawMessage, error) {
-	values, err := l.scopeOutputs(ctx, dag.Root, l.version.Definition.Outputs)
+func (vs *nodeValues) workflowOutputs(ctx context.Context) (json.RawMessage, error) {
+	values, err := vs.scopeOutputs(ctx, dag.Root, vs.loop.version.Definition.Outputs)
 	if err != nil {
 		return nil, err
 	}

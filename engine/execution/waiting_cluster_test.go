@@ -92,7 +92,7 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	_, names = b.inCluster(uuid.Nil, 0)
 	require.Equal(t, []string{"c", "a"}, names, "a running node is no longer waiting")
 	b.ends(gang, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
-	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, ""))
 	require.Eventually(t, func() bool {
 		_, names := b.inCluster(uuid.Nil, 0)
 		return len(names) == 0

@@ -132,7 +132,7 @@ func TestForecasts(t *testing.T) {
 	require.NoError(t, err)
 	b := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis, c.Capacity.GPUs = 2000, devices })
 	small := b.register(asks("small", "1", "true"))
-	f, err := b.engine.Forecast(b.ctx, small.ID, query.Normal)
+	f, err := b.engine.Forecasts.Forecast(b.ctx, small.ID, query.Normal)
 	require.NoError(t, err)
 	require.Equal(t, fair.FitsNow, f.Verdict)
 
@@ -140,7 +140,7 @@ func TestForecasts(t *testing.T) {
 	b.estimates(b.finish(id).WorkflowID, "a")
 	holder := b.launch(asks("all", "2", "sleep 60"), nil)
 	b.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
-	check, err := b.engine.Check(b.ctx, execution.LaunchRequest{Workflow: "small", Priority: 500})
+	check, err := b.engine.Launches.Check(b.ctx, execution.LaunchRequest{Workflow: "small", Priority: 500})
 	require.NoError(t, err)
 	require.Equal(t, "priority", check.Problems[0].Path)
 	require.Equal(t, fair.WouldWait, check.Forecast.Verdict)
@@ -149,7 +149,7 @@ func TestForecasts(t *testing.T) {
 	require.Positive(t, check.Forecast.Duration)
 
 	typed := b.register("name: typed\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 100m, gpu: 4, gpu_type: A100}, code: {script: 'true'}}]")
-	f, err = b.engine.Forecast(b.ctx, typed.ID, query.Normal)
+	f, err = b.engine.Forecasts.Forecast(b.ctx, typed.ID, query.Normal)
 	require.NoError(t, err)
 	require.Equal(t, fair.NeverFits, f.Verdict)
 	require.Contains(t, f.Message, "Cannot run here: requests 4 A100 GPUs")
@@ -158,6 +158,6 @@ func TestForecasts(t *testing.T) {
 	page, err := b.engine.List(b.ctx, query.Filter{})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 2, "a forecast launches nothing")
-	require.NoError(t, b.engine.Cancel(b.ctx, holder, ""))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, holder, ""))
 	b.finish(holder)
 }

@@ -102,9 +102,12 @@ func (h *hub) notifyWatchers(key uuid.UUID) {
 	}
 }
 
+// WatchService notifies of changes of executions.
+type WatchService struct{ *core }
+
 // Watch returns hints that the execution changed, in any process; it closes when ctx ends.
 // Read after subscribing, then after each hint.
-func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, error) {
+func (s *WatchService) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, error) {
 	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, err
 
 // WatchAll returns hints that an execution of the current project changed; it closes when
 // ctx ends, and is closed for a caller who may not read.
-func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
+func (s *WatchService) WatchAll(ctx context.Context) <-chan struct{} {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		closed := make(chan struct{})
@@ -126,7 +129,7 @@ func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
 }
 
 // changed notifies the watchers here immediately and those of other processes soon.
-func (s *Service) changed(id uuid.UUID) {
+func (s *core) changed(id uuid.UUID) {
 	if l, ok := s.live.get(id); ok {
 		s.hub.rememberProject(id, l.row.ProjectID)
 	}
@@ -138,7 +141,7 @@ func (s *Service) changed(id uuid.UUID) {
 
 // announceForever sends collected hints to the other processes, outside the transactions
 // that caused them: a NOTIFY takes a lock that all commits share.
-func (s *Service) announceForever(ctx context.Context) error {
+func (s *WatchService) announceForever(ctx context.Context) error {
 	ticker := time.NewTicker(announceEvery)
 	defer ticker.Stop()
 	for {
@@ -164,7 +167,7 @@ func (s *Service) announceForever(ctx context.Context) error {
 }
 
 // listenForever receives the notifications of other processes on a channel.
-func (s *Service) listenForever(ctx context.Context, channel string, heard func(payload string)) error {
+func (s *WatchService) listenForever(ctx context.Context, channel string, heard func(payload string)) error {
 	for ctx.Err() == nil {
 		if err := s.listen(ctx, channel, heard); err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("listen for changes", "error", err)
@@ -177,7 +180,7 @@ func (s *Service) listenForever(ctx context.Context, channel string, heard func(
 	return nil
 }
 
-func (s *Service) listen(ctx context.Context, channel string, heard func(payload string)) error {
+func (s *WatchService) listen(ctx context.Context, channel string, heard func(payload string)) error {
 	pooled, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -197,7 +200,7 @@ func (s *Service) listen(ctx context.Context, channel string, heard func(payload
 }
 
 // onChange forwards a change of an execution in another process.
-func (s *Service) onChange(payload string) {
+func (s *WatchService) onChange(payload string) {
 	text, sender, _ := strings.Cut(payload, " ")
 	id, err := uuid.Parse(text)
 	if err == nil && sender != s.owner {
@@ -206,7 +209,7 @@ func (s *Service) onChange(payload string) {
 }
 
 // pollForever is a fallback for lost notifications.
-func (s *Service) pollForever(ctx context.Context) error {
+func (s *WatchService) pollForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Poll)
 	defer ticker.Stop()
 	for {
@@ -221,7 +224,7 @@ func (s *Service) pollForever(ctx context.Context) error {
 	}
 }
 
-func (s *Service) poll(ctx context.Context) error {
+func (s *WatchService) poll(ctx context.Context) error {
 	s.hub.mu.Lock()
 	ids := make([]uuid.UUID, 0, len(s.hub.watchers))
 	pulses := map[uuid.UUID]int64{} // of the watched projects; 0 for those without live executions

@@ -84,7 +84,7 @@ func (s *Service) checkInputs(ctx context.Context, p *plan, definition *workflow
 	if len(fields) > 0 {
 		return fields, nil
 	}
-	_, problems := definition.Inputs.CheckAll(inputs, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)})
+	_, problems := definition.Inputs.CheckAll(inputs, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.Launches.References(ctx)})
 	for _, pr := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + pr.Path, Message: pr.Message})
 	}

@@ -84,7 +84,7 @@ func TestMissedFiresWaitForEachOther(t *testing.T) {
 	b.fire(noon.Add(3 * time.Hour))
 	require.Equal(t, []schedule.State{l, q, q, s}, b.states(sc.ID))
 	for i := range 2 {
-		require.NoError(t, b.engine.Cancel(b.ctx, *b.occurrences(sc.ID)[i].ExecutionID, "done"))
+		require.NoError(t, b.engine.Commands.Cancel(b.ctx, *b.occurrences(sc.ID)[i].ExecutionID, "done"))
 		b.ended(b.occurrences(sc.ID)[i], "CANCELLED")
 		b.fire(noon.Add(3*time.Hour + time.Duration(i+1)*time.Minute))
 	}

@@ -3,12 +3,16 @@ package schedule
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 )
 
 // FireAll is one look of the loop.
 func (s *Service) FireAll(ctx context.Context) error { return s.fireAll(ctx) }
+
+// Look is one look of the loop. It returns how long the loop waits.
+func (s *Service) Look(ctx context.Context) time.Duration { return s.look(ctx) }
 
 // PauseFailing is what the loop does from time to time.
 func (s *Service) PauseFailing(ctx context.Context) error { return s.pauseAllFailing(ctx) }

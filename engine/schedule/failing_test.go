@@ -1,9 +1,6 @@
 package schedule_test
 
 import (
-	"context"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,23 +16,25 @@ import (
 func TestFailuresWait(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.create(hourly("quick", nil))
-	var tries atomic.Int64
+	sc := b.create(hourly("quick", nil))
+	available := false
 	config := b.config
 	config.Every = time.Minute
 	config.Acting = func(uuid.UUID, string, uuid.UUID) (auth.Subject, error) {
-		tries.Add(1)
+		if available {
+			return auth.Local(), nil
+		}
 		return auth.Subject{}, apperr.New(apperr.Unavailable, "The directory does not answer.")
 	}
+	schedules, ctx := schedule.New(config), auth.AsSystem(b.ctx)
+	b.clock.set(noon.Add(-10 * time.Second))
+	require.Equal(t, 10*time.Second, schedules.Look(ctx), "the next fire")
 	b.clock.set(noon)
-	ctx, cancel := context.WithCancel(b.ctx)
-	var all sync.WaitGroup
-	all.Go(func() { schedule.New(config).Run(ctx) })
-	require.Eventually(t, func() bool { return tries.Load() > 0 }, time.Minute, 10*time.Millisecond)
-	time.Sleep(time.Second)
-	cancel()
-	all.Wait()
-	require.Equal(t, int64(1), tries.Load())
+	require.Equal(t, config.Every, schedules.Look(ctx), "the fire is still due")
+	require.Empty(t, b.occurrences(sc.ID))
+	available = true
+	require.Equal(t, config.Every, schedules.Look(ctx))
+	require.Equal(t, []schedule.State{schedule.Launched}, b.states(sc.ID), "the next look retries")
 }
 
 // TestQueueAfterEdit: a queued fire is not launched with what a schedule said before an edit.
@@ -46,7 +45,7 @@ func TestQueueAfterEdit(t *testing.T) {
 	sc := b.create(queueing)
 	b.fire(noon)
 	b.fire(noon.Add(time.Hour))
-	require.NoError(t, b.engine.Cancel(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID, "done"))
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, *b.occurrences(sc.ID)[0].ExecutionID, "done"))
 	b.ended(b.occurrences(sc.ID)[0], "CANCELLED")
 	b.clock.set(noon.Add(time.Hour + time.Minute))
 	config := b.config

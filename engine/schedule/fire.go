@@ -146,7 +146,7 @@ func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t t
 		return err
 	}
 	for _, e := range live {
-		if err := s.config.Executions.Cancel(ctx, e, "The next fire of schedule "+row.Name+" replaces this execution."); err != nil && !apperr.Is(err, apperr.Conflict) {
+		if err := s.config.Executions.Commands.Cancel(ctx, e, "The next fire of schedule "+row.Name+" replaces this execution."); err != nil && !apperr.Is(err, apperr.Conflict) {
 			return fmt.Errorf("cancel an execution of schedule %s: %w", row.ID, err)
 		}
 		s.config.Crash("fire.cancelled")
@@ -244,7 +244,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 		return s.refuse(ctx, row, o, write, err)
 	}
 	s.config.Crash("launch.begin")
-	_, _, err = s.config.Executions.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
+	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority,
 		Name: runName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")), ScheduledAt: &o.FireAt,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {

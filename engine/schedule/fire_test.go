@@ -155,7 +155,7 @@ func TestOverlaps(t *testing.T) {
 				b.ended(first, "CANCELLED")
 				return
 			}
-			require.NoError(t, b.engine.Cancel(b.ctx, *first.ExecutionID, "done"))
+			require.NoError(t, b.engine.Commands.Cancel(b.ctx, *first.ExecutionID, "done"))
 			b.ended(first, "CANCELLED")
 			b.fire(noon.Add(2*time.Hour + time.Minute))
 			if want[1] == q {

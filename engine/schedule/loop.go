@@ -35,9 +35,7 @@ func (s *Service) Run(ctx context.Context) {
 	var checked, cleaned time.Time
 	for {
 		woken := false
-		err := s.fireAll(ctx)
-		s.logged(ctx, "schedules could not be fired; the next look retries", err)
-		timer := time.NewTimer(s.rest(ctx, err != nil))
+		timer := time.NewTimer(s.look(ctx))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -57,6 +55,13 @@ func (s *Service) Run(ctx context.Context) {
 			s.logged(ctx, "old executions of schedules could not be marked for removal", s.expireHistory(ctx))
 		}
 	}
+}
+
+// look fires what is due, and returns how long to wait for the next look.
+func (s *Service) look(ctx context.Context) time.Duration {
+	err := s.fireAll(ctx)
+	s.logged(ctx, "schedules could not be fired; the next look retries", err)
+	return s.rest(ctx, err != nil)
 }
 
 func (s *Service) logged(ctx context.Context, what string, err error) {

@@ -69,7 +69,7 @@ func (s *Service) Stop(ctx context.Context, id uuid.UUID, cancel bool) error {
 	}
 	for _, execution := range live {
 		// The right to stop the sweep includes cancelling its runs.
-		if err := s.config.Executions.Cancel(ctx, execution, "The sweep was stopped."); err != nil && !apperr.Is(err, apperr.Conflict) {
+		if err := s.config.Executions.Commands.Cancel(ctx, execution, "The sweep was stopped."); err != nil && !apperr.Is(err, apperr.Conflict) {
 			return fmt.Errorf("cancel an execution of sweep %s: %w", id, err)
 		}
 	}

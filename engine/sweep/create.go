@@ -363,7 +363,7 @@ func (s *Service) checkFirst(ctx context.Context, p *plan) ([]apperr.Field, erro
 	if len(problems) > 0 {
 		return located("inputs", problems), nil
 	}
-	check, err := s.config.Executions.Check(ctx, execution.LaunchRequest{Workflow: p.version.WorkflowID.String(), Version: p.version.Version, Inputs: inputs, Priority: p.spec.Priority})
+	check, err := s.config.Executions.Launches.Check(ctx, execution.LaunchRequest{Workflow: p.version.WorkflowID.String(), Version: p.version.Version, Inputs: inputs, Priority: p.spec.Priority})
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen js
 	}
 	inputs = inputsAt(version.Definition.Inputs, inputs, varied, s.now())
 	s.config.Crash("launch.begin")
-	_, _, err = s.config.Executions.Launch(ctx, execution.LaunchRequest{
+	_, _, err = s.config.Executions.Launches.Launch(ctx, execution.LaunchRequest{
 		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: runName(sw.Name, number),
 		Sweep: &execution.SweepRun{ID: sw.ID, Number: number},
 	})

@@ -298,7 +298,7 @@ func (o *observer) cancel(ctx context.Context, rows []db.UnsettledSweepRunsRow, 
 		if stop == "" || r.Status == nil || query.State(*r.Status).Ended() || r.CancelRequestedAt != nil {
 			continue
 		}
-		err := o.s.config.Executions.Cancel(ctx, *r.ExecutionID, stop)
+		err := o.s.config.Executions.Commands.Cancel(ctx, *r.ExecutionID, stop)
 		if err != nil && !apperr.Is(err, apperr.Conflict) { // it has just ended
 			return fmt.Errorf("stop run %d of sweep %s early: %w", r.Number, o.sweep.ID, err)
 		}

@@ -73,7 +73,7 @@ func (s *Service) forecast(ctx context.Context, p *plan, out *Preview) error {
 		return nil
 	}
 	most := min(out.Parallelism, out.Runs)
-	n, err := s.config.Executions.FitAtOnce(ctx, p.version.ID, p.spec.Priority, most)
+	n, err := s.config.Executions.Forecasts.FitAtOnce(ctx, p.version.ID, p.spec.Priority, most)
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func factsOf(row db.InputSweep) facts {
 
 // env is the environment of checks for the caller.
 func (s *Service) env(ctx context.Context) typeregistry.Env {
-	return typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)}
+	return typeregistry.Env{Now: s.now(), Exists: s.config.Executions.Launches.References(ctx)}
 }
 
 // decode reads JSON that this package wrote, with exact numbers.

@@ -176,7 +176,7 @@ func (b *bundle) answer(id uuid.UUID) {
 func (b *bundle) approve(r sweep.Run) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
-		return b.engine.CommandNode(b.ctx, execution.TaskRef{Execution: *r.ExecutionID, Node: 0}, execution.NodeCommand{Command: execution.CommandApprove}) == nil
+		return b.engine.Commands.CommandNode(b.ctx, execution.TaskRef{Execution: *r.ExecutionID, Node: 0}, execution.NodeCommand{Command: execution.CommandApprove}) == nil
 	}, time.Minute, 20*time.Millisecond)
 }
 

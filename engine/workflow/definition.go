@@ -55,6 +55,8 @@ type Definition struct {
 
 	// FromConfigMaps are inputs whose default values come from ConfigMaps.
 	FromConfigMaps map[string]ConfigMapKey
+	// InputTags means that a launch replaces tags in the values of inputs (see ReadLaunchTags).
+	InputTags bool
 	// Priority is that of launches without one, from 0 to 100; nil: the normal one.
 	Priority *int
 	// Labels are tags workflow.labels.<name> whose values are computed from the launch.

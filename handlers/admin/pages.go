@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/tenancy"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/handlers/content"
@@ -22,7 +22,7 @@ import (
 type Config struct {
 	Now        func() time.Time
 	Identity   *identity.Service
-	Executions *execution.Service
+	Executions *query.Reader
 	Tenancy    *tenancy.Service
 	Audit      *audit.Log
 	Quotas     *quota.Service

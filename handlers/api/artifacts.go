@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/data/artifact"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/request"
 
 	"github.com/flowforge/flowforge/handlers/content"
@@ -49,7 +49,7 @@ type artifactPath struct {
 
 // artifactAPI serves files that tasks produce and uploaded files.
 type artifactAPI struct {
-	Executions *execution.Service
+	Executions *query.Reader
 	Artifacts  *artifact.Service
 	Scope      request.Scope
 	Content    *content.Content

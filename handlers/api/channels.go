@@ -44,7 +44,7 @@ func (h *attemptAPI) apiEdges(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	edges, err := h.Executions.Edges(ctx, id, in.Node)
+	edges, err := h.Executions.Channels.Edges(ctx, id, in.Node)
 	if err != nil {
 		return nil, err
 	}

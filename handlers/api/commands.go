@@ -17,8 +17,8 @@ type commandAPI struct {
 }
 
 func (h *commandAPI) mount(api *operations) {
-	operation(api, post("pause-execution", "/executions/{execution_id}/pause", "Pause an execution: no further nodes start", "Executions"), h.apiPause(h.Executions.Pause))
-	operation(api, post("unpause-execution", "/executions/{execution_id}/unpause", "Resume a paused execution", "Executions"), h.apiPause(h.Executions.Unpause))
+	operation(api, post("pause-execution", "/executions/{execution_id}/pause", "Pause an execution: no further nodes start", "Executions"), h.apiPause(h.Executions.Commands.Pause))
+	operation(api, post("unpause-execution", "/executions/{execution_id}/unpause", "Resume a paused execution", "Executions"), h.apiPause(h.Executions.Commands.Unpause))
 	operation(api, post("command-node", "/executions/{execution_id}/commands", "Send a command to a node: hold, release, skip, succeed, retry, approve or reject", "Executions"), h.apiCommand)
 }
 
@@ -66,7 +66,7 @@ func (h *commandAPI) apiCommand(ctx context.Context, in *commandInput) (*body[co
 	if err != nil {
 		return nil, err
 	}
-	err = h.Executions.CommandNode(ctx, execution.TaskRef{Execution: id, Node: d.Index}, execution.NodeCommand{
+	err = h.Executions.Commands.CommandNode(ctx, execution.TaskRef{Execution: id, Node: d.Index}, execution.NodeCommand{
 		Command: execution.Command(strings.ToUpper(in.Body.Command)), Values: values, Reason: in.Body.Reason,
 	})
 	if err != nil {

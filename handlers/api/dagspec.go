@@ -159,7 +159,7 @@ func (h *dagAPI) runDagSpec(ctx context.Context, doc []byte, key string) (*dagRu
 	if request.Priority != nil {
 		launch.Priority = query.Priority(*request.Priority)
 	}
-	e, _, err := h.Executions.Launch(ctx, launch)
+	e, _, err := h.Executions.Launches.Launch(ctx, launch)
 	if err != nil {
 		return nil, h.overQuota(ctx, err)
 	}

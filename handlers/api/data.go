@@ -14,7 +14,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web"
@@ -89,7 +89,7 @@ func splitList(text string) []string {
 type logAPI struct {
 	Log        *slog.Logger
 	Site       *web.Site
-	Executions *execution.Service
+	Executions *query.Reader
 	Telemetry  *telemetry.Service
 	Scope      request.Scope
 	Content    *content.Content

@@ -38,7 +38,7 @@ func isDryRun(r *http.Request) bool { return r.URL.Query().Has("dry_run") }
 
 // apiDryRun answers what would become of a launch, and launches nothing.
 func (h *executionAPI) apiDryRun(ctx context.Context, request execution.LaunchRequest) (*launchAnswer, error) {
-	check, err := h.Executions.Check(ctx, request)
+	check, err := h.Executions.Launches.Check(ctx, request)
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func (h *executionAPI) apiLaunch(ctx context.Context, in *launchInput) (*launchA
 	if in.DryRun {
 		return h.apiDryRun(ctx, request)
 	}
-	e, created, err := h.Executions.Launch(ctx, request)
+	e, created, err := h.Executions.Launches.Launch(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (h *executionAPI) apiCancel(ctx context.Context, in *struct {
 	if in.Body != nil {
 		reason = in.Body.Reason
 	}
-	if err := h.Executions.Cancel(ctx, id, reason); err != nil {
+	if err := h.Executions.Commands.Cancel(ctx, id, reason); err != nil {
 		return nil, err
 	}
 	e, err := h.Executions.Get(ctx, id)

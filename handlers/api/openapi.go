@@ -7,13 +7,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/handlers/leader"
 )
 
 // OpenAPI returns the description of the JSON API (OpenAPI 3.1, JSON), which
 // docs/openapi.json keeps a committed copy of.
 func OpenAPI() ([]byte, error) {
-	h := New(Config{Leader: leader.New(nil, nil)})
+	h := New(Config{Executions: new(execution.Service), Leader: leader.New(nil, nil)})
 	api := h.newAPI(chi.NewMux())
 	b, err := api.OpenAPI().MarshalJSON()
 	if err != nil {

@@ -107,7 +107,7 @@ func (h *presetAPI) fittedPreset(ctx context.Context, workflow, version, name st
 
 // checks is the environment of checks of inputs.
 func (h *presetAPI) checks(ctx context.Context) typeregistry.Env {
-	return h.Executions.Env(ctx)
+	return h.Executions.Launches.Env(ctx)
 }
 
 // presetInputs adds the values of a preset to inputs, which come first. It returns the ID of the

@@ -156,7 +156,7 @@ func (h *protectionAPI) mount(api *operations) {
 }
 
 func (h *protectionAPI) apiBreakers(ctx context.Context, _ *struct{}) (*body[breakerList], error) {
-	list, err := h.Executions.Breakers(ctx)
+	list, err := h.Executions.Protection.Breakers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (h *protectionAPI) apiResetBreaker(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	b, err := h.Executions.ResetBreaker(ctx, id, in.reason())
+	b, err := h.Executions.Protection.ResetBreaker(ctx, id, in.reason())
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (h *protectionAPI) apiResetBreaker(ctx context.Context, in *struct {
 }
 
 func (h *protectionAPI) apiRetryBudgets(ctx context.Context, _ *struct{}) (*body[retryBudgetsBody], error) {
-	tenant, workflows, err := h.Executions.RetryBudgets(ctx)
+	tenant, workflows, err := h.Executions.Protection.RetryBudgets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (h *protectionAPI) apiPutRetryBudget(ctx context.Context, in *struct{ Body 
 		}
 		rule = protect.BucketRule{Retries: in.Body.Retries, Per: per, Burst: in.Body.Burst}
 	}
-	b, err := h.Executions.SetTenantBudget(ctx, rule, in.Body.Version, in.Body.Reason)
+	b, err := h.Executions.Protection.SetTenantBudget(ctx, rule, in.Body.Version, in.Body.Reason)
 	if err != nil {
 		return nil, renamed(err, "per", "period")
 	}
@@ -258,7 +258,7 @@ func (h *protectionAPI) apiDeadLetters(ctx context.Context, in *struct {
 		}
 		*id.to = parsed
 	}
-	page, err := h.Executions.DeadLetters(ctx, filter)
+	page, err := h.Executions.DeadLetters.List(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (h *protectionAPI) apiDeadLetter(ctx context.Context, in *deadLetterPath) (
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.Executions.DeadLetter(ctx, id)
+	l, err := h.Executions.DeadLetters.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ func (h *protectionAPI) apiRequeueDeadLetter(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	execution, err := h.Executions.Requeue(ctx, id, in.reason())
+	execution, err := h.Executions.DeadLetters.Requeue(ctx, id, in.reason())
 	if err != nil {
 		return nil, err
 	}
@@ -319,11 +319,11 @@ func (h *protectionAPI) apiDismissDeadLetter(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.Executions.Dismiss(ctx, id, in.reason())
+	return nil, h.Executions.DeadLetters.Dismiss(ctx, id, in.reason())
 }
 
 func (h *protectionAPI) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[deadDeliveryList], error) {
-	list, err := h.Executions.DeadDeliveries(ctx)
+	list, err := h.Executions.DeadLetters.Deliveries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -344,5 +344,5 @@ func (h *protectionAPI) apiRedeliver(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, apperr.New(apperr.NotFound, "There is no delivery %s.", in.ID)
 	}
-	return nil, h.Executions.Redeliver(ctx, id, in.reason())
+	return nil, h.Executions.DeadLetters.Redeliver(ctx, id, in.reason())
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
@@ -38,7 +37,7 @@ type clusterWaitBody struct {
 
 // queueAPI serves what waits for capacity, and why.
 type queueAPI struct {
-	Executions *execution.Service
+	Executions *query.Reader
 }
 
 func (h *queueAPI) mount(api *operations) {

@@ -123,13 +123,13 @@ func (h *executionAPI) apiResume(ctx context.Context, in *resumeInput) (*launchA
 		return nil, err
 	}
 	if in.DryRun {
-		plan, err := h.Executions.PlanResume(ctx, request)
+		plan, err := h.Executions.Resumption.Plan(ctx, request)
 		if err != nil {
 			return nil, err
 		}
 		return &launchAnswer{http.StatusOK, toResumePlanBody(plan)}, nil
 	}
-	e, created, err := h.Executions.Resume(ctx, request)
+	e, created, err := h.Executions.Resumption.Resume(ctx, request)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
 // retentionAPI serves the removal of expired executions and unreferenced bytes.
 type retentionAPI struct {
-	Executions *execution.Service
+	Executions *query.Reader
 	Retention  *retention.Service
 }
 

@@ -235,7 +235,7 @@ func (h *dagAPI) apiDagCancel(ctx context.Context, in *WorkflowPath) (*body[*dag
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Executions.Cancel(ctx, id, ""); err != nil {
+	if err := h.Executions.Commands.Cancel(ctx, id, ""); err != nil {
 		return nil, err
 	}
 	run, err := h.runByID(ctx, in.ID)

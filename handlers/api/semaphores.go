@@ -18,7 +18,7 @@ type semaphoreInput struct {
 
 // semaphoreAPI serves semaphores of a project.
 type semaphoreAPI struct {
-	Executions *execution.Service
+	Semaphores *execution.SemaphoreService
 }
 
 func (h *semaphoreAPI) mount(api *operations) {
@@ -29,7 +29,7 @@ func (h *semaphoreAPI) mount(api *operations) {
 }
 
 func (h *semaphoreAPI) apiSemaphores(ctx context.Context, in *semaphoreQuery) (*body[contract.SemaphoreList], error) {
-	page, err := h.Executions.Semaphores(ctx, in.After)
+	page, err := h.Semaphores.List(ctx, in.After)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (h *semaphoreAPI) apiSemaphores(ctx context.Context, in *semaphoreQuery) (*
 }
 
 func (h *semaphoreAPI) apiSetSemaphore(ctx context.Context, in *semaphoreInput) (*body[contract.SemaphoreBody], error) {
-	s, err := h.Executions.SetSemaphore(ctx, in.Body.Name, in.Body.Permits, in.Body.Reason)
+	s, err := h.Semaphores.Set(ctx, in.Body.Name, in.Body.Permits, in.Body.Reason)
 	if err != nil {
 		return nil, err
 	}

@@ -56,9 +56,9 @@ type typePath struct {
 
 // typeAPI serves types of values.
 type typeAPI struct {
-	Now        func() time.Time
-	Catalogue  *catalogue.Service
-	Executions *execution.Service
+	Now       func() time.Time
+	Catalogue *catalogue.Service
+	Launches  *execution.LaunchService
 }
 
 func (h *typeAPI) mount(api *operations) {
@@ -198,7 +198,7 @@ func (h *typeAPI) apiCheckValue(ctx context.Context, in *CheckValueInput) (*body
 	if err != nil {
 		return nil, apperr.Wrap(apperr.Invalid, err, "The value is not valid JSON.")
 	}
-	value, problems := t.CheckValue(given, typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(ctx)})
+	value, problems := t.CheckValue(given, typeregistry.Env{Now: h.Now(), Exists: h.Launches.References(ctx)})
 	out := checkValueBody{Problems: make([]valueProblem, 0, len(problems))}
 	for _, p := range problems {
 		out.Problems = append(out.Problems, valueProblem(p))

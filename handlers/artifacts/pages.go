@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/registry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/page"
@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Log        *slog.Logger
 	Workflows  *workflow.Service
-	Executions *execution.Service
+	Executions *query.Reader
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
 	Registry   *registry.Service

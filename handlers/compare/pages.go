@@ -9,7 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/engine/comparison"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
@@ -18,7 +18,7 @@ type Config struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 	Comparison *comparison.Service
-	Executions *execution.Service
+	Executions *query.Reader
 	PublicURL  string
 	Page       *page.Shell
 }

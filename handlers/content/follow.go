@@ -19,7 +19,7 @@ const quiet = 700 * time.Millisecond
 func (h *Content) FollowLog(ctx context.Context, id uuid.UUID, q telemetry.LogQuery, from telemetry.Cursor, send func([]telemetry.LogLine) error, stream *web.Stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changes, err := h.Executions.Watch(ctx, id)
+	changes, err := h.Executions.Watches.Watch(ctx, id)
 	if err != nil {
 		return err
 	}

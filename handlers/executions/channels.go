@@ -12,7 +12,7 @@ import (
 // transportedInputs are the inputs of a node, each with its transport and the reason for it.
 func (x *nodeView) inputsWithTransport(ctx context.Context) []views.Value {
 	values := x.names.resolve(ctx, operatorInputs(x.node))
-	edges, err := x.h.Executions.Edges(ctx, x.ID, x.node.Name)
+	edges, err := x.h.Executions.Channels.Edges(ctx, x.ID, x.node.Name)
 	if err != nil {
 		x.h.Log.Warn("the transport of inputs is unknown", "execution", x.ID, "node", x.node.Name, "error", err)
 		return values

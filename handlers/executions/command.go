@@ -26,11 +26,11 @@ import (
 
 // pause pauses an execution or continues it.
 func (h *Pages) pause(w http.ResponseWriter, r *http.Request) error {
-	return h.pauseBy(w, r, h.Executions.Pause)
+	return h.pauseBy(w, r, h.Executions.Commands.Pause)
 }
 
 func (h *Pages) unpause(w http.ResponseWriter, r *http.Request) error {
-	return h.pauseBy(w, r, h.Executions.Unpause)
+	return h.pauseBy(w, r, h.Executions.Commands.Unpause)
 }
 
 func (h *Pages) pauseBy(w http.ResponseWriter, r *http.Request, do func(context.Context, uuid.UUID, string) error) error {
@@ -154,7 +154,7 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 		asked.Values, c.found = c.schema().WithoutHidden(asked.Values, c.found, h.Forms.Env(r))
 	}
 	if len(c.found) == 0 {
-		err = h.Executions.CommandNode(r.Context(), execution.TaskRef{Execution: c.e.ID, Node: c.node.Index}, asked)
+		err = h.Executions.Commands.CommandNode(r.Context(), execution.TaskRef{Execution: c.e.ID, Node: c.node.Index}, asked)
 		if err == nil {
 			http.Redirect(w, r, views.NodeURL(c.e.ID.String(), c.node.Name), http.StatusSeeOther)
 			return nil

@@ -237,7 +237,7 @@ func (h *Pages) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Executions.Cancel(r.Context(), id, strings.TrimSpace(r.PostFormValue("reason"))); err != nil {
+	if err := h.Executions.Commands.Cancel(r.Context(), id, strings.TrimSpace(r.PostFormValue("reason"))); err != nil {
 		return err
 	}
 	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther)

@@ -278,7 +278,7 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 	}
 	clock, q, sent := h.Page.Clock(r), r.URL.Query(), page.SentPieces{}
 	q.Del("top")
-	h.Page.OnHints(r, stream, h.Executions.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
+	h.Page.OnHints(r, stream, h.Executions.Watches.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		found, err := h.Table.Find(ctx, request)
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ import (
 func (x *groupView) groupStream(w http.ResponseWriter, r *http.Request) error {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	changes, err := x.h.Executions.Watch(ctx, x.ID)
+	changes, err := x.h.Executions.Watches.Watch(ctx, x.ID)
 	if err != nil {
 		return err
 	}

@@ -226,7 +226,7 @@ func (h *lists) executionsStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	clock, q, sent := h.Page.Clock(r), r.URL.Query(), page.SentPieces{}
 	q.Del("top")
-	h.Page.OnHints(r, stream, h.Executions.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
+	h.Page.OnHints(r, stream, h.Executions.Watches.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		page, err := h.Executions.List(ctx, filter)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func (h *Pages) nodeStream(w http.ResponseWriter, r *http.Request) error {
 		group := groupView{*x}
 		return group.groupStream(w, r)
 	}
-	changes := h.Executions.WatchAll(ctx)
+	changes := h.Executions.Watches.WatchAll(ctx)
 	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
 	if err != nil {
 		return err

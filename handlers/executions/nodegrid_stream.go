@@ -29,7 +29,7 @@ func (h *nodeGrids) nodeGridStream(w http.ResponseWriter, r *http.Request) error
 	q, sent := r.URL.Query(), page.SentPieces{}
 	q.Del("top")
 	latest := label.ListURL(views.NodeGridURL(request.WorkflowRef(r.Context(), a.flow.Name, a.flow.ID)), q, "", "")
-	h.Page.OnHints(r, stream, h.Executions.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
+	h.Page.OnHints(r, stream, h.Executions.Watches.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		grid, err := h.Executions.NodeGrid(ctx, a.filter, a.first)
 		if err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
-	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -31,7 +30,7 @@ const (
 // Rows draws executions as lists show them. It is safe for concurrent use.
 type Rows struct {
 	Now        func() time.Time
-	Executions *execution.Service
+	Executions *query.Reader
 }
 
 // Of are the rows of a list. Each has its result, and the inputs in which it differs from

@@ -29,7 +29,7 @@ func (h *Pages) executionStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	changes, err := h.Executions.Watch(ctx, x.ID)
+	changes, err := h.Executions.Watches.Watch(ctx, x.ID)
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,11 @@ func (h *Pages) deadLetters(w http.ResponseWriter, r *http.Request) error {
 		}
 		filter.Before = id
 	}
-	page, err := h.Executions.DeadLetters(r.Context(), filter)
+	page, err := h.Executions.DeadLetters.List(r.Context(), filter)
 	if err != nil {
 		return err
 	}
-	deliveries, err := h.Executions.DeadDeliveries(r.Context())
+	deliveries, err := h.Executions.DeadLetters.Deliveries(r.Context())
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (h *Pages) requeueDeadLetter(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	in, err := h.Executions.Requeue(r.Context(), id, r.FormValue("reason"))
+	in, err := h.Executions.DeadLetters.Requeue(r.Context(), id, r.FormValue("reason"))
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (h *Pages) dismissDeadLetter(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	if err := h.Executions.Dismiss(r.Context(), id, r.FormValue("reason")); err != nil {
+	if err := h.Executions.DeadLetters.Dismiss(r.Context(), id, r.FormValue("reason")); err != nil {
 		return err
 	}
 	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=dismissed", http.StatusSeeOther)
@@ -178,7 +178,7 @@ func (h *Pages) redeliver(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return apperr.New(apperr.NotFound, "There is no delivery %s.", chi.URLParam(r, "id"))
 	}
-	if err := h.Executions.Redeliver(r.Context(), id, r.FormValue("reason")); err != nil {
+	if err := h.Executions.DeadLetters.Redeliver(r.Context(), id, r.FormValue("reason")); err != nil {
 		return err
 	}
 	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=delivery", http.StatusSeeOther)
@@ -187,7 +187,7 @@ func (h *Pages) redeliver(w http.ResponseWriter, r *http.Request) error {
 
 // breakers lists the circuit breakers of the current project.
 func (h *Pages) breakers(w http.ResponseWriter, r *http.Request) error {
-	list, err := h.Executions.Breakers(r.Context())
+	list, err := h.Executions.Protection.Breakers(r.Context())
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (h *Pages) resetBreaker(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Executions.ResetBreaker(r.Context(), id, r.FormValue("reason")); err != nil {
+	if _, err := h.Executions.Protection.ResetBreaker(r.Context(), id, r.FormValue("reason")); err != nil {
 		return err
 	}
 	http.Redirect(w, r, views.BreakersURL()+"?done=reset", http.StatusSeeOther)
@@ -256,7 +256,7 @@ func (h *Pages) retryBudgets(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Pages) renderBudgets(w http.ResponseWriter, r *http.Request, status int, form *views.RetryBudgetForm) error {
-	tenant, workflows, err := h.Executions.RetryBudgets(r.Context())
+	tenant, workflows, err := h.Executions.Protection.RetryBudgets(r.Context())
 	if err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (h *Pages) saveRetryBudget(w http.ResponseWriter, r *http.Request) error {
 			rule.Per = -1
 		}
 	}
-	_, err = h.Executions.SetTenantBudget(r.Context(), rule, version, t.reason)
+	_, err = h.Executions.Protection.SetTenantBudget(r.Context(), rule, version, t.reason)
 	if problems := apperr.FieldsOf(err); len(problems) > 0 {
 		return h.renderBudgets(w, r, http.StatusUnprocessableEntity, budgetForm(t, problems))
 	}

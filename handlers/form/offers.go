@@ -238,5 +238,5 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 
 // Env is the environment for checking the values of a launch.
 func (h *Forms) Env(r *http.Request) typeregistry.Env {
-	return h.Executions.Env(r.Context())
+	return h.Executions.Launches.Env(r.Context())
 }

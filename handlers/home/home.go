@@ -245,7 +245,7 @@ func (h *Pages) homeStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	clock, sent := h.Page.Clock(r), page.SentPieces{}
-	h.Page.OnHints(r, stream, h.Executions.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
+	h.Page.OnHints(r, stream, h.Executions.Watches.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		clock.Now = h.Now()
 		live, err := h.homeLive(ctx, clock)
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 // forecastVerdict adds a forecast of the launch to check.
 func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCheck) {
 	ctx := r.Context()
-	fit, err := h.Executions.Fits(ctx, d.version.ID)
+	fit, err := h.Executions.Forecasts.Fits(ctx, d.version.ID)
 	if err != nil {
 		return // the launch itself reports the error
 	}
@@ -38,7 +38,7 @@ func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCh
 	if err != nil {
 		priority = query.Normal
 	}
-	f, err := h.Executions.Forecast(ctx, d.version.ID, priority)
+	f, err := h.Executions.Forecasts.Forecast(ctx, d.version.ID, priority)
 	if err != nil {
 		h.logForecast(ctx, err)
 		return
@@ -51,7 +51,7 @@ func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCh
 
 // defaultRequests states the default requests of tasks without their own CPU or memory.
 func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
-	cpu, memory := h.Executions.DefaultRequests(v.ProjectID)
+	cpu, memory := h.Executions.Launches.DefaultRequests(v.ProjectID)
 	var tasks int
 	for _, op := range v.Definition.EveryOperator() {
 		if op.Type.Runs() && (op.Resources.CPUMillis == 0 && cpu > 0 || op.Resources.MemoryMiB == 0 && memory > 0) {

@@ -113,7 +113,7 @@ func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) er
 	if err != nil {
 		return err
 	}
-	e, _, err := h.Executions.Launch(r.Context(), execution.LaunchRequest{
+	e, _, err := h.Executions.Launches.Launch(r.Context(), execution.LaunchRequest{
 		Workflow: d.workflow.ID.String(), Version: d.version.Version, Inputs: inputs, Name: d.name, Priority: priority,
 		IdempotencyKey: d.idempotencyKey(inputs), RelaunchOf: d.from, Cache: use, TTL: ttl,
 	})

@@ -117,7 +117,7 @@ func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 		d.failResume(problems)
 		return h.renderResume(w, r, http.StatusUnprocessableEntity, d)
 	}
-	e, _, err := h.Executions.Resume(r.Context(), request)
+	e, _, err := h.Executions.Resumption.Resume(r.Context(), request)
 	if err == nil {
 		http.Redirect(w, r, views.ExecutionURL(e.ID.String()), http.StatusSeeOther)
 		return nil
@@ -234,7 +234,7 @@ func (h *Pages) previewResume(r *http.Request, d *resumeDraft, inputs map[string
 		text := units.Plural(n, "value needs attention", "values need attention")
 		return views.ResumePreview{Refusal: text + ".", Summary: text, Faults: d.options.errorLines()}, nil
 	}
-	plan, err := h.Executions.PlanResume(r.Context(), request)
+	plan, err := h.Executions.Resumption.Plan(r.Context(), request)
 	if known, ok := errors.AsType[*apperr.Error](err); ok && known.Code != apperr.Forbidden {
 		p := views.ResumePreview{Refusal: known.Message, Summary: "Cannot be resumed with these values"}
 		for _, f := range apperr.FieldsOf(err) {

@@ -38,7 +38,7 @@ func (a *API) ofAttempt(ctx context.Context, token string) (context.Context, err
 		return nil, err
 	}
 	task := auth.WithSubject(ctx, auth.ForTask(scope))
-	if err := a.Executions.Alive(task); err != nil {
+	if err := a.Executions.Supervisor.Alive(task); err != nil {
 		return nil, err
 	}
 	flow, err := a.Executions.FlowOf(task, scope.ExecutionID)

@@ -12,14 +12,14 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
 // Config contains the dependencies of the pages.
 type Config struct {
 	Now        func() time.Time
-	Executions *execution.Service
+	Executions *query.Reader
 	Records    *metaflow.Service
 	Datastores *datastore.Service
 	Secrets    *secret.Service

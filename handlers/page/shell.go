@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web"
 )
@@ -17,7 +17,7 @@ type Config struct {
 	Now        func() time.Time
 	Site       *web.Site
 	Policies   *auth.Policies // the projects to choose among
-	Executions *execution.Service
+	Executions *query.Reader
 	Scope      request.Scope
 }
 

@@ -23,7 +23,7 @@ func (h *Pages) semaphores(w http.ResponseWriter, r *http.Request) error {
 
 func (h *Pages) renderSemaphores(w http.ResponseWriter, r *http.Request, status int, m views.Semaphores) error {
 	after := r.URL.Query().Get("after")
-	page, err := h.Executions.Semaphores(r.Context(), after)
+	page, err := h.Executions.Semaphores.List(r.Context(), after)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (h *Pages) setSemaphore(w http.ResponseWriter, r *http.Request) error {
 	}
 	var err error
 	if problem == "" {
-		_, err = h.Executions.SetSemaphore(r.Context(), name, permits, r.PostFormValue("reason"))
+		_, err = h.Executions.Semaphores.Set(r.Context(), name, permits, r.PostFormValue("reason"))
 	} else if _, may := auth.Authorize(r.Context(), auth.QuotaWrite); may != nil {
 		return may
 	}

@@ -92,7 +92,7 @@ func (h *Pages) waitingStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	clock, sent := h.Page.Clock(r), page.SentPieces{}
-	hints := withInterval(r.Context(), h.Executions.WatchAll(r.Context()), waitingLook)
+	hints := withInterval(r.Context(), h.Executions.Watches.WatchAll(r.Context()), waitingLook)
 	h.Page.OnHints(r, stream, hints, page.ListInterval, func(ctx context.Context) error {
 		clock.Now = h.Now()
 		list, err := h.waitingList(ctx, clock, scope)

@@ -84,7 +84,7 @@ func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	hints, left, sent := h.Executions.WatchAll(r.Context()), rereads, page.SentPieces{}
+	hints, left, sent := h.Executions.Watches.WatchAll(r.Context()), rereads, page.SentPieces{}
 	h.Page.OnHints(r, stream, h.Page.Ticks(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		select {
 		case _, open := <-hints:

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/report"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/web"
 )
@@ -29,7 +29,7 @@ const APIPrefix = "/api/v1"
 // Scope finds the project of a request.
 type Scope struct {
 	Site       *web.Site
-	Executions *execution.Service
+	Executions *query.Reader
 	Artifacts  *artifact.Service
 	Workflows  *workflow.Service
 	Reports    *report.Service

@@ -26,9 +26,9 @@ const maxSchedulerMessage = 64 << 10
 
 // Config contains the dependencies of the service.
 type Config struct {
-	Log        *slog.Logger
-	Executions *execution.Service
-	Leader     *leader.Routes
+	Log      *slog.Logger
+	Commands *execution.CommandService
+	Leader   *leader.Routes
 }
 
 // API is SchedulerService. It is safe for concurrent use.
@@ -72,7 +72,7 @@ func (s *API) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1
 	if m.Priority != nil {
 		order.Priority = new(query.Priority(m.GetPriority()))
 	}
-	scheduled, err := s.Executions.ScheduleNode(ctx, task, order)
+	scheduled, err := s.Commands.ScheduleNode(ctx, task, order)
 	return connect.NewResponse(&flowforgev1.ScheduleTaskResponse{Queued: scheduled.Queued, Reason: scheduled.Reason}), err
 }
 
@@ -82,7 +82,7 @@ func (s *API) CancelTask(ctx context.Context, req *connect.Request[flowforgev1.C
 	if err == nil {
 		var task execution.TaskRef
 		if task, err = execution.ParseTaskID(req.Msg.GetTaskId()); err == nil {
-			err = s.Executions.CancelNode(ctx, task, "")
+			err = s.Commands.CancelNode(ctx, task, "")
 		}
 	}
 	return connect.NewResponse(&flowforgev1.CancelTaskResponse{Success: true}), err
@@ -98,7 +98,7 @@ func (s *API) GetQueueStatus(ctx context.Context, req *connect.Request[flowforge
 			tenant, err = request.ParseID(text, "tenant")
 		}
 		if err == nil {
-			status, err = s.Executions.QueueStatus(ctx, tenant)
+			status, err = s.Commands.QueueStatus(ctx, tenant)
 		}
 	}
 	return connect.NewResponse(&flowforgev1.GetQueueStatusResponse{

@@ -116,9 +116,9 @@ func (s *Service) cancel(ctx context.Context, b Bulk, o *Outcome) error {
 	c := o.Execution.Counts
 	o.Message = fmt.Sprintf("%d running and %d waiting nodes.", c.Running+c.Queued, c.Pending+c.Ready+c.Retrying)
 	if b.DryRun {
-		return s.Executions.MayCancel(ctx, o.ID)
+		return s.Executions.Commands.MayCancel(ctx, o.ID)
 	}
-	return s.Executions.Cancel(ctx, o.ID, b.Reason)
+	return s.Executions.Commands.Cancel(ctx, o.ID, b.Reason)
 }
 
 func (s *Service) remove(ctx context.Context, b Bulk, o *Outcome) error {
@@ -136,13 +136,13 @@ func (s *Service) resume(ctx context.Context, b Bulk, o *Outcome) error {
 	o.Message = "Runs again from its first failures, as a new execution."
 	request := execution.ResumeRequest{Of: o.ID, IdempotencyKey: resumeKey(b.Key, o.ID)}
 	if b.DryRun {
-		plan, err := s.Executions.PlanResume(ctx, request)
+		plan, err := s.Executions.Resumption.Plan(ctx, request)
 		if err == nil && plan.Refusal != "" {
 			err = apperr.New(apperr.Conflict, "%s", plan.Refusal)
 		}
 		return err
 	}
-	e, _, err := s.Executions.Resume(ctx, request)
+	e, _, err := s.Executions.Resumption.Resume(ctx, request)
 	o.Created = e.ID
 	return err
 }

@@ -27,7 +27,7 @@ func (t *API) getBlob(w http.ResponseWriter, r *http.Request) error {
 	}
 	sha := chi.URLParam(r, "sha")
 	if r.Method != http.MethodHead {
-		if err := t.Executions.InputBlob(ctx, sha); err != nil {
+		if err := t.Executions.Tasks.InputBlob(ctx, sha); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (t *API) completeUpload(w http.ResponseWriter, r *http.Request) error {
 
 // wanted rejects an attempt that must end. The upload also counts as a heartbeat.
 func (t *API) wanted(ctx context.Context, scope auth.TaskScope, authorization string) error {
-	results, err := t.Executions.Deliver(auth.AsSystem(ctx), []*flowforgev1.AttemptReport{{
+	results, err := t.Executions.Supervisor.Deliver(auth.AsSystem(ctx), []*flowforgev1.AttemptReport{{
 		TaskId: taskIDOf(scope), Token: authorization[len("Bearer "):],
 		Report: &flowforgev1.AttemptReport_Heartbeat{Heartbeat: &flowforgev1.Heartbeat{Timestamp: t.Now().UnixMilli()}},
 	}})

@@ -15,7 +15,7 @@ import (
 func (t *API) SaveFolder(ctx context.Context, req *connect.Request[flowforgev1.SaveFolderRequest]) (*connect.Response[flowforgev1.SaveFolderResponse], error) {
 	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, "")
 	if err == nil {
-		err = t.Executions.SaveFolder(ctx, req.Msg.Sha256, req.Msg.Size)
+		err = t.Executions.Tasks.SaveFolder(ctx, req.Msg.Sha256, req.Msg.Size)
 	}
 	return connect.NewResponse(&flowforgev1.SaveFolderResponse{}), err
 }
@@ -29,7 +29,7 @@ func (t *API) Meet(ctx context.Context, req *connect.Request[flowforgev1.MeetReq
 	m := req.Msg
 	ctx, cancel := web.EndAtStop(ctx)
 	defer cancel()
-	members, version, err := t.Executions.Rendezvous(ctx, execution.Member{
+	members, version, err := t.Executions.Tasks.Rendezvous(ctx, execution.Member{
 		Rank: int(m.Rank), Address: m.Address, State: int(m.State),
 		Message: masker.Text(m.Message), ExitCode: int(m.ExitCode), Class: m.Class,
 	}, m.Seen, time.Duration(m.WaitMs)*time.Millisecond)

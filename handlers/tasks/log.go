@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -127,7 +127,7 @@ type taskName struct {
 
 // taskNames caches the names of attempts. The name of a node never changes.
 type taskNames struct {
-	executions *execution.Service
+	executions *query.Reader
 
 	mu    sync.Mutex
 	known map[taskNode]taskName
@@ -138,7 +138,7 @@ type taskNode struct {
 	index     int
 }
 
-func newTaskNames(executions *execution.Service) *taskNames {
+func newTaskNames(executions *query.Reader) *taskNames {
 	return &taskNames{executions: executions, known: make(map[taskNode]taskName)}
 }
 

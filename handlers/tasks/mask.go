@@ -22,7 +22,7 @@ func (t *API) GetSecrets(ctx context.Context, req *connect.Request[flowforgev1.G
 	if err != nil {
 		return nil, err
 	}
-	values, err := t.Executions.Secrets(ctx, req.Msg.Grants)
+	values, err := t.Executions.Secrets.OfAttempt(ctx, req.Msg.Grants)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (t *API) SignBucketRequests(ctx context.Context, req *connect.Request[flowf
 	if err != nil {
 		return nil, err
 	}
-	signed, err := t.Executions.SignBucketRequests(ctx, req.Msg)
+	signed, err := t.Executions.Tasks.SignBucketRequests(ctx, req.Msg)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ const (
 // masks caches the maskers of executions. Runners mask the output of their attempts. masks is
 // for data that tasks send themselves, and for values that a runner did not know.
 type masks struct {
-	executions *execution.Service
-	now        func() time.Time
+	secrets *execution.SecretService
+	now     func() time.Time
 
 	mu    sync.Mutex
 	known map[uuid.UUID]*knownMask
@@ -70,8 +70,8 @@ type knownMask struct {
 	read   time.Time // when the values of names were read; zero: never
 }
 
-func newMasks(executions *execution.Service, now func() time.Time) *masks {
-	return &masks{executions: executions, now: now, known: map[uuid.UUID]*knownMask{}}
+func newMasks(secrets *execution.SecretService, now func() time.Time) *masks {
+	return &masks{secrets: secrets, now: now, known: map[uuid.UUID]*knownMask{}}
 }
 
 // add adds the values that an attempt received.
@@ -117,11 +117,11 @@ func (m *masks) of(ctx context.Context, scope auth.TaskScope) (*masking.Masker, 
 	}
 	m.mu.Unlock()
 	ctx = auth.AsSystem(ctx)
-	names, err := m.executions.SecretNames(ctx, scope.ExecutionID)
+	names, err := m.secrets.Names(ctx, scope.ExecutionID)
 	if err != nil {
 		return nil, err
 	}
-	values, err := m.executions.SecretValues(ctx, scope.ProjectID, names)
+	values, err := m.secrets.Values(ctx, scope.ProjectID, names)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (t *API) AppendStream(ctx context.Context, req *connect.Request[flowforgev1
 	m := req.Msg
 	ctx, _, err := t.task(ctx, req.Header(), m.TaskId, "")
 	if err == nil {
-		err = t.Executions.AppendStream(ctx, m.Output, int(m.Index), m.Sha256, m.Size)
+		err = t.Executions.Streams.Append(ctx, m.Output, int(m.Index), m.Sha256, m.Size)
 	}
 	return connect.NewResponse(&flowforgev1.AppendStreamResponse{}), err
 }
@@ -30,7 +30,7 @@ func (t *API) FollowStream(ctx context.Context, req *connect.Request[flowforgev1
 	}
 	ctx, cancel := web.EndAtStop(ctx)
 	defer cancel()
-	stream, err := t.Executions.FollowStream(ctx, m.Writer, m.Output, int(m.Pieces), time.Duration(m.WaitMs)*time.Millisecond)
+	stream, err := t.Executions.Streams.Follow(ctx, m.Writer, m.Output, int(m.Pieces), time.Duration(m.WaitMs)*time.Millisecond)
 	resp := &flowforgev1.FollowStreamResponse{Message: stream.Why}
 	switch stream.State {
 	case execution.StreamWriting:

@@ -57,7 +57,7 @@ type API struct {
 
 // New returns the API of tasks.
 func New(c Config) *API {
-	t := &API{Config: c, names: newTaskNames(c.Executions), masks: newMasks(c.Executions, c.Now)}
+	t := &API{Config: c, names: newTaskNames(c.Executions.Reader), masks: newMasks(c.Executions.Secrets, c.Now)}
 	t.sequence.Store(c.Now().UnixMicro())
 	return t
 }
@@ -93,7 +93,7 @@ func (t *API) task(ctx context.Context, header http.Header, taskID, executionID 
 		return nil, auth.TaskScope{}, apperr.New(apperr.Forbidden, "The token belongs to another attempt.")
 	}
 	ctx = auth.WithSubject(ctx, auth.ForTask(scope))
-	return ctx, scope, t.Executions.Alive(ctx)
+	return ctx, scope, t.Executions.Supervisor.Alive(ctx)
 }
 
 // masked is like task and also returns the masker of the attempt's execution.
@@ -120,7 +120,7 @@ func (t *API) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1
 	if req.Msg.Progress != nil {
 		percent = int(max(0, req.Msg.GetProgress()))
 	}
-	err = t.Executions.UpdateStatus(ctx, query.Progress{Percent: percent, Message: masker.Text(req.Msg.Message), Status: masker.Text(req.Msg.Status)})
+	err = t.Executions.Tasks.UpdateStatus(ctx, query.Progress{Percent: percent, Message: masker.Text(req.Msg.Message), Status: masker.Text(req.Msg.Status)})
 	return connect.NewResponse(&flowforgev1.UpdateStatusResponse{Success: true}), err
 }
 
@@ -128,7 +128,7 @@ func (t *API) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1
 func (t *API) SetOutput(ctx context.Context, req *connect.Request[flowforgev1.SetOutputRequest]) (*connect.Response[flowforgev1.SetOutputResponse], error) {
 	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err == nil {
-		err = t.Executions.SetOutput(ctx, req.Msg.Key, masker.Text(req.Msg.Value))
+		err = t.Executions.Tasks.SetOutput(ctx, req.Msg.Key, masker.Text(req.Msg.Value))
 	}
 	return connect.NewResponse(&flowforgev1.SetOutputResponse{Success: true}), err
 }
@@ -137,7 +137,7 @@ func (t *API) SetOutput(ctx context.Context, req *connect.Request[flowforgev1.Se
 func (t *API) SaveCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.SaveCheckpointRequest]) (*connect.Response[flowforgev1.SaveCheckpointResponse], error) {
 	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err == nil {
-		err = t.Executions.SaveCheckpoint(ctx, masker.Text(req.Msg.Data))
+		err = t.Executions.Tasks.SaveCheckpoint(ctx, masker.Text(req.Msg.Data))
 	}
 	return connect.NewResponse(&flowforgev1.SaveCheckpointResponse{Success: true}), err
 }
@@ -148,7 +148,7 @@ func (t *API) GetCheckpoint(ctx context.Context, req *connect.Request[flowforgev
 	if err != nil {
 		return nil, err
 	}
-	checkpoint, found, err := t.Executions.GetCheckpoint(ctx)
+	checkpoint, found, err := t.Executions.Tasks.GetCheckpoint(ctx)
 	resp := &flowforgev1.GetCheckpointResponse{}
 	if found {
 		resp.Data, resp.Timestamp = string(checkpoint.Data), checkpoint.SavedAt.UnixMilli()
@@ -208,7 +208,7 @@ func (t *API) storeStream(ctx context.Context, scope auth.TaskScope, entries <-c
 		if len(held) == 0 {
 			return nil
 		}
-		if err := t.Executions.Alive(ctx); err != nil {
+		if err := t.Executions.Supervisor.Alive(ctx); err != nil {
 			return err
 		}
 		err := t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: held}}})
@@ -249,7 +249,7 @@ func (t *API) Deliver(ctx context.Context, req *connect.Request[flowforgev1.Deli
 	if err != nil {
 		return nil, err
 	}
-	results, err := t.Executions.Deliver(ctx, reports)
+	results, err := t.Executions.Supervisor.Deliver(ctx, reports)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (t *API) alive(ctx context.Context, batch []attemptTelemetry, places []int,
 	for i := range batch {
 		scopes[i] = batch[i].scope
 	}
-	alive, err := t.Executions.Reporting(ctx, scopes)
+	alive, err := t.Executions.Supervisor.Reporting(ctx, scopes)
 	if err != nil {
 		return nil, nil, err
 	}
