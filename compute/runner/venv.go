@@ -71,7 +71,7 @@ func (e *environments) ensure(ctx context.Context, requirements []string, line f
 	note, err := e.build(ctx, python, dir, requirements, say)
 	if err != nil {
 		note.ID, note.State = key, environmentFailed
-		line("The environment "+key+" could not be built.", note)
+		line("Environment "+key+" could not be built.", note)
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	note.ID, note.State = key, environmentReady
@@ -79,7 +79,8 @@ func (e *environments) ensure(ctx context.Context, requirements []string, line f
 	if err != nil {
 		return "", err
 	}
-	line("Built "+note.sentence(), note)
+	took := time.Duration(note.BuildMs) * time.Millisecond
+	line("Requirements installed in "+took.Round(100*time.Millisecond).String()+" by "+note.Installer+" for "+note.sentence(), note)
 	return dir, os.WriteFile(ready, text, 0o600)
 }
 

@@ -46,14 +46,12 @@ func readNote(text []byte, id string) environmentNote {
 	return note
 }
 
-// sentence describes a complete environment, after a verb.
+// sentence describes a complete environment, after “Using” or a preposition.
 func (n environmentNote) sentence() string {
-	text := "the environment " + n.ID
 	if n.Installer == "" {
-		return text + "."
+		return "environment " + n.ID + "."
 	}
-	return fmt.Sprintf("%s: Python %s, %s, installed by %s in %s.", text, n.Python, packageCount(len(n.Packages)),
-		n.Installer, time.Duration(n.BuildMs*int64(time.Millisecond)))
+	return fmt.Sprintf("environment %s: Python %s, %s.", n.ID, n.Python, packageCount(len(n.Packages)))
 }
 
 func packageCount(packages int) string {
@@ -110,7 +108,6 @@ func (e *environments) build(ctx context.Context, python, dir string, requiremen
 	note.BuildMs = time.Since(begin).Milliseconds()
 	note.Python = pythonVersion(dir)
 	note.Packages = installedPackages(dir)
-	line("Requirements installed in " + time.Since(begin).Round(100*time.Millisecond).String() + ".")
 	return note, nil
 }
 
