@@ -3,121 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Tuple
 
 import pytest
-from flowforge._api import Server
 
-from .running import ROOT, Running
-
-FLOWS = ROOT / "examples" / "metaflow"
-
-# The examples with values of parameters that differ from the defaults.
-RUNS: Dict[str, Tuple[str, ...]] = {
-    "score": ("--rows", "4", "--rate", "1.5", "--title", "half scores", "--round-up", "True"),
-    "branches": (),
-    "grid": ("--depths", "2,4"),
-    "route": (),
-    "refine": (),
-    "trouble": (),
-    "stock": ("--table", "other.csv", "--prices", '{"apple": 7, "pear": 1}', "--note", 'a "quoted" note'),
-    "report": (),
-    "gather": (),
-}
-
-# What the tasks of a run stored, step by step, without what differs between any two runs.
-READ = """
-import sys
-from metaflow import Run, namespace
-namespace(None)
-LOCAL = ("name",)
-def plain(value):
-    try:
-        json.dumps(value)
-        return value
-    except TypeError:
-        return type(value).__name__
-found = {}
-for path in json.loads(sys.argv[1]):
-    run = Run(path)
-    steps = {}
-    for step in run:
-        tasks = [{a.id: plain(a.data) for a in task if not a.id.startswith("_") and a.id not in LOCAL} for task in step]
-        steps[step.id] = sorted(tasks, key=lambda t: json.dumps(t, sort_keys=True))
-    found[path] = {"successful": run.successful, "steps": steps}
-print(json.dumps(found))
-"""
-
-
-class Author:
-    """A person who knows Metaflow, with a folder of flows."""
-
-    def __init__(self, folder: Path, server: Running) -> None:
-        self.folder, self.server = folder / "flows", server
-        self.folder.mkdir()
-        for file in FLOWS.iterdir():
-            if file.is_file():
-                (self.folder / file.name).write_bytes(file.read_bytes())
-        (self.folder / "other.csv").write_text("item,count\napple,1\npear,2\n")
-        self.env = {
-            **{k: v for k, v in os.environ.items() if not k.startswith(("METAFLOW_", "FLOWFORGE_"))},
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "sdk" / "metaflow"), str(ROOT / "sdk" / "python")]),
-            # Metaflow starts the workers of @parallel with the first python of PATH.
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-            "HOME": str(folder),
-            "USERNAME": "ada",
-            "FLOWFORGE_SERVER": server.url,
-            "FLOWFORGE_TOKEN": server.token,
-            "METAFLOW_DEFAULT_METADATA": "service",
-            "METAFLOW_SERVICE_URL": server.url + "/metaflow",
-            "METAFLOW_SERVICE_HEADERS": json.dumps({"Authorization": "Bearer " + server.token}),
-            **Server(server.url, server.token).get("/metaflow/datastore")["environment"],
-        }
-
-    def call(self, *args: str, ends: int = 0, **env: str) -> str:
-        done = subprocess.run([sys.executable, *args], cwd=self.folder, env={**self.env, **env}, capture_output=True, text=True)
-        assert done.returncode == ends, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    def flow(self, name: str, *args: str, ends: int = 0, **env: str) -> str:
-        return self.call(f"{name}.py", "--no-pylint", *args, ends=ends, **env)
-
-    def plain(self, name: str) -> str:
-        """Run an example on this machine; return the path of the run."""
-        said = self.flow(name, "run", *RUNS[name], METAFLOW_DEFAULT_METADATA="local")
-        found = re.search(r"run-id (\w+)", said)
-        assert found, said
-        return f"{FLOW_NAMES[name]}/{found.group(1)}"
-
-    def forged(self, name: str) -> str:
-        """Run an example on the server; return the path of the run."""
-        said = self.flow(name, "flowforge", "run", *RUNS[name])
-        found = re.search(r"run-id (flowforge-[\w-]+)", said)
-        assert found, said
-        return f"{FLOW_NAMES[name]}/{found.group(1)}"
-
-    def read(self, paths: List[str], metadata: str) -> Dict[str, Any]:
-        done = self.call("-c", "import json\n" + READ, json.dumps(paths), METAFLOW_DEFAULT_METADATA=metadata)
-        found: Dict[str, Any] = json.loads(done.strip().splitlines()[-1])
-        return found
-
-
-FLOW_NAMES = {name: re.search(r"class (\w+)\(FlowSpec\)", (FLOWS / f"{name}.py").read_text()).group(1) for name in RUNS}  # type: ignore[union-attr]
-
-
-@pytest.fixture(scope="module")
-def author(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Author:
-    return Author(tmp_path_factory.mktemp("author"), running)
-
+from .flows_of_metaflow import RUNS, Author
 
 @pytest.fixture(scope="module")
 def runs(author: Author) -> Dict[str, Tuple[str, str]]:
@@ -142,172 +37,7 @@ def test_both_ways_give_the_same(name: str, runs: Dict[str, Tuple[str, str]], re
     assert sum(len(tasks) for tasks in plain["steps"].values()) >= 2
 
 
-AGAIN = '''
-import os
-from metaflow import FlowSpec, current, step
-
-
-class AgainFlow(FlowSpec):
-    @step
-    def start(self):
-        self.items = [1, 2]
-        self.next(self.work, foreach="items")
-
-    @step
-    def work(self):
-        self.value = self.input * 10
-        self.next(self.join)
-
-    @step
-    def join(self, inputs):
-        self.values = [i.value for i in inputs]
-        if not os.path.exists(PATH):
-            raise ValueError("not yet")
-        self.origin = current.origin_run_id
-        self.next(self.end)
-
-    @step
-    def end(self):
-        pass
-
-
-if __name__ == "__main__":
-    AgainFlow()
-'''
-
-
-def test_a_resumed_execution_is_a_complete_run(author: Author) -> None:
-    ready = author.folder / "ready"
-    (author.folder / "again.py").write_text(f"PATH = {str(ready)!r}\n" + AGAIN)
-    said = author.flow("again", "flowforge", "run", ends=1)
-    failed = re.search(r"run-id (flowforge-([\w-]+))", said)
-    assert failed and "ValueError: not yet" in said, said
-    assert "FAILED" in author.flow("again", "flowforge", "status", failed.group(1)).splitlines()
-    assert "ValueError: not yet" in author.flow("again", "flowforge", "logs", failed.group(1), "--step", "join")
-    ready.touch()
-    execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
-    assert execution["status"] == "SUCCEEDED", execution
-    path = "AgainFlow/flowforge-" + execution["execution_id"]
-    found = author.read([path], "service")[path]["steps"]
-    assert [t["value"] for t in found["work"]] == [10, 20]
-    assert found["join"] == [{"values": [10, 20], "origin": failed.group(1)}]
-    assert "Cloning previously run task" in author.flow("again", "resume", "--origin-run-id", failed.group(1))
-
-
-MANY = '''
-import os
-from metaflow import FlowSpec, step
-
-
-class ManyFlow(FlowSpec):
-    @step
-    def start(self):
-        self.items = list(range(6))
-        self.next(self.work, foreach="items")
-
-    @step
-    def work(self):
-        if not os.path.exists(PATH):
-            raise ValueError("not yet")
-        self.value = self.input
-        self.next(self.join)
-
-    @step
-    def join(self, inputs):
-        self.values = [i.value for i in inputs]
-        self.next(self.end)
-
-    @step
-    def end(self):
-        pass
-
-
-if __name__ == "__main__":
-    ManyFlow()
-'''
-
-COPIES = "import json, sys; from metaflow import Task, namespace; namespace(None); print(json.dumps([m.value for m in Task(sys.argv[1]).metadata if m.name == 'origin-run-id']))"
-
-# The code of a resumed run and of the run that it resumes, and the tasks without code, which are copies.
-CODE = """
-import json, sys
-from metaflow import Run, namespace
-namespace(None)
-code = Run(sys.argv[1]).code
-print(json.dumps([b"class ManyFlow" in code.flowspec, Run("ManyFlow/" + sys.argv[2]).code.flowspec == code.flowspec, [n for n in code.tarball.getnames() if n == "many.py" or n.startswith(".mf_code/metaflow/") or n.startswith(".mf_log")], sorted({t.parent.id for s in Run(sys.argv[1]) for t in s if t.code is None})]))
-"""
-
-
-def test_one_task_copies_what_a_resumed_run_reuses(author: Author) -> None:
-    ready = author.folder / "many-ready"
-    (author.folder / "many.py").write_text(f"PATH = {str(ready)!r}\n" + MANY)
-    failed = re.search(r"run-id (flowforge-([\w-]+))", author.flow("many", "flowforge", "run", ends=1))
-    assert failed
-    ready.touch()
-    execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
-    assert execution["status"] == "SUCCEEDED", execution
-    code = author.call("-c", CODE, f"ManyFlow/flowforge-{execution['execution_id']}", failed.group(1))
-    assert json.loads(code.strip().splitlines()[-1]) == [True, True, ["many.py"], []]
-    copies = author.call("-c", COPIES, f"ManyFlow/flowforge-{execution['execution_id']}/start/start")
-    assert json.loads(copies.strip().splitlines()[-1]) == [failed.group(1)]
-
-
-NODES = '''
-import os
-from metaflow import FlowSpec, current, parallel, step
-
-
-class NodesFlow(FlowSpec):
-    @step
-    def start(self):
-        self.next(self.work, num_parallel=2)
-
-    @parallel
-    @step
-    def work(self):
-        self.node = current.parallel.node_index
-        print("node", self.node, "of", current.parallel.num_nodes)
-        if self.node and os.path.exists(PATH + "-worker"):
-            raise ValueError("the worker fails")
-        self.next(self.join)
-
-    @step
-    def join(self, inputs):
-        if not os.path.exists(PATH):
-            raise ValueError("not yet")
-        self.nodes = [i.node for i in inputs]
-        self.next(self.end)
-
-    @step
-    def end(self):
-        pass
-
-
-if __name__ == "__main__":
-    NodesFlow()
-'''
-
-
-def test_a_resumed_run_has_all_tasks_of_a_parallel_step(author: Author) -> None:
-    ready, worker = author.folder / "nodes-ready", author.folder / "nodes-ready-worker"
-    (author.folder / "nodes.py").write_text(f"PATH = {str(ready)!r}\n" + NODES)
-    worker.touch()
-    said = author.flow("nodes", "flowforge", "run", ends=1)
-    assert "the worker fails" in said and "node 1 of 2" in said, said
-    worker.unlink()
-    failed = re.search(r"run-id (flowforge-([\w-]+))", author.flow("nodes", "flowforge", "run", ends=1))
-    assert failed
-    ready.touch()
-    execution = author.server.wait(author.server.call("POST", f"/executions/{failed.group(2)}/resume", {}))
-    assert execution["status"] == "SUCCEEDED", execution
-    path = "NodesFlow/flowforge-" + execution["execution_id"]
-    found = author.read([path], "service")[path]["steps"]
-    assert [t["node"] for t in found["work"]] == [0, 1]
-    assert found["join"][0]["nodes"] == [0, 1]
-
-
 SECRETS = '''
-import os
 from metaflow import FlowSpec, secrets, step
 
 
@@ -426,7 +156,6 @@ def test_tasks_record_their_run_with_this_server_only(author: Author) -> None:
 
 
 LEFT = '''
-import subprocess
 from metaflow import FlowSpec, step
 
 
