@@ -154,7 +154,7 @@ func (e *environments) uvEnvironment(ctx context.Context, python string) environ
 		}
 	})
 	if err != nil || status.code != 0 {
-		return env // the interpreter has no pip, so nobody has configured it
+		return env // the interpreter has no pip, so it has no configuration
 	}
 	for name, variable := range map[string]string{
 		"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS", "no-index": "UV_NO_INDEX",
