@@ -38,6 +38,7 @@ def test_both_ways_give_the_same(name: str, runs: Dict[str, Tuple[str, str]], re
 
 
 SECRETS = '''
+import os
 from metaflow import FlowSpec, secrets, step
 
 
@@ -156,6 +157,7 @@ def test_tasks_record_their_run_with_this_server_only(author: Author) -> None:
 
 
 LEFT = '''
+import subprocess
 from metaflow import FlowSpec, step
 
 
