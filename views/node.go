@@ -35,7 +35,8 @@ type Node struct {
 	Traceback       Traceback
 	Pods            AttemptPods
 	Code            NodeCode
-	Environment     []ui.Fact
+	Python          PythonEnvironment
+	Variables       []ui.Fact // of the environment
 	Resources       []ui.Fact
 	Policy          []ui.Fact
 	Inputs, Outputs []Value

@@ -121,13 +121,14 @@ type NodeUpdate struct {
 	Pods      *AttemptPods
 	Metrics   *Metrics
 	Usage     *Usage
-	Still     *NodeStill // facts and values, if one changed
+	Python    *PythonEnvironment // nil also for a node without one
+	Still     *NodeStill         // facts and values, if one changed
 	Lines     []LogLine
 }
 
 // Empty reports whether nothing changed.
 func (u NodeUpdate) Empty() bool {
-	return u.Head == nil && u.Wait == nil && !u.Moved && u.Traceback == nil && u.Pods == nil && u.Metrics == nil && u.Usage == nil && u.Still == nil && len(u.Lines) == 0
+	return u.Head == nil && u.Wait == nil && !u.Moved && u.Traceback == nil && u.Pods == nil && u.Metrics == nil && u.Usage == nil && u.Python == nil && u.Still == nil && len(u.Lines) == 0
 }
 
 // WaitingPage lists the waiting nodes in the order of admission.

@@ -62,6 +62,7 @@ type Workflow struct {
 	Inputs     []SchemaRow
 	Outputs    []SchemaRow
 	Operators  []OperatorRow
+	Packages   []OperatorPackages
 	Versions   []VersionRow
 	Executions []ExecutionRow
 	Pager      ui.Pager

@@ -68,6 +68,10 @@ type figures struct {
 	ServerCPU float64 `json:"map_server_cpu_ms"`
 	RunnerCPU float64 `json:"map_runner_cpu_ms"`
 	ForkCPU   float64 `json:"map_fork_cpu_ms"`
+	// The fastest of the runs, which depends less on other programs than the middle one.
+	BestChain float64 `json:"best_chain_node_ms"`
+	BestFirst float64 `json:"best_first_node_ms"`
+	BestMap   float64 `json:"best_map_nodes_per_s"`
 }
 
 func run(ctx context.Context, binary, python string, repeat int, asJSON bool) (err error) {
@@ -110,19 +114,22 @@ func run(ctx context.Context, binary, python string, repeat int, asJSON bool) (e
 }
 
 func (s *server) measureAll(ctx context.Context, f *figures, repeat int) error {
-	var trueNode float64
+	var trueNode, bestTrue, bestFresh, bestMap float64
 	cold, err := s.execute(ctx, "bench.first")
 	if err != nil {
 		return fmt.Errorf("bench.first: %w", err)
 	}
 	f.Cold = cold.Seconds() * 1000
 	for _, c := range []struct {
-		workflow string
-		nodes    int
-		into     *float64
+		workflow   string
+		nodes      int
+		into, best *float64
 	}{
-		{"bench.first", 1, &f.First}, {"bench.chain", chainLength, &f.Chain}, {"bench.map", mapLength, &f.Map},
-		{"bench.true", chainLength, &trueNode}, {"bench.fresh", chainLength, &f.Fresh},
+		{"bench.first", 1, &f.First, &f.BestFirst},
+		{"bench.chain", chainLength, &f.Chain, &f.BestChain},
+		{"bench.map", mapLength, &f.Map, &bestMap},
+		{"bench.true", chainLength, &trueNode, &bestTrue},
+		{"bench.fresh", chainLength, &f.Fresh, &bestFresh},
 	} {
 		var took []time.Duration
 		var before usage
@@ -151,8 +158,9 @@ func (s *server) measureAll(ctx context.Context, f *figures, repeat int) error {
 		}
 		slices.Sort(took)
 		*c.into = took[len(took)/2].Seconds() * 1000 / float64(c.nodes)
+		*c.best = took[0].Seconds() * 1000 / float64(c.nodes)
 	}
-	f.Map = 1000 / f.Map
+	f.Map, f.BestMap = 1000/f.Map, 1000/bestMap
 	f.Transitions = trueNode - f.True
 	f.Ratio = (f.Chain - f.Transitions) / f.Fork
 	return nil
@@ -161,21 +169,24 @@ func (s *server) measureAll(ctx context.Context, f *figures, repeat int) error {
 // String writes the table of bench/RESULTS.md.
 func (f figures) String() string {
 	var b strings.Builder
-	b.WriteString("| | measured | goal |\n|---|--:|--:|\n")
-	row := func(name, measured, goal string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", name, measured, goal) }
+	b.WriteString("| | median | best | goal |\n|---|--:|--:|--:|\n")
+	row := func(name, median, best, goal string) {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, median, best, goal)
+	}
 	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
-	row("`python -c pass`", ms(f.Interpreter), "")
-	row("the same with the imports of a node", ms(f.SDK), "")
-	row("bare fork of a warm interpreter", ms(f.Fork), "")
-	row("durable transitions of a node", ms(f.Transitions), "")
-	row(fmt.Sprintf("a node of a chain of %d functions", chainLength), ms(f.Chain), "≤ 12 ms")
-	row("the same without the transitions, in bare forks", fmt.Sprintf("%.1f", f.Ratio), "≤ 3")
-	row("the same chain with `fresh=True`", ms(f.Fresh), "")
-	row(fmt.Sprintf("a map over %d items", mapLength), fmt.Sprintf("%.0f nodes/s", f.Map), "≥ 150 nodes/s")
-	row("first node in a warm environment", ms(f.First), "≤ 30 ms")
-	row("first node of all", ms(f.Cold), "")
-	row("processor time of a node of the map: its process", ms(f.ForkCPU), "")
-	row("… the runner", ms(f.RunnerCPU), "")
-	row("… the server, without the databases", ms(f.ServerCPU), "")
+	perSecond := func(v float64) string { return fmt.Sprintf("%.0f nodes/s", v) }
+	row("`python -c pass`", ms(f.Interpreter), "", "")
+	row("the same with the imports of a node", ms(f.SDK), "", "")
+	row("bare fork of a warm interpreter", ms(f.Fork), "", "")
+	row("durable transitions of a node", ms(f.Transitions), "", "")
+	row(fmt.Sprintf("a node of a chain of %d functions", chainLength), ms(f.Chain), ms(f.BestChain), "≤ 12 ms")
+	row("the same without the transitions, in bare forks", fmt.Sprintf("%.1f", f.Ratio), "", "≤ 3")
+	row("the same chain with `fresh=True`", ms(f.Fresh), "", "")
+	row(fmt.Sprintf("a map over %d items", mapLength), perSecond(f.Map), perSecond(f.BestMap), "≥ 150 nodes/s")
+	row("first node in a warm environment", ms(f.First), ms(f.BestFirst), "≤ 30 ms")
+	row("first node of all", ms(f.Cold), "", "")
+	row("processor time of a node of the map: its process", ms(f.ForkCPU), "", "")
+	row("… the runner", ms(f.RunnerCPU), "", "")
+	row("… the server, without the databases", ms(f.ServerCPU), "", "")
 	return b.String()
 }

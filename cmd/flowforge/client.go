@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,14 +58,31 @@ func newClient(cmd *cobra.Command) (*client, error) {
 	return c, nil
 }
 
-// serverFlag returns the address of --server without a trailing slash.
+// serverFlag returns the address of --server without a trailing slash. Without --server and
+// FLOWFORGE_SERVER, it is the server of the last `flowforge login --token`.
 func serverFlag(cmd *cobra.Command) (string, error) {
 	server, _ := cmd.Flags().GetString("server")
+	if !cmd.Flags().Changed("server") && os.Getenv("FLOWFORGE_SERVER") == "" {
+		var err error
+		if server, err = lastServer(server, clientSettings().Token); err != nil {
+			return "", err
+		}
+	}
 	base, err := url.Parse(server)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return "", fmt.Errorf("--server %q is not an address such as http://127.0.0.1:8080", server)
 	}
 	return strings.TrimRight(server, "/"), nil
+}
+
+// lastServer returns the server of the last login, or otherwise. A key in FLOWFORGE_TOKEN does not say
+// for which server it is, so it is never sent to that one.
+func lastServer(otherwise, token string) (string, error) {
+	if token != "" {
+		return otherwise, nil
+	}
+	stored, err := loadCredentials()
+	return cmp.Or(stored.Default, otherwise), err
 }
 
 func addClientFlags(cmd *cobra.Command) {

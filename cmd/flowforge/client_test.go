@@ -201,6 +201,13 @@ func TestLoginStoresTheKey(t *testing.T) {
 	stored, err = loadCredentials()
 	require.NoError(t, err)
 	require.Equal(t, credential{Token: "ffk_good", User: "Ada"}, stored.Servers[server.URL])
+
+	selected, err := lastServer("http://other", "")
+	require.NoError(t, err)
+	require.Equal(t, server.URL, selected, "commands use the server of the last login")
+	selected, err = lastServer("http://other", "key of another server")
+	require.NoError(t, err)
+	require.Equal(t, "http://other", selected)
 	path, err := credentialsPath()
 	require.NoError(t, err)
 	info, err := os.Stat(path)

@@ -12,6 +12,8 @@ import (
 
 // credentials are the tokens that `flowforge login --token` stored, keyed by server address.
 type credentials struct {
+	// Default is the server of the last login. Commands use it unless something else selects one.
+	Default string                `json:"default,omitempty"`
 	Servers map[string]credential `json:"servers"`
 }
 
@@ -63,7 +65,7 @@ func storeToken(server string, one credential) (string, error) {
 	if all.Servers == nil {
 		all.Servers = map[string]credential{}
 	}
-	all.Servers[serverKey(server)] = one
+	all.Servers[serverKey(server)], all.Default = one, server
 	b, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("write credentials: %w", err)

@@ -76,7 +76,7 @@ func storeLogin(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "Signed in to %s as %s. The key is in %s.\n", server, me.Name, path)
+	fmt.Fprintf(cmd.OutOrStdout(), "Signed in to %s as %s. The key is in %s. Commands use this server unless FLOWFORGE_SERVER selects another.\n", server, me.Name, path)
 	return nil
 }
 

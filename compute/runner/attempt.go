@@ -378,8 +378,15 @@ func (a *attempt) conclude(e ending) {
 }
 
 // system writes a line of the runner to the attempt's log.
-func (a *attempt) system(level, line string) {
+func (a *attempt) system(level, line string) { a.systemWith(level, line, a.gang.fields()) }
+
+func (a *attempt) systemWith(level, line, fields string) {
 	entry := newEntry("system", a.gang.sequence(a.systemSeq.Add(1)), level, a.mask(line), time.Now())
-	entry.Extra = a.gang.fields()
+	entry.Extra = fields
 	a.box.log.append([]*flowforgev1.LogEntry{entry})
+}
+
+// environmentLine writes a line about the environment of the attempt.
+func (a *attempt) environmentLine(line string, note environmentNote) {
+	a.systemWith(levelInfo, line, note.fields(a.gang.fields()))
 }

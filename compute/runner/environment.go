@@ -24,14 +24,14 @@ func inherited(name string) bool {
 	return false
 }
 
-// installerVariable reports whether pip needs a variable in addition: package indexes and
+// installerVariable reports whether pip or uv needs a variable in addition: package indexes and
 // the network configuration. The values may hold credentials, so tasks do not get them.
 func installerVariable(name string) bool {
 	switch strings.ToUpper(name) {
 	case "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NETRC":
 		return true
 	}
-	return strings.HasPrefix(name, "PIP_")
+	return strings.HasPrefix(name, "PIP_") || strings.HasPrefix(name, "UV_")
 }
 
 // defaultPath is used when the runner itself has no PATH.
@@ -55,7 +55,7 @@ func baseEnvironment(process []string) environ {
 	return env
 }
 
-// installerEnvironment returns the environment of pip.
+// installerEnvironment returns the environment of pip and uv.
 func installerEnvironment(process []string) environ {
 	env := baseEnvironment(process)
 	for _, entry := range process {

@@ -342,8 +342,9 @@ func (s *taskServer) lines(id, stream string) []string {
 // testBundle is a supervisor in this process and the server to which it reports.
 type testBundle struct {
 	*Supervisor
-	server *taskServer
-	dir    string
+	server      *taskServer
+	dir         string
+	environment []string // in addition to that of the test
 }
 
 func setup(t testing.TB) *testBundle {
@@ -357,7 +358,7 @@ func (b *testBundle) open(t testing.TB) {
 	t.Helper()
 	s, err := New(Config{
 		Dir: b.dir, Server: Endpoint{Socket: b.server.socket}, Version: "test", Host: "here",
-		Environ: os.Environ(), Heartbeat: 100 * time.Millisecond,
+		Environ: append(os.Environ(), b.environment...), Heartbeat: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,9 +17,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// tailLines is how many lines of pip's output an error repeats.
-const tailLines = 12
 
 // environments keeps virtual environments under the hash of their content.
 type environments struct {
@@ -39,16 +37,17 @@ func venvKey(python string, requirements []string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ensure returns the environment with the requirements and builds it if it is missing. It
-// reports progress with line.
-func (e *environments) ensure(ctx context.Context, requirements []string, line func(string)) (string, error) {
+// ensure returns the folder of the environment with the requirements and builds it if it is
+// missing. It reports progress, and at the end what the environment is, with line.
+func (e *environments) ensure(ctx context.Context, requirements []string, line func(string, environmentNote)) (string, error) {
 	python, err := findPython(e.installer, "/", e.python)
 	if err != nil {
 		return "", err
 	}
 	key := venvKey(python, requirements)
 	dir := filepath.Join(e.dir, key)
-	release, err := e.acquire(ctx, key, line)
+	say := func(text string) { line(text, environmentNote{ID: key}) }
+	release, err := e.acquire(ctx, key, say)
 	if err != nil {
 		return "", err
 	}
@@ -58,19 +57,31 @@ func (e *environments) ensure(ctx context.Context, requirements []string, line f
 		return "", err
 	}
 	defer unlock()
-	ready := filepath.Join(dir, ".flowforge-ready")
-	if _, err := os.Stat(ready); err == nil {
+	ready := filepath.Join(dir, readyFile)
+	if text, err := os.ReadFile(ready); err == nil {
 		now := time.Now()
 		_ = os.Chtimes(ready, now, now)
+		note := readNote(text, key)
+		line("Using "+note.sentence(), note)
 		return dir, nil
 	}
 	if err := os.RemoveAll(dir); err != nil { // left by an interrupted build
 		return "", err
 	}
-	if err := e.build(ctx, python, dir, requirements, line); err != nil {
+	note, err := e.build(ctx, python, dir, requirements, say)
+	if err != nil {
+		note.ID, note.State = key, environmentFailed
+		line("Environment "+key+" could not be built.", note)
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
-	return dir, os.WriteFile(ready, []byte(strings.Join(requirements, "\n")+"\n"), 0o600)
+	note.ID, note.State = key, environmentReady
+	text, err := json.Marshal(note)
+	if err != nil {
+		return "", err
+	}
+	took := time.Duration(note.BuildMs) * time.Millisecond
+	line("Requirements installed in "+took.Round(100*time.Millisecond).String()+" by "+note.Installer+" for "+note.sentence(), note)
+	return dir, os.WriteFile(ready, text, 0o600)
 }
 
 // acquire waits until no other goroutine builds key.
@@ -126,47 +137,4 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-func (e *environments) build(ctx context.Context, python, dir string, requirements []string, line func(string)) error {
-	line("Installing requirements into a new environment: " + strings.Join(requirements, ", "))
-	begin := time.Now()
-	if err := e.step(ctx, command{python, []string{python, "-m", "venv", dir}}, "create a virtual environment", line); err != nil {
-		return err
-	}
-	file := dir + ".txt"
-	defer os.Remove(file)
-	if err := os.WriteFile(file, []byte(strings.Join(requirements, "\n")+"\n"), 0o600); err != nil {
-		return err
-	}
-	// The interpreter finds its environment through the name by which it is called.
-	own := filepath.Join(dir, "bin", "python3")
-	pip := command{own, []string{
-		own, "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
-		"--progress-bar", "off", "-r", file,
-	}}
-	if err := e.step(ctx, pip, "install the requirements", line); err != nil {
-		return err
-	}
-	line("Requirements installed in " + time.Since(begin).Round(100*time.Millisecond).String() + ".")
-	return nil
-}
-
-func (e *environments) step(ctx context.Context, c command, what string, line func(string)) error {
-	var tail []string
-	status, err := e.run(ctx, c, e.installer, e.dir, func(text string) {
-		line(text)
-		if tail = append(tail, text); len(tail) > tailLines {
-			tail = tail[1:]
-		}
-	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("could not %s: %w", what, err)
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case status.code != 0:
-		return fmt.Errorf("could not %s (exit code %d):\n%s", what, status.code, strings.Join(tail, "\n"))
-	}
-	return nil
 }

@@ -2,9 +2,11 @@ package runner
 
 import (
 	"archive/zip"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,6 +84,73 @@ func TestRequirementsAreInstalledOnce(t *testing.T) {
 	if installed != 1 {
 		t.Errorf("installed %d times", installed)
 	}
+	first, second := b.environmentNotes(t, ids[0]), b.environmentNotes(t, ids[1])
+	one, other := first[len(first)-1], second[len(second)-1]
+	if diff := cmp.Diff(one, other); diff != "" {
+		t.Errorf("the attempts describe their environment differently: %s", diff)
+	}
+	if one.State != environmentReady || one.ID == "" || one.Installer != "pip" || one.BuildMs <= 0 || !strings.HasPrefix(one.Python, "3.") {
+		t.Errorf("note %+v", one)
+	}
+	if diff := cmp.Diff([]string{"tiny==1.0"}, one.Packages); diff != "" {
+		t.Error(diff)
+	}
+	if len(first) == len(second) {
+		t.Errorf("both attempts have %d lines about the environment; only one built it", len(first))
+	}
+}
+
+// environmentNotes are the notes in the log of an attempt, in order.
+func (b *testBundle) environmentNotes(t *testing.T, id string) []environmentNote {
+	t.Helper()
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	var keys []string
+	for key, entry := range b.server.logs[id] {
+		if strings.HasPrefix(key, "system:") && strings.Contains(entry.Extra, `"environment"`) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	notes := make([]environmentNote, len(keys))
+	for i, key := range keys {
+		if err := json.Unmarshal([]byte(b.server.logs[id][key].Extra), &notes[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return notes
+}
+
+// The configuration of pip applies to uv, which does not read it.
+func TestRequirementsAreInstalledByUV(t *testing.T) {
+	t.Parallel()
+	uv := os.Getenv("FLOWFORGE_TEST_UV")
+	if uv == "" && testing.Short() {
+		t.Skip("scripts/environment sets FLOWFORGE_TEST_UV")
+	}
+	if _, err := os.Stat(uv); err != nil {
+		t.Fatalf("run scripts/setup, and this test with scripts/environment: FLOWFORGE_TEST_UV: %v", err)
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(uv, filepath.Join(folder, "uv")); err != nil {
+		t.Fatal(err)
+	}
+	file := wheel(t)
+	b := &testBundle{server: newTaskServer(t), dir: t.TempDir(), environment: []string{
+		"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"), "PIP_NO_INDEX=1", "PIP_FIND_LINKS=" + filepath.Dir(file),
+	}}
+	b.open(t)
+	spec := shell("uv", "")
+	spec.Requirements = []string{"tiny"}
+	spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Interpreter: "python", Script: "import tiny\nprint(tiny.WORD)\n"}}
+	wantOutcome(t, b.run(t, spec), succeeded)
+	if diff := cmp.Diff([]string{"tiny"}, b.server.lines("uv", "stdout")); diff != "" {
+		t.Error(diff)
+	}
+	notes := b.environmentNotes(t, "uv")
+	if last := notes[len(notes)-1]; last.Installer != "uv" || last.State != environmentReady || !strings.HasPrefix(last.Python, "3.") || !slices.Equal(last.Packages, []string{"tiny==1.0"}) {
+		t.Errorf("note %+v", last)
+	}
 }
 
 func TestRequirementsThatCannotBeInstalled(t *testing.T) {
@@ -94,6 +163,9 @@ func TestRequirementsThatCannotBeInstalled(t *testing.T) {
 	wantOutcome(t, f, notStarted)
 	if !strings.Contains(f.Message, "could not install the requirements") || !strings.Contains(f.Message, "no-such-package") {
 		t.Errorf("message %q", f.Message)
+	}
+	if notes := b.environmentNotes(t, "no-venv"); notes[len(notes)-1].State != environmentFailed || notes[len(notes)-1].ID == "" {
+		t.Errorf("notes %+v", notes)
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.dir, "cache", "venvs", "*", "bin")); len(left) > 0 {
 		t.Errorf("half an environment is left: %v", left)

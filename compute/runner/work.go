@@ -83,7 +83,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	}
 	setSecrets(env, spec.Secrets, secrets)
 	if len(spec.Requirements) > 0 {
-		venv, err := s.environments.ensure(a.ctx, spec.Requirements, func(line string) { a.system(levelInfo, line) })
+		venv, err := s.environments.ensure(a.ctx, spec.Requirements, a.environmentLine)
 		if err != nil {
 			return nil, command{}, err
 		}

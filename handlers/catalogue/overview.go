@@ -3,6 +3,7 @@ package catalogue
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/engine/dag"
@@ -29,6 +30,30 @@ func (h *Pages) overview(m *views.Workflow, v workflow.Version) {
 		})
 	}
 	m.Operators = operatorRows(v, "")
+	m.Packages = packagesOf(v)
+}
+
+// packagesOf groups the operators of a version, including those of its graphs, by their Python packages.
+func packagesOf(v workflow.Version) []views.OperatorPackages {
+	var found []views.OperatorPackages
+	add := func(operators []workflow.Operator) {
+		for i := range operators {
+			wanted := operators[i].Code.Requirements
+			if len(wanted) == 0 {
+				continue
+			}
+			at := slices.IndexFunc(found, func(p views.OperatorPackages) bool { return slices.Equal(p.Requirements, wanted) })
+			if at < 0 {
+				at, found = len(found), append(found, views.OperatorPackages{Requirements: wanted})
+			}
+			found[at].Operators = append(found[at].Operators, operators[i].Name)
+		}
+	}
+	add(v.Definition.Operators)
+	for _, g := range v.Definition.Graphs {
+		add(g.Operators)
+	}
+	return found
 }
 
 // operatorsShown limits the rows of a table of operators.

@@ -79,8 +79,9 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 		m.Runs = op.Type.Runs()
 		m.Code = x.code(ctx, op)
 		markCode(&m.Code, m.Traceback)
-		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
+		m.Resources, m.Policy, m.Variables = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
+		m.Python = x.environment(ctx)
 	}
 	if m.Place, err = x.place(ctx); err != nil {
 		return err

@@ -120,6 +120,9 @@ func (p *nodePush) pieces(ctx context.Context) (views.NodeUpdate, error) {
 	if m := p.x.usage(ctx); p.sent.Changed("usage", m) {
 		u.Usage = &m
 	}
+	if m := p.x.environment(ctx); len(m.Requirements) > 0 && p.sent.Changed("environment", m) {
+		u.Python = &m
+	}
 	return u, nil
 }
 

@@ -7,12 +7,14 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
 )
 
 func sourceEntries() []Entry {
 	return []Entry{
 		{"workflow-python", "Workflow from Python: overview", func(f views.Page) templ.Component { return views.WorkflowPage(pythonWorkflow(f, "")) }},
 		{"node-traceback", "Node: traceback", func(f views.Page) templ.Component { return views.NodePage(failedNode(f)) }},
+		{"node-environment-failed", "Node: environment that cannot be built", func(f views.Page) templ.Component { return views.NodePage(unbuiltNode(f)) }},
 		{"workflow-python-source", "Workflow from Python: source", func(f views.Page) templ.Component { return views.WorkflowPage(pythonWorkflow(f, "source")) }},
 		{"workflow-python-binary", "Workflow from Python: file that is not text", func(f views.Page) templ.Component { return views.WorkflowPage(unshownFile(f)) }},
 		{"workflow-diff", "Workflow: changes between versions", func(f views.Page) templ.Component { return views.VersionDiffPage(versionDiff(f)) }},
@@ -77,6 +79,15 @@ func trainCode() views.NodeCode {
 }
 
 // pythonWorkflow is the page of a version from Python, with one of its tabs.
+// unbuiltNode is a node whose requirements conflict.
+func unbuiltNode(f views.Page) views.Node {
+	m := node(f)
+	m.Head.State, m.Head.Summary = "FAILED", "could not install the requirements (exit code 1)."
+	m.Python.State, m.Python.Packages, m.Python.Facts = "failed", nil, []ui.Fact{{Name: "ID", Value: "3f2a9c41d07be85512fa90c3", Mono: true}, {Name: "Installed by", Value: "pip"}, {Name: "Build took", Value: "1.9 s"}}
+	m.Python.Output = "Installing requirements into a new environment: scikit-learn==1.7.2, pandas>=3\nERROR: Cannot install pandas>=3 and scikit-learn==1.7.2 because these package versions have conflicting dependencies."
+	return m
+}
+
 func pythonWorkflow(f views.Page, tab string) views.Workflow {
 	m := workflow(f, tab)
 	commit := views.Commit{Hash: "b82e01d", Full: "b82e01d3c3e7", Branch: "main", Subject: "Limit rows for quick checks", Dirty: true}
@@ -94,6 +105,9 @@ func pythonWorkflow(f views.Page, tab string) views.Workflow {
 			{Name: "flow.py", URL: "#", Size: "534 bytes", Current: true}, {Name: "pyproject.toml", URL: "#", Size: "412 bytes"}, {Name: "search/features.py", URL: "#", Size: "3.1 KiB"},
 			{Name: "search/train.py", URL: "#", Size: "2.4 KiB"}, {Name: "search/weights.npz", URL: "#", Size: "25 KiB"},
 		},
+	}
+	m.Packages = []views.OperatorPackages{
+		{Operators: []string{"split", "train"}, Requirements: []string{"scikit-learn==1.7.2", "pandas>=3"}}, {Operators: []string{"best"}, Requirements: []string{"numpy"}},
 	}
 	if tab == "" {
 		m.Python.Source.Lines = lines(8, strings.Join(strings.Split(searchText, "\n")[7:], "\n"))

@@ -105,37 +105,31 @@ _WAY_OUT = (
 )
 
 
+# They exist before a warm process forks, so that tasks do not create them.
+_SIMPLE: Dict[Any, Type] = {
+    bool: Type("Boolean", python="bool"),
+    int: Type("Integer", python="int"),
+    float: Type("Float", python="float", decode=float),
+    str: Type("String", python="str"),
+    datetime.datetime: Type("DateTime", python="datetime", decode=_times.moment, encode=_times.moment_text),
+    datetime.date: Type("Date", python="date", decode=datetime.date.fromisoformat, encode=lambda v: v if isinstance(v, str) else v.isoformat()),
+    datetime.timedelta: Type("Duration", python="timedelta", decode=_times.duration, encode=_times.duration_text),
+    uuid.UUID: Type("String", {"format": "uuid"}, python="UUID", decode=uuid.UUID, encode=str),
+    _handles.Secret: Type("Secret", python="Secret", decode=_handles.Secret, encode=str),
+    _connection.Connection: Type("Connection", python="Connection", decode=_connection.decode, encode=_connection.encode),
+    bytes: Type("File", python="bytes", decode=lambda path: open(path, "rb").read()),
+}
+
+
 def _simple(annotation: Any) -> Optional[Type]:
     if annotation is None or annotation is type(None):
         return None
-    known: Dict[Any, Tuple[str, Optional[Callable[[Any], Any]], Optional[Callable[[Any], Any]]]] = {
-        bool: ("Boolean", None, None),
-        int: ("Integer", None, None),
-        float: ("Float", float, None),
-        str: ("String", None, None),
-        datetime.datetime: ("DateTime", _times.moment, _times.moment_text),
-        datetime.date: ("Date", datetime.date.fromisoformat, lambda v: v if isinstance(v, str) else v.isoformat()),
-        datetime.timedelta: ("Duration", _times.duration, _times.duration_text),
-        uuid.UUID: ("String", uuid.UUID, str),
-        _handles.Secret: ("Secret", _handles.Secret, str),
-        _connection.Connection: ("Connection", _connection.decode, _connection.encode),
-        bytes: ("File", lambda path: open(path, "rb").read(), None),
-    }
     if annotation is Any or annotation is object:
         return JSON
     try:
-        found = known.get(annotation)
+        return _SIMPLE.get(annotation)
     except TypeError:
         return None
-    if found is None:
-        return None
-    kind, decode, encode = found
-    t = Type(kind, python=spelled(annotation))
-    if decode:
-        t = dataclasses.replace(t, decode=decode)
-    if encode:
-        t = dataclasses.replace(t, encode=encode)
-    return t.with_params(format="uuid") if annotation is uuid.UUID else t
 
 
 def _union(args: Tuple[Any, ...], pickle: bool, annotation: Any) -> Type:

@@ -22,7 +22,7 @@ class Server:
     """One server, with the key of one user."""
 
     def __init__(self, url: str = "", token: str = "", project: str = "") -> None:
-        self.url = (url or os.environ.get("FLOWFORGE_SERVER") or DEFAULT).rstrip("/")
+        self.url = (url or os.environ.get("FLOWFORGE_SERVER") or _default()).rstrip("/")
         self.project = project or os.environ.get("FLOWFORGE_PROJECT", "")
         self._token = token
 
@@ -206,19 +206,31 @@ def _stored() -> Dict[str, Any]:
     return {**found, "servers": servers}
 
 
+def _default() -> str:
+    """Return the server of the last login.
+
+    A key in FLOWFORGE_TOKEN does not say for which server it is, so it is never sent to that one.
+    """
+    if os.environ.get("FLOWFORGE_TOKEN"):
+        return DEFAULT
+    found = _stored().get("default")
+    return found if isinstance(found, str) and found else DEFAULT
+
+
 def stored_token(url: str) -> str:
     """Return the key for a server, or "". Raises ServerError if the file of keys is damaged."""
     return str(_stored()["servers"].get(url.lower(), {}).get("token", "")).strip()
 
 
 def store_token(url: str, token: str, user: str) -> Path:
-    """Store the key of a server in a file that only its owner can read.
+    """Store the key of a server in a file that only its owner can read, and make it the default server.
 
     Raises ServerError if the file has other keys that cannot be read.
     """
     path = credentials_path()
     found = _stored()
     found["servers"][url.lower()] = {"token": token, "user": user}
+    found["default"] = url
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = path.with_name(f".credentials-{os.getpid()}")
     with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:

@@ -27,6 +27,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         given, inputs = given[: given.index("--")], given[given.index("--") + 1 :]
     args, rest = parser.parse_known_args(given)
     rest += inputs
+    if rest and args.command == "login":  # one of them is probably the key, so they are not repeated
+        parser.error("login takes only the address of the server; type the API key when it asks, or pass the key on standard input")
     if rest and args.command != "run":
         parser.error(f"unknown arguments: {' '.join(rest)}")
     try:
@@ -65,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     deploy = add("deploy", _deploy, "Register an immutable version and print the link to its launch form.")
     deploy.add_argument("--version", default="", help="version number (default: the next one)")
     login = add("login", _login, "Store an API key for a server.", file=False)
+    login.add_argument("--token", action="store_true", help=argparse.SUPPRESS)  # of the server's command line, which has two ways to sign in
     login.add_argument("url", nargs="?", default="", help="address of the server")
     return parser
 
@@ -168,5 +171,5 @@ def _login(args: argparse.Namespace, rest: List[str]) -> int:
         raise ServerError("no API key given: type it, or pass it on standard input")
     me = _api.Server(url, token).get("/me")
     path = _api.store_token(url, token, str(me.get("name", "")))
-    print(f"Signed in to {url} as {me.get('name')}. The key is in {path}.")
+    print(f"Signed in to {url} as {me.get('name')}. The key is in {path}. Commands use this server unless FLOWFORGE_SERVER selects another.")
     return 0

@@ -77,8 +77,9 @@ class Signed:
         """Read the signature. A task reads only what it uses: its version was registered, so it has no mistakes."""
         from . import client
 
-        self._read: Callable[[], Signature] = lambda: read(function, local_names, pickle)
-        if not client.inside:
+        inside = client.inside
+        self._read: Callable[[], Signature] = lambda: read(function, local_names, pickle, described=not inside)
+        if not inside:
             self.signature
 
     @functools.cached_property
@@ -87,13 +88,13 @@ class Signed:
         return self._read()
 
 
-def read(function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool) -> Signature:
-    """Read a function. Raises DefinitionError for what has no type."""
+def read(function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool, described: bool = True) -> Signature:
+    """Read a function, and its docstring if described. Raises DefinitionError for what has no type."""
     place = _place.of_code(function.__code__)
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise _place.error(f"{function.__name__} is async, and tasks call it as a plain function; write def, and asyncio.run(…) inside", place)
     names = {**getattr(function, "__globals__", {}), **_closure(function)}
-    description, texts = _docstrings.read(function.__doc__)
+    description, texts = _docstrings.read(function.__doc__) if described else ("", {})
     try:
         declared = inspect.signature(function)
     except NameError as err:  # Python 3.14 evaluates annotations here

@@ -13,6 +13,7 @@ import pytest
 
 from flowforge._config import Config
 
+from .flows_of_metaflow import Author
 from .running import Running
 
 
@@ -98,3 +99,9 @@ def config(server: Server, tmp_path: Path) -> Config:
         checkpoints=tmp_path / "checkpoints",
         spool=tmp_path / "spool",
     )
+
+
+@pytest.fixture(scope="module")
+def author(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Author:
+    """A person who has Metaflow and a folder of flows."""
+    return Author(tmp_path_factory.mktemp("author"), running)

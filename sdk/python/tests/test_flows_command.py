@@ -119,6 +119,14 @@ def test_login_stores_the_key(server: Server, monkeypatch: pytest.MonkeyPatch, c
     assert _cli.main(["login", server.url]) == 0
     assert stored_token(server.url) == server.token
     assert "Signed in to" in capsys.readouterr().out
+    monkeypatch.delenv("FLOWFORGE_SERVER", raising=False)
+    monkeypatch.delenv("FLOWFORGE_TOKEN", raising=False)
+    assert Server().url == server.url and Server().get("/me")["name"]
+    monkeypatch.setenv("FLOWFORGE_TOKEN", "key-of-another-server")
+    assert Server().url != server.url
+    with pytest.raises(SystemExit):
+        _cli.main(["login", server.url, "--token", "ffk_secret"])
+    assert "ffk_secret" not in capsys.readouterr().err
     store_token(server.url, "other", "ada")
     assert stored_token(server.url) == "other"
 
