@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/notify engine/trigger"
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/launchfile engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/notify engine/trigger"
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -84,6 +84,7 @@ func table() []rule {
 		{packages: "engine/execution/query", may: "apperr db access/auth engine/dag engine/protect engine/quota engine/quota/fair engine/workflow compute/launcher engine/execution/stored"},
 		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret access/connection data/artifact data/bucket data/telemetry data/catalogue engine/workflow platform/units"},
 		{packages: "engine/options", may: "typeregistry apperr access/auth data/artifact data/catalogue data/index data/outgoing engine/search engine/workflow platform/units"},
+		{packages: "engine/launchfile", may: "apperr engine/workflow"},
 		{packages: "engine/preset", may: "typeregistry db apperr access/auth access/audit engine/workflow"},
 		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},
 		{packages: "engine/comparison/change", may: "engine/workflow engine/dag typeregistry platform/units engine/comparison/sheet"},

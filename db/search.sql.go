@@ -359,6 +359,41 @@ func (q *Queries) NotesOf(ctx context.Context, ids []uuid.UUID) ([]NotesOfRow, e
 	return items, nil
 }
 
+const peopleLike = `-- name: PeopleLike :many
+SELECT u.id, u.name, u.email FROM users u
+WHERE (strpos(lower(u.name), lower($1::text)) > 0 OR strpos(lower(u.email), lower($1)) > 0)
+    AND EXISTS (SELECT 1 FROM executions e WHERE e.project_id = $2 AND e.submitted_by = u.id)
+ORDER BY lower(u.name) = lower($1) OR lower(u.email) = lower($1) DESC, u.name, u.id LIMIT 20
+`
+
+type PeopleLikeRow struct {
+	ID    uuid.UUID
+	Name  string
+	Email string
+}
+
+// The people who launched executions of a project, which every reader of the project sees. Exact
+// names and addresses come first. The limit is above what a message lists.
+func (q *Queries) PeopleLike(ctx context.Context, text string, projectID uuid.UUID) ([]PeopleLikeRow, error) {
+	rows, err := q.db.Query(ctx, peopleLike, text, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PeopleLikeRow
+	for rows.Next() {
+		var i PeopleLikeRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.Email); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const removeNote = `-- name: RemoveNote :exec
 DELETE FROM execution_notes WHERE execution_id = $1
 `

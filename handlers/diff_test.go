@@ -12,6 +12,23 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
+// TestTheGraphsOfTwoVersions: the page draws each graph with operators that changed.
+func TestTheGraphsOfTwoVersions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, v := range [][2]string{{"1.0.0", "fit"}, {"1.1.0", "score"}} {
+		version, operator := v[0], v[1]
+		b.register(t, "name: drawn.graphs\nversion: "+version+"\noperators: [{name: run, type: graph, graph: part}]\ngraphs: {part: {operators: [{name: a, type: noop}, {name: "+operator+", type: noop, depends_on: [a]}]}}\n")
+	}
+	got := b.member.get(t, "/workflows/drawn.graphs/diff?from=1.0.0&to=1.1.0")
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	viewtest.Check(t, got.body)
+	require.Contains(t, got.body, "Graph part")
+	_, drawn, _ := strings.Cut(got.body, `id="h-diff-graph-1"`)
+	require.Contains(t, drawn, "score")
+	require.Contains(t, drawn, `data-state="REMOVED"`)
+}
+
 // TestChangesBetweenVersions: page and API say what a new version breaks, and which operators and
 // files changed.
 func TestChangesBetweenVersions(t *testing.T) {

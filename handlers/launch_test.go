@@ -221,20 +221,21 @@ func TestLaunchButtonsAndViews(t *testing.T) {
 
 	values.Set("inputs.layers.1.width", "wide")
 	values.Set("inputs.data", "digits@1")
-	values.Set("$view", "json")
+	values.Set("$view", "yaml")
 	_, doc = b.post(t, values)
 	values = controls(t, doc)
-	require.Contains(t, values.Get("$json"), `"width": "wide"`)
+	require.Contains(t, values.Get("$yaml"), `width: wide`)
 
 	broken := url.Values{}
 	for name := range values {
 		broken[name] = values[name]
 	}
-	broken.Set("$json", `{"epochs": 3,}`)
+	broken.Set("$yaml", "workflow: digits.train\ninputs: {epochs: 3")
 	broken.Set("$view", "form")
 	res, doc = b.post(t, broken)
 	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)
-	require.Equal(t, `{"epochs": 3,}`, controls(t, doc).Get("$json"))
+	require.Equal(t, "workflow: digits.train\ninputs: {epochs: 3", controls(t, doc).Get("$yaml"), "nothing is lost")
+	require.Contains(t, formtest.Text(doc), "Line 2: ")
 
 	values.Set("$view", "form")
 	_, doc = b.post(t, values)
@@ -244,6 +245,7 @@ func TestLaunchButtonsAndViews(t *testing.T) {
 	values.Set("$view", "cli")
 	_, doc = b.post(t, values)
 	require.Contains(t, formtest.Text(doc), "flowforge launch digits.train@1.0.0")
+	require.Contains(t, formtest.Text(doc), "curl -X POST "+b.server.URL+"/api/v1/executions")
 	require.Equal(t, "wide", controls(t, doc).Get("inputs.layers.1.width"), "the values travel along")
 
 	values = controls(t, doc)
@@ -263,16 +265,53 @@ func TestLaunchButtonsAndViews(t *testing.T) {
 	require.Contains(t, formtest.Text(doc), "Fits now")
 }
 
-func TestLaunchFromJSON(t *testing.T) {
+// TestLaunchFromYAML: the text launches what it says, and errors are at its lines.
+func TestLaunchFromYAML(t *testing.T) {
 	t.Parallel()
 	b := setupLaunch(t)
 	values := controls(t, b.get(t, launchPath))
-	values.Set("$mode", "json")
-	values.Set("$json", `{"epochs": 300, "data": "digits@1"}`)
+	values.Set("$mode", "yaml")
+	values.Set("$yaml", "workflow: digits.train\npriority: soon\ninputs:\n  epochs: 300 # too many\n  data: digits@1\n  colour: red\n")
 	res, doc := b.post(t, values)
 	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)
-	require.Contains(t, formtest.Text(doc), "300")
-	values.Set("$json", `{"epochs": 3, "data": "digits@1"}`)
+	text := formtest.Text(formtest.ByID(doc, "launch-code"))
+	require.Contains(t, text, "Line 2: Enter LOW, NORMAL, HIGH or a number from 0 to 100.")
+	require.Contains(t, text, "Line 4: Epochs: 300 is more than 200")
+	require.Contains(t, text, "Line 6: ")
+	require.Equal(t, values.Get("$yaml"), controls(t, doc).Get("$yaml"), "nothing is lost")
+
+	values.Set("$yaml", "workflow: other\nversion: 2.0.0\npreset: fast\ninputs: {data: digits@1}\nttl: soon\n")
+	values.Set("$panel", "1")
+	_, doc = b.post(t, values)
+	text = formtest.Text(formtest.ByID(doc, "launch-code"))
+	require.Contains(t, text, "Line 1: This form launches digits.train. To launch other, open its form.")
+	require.Contains(t, text, "Line 2: This form launches version 1.0.0. To launch version 2.0.0, choose it at the top of the page.")
+	require.Contains(t, text, "Line 3: Choose the preset next to the form")
+	values.Del("$panel")
+
+	values.Set("$yaml", "workflow: digits.train\ninputs: {data: digits@1}\nttl:\n  after_success: soon\n")
+	res, doc = b.post(t, values)
+	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)
+	require.Contains(t, formtest.Text(doc), "Line 4: After a success: ")
+
+	values.Set("$yaml", "kind: Execution\nworkflow: digits.train\nname: from a file\npriority: high\ninputs:\n  epochs: 3\n  data: digits@1\nttl: 2d\n")
+	form := url.Values{}
+	for name := range values {
+		form[name] = values[name]
+	}
+	form.Set("$view", "form")
+	_, doc = b.post(t, form)
+	form = controls(t, doc)
+	require.Equal(t, []string{"from a file", "3", "HIGH", "2d"}, []string{form.Get("name"), form.Get("inputs.epochs"), form.Get("priority"), form.Get("ttl")})
+	form.Set("$view", "python")
+	_, doc = b.post(t, form)
+	require.Contains(t, formtest.Text(doc), `"data": "digits@1"`)
+	form = controls(t, doc)
+	form.Set("$panel", "1")
+	form.Set("name", "renamed")
+	_, doc = b.post(t, form)
+	require.Contains(t, formtest.Text(formtest.ByID(doc, "launch-code")), `name="renamed"`, "the code follows the values")
+
 	res, _ = b.post(t, values)
 	require.Equal(t, http.StatusSeeOther, res.StatusCode)
 }

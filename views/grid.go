@@ -1,7 +1,9 @@
 package views
 
 import (
+	"cmp"
 	"net/url"
+	"strconv"
 
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -68,6 +70,8 @@ type ExecutionGrid struct {
 	Behind   string // that the index is not up to date; "" when it is
 	Total    string
 	Columns  []GridColumn
+	Shown    []GridColumn // columns of the table of executions, for the chooser
+	Sized    bool         // columns have widths or are pinned
 	Rows     []GridRow
 	GroupBy  GroupChoice
 	Groups   *GridGroups // nil for a table of executions
@@ -83,10 +87,42 @@ type ExecutionGrid struct {
 
 // GridColumn is a column with the links that change it.
 type GridColumn struct {
-	Title, Part, Path                   string
-	Numeric                             bool
-	Sorted                              string // "ascending", "descending" or ""
-	SortURL, LeftURL, RightURL, DropURL string
+	Title, Part, Path string
+	Entry             string // the path with its layout, as the URL has it
+	Numeric           bool
+	Width             int    // in pixels, 0 without one
+	Pin               int    // place among the pinned columns from 1, 0 for others
+	Sorted            string // "ascending", "descending" or ""
+	SortURL           string
+	LeftURL, RightURL string // "" at the end of the pinned or the other columns
+	PinURL, DropURL   string // PinURL is "" if no more columns can be pinned
+}
+
+// ColumnWidth is the prefix of the controls with widths of columns.
+const ColumnWidth = "width:"
+
+// defaultWidth is that of a column without a width in a table where others have one.
+const defaultWidth = 176
+
+// width is the width of a column in a table with widths.
+func (c GridColumn) width() string {
+	return strconv.Itoa(cmp.Or(c.Width, defaultWidth))
+}
+
+// place is the class of a pinned column.
+func place(pin int) string {
+	if pin == 0 {
+		return ""
+	}
+	return "pin pin-" + strconv.Itoa(pin)
+}
+
+// pinWord is the name of the link that pins a column or releases it.
+func (c GridColumn) pinWord() string {
+	if c.Pin > 0 {
+		return "Unpin"
+	}
+	return "Pin"
 }
 
 // GridRow is an execution with the values of the columns.
@@ -101,6 +137,7 @@ type GridCell struct {
 	URL     string // "" for a value without a link
 	Numeric bool
 	Tags    []string
+	Pin     int // as of the column
 }
 
 // Facets are the facets of a table, which a request of its own reads when they are opened.

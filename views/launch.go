@@ -19,7 +19,8 @@ func UploadsURL() string { return "/uploads" }
 // The views of the launch form.
 const (
 	LaunchForm    = "form"
-	LaunchJSON    = "json"
+	LaunchYAML    = "yaml"
+	LaunchPython  = "python"
 	LaunchCommand = "cli"
 )
 
@@ -27,12 +28,10 @@ const (
 type LaunchPage struct {
 	Page
 	Workflow LaunchWorkflow
-	View     string // LaunchForm, LaunchJSON or LaunchCommand
+	View     string // LaunchForm, LaunchYAML, LaunchPython or LaunchCommand
 	Key      string // idempotency key of this form: submitting it twice launches once
 	Form     *forms.Form
-	JSON     string     // in LaunchJSON, the text of the text area
-	Command  string     // in LaunchCommand, the same launch from a shell
-	Carried  url.Values // in LaunchCommand, the values of the form
+	Carried  url.Values // in LaunchPython and LaunchCommand, the values of the form
 
 	From       string // id of the execution from which values were copied, or ""
 	Name       string // of the execution, optional
@@ -107,6 +106,7 @@ type LaunchCheck struct {
 	Never    bool   // it cannot run on this cluster
 	Summary  string // one line for the bar: "Fits now", "Would wait about 12 min"
 	Link     string // URL of the form with these values
+	Code     LaunchCode
 	States   string // what the rules of fields say about the values, as JSON; "" without rules
 }
 

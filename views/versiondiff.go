@@ -19,6 +19,13 @@ type VersionDiff struct {
 	Files     []DiffFile
 	Notes     []string
 	Graph     *dagview.Picture // of both versions; nil if no operator changed
+	Graphs    []DiffGraph      // graphs of the workflow with operators that changed
+}
+
+// DiffGraph is a graph of a workflow in both versions. State is ADDED, REMOVED or CHANGED.
+type DiffGraph struct {
+	ID, Name, State string
+	Picture         dagview.Picture
 }
 
 // DiffSection is a table of changes.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/launchfile"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/web/contract"
 )
@@ -96,6 +97,9 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 			return fmt.Errorf("%s: the file contains no definition", file)
 		}
 		for _, doc := range found {
+			if isLaunch(doc) {
+				return fmt.Errorf("%s: this file is a launch; use flowforge launch --file %s", file, file)
+			}
 			isType, err := c.applyType(cmd, doc, file)
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
@@ -130,6 +134,13 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	return c.applyTimed(cmd, later)
+}
+
+// isLaunch reports whether a document is a launch file.
+func isLaunch(doc []byte) bool {
+	v, err := workflow.DecodeDocument(doc)
+	object, ok := v.(map[string]any)
+	return err == nil && ok && object["kind"] == launchfile.Kind
 }
 
 // register uploads the code packages that the definition names, and registers the definition

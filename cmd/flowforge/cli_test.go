@@ -214,6 +214,20 @@ func (s *site) testPresets(t *testing.T) {
 	require.Equal(t, "quick deleted\n", s.ok(t, "preset", "delete", "cli.flow", "quick"))
 }
 
+// testLaunchFile launches a file; flags override it.
+func (s *site) testLaunchFile(t *testing.T, dir string) {
+	t.Helper()
+	file := write(t, filepath.Join(dir, "launch.yaml"), "kind: Execution\nworkflow: cli.flow\nname: from a file\npriority: LOW\ninputs:\n  count: 4\n  word: yes please\n")
+	id := strings.Fields(s.ok(t, "launch", "--file", file, "-i", "count=6"))[0]
+	shown := s.ok(t, "get", id, "--json")
+	require.Contains(t, shown, "from a file")
+	require.Contains(t, shown, "yes please")
+	require.Contains(t, s.fails(t, "apply", file), "use flowforge launch --file "+file)
+	wrong := write(t, filepath.Join(dir, "wrong.yaml"), "workflow: cli.flow\ninput: {}\n")
+	require.Contains(t, s.fails(t, "launch", "-f", wrong), wrong+":2: There is no key \"input\".")
+	require.Contains(t, s.fails(t, "launch"), "missing argument WORKFLOW")
+}
+
 // testLaunch returns the id of an execution that succeeded.
 func (s *site) testLaunch(t *testing.T, dir string) string {
 	t.Helper()
@@ -231,6 +245,7 @@ func (s *site) testLaunch(t *testing.T, dir string) string {
 
 	s.testPresets(t)
 	s.testOptions(t)
+	s.testLaunchFile(t, dir)
 	message := s.fails(t, "launch", "cli.flow", "-i", "count=many", "-i", "colour=red")
 	require.Contains(t, message, "\n  inputs.count: ")
 	require.Contains(t, message, "\n  inputs.colour: ")

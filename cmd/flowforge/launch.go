@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,21 +16,29 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/engine/launchfile"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
 func newLaunchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "launch WORKFLOW[@VERSION]",
-		Short: "Launch a workflow: -i name=value, -i name=@file, --inputs file.json",
+		Use:   "launch WORKFLOW[@VERSION] | --file launch.yaml",
+		Short: "Launch a workflow: -i name=value, -i name=@file, --inputs file.json, --file launch.yaml",
 		Example: "  flowforge launch digits.train -i epochs=5 --wait\n" +
-			"  flowforge launch digits.train@1.0.0 --inputs inputs.json --idempotency-key nightly-2026-11-21",
-		Args: arguments("WORKFLOW"),
+			"  flowforge launch digits.train@1.0.0 --inputs inputs.json --idempotency-key nightly-2026-11-21\n" +
+			"  flowforge launch --file launch.yaml -i epochs=5",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if file, _ := cmd.Flags().GetString("file"); file != "" && len(args) == 0 {
+				return nil
+			}
+			return arguments("WORKFLOW")(cmd, args)
+		},
 		RunE: runLaunch,
 	}
 	f := cmd.Flags()
 	f.StringArrayP("input", "i", nil, "an input: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
+	f.StringP("file", "f", "", "a launch file as the YAML view of the form shows it (- for standard input); flags override its values")
 	f.String("preset", "", "name or ID of a preset; -i and --inputs override its values")
 	f.String("priority", "", "LOW, NORMAL, HIGH, or a number from 0 to 100 (default: the definition's priority, or NORMAL)")
 	f.String("name", "", "a name for this execution")
@@ -46,23 +56,11 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := c.inputs(cmd)
+	request, err := c.launchRequest(cmd, args)
 	if err != nil {
 		return err
 	}
-	name, version, _ := strings.Cut(args[0], "@")
 	f := cmd.Flags()
-	priority, _ := f.GetString("priority")
-	title, _ := f.GetString("name")
-	key, _ := f.GetString("idempotency-key")
-	preset, _ := f.GetString("preset")
-	request := contract.LaunchBody{Workflow: name, Version: version, Priority: priority, Name: title, Preset: preset, IdempotencyKey: key, TTL: ttlFlags(cmd)}
-	if request.Inputs, err = json.Marshal(inputs); err != nil {
-		return fmt.Errorf("encode inputs: %w", err)
-	}
-	if request.Cache, err = cacheFlags(cmd); err != nil {
-		return err
-	}
 	if dry, _ := f.GetBool("dry-run"); dry {
 		return c.dryRun(cmd, request)
 	}
@@ -75,6 +73,66 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 		return c.follow(cmd, e.ExecutionID.String(), "SUCCEEDED")
 	}
 	return nil
+}
+
+// launchRequest is the request of the arguments: the file, if there is one, with the values of
+// the flags.
+func (c *client) launchRequest(cmd *cobra.Command, args []string) (request contract.LaunchBody, err error) {
+	file, err := readLaunchFile(cmd)
+	if err != nil {
+		return request, err
+	}
+	given, err := c.inputs(cmd)
+	if err != nil {
+		return request, err
+	}
+	maps.Copy(file.Inputs, given)
+	if len(args) > 0 {
+		file.Workflow, file.Version, _ = strings.Cut(args[0], "@")
+	}
+	for flag, value := range map[string]*string{"priority": &file.Priority, "name": &file.Name, "idempotency-key": &file.Key, "preset": &file.Preset} {
+		if text, _ := cmd.Flags().GetString(flag); text != "" {
+			*value = text
+		}
+	}
+	request = contract.LaunchBody{Workflow: file.Workflow, Version: file.Version, Priority: file.Priority, Name: file.Name, Preset: file.Preset, IdempotencyKey: file.Key, TTL: ttlFlags(cmd)}
+	if request.TTL == nil && len(file.TTL) > 0 {
+		request.TTL = file.TTL
+	}
+	if request.Cache, err = cacheFlags(cmd); err != nil {
+		return request, err
+	}
+	if request.Cache == nil && (file.Cache != "" || len(file.CacheOf) > 0) {
+		request.Cache = &contract.CacheInput{Mode: file.Cache, Nodes: file.CacheOf}
+	}
+	if request.Inputs, err = json.Marshal(file.Inputs); err != nil {
+		return request, fmt.Errorf("encode inputs: %w", err)
+	}
+	return request, nil
+}
+
+// readLaunchFile reads the file of --file. Without one, it returns an empty launch.
+func readLaunchFile(cmd *cobra.Command) (launchfile.File, error) {
+	path, _ := cmd.Flags().GetString("file")
+	if path == "" {
+		return launchfile.File{Inputs: map[string]any{}}, nil
+	}
+	var b []byte
+	var err error
+	if path == "-" {
+		b, err = io.ReadAll(cmd.InOrStdin())
+	} else {
+		b, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return launchfile.File{}, fmt.Errorf("--file: %w", err)
+	}
+	file, _, problems := launchfile.Parse(string(b))
+	var wrong []error
+	for _, p := range problems {
+		wrong = append(wrong, fmt.Errorf("%s:%d: %s", path, p.Line, p.Message))
+	}
+	return file, errors.Join(wrong...)
 }
 
 // dryRun prints the forecast of a launch.

@@ -28,7 +28,7 @@ type Query struct {
 	Where   string
 	And     search.And // further conditions
 	Sort    string     // a name; with "-" before it, the greatest first
-	Columns []string   // names whose values Rows have
+	Columns []string   // names whose values Rows have, with their layout (ParseColumn)
 	After   string     // a Result's Next
 	Limit   int
 	Counted bool // requests Result.Total
@@ -128,12 +128,20 @@ func (a *asked) resolve(q Query) error {
 		message := fmt.Sprintf("A table can have at most %d columns.", maxColumns)
 		return apperr.InvalidFields(message, []apperr.Field{{Path: "columns", Message: message}})
 	}
-	for _, name := range q.Columns {
+	for _, entry := range q.Columns {
+		name, layout, err := ParseColumn(entry)
+		if err != nil {
+			return err
+		}
 		c, err := a.project.column(name, "columns")
 		if err != nil {
 			return err
 		}
+		c.Layout = layout
 		a.columns = append(a.columns, c)
+	}
+	if err := arrange(a.columns); err != nil {
+		return err
 	}
 	name, desc := strings.CutPrefix(q.Sort, "-")
 	if a.desc = desc; name != "" {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/search"
 )
@@ -19,6 +21,7 @@ type project struct {
 	names   *search.Names
 	me      string
 	meID    string
+	people  func(text string) ([]search.Person, error)
 	now     time.Time
 }
 
@@ -60,7 +63,30 @@ func (s *Service) project(ctx context.Context) (project, string, error) {
 		return project{}, "", err
 	}
 	p := project{columns: columns, names: search.NewNames(fieldsOf(columns)), me: subject.Name, meID: subject.ID.String(), now: s.cfg.Now()}
+	p.people = func(text string) ([]search.Person, error) { return s.peopleOf(ctx, subject.ProjectID, text) }
 	return p, subject.ProjectID.String(), nil
+}
+
+// People returns the people who launched executions of the caller's project and whose name or e-mail
+// address contains a text.
+func (s *Service) People(ctx context.Context, text string) ([]search.Person, error) {
+	subject, err := reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.peopleOf(ctx, subject.ProjectID, text)
+}
+
+func (s *Service) peopleOf(ctx context.Context, project uuid.UUID, text string) ([]search.Person, error) {
+	rows, err := s.queries.PeopleLike(ctx, text, project)
+	if err != nil {
+		return nil, fmt.Errorf("find the people called %q: %w", text, err)
+	}
+	people := make([]search.Person, len(rows))
+	for i, row := range rows {
+		people[i] = search.Person{ID: row.ID.String(), Name: row.Name, Email: row.Email}
+	}
+	return people, nil
 }
 
 // fieldsOf returns the inputs, outputs and metrics that have columns, by name.
@@ -85,7 +111,10 @@ func fieldsOf(columns assigned) []search.Field {
 
 // parse reads a condition. Its error is Invalid and wraps the *search.Error.
 func (p project) parse(where string) (search.Expr, error) {
-	e, err := search.Parse(where, search.Context{Names: p.names, Now: p.now, Me: p.me, MeID: p.meID})
+	e, err := search.Parse(where, search.Context{Names: p.names, Now: p.now, Me: p.me, MeID: p.meID, People: p.people})
+	if _, mistaken := errors.AsType[*search.Error](err); err != nil && !mistaken {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &apperr.Error{
 			Code: apperr.Invalid, Message: "The query is not valid. " + err.Error(), Err: err,
@@ -101,6 +130,7 @@ type Column struct {
 	Title string // its name without the part
 	Part  search.Part
 	Type  string // number, text, time, duration (in seconds) or tags
+	Layout
 	field search.Field
 }
 

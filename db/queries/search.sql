@@ -133,3 +133,11 @@ SELECT * FROM executions WHERE id = ANY (@ids::uuid[]) AND project_id = @project
 -- name: LockLabelled :one
 -- Locks an execution before its labels change, and reports whether its removal has begun.
 SELECT (removal_began_at IS NOT NULL)::bool AS removed FROM executions WHERE id = @id FOR UPDATE;
+
+-- name: PeopleLike :many
+-- The people who launched executions of a project, which every reader of the project sees. Exact
+-- names and addresses come first. The limit is above what a message lists.
+SELECT u.id, u.name, u.email FROM users u
+WHERE (strpos(lower(u.name), lower(@text::text)) > 0 OR strpos(lower(u.email), lower(@text)) > 0)
+    AND EXISTS (SELECT 1 FROM executions e WHERE e.project_id = @project_id AND e.submitted_by = u.id)
+ORDER BY lower(u.name) = lower(@text) OR lower(u.email) = lower(@text) DESC, u.name, u.id LIMIT 20;

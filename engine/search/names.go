@@ -125,7 +125,7 @@ func FactFields() []Field {
 		fact("workflow", text, "Name of the workflow"),
 		fact("version", text, "Version of the workflow"),
 		fact("name", text, "Name of the execution"),
-		fact("user", text, "Who launched it, by name or ID; me is you"),
+		fact("user", text, "Who launched it, by name, e-mail address or ID; me is you"),
 		fact("tag", text, "A tag of the execution"),
 		fact("note", text, "Its note"),
 		fact("error", text, "Why it failed"),

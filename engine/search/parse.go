@@ -20,10 +20,17 @@ type Context struct {
 	Now   time.Time
 	Me    string // the name of the reader, for user:me
 	MeID  string // their ID, which the value of user:me has
+	// People returns the people whose name or e-mail address contains a text; nil: names stay texts.
+	People func(text string) ([]Person, error)
 }
 
-// Parse returns the conditions of a query; no conditions are an empty And. The error is an
-// *Error.
+// Person is someone who launches executions.
+type Person struct {
+	ID, Name, Email string
+}
+
+// Parse returns the conditions of a query; no conditions are an empty And. The error is an *Error,
+// or one of [Context.People].
 func Parse(query string, c Context) (Expr, error) {
 	if len(query) > MaxLength {
 		return nil, &Error{Column: MaxLength, Message: "The query is too long. It can have at most 4,000 characters."}
@@ -38,6 +45,9 @@ func Parse(query string, c Context) (Expr, error) {
 		return And{}, nil
 	}
 	e, failed := p.or()
+	if p.err != nil {
+		return nil, p.err
+	}
 	if failed != nil {
 		return nil, failed
 	}
@@ -72,6 +82,7 @@ type parser struct {
 	depth   int
 	count   int // of conditions
 	context Context
+	err     error // of Context.People
 }
 
 func (p *parser) peek() token { return p.tokens[p.next] }

@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -162,6 +163,48 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 	require.ErrorContains(t, err, "too many conditions")
 	_, err = search.Parse(strings.Repeat("x", search.MaxLength+1), search.Context{Names: names(), Now: now})
 	require.ErrorContains(t, err, "too long")
+}
+
+// TestPeople: a person is named by name or e-mail address, or by a part of it that is unique.
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	known := []search.Person{
+		{ID: "1", Name: "Ada", Email: "ada@maths.example"}, {ID: "2", Name: "Adam", Email: "adam@maths.example"},
+		{ID: "3", Name: "Kim", Email: "kim@a.example"}, {ID: "4", Name: "Kim", Email: "kim@b.example"},
+	}
+	people := func(text string) ([]search.Person, error) {
+		if text == "down" {
+			return nil, errors.New("no connection")
+		}
+		var found []search.Person
+		for _, one := range known {
+			if strings.Contains(strings.ToLower(one.Name+" "+one.Email), strings.ToLower(text)) {
+				found = append(found, one)
+			}
+		}
+		return found, nil
+	}
+	c := search.Context{Names: names(), Now: now, Me: "Mei", MeID: "9", People: people}
+	for query, id := range map[string]string{"user = ada": "1", "user:ADAM": "2", "user = adam@maths.example": "2", "user = kim@b": "4", "user:me": "9", "user = gone": ""} {
+		e, err := search.Parse(query, c)
+		require.NoError(t, err, query)
+		require.Equal(t, id, e.(search.Compare).Values[0].ID, query)
+	}
+	for query, message := range map[string]string{
+		"user = ad":             `"ad" can be Ada or Adam. Enter the full name or e-mail address.`,
+		"user in (ada, kim)":    `"kim" can be Kim (kim@a.example) or Kim (kim@b.example). Enter the full name or e-mail address.`,
+		"user != maths.example": `"maths.example" can be Ada or Adam. Enter the full name or e-mail address.`,
+	} {
+		_, err := search.Parse(query, c)
+		var got *search.Error
+		require.ErrorAs(t, err, &got, query)
+		require.Equal(t, message, got.Message)
+	}
+	_, err := search.Parse("user = down", c)
+	require.EqualError(t, err, "no connection")
+	e, err := search.Parse("user ~ ad", c)
+	require.NoError(t, err)
+	require.Empty(t, e.(search.Compare).Values[0].ID)
 }
 
 func TestWhatIsWantedAtTheCursor(t *testing.T) {

@@ -42,11 +42,8 @@ func (p *parser) value(f Field, op Op, t token) (Value, *Error) {
 // word returns a text; of a fact with a list of words, one of them.
 func (p *parser) word(f Field, t token) (Value, *Error) {
 	v := Value{Type: String, Text: t.text}
-	if f.Part == Facts && f.Name == "user" && strings.EqualFold(t.text, "me") && p.context.Me != "" {
-		v.Text, v.ID = p.context.Me, p.context.MeID
-	}
-	if f.Part == Facts && f.Name == "user" && isID(t.text) {
-		v.ID = strings.ToLower(t.text)
+	if f.Part == Facts && f.Name == "user" {
+		return p.person(t)
 	}
 	if f.Words == nil {
 		return v, nil
@@ -58,6 +55,63 @@ func (p *parser) word(f Field, t token) (Value, *Error) {
 	err := p.at(t, "%q is not a %s. Enter one of %s.", t.text, f.Name, strings.Join(f.Words, ", "))
 	err.Suggestion = nearest(v.Text, f.Words)
 	return Value{}, err
+}
+
+// person returns the person that a text identifies: me, an ID, a name or an e-mail address, in full or
+// a unique part of it. A text without a match is the name of a person who was removed.
+func (p *parser) person(t token) (Value, *Error) {
+	v := Value{Type: String, Text: t.text}
+	switch {
+	case strings.EqualFold(t.text, "me") && p.context.Me != "":
+		v.Text, v.ID = p.context.Me, p.context.MeID
+		return v, nil
+	case isID(t.text):
+		v.ID = strings.ToLower(t.text)
+		return v, nil
+	case p.context.People == nil || t.text == "":
+		return v, nil
+	}
+	found, err := p.context.People(t.text)
+	if err != nil {
+		p.err = err
+		return v, p.at(t, "The people cannot be read.")
+	}
+	exact := slices.DeleteFunc(slices.Clone(found), func(one Person) bool {
+		return !strings.EqualFold(one.Name, t.text) && !strings.EqualFold(one.Email, t.text)
+	})
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch len(found) {
+	case 0:
+		return v, nil
+	case 1:
+		v.Text, v.ID = found[0].Name, found[0].ID
+		return v, nil
+	}
+	return v, p.at(t, "%q can be %s. Enter the full name or e-mail address.", t.text, choices(found))
+}
+
+// choices lists people, with the e-mail address of those who share a name.
+func choices(people []Person) string {
+	const most = 6
+	names := map[string]int{}
+	for _, one := range people {
+		names[one.Name]++
+	}
+	list := make([]string, 0, len(people))
+	for i, one := range people {
+		if i == most {
+			list = append(list, "others")
+			break
+		}
+		if names[one.Name] > 1 && one.Email != "" {
+			list = append(list, one.Name+" ("+one.Email+")")
+		} else {
+			list = append(list, one.Name)
+		}
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
 // isID reports whether a text is the ID of a user.

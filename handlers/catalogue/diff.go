@@ -56,8 +56,8 @@ func (h *Pages) versionDiff(w http.ResponseWriter, r *http.Request) error {
 		Name: flow.Name, URL: views.WorkflowURL(ref), Action: views.VersionDiffURL(ref, "", ""),
 		From: before.Version, To: after.Version, SwapURL: views.VersionDiffURL(ref, after.Version, before.Version),
 		Versions: versionChoices(flow, before.Version, after.Version), Notes: d.Notes,
-		Graph: diffGraph(before, after, d.Changes),
 	}
+	m.Graph, m.Graphs = diffGraphs(before, after, d.Changes)
 	for _, c := range d.Changes {
 		if c.Breaks != "" {
 			m.Breaks = append(m.Breaks, c.Breaks)
@@ -196,18 +196,41 @@ func diffFile(i int, f source.FileChange, left *lineBudget) views.DiffFile {
 	return out
 }
 
-// diffGraph draws the operators of both versions, nil if none of them changed or there are too many.
-func diffGraph(before, after workflow.Version, changes []change.Change) *dagview.Picture {
+// diffGraphs draws the operators of both versions: of the workflow itself, nil if none of them
+// changed, and of each graph with changes. Together they have at most operatorsInGraph nodes.
+func diffGraphs(before, after workflow.Version, changes []change.Change) (own *dagview.Picture, graphs []views.DiffGraph) {
 	if !slices.ContainsFunc(changes, func(c change.Change) bool { return c.Section == change.Operators }) {
-		return nil
+		return nil, nil
 	}
-	if max(len(before.Plan.Nodes), len(after.Plan.Nodes)) > operatorsInGraph {
-		return nil
+	left := operatorsInGraph
+	draw := func(id, title string, nodes []change.Node) *dagview.Picture {
+		if len(nodes) == 0 || len(nodes) > left {
+			return nil
+		}
+		left -= len(nodes)
+		return diffGraph(id, title, nodes)
 	}
-	nodes := change.Union(before, after, changes)
-	if len(nodes) > operatorsInGraph {
-		return nil
+	if max(len(before.Plan.Nodes), len(after.Plan.Nodes)) <= left {
+		own = draw("diff", "Operators of "+before.Version+" and "+after.Version, change.Union(before, after, changes))
 	}
+	for i, name := range change.ChangedGraphs(changes) {
+		picture := draw("diff-"+strconv.Itoa(i+1), "Operators of the graph "+name+" in "+before.Version+" and "+after.Version, change.GraphUnion(before, after, name, changes))
+		if picture == nil {
+			continue
+		}
+		state := kindState(change.Changed)
+		if before.Plans[name] == nil {
+			state = kindState(change.Added)
+		} else if after.Plans[name] == nil {
+			state = kindState(change.Removed)
+		}
+		graphs = append(graphs, views.DiffGraph{ID: "h-diff-graph-" + strconv.Itoa(i+1), Name: name, State: state, Picture: *picture})
+	}
+	return own, graphs
+}
+
+// diffGraph draws the operators of one graph.
+func diffGraph(id, title string, nodes []change.Node) *dagview.Picture {
 	deepest := -1
 	for _, n := range nodes {
 		if !n.Final {
@@ -222,7 +245,7 @@ func diffGraph(before, after workflow.Version, changes []change.Change) *dagview
 		}
 		names[i], states[i] = n.Name, dagview.NodeState{State: kindState(n.Kind), Sub: cmp.Or(string(n.Kind), "same")}
 	}
-	painter := dagview.Painter{ID: "diff", Drawing: dagview.Layout(items, dagview.Right), Names: names, States: states, Selected: -1, Fit: true}
-	picture := painter.Picture("Operators of " + before.Version + " and " + after.Version)
+	painter := dagview.Painter{ID: id, Drawing: dagview.Layout(items, dagview.Right), Names: names, States: states, Selected: -1, Fit: true}
+	picture := painter.Picture(title)
 	return &picture
 }

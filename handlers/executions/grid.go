@@ -106,14 +106,15 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	if found.Behind > 0 {
 		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values cannot be searched yet."
 	}
-	m.GroupBy = groupOptions(q, m.Query.Fields)
+	m.GroupBy, m.Shown = groupOptions(q, m.Query.Fields), gridColumns(q, found.Columns)
 	if grouped {
 		if err := h.fillGroups(r, m, request); err != nil {
 			return err
 		}
 	} else {
-		m.Columns = gridColumns(q, found.Columns)
-		m.Rows = table.Rows(clock, found)
+		m.Columns = m.Shown
+		m.Sized = sized(m.Columns)
+		m.Rows = pinCells(table.Rows(clock, found), found.Columns)
 		h.pageGrid(q, m, found)
 	}
 	for i := range m.Query.Fields {
@@ -286,7 +287,7 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 		clock.Now = h.Now()
 		var rows []views.GridRow
 		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
-		for _, row := range table.Rows(clock, found) {
+		for _, row := range pinCells(table.Rows(clock, found), found.Columns) {
 			id, _ := uuid.Parse(row.ID)
 			if !shown[id] {
 				news.Count++

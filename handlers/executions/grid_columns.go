@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flowforge/flowforge/data/index"
@@ -17,15 +18,34 @@ func isGrid(q url.Values) bool {
 	return q.Get("view") != "" && q.Get("view") != allViews || slices.ContainsFunc(tableKeys(), func(key string) bool { return q.Get(key) != "" })
 }
 
-// chosenColumns answers the form that chooses columns with the URL of the table.
+// chosenColumns answers the form that chooses columns with the URL of the table. The form also sends
+// the widths of the columns that it shows.
 func chosenColumns(w http.ResponseWriter, r *http.Request) bool {
 	q := r.URL.Query()
 	if len(q["column"]) == 0 {
 		return false
 	}
-	columns := strings.Join(q["column"], ",")
+	columns := slices.Clone(q["column"])
+	for i, entry := range columns {
+		name, layout, err := index.ParseColumn(entry)
+		width := strings.TrimSpace(q.Get(views.ColumnWidth + name))
+		q.Del(views.ColumnWidth + name)
+		if err != nil || width == strconv.Itoa(layout.Width) {
+			continue // the table says what is wrong
+		}
+		layout.Width = 0
+		columns[i] = layout.Entry(name)
+		if width != "" {
+			columns[i] += "~" + width
+		}
+	}
+	for name := range q { // of columns that were removed
+		if strings.HasPrefix(name, views.ColumnWidth) {
+			q.Del(name)
+		}
+	}
 	q.Del("column")
-	http.Redirect(w, r, label.ListURL(views.ExecutionsURL(), q, "columns", columns), http.StatusSeeOther)
+	http.Redirect(w, r, label.ListURL(views.ExecutionsURL(), q, "columns", strings.Join(columns, ",")), http.StatusSeeOther)
 	return true
 }
 
@@ -37,24 +57,30 @@ func clearURL(q url.Values) string {
 	return label.ListURL(views.ExecutionsURL(), q, "where", "")
 }
 
-// gridColumns are the columns with links that sort, move and remove them.
+// gridColumns are the columns with links that sort, move, pin and remove them.
 func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
-	paths := make([]string, len(columns))
+	entries := make([]string, len(columns))
+	pinned := 0
 	for i, c := range columns {
-		paths[i] = c.Path
+		entries[i] = c.Entry(c.Path)
+		if c.Pinned {
+			pinned++
+		}
 	}
 	with := func(list []string) string {
 		return label.ListURL(views.ExecutionsURL(), q, "columns", strings.Join(list, ","))
 	}
 	swapped := func(i, k int) string {
-		list := slices.Clone(paths)
+		list := slices.Clone(entries)
 		list[i], list[k] = list[k], list[i]
 		return with(list)
 	}
 	sorted, desc := strings.CutPrefix(q.Get("sort"), "-")
 	grid := make([]views.GridColumn, len(columns))
 	for i, c := range columns {
-		g := views.GridColumn{Title: c.Title, Path: c.Path, Numeric: c.Numeric(), DropURL: with(slices.Delete(slices.Clone(paths), i, i+1))}
+		g := views.GridColumn{
+			Title: c.Title, Path: c.Path, Entry: entries[i], Numeric: c.Numeric(), Width: c.Width, DropURL: with(slices.Delete(slices.Clone(entries), i, i+1)),
+		}
 		if c.Part != search.Facts {
 			g.Part = string(c.Part)
 		}
@@ -66,13 +92,41 @@ func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
 			}
 		}
 		g.SortURL = label.ListURL(views.ExecutionsURL(), q, "sort", next)
-		if i > 0 {
+		if i > 0 && columns[i-1].Pinned == c.Pinned {
 			g.LeftURL = swapped(i, i-1)
 		}
-		if i < len(columns)-1 {
+		if i < len(columns)-1 && columns[i+1].Pinned == c.Pinned {
 			g.RightURL = swapped(i, i+1)
+		}
+		if c.Pinned {
+			g.Pin = i + 1 // pinned columns come first
+		}
+		if c.Pinned || pinned < index.MaxPinned {
+			changed := index.Layout{Pinned: !c.Pinned, Width: c.Width}.Entry(c.Path)
+			to := pinned // the last of the pinned columns, or the first of the others
+			if c.Pinned {
+				to--
+			}
+			g.PinURL = with(slices.Insert(slices.Delete(slices.Clone(entries), i, i+1), to, changed))
 		}
 		grid[i] = g
 	}
 	return grid
+}
+
+// sized reports whether the table has columns with a width or a place of their own.
+func sized(columns []views.GridColumn) bool {
+	return slices.ContainsFunc(columns, func(c views.GridColumn) bool { return c.Width > 0 || c.Pin > 0 })
+}
+
+// pinCells tells the cells of pinned columns where they stay.
+func pinCells(rows []views.GridRow, columns []index.Column) []views.GridRow {
+	for i := range rows {
+		for k := range rows[i].Cells {
+			if k < len(columns) && columns[k].Pinned {
+				rows[i].Cells[k].Pin = k + 1
+			}
+		}
+	}
+	return rows
 }

@@ -36,6 +36,9 @@ func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 		return err
 	}
 	m.Columns = gridColumns(q, columns)
+	for i := range m.Columns { // groups have no layout
+		m.Columns[i].Pin, m.Columns[i].Entry = 0, ""
+	}
 	if len(groups) == 0 {
 		return nil
 	}

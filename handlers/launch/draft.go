@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/engine/launchfile"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/platform/units"
@@ -26,7 +27,8 @@ type draft struct {
 	values url.Values // values of the form's controls
 	hidden []string   // the fields that the sender hides, if it says so
 	mode   string     // the view that contains the values
-	json   string     // text of the JSON view
+	text   string     // of the YAML view
+	file   fileDraft  // what the text contains
 
 	key, name, priority string
 	options             launchOptions
@@ -67,7 +69,7 @@ func (d *draft) take(sent url.Values) {
 		}
 	}
 	d.mode = view(sent.Get("$mode"))
-	d.json = sent.Get("$json")
+	d.text = strings.ReplaceAll(sent.Get("$yaml"), "\r\n", "\n")
 	d.key, d.name, d.priority = sent.Get("$key"), strings.TrimSpace(sent.Get("name")), sent.Get("priority")
 	d.options, d.kept = takeOptions(sent), keptControls(sent)
 	d.shown = sent.Get("$shown")
@@ -75,10 +77,17 @@ func (d *draft) take(sent url.Values) {
 	d.develops = sent.Has("$dev")
 	d.presetID, d.presetBased = sent.Get("$preset"), sent.Get("$preset_based")
 	d.saving = takePresetForm(sent)
+	if d.mode == views.LaunchYAML && sent.Has("$version") {
+		d.text = launchfile.SetVersion(d.text, d.version.Version)
+	}
+	if d.mode == views.LaunchYAML {
+		d.readFile()
+	}
 }
 
 func view(name string) string {
-	if name == views.LaunchJSON || name == views.LaunchCommand {
+	switch name {
+	case views.LaunchYAML, views.LaunchPython, views.LaunchCommand:
 		return name
 	}
 	return views.LaunchForm
@@ -87,8 +96,8 @@ func view(name string) string {
 // inputs decodes the values of the current view. The form keeps the values of hidden fields, which
 // are not inputs.
 func (d *draft) inputs(env typeregistry.Env) (map[string]any, []forms.Problem) {
-	if d.mode == views.LaunchJSON {
-		return forms.ReadJSON(d.json)
+	if d.mode == views.LaunchYAML {
+		return d.file.inputs, d.file.problems
 	}
 	inputs, problems := d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
 	return d.schema.WithoutHidden(inputs, problems, env)
@@ -134,33 +143,37 @@ func (d *draft) fail(problems []forms.Problem) {
 }
 
 // show switches to another view with the values of this one and returns the HTTP status. If
-// the form cannot represent the JSON, the JSON view stays and shows the reason.
+// the form cannot represent the YAML, the YAML view stays and shows the reason.
 func (d *draft) show(next string, env typeregistry.Env) int {
 	next = view(next)
-	inputs, _ := d.inputs(env)
-	if d.mode == views.LaunchJSON && next != views.LaunchJSON {
+	if d.mode == views.LaunchYAML && next != views.LaunchYAML {
 		values, problems := d.toForm()
 		if len(problems) > 0 {
 			d.problems = problems
 			d.failed = fmt.Sprintf("The form cannot show this: %s attention", units.Plural(len(problems), "value needs", "values need"))
 			return http.StatusUnprocessableEntity
 		}
-		d.values = values
+		d.values, d.mode = values, next
+		if _, wrong := d.check(env); next == views.LaunchForm {
+			d.problems = wrong // each at its field
+		}
+		d.options.asked()
+		return http.StatusOK
 	}
-	if next == views.LaunchJSON && d.mode != views.LaunchJSON {
-		d.json = forms.WriteJSON(d.schema, inputs)
+	if next == views.LaunchYAML && d.mode != views.LaunchYAML {
+		inputs, _ := d.inputs(env)
+		d.text = d.launchFile(inputs).YAML()
 	}
 	d.mode = next
 	return http.StatusOK
 }
 
-// toForm converts the JSON to values of controls.
+// toForm converts the inputs of the file to values of controls.
 func (d *draft) toForm() (url.Values, []forms.Problem) {
-	inputs, problems := forms.ReadJSON(d.json)
-	if inputs == nil {
-		return nil, problems
+	if len(d.file.problems) > 0 {
+		return nil, d.file.problems
 	}
-	return forms.ToForm(d.schema, inputs)
+	return forms.ToForm(d.schema, d.file.inputs)
 }
 
 // edit applies the pressed button that changes the form, if any.

@@ -138,6 +138,9 @@ func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) er
 // idempotencyKey lets a second press of the button on the same rendered form find the first
 // execution. Changed values launch another one.
 func (d *draft) idempotencyKey(inputs map[string]any) string {
+	if d.mode == views.LaunchYAML && d.file.key != "" {
+		return d.file.key
+	}
 	if d.key == "" {
 		return ""
 	}

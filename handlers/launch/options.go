@@ -110,12 +110,15 @@ func optionControl(path string) (id, label string) {
 // errorLines are the lines of the error summary.
 func (o *launchOptions) errorLines() []forms.ErrorLine {
 	var out []forms.ErrorLine
-	for _, path := range slices.Sorted(maps.Keys(o.faults)) {
+	for _, path := range o.faultPaths() {
 		id, label := optionControl(path)
 		out = append(out, forms.ErrorLine{Target: id, Label: label, Text: o.faults[path]})
 	}
 	return out
 }
+
+// faultPaths are the paths of the options with errors, in order.
+func (o *launchOptions) faultPaths() []string { return slices.Sorted(maps.Keys(o.faults)) }
 
 // key distinguishes the options of two requests.
 func (o *launchOptions) key() any { return []any{o.cache, o.cacheOf, o.kept} }
@@ -162,23 +165,6 @@ func cacheChoices(chosen, first, words string) []ui.Option {
 		options[i].Selected = options[i].Value == chosen
 	}
 	return options
-}
-
-// flags are the options on the command line.
-func (o *launchOptions) flags() string {
-	var text strings.Builder
-	if o.cache != "" && o.cache != "on" {
-		text.WriteString(forms.Flag("--cache", o.cache))
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.cacheOf)) {
-		text.WriteString(forms.Flag("--cache-node", name+"="+o.cacheOf[name]))
-	}
-	for _, f := range [][2]string{{"--ttl", "after_completion"}, {"--ttl-success", "after_success"}, {"--ttl-failure", "after_failure"}} {
-		if o.kept[f[1]] != "" {
-			text.WriteString(forms.Flag(f[0], o.kept[f[1]]))
-		}
-	}
-	return text.String()
 }
 
 // keepsWithout describes the retention of executions whose launch does not set one.

@@ -40,8 +40,8 @@ func (h *Pages) renderPage(w http.ResponseWriter, r *http.Request, status int, d
 	page := views.LaunchPage{
 		Page: h.Page.Base(r, "Launch", views.SectionWorkflows,
 			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
-		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, JSON: d.json,
-		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: slices.Concat(form.ErrorLines(), errors, d.options.errorLines(), d.presetErrorLines()), Recent: recent,
+		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form,
+		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: slices.Concat(d.atLines(d.problems, form.ErrorLines()), errors, d.optionLines(), d.presetErrorLines()), Recent: recent,
 		Options: d.options.view(d.version, h.keepsWithout(d.version)),
 		Sweep:   sweep, Kept: d.carried(),
 	}
@@ -62,9 +62,8 @@ func (h *Pages) renderPage(w http.ResponseWriter, r *http.Request, status int, d
 	}
 	env := h.Forms.Env(r)
 	inputs, problems := d.check(env)
-	if d.mode == views.LaunchCommand {
+	if d.mode == views.LaunchPython || d.mode == views.LaunchCommand {
 		page.Carried = d.values
-		page.Command = forms.Command(name, d.version.Version, d.schema, inputs, forms.Defaults(d.schema, env)) + d.options.flags()
 	}
 	if sweep == nil {
 		page.Check = h.verdict(r, d, inputs, problems)
@@ -137,13 +136,13 @@ func differingFields(p views.Provenance, form *forms.Form) *views.Provenance {
 
 // verdict is the check of the values and of the requested resources.
 func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, problems []forms.Problem) views.LaunchCheck {
-	check := views.LaunchCheck{Ready: len(problems) == 0, Summary: "Ready to launch"}
+	check := views.LaunchCheck{Ready: len(problems) == 0, Summary: "Ready to launch", Code: h.code(r, d, inputs, problems)}
 	if check.Ready {
 		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: counted(d.schema)})
 	} else {
 		form := h.form(r, d, problems)
 		check.Summary = units.Plural(len(problems), "value needs attention", "values need attention")
-		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: form.ErrorLines()})
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: d.atLines(problems, form.ErrorLines())})
 	}
 	if d.mode == views.LaunchForm {
 		check.States = h.form(r, d, nil).States()

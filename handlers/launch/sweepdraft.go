@@ -107,7 +107,7 @@ func (d *draft) spec(s *sweepDraft, env typeregistry.Env) (sweep.Spec, []forms.P
 		name, _, _ := strings.Cut(p.Path, ".")
 		return s.covers(p.Path) || following[name]
 	})
-	if d.mode != views.LaunchJSON { // the values of fields that only some runs have
+	if d.mode != views.LaunchYAML { // the values of fields that only some runs have
 		all, _ := d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
 		for name := range following {
 			if v, ok := all[name]; ok && v != nil && inputs != nil {

@@ -46,7 +46,11 @@ func NotebookOf(q index.Query, server, project string) (json.RawMessage, error) 
 		}
 	}
 	if len(q.Columns) > 0 && err == nil {
-		err = argument("columns", q.Columns)
+		columns := make([]string, len(q.Columns))
+		for i, entry := range q.Columns {
+			columns[i] = index.ColumnName(entry)
+		}
+		err = argument("columns", columns)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write the query of a notebook: %w", err)

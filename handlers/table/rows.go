@@ -31,7 +31,9 @@ func (s *Service) Parse(ctx context.Context, where string, now time.Time) (*sear
 		return nil, nil, err
 	}
 	subject, _ := auth.SubjectOf(ctx)
-	e, err := search.Parse(where, search.Context{Names: fields.Names, Now: now, Me: subject.Name})
+	e, err := search.Parse(where, search.Context{Names: fields.Names, Now: now, Me: subject.Name, MeID: subject.ID.String(), People: func(text string) ([]search.Person, error) {
+		return s.Index.People(ctx, text)
+	}})
 	return fields.Names, e, err
 }
 

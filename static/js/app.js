@@ -26,6 +26,7 @@ const parts = [
   ["[data-gallery]", "./gallery.js"],
   ["[data-grid]", "./nodegrid.js"],
   ["[data-complete]", "./query.js"],
+  ["[data-run-table]", "./runtable.js"],
   ["[data-brush]", "./facets.js"],
   ["[data-plots]", "./plots/main.js"],
   ["[data-renderer]", "./renderers.js"],

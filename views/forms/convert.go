@@ -15,26 +15,6 @@ import (
 // LinkPrefix is the prefix of link parameters that fill in a form: "input.epochs=5".
 const LinkPrefix = "input."
 
-// WriteJSON formats inputs for editing: indented, the fields in the order of the schema,
-// then unknown names.
-func WriteJSON(schema typeregistry.Schema, inputs map[string]any) string {
-	names := inOrder(schema, inputs)
-	if len(names) == 0 {
-		return "{}"
-	}
-	var b bytes.Buffer
-	b.WriteString("{\n")
-	for i, name := range names {
-		fmt.Fprintf(&b, "  %s: %s", compact(name), indented(inputs[name]))
-		if i < len(names)-1 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-	}
-	b.WriteString("}")
-	return b.String()
-}
-
 // inOrder lists the names of inputs that have a value: declared fields first. An empty
 // text in an optional field is not a value.
 func inOrder(schema typeregistry.Schema, inputs map[string]any) []string {
@@ -52,37 +32,15 @@ func inOrder(schema typeregistry.Schema, inputs map[string]any) []string {
 	return names
 }
 
-func indented(v any) string { return encode(v, "  ") }
-
-func compact(v any) string { return encode(v, "") }
-
-// encode writes decoded JSON without HTML escapes.
-func encode(v any, indent string) string {
+// compact writes decoded JSON on one line, without HTML escapes.
+func compact(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent(indent, indent)
 	if err := e.Encode(v); err != nil {
 		return "null"
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// ReadJSON parses inputs edited as JSON. If the text is not a JSON object, it returns one
-// problem with the line.
-func ReadJSON(text string) (map[string]any, []Problem) {
-	if strings.TrimSpace(text) == "" {
-		return map[string]any{}, nil
-	}
-	v, err := typeregistry.DecodeJSON([]byte(text))
-	if err != nil {
-		return nil, []Problem{{Message: typeregistry.JSONProblem(text, err)}}
-	}
-	inputs, ok := v.(map[string]any)
-	if !ok {
-		return nil, []Problem{{Message: "Enter one JSON object: names and values between { and }."}}
-	}
-	return inputs, nil
 }
 
 // ToForm converts inputs to the values of the form's controls. Problems are values that
@@ -120,7 +78,7 @@ func shapeProblem(field typeregistry.Field, v any) Problem {
 		p.Path = strings.TrimSuffix(field.Name+"."+p.Path, ".")
 		return p
 	}
-	return Problem{Path: field.Name, Message: "The form has no control for this value. Launch it from the JSON view."}
+	return Problem{Path: field.Name, Message: "The form has no control for this value. Launch it from the YAML view."}
 }
 
 // Link returns the parameters of a link that fills in the form with inputs, without
@@ -151,6 +109,22 @@ func Differing(schema typeregistry.Schema, inputs, defaults map[string]any) map[
 // Given returns the values of inputs without empty texts of optional fields and undeclared names.
 func Given(schema typeregistry.Schema, inputs map[string]any) map[string]any {
 	return Differing(schema, inputs, nil)
+}
+
+// Plain returns inputs for people to read: a reference to the catalogue is its text, where the type
+// reads both.
+func Plain(schema typeregistry.Schema, inputs map[string]any) map[string]any {
+	out := maps.Clone(inputs)
+	for _, f := range schema.Fields {
+		object, ok := inputs[f.Name].(map[string]any)
+		if !ok || len(object) != 1 {
+			continue
+		}
+		if ref, ok := object["$catalogue"].(string); ok && same(f.Type, object, ref) {
+			out[f.Name] = ref
+		}
+	}
+	return out
 }
 
 // Show writes one value for users.
@@ -194,33 +168,6 @@ func text(v any) string {
 		return s
 	}
 	return compact(v)
-}
-
-// Command returns the shell command that launches inputs, without default values.
-func Command(workflow, version string, schema typeregistry.Schema, inputs, defaults map[string]any) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "flowforge launch %s", quoted(workflow+"@"+version))
-	link := Link(schema, inputs, defaults)
-	for _, f := range schema.Fields {
-		if v, ok := link[LinkPrefix+f.Name]; ok {
-			fmt.Fprintf(&b, " \\\n  -i %s", quoted(f.Name+"="+v[0]))
-		}
-	}
-	return b.String()
-}
-
-// Flag is one more line of Command: a flag with its value.
-func Flag(name, value string) string { return " \\\n  " + name + " " + quoted(value) }
-
-// quoted quotes s for a POSIX shell if necessary.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./-_", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Defaults are the values of the fields that have one.

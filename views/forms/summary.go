@@ -13,6 +13,7 @@ type ErrorLine struct {
 	Target string // id of the control, "" without one
 	Label  string // "Augmentations, entry 2, probability"
 	Text   string
+	Line   int // of the text that contains the value, 0 for a control
 }
 
 // ErrorLines lists the problems in order, each with its control or the nearest enclosing

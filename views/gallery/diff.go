@@ -14,6 +14,7 @@ func versionDiff(f views.Page) views.VersionDiff {
 		{Name: "load"}, {Name: "train", Level: 1, Dependencies: []int{0}}, {Name: "report", Level: 2, Dependencies: []int{1}}, {Name: "export", Level: 2, Dependencies: []int{1}},
 	}, dagview.Right)
 	graph := dagview.Painter{ID: "diff", Drawing: drawing, Names: names, States: states, Selected: -1, Fit: true}.Picture("Operators of 1.2.0 and 2.0.0")
+	inner := dagview.Painter{ID: "diff-1", Drawing: drawing, Names: names, States: states, Selected: -1, Fit: true}.Picture("Operators of the graph evaluate in 1.2.0 and 2.0.0")
 	line := func(kind, before, after, text string) views.DiffLine {
 		return views.DiffLine{Kind: kind, Before: before, After: after, Parts: []views.SourcePart{{Text: text}}}
 	}
@@ -21,6 +22,7 @@ func versionDiff(f views.Page) views.VersionDiff {
 		Page: frame(f, "Changes", views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: "/workflows"}, views.Crumb{Name: "digits.train", URL: "#"}),
 		Name: "digits.train", URL: "#", Action: "#", From: "1.2.0", To: "2.0.0", SwapURL: "#", Versions: []string{"2.0.0", "1.2.0", "1.1.0"},
 		Breaks: []string{`Every launch must set "dataset".`}, Notes: []string{"Only the first 128 MiB of the code package of 2.0.0 are compared."}, Graph: &graph,
+		Graphs: []views.DiffGraph{{ID: "h-diff-graph-1", Name: "evaluate", State: "CHANGED", Picture: inner}},
 		Sections: []views.DiffSection{
 			{ID: "h-inputs", Title: "Inputs", Rows: []views.DiffRow{
 				{Name: "dataset", State: "ADDED", Breaks: "x", Details: []views.DiffDetail{{Path: "type", After: "Dataset"}, {Path: "required", After: "yes"}}},

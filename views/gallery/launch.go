@@ -17,7 +17,9 @@ func launchEntries() []Entry {
 	return []Entry{
 		{"launch", "Launch", func(f views.Page) templ.Component { return views.LaunchView(launch(f)) }},
 		{"launch-errors", "Launch: values need attention", func(f views.Page) templ.Component { return views.LaunchView(launchErrors(f)) }},
-		{"launch-json", "Launch: as JSON", func(f views.Page) templ.Component { return views.LaunchView(launchJSON(f)) }},
+		{"launch-yaml", "Launch: as YAML", func(f views.Page) templ.Component { return views.LaunchView(launchYAML(f)) }},
+		{"launch-yaml-errors", "Launch: as YAML, with an error", func(f views.Page) templ.Component { return views.LaunchView(launchYAMLErrors(f)) }},
+		{"launch-python", "Launch: as Python", func(f views.Page) templ.Component { return views.LaunchView(launchPython(f)) }},
 		{"launch-command", "Launch: from a shell", func(f views.Page) templ.Component { return views.LaunchView(launchCommand(f)) }},
 		{"widgets", "Widgets: plain values", func(f views.Page) templ.Component { return widgets(f, "Widgets: plain values", forms.PlainExamples()) }},
 		{"widgets-rows", "Widgets: lists", func(f views.Page) templ.Component {
@@ -150,14 +152,40 @@ func launchErrors(f views.Page) views.LaunchPage {
 	return page
 }
 
-func launchJSON(f views.Page) views.LaunchPage {
+func launchYAML(f views.Page) views.LaunchPage {
 	page := launchWith(f, nil)
-	page.View, page.JSON = views.LaunchJSON, "{\n  \"data\": \"mnist-train@7\",\n  \"workers\": 8\n}"
+	page.View = views.LaunchYAML
+	page.Check.Code = views.LaunchCode{View: page.View, Text: "kind: Execution\nworkflow: digits.train\nversion: 2.4.0\ninputs:\n  data: mnist-train@7\n  workers: 8\n"}
+	return page
+}
+
+func launchYAMLErrors(f views.Page) views.LaunchPage {
+	page := launchYAML(f)
+	page.Came = nil
+	page.Failed = "Nothing was launched: 1 value needs attention"
+	page.ErrorLines = []forms.ErrorLine{{Target: views.LaunchTextID, Line: 6, Label: "Workers", Text: "64 is more than 16. Enter 1 to 16."}}
+	page.Check.Ready, page.Check.Summary = false, "1 value needs attention"
+	page.Check.Verdicts = []views.Verdict{{Tone: "wait", Strong: "1 value needs attention.", Links: page.ErrorLines}}
+	page.Check.Code.Text = "kind: Execution\nworkflow: digits.train\nversion: 2.4.0\ninputs:\n  data: mnist-train@7\n  workers: 64\n"
+	page.Check.Code.Problems = page.ErrorLines
+	return page
+}
+
+func launchPython(f views.Page) views.LaunchPage {
+	page := launchWith(f, nil)
+	page.View = views.LaunchPython
+	page.Check.Code = views.LaunchCode{View: page.View, Samples: []views.CodeSample{
+		{ID: "launch-python", Title: "Python", Text: "import flowforge\n\nrun = flowforge.launch(\n    \"digits.train@2.4.0\",\n    {\n        \"workers\": 8,\n    },\n)\nrun.wait()\n"},
+	}}
 	return page
 }
 
 func launchCommand(f views.Page) views.LaunchPage {
 	page := launchWith(f, nil)
-	page.View, page.Command = views.LaunchCommand, "flowforge launch digits.train@2.4.0 \\\n  -i data=mnist-train@7 \\\n  -i workers=8"
+	page.View = views.LaunchCommand
+	page.Check.Code = views.LaunchCode{View: page.View, Samples: []views.CodeSample{
+		{ID: "launch-command", Title: "Command line", Text: "flowforge launch digits.train@2.4.0 \\\n  -i data=mnist-train@7 \\\n  -i workers=8"},
+		{ID: "launch-curl", Title: "API", Note: "Set FLOWFORGE_TOKEN to one of your API keys.", Text: "curl -X POST https://flowforge.example/api/v1/executions \\\n  -H \"Authorization: Bearer $FLOWFORGE_TOKEN\" \\\n  -d '{\"workflow\": \"digits.train\"}'"},
+	}}
 	return page
 }

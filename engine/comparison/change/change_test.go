@@ -218,3 +218,24 @@ func TestUnionHasNoCycles(t *testing.T) {
 		{Name: "old", Kind: change.Removed, Level: 2, Dependencies: []int{1}},
 	}, nodes, "a → b and old → c would close cycles")
 }
+
+// TestUnionOfGraphs: operators inside of graphs are compared, in graphs that one version lacks too.
+func TestUnionOfGraphs(t *testing.T) {
+	t.Parallel()
+	version := func(doc string) workflow.Version {
+		d := parse(t, doc)
+		plans, problems := d.Compile()
+		require.Empty(t, problems)
+		return workflow.Version{Definition: d, Plan: plans[""], Plans: plans}
+	}
+	const task = `type: shell, code: {script: "true"}`
+	before := version("operators: [{name: run, type: graph, graph: part}, {name: gone, type: graph, graph: old}]\ngraphs:\n  part: {operators: [{name: a, " + task + "}, {name: b, depends_on: [a], " + task + "}]}\n  old: {operators: [{name: x, " + task + "}]}\n")
+	after := version("operators: [{name: run, type: graph, graph: part}]\ngraphs:\n  part: {operators: [{name: a, " + task + "}, {name: c, depends_on: [a], " + task + "}]}\n")
+	changes, err := change.Between(before.Definition, after.Definition)
+	require.NoError(t, err)
+	require.Equal(t, []string{"old", "part"}, change.ChangedGraphs(changes))
+	require.Equal(t, []change.Node{
+		{Name: "a"}, {Name: "c", Kind: change.Added, Level: 1, Dependencies: []int{0}}, {Name: "b", Kind: change.Removed, Level: 1, Dependencies: []int{0}},
+	}, change.GraphUnion(before, after, "part", changes))
+	require.Equal(t, []change.Node{{Name: "x", Kind: change.Removed}}, change.GraphUnion(before, after, "old", changes))
+}

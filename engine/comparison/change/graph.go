@@ -2,6 +2,7 @@ package change
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -20,30 +21,58 @@ type Node struct {
 // its order, then the removed ones. A dependency of the earlier version that would close a cycle is
 // left out.
 func Union(before, after workflow.Version, changes []Change) []Node {
+	return unite(before.Plan, after.Plan, "", changes)
+}
+
+// GraphUnion returns the operators of a named graph in both versions, as Union does. The graph may
+// be missing in one of them.
+func GraphUnion(before, after workflow.Version, graph string, changes []Change) []Node {
+	return unite(before.Plans[graph], after.Plans[graph], graph+"/", changes)
+}
+
+// ChangedGraphs returns the names of the graphs with operators that changed, in order.
+func ChangedGraphs(changes []Change) []string {
+	var list []string
+	for _, c := range changes {
+		name, _, inside := strings.Cut(c.Name, "/")
+		if c.Section == Operators && inside && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func unite(before, after *dag.Plan, prefix string, changes []Change) []Node {
+	if before == nil {
+		before = &dag.Plan{}
+	}
+	if after == nil {
+		after = &dag.Plan{}
+	}
 	kinds := map[string]Kind{}
 	for _, c := range changes {
-		if c.Section == Operators {
-			kinds[c.Name] = c.Kind
+		if name, ours := strings.CutPrefix(c.Name, prefix); ours && c.Section == Operators {
+			kinds[name] = c.Kind
 		}
 	}
 	u := union{index: map[string]int{}}
-	for i := range after.Plan.Nodes {
-		u.add(&after.Plan.Nodes[i], kinds, 2*after.Plan.Nodes[i].Level)
+	for i := range after.Nodes {
+		u.add(&after.Nodes[i], kinds, 2*after.Nodes[i].Level)
 	}
-	for _, level := range before.Plan.Levels { // dependencies first
+	for _, level := range before.Levels { // dependencies first
 		for _, i := range level {
-			n := &before.Plan.Nodes[i]
+			n := &before.Nodes[i]
 			rank := 1
 			for _, d := range n.Dependencies {
-				if at, ok := u.index[before.Plan.Nodes[d].Name]; ok {
+				if at, ok := u.index[before.Nodes[d].Name]; ok {
 					rank = max(rank, u.ranks[at]+1)
 				}
 			}
 			u.add(n, kinds, rank)
 		}
 	}
-	u.join(after.Plan)
-	u.join(before.Plan)
+	u.join(after)
+	u.join(before)
 	known := make([]bool, len(u.nodes))
 	for i := range u.nodes {
 		level(u.nodes, known, i)

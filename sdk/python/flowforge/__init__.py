@@ -81,7 +81,7 @@ if TYPE_CHECKING:
         succeeded,
     )
     from ._catalogue import CatalogueVersion, dataset, model, register_dataset, register_model
-    from ._run import Run, compare, executions
+    from ._run import Run, compare, executions, launch
     from ._schema import Columns
     from ._sweep import Sweep, sweep
     from ._workflow import Workflow, workflow
@@ -98,7 +98,7 @@ _LATER = {
     "_options": "Breaker Cache Lock Retry RetryBudget Schedule Window",
     "_reference": "command http shell template_ref workflow_ref",
     "_rules": "all_failed any_succeeded completed execution failed length on_exit skipped status succeeded",
-    "_run": "Run compare executions",
+    "_run": "Run compare executions launch",
     "_schema": "Columns",
     "_sweep": "Sweep sweep",
     "_workflow": "Workflow workflow",
@@ -179,6 +179,7 @@ __all__ = [
     "failed",
     "foreach",
     "http",
+    "launch",
     "length",
     "model",
     "on_exit",

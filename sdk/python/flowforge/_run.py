@@ -210,6 +210,36 @@ class Artifacts(Mapping[str, Artifact]):
         return f"Artifacts({', '.join(sorted(self._found))})"
 
 
+def launch(
+    workflow: str,
+    inputs: Optional[Mapping[str, Any]] = None,
+    *,
+    name: str = "",
+    priority: Union[str, int] = "",
+    preset: str = "",
+    cache: Union[str, Mapping[str, Any]] = "",
+    ttl: Union[str, Mapping[str, str]] = "",
+) -> Run:
+    """Launch a registered workflow by its name and return the run.
+
+    `workflow` is a name such as "digits.train", or a name with a version, such as
+    "digits.train@1.0.0". `inputs` are JSON values, as the Python view of the launch form shows
+    them. `priority` is LOW, NORMAL, HIGH or a number from 0 to 100. `preset` is the name of a
+    preset; `inputs` override its values. `cache` is a mode ("on", "off", "refresh") or a
+    mapping with `mode` and `nodes`, and `ttl` a time span such as "30d" or a mapping with
+    `after_completion`, `after_success` and `after_failure`. Raises ServerError if the server
+    refuses the launch.
+    """
+    server = Server()
+    reference, _, version = workflow.partition("@")
+    request: Dict[str, Any] = {"workflow": reference, "inputs": dict(inputs or {})}
+    given = {"version": version, "name": name, "preset": preset, "ttl": ttl, "cache": {"mode": cache} if isinstance(cache, str) and cache else cache}
+    request.update({key: value for key, value in given.items() if value})
+    if priority != "":
+        request["priority"] = priority
+    return Run(server.post("/executions", request)["execution_id"], server)
+
+
 def executions(workflow: str = "", state: str = "", limit: int = 50, where: str = "", columns: Sequence[str] = (), sort: str = "", view: str = "") -> Any:
     """Return executions as a pandas DataFrame, newest first.
 

@@ -26,7 +26,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "Range", "Length", "Pattern", "Format", "Unit", "Columns", "MediaTypes", "MaxBytes", "ConnectionKind", "CustomType", "Outputs", "Storage",
         "Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden", "Multiline", "ShowIf", "RequiredIf", "Limits", "Option", "Options", "OptionsFrom",
     ),
-    "Runs": ("Run", "executions", "compare", "Sweep", "sweep"),
+    "Runs": ("Run", "launch", "executions", "compare", "Sweep", "sweep"),
     "Catalogue": ("model", "dataset", "CatalogueVersion", "register_model", "register_dataset"),
     "Tasks": ("client", "Client", "FlowForgeClient", "TaskStatus", "LogLevel", "MetricType", "types"),
     "Errors": ("FlowForgeError", "DefinitionError", "ExecutionError", "InputError", "OutputError", "ServerError"),

@@ -11,6 +11,7 @@ import { setUpServerButtons, replaceForm } from "./swap.js";
 import { setUpDrafts } from "./drafts.js";
 import { setUpDevelop } from "./develop.js";
 import { setUpCheck } from "./check.js";
+import { setUpCode } from "./code.js";
 import { setUpRules, applyRules } from "./rules.js";
 
 let done = false;
@@ -27,6 +28,7 @@ export function setUp() {
   setUpCheck();
   setUpRules();
   setUpOptions();
+  setUpCode();
   setUpDrafts((form, next) => replaceForm(form, next, enhance));
   setUpDevelop((form, next) => replaceForm(form, next, enhance));
   document.addEventListener("click", putValue);
