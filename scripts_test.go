@@ -45,9 +45,9 @@ func TestSetupInstallsChromium(t *testing.T) {
 	t.Parallel()
 	path, calls := bareMachine(t)
 	setup(t, path, "browser")
-	asked, err := os.ReadFile(calls)
+	requested, err := os.ReadFile(calls)
 	require.NoError(t, err, "apt-get was never called")
-	require.Contains(t, string(asked), "install -y --no-install-recommends chromium")
+	require.Contains(t, string(requested), "install -y --no-install-recommends chromium")
 
 	script(t, filepath.Join(path, "chromium-browser"), "exit 0")
 	require.NoError(t, os.Remove(calls))

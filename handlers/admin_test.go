@@ -80,8 +80,8 @@ func TestTreePageMakesRenamesAndArchives(t *testing.T) {
 	require.Contains(t, late.body, "is now called Sciences")
 	require.Contains(t, late.body, `value="Arts"`)
 
-	asked := b.admin.submit(t, "/admin/nodes/"+id+"/archive")
-	require.Contains(t, b.admin.follow(t, asked).body, "Archive the department Sciences?")
+	requested := b.admin.submit(t, "/admin/nodes/"+id+"/archive")
+	require.Contains(t, b.admin.follow(t, requested).body, "Archive the department Sciences?")
 	team := b.admin.made(t, "teams", id, "late")
 	require.Equal(t, http.StatusConflict, b.admin.submit(t, "/admin/nodes/"+id+"/archive", "confirm", "yes").status)
 	b.admin.follow(t, b.admin.submit(t, "/admin/nodes/"+team+"/archive", "confirm", "yes", "reason", "over"))

@@ -98,9 +98,9 @@ func TestOffersDecide(t *testing.T) {
 		map[string]any{"name": "kind", "type": "String"},
 		map[string]any{"name": "other", "type": "Integer", "default": 5, "options": free},
 	)
-	var asked []string
+	var requested []string
 	env := Env{Offers: func(o Offered) string {
-		asked = append(asked, o.Field.Name+" "+o.Source.Where+" "+compactJSON(o.Value)+" "+compactJSON(o.Inputs["kind"]))
+		requested = append(requested, o.Field.Name+" "+o.Source.Where+" "+compactJSON(o.Value)+" "+compactJSON(o.Inputs["kind"]))
 		if compactJSON(o.Value) == "2" {
 			return "2 is not offered."
 		}
@@ -108,13 +108,13 @@ func TestOffersDecide(t *testing.T) {
 	}}
 	_, problems := schema.CheckAll(map[string]any{"kind": "svc", "seeds": []any{json.Number("1"), json.Number("2")}}, env)
 	require.Equal(t, map[string]string{"seeds.1": "2 is not offered."}, messages(problems))
-	require.Equal(t, []string{`seeds inputs.kind = "svc" 1 "svc"`, `seeds inputs.kind = "svc" 2 "svc"`}, asked)
+	require.Equal(t, []string{`seeds inputs.kind = "svc" 1 "svc"`, `seeds inputs.kind = "svc" 2 "svc"`}, requested)
 
-	asked = nil
+	requested = nil
 	_, problems = schema.CheckAll(map[string]any{"seeds": []any{json.Number("1")}}, env)
 	require.Equal(t, []string{"kind"}, []string{problems[0].Path})
 	require.Len(t, problems, 1, "the missing input is said once")
-	require.Empty(t, asked)
+	require.Empty(t, requested)
 }
 
 func TestFaultySourcesAreRefused(t *testing.T) {

@@ -50,7 +50,7 @@ func (c *slowClient) answer() (int, string) {
 }
 
 // reading serves a handler that reads the body and reports the number of bytes so far.
-func reading(t *testing.T, b Bodies, came chan<- int) *httptest.Server {
+func reading(t *testing.T, b Bodies, received chan<- int) *httptest.Server {
 	t.Helper()
 	bundle := setup(t)
 	handler := bundle.site.Handler(func(w http.ResponseWriter, r *http.Request) error {
@@ -58,8 +58,8 @@ func reading(t *testing.T, b Bodies, came chan<- int) *httptest.Server {
 		for {
 			n, err := r.Body.Read(buffer)
 			total += n
-			if came != nil && n > 0 {
-				came <- total
+			if received != nil && n > 0 {
+				received <- total
 			}
 			if errors.Is(err, io.EOF) {
 				_, err = fmt.Fprintf(w, "%d bytes", total)
@@ -88,12 +88,12 @@ func TestASilentBodyIsGivenUp(t *testing.T) {
 // TestATrickleIsGivenUp: a body that is never silent but far below the minimum rate.
 func TestATrickleIsGivenUp(t *testing.T) {
 	t.Parallel()
-	came := make(chan int)
-	server := reading(t, Bodies{Most: 1 << 20, Silence: time.Hour, Grace: 200 * time.Millisecond, Rate: 1 << 20}, came)
+	received := make(chan int)
+	server := reading(t, Bodies{Most: 1 << 20, Silence: time.Hour, Grace: 200 * time.Millisecond, Rate: 1 << 20}, received)
 	c := dial(t, server, "Content-Length: 1000")
 	for i := range 3 {
 		c.send("x")
-		require.Equal(t, i+1, <-came)
+		require.Equal(t, i+1, <-received)
 	}
 	status, _ := c.answer()
 	require.Equal(t, http.StatusRequestTimeout, status)
@@ -102,12 +102,12 @@ func TestATrickleIsGivenUp(t *testing.T) {
 // TestASlowUploadIsTaken: the upload takes longer than the grace period, at the minimum rate.
 func TestASlowUploadIsTaken(t *testing.T) {
 	t.Parallel()
-	came := make(chan int)
-	server := reading(t, Bodies{Most: 1 << 20, Silence: time.Minute, Grace: 20 * time.Millisecond, Rate: 1}, came)
+	received := make(chan int)
+	server := reading(t, Bodies{Most: 1 << 20, Silence: time.Minute, Grace: 20 * time.Millisecond, Rate: 1}, received)
 	c := dial(t, server, "Content-Length: 2000")
 	for i := range 20 {
 		c.send(strings.Repeat("x", 100)) // earns 100 s at one byte a second
-		require.Equal(t, 100*(i+1), <-came)
+		require.Equal(t, 100*(i+1), <-received)
 	}
 	status, body := c.answer()
 	require.Equal(t, http.StatusOK, status)
@@ -136,12 +136,12 @@ func TestAnOversizedBodyIsRefusedWithTheLimit(t *testing.T) {
 
 func TestStreamsMayBeSilent(t *testing.T) {
 	t.Parallel()
-	came := make(chan int)
-	server := reading(t, Bodies{Most: 10, Silence: time.Nanosecond, Grace: time.Nanosecond, Rate: 1 << 30}, came)
+	received := make(chan int)
+	server := reading(t, Bodies{Most: 10, Silence: time.Nanosecond, Grace: time.Nanosecond, Rate: 1 << 30}, received)
 	c := dial(t, server, "Content-Type: application/connect+json\r\nContent-Length: 20")
 	for i := range 20 {
 		c.send("x")
-		require.Equal(t, i+1, <-came)
+		require.Equal(t, i+1, <-received)
 	}
 	status, _ := c.answer()
 	require.Equal(t, http.StatusOK, status)

@@ -86,17 +86,17 @@ func TestFollowedLogGoesOnAfterABreak(t *testing.T) {
 	line := func(id, message string) string {
 		return fmt.Sprintf("id: %s\ndata: [{\"timestamp\":\"2026-11-21T12:00:00Z\",\"node\":\"train\",\"level\":\"INFO\",\"message\":%q}]\n\n", id, message)
 	}
-	asked := []string{}
+	requested := []string{}
 	out, err := command(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.Query().Get("last-event-id"))
-		if len(asked) == 1 {
+		requested = append(requested, r.URL.Query().Get("last-event-id"))
+		if len(requested) == 1 {
 			answer(w, http.StatusOK, ":\n\n"+line("c1", "first")+line("c2", long)) // and the connection ends
 			return
 		}
 		answer(w, http.StatusOK, line("c3", "last")+"event: end\ndata: {}\n\n")
 	}, "logs", "-f", "e1")
 	require.NoError(t, err)
-	require.Equal(t, []string{"", "c2"}, asked)
+	require.Equal(t, []string{"", "c2"}, requested)
 	require.Equal(t, 3, strings.Count(out, "INFO  train | "))
 	require.Contains(t, out, long)
 }
@@ -134,20 +134,20 @@ func TestGetTakesAShortID(t *testing.T) {
 func TestLineageTakesAShortID(t *testing.T) {
 	t.Parallel()
 	const id = "01900000-0000-7000-8000-0000008c6804"
-	var asked []string
+	var requested []string
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/executions/#8c6804") {
 			answer(w, http.StatusOK, `{"execution_id":"`+id+`"}`)
 			return
 		}
-		asked = append(asked, r.URL.Query().Get("of"))
+		requested = append(requested, r.URL.Query().Get("of"))
 		answer(w, http.StatusOK, `{"focus":"execution:`+id+`","items":[],"edges":[],"production":{"models":[],"complete":true}}`)
 	}
 	for _, key := range []string{"execution:#8c6804", "execution:" + id, "model:digits@1"} {
 		_, err := command(t, serve, "lineage", key)
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{"execution:" + id, "execution:" + id, "model:digits@1"}, asked)
+	require.Equal(t, []string{"execution:" + id, "execution:" + id, "model:digits@1"}, requested)
 }
 
 func TestTheProjectIsNamedInEveryCall(t *testing.T) {
@@ -166,9 +166,9 @@ func TestTheProjectIsNamedInEveryCall(t *testing.T) {
 // for its owner alone.
 func TestLoginStoresTheKey(t *testing.T) {
 	t.Parallel()
-	var asked []string
+	var requested []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.Header.Get("Authorization"))
+		requested = append(requested, r.Header.Get("Authorization"))
 		if r.Header.Get("Authorization") != "Bearer ffk_good" {
 			answer(w, http.StatusUnauthorized, `{"status":401,"detail":"The API key is not valid."}`)
 			return
@@ -197,7 +197,7 @@ func TestLoginStoresTheKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "as Ada")
 	require.NotContains(t, out, "ffk_good")
-	require.Equal(t, []string{"Bearer ffk_bad", "Bearer ffk_good"}, asked)
+	require.Equal(t, []string{"Bearer ffk_bad", "Bearer ffk_good"}, requested)
 	stored, err = loadCredentials()
 	require.NoError(t, err)
 	require.Equal(t, credential{Token: "ffk_good", User: "Ada"}, stored.Servers[server.URL])

@@ -15,13 +15,13 @@ func TestCompareCommand(t *testing.T) {
 		{"section": "metrics", "path": "loss", "statistic": "last", "differs": true, "values": [{"present": true, "value": 0.25}, {"present": true, "value": "NaN", "changed": true}]},
 		{"section": "summary", "path": "duration", "unit": "seconds", "differs": true, "values": [{"present": true, "value": 62}, {"present": true, "value": 3, "changed": true}]},
 		{"section": "artifacts", "path": "train.model", "differs": true, "values": [{"present": true, "value": {"sha256": "0123456789abcdef", "size_bytes": 2048}}, {"present": true, "value": {"sha256": "fedcba9876543210", "size_bytes": 1}, "changed": true}]}]}`
-	asked := ""
+	requested := ""
 	out, err := command(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = r.URL.RequestURI()
+		requested = r.URL.RequestURI()
 		answer(w, http.StatusOK, body)
 	}, "compare", "#1b5e77", "8c6804", "--baseline", "#8c6804", "--all")
 	require.NoError(t, err)
-	require.Equal(t, "/api/v1/compare?all=true&baseline=8c6804&executions=1b5e77%2C8c6804", asked)
+	require.Equal(t, "/api/v1/compare?all=true&baseline=8c6804&executions=1b5e77%2C8c6804", requested)
 	for _, want := range []string{"#1b5e77 (baseline)", "#8c6804", "INPUTS", "model.lr", "0.1", "- *", "loss last", "NaN *", "1 min 02 s", "2 KiB 01234567", "Something was left out."} {
 		require.Contains(t, out, want)
 	}

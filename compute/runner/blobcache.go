@@ -66,7 +66,7 @@ func (c *blobCache) fetch(ctx context.Context, token, sha string) (string, error
 
 // fetchPacked is fetch with a requested compression; it adds to came what was
 // transferred.
-func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing channel.Compression, came *transferStats) (string, error) {
+func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing channel.Compression, transferred *transferStats) (string, error) {
 	if !validSHA(sha) {
 		return "", fmt.Errorf("%q is not a SHA-256 in hex", sha)
 	}
@@ -86,7 +86,7 @@ func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing 
 		}
 		c.mu.Unlock()
 		if !busy {
-			err := c.server.persistently(ctx, nil, func() error { return c.download(ctx, token, sha, path, packing, came) })
+			err := c.server.persistently(ctx, nil, func() error { return c.download(ctx, token, sha, path, packing, transferred) })
 			c.mu.Lock()
 			close(c.fetching[sha])
 			delete(c.fetching, sha)
@@ -101,7 +101,7 @@ func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing 
 	}
 }
 
-func (c *blobCache) download(ctx context.Context, token, sha, path string, packing channel.Compression, came *transferStats) error {
+func (c *blobCache) download(ctx context.Context, token, sha, path string, packing channel.Compression, transferred *transferStats) error {
 	resp, err := c.server.getBlob(ctx, sha, token, packing)
 	if err != nil {
 		return err
@@ -116,14 +116,14 @@ func (c *blobCache) download(ctx context.Context, token, sha, path string, packi
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	*came = transferStats{packed: channel.Compression(resp.Header.Get("Content-Encoding"))}
-	plain, err := codec.NewReader(&counted{resp.Body, &came.bytes}, came.packed)
+	*transferred = transferStats{packed: channel.Compression(resp.Header.Get("Content-Encoding"))}
+	plain, err := codec.NewReader(&counted{resp.Body, &transferred.bytes}, transferred.packed)
 	if err != nil {
 		return &refusedError{message: err.Error()}
 	}
 	defer plain.Close()
 	hash := sha256.New()
-	if came.written, err = io.Copy(io.MultiWriter(file, hash), plain); err != nil {
+	if transferred.written, err = io.Copy(io.MultiWriter(file, hash), plain); err != nil {
 		return fmt.Errorf("fetch blob %.12s: %w", sha, err)
 	}
 	if hex.EncodeToString(hash.Sum(nil)) != sha {

@@ -255,13 +255,13 @@ func TestFilesTravelPacked(t *testing.T) {
 			t.Errorf("old %v: %d bytes travelled, as %q", old, p.bytes.Load(), p.coding.Load())
 		}
 		for _, c := range []channel.Compression{channel.None, channel.LZ4, channel.Zstd} {
-			var came transferStats
-			got, err := newBlobCache(t.TempDir(), s).fetchPacked(context.Background(), "t", sha, c, &came)
+			var transferred transferStats
+			got, err := newBlobCache(t.TempDir(), s).fetchPacked(context.Background(), "t", sha, c, &transferred)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h, _ := hashOf(got); h != sha || came.packed != c || came.written != int64(len(content)) || (came.bytes < came.written/10) != (c != channel.None) {
-				t.Errorf("%q: %+v, hash %s", c, came, h)
+			if h, _ := hashOf(got); h != sha || transferred.packed != c || transferred.written != int64(len(content)) || (transferred.bytes < transferred.written/10) != (c != channel.None) {
+				t.Errorf("%q: %+v, hash %s", c, transferred, h)
 			}
 		}
 	}

@@ -140,20 +140,20 @@ func TestMembersOfImages(t *testing.T) {
 // default command.
 func TestLeadOfImages(t *testing.T) {
 	t.Parallel()
-	for id, told := range map[string]bool{"lead": true, "own": false} {
+	for id, arrival := range map[string]bool{"lead": true, "own": false} {
 		server := newTaskServer(t)
 		pod := Pod{Folder: "/", Image: &ImageCommand{Entrypoint: []string{"sh", "-c"}}}
 		s := inPod(t, server, pod, oftenBeats)
 		script := `echo "is $FLOWFORGE_IMAGE_COMMAND"`
 		spec := shell(id, script)
-		if !told {
+		if !arrival {
 			spec = imageAttempt(id, script)
 		}
 		if _, err := s.runOne(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
 		want := "is "
-		if told {
+		if arrival {
 			want = `is {"entrypoint":["sh","-c"]}`
 		}
 		if got := server.lines(id, "stdout"); len(got) != 1 || got[0] != want {

@@ -18,20 +18,20 @@ import (
 // inputPlacement transfers the file or folder of one input through the channel that the
 // server chose, falls back to the next channel when that fails, and records the result.
 type inputPlacement struct {
-	a    *attempt
-	file *flowforgev1.InputFile
-	told *flowforgev1.PlacedInput
+	a       *attempt
+	file    *flowforgev1.InputFile
+	arrival *flowforgev1.PlacedInput
 }
 
 // placeStored puts a stored file or folder at index i among the attempt's files and
 // returns its path. With the MEMORY channel the path is in memory.
 func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int, mode fs.FileMode) (string, error) {
 	begin := time.Now()
-	p := &inputPlacement{a: a, file: file, told: &flowforgev1.PlacedInput{
+	p := &inputPlacement{a: a, file: file, arrival: &flowforgev1.PlacedInput{
 		Input: file.Input, Pointer: file.Pointer, Channel: file.Channel, Size: file.Size,
 	}}
-	if p.told.Channel == "" {
-		p.told.Channel = string(channel.Distributed)
+	if p.arrival.Channel == "" {
+		p.arrival.Channel = string(channel.Distributed)
 	}
 	var m manifest
 	var err error
@@ -40,17 +40,17 @@ func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int,
 		if m, err = a.s.blobs.manifest(a.ctx, a.spec.Token, file.Sha256); err != nil {
 			return "", err
 		}
-		p.told.Size = 0
+		p.arrival.Size = 0
 		for _, e := range m.Entries {
-			p.told.Size += e.Size
+			p.arrival.Size += e.Size
 		}
 	} else {
 		m.Entries = []manifestEntry{{SHA256: file.Sha256, Size: file.Size, Mode: mode}}
 	}
-	if p.told.Channel == string(channel.Memory) {
+	if p.arrival.Channel == string(channel.Memory) {
 		folder = p.inMemory(m, folder, i)
 	}
-	if p.told.Channel == string(channel.LocalDisk) && a.spec.StoreDir == "" {
+	if p.arrival.Channel == string(channel.LocalDisk) && a.spec.StoreDir == "" {
 		p.fallBack(channel.Distributed, "the store is not on this machine")
 	}
 	path := filepath.Join(folder, inputFileName(file))
@@ -62,20 +62,20 @@ func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int,
 	if err != nil {
 		return "", err
 	}
-	p.told.Micros = time.Since(begin).Microseconds()
-	a.placed = append(a.placed, p.told)
+	p.arrival.Micros = time.Since(begin).Microseconds()
+	a.placed = append(a.placed, p.arrival)
 	return path, nil
 }
 
 // fallBack switches to another channel and records why.
 func (p *inputPlacement) fallBack(to channel.Channel, why string) {
-	p.told.Channel = string(to)
+	p.arrival.Channel = string(to)
 	p.note(why)
 }
 
 func (p *inputPlacement) note(why string) {
-	if why != "" && !strings.Contains(p.told.Note, why) {
-		p.told.Note = strings.TrimPrefix(p.told.Note+"; "+why, "; ")
+	if why != "" && !strings.Contains(p.arrival.Note, why) {
+		p.arrival.Note = strings.TrimPrefix(p.arrival.Note+"; "+why, "; ")
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *inputPlacement) one(ctx context.Context, e manifestEntry, to string) er
 		return fmt.Errorf("%q is not a SHA-256 in hex", e.SHA256)
 	}
 	mayLink := p.a.s.blobs.links && p.file.Mode == 0
-	if p.told.Channel == string(channel.Memory) {
+	if p.arrival.Channel == string(channel.Memory) {
 		from, done := p.a.s.memory.use(e.SHA256, !mayLink || e.Size < linkAtLeast)
 		if from != "" {
 			p.a.held = append(p.a.held, done)
@@ -111,7 +111,7 @@ func (p *inputPlacement) one(ctx context.Context, e manifestEntry, to string) er
 		}
 		p.note("a part of it was no longer in memory")
 	}
-	if p.told.Channel != string(channel.Distributed) && p.a.spec.StoreDir != "" {
+	if p.arrival.Channel != string(channel.Distributed) && p.a.spec.StoreDir != "" {
 		from := storedAt(p.a.spec.StoreDir, e.SHA256)
 		err := verifyStored(from, e.SHA256, e.Size)
 		if err == nil {
@@ -134,7 +134,7 @@ func (p *inputPlacement) share(from string, e manifestEntry, to string, mayLink 
 	if err != nil {
 		return err
 	}
-	p.told.Copied += done.copied
+	p.arrival.Copied += done.copied
 	if done.why == copiedForRoot && p.a.s.blobs.links {
 		done.why = copiedForMode
 	}
@@ -156,15 +156,15 @@ func (p *inputPlacement) download(ctx context.Context, e manifestEntry, to strin
 	if err != nil {
 		return err
 	}
-	p.told.Moved += moved.bytes
+	p.arrival.Moved += moved.bytes
 	if moved.packed != channel.None {
-		p.told.Compression = string(moved.packed)
+		p.arrival.Compression = string(moved.packed)
 	}
 	done, err := shareFile(from, to, e.Mode.Perm(), mayLink)
 	if err != nil {
 		return err
 	}
-	p.told.Copied += done.copied + moved.written
+	p.arrival.Copied += done.copied + moved.written
 	if done.linked {
 		return p.a.recordShared(p.file.Input, from, e.SHA256)
 	}

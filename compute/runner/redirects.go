@@ -55,8 +55,8 @@ func followWithCertificate(req *http.Request, via []*http.Request) error {
 // followToStore is the policy for requests to stores. A client turns a PUT into a GET without a
 // body after some redirects: the upload would seem to succeed, and nothing would be stored.
 func followToStore(req *http.Request, via []*http.Request) error {
-	if asked := via[0].Method; req.Method != asked {
-		return &bucketError{message: fmt.Sprintf("the store answered %s, which turns %s into %s: nothing was sent", req.Response.Status, asked, req.Method)}
+	if requested := via[0].Method; req.Method != requested {
+		return &bucketError{message: fmt.Sprintf("the store answered %s, which turns %s into %s: nothing was sent", req.Response.Status, requested, req.Method)}
 	}
 	return followRedirect(req, via)
 }

@@ -25,10 +25,10 @@ func TestUploadsFollowOnlyRedirectsThatSendThem(t *testing.T) {
 	}
 	for status, follows := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
 		var stored []string
-		asked := 0
+		requested := 0
 		mux := http.NewServeMux()
 		mux.HandleFunc("/from", func(w http.ResponseWriter, r *http.Request) {
-			asked++
+			requested++
 			http.Redirect(w, r, "/to", status)
 		})
 		mux.HandleFunc("/to", func(_ http.ResponseWriter, r *http.Request) {
@@ -45,8 +45,8 @@ func TestUploadsFollowOnlyRedirectsThatSendThem(t *testing.T) {
 		switch {
 		case follows && (err != nil || strings.Join(stored, ",") != "PUT text"):
 			t.Errorf("%d: %v, the store received %q", status, err, stored)
-		case !follows && (err == nil || len(stored) > 0 || asked != 1 || !strings.Contains(err.Error(), "turns PUT into GET: nothing was sent") || strings.Contains(err.Error(), "signature")):
-			t.Errorf("%d: %v, the store was asked %d times and received %q", status, err, asked, stored)
+		case !follows && (err == nil || len(stored) > 0 || requested != 1 || !strings.Contains(err.Error(), "turns PUT into GET: nothing was sent") || strings.Contains(err.Error(), "signature")):
+			t.Errorf("%d: %v, the store was asked %d times and received %q", status, err, requested, stored)
 		}
 	}
 }
@@ -121,8 +121,8 @@ func TestOrigins(t *testing.T) {
 // TestCertificatesStayAtTheirServer: a connection with a client certificate goes to no other server.
 func TestCertificatesStayAtTheirServer(t *testing.T) {
 	t.Parallel()
-	asked := 0
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	requested := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requested++ }))
 	defer other.Close()
 	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer server.Close()
@@ -136,7 +136,7 @@ func TestCertificatesStayAtTheirServer(t *testing.T) {
 		*to = string(data)
 	}
 	_, err := newRequester().fetchObject(t.Context(), request, filepath.Join(t.TempDir(), "stored"))
-	if err == nil || asked != 0 || !strings.Contains(err.Error(), "redirects to another server, which must not get the client certificate") {
-		t.Errorf("%v, the other server was asked %d times", err, asked)
+	if err == nil || requested != 0 || !strings.Contains(err.Error(), "redirects to another server, which must not get the client certificate") {
+		t.Errorf("%v, the other server was asked %d times", err, requested)
 	}
 }

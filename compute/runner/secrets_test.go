@@ -75,15 +75,15 @@ func TestSecretsReachTheTaskAlone(t *testing.T) {
 		t.Errorf("output %s", v)
 	}
 	failing := secretive("b", `echo "no good: $FLOWFORGE_PARAM_K0" >&2; exit 3`, "tracker")
-	told := b.run(t, failing).Message + strings.Join(append(b.server.lines("a", "stdout"), b.server.lines("a", "stderr")...), "\n") +
+	arrival := b.run(t, failing).Message + strings.Join(append(b.server.lines("a", "stdout"), b.server.lines("a", "stderr")...), "\n") +
 		strings.Join(b.server.lines("b", "stderr"), "\n")
 	for _, form := range []string{hush, "4711", base64.StdEncoding.EncodeToString([]byte("me:" + hush))[4:14]} {
-		if strings.Contains(told, form) {
-			t.Errorf("%q is reported in %s", form, told)
+		if strings.Contains(arrival, form) {
+			t.Errorf("%q is reported in %s", form, arrival)
 		}
 	}
-	if n := strings.Count(told, "***"); n != 6 {
-		t.Errorf("%d marks in %s", n, told)
+	if n := strings.Count(arrival, "***"); n != 6 {
+		t.Errorf("%d marks in %s", n, arrival)
 	}
 	b.noTrace(t, hush)
 }

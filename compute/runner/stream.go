@@ -45,11 +45,11 @@ func (e streamError) Error() string { return string(e) }
 // succeeded and the data that was read is its result: a reader that reaches the end has
 // read all of it.
 type stream struct {
-	a    *attempt
-	file *flowforgev1.InputFile
-	told *flowforgev1.PlacedInput
-	path string
-	pipe *os.File // open at both ends, so that opening it never blocks
+	a       *attempt
+	file    *flowforgev1.InputFile
+	arrival *flowforgev1.PlacedInput
+	path    string
+	pipe    *os.File // open at both ends, so that opening it never blocks
 
 	began    time.Time
 	took     time.Duration
@@ -83,10 +83,10 @@ func (a *attempt) placeStream(file *flowforgev1.InputFile, i int) (string, error
 	}
 	st := &stream{
 		a: a, file: file, path: path, pipe: pipe, began: time.Now(), hash: sha256.New(), block: make([]byte, streamBlock), done: make(chan struct{}),
-		told: &flowforgev1.PlacedInput{Input: file.Input, Pointer: file.Pointer, Channel: string(channel.Streaming)},
+		arrival: &flowforgev1.PlacedInput{Input: file.Input, Pointer: file.Pointer, Channel: string(channel.Streaming)},
 	}
 	a.streams.add(st)
-	a.placed = append(a.placed, st.told)
+	a.placed = append(a.placed, st.arrival)
 	return path, nil
 }
 
@@ -328,7 +328,7 @@ func (st *stream) leaveFile(ctx context.Context, whole *flowforgev1.Blob) {
 		defer st.a.streams.mu.Unlock()
 		p := &inputPlacement{
 			a: st.a, file: &flowforgev1.InputFile{Input: st.file.Input},
-			told: &flowforgev1.PlacedInput{Channel: string(channel.LocalDisk)},
+			arrival: &flowforgev1.PlacedInput{Channel: string(channel.LocalDisk)},
 		}
 		err = p.one(ctx, manifestEntry{SHA256: whole.Sha256, Size: whole.Size, Mode: 0o644}, path)
 	} else if int64(len(st.head)) == st.sent {

@@ -63,11 +63,11 @@ func (a *attempt) endStreams() {
 	}
 	a.placed = slices.Clone(a.placed)
 	for _, st := range s.list {
-		for k, told := range a.placed {
-			if told != st.told {
+		for k, arrival := range a.placed {
+			if arrival != st.arrival {
 				continue
 			}
-			now := proto.CloneOf[*flowforgev1.PlacedInput](told)
+			now := proto.CloneOf[*flowforgev1.PlacedInput](arrival)
 			now.Size, now.Moved, now.Micros = st.sent, st.moved, st.took.Microseconds()
 			a.placed[k] = now
 		}

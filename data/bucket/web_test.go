@@ -57,8 +57,8 @@ func TestWebRefusals(t *testing.T) {
 	defer server.Close()
 	wrong, local, closed := grant(server.URL), grant("http://169.254.169.254"), grant("http://127.0.0.1:1")
 	wrong.ClientSecret = "a wrong secret"
-	var asked atomic.Int32
-	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	var requested atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requested.Add(1) }))
 	defer inside.Close()
 	other := grant(inside.URL)
 	other.OwnMachine = false
@@ -75,7 +75,7 @@ func TestWebRefusals(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotRegexp(t, "secret|word/", err.Error())
 	}
-	require.Zero(t, asked.Load(), "no token is requested from a server on this machine")
+	require.Zero(t, requested.Load(), "no token is requested from a server on this machine")
 	at := bucket.Location{Store: bucket.HTTP, Web: bucket.Web{URL: server.URL + "/open/f"}}
 	_, err := at.Put(t.Context(), "part")
 	require.ErrorContains(t, err, "address of a single file")

@@ -42,11 +42,11 @@ type followed struct {
 
 // sharedView is a comparison as users with the same rights see it.
 type sharedView struct {
-	compared     Comparison
-	version      int
-	rights       map[rightsAsked]bool // what was decided while it was made
-	mark         progressMark
-	asked, moved time.Time // when the mark was read, and when compared was made
+	compared         Comparison
+	version          int
+	rights           map[rightsAsked]bool // what was decided while it was made
+	mark             progressMark
+	requested, moved time.Time // when the mark was read, and when compared was made
 }
 
 type rightsAsked struct {
@@ -119,7 +119,7 @@ func (f *Follower) Latest(ctx context.Context) (Comparison, int, error) {
 	defer func() { <-f.entry.turn }()
 	now := f.s.Now()
 	v := f.entry.viewOf(reader)
-	if v != nil && now.Sub(v.asked) < askedEvery {
+	if v != nil && now.Sub(v.requested) < askedEvery {
 		return v.compared, v.version, nil
 	}
 	var before progressMark
@@ -128,7 +128,7 @@ func (f *Follower) Latest(ctx context.Context) (Comparison, int, error) {
 			return Comparison{}, 0, err
 		}
 		if before.equal(v.mark) && now.Sub(v.moved) < renewedEvery {
-			v.asked = now
+			v.requested = now
 			return v.compared, v.version, nil
 		}
 	}
@@ -136,7 +136,7 @@ func (f *Follower) Latest(ctx context.Context) (Comparison, int, error) {
 	if err != nil {
 		return Comparison{}, 0, err
 	}
-	unused := func(old *sharedView) bool { return old == v || now.Sub(old.asked) > renewedEvery }
+	unused := func(old *sharedView) bool { return old == v || now.Sub(old.requested) > renewedEvery }
 	f.entry.views = append(slices.DeleteFunc(f.entry.views, unused), next)
 	return next.compared, next.version, nil
 }
@@ -185,7 +185,7 @@ func (f *Follower) compare(ctx context.Context, reader auth.Subject, before prog
 	}
 	f.entry.version++
 	now := f.s.Now()
-	return &sharedView{compared: compared, version: f.entry.version, rights: rights, mark: before, asked: now, moved: now}, nil
+	return &sharedView{compared: compared, version: f.entry.version, rights: rights, mark: before, requested: now, moved: now}, nil
 }
 
 // mark reads how far executions and their metrics have come.

@@ -119,13 +119,13 @@ func (n *Node) RuleStatuses(d int) []Status {
 	if n.rule == nil {
 		return nil
 	}
-	var asked []Status
+	var requested []Status
 	n.rule.each(func(t *term) {
-		if t.node == d && !slices.Contains(asked, t.status) {
-			asked = append(asked, t.status)
+		if t.node == d && !slices.Contains(requested, t.status) {
+			requested = append(requested, t.status)
 		}
 	})
-	return asked
+	return requested
 }
 
 // OfFailure reports whether all of statuses match only failures.

@@ -159,11 +159,11 @@ func (s *ChannelService) Edges(ctx context.Context, id uuid.UUID, name string) (
 	if err != nil {
 		return nil, fmt.Errorf("read how inputs of %s were transported: %w", name, err)
 	}
-	came := map[string]*Arrival{}
+	arrivals := map[string]*Arrival{}
 	for _, r := range told {
 		for _, a := range decodeArrivals(r.Inputs) {
 			a.Attempt = int(r.Attempt)
-			came[a.Pointer] = &a
+			arrivals[a.Pointer] = &a
 		}
 	}
 	view, err := s.snapshots.view(ctx, row, version, n.Index)
@@ -172,7 +172,7 @@ func (s *ChannelService) Edges(ctx context.Context, id uuid.UUID, name string) (
 	}
 	view.Lock()
 	defer view.Unlock()
-	return view.loop.specs.edges(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), n.Index, came)
+	return view.loop.specs.edges(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), n.Index, arrivals)
 }
 
 func decodeArrivals(raw json.RawMessage) []Arrival {
@@ -182,11 +182,11 @@ func decodeArrivals(raw json.RawMessage) []Arrival {
 }
 
 // edges returns the edges of node i whose values are known.
-func (as *attemptSpecs) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
+func (as *attemptSpecs) edges(ctx context.Context, i int, arrivals map[string]*Arrival) ([]Edge, error) {
 	var list []Edge
 	for _, in := range as.loop.operator(i).Inputs {
 		if d, ok := as.loop.streams.writerOf(i, in); ok {
-			list = append(list, as.loop.streams.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
+			list = append(list, as.loop.streams.streamEdge(in, d, arrivals["/"+escapePointer(in.Name)]))
 			continue
 		}
 		value, ok, err := as.loop.values.of(ctx, i, in.Source)
@@ -208,24 +208,24 @@ func (as *attemptSpecs) edges(ctx context.Context, i int, came map[string]*Arriv
 			})
 		}
 		for _, f := range files.files {
-			list = append(list, as.fileEdge(i, in, f, files.origins[f], came[f.Pointer]))
+			list = append(list, as.fileEdge(i, in, f, files.origins[f], arrivals[f.Pointer]))
 		}
 	}
 	return list, nil
 }
 
-func (as *attemptSpecs) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
+func (as *attemptSpecs) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, arrival *Arrival) Edge {
 	facts := as.factsOf(f, from)
-	if facts.Streams = came != nil && came.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
+	if facts.Streams = arrival != nil && arrival.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
 		facts.Whole = as.loop.streams.noStream(i, in)
 	}
-	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(facts), Came: came}
+	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(facts), Came: arrival}
 	if from != nil {
 		e.Artifact = from.ID.String()
 		e.From = from.Node + "." + from.Name
 	}
-	if came != nil {
-		e.Size = came.Size
+	if arrival != nil {
+		e.Size = arrival.Size
 	}
 	return e
 }

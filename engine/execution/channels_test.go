@@ -33,9 +33,9 @@ operators:
     code: {script: 'true'}
 `
 
-// asked runs carries, whose runner reports came for the file of /plain, and returns the
+// asked runs carries, whose runner reports arrival for the file of /plain, and returns the
 // engine's requests by input, and the edges.
-func asked(t *testing.T, b *testBundle, came *flowforgev1.PlacedInput) (map[string]*flowforgev1.InputFile, map[string]execution.Edge) {
+func asked(t *testing.T, b *testBundle, arrival *flowforgev1.PlacedInput) (map[string]*flowforgev1.InputFile, map[string]execution.Edge) {
 	t.Helper()
 	b.keepFiles()
 	var mu sync.Mutex
@@ -46,8 +46,8 @@ func asked(t *testing.T, b *testBundle, came *flowforgev1.PlacedInput) (map[stri
 		var told []*flowforgev1.PlacedInput
 		for _, f := range a.GetFiles() {
 			files[f.GetPointer()] = f
-			if f.GetPointer() == "/plain" && came != nil {
-				told = append(told, came)
+			if f.GetPointer() == "/plain" && arrival != nil {
+				told = append(told, arrival)
 			}
 		}
 		return told
@@ -103,8 +103,8 @@ func TestEdgesBetweenMachines(t *testing.T) {
 	b := setup(t)
 	files, edges := asked(t, b, &flowforgev1.PlacedInput{Input: "plain", Pointer: "/plain", Channel: "SMOKE", Compression: "gzip", Size: -5, Moved: 3})
 	require.Equal(t, "DISTRIBUTED", files["/quick"].GetChannel(), "memory is local to one machine")
-	came := edges["plain"].Came
-	require.Equal(t, channel.Distributed, came.Channel, "a runner cannot invent a channel")
-	require.Equal(t, channel.None, came.Compression)
-	require.Zero(t, came.Size)
+	arrival := edges["plain"].Came
+	require.Equal(t, channel.Distributed, arrival.Channel, "a runner cannot invent a channel")
+	require.Equal(t, channel.None, arrival.Compression)
+	require.Zero(t, arrival.Size)
 }

@@ -205,13 +205,13 @@ func interruption(e ending) string {
 	return "The attempt was interrupted and runs again."
 }
 
-// streamEdge is the edge of an input that is read while node d writes it; came is its
+// streamEdge is the edge of an input that is read while node d writes it; arrival is its
 // arrival in the last attempt that reported one.
-func (st *streams) streamEdge(in workflow.Input, d int, came *Arrival) Edge {
+func (st *streams) streamEdge(in workflow.Input, d int, arrival *Arrival) Edge {
 	c := channel.Choose(channel.Facts{Streams: true, Filename: in.Source.Future.Output})
 	e := Edge{Input: in.Name, Pointer: "/" + escapePointer(in.Name), From: st.loop.nodes[d].op.Name + "." + in.Source.Future.Output, Choice: c}
-	if came != nil && came.Channel == channel.Streaming {
-		e.Came, e.Size = came, came.Size
+	if arrival != nil && arrival.Channel == channel.Streaming {
+		e.Came, e.Size = arrival, arrival.Size
 	}
 	return e
 }

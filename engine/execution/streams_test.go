@@ -72,10 +72,10 @@ func (b *testBundle) upload(content string) *flowforgev1.Blob {
 }
 
 // leaves ends an attempt as succeeded, with a file as its output.
-func (b *podBundle) leaves(a launcher.Attempt, output string, blob *flowforgev1.Blob, came ...*flowforgev1.PlacedInput) {
+func (b *podBundle) leaves(a launcher.Attempt, output string, blob *flowforgev1.Blob, arrival ...*flowforgev1.PlacedInput) {
 	b.t.Helper()
 	b.report(a, &flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
-		StartedAt: time.Now().UnixMilli(), FinishedAt: time.Now().UnixMilli(), Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED, Inputs: came,
+		StartedAt: time.Now().UnixMilli(), FinishedAt: time.Now().UnixMilli(), Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED, Inputs: arrival,
 		Outputs: []*flowforgev1.Output{{Name: output, Filename: output, Content: &flowforgev1.Output_Blob{Blob: blob}}},
 	}}})
 }

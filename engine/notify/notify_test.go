@@ -216,9 +216,9 @@ func TestWhatWaits(t *testing.T) {
 		return id
 	}
 	insert("RUNNING", 0, 1)
-	asked := insert("RUNNING", 1, 0)
+	requested := insert("RUNNING", 1, 0)
 	_, err := b.pool.Exec(b.system, `INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, attempt, reason, started_at)
-		VALUES ($1, 0, 'review', 0, 'RUNNING', 0, 1, '{"code": "APPROVAL"}', $2)`, asked, b.clock.now())
+		VALUES ($1, 0, 'review', 0, 'RUNNING', 0, 1, '{"code": "APPROVAL"}', $2)`, requested, b.clock.now())
 	require.NoError(t, err)
 	look := func() map[notify.Event]string {
 		require.NoError(t, b.service.Watch(b.system))

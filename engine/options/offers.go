@@ -20,7 +20,7 @@ func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string 
 	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
 		return nil
 	}
-	checks := offers{service: s, sources: map[*typeregistry.Source]*asked{}}
+	checks := offers{service: s, sources: map[*typeregistry.Source]*requested{}}
 	return func(o typeregistry.Offered) string {
 		message, err := checks.refuses(ctx, o)
 		if err != nil {
@@ -33,11 +33,11 @@ func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string 
 // offers has what the sources answered during one launch.
 type offers struct {
 	service *Service
-	sources map[*typeregistry.Source]*asked
+	sources map[*typeregistry.Source]*requested
 }
 
-// asked is what one source answered.
-type asked struct {
+// requested is what one source answered.
+type requested struct {
 	answers map[question]*offer
 	count   map[bool]int // of questions: true for values, false for lists
 	failed  error        // it was not available
@@ -59,7 +59,7 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 	wanted := typeregistry.Text(t, o.Value)
 	from := c.sources[o.Source.Source]
 	if from == nil {
-		from = &asked{answers: map[question]*offer{}, count: map[bool]int{}}
+		from = &requested{answers: map[question]*offer{}, count: map[bool]int{}}
 		c.sources[o.Source.Source] = from
 	}
 	all := question{where: o.Source.Where, url: o.Source.URL}
@@ -97,7 +97,7 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 }
 
 // ask returns the answer to a question. message indicates that there are too many.
-func (a *asked) ask(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
+func (a *requested) ask(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
 	if known := a.answers[q]; known != nil {
 		return known, "", known.err
 	}

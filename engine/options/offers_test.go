@@ -72,27 +72,27 @@ func TestLaunchesAskOnce(t *testing.T) {
 		for i := range values {
 			values[i] = value(i)
 		}
-		before := e.asked.Load()
+		before := e.requested.Load()
 		_, found := schema.CheckAll(map[string]any{"models": values}, typeregistry.Env{Offers: e.allow([]string{e.host()}, outgoing.Dialer{OwnHosts: true}).Offers(ctx)})
-		return found, e.asked.Load() - before
+		return found, e.requested.Load() - before
 	}
-	found, asked := check("/list", func(i int) string { return []string{"a", "b", "a"}[i%3] })
+	found, requested := check("/list", func(i int) string { return []string{"a", "b", "a"}[i%3] })
 	require.Empty(t, found)
-	require.EqualValues(t, 1, asked)
-	found, asked = check("/?q={{query}}", func(i int) string { return fmt.Sprintf("model-%d", i%100) })
+	require.EqualValues(t, 1, requested)
+	found, requested = check("/?q={{query}}", func(i int) string { return fmt.Sprintf("model-%d", i%100) })
 	require.Empty(t, found)
-	require.EqualValues(t, 100, asked)
-	found, asked = check("/?q={{query}}", func(i int) string { return fmt.Sprintf("no-%d", i%101) })
+	require.EqualValues(t, 100, requested)
+	found, requested = check("/?q={{query}}", func(i int) string { return fmt.Sprintf("no-%d", i%101) })
 	require.Contains(t, found[0].Message, "is not an option")
-	require.EqualValues(t, 101, asked, "each value, and all options once")
-	found, asked = check("/?q={{query}}", func(i int) string { return fmt.Sprintf("model-%d", i) })
+	require.EqualValues(t, 101, requested, "each value, and all options once")
+	found, requested = check("/?q={{query}}", func(i int) string { return fmt.Sprintf("model-%d", i) })
 	require.Len(t, found, 100)
 	require.Equal(t, "models.100", found[0].Path)
 	require.Contains(t, found[0].Message, "at most 100 different values")
-	require.EqualValues(t, 100, asked)
+	require.EqualValues(t, 100, requested)
 	fail = true
-	found, asked = check("/down?q={{query}}", func(i int) string { return fmt.Sprintf("model-%d", i) })
+	found, requested = check("/down?q={{query}}", func(i int) string { return fmt.Sprintf("model-%d", i) })
 	require.Len(t, found, 100)
 	require.Contains(t, found[0].Message, "502")
-	require.EqualValues(t, 1, asked)
+	require.EqualValues(t, 1, requested)
 }

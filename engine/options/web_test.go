@@ -22,16 +22,16 @@ import (
 // endpoint is an endpoint and a service that may request it.
 type endpoint struct {
 	*httptest.Server
-	service *Service
-	now     atomic.Int64 // seconds
-	asked   atomic.Int64
+	service   *Service
+	now       atomic.Int64 // seconds
+	requested atomic.Int64
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) *endpoint {
 	t.Helper()
 	e := &endpoint{}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e.asked.Add(1)
+		e.requested.Add(1)
 		handler(w, r)
 	}))
 	t.Cleanup(e.Close)
@@ -99,7 +99,7 @@ func TestAnswersAreKept(t *testing.T) {
 	e.now.Add(300)
 	_, err = e.fetch(t, e.service, cached())
 	require.NoError(t, err)
-	require.EqualValues(t, 1, e.asked.Load(), "it is fresh")
+	require.EqualValues(t, 1, e.requested.Load(), "it is fresh")
 	e.now.Add(600)
 	old, err := e.fetch(t, e.service, cached())
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestAnswersAreKept(t *testing.T) {
 		again, err := e.fetch(t, e.service, cached())
 		return err == nil && !again.stale && again.at.After(first.at)
 	}, 5*time.Second, time.Millisecond)
-	require.EqualValues(t, 2, e.asked.Load())
+	require.EqualValues(t, 2, e.requested.Load())
 }
 
 func TestEndpointsFail(t *testing.T) {
@@ -160,7 +160,7 @@ func TestEndpointsStayOutside(t *testing.T) {
 		require.ErrorContains(t, err, "has a private address", host)
 		require.ErrorContains(t, err, "FLOWFORGE_OUTGOING_HOSTS", host)
 	}
-	require.EqualValues(t, 0, e.asked.Load())
+	require.EqualValues(t, 0, e.requested.Load())
 	_, err := e.fetch(t, e.allow(nil, outgoing.Dialer{OwnHosts: true}), map[string]any{})
 	require.ErrorContains(t, err, "FLOWFORGE_OPTIONS_HOSTS")
 	_, err = e.fetch(t, e.allow([]string{"localhost"}, outgoing.Dialer{Hosts: []string{"localhost"}}), map[string]any{"http": "http://localhost" + port + "/"})

@@ -196,9 +196,9 @@ func (w *world) swept() {
 	}
 	for _, p := range w.projects {
 		named := w.named(p)
-		for hash, asked := range w.owned[p] {
+		for hash, requested := range w.owned[p] {
 			// The recorded time of a request may be this much older than the request.
-			if !named[hash] && w.clock.Now().Sub(asked) > DefaultGrace {
+			if !named[hash] && w.clock.Now().Sub(requested) > DefaultGrace {
 				delete(w.owned[p], hash)
 			}
 		}
@@ -365,9 +365,9 @@ func (w *world) play() {
 // requested before the grace period.
 func (w *world) sync() {
 	for _, p := range w.projects {
-		for hash, asked := range w.owned[p] {
+		for hash, requested := range w.owned[p] {
 			if in, _ := w.has(p, hash); !in {
-				require.Greater(w.t, w.clock.Now().Sub(asked), DefaultGrace, "%s was removed within its grace period", hash)
+				require.Greater(w.t, w.clock.Now().Sub(requested), DefaultGrace, "%s was removed within its grace period", hash)
 				delete(w.owned[p], hash)
 			}
 		}

@@ -75,8 +75,8 @@ func TestWhatIsReadWhileItIsWritten(t *testing.T) {
 			g := d.all()[0]
 			plan, problems := g.compile()
 			require.Empty(t, problems)
-			asked, why := g.Streams(&g.Operators[1], g.Operators[1].Inputs[0])
-			require.Equal(t, c.why != "-", asked)
+			requested, why := g.Streams(&g.Operators[1], g.Operators[1].Inputs[0])
+			require.Equal(t, c.why != "-", requested)
 			if c.why == "" {
 				require.Empty(t, why)
 				require.Equal(t, []int{0}, plan.Nodes[1].Reads)

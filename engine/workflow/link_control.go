@@ -248,7 +248,7 @@ func (o *Operator) spec(all writers, path string) dag.Spec {
 	waits := waits{spec: &s}
 	for j, in := range o.Inputs {
 		waits.source(in.Source, path+".inputs["+itoa(j)+"].from")
-		if asked, why := all.read(o, in); asked && why == "" {
+		if requested, why := all.read(o, in); requested && why == "" {
 			s.Dependencies[len(s.Dependencies)-1].Streams = true
 		}
 	}

@@ -69,7 +69,7 @@ func TestPackRefusesLinks(t *testing.T) {
 
 func TestBindPackages(t *testing.T) {
 	t.Parallel()
-	var asked []string
+	var requested []string
 	bound, err := BindPackages([]byte(`
 operators:
   - {name: a, code: {package: ./src, file: a.py}}
@@ -81,13 +81,13 @@ operators:
   - {name: g, type: noop}
   - not an operator
 `), func(folder string) (string, error) {
-		asked = append(asked, folder)
+		requested = append(requested, folder)
 		return "hash-of-" + folder, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"src", ".", "lib"}, asked); diff != "" {
+	if diff := cmp.Diff([]string{"src", ".", "lib"}, requested); diff != "" {
 		t.Error(diff)
 	}
 	var doc struct {

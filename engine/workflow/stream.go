@@ -26,10 +26,10 @@ func (g *Graph) writers() writers {
 
 // Streams reports whether the output that is the source of in, an input of o in g,
 // requests streaming, and why it cannot stream; "" when the definition allows it.
-func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
+func (g *Graph) Streams(o *Operator, in Input) (requested bool, why string) {
 	all := g.writers()
-	if asked, why = all.read(o, in); !asked || why != "" {
-		return asked, why
+	if requested, why = all.read(o, in); !requested || why != "" {
+		return requested, why
 	}
 	spec := o.spec(all, "")
 	for _, d := range spec.Dependencies {
@@ -44,7 +44,7 @@ func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
 }
 
 // read is Graph.Streams without the other dependencies of o.
-func (w writers) read(o *Operator, in Input) (asked bool, why string) {
+func (w writers) read(o *Operator, in Input) (requested bool, why string) {
 	if len(w) == 0 || in.Source.Kind != SourceFuture {
 		return false, ""
 	}

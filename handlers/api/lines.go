@@ -15,11 +15,11 @@ func (h *tableAPI) apiLines(ctx context.Context, in *struct {
 	Limit int    `query:"limit" doc:"Number of lines per page" minimum:"1" maximum:"200" default:"20"`
 	Page  string `query:"page" doc:"Cursor: next_page from the previous response" maxLength:"1000"`
 }) (*body[contract.LogHits], error) {
-	asked, err := h.views.inView(ctx, TableQuery{Where: in.Where, View: in.View})
+	requested, err := h.views.inView(ctx, TableQuery{Where: in.Where, View: in.View})
 	if err != nil {
 		return nil, err
 	}
-	q := index.LineQuery{Query: asked.index(), After: in.Page, Limit: in.Limit}
+	q := index.LineQuery{Query: requested.index(), After: in.Page, Limit: in.Limit}
 	if in.Text != "" {
 		q.Texts = []string{in.Text}
 	}

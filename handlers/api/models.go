@@ -128,8 +128,8 @@ func (h *modelAPI) apiMoveModel(ctx context.Context, in *struct {
 	}
 	out := contract.ModelMoved{Moved: r == nil}
 	if r != nil {
-		asked := toModelRequest(*r)
-		out.Request = &asked
+		requested := toModelRequest(*r)
+		out.Request = &requested
 	}
 	return reply(out), nil
 }

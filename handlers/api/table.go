@@ -225,11 +225,11 @@ func (h *tableAPI) routes(r chi.Router) {
 			message := "The format is csv, parquet or ipynb."
 			return apperr.InvalidFields(message, []apperr.Field{{Path: "format", Message: message}})
 		}
-		asked, err := h.views.inView(r.Context(), TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns"), View: v.Get("view")})
+		requested, err := h.views.inView(r.Context(), TableQuery{Where: v.Get("where"), Sort: v.Get("sort"), Columns: v.Get("columns"), View: v.Get("view")})
 		if err != nil {
 			return err
 		}
-		q := asked.index()
+		q := requested.index()
 		if format == table.Notebook {
 			return h.exportNotebook(w, r, q)
 		}

@@ -140,21 +140,21 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 		c.values = values
 		return h.renderCommand(w, r, http.StatusOK, c)
 	}
-	asked := execution.NodeCommand{Command: execution.Command(sent.Get("$command")), Reason: strings.TrimSpace(sent.Get("$reason"))}
-	if !c.isPossible(asked.Command) {
+	requested := execution.NodeCommand{Command: execution.Command(sent.Get("$command")), Reason: strings.TrimSpace(sent.Get("$reason"))}
+	if !c.isPossible(requested.Command) {
 		return apperr.New(apperr.Invalid, "Unknown command. Choose a button of this page.")
 	}
-	takes := asked.Command == execution.CommandApprove || asked.Command == execution.CommandSucceed
+	takes := requested.Command == execution.CommandApprove || requested.Command == execution.CommandSucceed
 	if takes && form.Moved(sent[forms.HiddenFields]) {
 		c.failed = "Other fields apply with these values. Check them, then answer."
 		return h.renderCommand(w, r, http.StatusUnprocessableEntity, c)
 	}
 	if takes {
-		asked.Values, c.found = c.schema().DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
-		asked.Values, c.found = c.schema().WithoutHidden(asked.Values, c.found, h.Forms.Env(r))
+		requested.Values, c.found = c.schema().DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
+		requested.Values, c.found = c.schema().WithoutHidden(requested.Values, c.found, h.Forms.Env(r))
 	}
 	if len(c.found) == 0 {
-		err = h.Executions.Commands.CommandNode(r.Context(), execution.TaskRef{Execution: c.e.ID, Node: c.node.Index}, asked)
+		err = h.Executions.Commands.CommandNode(r.Context(), execution.TaskRef{Execution: c.e.ID, Node: c.node.Index}, requested)
 		if err == nil {
 			http.Redirect(w, r, views.NodeURL(c.e.ID.String(), c.node.Name), http.StatusSeeOther)
 			return nil

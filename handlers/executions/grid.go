@@ -134,11 +134,11 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 }
 
 // exportLinks export the table. There are none for a table with filters, which the export lacks.
-func exportLinks(ctx context.Context, asked index.Query) []ui.Action {
-	if len(asked.And) > 0 {
+func exportLinks(ctx context.Context, requested index.Query) []ui.Action {
+	if len(requested.And) > 0 {
 		return nil
 	}
-	q := url.Values{"where": {asked.Where}, "sort": {asked.Sort}, "columns": {strings.Join(asked.Columns, ",")}}
+	q := url.Values{"where": {requested.Where}, "sort": {requested.Sort}, "columns": {strings.Join(requested.Columns, ",")}}
 	if subject, _ := auth.SubjectOf(ctx); request.Visiting(ctx) {
 		q.Set("project", subject.ProjectID.String())
 	}

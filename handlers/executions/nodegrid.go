@@ -29,9 +29,9 @@ import (
 func gridSizes() []int { return []int{25, 50, query.MaxGridExecutions} }
 
 // WorkflowTabs are the tabs of a workflow: of the version asked, or of the latest without one.
-func WorkflowTabs(flow workflow.Workflow, ref, shown, asked, current string) []ui.Tab {
+func WorkflowTabs(flow workflow.Workflow, ref, shown, requested, current string) []ui.Tab {
 	base := views.WorkflowURL(ref)
-	if asked != "" {
+	if requested != "" {
 		base = views.VersionURL(ref, shown)
 	}
 	releases := 0

@@ -15,8 +15,8 @@ import (
 // offerConnections adds the connections of the project to the choices of a form whose schema has
 // connections.
 func (h *Forms) offerConnections(r *http.Request, schema typeregistry.Schema, offers *forms.Offers) error {
-	asked := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.Holds(typeregistry.KindConnection) })
-	if !asked || h.Connections == nil {
+	requested := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.Holds(typeregistry.KindConnection) })
+	if !requested || h.Connections == nil {
 		return nil
 	}
 	list, err := h.Connections.List(r.Context(), "")
@@ -36,8 +36,8 @@ func (h *Forms) offerConnections(r *http.Request, schema typeregistry.Schema, of
 // offerSecrets adds the secrets of the project to the choices of a form whose schema has
 // secrets.
 func (h *Forms) offerSecrets(r *http.Request, schema typeregistry.Schema, offers *forms.Offers) error {
-	asked := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.Holds(typeregistry.KindSecret) })
-	if !asked || h.Secrets == nil {
+	requested := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.Holds(typeregistry.KindSecret) })
+	if !requested || h.Secrets == nil {
 		return nil
 	}
 	list, err := h.Secrets.List(r.Context())

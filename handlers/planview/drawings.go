@@ -98,19 +98,19 @@ func planLinks(plan *dag.Plan, n *dag.Node, op *workflow.Operator) []dagview.Lin
 	}
 	var links []dagview.Link
 	for _, d := range n.Dependencies {
-		asked := n.RuleStatuses(d)
-		if len(asked) == 0 || slices.Equal(asked, []dag.Status{dag.HasSucceeded}) {
+		requested := n.RuleStatuses(d)
+		if len(requested) == 0 || slices.Equal(requested, []dag.Status{dag.HasSucceeded}) {
 			continue
 		}
-		words := make([]string, len(asked))
-		for k, s := range asked {
+		words := make([]string, len(requested))
+		for k, s := range requested {
 			words[k] = plan.Nodes[d].Name + "." + string(s)
 		}
 		text := n.Name + " starts on " + strings.Join(words, " or ")
 		if rule := op.Depends; rule != "" && rule != strings.Join(words, " || ") {
 			text += ", rule: " + ui.Short(rule, 200)
 		}
-		links = append(links, dagview.Link{On: d, Text: text, Failure: dag.OfFailure(asked)})
+		links = append(links, dagview.Link{On: d, Text: text, Failure: dag.OfFailure(requested)})
 	}
 	return links
 }

@@ -103,9 +103,9 @@ func (h *Pages) move(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	version, stage, reason := sent.Get("version"), registry.Stage(sent.Get("stage")), sent.Get("reason")
-	asked, err := h.Registry.Move(r.Context(), name, version, stage, reason)
+	requested, err := h.Registry.Move(r.Context(), name, version, stage, reason)
 	done := "moved"
-	if asked != nil {
+	if requested != nil {
 		done = "requested"
 	}
 	return h.answer(w, r, version, done, err, typed{stage: stage, reason: reason})

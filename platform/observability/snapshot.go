@@ -202,21 +202,21 @@ func (s *snapshot) waiting(waiting []Waiting, emit func(family)) {
 func (s *snapshot) quotas(quotas []Quota, emit func(family)) {
 	used := gauges("quota_used", "Usage of running work and reserved capacity, in the unit of the resource; exported by the scheduler's leader.", "tenant", "resource")
 	limit := gauges("quota_limit", "The limit of a tenant, in the unit of the resource; tenant \"all\" is the installation.", "tenant", "resource")
-	asked := gauges("quota_waiting", "Total of the waiting requests, in the unit of the resource.", "tenant", "resource")
+	requested := gauges("quota_waiting", "Total of the waiting requests, in the unit of the resource.", "tenant", "resource")
 	for _, q := range quotas {
 		tenant := q.Tenant
 		if tenant != AllTenants {
 			tenant = s.tenants.label(tenant)
 		}
 		used.add(float64(q.Used), tenant, q.Resource)
-		asked.add(float64(q.Waiting), tenant, q.Resource)
+		requested.add(float64(q.Waiting), tenant, q.Resource)
 		if q.Limit != nil {
 			limit.add(float64(*q.Limit), tenant, q.Resource)
 		}
 	}
 	emit(used)
 	emit(limit)
-	emit(asked)
+	emit(requested)
 }
 
 // AllTenants is the Tenant of a Quota of the whole installation.

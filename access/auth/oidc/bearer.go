@@ -81,8 +81,8 @@ func (p *Provider) verify(ctx context.Context, token string) (*oidc.IDToken, err
 		return nil, apperr.Wrap(apperr.Unauthenticated, err, "The token from "+p.cfg.Name+" is not valid.")
 	}
 	ours := slices.Contains(verified.Audience, p.cfg.ClientID) && (claims.Party == "" || claims.Party == p.cfg.ClientID)
-	asked := slices.ContainsFunc(verified.Audience, func(a string) bool { return slices.Contains(p.cfg.Audience, a) })
-	if claims.Events != nil || !ours && !asked {
+	requested := slices.ContainsFunc(verified.Audience, func(a string) bool { return slices.Contains(p.cfg.Audience, a) })
+	if claims.Events != nil || !ours && !requested {
 		return nil, apperr.New(apperr.Unauthenticated, "The token from %s was issued for another service.", p.cfg.Name)
 	}
 	return verified, nil

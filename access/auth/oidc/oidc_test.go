@@ -234,11 +234,11 @@ func TestWordsOfAProvider(t *testing.T) {
 	require.Equal(t, "Ada Lovelace", clean(" Ada\x00 Love\u0007lace\n", maxName))
 	require.Len(t, []rune(clean(strings.Repeat("é", 5000), maxName)), maxName)
 	require.Equal(t, "sub-1", claims{Name: "\x00", Username: " "}.label("sub-1"))
-	groups, told := groupsOf(map[string]any{"groups": []any{"b", "a\x00", 7, "", "b", strings.Repeat("x", 300), "a"}}, "groups")
-	require.True(t, told)
+	groups, present := groupsOf(map[string]any{"groups": []any{"b", "a\x00", 7, "", "b", strings.Repeat("x", 300), "a"}}, "groups")
+	require.True(t, present)
 	require.Equal(t, []string{"a", "b"}, groups)
-	_, told = groupsOf(map[string]any{}, "groups")
-	require.False(t, told)
+	_, present = groupsOf(map[string]any{}, "groups")
+	require.False(t, present)
 }
 
 // TestProviderAway: an unreachable provider is retried, without blocking anything else.

@@ -137,8 +137,8 @@ func (p *Provider) identity(ctx context.Context, found *discovered, verified *oi
 	if err := errors.Join(verified.Claims(&who), verified.Claims(&all)); err != nil {
 		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "The account information from "+p.cfg.Name+" is not valid. Contact your administrator.")
 	}
-	groups, told := groupsOf(all, p.cfg.GroupsClaim)
-	if (!told || who.Name == "" && who.Username == "") && found.provider.UserInfoEndpoint() != "" {
+	groups, present := groupsOf(all, p.cfg.GroupsClaim)
+	if (!present || who.Name == "" && who.Username == "") && found.provider.UserInfoEndpoint() != "" {
 		info, err := found.provider.UserInfo(p.with(ctx), oauth2.StaticTokenSource(token))
 		if err != nil {
 			return Identity{}, p.unreachable(err)
@@ -188,9 +188,9 @@ func (c claims) label(subject string) string {
 }
 
 // groupsOf reads a claim that is a list of names or one name, sorted and deduplicated;
-// told is false when the claim is absent.
-func groupsOf(all map[string]any, claim string) (groups []string, told bool) {
-	value, told := all[claim]
+// present is false when the claim is absent.
+func groupsOf(all map[string]any, claim string) (groups []string, present bool) {
+	value, present := all[claim]
 	switch v := value.(type) {
 	case string:
 		groups = append(groups, v)
@@ -202,7 +202,7 @@ func groupsOf(all map[string]any, claim string) (groups []string, told bool) {
 	}
 	groups = slices.DeleteFunc(groups, func(g string) bool { return g == "" || g != clean(g, maxGroup) })
 	slices.Sort(groups)
-	return slices.Compact(groups), told
+	return slices.Compact(groups), present
 }
 
 // The maximum lengths of a provider's texts, in characters.

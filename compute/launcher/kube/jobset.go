@@ -22,9 +22,9 @@ const jobSetsAfter = 5 * time.Minute
 
 // jobSets caches whether the cluster has JobSets.
 type jobSets struct {
-	mu    sync.Mutex
-	asked time.Time
-	there bool
+	mu        sync.Mutex
+	requested time.Time
+	there     bool
 }
 
 // hasJobSets reports whether gangs are created as JobSets. When the cluster does not
@@ -34,18 +34,18 @@ func (c *Client) hasJobSets() (bool, error) {
 	c.jobSets.mu.Lock()
 	defer c.jobSets.mu.Unlock()
 	now := c.config.Now()
-	if c.dynamic == nil || !c.jobSets.asked.IsZero() && now.Sub(c.jobSets.asked) < jobSetsAfter {
+	if c.dynamic == nil || !c.jobSets.requested.IsZero() && now.Sub(c.jobSets.requested) < jobSetsAfter {
 		return c.jobSets.there, nil
 	}
 	version := schema.GroupVersion{Group: pod.JobSetGroup, Version: pod.JobSetVersion}.String()
 	list, err := c.api.Discovery().ServerResourcesForGroupVersion(version)
 	switch {
 	case apierrors.IsNotFound(err):
-		c.jobSets.asked, c.jobSets.there = now, false
-	case err != nil && c.jobSets.asked.IsZero():
+		c.jobSets.requested, c.jobSets.there = now, false
+	case err != nil && c.jobSets.requested.IsZero():
 		return false, fmt.Errorf("ask whether the cluster has JobSets: %w", err)
 	case err == nil:
-		c.jobSets.asked, c.jobSets.there = now, false
+		c.jobSets.requested, c.jobSets.there = now, false
 		for _, resource := range list.APIResources {
 			c.jobSets.there = c.jobSets.there || resource.Name == pod.JobSetResource
 		}

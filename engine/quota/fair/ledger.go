@@ -125,7 +125,7 @@ func (b *Ledger) add(i int, k demand, sign int64) {
 // shortage is a level that lacks a resource.
 type shortage struct {
 	level, axis     int
-	asked, free     int64
+	requested, free int64
 	capacity        int64 // free of it is left: the ceiling of level
 	kept            int64 // part of capacity that level reserves for others
 	top             int   // the highest level that lacks the same resource
@@ -161,7 +161,7 @@ func (b *Ledger) shortageOn(i int, q quantity, guaranteed bool) (short shortage,
 		}
 		if !found {
 			short, found = shortage{
-				level: l, axis: q.axis, asked: q.n, free: max(0, ceiling-used-kept),
+				level: l, axis: q.axis, requested: q.n, free: max(0, ceiling-used-kept),
 				capacity: ceiling, kept: kept, limitedByItself: guaranteed,
 			}, true
 		}

@@ -39,7 +39,7 @@ func code(r Resource, cluster bool) string {
 func (b *Ledger) reason(s shortage) Reason {
 	n, r := &b.tree.levels[s.level], b.axes.names[s.axis]
 	ref := n.Ref()
-	message := fmt.Sprintf("Waiting for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.asked), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
+	message := fmt.Sprintf("Waiting for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.requested), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
 		message += "; it is not preemptible, so it can use only the guarantee"
@@ -54,7 +54,7 @@ func (b *Ledger) reason(s shortage) Reason {
 	}
 	return Reason{
 		Code: code(r, n.parent < 0), Message: message + ".", Resource: r, Unit: r.Unit(),
-		Asked: s.asked, Free: s.free, Capacity: s.capacity, Missing: s.asked - s.free, Level: &ref,
+		Asked: s.requested, Free: s.free, Capacity: s.capacity, Missing: s.requested - s.free, Level: &ref,
 	}
 }
 
@@ -66,7 +66,7 @@ func (b *Ledger) never(s shortage) Reason {
 	if n.parent < 0 {
 		limit = "the cluster has"
 	}
-	reason.Message = fmt.Sprintf("Cannot run here: requests %s; %s %s", r.Format(s.asked), limit, formatWithoutNoun(r, s.capacity))
+	reason.Message = fmt.Sprintf("Cannot run here: requests %s; %s %s", r.Format(s.requested), limit, formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
 		reason.Message += ", and it cannot borrow because it is not preemptible"

@@ -161,20 +161,20 @@ func TestFloodDelaysNobody(t *testing.T) {
 	}
 	g.submit("a/t0/p", flood, Amount{CPUMillis: 1000}, task, nodes...)
 	require.Len(t, g.ends, 40, "the flood borrows all idle capacity")
-	asked := map[Key]time.Time{}
+	requested := map[Key]time.Time{}
 	for round := range 20 {
 		g.until(g.clock.now.Add(97 * time.Second))
 		for i := 1; i < 4; i++ {
 			e := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, round, i))
 			count := 1 + (round*7+i)%10
 			for n := range count {
-				asked[Key{e, n}] = g.clock.now
+				requested[Key{e, n}] = g.clock.now
 			}
 			g.submit(fmt.Sprintf("a/t%d/p", i), e, Amount{CPUMillis: 1000}, task/2, nodes[:count]...)
 		}
 	}
 	g.until(g.clock.now.Add(3 * task))
-	for key, at := range asked {
+	for key, at := range requested {
 		begun, ok := g.begun[key]
 		require.True(t, ok)
 		require.LessOrEqual(t, begun.Sub(at), task)

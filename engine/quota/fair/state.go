@@ -315,14 +315,14 @@ func (s *state) neverFits(r Request) (*Reason, bool) {
 // supersede drops a request that h already grants, because another server granted it. A
 // request for a later attempt stays.
 func (s *state) supersede(h Held) {
-	asked := func(r Request) bool { return r.Attempt <= h.Attempt }
-	if r, ok := s.queue.find(h.Key); ok && asked(r) {
+	requested := func(r Request) bool { return r.Attempt <= h.Attempt }
+	if r, ok := s.queue.find(h.Key); ok && requested(r) {
 		s.withdraw(h.Key)
 	}
-	if o, ok := s.offers[h.Execution][h.Node]; ok && asked(o.Request) {
+	if o, ok := s.offers[h.Execution][h.Node]; ok && requested(o.Request) {
 		s.withdraw(h.Key)
 	}
-	if m, ok := s.missed[h.Key]; ok && asked(m.request) {
+	if m, ok := s.missed[h.Key]; ok && requested(m.request) {
 		s.withdraw(h.Key)
 	}
 }

@@ -30,7 +30,7 @@ type hub struct {
 	host      string
 	manifests atomic.Int64
 	blobs     atomic.Int64
-	asked     atomic.Int64
+	requested atomic.Int64
 	before    func(http.ResponseWriter, *http.Request) bool // returns true if it has answered; set it before use
 }
 
@@ -39,7 +39,7 @@ func newHub(t *testing.T) *hub {
 	h := &hub{t: t}
 	store := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.asked.Add(1)
+		h.requested.Add(1)
 		if r.Method == http.MethodGet && h.before != nil && h.before(w, r) {
 			return
 		}

@@ -69,10 +69,10 @@ func TestTagsMove(t *testing.T) {
 	require.NoError(t, err)
 	pinned := h.host + "/tools/say@" + digest.String()
 	require.Equal(t, []string{"one"}, found(t, l, pinned).Entrypoint)
-	asked := h.asked.Load()
+	requested := h.requested.Load()
 	now.advance(365 * 24 * time.Hour)
 	require.Equal(t, []string{"one"}, found(t, l, pinned).Entrypoint)
-	require.Equal(t, asked, h.asked.Load())
+	require.Equal(t, requested, h.requested.Load())
 }
 
 // TestMissingImage: a missing image is cached for 10 seconds.
@@ -85,9 +85,9 @@ func TestMissingImage(t *testing.T) {
 	e := failed(t, l, ref)
 	require.False(t, e.Passing)
 	require.Equal(t, "its registry "+h.host+" does not have it", e.Reason)
-	asked := h.asked.Load()
+	requested := h.requested.Load()
 	require.Equal(t, e, failed(t, l, ref))
-	require.Equal(t, asked, h.asked.Load())
+	require.Equal(t, requested, h.requested.Load())
 	h.push("tools/say:2", built(t, []string{"two"}, nil))
 	now.advance(11 * time.Second)
 	require.Equal(t, []string{"two"}, found(t, l, ref).Entrypoint)
@@ -301,14 +301,14 @@ func TestMostIsRemembered(t *testing.T) {
 	}
 	found(t, l, refs[0])
 	found(t, l, refs[1])
-	asked := h.manifests.Load()
+	requested := h.manifests.Load()
 	found(t, l, refs[0])
-	require.Equal(t, asked, h.manifests.Load())
+	require.Equal(t, requested, h.manifests.Load())
 	found(t, l, refs[2])
 	found(t, l, refs[0])
-	require.Equal(t, asked+1, h.manifests.Load())
+	require.Equal(t, requested+1, h.manifests.Load())
 	found(t, l, refs[1])
-	require.Equal(t, asked+2, h.manifests.Load(), "it was the least recently used")
+	require.Equal(t, requested+2, h.manifests.Load(), "it was the least recently used")
 }
 
 // TestLargeImages: neither a registry's responses nor a command may exceed the limits;
