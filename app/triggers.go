@@ -10,6 +10,6 @@ import (
 // endpoint of webhooks call it.
 func (a *App) openTriggers(p *parts) {
 	p.triggers = trigger.New(trigger.Config{
-		Pool: p.pool, Workflows: p.workflows, Executions: p.executions, Secrets: p.secrets, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
+		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
 	})
 }

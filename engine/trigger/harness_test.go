@@ -93,7 +93,7 @@ func setup(t *testing.T) *bundle {
 	_, err = jobs.NewClient(jobs.Config{Pool: b.pool, Executions: b.engine, Log: log})
 	require.NoError(t, err)
 	b.config = trigger.Config{
-		Pool: b.pool, Workflows: workflows, Executions: b.engine, Secrets: secrets{}, Logger: log, Now: func() time.Time { return b.now },
+		Pool: b.pool, Workflows: workflows, Executions: b.engine.Launches, Secrets: secrets{}, Logger: log, Now: func() time.Time { return b.now },
 		Acting: func(id uuid.UUID, _ string, _ uuid.UUID) (auth.Subject, error) {
 			require.Equal(t, auth.LocalAdmin, id)
 			if b.denied.Load() {

@@ -21,7 +21,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Executions reads and launches executions.
+// Executions launches executions.
 type Executions interface {
 	Launch(ctx context.Context, r execution.LaunchRequest) (e query.Execution, created bool, err error)
 	References(ctx context.Context) func(typeregistry.Kind, string) bool
