@@ -53,6 +53,7 @@ func (c *Config) resources() []resource {
 		&scheduleAPI{c.Schedules},
 		&calendarAPI{c.Schedules},
 		&jobAPI{c.Schedules},
+		&backfillAPI{c.Backfills},
 		&notificationAPI{c.Notifications},
 		&reportAPI{c.Reports},
 		&lineageAPI{c.Lineage},
