@@ -104,6 +104,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.schedules.Mount(r)
 	a.notifications.Mount(r)
 	a.reports.Mount(r)
+	a.backfills.Mount(r)
 }
 
 // methodsOf are the methods that a path supports.

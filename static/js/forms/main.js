@@ -11,6 +11,7 @@ import { setUpServerButtons, replaceForm } from "./swap.js";
 import { setUpDrafts } from "./drafts.js";
 import { setUpDevelop } from "./develop.js";
 import { setUpCheck } from "./check.js";
+import { setUpSchedule } from "./schedule.js";
 import { setUpRules, applyRules } from "./rules.js";
 
 let done = false;
@@ -26,6 +27,7 @@ export function setUp() {
   setUpServerButtons(enhance);
   setUpCheck();
   setUpRules();
+  setUpSchedule();
   setUpOptions();
   setUpDrafts((form, next) => replaceForm(form, next, enhance));
   setUpDevelop((form, next) => replaceForm(form, next, enhance));
