@@ -31,6 +31,13 @@ func backfillEntries() []Entry {
 			return views.BackfillFormPage(m)
 		}},
 		{"backfill", "Backfill: running with failures", func(f views.Page) templ.Component { return views.BackfillPage(backfill(f)) }},
+		{"backfill-sparse", "Backfill: times of a year", func(f views.Page) templ.Component {
+			m := backfill(f)
+			m.Live.Months = []views.BackfillMonth{{Name: "2026", Sparse: true, Days: []views.BackfillCell{
+				{Number: "25 Jan", State: "SUCCEEDED", URL: "#", Label: "25 January 02:30: Succeeded"}, {Number: "22 Feb", State: "PENDING", Label: "22 February 02:30: Pending"},
+			}}}
+			return views.BackfillPage(m)
+		}},
 	}
 }
 

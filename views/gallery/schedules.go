@@ -29,6 +29,11 @@ func scheduleEntries() []Entry {
 		}},
 		{"schedule-calendar", "Schedule calendar", func(f views.Page) templ.Component { return views.ScheduleCalendarPage(scheduleCalendar(f)) }},
 		{"schedule", "Schedule: paused", func(f views.Page) templ.Component { return views.SchedulePage(schedule(f)) }},
+		{"schedule-declared", "Schedule: declared by a definition", func(f views.Page) templ.Component {
+			m := schedule(f)
+			m.Declared, m.DefinitionURL, m.Failed, m.MissedChoice = true, "#", "", false
+			return views.SchedulePage(m)
+		}},
 	}
 }
 
@@ -68,6 +73,7 @@ func schedule(f views.Page) views.Schedule {
 		Fires: []views.ScheduleFire{
 			{N: "1", At: "Sun 28 Mar 2027, 03:00", Zone: "CEST", UTC: "01:00 UTC", Why: "02:30 does not exist on this day: clocks go forward."},
 			{N: "2", At: "Mon 29 Mar 2027, 02:30", Zone: "CEST", UTC: "00:30 UTC", Change: "From here on: CEST, UTC+02:00"},
+			{At: "Tue 30 Mar 2027, 02:30", Zone: "CEST", UTC: "00:30 UTC", Excluded: true, Why: "Blackout: quarter end"},
 		},
 		Occurrences: []views.ScheduleOccurrence{
 			{At: clock().Exactly(ago(900e9)), State: "FAILED", Word: "Failed", Execution: "#a1b2c3", URL: "#", Took: "12 s", Note: "HTTP 401 from features.example"},
