@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/launchfile engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/notify engine/trigger"
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident engine/retention engine/launchfile engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/backfill engine/notify engine/trigger"
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -92,6 +92,7 @@ func table() []rule {
 		{packages: "engine/sweep/space", may: "typeregistry"},
 		{packages: "engine/sweep", may: "typeregistry db apperr access/auth access/audit data/telemetry engine/quota/fair engine/execution engine/execution/query engine/workflow engine/sweep/space engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna"},
 		{packages: "engine/trigger", may: "typeregistry db apperr access/auth access/audit engine/expression engine/execution engine/execution/query engine/workflow"},
+		{packages: "engine/backfill", may: "typeregistry db apperr access/auth access/audit engine/execution engine/execution/query engine/workflow engine/schedule"},
 		{packages: "engine/schedule", may: "typeregistry db apperr access/auth access/audit engine/expression engine/execution engine/execution/query engine/workflow engine/schedule/cron"},
 		{packages: "engine/lineage", may: "apperr db access/auth data/catalogue engine/dag engine/workflow engine/lineage/graph typeregistry"},
 		// 5
@@ -101,7 +102,7 @@ func table() []rule {
 		// 6
 		{packages: shared, may: site + shared},
 		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
-		{packages: "handlers/account handlers/admin handlers/artifacts handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
 		{packages: "handlers/reports", may: site + shared + " handlers/artifacts handlers/executions handlers/sweeps"}, // blocks show what these areas show
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/hooks handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},

@@ -79,6 +79,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	launching.Go(func() { p.sweeps.Run(launches) })
 	launching.Go(func() { p.schedules.Run(launches) })
 	launching.Go(func() { p.notifications.Run(launches) })
+	launching.Go(func() { p.backfills.Run(launches) })
 	err = p.executions.Lead(leading)
 	endLaunches()
 	launching.Wait()

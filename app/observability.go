@@ -267,6 +267,7 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 		a.reportEnd(ctx, p, e)
 		p.sweeps.Wake()
 		p.schedules.Wake()
+		p.backfills.Wake()
 		return nil
 	}
 }

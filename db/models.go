@@ -99,6 +99,43 @@ type AuditLog struct {
 	Reason     string
 }
 
+type Backfill struct {
+	ID           uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	WorkflowID   uuid.UUID
+	WorkflowName string
+	ScheduleID   uuid.UUID
+	ScheduleName string
+	Timezone     string
+	Version      string
+	Inputs       json.RawMessage
+	FromAt       time.Time
+	UntilAt      time.Time
+	Rerun        string
+	NewestFirst  bool
+	Parallelism  int32
+	Priority     int32
+	Status       string
+	Message      string
+	OwnerID      uuid.UUID
+	OwnerName    string
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	FinishedAt   *time.Time
+}
+
+type BackfillSlot struct {
+	BackfillID    uuid.UUID
+	ScheduleID    uuid.UUID
+	FireAt        time.Time
+	IntervalStart time.Time
+	State         string
+	Message       string
+	ExecutionID   *uuid.UUID
+	DecidedAt     time.Time
+}
+
 type Blob struct {
 	Sha256    []byte
 	Size      int64

@@ -25,6 +25,7 @@ import (
 	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
+	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
@@ -41,6 +42,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/admin"
 	"github.com/flowforge/flowforge/handlers/api"
 	"github.com/flowforge/flowforge/handlers/artifacts"
+	"github.com/flowforge/flowforge/handlers/backfills"
 	cataloguepages "github.com/flowforge/flowforge/handlers/catalogue"
 	"github.com/flowforge/flowforge/handlers/compare"
 	"github.com/flowforge/flowforge/handlers/content"
@@ -98,6 +100,7 @@ type Deps struct {
 	Options       *options.Service
 	Sweeps        *sweep.Service
 	Schedules     *schedule.Service
+	Backfills     *backfill.Service
 	Notifications *notify.Service
 	Triggers      *trigger.Service
 	Views         *view.Service
@@ -144,6 +147,7 @@ type areas struct {
 	quotas        *quotas.Pages
 	sweeps        *sweeps.Pages
 	schedules     *schedules.Pages
+	backfills     *backfills.Pages
 	notifications *notifications.Pages
 	triggers      *triggers.Pages
 	reports       *reports.Pages
@@ -167,7 +171,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Notifications: d.Notifications, Triggers: d.Triggers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Triggers: d.Triggers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Commands: d.Executions.Commands, Leader: marked}),
@@ -181,7 +185,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		artifacts: files,
 		catalogue: cataloguepages.New(cataloguepages.Config{
 			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions.Reader, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections,
-			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell, Schedules: d.Schedules,
 		}),
 		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions.Reader, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{
@@ -190,10 +194,10 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,
-		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Reports: d.Reports, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
+		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Reports: d.Reports, Schedules: d.Schedules, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
 		launch: launch.New(launch.Config{
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets, Options: d.Options,
-			Sweeps: d.Sweeps, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
+			Sweeps: d.Sweeps, Schedules: d.Schedules, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
 		}),
 		lineage:       lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
 		registry:      registrypages.New(registrypages.Config{Registry: d.Registry, Page: shell}),
@@ -201,7 +205,8 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		metaflow:      d.records(),
 		runs:          metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions.Reader, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
 		sweeps:        sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
-		schedules:     schedules.New(schedules.Config{Schedules: d.Schedules, Page: shell}),
+		backfills:     backfills.New(backfills.Config{Now: d.Now, Backfills: d.Backfills, Schedules: d.Schedules, Page: shell}),
+		schedules:     schedules.New(schedules.Config{Now: d.Now, Schedules: d.Schedules, Workflows: d.Workflows, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
 		triggers:      triggers.New(triggers.Config{Triggers: d.Triggers, Workflows: d.Workflows, Secrets: d.Secrets, PublicURL: d.PublicURL, Page: shell}),
 		reports: reports.New(reports.Config{

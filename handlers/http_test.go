@@ -39,6 +39,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/lineage"
@@ -155,6 +156,7 @@ func setup(t *testing.T) *testBundle {
 		Datasets:      b.datasets,
 		Checks:        []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
+	b.deps.Backfills = backfill.New(backfill.Config{Pool: b.pool, Schedules: b.deps.Schedules, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now})
 	b.routes = handlers.New(b.deps)
 	b.server = httptest.NewServer(b.routes)
 	t.Cleanup(b.server.Close)

@@ -175,11 +175,12 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	table, err := b.deps.Views.Save(auth.WithSubject(b.ctx, subject), view.Edit{Name: &name, Sharing: &sharing, Table: &view.Table{}})
 	require.NoError(t, err)
 	swept := b.register(t, "inputs: [{name: x, type: Float}]\n"+matrixDocument(prefix+".swept")).WorkflowID.String()
+	yearly := matrixSchedule(b.ctx, t, b, flow.WorkflowID.String(), prefix+" yearly")
 	return []string{
 		"{sweep}", matrixSweep(b.ctx, t, b, swept), "{halted}", matrixSweep(b.ctx, t, b, swept),
 		"{report}", matrixReport(b.ctx, t, b, prefix+" report"),
-		"{schedule}", matrixSchedule(b.ctx, t, b, flow.WorkflowID.String(), prefix+" yearly"),
 		"{notification}", matrixNotification(b.ctx, t, b, subject.ProjectID),
+		"{schedule}", yearly, "{backfill}", matrixBackfill(b.ctx, t, b, yearly),
 		"{view}", table.ID.String(),
 		"{preset}", saved.ID.String(), "{metaflow}", metaflowRun(t, b, prefix),
 		"{flow}", prefix + ".flow", "{python}", prefix + ".python", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),

@@ -107,6 +107,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.notifications.Mount(r)
 	a.triggers.Mount(r)
 	a.reports.Mount(r)
+	a.backfills.Mount(r)
 }
 
 // methodsOf are the methods that a path supports.

@@ -88,6 +88,9 @@ func (p Page) paletteEntries() []paletteEntry {
 		paletteEntry{name: "API reference", icon: "api", url: APIDocsURL(), words: "docs openapi rest http swagger"},
 		paletteEntry{name: "Launch a workflow", icon: "play", url: WorkflowsURL(), command: true, words: "start run new execution"},
 		paletteEntry{name: "Write a report", icon: "edit", url: NewReportURL(), command: true, words: "new document notes markdown"},
+		paletteEntry{name: "New schedule", icon: "cal", url: NewScheduleURL(), command: true, words: "cron timer nightly create"},
+		paletteEntry{name: "Schedule calendar", icon: "cal", url: ScheduleCalendarURL(nil), words: "month cron runs load"},
+		paletteEntry{name: "Backfills", icon: "redo", url: BackfillsURL(), words: "past dates ranges catch up reprocess"},
 		paletteEntry{name: "Register a workflow", icon: "plus", url: RegisterURL(), command: true, words: "apply upload create new version"},
 		paletteEntry{name: "Switch theme", icon: "theme", form: themeFormID, words: "dark light mode appearance colours colors"},
 		paletteEntry{name: "Show keyboard shortcuts", icon: "keyboard", dialog: "keys", words: "keys help hotkeys"})

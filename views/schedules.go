@@ -2,6 +2,8 @@ package views
 
 import (
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -9,9 +11,18 @@ import (
 // Schedules is the list of schedules.
 type Schedules struct {
 	Page
-	Workflow string // "": of all workflows
-	Rows     []ScheduleRow
-	Pager    ui.Pager
+	Workflow   string // "": of all workflows
+	Query      string
+	States     []ui.Option
+	Filtered   bool
+	Total      int // of the project, without the filters
+	Facts      []ui.Fact
+	NewURL     string
+	Back       string // the query of the page, for commands
+	Changeable bool   // the reader may change a schedule of the page
+	Failed     string // why a command was refused, or ""
+	Rows       []ScheduleRow
+	Pager      ui.Pager
 }
 
 // ScheduleRow is a schedule in the list.
@@ -19,13 +30,16 @@ type ScheduleRow struct {
 	ID, Name, URL     string
 	Workflow, Version string
 	When, Zone        string
-	Expression        string // "" where When is the expression
-	Next, NextUTC     string // "" when it does not fire any more; NextUTC also where Zone is UTC
+	Expression        string           // "" where When is the expression
+	Next, NextUTC     string           // "" when it does not run any more; NextUTC also where Zone is UTC
+	In                string           // "in 10 h 48 min"
+	Late, Latest      ScheduleLateness // the median and the largest of the recent runs
 	Strip             ScheduleStrip
 	Paused            bool
 	Message           string // why it is paused
 	Owner             string
 	MayChange         bool
+	Declared          bool // by the definition of the workflow
 }
 
 // ScheduleStrip draws the last occurrences, oldest first.
@@ -34,30 +48,41 @@ type ScheduleStrip struct {
 	Bars  []ScheduleBar
 }
 
-// ScheduleBar is an occurrence, with its place in the strip.
-type ScheduleBar struct{ State, X, Y, Height, Cut string }
+// ScheduleBar is an occurrence, with its place in the strip. URL is its execution, or "".
+type ScheduleBar struct{ State, X, Y, Height, Cut, Title, URL string }
+
+// ScheduleLateness is how late runs were; the text is "" without any.
+type ScheduleLateness struct {
+	Text string
+	Late bool
+}
 
 // Schedule is the page of a schedule.
 type Schedule struct {
 	Page
-	Row          ScheduleRow
-	WorkflowURL  string
-	Facts        []ui.Fact
-	Inputs       string // JSON
-	Fires        []ScheduleFire
-	Occurrences  []ScheduleOccurrence
-	Pager        ui.Pager
-	MissedChoice bool   // resuming can treat what was missed
-	Failed       string // why a command was refused, or ""
+	Row           ScheduleRow
+	WorkflowURL   string
+	Facts         []ui.Fact
+	Inputs        string // JSON
+	Declared      bool   // by a definition: it cannot be edited here
+	DefinitionURL string // of Declared
+	Fires         []ScheduleFire
+	Occurrences   []ScheduleOccurrence
+	Pager         ui.Pager
+	MissedChoice  bool   // resuming can treat what was missed
+	Failed        string // why a command was refused, or ""
 }
 
-// ScheduleFire is a coming fire. Change is what the zone changes to before it.
-type ScheduleFire struct{ N, At, Zone, UTC, Why, Change string }
+// ScheduleFire is a coming run. Change is what the zone changes to before it.
+type ScheduleFire struct {
+	N, At, Zone, UTC, Why, Change string
+	Excluded                      bool // there is no run at this time: Why says what excludes it
+}
 
-// ScheduleOccurrence is a fire and the outcome of it.
+// ScheduleOccurrence is a run and the outcome of it.
 type ScheduleOccurrence struct {
 	At         ui.Moment
-	Fires      string // "3 fires until 12:00", or ""
+	Fires      string // "3 runs until 12:00", or ""
 	State      string // the icon
 	Word       string
 	Execution  string // "" without one
@@ -69,8 +94,39 @@ type ScheduleOccurrence struct {
 // SchedulesURL lists schedules.
 func SchedulesURL(q url.Values) string { return withQuery("/schedules", q) }
 
+// BulkSchedulesURL pauses or resumes many schedules.
+func BulkSchedulesURL() string { return "/schedules/bulk" }
+
 // ScheduleURL is the page of a schedule.
 func ScheduleURL(id string) string { return "/schedules/" + id }
 
 // SchedulePartURL is a form or command of a schedule.
 func SchedulePartURL(id, part string) string { return ScheduleURL(id) + "/" + part }
+
+// toggled is the command that a switch sends.
+func toggled(r ScheduleRow) string {
+	if r.Paused {
+		return "resume"
+	}
+	return "pause"
+}
+
+func toggleTitle(r ScheduleRow) string {
+	if r.Paused {
+		return "Resume " + r.Name
+	}
+	return "Pause " + r.Name
+}
+
+func onOff(on bool) string { return strconv.FormatBool(on) }
+
+// joinedBy joins the texts that are not empty.
+func joinedBy(separator string, texts ...string) string {
+	var parts []string
+	for _, t := range texts {
+		if t != "" {
+			parts = append(parts, t)
+		}
+	}
+	return strings.Join(parts, separator)
+}

@@ -53,6 +53,9 @@ type Workflow struct {
 	Created           ui.Moment
 	URL, LaunchURL    string
 	SchedulesURL      string
+	Schedules         []ScheduleLink // the first ones
+	MoreSchedules     bool
+	NewScheduleURL    string // "" for an archived workflow
 	Tabs              []ui.Tab
 	Tab               string // "", executions, versions, source
 

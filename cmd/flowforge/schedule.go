@@ -98,7 +98,7 @@ func newScheduleCreateCommand() *cobra.Command {
 	cmd.Flags().Int("jitter", 0, "maximum delay of runs, in seconds")
 	cmd.Flags().Int("pause-after", 0, "number of consecutive failures after which the schedule pauses")
 	cmd.Flags().Bool("paused", false, "create the schedule paused")
-	cmd.Flags().String("when", "", "skip fires unless this expression is true")
+	cmd.Flags().String("when", "", "skip runs unless this expression is true")
 	cmd.Flags().String("stop-when", "", `pause the schedule once this expression is true, such as "schedule.failed >= 3"`)
 	cmd.Flags().Bool("replace", false, "replace the schedule with this name")
 	return cmd

@@ -46,7 +46,7 @@ func runScheduleShow(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "FIRE\tSTATE\tEXECUTION\tWHY")
+	fmt.Fprintln(table, "RUN\tSTATE\tEXECUTION\tWHY")
 	for _, o := range list.Occurrences {
 		id, why := "", o.Message
 		if o.ExecutionID != nil {

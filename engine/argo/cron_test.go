@@ -19,7 +19,7 @@ func TestCronIsChecked(t *testing.T) {
 	for fields, want := range map[string]map[string]string{
 		"schedule: nonsense, ":                                  {"spec.schedule": `"nonsense" has 1 fields`},
 		"schedule: '0 5 * * * * *', ":                           {"spec.schedule": "use five"},
-		"schedule: '0 0 31 2 *', ":                              {"spec.schedule": "never fires"},
+		"schedule: '0 0 31 2 *', ":                              {"spec.schedule": "never runs"},
 		"schedule: 'TZ=UTC 0 5 * * *', ":                        {"spec.schedule": "spec.timezone"},
 		"schedules: ['@daily', 'x'], ":                          {"spec.schedules[1]": "use five"},
 		"schedule: '0 5 * * *', timezone: Mars/Base, ":          {"spec.timezone": `Unknown time zone "Mars/Base"`},

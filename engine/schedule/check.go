@@ -62,7 +62,7 @@ func (s *Service) complete(ctx context.Context, p *plan, project uuid.UUID, defi
 	p.timing = timing
 	fields = slices.Concat(fields, p.spec.problems(s.now()), wrong)
 	if len(fields) == 0 && p.timing.next(s.now()).IsZero() {
-		fields = append(fields, apperr.Field{Path: "cron", Message: "The schedule never fires: all its times are in the past, after its end or excluded."})
+		fields = append(fields, apperr.Field{Path: "cron", Message: "The schedule never runs: all its times are in the past, after its end or excluded."})
 	}
 	if len(fields) == 0 {
 		return s.checkInputs(ctx, p, definition)

@@ -20,7 +20,7 @@ import (
 var errNotDue = errors.New("the schedule changed in the meantime")
 
 // errDecided means that a fire was decided before. Its clock went back.
-var errDecided = errors.New("the fire was decided before")
+var errDecided = errors.New("the run was decided before")
 
 // Reasons of occurrences.
 const (
@@ -123,7 +123,7 @@ func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t 
 		o.State, o.Reason, o.Message = string(Skipped), ReasonOverlap, "An execution of this schedule was still running."
 		return s.settle(ctx, row, st, &o)
 	case full:
-		o.State, o.Reason, o.Message = string(Skipped), ReasonFull, fmt.Sprintf("%d fires already waited for executions of this schedule, the maximum.", queued)
+		o.State, o.Reason, o.Message = string(Skipped), ReasonFull, fmt.Sprintf("%d runs already waited for executions of this schedule, the maximum.", queued)
 		return s.settle(ctx, row, st, &o)
 	case launchAlone:
 		return s.replace(ctx, row, sc, t, st, o, live)
@@ -146,7 +146,7 @@ func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t t
 		return err
 	}
 	for _, e := range live {
-		if err := s.config.Executions.Commands.Cancel(ctx, e, "The next fire of schedule "+row.Name+" replaces this execution."); err != nil && !apperr.Is(err, apperr.Conflict) {
+		if err := s.config.Executions.Commands.Cancel(ctx, e, "The next run of schedule "+row.Name+" replaces this execution."); err != nil && !apperr.Is(err, apperr.Conflict) {
 			return fmt.Errorf("cancel an execution of schedule %s: %w", row.ID, err)
 		}
 		s.config.Crash("fire.cancelled")

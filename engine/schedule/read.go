@@ -156,17 +156,19 @@ func (s *Service) Outlook(ctx context.Context, w When, n int) (fires, excluded [
 	return fires, t.exclusionsUntil(s.now(), fires), nil
 }
 
-// Fires returns the next fires of a schedule as if it were not paused, without the jitter.
-func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) ([]Fire, error) {
+// Fires returns the next fires of a schedule as if it were not paused, without the jitter, and the
+// first times until the last of them that are excluded.
+func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) (fires, excluded []Fire, err error) {
 	row, err := s.readable(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	_, t, _, err := s.read(ctx, s.queries, row)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return t.fires(s.now(), n), nil
+	fires = t.fires(s.now(), n)
+	return fires, t.exclusionsUntil(s.now(), fires), nil
 }
 
 // fires are the first fires after a time.

@@ -114,9 +114,9 @@ func (t timing) span(ctx context.Context, first, end time.Time) (span, error) {
 // message says what happened to the fires.
 func (s span) message() string {
 	if s.fires >= MaxCounted {
-		return fmt.Sprintf("The schedule could not fire in time. More than %d fires were missed.", MaxCounted)
+		return fmt.Sprintf("The schedule could not run in time. More than %d runs were missed.", MaxCounted)
 	}
-	return "The schedule could not fire in time."
+	return "The schedule could not run in time."
 }
 
 // latest returns the last fire before end that is not before from, the zero time for none. It takes

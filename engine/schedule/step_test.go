@@ -53,7 +53,7 @@ func TestDecideIsBounded(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, *st.fire, "%s %s", misfire, text)
 			require.Equal(t, span{first: long, last: want.Add(-time.Second), fires: MaxCounted}, st.missed)
-			require.Contains(t, st.missed.message(), "More than 100000 fires")
+			require.Contains(t, st.missed.message(), "More than 100000 runs")
 			require.Equal(t, want.Add(-time.Second), st.start)
 			require.Equal(t, want.Add(time.Second), st.next)
 			t.Logf("%s %s took %s", misfire, text, time.Since(begun))

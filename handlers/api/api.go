@@ -32,6 +32,7 @@ import (
 	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
+	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/lineage"
@@ -181,6 +182,7 @@ type Config struct {
 	Options       *options.Service
 	Sweeps        *sweep.Service
 	Schedules     *schedule.Service
+	Backfills     *backfill.Service
 	Notifications *notify.Service
 	Triggers      *trigger.Service
 	Views         *view.Service

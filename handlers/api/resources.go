@@ -53,6 +53,7 @@ func (c *Config) resources() []resource {
 		&scheduleAPI{c.Schedules},
 		&calendarAPI{c.Schedules},
 		&jobAPI{c.Schedules},
+		&backfillAPI{c.Backfills},
 		&notificationAPI{c.Notifications},
 		&triggerAPI{c.Triggers, c.PublicURL},
 		&reportAPI{c.Reports},

@@ -49,7 +49,7 @@ func (h *scheduleAPI) mount(api *operations) {
 	create.DefaultStatus = http.StatusCreated
 	operation(api, create, h.apiCreateSchedule)
 	operation(api, get("list-schedules", "/schedules", "List schedules", "Schedules"), h.apiSchedules)
-	operation(api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would fire, without creating it", "Schedules"), h.apiPreviewSchedule)
+	operation(api, post("preview-schedule", "/schedules/preview", "Preview when a schedule would run, without creating it", "Schedules"), h.apiPreviewSchedule)
 	operation(api, get("get-schedule", "/schedules/{schedule_id}", "Get a schedule", "Schedules"), h.apiSchedule)
 	replace := post("replace-schedule", "/schedules/{schedule_id}", "Replace a schedule; you become its owner", "Schedules")
 	replace.Method = http.MethodPut

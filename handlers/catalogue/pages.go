@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -23,6 +24,7 @@ import (
 type Config struct {
 	Now         func() time.Time
 	Workflows   *workflow.Service
+	Schedules   *schedule.Service
 	Executions  *query.Reader
 	Catalogue   *catalogue.Service
 	Secrets     *secret.Service

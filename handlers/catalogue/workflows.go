@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -156,6 +158,9 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 		Archived: flow.Status == workflow.Archived, Team: flow.OwnerTeam, Tags: tagLinks(flow.Tags),
 		Author: orSystem(version.CreatedByName), Created: clock.Moment(version.CreatedAt), LaunchURL: views.LaunchURL(ref), URL: views.WorkflowURL(ref), SchedulesURL: views.SchedulesURL(url.Values{"workflow": {ref}}), Tab: r.URL.Query().Get("tab"),
 	}
+	if !m.Archived {
+		m.NewScheduleURL = views.ScheduleWorkflowURL(ref)
+	}
 	if !m.Latest {
 		m.LaunchURL = views.LaunchVersionURL(ref, version.Version)
 	}
@@ -183,6 +188,9 @@ func (h *Pages) showWorkflow(w http.ResponseWriter, r *http.Request, versionName
 		err = h.sourceTab(r, &m, ref, version)
 	default:
 		h.overview(&m, version)
+		if err := h.schedulesOf(ctx, &m, flow.ID); err != nil {
+			return err
+		}
 		if python, found := version.Definition.Python(); found {
 			h.showFunction(ctx, &m, ref, version, python)
 			showSignature(&m, python.Written)
@@ -257,4 +265,19 @@ func orSystem(name string) string {
 		return "FlowForge"
 	}
 	return name
+}
+
+const schedulesShown = 5
+
+// schedulesOf adds the first schedules of a workflow, with their next runs.
+func (h *Pages) schedulesOf(ctx context.Context, m *views.Workflow, id uuid.UUID) error {
+	found, err := h.Schedules.Reader().Search(ctx, schedule.Search{Workflow: id.String(), Limit: schedulesShown})
+	if err != nil {
+		return err
+	}
+	m.MoreSchedules = found.Next != ""
+	for _, sc := range found.Schedules {
+		m.Schedules = append(m.Schedules, views.ScheduleLink{Name: sc.Name, URL: views.ScheduleURL(sc.ID.String()), Note: label.NextFire(sc)})
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/page"
@@ -24,6 +25,7 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Metaflow   *metaflow.Service
 	Reports    *report.Service
+	Schedules  *schedule.Service
 	Rows       *executions.Rows
 	PublicURL  string // public address of this server; "": taken from the request
 	Page       *page.Shell

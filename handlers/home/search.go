@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/metaflowruns"
@@ -73,6 +74,10 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 		hits = append(hits, executionHit(e, clock.Moment(e.CreatedAt).Text))
 	}
 	add("Executions", hits)
+	if hits, err = h.scheduleHits(ctx, text); err != nil {
+		return nil, err
+	}
+	add("Schedules", hits)
 	if hits, err = h.runHits(ctx, clock, text); err != nil {
 		return nil, err
 	}
@@ -102,6 +107,23 @@ func (h *Pages) reportHits(ctx context.Context, clock ui.Clock, text string) ([]
 	var hits []views.SearchHit
 	for _, one := range found.Reports {
 		hits = append(hits, views.SearchHit{Icon: "edit", Name: one.Title, URL: views.ReportURL(one.ID.String()), Note: clock.Moment(one.UpdatedAt).Text})
+	}
+	return hits, nil
+}
+
+// scheduleHits are the schedules whose name, workflow or owner contains text.
+func (h *Pages) scheduleHits(ctx context.Context, text string) ([]views.SearchHit, error) {
+	found, err := h.Schedules.Reader().Search(ctx, schedule.Search{Text: text, Limit: hitsPerGroup})
+	if err != nil {
+		return nil, err
+	}
+	var hits []views.SearchHit
+	for _, sc := range found.Schedules {
+		note := sc.Workflow
+		if sc.Paused {
+			note += ", paused"
+		}
+		hits = append(hits, views.SearchHit{Icon: "cal", Name: sc.Name, URL: views.ScheduleURL(sc.ID.String()), Note: note})
 	}
 	return hits, nil
 }

@@ -44,6 +44,8 @@ type draft struct {
 	kept  url.Values  // controls of a sweep, and of a launch, that only the other form shows
 	sweep *sweepDraft // the form launches a sweep; nil: one execution
 
+	schedule *scheduleDraft // the form saves a schedule; nil: it launches
+
 	secrets   []forms.NewSecret // typed into the form; no other place contains their values
 	spoolFull []forms.Problem   // secrets that could not be saved
 
@@ -190,6 +192,9 @@ func (d *draft) drawn() forms.Config {
 	config := forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus, Options: views.InputOptionsURL(d.ref, d.version.Version)}
 	if d.sweep != nil {
 		config.Many, config.Varied = d.sweep.many, d.sweep.varies()
+	}
+	if d.schedule != nil {
+		config.Many, config.Varied = d.schedule.tags.block, d.schedule.tags.names()
 	}
 	return config
 }

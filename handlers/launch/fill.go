@@ -28,6 +28,11 @@ func (h *Pages) newDraft(r *http.Request, version string) (*draft, error) {
 	if err != nil {
 		return nil, apperr.New(apperr.NotFound, "There is no such workflow.")
 	}
+	return h.draftOf(r, name, version)
+}
+
+// draftOf starts a form for a version of a workflow.
+func (h *Pages) draftOf(r *http.Request, name, version string) (*draft, error) {
 	wf, err := h.Workflows.Get(r.Context(), name)
 	if err != nil {
 		return nil, err

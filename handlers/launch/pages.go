@@ -1,4 +1,4 @@
-// Package launch contains the forms that launch and resume executions, with their checks and
+// Package launch contains the forms that launch, resume and schedule executions, with their checks and
 // forecasts.
 package launch
 
@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -32,6 +33,7 @@ type Config struct {
 	Presets    *preset.Service
 	Options    *options.Service
 	Sweeps     *sweep.Service
+	Schedules  *schedule.Service
 	Index      *index.Service
 	Forms      *form.Forms
 	Page       *page.Shell
@@ -50,6 +52,7 @@ func (h *Pages) MountUploads(r chi.Router) {
 	h.Leader.Prefers(r).Post("/workflows/{name}/launch", h.Page.Serve(h.launch)) // with files
 	h.Leader.Prefers(r).Post("/workflows/{name}/sweep", h.Page.Serve(h.sweep))   // with files
 	r.Post("/executions/{id}/resume", h.Page.Serve(h.resume))                    // with files
+	(&schedulePages{h}).mountUploads(r)
 }
 
 // Mount adds the forms to r.
@@ -67,6 +70,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/workflows/{name}/presets/{preset}/delete", h.Page.Serve(h.deletePreset))
 	r.Get("/workflows/{name}/dev/stream", h.Page.Serve(h.developStream))
 	r.Get("/executions/{id}/resume", h.Page.Serve(h.resumeForm))
+	(&schedulePages{h}).mount(r)
 	r.Get("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChangeForm))
 	r.Post("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChange))
 }

@@ -162,6 +162,9 @@ func (h *Pages) form(r *http.Request, d *draft, problems []forms.Problem) *forms
 	if d.sweep != nil {
 		config.Varied = d.sweep.varies()
 	}
+	if d.schedule != nil {
+		config.Varied = d.schedule.tags.names()
+	}
 	return forms.New(config)
 }
 

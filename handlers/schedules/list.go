@@ -18,56 +18,106 @@ import (
 
 const (
 	schedulesShown = 50
-	stripLength    = 10
+	stripLength    = 20
 )
 
 // list lists the schedules of the project, or those of one workflow.
 func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
+	return h.showList(w, r, http.StatusOK, "")
+}
+
+// showList shows the list, with why a command was refused.
+func (h *Pages) showList(w http.ResponseWriter, r *http.Request, status int, refused string) error {
 	q := r.URL.Query()
-	list, next, err := h.Schedules.List(r.Context(), schedule.Filter{Workflow: q.Get("workflow"), After: q.Get("after"), Limit: schedulesShown, Recent: stripLength})
+	f := schedule.Search{Text: q.Get("q"), Workflow: q.Get("workflow"), After: q.Get("after"), Limit: schedulesShown, Recent: stripLength}
+	state := q.Get("state")
+	switch state {
+	case "on":
+		f.Paused = new(false)
+	case "paused":
+		f.Paused = new(true)
+	}
+	found, err := h.Schedules.Reader().Search(r.Context(), f)
 	if err != nil {
 		return err
 	}
 	m := views.Schedules{
-		Page: h.Page.Base(r, "Schedules", views.SectionSchedules), Workflow: q.Get("workflow"),
-		Pager: ui.Pager{Text: units.Plural(len(list), "schedule", "schedules"), InOrder: true},
+		Page: h.Page.Base(r, "Schedules", views.SectionSchedules), Workflow: q.Get("workflow"), Query: f.Text, NewURL: views.NewScheduleURL(), Back: r.URL.RawQuery, Failed: refused,
+		States:   []ui.Option{{Name: "All states", Selected: f.Paused == nil}, {Value: "on", Name: "On", Selected: state == "on"}, {Value: "paused", Name: "Paused", Selected: state == "paused"}},
+		Filtered: f.Text != "" || f.Paused != nil || f.Workflow != "", Total: found.Total,
+		Pager: ui.Pager{Text: units.Plural(len(found.Schedules), "schedule", "schedules"), InOrder: true},
 	}
-	for _, sc := range list {
+	if found.Total > 0 {
+		m.Facts = h.listFacts(r, found)
+	}
+	for _, sc := range found.Schedules {
 		if m.Workflow != "" {
 			m.Workflow = sc.Workflow // the address can have its ID
+			m.NewURL = views.ScheduleWorkflowURL(workflowRef(r.Context(), sc))
 		}
 		row := rowOf(sc)
+		row.Late, row.Latest = lateness(sc)
+		if sc.NextAt != nil && !sc.Paused {
+			row.In = in(sc.NextAt.Sub(h.Now()))
+		}
 		row.MayChange = h.Schedules.MayChange(r.Context(), sc)
+		m.Changeable = m.Changeable || row.MayChange
 		m.Rows = append(m.Rows, row)
 	}
-	if next != "" {
-		m.Pager.Older = label.ListURL(views.SchedulesURL(nil), q, "after", next)
+	if m.Workflow != "" && len(m.Rows) == 0 {
+		m.NewURL = views.ScheduleWorkflowURL(m.Workflow)
+	}
+	if found.Next != "" {
+		m.Pager.Older = label.ListURL(views.SchedulesURL(nil), q, "after", found.Next)
 	}
 	if q.Get("after") != "" {
 		m.Pager.Newer = label.ListURL(views.SchedulesURL(nil), q, "after", "")
 	}
-	return web.Render(w, r, http.StatusOK, views.SchedulesPage(m))
+	return web.Render(w, r, status, views.SchedulesPage(m))
 }
 
-// localTime and utcTime are the layouts of fires in the zone of the schedule and in UTC.
-const (
-	localTime = "Mon 2 Jan 2006, 15:04:05 MST"
-	utcTime   = "2 Jan 15:04:05 UTC"
-)
-
-// short leaves out the seconds of a full minute.
-func short(t time.Time, layout string) string {
-	if t.Second() == 0 {
-		layout = strings.Replace(layout, ":05", "", 1)
+func (h *Pages) listFacts(r *http.Request, found schedule.Found) []ui.Fact {
+	facts := []ui.Fact{{Name: "On", Value: strconv.Itoa(found.Active), Note: "of " + strconv.Itoa(found.Total)}}
+	if found.NextAt != nil {
+		facts = append(facts, ui.Fact{Name: "Next run", Value: h.Page.Clock(r).Moment(*found.NextAt).Text, Note: in(found.NextAt.Sub(h.Now()))})
 	}
-	return t.Format(layout)
+	return facts
+}
+
+// in says how far away a run is.
+func in(d time.Duration) string {
+	if d < time.Second {
+		return "now"
+	}
+	return "in " + units.Duration(d.Round(time.Second))
+}
+
+// late is how late a run is to be marked.
+const late = 10 * time.Second
+
+// lateness are the median and the largest lateness of the recent runs. marked: the largest is late.
+func lateness(sc schedule.Schedule) (median, largest views.ScheduleLateness) {
+	var list []time.Duration
+	for _, o := range sc.Recent {
+		if d, ok := sc.Lateness(o); ok {
+			list = append(list, d)
+		}
+	}
+	if len(list) == 0 {
+		return median, largest
+	}
+	slices.Sort(list)
+	show := func(d time.Duration) views.ScheduleLateness {
+		return views.ScheduleLateness{Text: units.Duration(d.Round(10 * time.Millisecond)), Late: d >= late}
+	}
+	return show(list[len(list)/2]), show(list[len(list)-1])
 }
 
 func rowOf(sc schedule.Schedule) views.ScheduleRow {
 	id := sc.ID.String()
 	row := views.ScheduleRow{
-		ID: id, Name: sc.Name, URL: views.ScheduleURL(id), Workflow: sc.Workflow, Version: "latest version", Zone: sc.Timezone, Paused: sc.Paused,
-		Message: sc.Message, Owner: sc.Owner.Name, Strip: stripOf(sc.Recent),
+		ID: id, Name: sc.Name, URL: views.ScheduleURL(id), Workflow: sc.Workflow, Version: "latest", Zone: sc.Timezone, Paused: sc.Paused,
+		Message: sc.Message, Owner: sc.Owner.Name, Strip: stripOf(sc.Recent), Declared: sc.Declared,
 	}
 	if sc.Version != "" {
 		row.Version = sc.Version
@@ -75,9 +125,9 @@ func rowOf(sc schedule.Schedule) views.ScheduleRow {
 	zone := zoneOf(sc)
 	row.When, row.Expression = whenOf(sc, zone)
 	if sc.NextAt != nil {
-		row.Next = short(sc.NextAt.In(zone), localTime)
+		row.Next = label.Fire(sc.NextAt.In(zone))
 		if sc.Timezone != "UTC" {
-			row.NextUTC = short(sc.NextAt.UTC(), utcTime)
+			row.NextUTC = label.FireUTC(*sc.NextAt)
 		}
 	}
 	return row
@@ -91,10 +141,10 @@ func zoneOf(sc schedule.Schedule) *time.Location {
 	return time.UTC
 }
 
-// whenOf specifies when a schedule fires. The expressions are "" where the words contain them.
+// whenOf specifies when a schedule runs. The expressions are "" where the words contain them.
 func whenOf(sc schedule.Schedule, zone *time.Location) (words, expressions string) {
 	if sc.At != nil {
-		return "Once, " + short(sc.At.In(zone), localTime), ""
+		return "Once, " + label.Fire(sc.At.In(zone)), ""
 	}
 	written := strings.Join(sc.Expressions, ", ")
 	var said []string
@@ -121,7 +171,10 @@ func stripOf(recent []schedule.Occurrence) views.ScheduleStrip {
 	for i, o := range slices.Backward(recent) {
 		state, word := stateOf(o)
 		x := 8 * (len(recent) - 1 - i)
-		bar := views.ScheduleBar{State: state, X: strconv.Itoa(x), Y: "3", Height: "17"}
+		bar := views.ScheduleBar{State: state, X: strconv.Itoa(x), Y: "3", Height: "17", Title: word + ", " + label.FireUTC(o.FireAt)}
+		if o.ExecutionID != nil {
+			bar.URL = views.ExecutionURL(o.ExecutionID.String())
+		}
 		switch state {
 		case "FAILED":
 			bar.Cut = "M" + strconv.Itoa(x-1) + " 15l8-7"

@@ -1,17 +1,19 @@
-// Package schedules contains the pages of schedules: the list, one schedule with its fires, and its
-// commands.
+// Package schedules contains the pages of schedules: the list, the calendar, one schedule with its
+// runs, and its commands.
 package schedules
 
 import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views"
@@ -20,7 +22,9 @@ import (
 
 // Config contains the dependencies of the pages.
 type Config struct {
+	Now       func() time.Time
 	Schedules *schedule.Service
+	Workflows *workflow.Service
 	Page      *page.Shell
 }
 
@@ -33,6 +37,9 @@ func New(c Config) *Pages { return &Pages{c} }
 // Mount adds the pages to r.
 func (h *Pages) Mount(r chi.Router) {
 	r.Get("/schedules", h.Page.Serve(h.list))
+	r.Get("/schedules/new", h.Page.Serve(h.choose))
+	r.Get("/schedules/calendar", h.Page.Serve(h.calendar))
+	r.Post("/schedules/bulk", h.Page.Serve(h.bulk))
 	r.Get("/schedules/{schedule}", h.Page.Serve(h.schedule))
 	r.Post("/schedules/{schedule}/pause", h.Page.Serve(h.pause))
 	r.Post("/schedules/{schedule}/resume", h.Page.Serve(h.resume))
@@ -68,7 +75,11 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request, do func(context.
 // back is the page that a switch was on.
 func back(r *http.Request, id uuid.UUID) string {
 	if r.PostForm.Get("back") == "list" {
-		return views.SchedulesURL(url.Values{})
+		query, err := url.ParseQuery(r.PostForm.Get("query"))
+		if err != nil {
+			query = url.Values{}
+		}
+		return views.SchedulesURL(query)
 	}
 	return views.ScheduleURL(id.String())
 }

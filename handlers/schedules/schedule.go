@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,7 +42,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, id uu
 	if err != nil {
 		return err
 	}
-	fires, err := h.Schedules.Fires(ctx, id, firesShown)
+	fires, excluded, err := h.Schedules.Fires(ctx, id, firesShown)
 	if err != nil {
 		return err
 	}
@@ -59,8 +60,8 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, id uu
 	}
 	m := views.Schedule{
 		Page: h.Page.Base(r, sc.Name, views.SectionSchedules, views.Crumb{Name: "Schedules", URL: views.SchedulesURL(nil)}),
-		Row:  rowOf(sc), WorkflowURL: views.WorkflowURL(workflowRef(ctx, sc)), Facts: facts(clock, sc), Inputs: label.Indented(sc.Inputs), Fires: firesOf(fires),
-		MissedChoice: sc.Paused && sc.Misfire != schedule.MisfireSkip, Pager: ui.Pager{Text: units.Plural(len(list), "occurrence", "occurrences")},
+		Row:  rowOf(sc), WorkflowURL: views.WorkflowURL(workflowRef(ctx, sc)), Facts: facts(clock, sc), Inputs: label.Indented(sc.Inputs), Fires: label.Fires(fires, excluded),
+		Declared: sc.Declared, DefinitionURL: views.WorkflowURL(workflowRef(ctx, sc)), MissedChoice: sc.Paused && sc.Misfire != schedule.MisfireSkip, Pager: ui.Pager{Text: units.Plural(len(list), "occurrence", "occurrences")},
 	}
 	m.Row.MayChange = h.Schedules.MayChange(ctx, sc)
 	for _, o := range list {
@@ -89,32 +90,11 @@ func workflowRef(ctx context.Context, sc schedule.Schedule) string {
 	return sc.WorkflowID.String()
 }
 
-// firesOf are fires with the changes of the clocks between them.
-func firesOf(fires []schedule.Fire) []views.ScheduleFire {
-	var out []views.ScheduleFire
-	for i, f := range fires {
-		line := views.ScheduleFire{
-			N: strconv.Itoa(i + 1), At: short(f.At, "Mon 2 Jan 2006, 15:04:05"), Zone: f.At.Format("MST"), Why: f.Note,
-		}
-		if f.At.Location().String() != "UTC" {
-			line.UTC = short(f.At.UTC(), "15:04:05 UTC")
-		}
-		if i > 0 {
-			_, was := fires[i-1].At.Zone()
-			if _, now := f.At.Zone(); was != now {
-				line.Change = "From here on: " + f.At.Format("MST, UTC-07:00")
-			}
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
 func occurrenceOf(clock ui.Clock, o schedule.Occurrence) views.ScheduleOccurrence {
 	line := views.ScheduleOccurrence{At: clock.Exactly(o.FireAt), Note: o.Message}
 	line.State, line.Word = stateOf(o)
 	if o.Fires > 1 {
-		line.Fires = units.Number(o.Fires) + " fires until " + clock.Exactly(o.LastFireAt).Text
+		line.Fires = units.Number(o.Fires) + " runs until " + clock.Exactly(o.LastFireAt).Text
 	}
 	if o.ExecutionID != nil {
 		line.Execution, line.URL = label.ShortID(*o.ExecutionID), views.ExecutionURL(o.ExecutionID.String())
@@ -144,7 +124,8 @@ func facts(clock ui.Clock, sc schedule.Schedule) []ui.Fact {
 	if sc.Ends != nil {
 		list = append(list, ui.Fact{Name: "Ends", Moment: new(clock.Exactly(*sc.Ends))})
 	}
-	missed := ui.Fact{Name: "Missed fires", Value: misfireWords(sc)}
+	list = append(list, exclusionFacts(sc)...)
+	missed := ui.Fact{Name: "Missed runs", Value: misfireWords(sc)}
 	if sc.Misfire != schedule.MisfireSkip {
 		missed.Note = "if missed within the last " + units.Duration(sc.CatchUp)
 	}
@@ -160,7 +141,36 @@ func facts(clock ui.Clock, sc schedule.Schedule) []ui.Fact {
 	if sc.Priority != query.Declared {
 		list = append(list, ui.Fact{Name: "Priority", Value: strconv.Itoa(int(sc.Priority))})
 	}
+	for _, condition := range [][2]string{{"Run only if", sc.Condition}, {"Pause once", sc.StopWhen}} {
+		if condition[1] != "" {
+			list = append(list, ui.Fact{Name: condition[0], Value: condition[1], Mono: true})
+		}
+	}
+	if sc.KeepSucceeded != nil {
+		list = append(list, ui.Fact{Name: "Keeps", Value: units.Plural(*sc.KeepSucceeded, "succeeded execution", "succeeded executions")})
+	}
+	if sc.KeepFailed != nil {
+		list = append(list, ui.Fact{Name: "Keeps", Value: units.Plural(*sc.KeepFailed, "failed execution", "failed executions")})
+	}
 	return append(list, ui.Fact{Name: "Changed", Moment: new(clock.Moment(sc.UpdatedAt))})
+}
+
+// exclusionFacts are the days and times without runs.
+func exclusionFacts(sc schedule.Schedule) (list []ui.Fact) {
+	if sc.Calendar != "" {
+		list = append(list, ui.Fact{Name: "Calendar", Value: sc.Calendar})
+	}
+	if sc.BusinessDays {
+		list = append(list, ui.Fact{Name: "Days", Value: "Only business days"})
+	}
+	for _, w := range sc.Exclude {
+		value := w.From + " to " + w.Until
+		if len(w.Days) > 0 {
+			value += " on " + strings.Join(w.Days, ", ")
+		}
+		list = append(list, ui.Fact{Name: "Excluded", Value: value})
+	}
+	return list
 }
 
 func misfireWords(sc schedule.Schedule) string {
@@ -191,18 +201,18 @@ func overlapWords(o schedule.Overlap) string {
 
 func gapWords(g cron.Gap) string {
 	if g == cron.GapSkip {
-		return "Skip the fire"
+		return "Skip the run"
 	}
-	return "Fire after the gap"
+	return "Run after the gap"
 }
 
 func foldWords(f cron.Fold) string {
 	switch f {
 	case cron.FoldLast:
-		return "Fire the second time"
+		return "Run the second time"
 	case cron.FoldBoth:
-		return "Fire both times"
+		return "Run both times"
 	case cron.FoldFirst:
 	}
-	return "Fire the first time"
+	return "Run the first time"
 }

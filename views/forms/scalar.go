@@ -225,7 +225,10 @@ func (c Control) Zone() string {
 }
 
 // zones are the suggestions without JavaScript, which adds all zones of the browser.
-func zones() []string {
+func zones() []string { return Zones() }
+
+// Zones are the time zones that forms offer without a script.
+func Zones() []string {
 	return []string{
 		"UTC", "America/Los_Angeles", "America/Denver", "America/Chicago", "America/New_York", "America/Sao_Paulo", "Europe/London",
 		"Europe/Berlin", "Europe/Helsinki", "Africa/Lagos", "Africa/Johannesburg", "Asia/Dubai", "Asia/Kolkata", "Asia/Singapore",

@@ -127,7 +127,7 @@ func Parse(text string) (Expression, error) {
 	e.spec = spec
 	e.frequency = spec.Hour&allHours == allHours
 	if _, ok := e.nextWall(civil(2024, time.January, 1)); !ok { // the horizon contains every calendar year
-		return Expression{}, fmt.Errorf("the expression %q never fires, because no such day exists", shorten(text))
+		return Expression{}, fmt.Errorf("the expression %q never runs, because no such day exists", shorten(text))
 	}
 	return e, nil
 }

@@ -72,8 +72,8 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         `"" has 0 fields; use five`,
 		"0 5 * *":                  `"0 5 * *" has 4 fields`,
-		"0 0 30 2 *":               `the expression "0 0 30 2 *" never fires, because no such day exists`,
-		"0 0 31 4,6,9,11 *":        "never fires",
+		"0 0 30 2 *":               `the expression "0 0 30 2 *" never runs, because no such day exists`,
+		"0 0 31 4,6,9,11 *":        "never runs",
 		"60 * * * *":               `"60 * * * *" is not a cron expression`,
 		"@every 10ms":              `"@every 10ms" is not an interval`,
 		"@every -1h":               "is not an interval",

@@ -4,12 +4,21 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Words says in English when an expression fires, "" for one that is easier to read as written.
 func (e Expression) Words() string {
+	if text := e.shortWords(); text != "" {
+		return text
+	}
+	return e.longWords()
+}
+
+// shortWords are the words of the usual expressions.
+func (e Expression) shortWords() string {
 	if e.every > 0 {
-		return "Every " + strings.TrimSpace(strings.TrimPrefix(e.text, "@every"))
+		return everyWords(e.every)
 	}
 	minute, hour, day, month, weekday := e.fields[1], e.fields[2], e.fields[3], e.fields[4], e.fields[5]
 	if e.fields[0] != "0" || !isAny(month) {
@@ -70,4 +79,19 @@ func dayNames(field string) string {
 		return "Monday to Friday"
 	}
 	return ""
+}
+
+// everyWords says an interval in the largest unit that divides it: "Every 90 minutes".
+func everyWords(d time.Duration) string {
+	n, unit := int64(d/time.Second), "second"
+	switch {
+	case d%time.Hour == 0:
+		n, unit = int64(d/time.Hour), "hour"
+	case d%time.Minute == 0:
+		n, unit = int64(d/time.Minute), "minute"
+	}
+	if n == 1 {
+		return "Every " + unit
+	}
+	return "Every " + strconv.FormatInt(n, 10) + " " + unit + "s"
 }

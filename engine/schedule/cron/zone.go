@@ -68,14 +68,14 @@ func (e Expression) Note(t time.Time, c Clock) string {
 	now, earlier := offsetAt(u, zone), offsetAt(u-1, zone)
 	if earlier < now && !e.matches(u+now, u+now+1) {
 		missing, _ := e.nextWall(u + earlier)
-		return "Clocks go forward: " + time.Unix(missing, 0).UTC().Format("15:04") + " does not exist. It fires right after the gap."
+		return "Clocks go forward: " + time.Unix(missing, 0).UTC().Format("15:04") + " does not exist. It runs right after the gap."
 	}
 	for _, other := range []int64{u + reach, u - reach} {
 		if o := offsetAt(other, zone); o != now {
 			if again := u + now - o; offsetAt(again, zone) == o {
-				which := map[Fold]string{FoldLast: "The second one fires.", FoldBoth: "Both fire."}[c.Fold]
+				which := map[Fold]string{FoldLast: "It runs the second time.", FoldBoth: "It runs both times."}[c.Fold]
 				if which == "" {
-					which = "The first one fires."
+					which = "It runs the first time."
 				}
 				return "Clocks go back: " + t.In(zone).Format("15:04") + " exists twice. " + which
 			}

@@ -139,7 +139,7 @@ class RetryBudget:
 
 @dataclass(frozen=True)
 class Window:
-    """A time of the day in which a schedule does not fire, such as Window("22:00", "06:00", ["FRI"])."""
+    """A time of the day in which a schedule does not run, such as Window("22:00", "06:00", ["FRI"])."""
 
     start: str
     end: str

@@ -12,6 +12,7 @@ import { setUpDrafts } from "./drafts.js";
 import { setUpDevelop } from "./develop.js";
 import { setUpCheck } from "./check.js";
 import { setUpCode } from "./code.js";
+import { setUpSchedule } from "./schedule.js";
 import { setUpRules, applyRules } from "./rules.js";
 
 let done = false;
@@ -27,6 +28,7 @@ export function setUp() {
   setUpServerButtons(enhance);
   setUpCheck();
   setUpRules();
+  setUpSchedule();
   setUpOptions();
   setUpCode();
   setUpDrafts((form, next) => replaceForm(form, next, enhance));

@@ -1,0 +1,245 @@
+package backfill_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/backfill"
+	"github.com/flowforge/flowforge/engine/schedule"
+)
+
+// withDay passes the day of the fire before as an input.
+func withDay(sp *schedule.Spec) {
+	sp.Inputs = map[string]any{"day": "{{ data_interval_start | date }}"}
+}
+
+// TestABackfillLaunchesEachTime: every day of the range has one execution with the dates that it would
+// have had, also across the change of the clocks, and a second backfill finds them.
+func TestABackfillLaunchesEachTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.daily("quick", withDay)
+	dry, err := b.backfills.Preview(b.ctx, b.spec(sc, 31))
+	require.NoError(t, err)
+	require.Equal(t, 31, dry.Runs)
+	require.Zero(t, b.executions(), "a dry run launches nothing")
+
+	f := b.create(b.spec(sc, 31))
+	require.Equal(t, 31, f.Counts.Pending)
+	require.Equal(t, "1.0.0", f.Version)
+	done := b.ends(f.ID, backfill.Finished)
+	require.Equal(t, backfill.Counts{Total: 31, Succeeded: 31}, done.Counts)
+	require.Equal(t, 31, b.executions())
+	for i, s := range b.slots(f.ID) {
+		require.Equal(t, 2, s.Fire.In(berlin(t)).Hour())
+		e, err := b.engine.Get(b.ctx, *s.ExecutionID)
+		require.NoError(t, err)
+		require.Equal(t, time.Date(2026, 9, 30+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly), e.Inputs["day"])
+		require.Equal(t, "quick daily, "+s.Fire.In(berlin(t)).Format("2006-01-02 15:04"), e.Name)
+	}
+
+	dry, err = b.backfills.Preview(b.ctx, b.spec(sc, 32))
+	require.NoError(t, err)
+	require.Equal(t, 1, dry.Runs)
+	require.Equal(t, 31, dry.Kept)
+	_, err = b.backfills.Create(b.ctx, b.spec(sc, 31))
+	require.Equal(t, "rerun", apperr.FieldsOf(err)[0].Path)
+	again := b.spec(sc, 2)
+	again.Rerun = backfill.RerunAll
+	b.ends(b.create(again).ID, backfill.Finished)
+	require.Equal(t, 33, b.executions())
+}
+
+func berlin(t *testing.T) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	return zone
+}
+
+// TestTheOrderAndTheParallelism: no more executions run than may, in the chosen order, and a pause
+// keeps the next from being launched.
+func TestTheOrderAndTheParallelism(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sp := b.spec(b.daily("gate", nil), 5)
+	sp.Parallelism, sp.NewestFirst = 2, true
+	f := b.create(sp)
+	b.look()
+	b.look()
+	slots := b.slots(f.ID)
+	require.Equal(t, []backfill.State{"PENDING", "PENDING", "PENDING", "LAUNCHED", "LAUNCHED"}, states(slots))
+
+	paused, err := b.backfills.Pause(b.ctx, f.ID)
+	require.NoError(t, err)
+	require.Equal(t, backfill.Paused, paused.Status)
+	require.NoError(t, b.engine.Commands.Cancel(b.ctx, *slots[4].ExecutionID, "make room"))
+	b.hasEnded(*slots[4].ExecutionID)
+	b.look()
+	require.Len(t, b.launched(f.ID), 2)
+	_, err = b.backfills.Resume(b.ctx, f.ID)
+	require.NoError(t, err)
+	b.look()
+	require.Equal(t, []backfill.State{"PENDING", "PENDING", "LAUNCHED", "LAUNCHED", "LAUNCHED"}, states(b.slots(f.ID)))
+
+	cancelled, err := b.backfills.Cancel(b.ctx, f.ID, true)
+	require.NoError(t, err)
+	require.Equal(t, backfill.Cancelled, cancelled.Status)
+	for _, s := range b.launched(f.ID) {
+		b.hasEnded(*s.ExecutionID)
+	}
+	b.look()
+	cancelled, err = b.backfills.Get(b.ctx, f.ID)
+	require.NoError(t, err)
+	require.Equal(t, backfill.Counts{Total: 5, Cancelled: 5}, cancelled.Counts)
+	require.Equal(t, 3, b.executions())
+	_, err = b.backfills.Resume(b.ctx, f.ID)
+	require.Equal(t, apperr.Conflict, apperr.CodeOf(err))
+}
+
+func states(slots []backfill.Slot) (out []backfill.State) {
+	for _, s := range slots {
+		out = append(out, s.State)
+	}
+	return out
+}
+
+// TestOneBackfillAtATimeLaunchesATime: a second backfill of the same times is refused until the first
+// has ended, and what failed runs again on request.
+func TestOneBackfillAtATimeLaunchesATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.daily("gate", nil)
+	first := b.create(b.spec(sc, 3))
+	_, err := b.backfills.Create(b.ctx, b.spec(sc, 5))
+	require.Equal(t, apperr.Conflict, apperr.CodeOf(err), "%v", err)
+	b.look()
+	for _, s := range b.launched(first.ID) {
+		require.NoError(t, b.engine.Commands.Cancel(b.ctx, *s.ExecutionID, "they fail"))
+	}
+	b.ends(first.ID, backfill.Finished)
+	sp := b.spec(sc, 3)
+	sp.Rerun = backfill.RerunFailed
+	second := b.create(sp)
+	require.Equal(t, 3, second.Counts.Pending)
+}
+
+// TestACrashLaunchesNoTimeTwice: two loops that are killed at every point, again and again, launch each
+// time once.
+func TestACrashLaunchesNoTimeTwice(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	f := b.create(b.spec(b.daily("quick", withDay), 24))
+	type crash struct{ point string }
+	for _, point := range []string{"launch.begin", "launch.within", "launch.committed"} {
+		for n := range 4 {
+			config := b.config
+			var seen atomic.Int32
+			config.Crash = func(at string) {
+				if at == point && seen.Add(1) > int32(n) {
+					panic(crash{at})
+				}
+			}
+			var both sync.WaitGroup
+			for range 2 {
+				killed := backfill.New(config)
+				both.Go(func() {
+					defer func() {
+						if r := recover(); r != nil {
+							if _, ours := r.(crash); !ours {
+								panic(r)
+							}
+						}
+					}()
+					_ = killed.Look(auth.AsSystem(b.ctx))
+				})
+			}
+			both.Wait()
+		}
+	}
+	done := b.ends(f.ID, backfill.Finished)
+	require.Equal(t, 24, done.Counts.Succeeded)
+	require.Equal(t, 24, b.executions())
+}
+
+// TestTwoLoopsLaunchEachTimeOnce: servers that both believe to lead.
+func TestTwoLoopsLaunchEachTimeOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sp := b.spec(b.daily("gate", nil), 20)
+	sp.Parallelism = 7
+	f := b.create(sp)
+	var loops sync.WaitGroup
+	for range 4 {
+		other := backfill.New(b.config)
+		loops.Go(func() { _ = other.Look(auth.AsSystem(b.ctx)) })
+	}
+	loops.Wait()
+	b.look()
+	require.Len(t, b.launched(f.ID), 7)
+	require.Equal(t, 7, b.executions())
+}
+
+// TestAnOwnerWithoutRightsPausesTheBackfill and says so; refused inputs fail one time.
+func TestAnOwnerWithoutRightsPausesTheBackfill(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	f := b.create(b.spec(b.daily("quick", nil), 2))
+	b.denied.Store(true)
+	b.look()
+	got, err := b.backfills.Get(b.ctx, f.ID)
+	require.NoError(t, err)
+	require.Equal(t, backfill.Paused, got.Status)
+	require.Contains(t, got.Message, "cannot launch the workflow")
+	require.Zero(t, b.executions())
+	b.denied.Store(false)
+	_, err = b.backfills.Resume(b.ctx, f.ID)
+	require.NoError(t, err)
+	b.ends(f.ID, backfill.Finished)
+
+	// February has 28 days, so the last three days are refused.
+	sc := b.daily("quick", func(sp *schedule.Spec) {
+		sp.Name, sp.Inputs = "in February", map[string]any{"day": `2026-02-{{ scheduled_time | date:"02" }}`}
+	})
+	done := b.ends(b.create(b.spec(sc, 31)).ID, backfill.Finished)
+	require.Equal(t, backfill.Counts{Total: 31, Succeeded: 28, Refused: 3}, done.Counts)
+}
+
+// TestRefusedBackfills: every wrong value names its field.
+func TestRefusedBackfills(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.daily("quick", nil)
+	once := b.daily("quick", func(sp *schedule.Spec) {
+		sp.Name, sp.Expressions, sp.At = "once", nil, new(start.Add(time.Hour))
+	})
+	for path, change := range map[string]func(*backfill.Spec){
+		"until":       func(sp *backfill.Spec) { sp.Until = sp.From },
+		"from":        func(sp *backfill.Spec) { sp.From = time.Time{} },
+		"rerun":       func(sp *backfill.Spec) { sp.Rerun = "some" },
+		"parallelism": func(sp *backfill.Spec) { sp.Parallelism = 101 },
+		"version":     func(sp *backfill.Spec) { sp.Version = "9.9.9" },
+		"schedule":    func(sp *backfill.Spec) { sp.Schedule = once.ID },
+		"priority":    func(sp *backfill.Spec) { sp.Priority = 101 },
+	} {
+		sp := b.spec(sc, 3)
+		change(&sp)
+		_, err := b.backfills.Create(b.ctx, sp)
+		require.True(t, slices.ContainsFunc(apperr.FieldsOf(err), func(f apperr.Field) bool { return f.Path == path }), "%s: %v %v", path, err, apperr.FieldsOf(err))
+	}
+	late := b.spec(sc, 3)
+	late.Until = start.AddDate(0, 0, 2)
+	_, err := b.backfills.Create(b.ctx, late)
+	require.Contains(t, fmt.Sprint(apperr.FieldsOf(err)), "not in the future")
+	frequent := b.daily("quick", func(sp *schedule.Spec) { sp.Name, sp.Expressions = "frequent", []string{"* * * * *"} })
+	_, err = b.backfills.Create(b.ctx, b.spec(frequent, 8))
+	require.Contains(t, fmt.Sprint(apperr.FieldsOf(err)), "more than 10000 runs")
+}

@@ -1,0 +1,6 @@
+package backfill
+
+import "context"
+
+// Look launches what there is room for, once.
+func (s *Service) Look(ctx context.Context) error { return s.look(ctx) }

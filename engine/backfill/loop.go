@@ -1,0 +1,239 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/schedule"
+)
+
+// errNotDue means that another server or a person changed the backfill in the meantime.
+var errNotDue = errors.New("the backfill changed in the meantime")
+
+// turnSteps is how many slots of one backfill a look launches, so that all have their turn.
+const turnSteps = 20
+
+// Run launches the slots of backfills until ctx ends. The leader calls it; a second loop would do no
+// harm, since each launch is a transaction that claims the backfill.
+func (s *Service) Run(ctx context.Context) {
+	ctx = auth.AsSystem(ctx)
+	for {
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("backfills could not be launched; the next look retries", "error", err)
+		}
+		timer := time.NewTimer(s.config.Every)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-s.wake:
+			timer.Stop()
+		}
+	}
+}
+
+// look launches what there is room for, in each backfill that runs.
+func (s *Service) look(ctx context.Context) error {
+	ids, err := s.queries.RunningBackfills(ctx)
+	if err != nil {
+		return fmt.Errorf("find backfills: %w", err)
+	}
+	var failures []error
+	more := false
+	for _, id := range ids {
+		for n := 0; ctx.Err() == nil; n++ {
+			if n == turnSteps {
+				more = true
+				break
+			}
+			launched, err := s.step(ctx, id)
+			if errors.Is(err, errNotDue) {
+				break
+			}
+			if err != nil {
+				failures = append(failures, fmt.Errorf("backfill %s: %w", id, err))
+				break
+			}
+			if !launched {
+				break
+			}
+		}
+	}
+	if more {
+		s.Wake()
+	}
+	return errors.Join(failures...)
+}
+
+// step launches the next slot of a backfill, or ends the backfill. It reports whether it decided a
+// slot.
+func (s *Service) step(ctx context.Context, id uuid.UUID) (bool, error) {
+	row, err := s.queries.GetBackfill(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("get: %w", err)
+	}
+	b, err := fromRow(row)
+	if err != nil {
+		return false, err
+	}
+	live, err := s.queries.LiveBackfillExecutions(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("executions: %w", err)
+	}
+	if b.Status != Running || len(live) >= b.Parallelism {
+		return false, nil
+	}
+	slot, err := s.queries.NextBackfillSlot(ctx, id, b.NewestFirst)
+	if db.IsNoRows(err) {
+		if len(live) > 0 {
+			return false, nil
+		}
+		return false, s.finish(ctx, id)
+	}
+	if err != nil {
+		return false, fmt.Errorf("next slot: %w", err)
+	}
+	return true, s.launch(ctx, b, slot)
+}
+
+// finish ends a backfill without slots that wait or run.
+func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
+	return s.transition(ctx, id, func(row *db.Backfill) string {
+		row.Status, row.Message = string(Finished), ""
+		return "backfill.finish"
+	})
+}
+
+// transition changes a backfill that runs, by itself.
+func (s *Service) transition(ctx context.Context, id uuid.UUID, f func(*db.Backfill) (action string)) error {
+	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockBackfill(ctx, id)
+		if err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+		if Status(row.Status) != Running {
+			return errNotDue
+		}
+		was := row.Status
+		return s.set(ctx, q, row, f(&row), was)
+	})
+}
+
+// launch launches the execution of a slot with the rights that the owner has now. What the launch does
+// not accept becomes a refused slot; an owner without rights pauses the backfill.
+func (s *Service) launch(ctx context.Context, b Backfill, slot db.BackfillSlot) error {
+	zone := zoneOf(b.Timezone)
+	inputs, fields := schedule.Slot{Fire: slot.FireAt, Start: slot.IntervalStart}.Render(b.Inputs, zone)
+	if len(fields) > 0 {
+		return s.refuse(ctx, b, slot, apperr.InvalidFields("The inputs cannot be used.", fields))
+	}
+	subject, err := s.config.Acting(b.Owner.ID, b.Owner.Name, b.ProjectID)
+	if err != nil {
+		return s.refuse(ctx, b, slot, err)
+	}
+	s.config.Crash("launch.begin")
+	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
+		Workflow: b.WorkflowID.String(), Version: b.Version, Inputs: inputs, Priority: b.Priority,
+		Name: runName(b.ScheduleName, slot.FireAt.In(zone)),
+		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+			if err := s.claim(ctx, q, b); err != nil {
+				return err
+			}
+			s.config.Crash("launch.within")
+			return s.settle(ctx, q, slot, SlotLaunched, "", &id)
+		},
+	})
+	s.config.Crash("launch.committed")
+	if err == nil || errors.Is(err, errNotDue) {
+		return err
+	}
+	return s.refuse(ctx, b, slot, err)
+}
+
+// claim locks a backfill, and returns errNotDue if it no longer runs or has no room: another launch
+// can have come first.
+func (s *Service) claim(ctx context.Context, q *db.Queries, was Backfill) error {
+	row, err := q.LockBackfill(ctx, was.ID)
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	live, err := q.LiveBackfillExecutions(ctx, was.ID)
+	if err != nil {
+		return fmt.Errorf("executions: %w", err)
+	}
+	if Status(row.Status) != Running || row.OwnerID != was.Owner.ID || len(live) >= int(row.Parallelism) {
+		return errNotDue
+	}
+	return nil
+}
+
+func (s *Service) settle(ctx context.Context, q *db.Queries, slot db.BackfillSlot, state State, message string, execution *uuid.UUID) error {
+	n, err := q.SettleBackfillSlot(ctx, db.SettleBackfillSlotParams{
+		BackfillID: slot.BackfillID, FireAt: slot.FireAt, State: string(state), Message: message, ExecutionID: execution, Now: s.now(),
+	})
+	if err != nil {
+		return fmt.Errorf("settle a slot: %w", err)
+	}
+	if n == 0 {
+		return errNotDue
+	}
+	return nil
+}
+
+// refuse records a slot that cannot be launched. Other errors are retried.
+func (s *Service) refuse(ctx context.Context, b Backfill, slot db.BackfillSlot, cause error) error {
+	message := sentenceOf(cause)
+	switch apperr.CodeOf(cause) { //nolint:exhaustive // the others pass
+	case apperr.Invalid:
+		return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+			if err := s.claim(ctx, q, b); err != nil {
+				return err
+			}
+			return s.settle(ctx, q, slot, SlotRefused, message, nil)
+		})
+	case apperr.Forbidden, apperr.NotFound, apperr.Unauthenticated, apperr.Conflict:
+		err := s.transition(ctx, b.ID, func(row *db.Backfill) string {
+			row.Status, row.Message = string(Paused), b.Owner.Name+", who owns the backfill, cannot launch the workflow: "+message
+			return "backfill.pause"
+		})
+		if err == nil {
+			return errNotDue
+		}
+		return err
+	}
+	return fmt.Errorf("launch a slot: %w", cause)
+}
+
+// sentenceOf is an error with its fields in one line.
+func sentenceOf(err error) string {
+	parts := []string{apperr.MessageOf(err)}
+	for _, f := range apperr.FieldsOf(err) {
+		parts = append(parts, f.Path+": "+f.Message)
+	}
+	return strings.Join(parts, " ")
+}
+
+// maxName is the most bytes of the name of an execution.
+const maxName = 200
+
+// runName is the name of an execution: "nightly, 2026-11-24 02:00". A long name of a schedule is
+// shortened.
+func runName(schedule string, fire time.Time) string {
+	which := ", " + fire.Format("2006-01-02 15:04")
+	letters := []rune(schedule)
+	for len(string(letters))+len(which) > maxName {
+		letters = letters[:len(letters)-1]
+	}
+	return string(letters) + which
+}

@@ -1,0 +1,55 @@
+package backfill
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/schedule"
+)
+
+// existing is the last execution of a time of a schedule. The status is "" for one that was deleted.
+type existing struct {
+	execution uuid.UUID
+	status    string
+}
+
+// Planned is a slot of a dry run: what exists, and whether it would run.
+type Planned struct {
+	Fire, Start time.Time
+	Runs        bool
+	ExecutionID *uuid.UUID // of the last execution, nil without one
+	Status      string     // of it, "" for one that was deleted
+}
+
+// plan decides which slots run. It is pure.
+func plan(slots []schedule.Slot, found map[int64]existing, rule Rerun) []Planned {
+	out := make([]Planned, len(slots))
+	for i, slot := range slots {
+		out[i] = Planned{Fire: slot.Fire, Start: slot.Start, Runs: true}
+		if e, ok := found[slot.Fire.Unix()]; ok {
+			out[i].ExecutionID, out[i].Status, out[i].Runs = new(e.execution), e.status, again(rule, e.status)
+		}
+	}
+	return out
+}
+
+// again reports whether a slot with an execution runs again. An execution that was deleted had ended.
+func again(rule Rerun, status string) bool {
+	switch query.State(status) {
+	case query.Pending, query.Running, query.Paused:
+		return false
+	case query.Failed, query.Cancelled:
+		return rule != RerunMissing
+	}
+	return rule == RerunAll
+}
+
+// span estimates how long a number of executions takes, some at a time.
+func span(runs, parallelism int, each time.Duration) time.Duration {
+	if runs == 0 {
+		return 0
+	}
+	return time.Duration((runs+parallelism-1)/parallelism) * each
+}
