@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestAWebhookLaunches(t *testing.T) {
 		HookURL string `json:"hook_url"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(b.member.get(t, "/api/v1/triggers/on-push").body), &stored))
-	address := stored.HookURL[strings.Index(stored.HookURL, "/hooks/"):]
+	address := "/hooks/" + path.Base(stored.HookURL)
 
 	status, answer := hook(t, b, address, "1", "a wrong secret", `{"ref": "refs/heads/main"}`)
 	require.Equal(t, http.StatusUnauthorized, status)

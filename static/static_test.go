@@ -1,6 +1,7 @@
 package static_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -112,7 +113,7 @@ func TestPagesLinkOnlyTheirOwnStyles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(all), string(own)) {
+			if bytes.Contains(all, own) {
 				t.Errorf("%s links %s, which is also in the shared stylesheet", template, link[1])
 			}
 		}

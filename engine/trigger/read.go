@@ -141,7 +141,7 @@ func (s *Service) try(ctx context.Context, t Trigger, env map[string]any) (Trial
 	version, err := s.config.Workflows.Version(auth.WithSubject(ctx, subject), t.WorkflowID.String(), t.Version)
 	if err != nil {
 		trial.Outcome, trial.Reason, trial.Message = Failed, ReasonAccess, apperr.MessageOf(err)
-		return trial, nil //nolint:nilerr // it is the result
+		return trial, nil
 	}
 	_, problems := version.Definition.Inputs.CheckAll(dec.inputs, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)})
 	if len(problems) > 0 {
