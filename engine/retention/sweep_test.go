@@ -162,6 +162,7 @@ func TestEveryTableOfExecutionsIsKnown(t *testing.T) {
 		"execution_tags": "removed in the last transaction", "execution_notes": "removed in the last transaction",
 		"execution_changes": "the index takes them, and removes its entry of the execution",
 		"input_sweep_runs":  "a sweep keeps its runs", "schedule_occurrences": "a schedule keeps its occurrences",
+		"backfill_slots": "a backfill keeps its times", "trigger_deliveries": "a trigger keeps its deliveries for 30 days",
 	}
 	for _, name := range removed() {
 		known[name] = "removed"
