@@ -148,7 +148,7 @@ func TestFormWithoutScript(t *testing.T) {
 	require.Equal(t, "labels.csv", got["labels"].(map[string]any)["name"])
 }
 
-// TestFormAsJSON switches to JSON, changes values there, and switches back.
+// TestFormAsJSON pastes JSON into the YAML view, and switches back to the form.
 func TestFormAsJSON(t *testing.T) {
 	t.Parallel()
 	path := formWorkflow(t, "json")
@@ -156,24 +156,31 @@ func TestFormAsJSON(t *testing.T) {
 	visit(t, page, path)
 	fill(t, input(page, "data"), "letters@3")
 	fill(t, input(page, "epochs"), "many")
-	click(t, pressable(page, "$view", "json"))
-	area := page.Locator(`textarea[name="$json"]`)
+	click(t, pressable(page, "$view", "yaml"))
+	area := page.Locator(`textarea[name="$yaml"]`)
 	visible(t, area)
 	text, err := area.InputValue()
 	require.NoError(t, err)
-	require.Contains(t, text, `"epochs": "many"`)
+	require.Contains(t, text, "epochs: many")
 
-	fill(t, area, `{"epochs": 7, "data": "letters@3", "shape": {"$type": "named", "name": "x"}, "layers": "none"}`)
-	click(t, pressable(page, "$view", "form"))
+	paste := func(layers any) {
+		var launch map[string]any
+		require.NoError(t, yaml.Unmarshal([]byte(text), &launch))
+		launch["inputs"] = map[string]any{"epochs": 7, "data": "letters@3", "shape": map[string]any{"$type": "named", "name": "x"}, "layers": layers}
+		pasted, err := json.MarshalIndent(launch, "", "  ")
+		require.NoError(t, err)
+		fill(t, area, string(pasted))
+		click(t, button(page, "Apply to the form"))
+	}
+	paste("none")
 	holds(t, page.Locator(".error-summary"), "The form cannot show this")
-	fill(t, area, `{"epochs": 7, "data": "letters@3", "shape": {"$type": "named", "name": "x"}, "layers": []}`)
-	click(t, pressable(page, "$view", "form"))
+	paste([]any{})
 	hasValue(t, input(page, "epochs"), "7")
 	hasValue(t, input(page, "shape.named.name"), "x")
 	counts(t, page.Locator(`[name^="inputs.layers."][name$=".width"]`), 0)
 
 	click(t, pressable(page, "$view", "cli"))
-	holds(t, page.Locator("pre.code"), "-i epochs=7")
+	holds(t, page.Locator("#launch-command"), "-i epochs=7")
 	click(t, pressable(page, "$view", "form"))
 	got := shared.server.inputsOf(t, launchNow(t, page))
 	require.Equal(t, 7.0, got["epochs"])
@@ -216,8 +223,8 @@ func TestFormIsForEveryone(t *testing.T) {
 			noSidewaysScroll(t, page)
 			audit(t, page)
 		}
-		click(t, pressable(page, "$view", "json"))
-		visible(t, page.Locator(`textarea[name="$json"]`))
+		click(t, pressable(page, "$view", "yaml"))
+		visible(t, page.Locator(`textarea[name="$yaml"]`))
 		audit(t, page)
 	}
 }
