@@ -124,10 +124,10 @@ func eventID(kind Signature, header http.Header) string {
 	return ""
 }
 
-// secretHeaders are the headers that expressions and deliveries do not contain.
+// secretHeader reports whether expressions and deliveries leave out a header.
 func secretHeader(name string) bool {
 	switch name {
-	case "authorization", "cookie", "x-gitlab-token", "x-hub-signature", "x-hub-signature-256", "webhook-signature":
+	case "authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token", "x-gitlab-token", "x-hub-signature", "x-hub-signature-256", "webhook-signature":
 		return true
 	}
 	return false
