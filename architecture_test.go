@@ -111,7 +111,7 @@ func table() []rule {
 		// 7
 		{packages: "cmd/flowforge/...", may: "*", not: module + "/handlers/..."}, // a client of the API
 		{packages: "app", may: "*", not: allGroups},
-		{packages: "cmd/... e2e/... bench/... deploy/...", may: "*"},
+		{packages: "cmd/... e2e/... bench/... deploy/... engine/enginetest", may: "*"},
 	}
 }
 

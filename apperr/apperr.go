@@ -131,6 +131,15 @@ func MessageOf(err error) string {
 	return "Something went wrong on our side."
 }
 
+// TextOf returns the sentence of MessageOf with the invalid fields in one line.
+func TextOf(err error) string {
+	parts := []string{MessageOf(err)}
+	for _, f := range FieldsOf(err) {
+		parts = append(parts, f.Path+": "+f.Message)
+	}
+	return strings.Join(parts, " ")
+}
+
 // FieldsOf returns the invalid fields that err carries.
 func FieldsOf(err error) []Field {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -145,7 +144,7 @@ func (s *Service) launch(ctx context.Context, b Backfill, slot db.BackfillSlot) 
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: b.WorkflowID.String(), Version: b.Version, Inputs: inputs, Priority: b.Priority,
-		Name: runName(b.ScheduleName, slot.FireAt.In(zone)),
+		Name: execution.RunName(b.ScheduleName, slot.FireAt.In(zone).Format("2006-01-02 15:04")),
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			if err := s.claim(ctx, q, b); err != nil {
 				return err
@@ -193,7 +192,7 @@ func (s *Service) settle(ctx context.Context, q *db.Queries, slot db.BackfillSlo
 
 // refuse records a slot that cannot be launched. Other errors are retried.
 func (s *Service) refuse(ctx context.Context, b Backfill, slot db.BackfillSlot, cause error) error {
-	message := sentenceOf(cause)
+	message := apperr.TextOf(cause)
 	switch apperr.CodeOf(cause) { //nolint:exhaustive // the others pass
 	case apperr.Invalid:
 		return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
@@ -213,27 +212,4 @@ func (s *Service) refuse(ctx context.Context, b Backfill, slot db.BackfillSlot, 
 		return err
 	}
 	return fmt.Errorf("launch a slot: %w", cause)
-}
-
-// sentenceOf is an error with its fields in one line.
-func sentenceOf(err error) string {
-	parts := []string{apperr.MessageOf(err)}
-	for _, f := range apperr.FieldsOf(err) {
-		parts = append(parts, f.Path+": "+f.Message)
-	}
-	return strings.Join(parts, " ")
-}
-
-// maxName is the most bytes of the name of an execution.
-const maxName = 200
-
-// runName is the name of an execution: "nightly, 2026-11-24 02:00". A long name of a schedule is
-// shortened.
-func runName(schedule string, fire time.Time) string {
-	which := ", " + fire.Format("2006-01-02 15:04")
-	letters := []rune(schedule)
-	for len(string(letters))+len(which) > maxName {
-		letters = letters[:len(letters)-1]
-	}
-	return string(letters) + which
 }

@@ -67,6 +67,13 @@ const (
 	maxKeyLength  = 200
 )
 
+// RunName is the name of an execution that a schedule, a backfill, a sweep or a trigger launches: "nightly,
+// 2026-11-24 02:00". A long name is shortened.
+func RunName(name, which string) string {
+	end := ", " + which
+	return shortened(name, max(maxNameLength-len(end), 0)) + shortened(end, maxNameLength)
+}
+
 // Launch validates the inputs, writes the execution with its nodes, and enqueues its drive,
 // in one transaction. created is false when the idempotency key was used before for the same
 // request. It returns Invalid with fields "inputs.<path>", NotFound for an unknown workflow,

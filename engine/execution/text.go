@@ -20,10 +20,18 @@ func clean(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
+	return shortened(text, limit) + "…"
+}
+
+// shortened returns the beginning of a text, at most limit bytes of whole letters.
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
 	for limit > 0 && !utf8.RuneStart(text[limit]) {
 		limit--
 	}
-	return text[:limit] + "…"
+	return text[:limit]
 }
 
 // mustJSON encodes a value that cannot fail to encode.

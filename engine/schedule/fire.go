@@ -246,7 +246,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority,
-		Name: runName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")), ScheduledAt: &o.FireAt,
+		Name: execution.RunName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")), ScheduledAt: &o.FireAt,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			o.State, o.ExecutionID = string(Launched), &id
 			s.config.Crash("launch.within")
@@ -262,7 +262,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 
 // refuse records an occurrence that cannot be launched. Other errors are retried.
 func (s *Service) refuse(ctx context.Context, row db.Schedule, o db.InsertOccurrenceParams, write record, cause error) error {
-	o.State, o.ExecutionID, o.Message, o.Now = string(Refused), nil, sentenceOf(cause), s.now()
+	o.State, o.ExecutionID, o.Message, o.Now = string(Refused), nil, apperr.TextOf(cause), s.now()
 	switch apperr.CodeOf(cause) { //nolint:exhaustive // the others pass
 	case apperr.Invalid:
 		o.Reason = ReasonInputs

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 )
 
@@ -194,13 +192,4 @@ func (s *Service) expireHistory(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// sentenceOf is an error with its fields in one line.
-func sentenceOf(err error) string {
-	parts := []string{apperr.MessageOf(err)}
-	for _, f := range apperr.FieldsOf(err) {
-		parts = append(parts, f.Path+": "+f.Message)
-	}
-	return strings.Join(parts, " ")
 }

@@ -86,7 +86,7 @@ func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 		return uuid.Nil, apperr.InvalidFields("The inputs cannot be used.", fields)
 	}
 	e, _, err := s.config.Executions.Launches.Launch(ctx, execution.LaunchRequest{
-		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority, Name: runName(row.Name, "launched manually"),
+		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority, Name: execution.RunName(row.Name, "launched manually"),
 		Within: func(ctx context.Context, q *db.Queries, execution uuid.UUID) error {
 			if err := s.occurManually(ctx, q, t, db.InsertOccurrenceParams{
 				ScheduleID: id, FireAt: now, Fires: 1, IntervalStart: start, State: string(Launched), Reason: ReasonManual, ExecutionID: &execution, Now: now,

@@ -94,16 +94,3 @@ func sortedKeys(m map[string]any) []string {
 	slices.Sort(names)
 	return names
 }
-
-// longestRunName is the most bytes of the name of an execution.
-const longestRunName = 200
-
-// runName is the name of an execution: "Nightly, 2026-11-24 02:00". A long name of a schedule is
-// shortened.
-func runName(schedule, which string) string {
-	letters := []rune(schedule)
-	for len(string(letters))+len(", ")+len(which) > longestRunName {
-		letters = letters[:len(letters)-1]
-	}
-	return string(letters) + ", " + which
-}

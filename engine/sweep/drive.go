@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -228,7 +227,7 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 
 // refuse records that the inputs of a run are not accepted. stop: too many in a row.
 func (s *Service) refuse(ctx context.Context, id uuid.UUID, number, refused int, cause error) (stop bool, err error) {
-	message := sentenceOf(cause)
+	message := apperr.TextOf(cause)
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if err := q.RefuseSweepRun(ctx, message, new(s.now()), id, int32(number)); err != nil { //nolint:gosec // at most MaxRuns
 			return err
@@ -242,15 +241,6 @@ func (s *Service) refuse(ctx context.Context, id uuid.UUID, number, refused int,
 		return false, nil
 	}
 	return true, s.halt(ctx, id, Paused, ReasonAllRefused, fmt.Sprintf("The last %d runs could not be launched. %s", refused, message))
-}
-
-// sentenceOf is an error with its fields in one line.
-func sentenceOf(err error) string {
-	parts := []string{apperr.MessageOf(err)}
-	for _, f := range apperr.FieldsOf(err) {
-		parts = append(parts, f.Path+": "+f.Message)
-	}
-	return strings.Join(parts, " ")
 }
 
 // refusedAll pauses a sweep when nothing of it can be launched; other errors are retried.

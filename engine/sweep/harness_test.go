@@ -2,8 +2,6 @@ package sweep_test
 
 import (
 	"context"
-	"log/slog"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,36 +10,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/compute/launcher"
-	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/engine/enginetest"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
-	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/sweep/space"
 	"github.com/flowforge/flowforge/engine/workflow"
-	"github.com/flowforge/flowforge/jobs"
-	"github.com/flowforge/flowforge/typeregistry"
 )
-
-type builtin struct{}
-
-func (builtin) Types(context.Context) (*typeregistry.Registry, error) {
-	return typeregistry.Builtin(), nil
-}
-
-// noMachine starts nothing: the workflows of these tests have operators that run inside the engine.
-type noMachine struct{}
-
-func (noMachine) Start(context.Context, []launcher.Attempt) error { return nil }
-
-func (noMachine) Stop(context.Context, []launcher.Ref, time.Duration) error { return nil }
-
-func (noMachine) List(context.Context) ([]launcher.Status, error) { return nil, nil }
 
 // bundle is an engine on its own database, whose sweeps are driven by drive.
 type bundle struct {
@@ -52,7 +29,7 @@ type bundle struct {
 	engine    *execution.Service
 	telemetry *telemetry.Service
 	sweeps    *sweep.Service
-	denied    atomic.Bool
+	denied    *atomic.Bool
 	config    sweep.Config
 }
 
@@ -68,69 +45,19 @@ const gate = `{name: gate, version: 1.0.0, inputs: [{name: x, type: Float}], ope
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	pool := dbtest.New(t)
-	store, err := artifact.OpenStore(t.TempDir())
-	require.NoError(t, err)
-	b := &bundle{t: t, ctx: auth.WithSubject(t.Context(), auth.Local()), pool: pool}
-	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	b.workflows = workflow.NewService(pool, builtin{}, nil, time.Now)
-	signer, err := auth.NewSigner([]byte("a key of the tests, thirty-two by"))
-	require.NoError(t, err)
-	capacity := quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8}
-	quotas, err := quota.New(quota.Config{Pool: pool, Capacity: capacity, Instance: "test", Logger: log})
-	require.NoError(t, err)
-	b.engine, err = execution.New(execution.Config{
-		Pool: pool, Workflows: b.workflows, Artifacts: artifact.NewService(pool, store, time.Now), Launcher: noMachine{}, Signer: signer, Quotas: quotas,
-		Capacity: capacity, Instance: "test", Logger: log, Timing: execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 100 * time.Millisecond},
-	})
-	require.NoError(t, err)
-	b.telemetry, err = telemetry.New(telemetry.Config{SpoolDir: t.TempDir(), Log: log, Now: time.Now})
+	e := enginetest.New(t)
+	b := &bundle{t: t, ctx: e.Ctx, pool: e.Pool, workflows: e.Workflows, engine: e.Service, denied: &e.Denied}
+	var err error
+	b.telemetry, err = telemetry.New(telemetry.Config{SpoolDir: t.TempDir(), Log: e.Log, Now: time.Now})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.telemetry.Close()) })
 	b.config = sweep.Config{
-		Pool: pool, Workflows: b.workflows, Executions: b.engine, Telemetry: b.telemetry, Every: 20 * time.Millisecond, Settle: time.Millisecond, Logger: log,
-		Acting: func(id uuid.UUID, _ string, _ uuid.UUID) (auth.Subject, error) {
-			require.Equal(t, auth.LocalAdmin, id)
-			if b.denied.Load() {
-				return auth.Subject{Name: "nobody", Role: auth.RoleUser}, nil
-			}
-			return auth.Local(), nil
-		},
+		Pool: e.Pool, Workflows: e.Workflows, Executions: e.Service, Telemetry: b.telemetry, Every: 20 * time.Millisecond, Settle: time.Millisecond, Logger: e.Log, Acting: e.Acting,
 	}
 	b.sweeps = sweep.New(b.config)
-	b.startEngine(quotas, log)
-	for _, doc := range []string{square, gate} {
-		_, _, err := b.workflows.Register(b.ctx, []byte(doc))
-		require.NoError(t, err, "%v", apperr.FieldsOf(err))
-	}
+	e.Run()
+	e.Register(square, gate)
 	return b
-}
-
-type testWriter struct{ t *testing.T }
-
-func (w testWriter) Write(p []byte) (int, error) {
-	w.t.Logf("%s", p)
-	return len(p), nil
-}
-
-func (b *bundle) startEngine(quotas *quota.Service, log *slog.Logger) {
-	b.t.Helper()
-	require.NoError(b.t, quotas.Prepare(b.ctx))
-	require.NoError(b.t, b.engine.Prepare(b.ctx))
-	client, err := jobs.NewClient(jobs.Config{Pool: b.pool, Executions: b.engine, Log: log})
-	require.NoError(b.t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(b.ctx))
-	var all sync.WaitGroup
-	all.Go(func() { _ = quotas.Run(ctx) })
-	all.Go(func() { _ = b.engine.Run(ctx) })
-	require.NoError(b.t, client.Start(ctx))
-	b.t.Cleanup(func() {
-		stopping, stop := context.WithTimeout(context.Background(), 10*time.Second)
-		defer stop()
-		_ = client.Stop(stopping)
-		cancel()
-		all.Wait()
-	})
 }
 
 // drive drives the sweeps until the test ends or stop is called.

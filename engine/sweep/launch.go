@@ -68,18 +68,8 @@ func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen js
 	inputs = inputsAt(version.Definition.Inputs, inputs, varied, s.now())
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(ctx, execution.LaunchRequest{
-		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: runName(sw.Name, number),
+		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: execution.RunName(sw.Name, fmt.Sprintf("run %d", number)),
 		Sweep: &execution.SweepRun{ID: sw.ID, Number: number},
 	})
 	return err //nolint:wrapcheck // shown to users as it is
-}
-
-// runName is the name of an execution: "Learning rate, run 7".
-func runName(sweep string, number int) string {
-	suffix := fmt.Sprintf(", run %d", number)
-	letters := []rune(sweep)
-	for len(string(letters))+len(suffix) > MaxName {
-		letters = letters[:len(letters)-1]
-	}
-	return string(letters) + suffix
 }

@@ -135,7 +135,7 @@ func decide(t Trigger, ev event) decision {
 	}
 	inputs, fields := render(t.Inputs, ev.env)
 	if len(fields) > 0 {
-		return decision{outcome: Failed, reason: ReasonInputs, message: sentence(apperr.InvalidFields("The inputs cannot be evaluated.", fields))}
+		return decision{outcome: Failed, reason: ReasonInputs, message: apperr.TextOf(apperr.InvalidFields("The inputs cannot be evaluated.", fields))}
 	}
 	return decision{outcome: Launched, inputs: inputs}
 }
@@ -181,7 +181,7 @@ func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev even
 	}
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
-		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: runName(row.Name, ev.subject),
+		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: execution.RunName(row.Name, ev.subject),
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			s.config.Crash("launch.within")
 			return s.record(ctx, q, row, ev, decision{outcome: Launched}, &id)
@@ -193,7 +193,7 @@ func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev even
 
 // refusal is the decision about an event whose launch was refused for good. Other errors are returned.
 func refusal(err error) (decision, error) {
-	d := decision{outcome: Failed, message: sentence(err)}
+	d := decision{outcome: Failed, message: apperr.TextOf(err)}
 	switch apperr.CodeOf(err) { //nolint:exhaustive // the others are temporary
 	case apperr.Invalid:
 		d.reason = ReasonInputs
@@ -246,22 +246,4 @@ func repeated(row db.TriggerDelivery) Delivery {
 	d := deliveryOf(row)
 	d.Repeated = true
 	return d
-}
-
-// sentence returns an error with its fields in one text.
-func sentence(err error) string {
-	parts := []string{apperr.MessageOf(err)}
-	for _, f := range apperr.FieldsOf(err) {
-		parts = append(parts, f.Path+": "+f.Message)
-	}
-	return strings.Join(parts, " ")
-}
-
-// runName is the name of an execution: "retrain, digits.train succeeded".
-func runName(trigger, subject string) string {
-	name := []rune(trigger + ", " + subject)
-	for len(string(name)) > 200 {
-		name = name[:len(name)-1]
-	}
-	return string(name)
 }

@@ -2,7 +2,6 @@ package trigger_test
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -14,32 +13,11 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/compute/launcher"
-	"github.com/flowforge/flowforge/data/artifact"
-	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/engine/enginetest"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
-	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/trigger"
-	"github.com/flowforge/flowforge/engine/workflow"
-	"github.com/flowforge/flowforge/jobs"
-	"github.com/flowforge/flowforge/typeregistry"
 )
-
-type builtin struct{}
-
-func (builtin) Types(context.Context) (*typeregistry.Registry, error) {
-	return typeregistry.Builtin(), nil
-}
-
-// noMachine starts nothing: the tests only look at launches.
-type noMachine struct{}
-
-func (noMachine) Start(context.Context, []launcher.Attempt) error { return nil }
-
-func (noMachine) Stop(context.Context, []launcher.Ref, time.Duration) error { return nil }
-
-func (noMachine) List(context.Context) ([]launcher.Status, error) { return nil, nil }
 
 // secrets has one secret.
 type secrets struct{}
@@ -63,7 +41,7 @@ type bundle struct {
 	engine   *execution.Service
 	triggers *trigger.Service
 	config   trigger.Config
-	denied   atomic.Bool
+	denied   *atomic.Bool
 	now      time.Time
 }
 
@@ -73,38 +51,13 @@ const target = `{name: retrain, version: 1.0.0, inputs: [
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	b := &bundle{t: t, ctx: auth.WithSubject(t.Context(), auth.Local()), pool: dbtest.New(t), now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
-	store, err := artifact.OpenStore(t.TempDir())
-	require.NoError(t, err)
-	log := slog.New(slog.DiscardHandler)
-	workflows := workflow.NewService(b.pool, builtin{}, nil, time.Now)
-	signer, err := auth.NewSigner([]byte("a key of the tests, thirty-two by"))
-	require.NoError(t, err)
-	capacity := quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8}
-	quotas, err := quota.New(quota.Config{Pool: b.pool, Capacity: capacity, Instance: "test", Logger: log})
-	require.NoError(t, err)
-	b.engine, err = execution.New(execution.Config{
-		Pool: b.pool, Workflows: workflows, Artifacts: artifact.NewService(b.pool, store, time.Now), Launcher: noMachine{}, Signer: signer, Quotas: quotas,
-		Capacity: capacity, Instance: "test", Logger: log,
-	})
-	require.NoError(t, err)
-	require.NoError(t, quotas.Prepare(b.ctx))
-	require.NoError(t, b.engine.Prepare(b.ctx))
-	_, err = jobs.NewClient(jobs.Config{Pool: b.pool, Executions: b.engine, Log: log})
-	require.NoError(t, err)
+	e := enginetest.New(t)
+	b := &bundle{t: t, ctx: e.Ctx, pool: e.Pool, engine: e.Service, denied: &e.Denied, now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
 	b.config = trigger.Config{
-		Pool: b.pool, Workflows: workflows, Executions: b.engine.Launches, Secrets: secrets{}, Logger: log, Now: func() time.Time { return b.now },
-		Acting: func(id uuid.UUID, _ string, _ uuid.UUID) (auth.Subject, error) {
-			require.Equal(t, auth.LocalAdmin, id)
-			if b.denied.Load() {
-				return auth.Subject{Name: "nobody", Role: auth.RoleUser}, nil
-			}
-			return auth.Local(), nil
-		},
+		Pool: e.Pool, Workflows: e.Workflows, Executions: e.Service.Launches, Secrets: secrets{}, Logger: e.Log, Now: func() time.Time { return b.now }, Acting: e.Acting,
 	}
 	b.triggers = trigger.New(b.config)
-	_, _, err = workflows.Register(b.ctx, []byte(target))
-	require.NoError(t, err, "%v", apperr.FieldsOf(err))
+	e.Register(target)
 	return b
 }
 
