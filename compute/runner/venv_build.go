@@ -96,7 +96,10 @@ func (e *environments) build(ctx context.Context, python, dir string, requiremen
 	}
 	env := e.installer
 	if note.Installer == "uv" {
-		env = e.uvEnvironment(ctx, python)
+		var err error
+		if env, err = e.uvEnvironment(ctx, python); err != nil {
+			return note, err
+		}
 	}
 	if err := e.step(ctx, create, env, "create a virtual environment", line); err != nil {
 		return note, err
@@ -140,31 +143,57 @@ func installedPackages(dir string) []string {
 	return found
 }
 
+// readPipConfig prints the settings of pip as a JSON object. It reads the files and variables that pip
+// reads, in the same order (pip documentation, "Configuration"), because Debian's Python has no pip.
+const readPipConfig = `
+import configparser, json, os, sys
+found = {}
+user = os.path.expanduser("~")
+files = [os.path.join(d, "pip", "pip.conf") for d in reversed(os.environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":")) if d]
+files += ["/etc/pip.conf", os.path.join(user, ".pip", "pip.conf")]
+files += [os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(user, ".config"), "pip", "pip.conf")]
+files += [os.path.join(sys.prefix, "pip.conf"), os.environ.get("PIP_CONFIG_FILE") or ""]
+if files[-1] == os.devnull:
+    files = []
+texts = configparser.RawConfigParser()
+texts.read(f for f in files if f)
+for section in ("global", "install"):
+    if texts.has_section(section):
+        found.update((name.replace("_", "-"), value) for name, value in texts.items(section))
+for name, value in os.environ.items():
+    if name.startswith("PIP_") and value:
+        found[name[4:].lower().replace("_", "-")] = value
+print(json.dumps(found))
+`
+
 // uvEnvironment returns the variables of uv. uv does not read pip's configuration, so a machine that
 // is configured for pip passes its package indexes on.
-func (e *environments) uvEnvironment(ctx context.Context, python string) environ {
+func (e *environments) uvEnvironment(ctx context.Context, python string) (environ, error) {
 	env := maps.Clone(e.installer)
-	found := make(map[string]string)
-	rank := make(map[string]int)
-	status, err := e.run(ctx, command{python, []string{python, "-m", "pip", "config", "list"}}, e.installer, e.dir, func(text string) {
-		key, value, _ := strings.Cut(text, "=")
-		section, name, _ := strings.Cut(key, ".")
-		if at := slices.Index([]string{"global", "install", ":env:"}, section); at >= rank[name] {
-			rank[name], found[name] = at, strings.Trim(value, `'"`)
-		}
+	var found map[string]string
+	var output strings.Builder
+	status, err := e.run(ctx, command{python, []string{python, "-c", readPipConfig}}, e.installer, e.dir, func(text string) {
+		output.WriteString(text)
 	})
-	if err != nil || status.code != 0 {
-		return env // the interpreter has no pip, so it has no configuration
+	if err != nil {
+		return nil, fmt.Errorf("could not read the configuration of pip: %w", err)
+	}
+	if status.code != 0 || json.Unmarshal([]byte(output.String()), &found) != nil {
+		return nil, fmt.Errorf("could not read the configuration of pip: %s", output.String())
 	}
 	for name, variable := range map[string]string{
 		"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS", "no-index": "UV_NO_INDEX",
 		"trusted-host": "UV_INSECURE_HOST", "constraint": "UV_CONSTRAINT", "cert": "SSL_CERT_FILE",
 	} {
 		if value, ok := found[name]; ok && env[variable] == "" {
-			env[variable] = strings.ReplaceAll(value, `\n`, " ")
+			separator := " "
+			if variable == "UV_FIND_LINKS" {
+				separator = ","
+			}
+			env[variable] = strings.Join(strings.Fields(value), separator)
 		}
 	}
-	return env
+	return env, nil
 }
 
 func (e *environments) step(ctx context.Context, c command, env environ, what string, line func(string)) error {

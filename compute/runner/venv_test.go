@@ -136,8 +136,12 @@ func TestRequirementsAreInstalledByUV(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := wheel(t)
+	settings := filepath.Join(folder, "pip.conf")
+	if err := os.WriteFile(settings, []byte("[install]\nfind-links =\n    "+folder+"\n    "+filepath.Dir(file)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	b := &testBundle{server: newTaskServer(t), dir: t.TempDir(), environment: []string{
-		"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"), "PIP_NO_INDEX=1", "PIP_FIND_LINKS=" + filepath.Dir(file),
+		"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"), "PIP_NO_INDEX=1", "PIP_FIND_LINKS=", "PIP_CONFIG_FILE=" + settings,
 	}}
 	b.open(t)
 	spec := shell("uv", "")
