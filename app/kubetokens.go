@@ -138,7 +138,7 @@ func (k *kubeTokens) review(ctx context.Context, token string) (kube.TokenAccoun
 	if ok && now.Before(known.until) {
 		return known.account, known.invalid
 	}
-	account, err := k.ask(ctx, token)
+	account, err := k.requestReview(ctx, token)
 	if err != nil && !apperr.Is(err, apperr.Unauthenticated) {
 		return kube.TokenAccount{}, err // the cluster did not respond, so the next request asks again
 	}
@@ -151,8 +151,8 @@ func (k *kubeTokens) review(ctx context.Context, token string) (kube.TokenAccoun
 	return account, err
 }
 
-// ask asks the cluster for the account of a token.
-func (k *kubeTokens) ask(ctx context.Context, token string) (kube.TokenAccount, error) {
+// requestReview returns the account of a token from the cluster.
+func (k *kubeTokens) requestReview(ctx context.Context, token string) (kube.TokenAccount, error) {
 	namespace, name, err := k.reviewer.Review(ctx, token)
 	if err != nil {
 		return kube.TokenAccount{}, err //nolint:wrapcheck // describes what to do

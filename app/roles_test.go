@@ -109,7 +109,7 @@ func TestInsideServerHasNoPages(t *testing.T) {
 	t.Parallel()
 	a := &App{cfg: Config{Roles: Roles{Scheduler}}}
 	site := a.inside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }), testSite().ForLeader)
-	ask := func(target string, hop bool) int {
+	send := func(target string, hop bool) int {
 		r := httptest.NewRequest(http.MethodGet, target, nil)
 		if hop {
 			r.Header.Set(hopHeader, "checked before")
@@ -118,10 +118,10 @@ func TestInsideServerHasNoPages(t *testing.T) {
 		site.ServeHTTP(w, r)
 		return w.Code
 	}
-	require.Equal(t, http.StatusTeapot, ask("/readyz", false))
-	require.Equal(t, http.StatusTeapot, ask("/waiting", true))
-	require.Equal(t, http.StatusNotFound, ask("/waiting", false))
-	require.Equal(t, http.StatusNotFound, ask("/secrets", true))
+	require.Equal(t, http.StatusTeapot, send("/readyz", false))
+	require.Equal(t, http.StatusTeapot, send("/waiting", true))
+	require.Equal(t, http.StatusNotFound, send("/waiting", false))
+	require.Equal(t, http.StatusNotFound, send("/secrets", true))
 }
 
 // testSite has every route, and no service behind them.

@@ -40,7 +40,7 @@ func TestPodsShowTheirCertificate(t *testing.T) {
 	a.startTLS(a.taskListener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.TLS.PeerCertificates[0].Subject.CommonName)
 	}), a.taskServerTLS())
-	ask := func(files map[string][]byte) (string, error) {
+	get := func(files map[string][]byte) (string, error) {
 		roots := x509.NewCertPool()
 		require.True(t, roots.AppendCertsFromPEM(files[pod.FileCA]))
 		config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: "forge-task.svc"}
@@ -61,16 +61,16 @@ func TestPodsShowTheirCertificate(t *testing.T) {
 		text, err := io.ReadAll(resp.Body)
 		return string(text), err
 	}
-	text, err := ask(a.taskFiles())
+	text, err := get(a.taskFiles())
 	require.NoError(t, err)
 	require.Equal(t, "task", text)
-	_, err = ask(map[string][]byte{pod.FileCA: a.taskFiles()[pod.FileCA]})
+	_, err = get(map[string][]byte{pod.FileCA: a.taskFiles()[pod.FileCA]})
 	require.Error(t, err, "without a certificate")
 
 	// Pods that are created after a rotation get the new files.
 	rotated, rotatedKey := authority.Issue(t, t.TempDir(), "rotated", time.Now().Add(time.Hour))
 	replace(t, c.TLS.Pods, rotated, rotatedKey)
-	text, err = ask(a.taskFiles())
+	text, err = get(a.taskFiles())
 	require.NoError(t, err)
 	require.Equal(t, "rotated", text)
 }

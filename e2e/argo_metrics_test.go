@@ -44,7 +44,7 @@ spec:
 		defer res.Body.Close()
 		body, err := io.ReadAll(res.Body)
 		require.NoError(t, err)
-		told := "\n" + linesWith(string(body), "argo_")
+		exported := "\n" + linesWith(string(body), "argo_")
 		const place = `project="local/default",`
 		for _, line := range []string{
 			`argo_workflows_told_total{` + place + `status="Succeeded",tenant="local"} 3`,
@@ -53,7 +53,7 @@ spec:
 			`argo_workflows_told_size_count{` + place + `tenant="local"} 3`,
 			`argo_workflows_told_seconds{` + place + `tenant="local"} `,
 		} {
-			require.Contains(t, told, "\n"+line)
+			require.Contains(t, exported, "\n"+line)
 		}
 	}
 	check()

@@ -80,7 +80,7 @@ operators:
 	e := s.wait(t, id, ended)
 	require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 	require.Equal(t, 780.0, e.Outputs["total"])
-	require.Contains(t, s.came(t, id), "from make.rows, stream: it is read while it is being written")
+	require.Contains(t, s.channelOf(t, id), "from make.rows, stream: it is read while it is being written")
 	withoutPods(t, c, id)
 }
 

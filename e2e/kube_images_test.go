@@ -48,8 +48,8 @@ func sayingImage(t *testing.T) v1.Image {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(sayingProgram), 0o600))
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", "say", "main.go")
 	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, string(said))
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
 	program, err := os.ReadFile(filepath.Join(dir, "say"))
 	require.NoError(t, err)
 	var files bytes.Buffer

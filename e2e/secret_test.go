@@ -54,26 +54,26 @@ func TestASecretLeavesNoTrace(t *testing.T) {
 	require.Equal(t, "FAILED", s.wait(t, id, ended).Status)
 
 	reader := openOn(t, s, options{})
-	told := ""
+	pages := ""
 	for _, path := range []string{"/executions/" + id, "/executions/" + id + "/nodes/leaks", "/executions/" + id + "/logs", "/secrets", "/secrets/tracker", "/workflows/stories.leaky/launch?from=" + id} {
 		visit(t, reader, path)
 		content, err := reader.Content()
 		require.NoError(t, err)
-		told += content
+		pages += content
 	}
 	for _, path := range []string{"/executions/" + id, "/executions/" + id + "/logs", "/executions/" + id + "/events", "/executions/" + id + "/metrics", "/secrets", "/secrets/tracker"} {
 		_, body := s.call(t, http.MethodGet, path, nil)
-		told += string(body)
+		pages += string(body)
 	}
-	require.Contains(t, told, "plain ***")
-	require.Contains(t, told, "sdk ***")
-	require.Contains(t, told, "bad credentials ***")
+	require.Contains(t, pages, "plain ***")
+	require.Contains(t, pages, "sdk ***")
+	require.Contains(t, pages, "bad credentials ***")
 	forms := [][]byte{
 		[]byte(value), []byte(fmt.Sprintf("%x", value)), []byte("c0rrect%2Fh0rse"), []byte(`h0rse+battery`),
 		[]byte(base64.StdEncoding.EncodeToString([]byte("user:" + value))[8:24]), []byte(base64.StdEncoding.EncodeToString([]byte(value))[:24]),
 	}
 	for _, form := range forms {
-		require.NotContains(t, told, string(form))
+		require.NotContains(t, pages, string(form))
 	}
 	require.NoError(t, reader.Close()) // it would lose the server
 	s.stop()                           // flushes memory to disk

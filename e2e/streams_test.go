@@ -84,8 +84,8 @@ func (s *server) register(t *testing.T, doc string) {
 	require.Less(t, res.StatusCode, 300, "%s", answer)
 }
 
-// came returns how the rows were transferred to the reader.
-func (s *server) came(t *testing.T, id string) string {
+// channelOf returns how the rows were transferred to the reader.
+func (s *server) channelOf(t *testing.T, id string) string {
 	t.Helper()
 	var edges struct {
 		Inputs []struct {
@@ -128,7 +128,7 @@ func TestStreamIsReadWhileItIsWritten(t *testing.T) {
 	require.Equal(t, "SUCCEEDED", e.Status)
 	require.Equal(t, 10.0, e.Outputs["total"])
 	require.Equal(t, 1, e.attempts(t, "read"))
-	require.Equal(t, "from make.rows, stream: it is read while it is being written, 115 B, through a pipe", s.came(t, id))
+	require.Equal(t, "from make.rows, stream: it is read while it is being written, 115 B, through a pipe", s.channelOf(t, id))
 }
 
 // TestStreamWhoseWriterFails: a failing writer cancels its reader, or restarts it.

@@ -175,7 +175,7 @@ func TestCommandsForManyExecutions(t *testing.T) {
 	require.Len(t, dry, 3)
 	require.Equal(t, "true 0 running and 1 waiting nodes.", fmt.Sprint(dry[0].(map[string]any)["done"], " ", dry[0].(map[string]any)["message"]))
 	require.Equal(t, "false There is no such execution.", fmt.Sprint(dry[2].(map[string]any)["done"], " ", dry[2].(map[string]any)["message"]))
-	require.Nil(t, b.cancelAsked(t, one), "a preview changes nothing")
+	require.Nil(t, b.cancelRequestedAt(t, one), "a preview changes nothing")
 
 	bulk(b.member, `{"action": "tag", "add": ["sweep"], `+ids+`}`)
 	require.Len(t, idsOf(b.member.get(t, "/api/v1/executions?where=tag:sweep").object(t, http.StatusOK)), 2)
@@ -195,11 +195,11 @@ func TestCommandsForManyExecutions(t *testing.T) {
 	require.Equal(t, false, refused[0].(map[string]any)["done"], "of another person")
 	done := bulk(b.member, `{"action": "cancel", `+ids+`}`)
 	require.Equal(t, true, done[0].(map[string]any)["done"])
-	require.NotNil(t, b.cancelAsked(t, one))
-	require.NotNil(t, b.cancelAsked(t, two))
+	require.NotNil(t, b.cancelRequestedAt(t, one))
+	require.NotNil(t, b.cancelRequestedAt(t, two))
 }
 
-func (b *testBundle) cancelAsked(t *testing.T, id string) *time.Time {
+func (b *testBundle) cancelRequestedAt(t *testing.T, id string) *time.Time {
 	t.Helper()
 	var at *time.Time
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT cancel_requested_at FROM executions WHERE id = $1", id).Scan(&at))

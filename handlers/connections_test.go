@@ -23,12 +23,12 @@ func TestConnectionPages(t *testing.T) {
 	require.Contains(t, lead.get(t, "/connections/new").body, "Hugging Face")
 	require.NotContains(t, b.member.get(t, "/connections").body, "New connection")
 
-	typed := []string{"kind", "http", "values.base_url", "http://127.0.0.1:1", "values.authentication", "bearer", "values.token", hush}
+	typed := []string{"kind", "http", "values.base_url", "http://127.0.0.1:1", "values.authentication", "bearer", "values.token", secretValue}
 	refused := lead.send(t, http.MethodPost, "/connections", formType, formOf(append(typed, "name", "no good name")...))
 	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
 	require.Contains(t, refused.body, `value="no good name"`)
 	require.Contains(t, refused.body, `value="http://127.0.0.1:1"`)
-	requireHidden(t, refused.body, hush)
+	requireHidden(t, refused.body, secretValue)
 	added := lead.send(t, http.MethodPost, "/connections", formType, formOf(append(typed, "name", "api")...))
 	require.Equal(t, http.StatusSeeOther, added.status, added.body)
 	require.Equal(t, http.StatusConflict, lead.send(t, http.MethodPost, "/connections", formType, formOf(append(typed, "name", "api")...)).status)
@@ -37,12 +37,12 @@ func TestConnectionPages(t *testing.T) {
 		page := who.get(t, "/connections/api")
 		require.Contains(t, page.body, "http://127.0.0.1:1")
 		require.Equal(t, who == lead, strings.Contains(page.body, "Test the connection"))
-		requireHidden(t, page.body, hush)
+		requireHidden(t, page.body, secretValue)
 	}
 	tested := lead.send(t, http.MethodPost, "/connections/api/test", "", "")
 	require.Contains(t, tested.body, "The connection does not work.")
 	require.Contains(t, tested.body, "connection refused")
-	requireHidden(t, tested.body, hush)
+	requireHidden(t, tested.body, secretValue)
 
 	// A visible field changes alone; the box removes a secret one.
 	changed := lead.send(t, http.MethodPost, "/connections/api", formType, formOf("values.base_url", "http://127.0.0.1:1/v2", "values.authentication", "bearer", "values.token", ""))
@@ -52,7 +52,7 @@ func TestConnectionPages(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, changed.status, changed.body)
 	value, err := b.connections.Reveal(auth.AsSystem(b.ctx), auth.LocalProject, "api", "token")
 	require.NoError(t, err)
-	require.Equal(t, hush, value)
+	require.Equal(t, secretValue, value)
 	bad := lead.send(t, http.MethodPost, "/connections/api", formType, formOf("values.base_url", "http://127.0.0.1:2", "values.authentication", "bearer", "values.token", "", "remove.token", "1"))
 	require.Equal(t, http.StatusUnprocessableEntity, bad.status)
 	require.Contains(t, bad.body, "Enter the token")
@@ -60,7 +60,7 @@ func TestConnectionPages(t *testing.T) {
 
 	deleted := lead.send(t, http.MethodPost, "/connections/api/delete", "", "")
 	require.Contains(t, lead.get(t, deleted.header.Get("Location")).body, "The connection api was deleted.")
-	requireHidden(t, b.dump(t), hush)
+	requireHidden(t, b.dump(t), secretValue)
 }
 
 func TestCustomConnectionPage(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCustomConnectionPage(t *testing.T) {
 	b := setup(t)
 	lead := b.signIn(t, b.person(t, "lea", auth.TeamAdmin, auth.LocalProject))
 	declared := "account: String, required\nsize: Enum(small, large)\napi_key: String, secret, required"
-	added := lead.send(t, http.MethodPost, "/connections", formType, formOf("kind", "custom", "name", "snow", "declared", declared, "values.account", "acme", "values.api_key", hush))
+	added := lead.send(t, http.MethodPost, "/connections", formType, formOf("kind", "custom", "name", "snow", "declared", declared, "values.account", "acme", "values.api_key", secretValue))
 	require.Equal(t, http.StatusSeeOther, added.status, added.body)
 	page := lead.get(t, "/connections/snow").body
 	require.Contains(t, page, "account: String, required\nsize: Enum(small, large)\napi_key: String, secret, required")
@@ -82,14 +82,14 @@ func TestConnectionAPI(t *testing.T) {
 	put := func(name, body string) reply {
 		return b.admin.send(t, http.MethodPut, "/api/v1/connections/"+name, "application/json", body)
 	}
-	kept := put("warehouse", fmt.Sprintf(`{"kind": "postgres", "values": {"host": "db", "database": "d", "user": "u", "password": %q}}`, hush)).object(t, http.StatusOK)
+	kept := put("warehouse", fmt.Sprintf(`{"kind": "postgres", "values": {"host": "db", "database": "d", "user": "u", "password": %q}}`, secretValue)).object(t, http.StatusOK)
 	require.Equal(t, []any{"password"}, kept["secret_fields"])
 	put("warehouse", `{"kind": "s3", "values": {"bucket": "b"}}`).problem(t, http.StatusConflict)
 	require.NotEmpty(t, at(put("other", `{"kind": "postgres", "values": {}}`).problem(t, http.StatusUnprocessableEntity), "values.host"))
 	list := b.member.get(t, "/api/v1/connections?kind=postgres")
 	require.Contains(t, list.body, "warehouse")
 	require.NotContains(t, b.member.get(t, "/api/v1/connections?kind=s3").body, "warehouse")
-	requireHidden(t, list.body+b.dump(t), hush)
+	requireHidden(t, list.body+b.dump(t), secretValue)
 	require.Equal(t, http.StatusNoContent, b.admin.send(t, http.MethodDelete, "/api/v1/connections/warehouse", "", "").status)
 	b.member.get(t, "/api/v1/connections/warehouse").problem(t, http.StatusNotFound)
 }
@@ -110,7 +110,7 @@ func TestConnectionsGoToTheGrantedAttempt(t *testing.T) {
 	save := func(name, kind, values string) {
 		b.admin.send(t, http.MethodPut, "/api/v1/connections/"+name, "application/json", fmt.Sprintf(`{"kind": %q, "values": %s}`, kind, values)).object(t, http.StatusOK)
 	}
-	save("warehouse", "postgres", fmt.Sprintf(`{"host": "db", "database": "d", "user": "u", "password": %q}`, hush))
+	save("warehouse", "postgres", fmt.Sprintf(`{"host": "db", "database": "d", "user": "u", "password": %q}`, secretValue))
 	save("lake", "s3", `{"bucket": "b"}`)
 	b.start(t)
 	b.register(t, connected)
@@ -141,9 +141,9 @@ func TestConnectionsGoToTheGrantedAttempt(t *testing.T) {
 	inputs, secrets, token := launch()
 	require.JSONEq(t, `{"db": {"$connection": "warehouse", "kind": "postgres", "fields": {"host": "db", "port": 5432, "database": "d", "user": "u", "sslmode": "require",
 		"password": {"$secret": "connection/warehouse/password"}}, "url": {"$secret": "connection/warehouse/url"}}}`, inputs)
-	requireHidden(t, inputs, hush)
+	requireHidden(t, inputs, secretValue)
 	tasks := flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL)
-	ask := func(secrets []*flowforgev1.InputSecret, token string) map[string]string {
+	reveal := func(secrets []*flowforgev1.InputSecret, token string) map[string]string {
 		var grants []*flowforgev1.SecretGrant
 		for _, s := range secrets {
 			grants = append(grants, s.Grant)
@@ -156,18 +156,18 @@ func TestConnectionsGoToTheGrantedAttempt(t *testing.T) {
 		}
 		return values
 	}
-	require.Equal(t, map[string]string{"/db/fields/password": hush, "/db/url": "postgresql://u:" + hush + "@db:5432/d?sslmode=require"}, ask(secrets, token))
+	require.Equal(t, map[string]string{"/db/fields/password": secretValue, "/db/url": "postgresql://u:" + secretValue + "@db:5432/d?sslmode=require"}, reveal(secrets, token))
 
-	_, err := tasks.Send(t.Context(), asTask(&flowforgev1.SendRequest{Logs: []*flowforgev1.LogEntry{{Message: "signing in with " + hush, Sequence: 1}}}, token))
+	_, err := tasks.Send(t.Context(), asTask(&flowforgev1.SendRequest{Logs: []*flowforgev1.LogEntry{{Message: "signing in with " + secretValue, Sequence: 1}}}, token))
 	require.NoError(t, err)
 	save("warehouse", "postgres", `{"host": "replica", "database": "d", "user": "u", "password": "rotated-password"}`)
 	inputs, secrets, token = launch()
 	require.Contains(t, inputs, "replica")
-	require.Equal(t, "rotated-password", ask(secrets, token)["/db/fields/password"])
+	require.Equal(t, "rotated-password", reveal(secrets, token)["/db/fields/password"])
 	page := b.member.get(t, "/connections/warehouse").body
 	require.Contains(t, page, "connected", "used by")
 	dump := b.dump(t)
 	require.Contains(t, dump, "connection.use")
-	requireHidden(t, dump, hush)
+	requireHidden(t, dump, secretValue)
 	requireHidden(t, dump, "rotated-password")
 }

@@ -121,7 +121,7 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 	b, id := grouped(t)
 	x := "/executions/" + id
 	node := func(name string) string { return x + "/nodes/" + url.PathEscape(name) }
-	for path, wants := range map[string][]string{
+	for path, expected := range map[string][]string{
 		x:                                   {"each × 120", "120 of 120 ended", "12 failed", "On exit", "edge-failure"},
 		x + "?node=each%5B4%5D":             {"each[4]", "Open the node"},
 		x + "?view=list":                    {"120 of 120 ended", "Not run", "Include fan-out items and graph nodes"},
@@ -144,7 +144,7 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 	} {
 		answer := b.admin.get(t, path)
 		require.Equal(t, http.StatusOK, answer.status, path)
-		for _, want := range wants {
+		for _, want := range expected {
 			if !strings.Contains(answer.body, want) {
 				t.Errorf("%s does not say %q", path, want)
 			}

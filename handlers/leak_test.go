@@ -73,8 +73,8 @@ func (r row) probe() probe {
 	return probe{method: r.method(), path: places.Replace(r.path), media: r.media, body: places.Replace(r.body)}
 }
 
-// asksDocument takes a model.
-const asksDocument = `
+// modelDocument takes a model.
+const modelDocument = `
 name: asks
 version: 1.0.0
 inputs: [{name: model, type: Model}]
@@ -96,7 +96,7 @@ func leakSides(t *testing.T, b *testBundle) [2]leakSide {
 		b.actIn(t, place[0], place[1])
 		name := [2]string{"mine", "theirs"}[i]
 		pairs := matrixObjects(t, b, name)
-		b.register(t, asksDocument)
+		b.register(t, modelDocument)
 		user := b.person(t, "admin-of-"+name, auth.TenantAdmin, place[0])
 		sides[i] = leakSide{caller: b.signIn(t, user), objects: map[string]string{"{user}": "admin-of-" + name, "{user id}": user.String()}}
 		for k := 0; k < len(pairs); k += 2 {

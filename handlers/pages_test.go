@@ -60,7 +60,7 @@ func TestEveryPageOfALiveProject(t *testing.T) {
 	b, e := running(t)
 	table := b.publish(t, e, artifact.New{NodeIndex: 1, Node: "work", Name: "table", Type: "Table", Kind: "Table", MediaType: "text/csv", Filename: "table.csv"}, "a,b\n1,<script>alert(1)</script>\n")
 	id, x := e.ID.String(), "/executions/"+e.ID.String()
-	for path, wants := range map[string]string{
+	for path, expected := range map[string]string{
 		"/":                                    "Live now",
 		"/workflows":                           "Something of everything",
 		"/workflows?q=nothing":                 "No workflows match",
@@ -102,8 +102,8 @@ func TestEveryPageOfALiveProject(t *testing.T) {
 	} {
 		got := b.member.get(t, path)
 		require.Equal(t, http.StatusOK, got.status, path)
-		if !strings.Contains(got.body, wants) || strings.Contains(got.body, "<script>alert") {
-			t.Errorf("%s does not say %q, or runs a script of a task", path, wants)
+		if !strings.Contains(got.body, expected) || strings.Contains(got.body, "<script>alert") {
+			t.Errorf("%s does not say %q, or runs a script of a task", path, expected)
 		}
 		viewtest.Check(t, got.body)
 	}

@@ -214,15 +214,15 @@ func TestGangMeetsAndEndsTogether(t *testing.T) {
 	ctx := auth.WithSubject(t.Context(), auth.Local())
 	page, err := b.telemetry.Logs(ctx, telemetry.LogQuery{ExecutionID: b.scope.ExecutionID, Limit: 1000})
 	require.NoError(t, err)
-	said := map[string]string{}
+	lines := map[string]string{}
 	for _, l := range page.Lines {
 		if l.Stream == "stdout" {
-			said[l.Message] = string(l.Fields)
+			lines[l.Message] = string(l.Fields)
 		}
 	}
 	require.Equal(t, map[string]string{
 		"0 of 3 at 10.0.0.1:29500": `{"rank":0}`, "1 of 3 at 10.0.0.1:29500": `{"rank":1}`, "2 of 3 at 10.0.0.1:29500": `{"rank":2}`,
-	}, said)
+	}, lines)
 }
 
 func TestFailingRankEndsTheGang(t *testing.T) {

@@ -19,8 +19,8 @@ const twoPods = "name: two\nversion: 1.0.0\noperators:\n" +
 	"  - {name: train, type: shell, resources: {cpu: 2, memory: 64Mi, gpu: 1, gpu_type: A100}, code: {script: 'true'}}\n" +
 	"  - {name: report, type: shell, resources: {cpu: 1, memory: 64Mi}, code: {script: 'true'}}"
 
-// handedOver launches two nodes that a cluster does not begin.
-func (b *testBundle) handedOver(t *testing.T) uuid.UUID {
+// launchUnscheduled launches two nodes that a cluster does not begin.
+func (b *testBundle) launchUnscheduled(t *testing.T) uuid.UUID {
 	t.Helper()
 	b.tasks.frozenRow = true
 	b.start(t)
@@ -40,20 +40,20 @@ func (b *testBundle) podWaits(t *testing.T, id uuid.UUID, node int, code, messag
 func TestWaitingPageShowsTheCluster(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.handedOver(t)
+	id := b.launchUnscheduled(t)
 	page := b.member.get(t, "/waiting")
 	page.says(t, http.StatusOK, "No node is waiting for a limit or for capacity.")
 	require.NotContains(t, page.body, "In the cluster")
 	queue := b.member.get(t, "/api/v1/queue").object(t, http.StatusOK)
 	require.NotContains(t, queue, "in_cluster")
 
-	told := false
+	reported := false
 	readEvents(t, b.member, "/waiting/stream", "", func(_, _, data string) bool {
 		if strings.Contains(data, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.") {
 			return true
 		}
-		if !told && strings.Contains(data, "Nothing is waiting") {
-			told = true
+		if !reported && strings.Contains(data, "Nothing is waiting") {
+			reported = true
 			b.podWaits(t, id, 0, launcher.WaitUnschedulable, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.")
 		}
 		return false

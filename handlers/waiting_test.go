@@ -47,7 +47,7 @@ func TestWaitingOnEveryPage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	holder, waiter := b.holderAndWaiter(t)
-	for path, wanted := range map[string][]string{
+	for path, texts := range map[string][]string{
 		"/waiting":            {"Waiting for CPU", "CPU_UNAVAILABLE", "/executions/" + holder.String(), "/executions/" + waiter.String() + "/nodes/train"},
 		"/waiting?place=team": {"Waiting for CPU"},
 		"/executions/" + waiter.String() + "/nodes/train": {
@@ -60,7 +60,7 @@ func TestWaitingOnEveryPage(t *testing.T) {
 	} {
 		page := b.member.get(t, path)
 		require.Equal(t, http.StatusOK, page.status, path)
-		for _, text := range wanted {
+		for _, text := range texts {
 			require.Contains(t, page.body, text, path)
 		}
 	}

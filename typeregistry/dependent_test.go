@@ -62,10 +62,10 @@ func TestRulesReadOtherFields(t *testing.T) {
 			values, err := DecodeJSON([]byte(c.values))
 			require.NoError(t, err)
 			out, problems := svc(t).CheckAll(values.(map[string]any), Env{})
-			said := messages(problems)
-			require.Len(t, said, len(c.want), "%v", said)
+			present := messages(problems)
+			require.Len(t, present, len(c.want), "%v", present)
 			for path, part := range c.want {
-				require.Contains(t, said[path], part)
+				require.Contains(t, present[path], part)
 			}
 			if c.plain != "" {
 				require.JSONEq(t, c.plain, compactJSON(out))

@@ -159,7 +159,7 @@ func decodeFields(r *formReader, fields []Field, name, path string) map[string]a
 	out := map[string]any{}
 	for _, f := range fields {
 		control := join(name, f.Name)
-		if set, said := r.text(control + ".$set"); said && set != "1" && f.Type.Kind != KindOptional {
+		if set, present := r.text(control + ".$set"); present && set != "1" && f.Type.Kind != KindOptional {
 			continue // an optional field was omitted
 		}
 		v, present := f.Type.impl.decode(r, f.Type, control, join(path, f.Name))

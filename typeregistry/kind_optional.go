@@ -62,9 +62,9 @@ func (optionalKind) ui(t *Type, f *UIField, env Env) {
 // decode reads "$set" of a composite, and the control itself of a scalar; a
 // control that is there but empty means none.
 func (optionalKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
-	if set, said := r.text(name + ".$set"); said || t.Elem.IsComposite() {
+	if set, present := r.text(name + ".$set"); present || t.Elem.IsComposite() {
 		if set != "1" && set != "on" && set != "true" {
-			return nil, said
+			return nil, present
 		}
 	}
 	if t.Elem.Kind == KindBoolean {

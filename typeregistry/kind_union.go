@@ -40,11 +40,11 @@ func variantNamed(t *Type, tag string) (*Type, bool) {
 	return nil, false
 }
 
-// fieldsBeside reports whether the variant's fields are stored alongside "$type".
-func fieldsBeside(variant *Type) bool { return variant.holdsFields() }
+// inlinesFields reports whether the variant's fields are stored alongside "$type".
+func inlinesFields(variant *Type) bool { return variant.holdsFields() }
 
 func wrapVariant(tag string, variant *Type, value any) any {
-	if object, ok := value.(map[string]any); ok && fieldsBeside(variant) {
+	if object, ok := value.(map[string]any); ok && inlinesFields(variant) {
 		out := maps.Clone(object)
 		out["$type"] = tag
 		return out
@@ -60,7 +60,7 @@ func unwrapVariant(t *Type, v any) (tag string, variant *Type, value any, ok boo
 		return "", nil, v, false
 	}
 	variant, known := variantNamed(t, tag)
-	if known && fieldsBeside(variant) {
+	if known && inlinesFields(variant) {
 		rest := maps.Clone(object)
 		delete(rest, "$type")
 		return tag, variant, rest, true
@@ -75,7 +75,7 @@ func (k unionKind) normalize(c *checker, t *Type, path string, v any) any {
 		c.problem(join(path, "$type"), sentence("There is no variant "+quote(tag)+".", k.hint(t)))
 		return v
 	case tagged:
-		if object, _ := v.(map[string]any); !fieldsBeside(variant) {
+		if object, _ := v.(map[string]any); !inlinesFields(variant) {
 			refuseUnknown(c, path, object, "$type", "value")
 		}
 		return wrapVariant(tag, variant, variant.normalize(c, below(variant, path), value))
@@ -107,7 +107,7 @@ func (unionKind) jsonSchema(t *Type) map[string]any {
 func taggedSchema(v Variant) map[string]any {
 	inner := v.Type.JSONSchema()
 	tag := map[string]any{"const": v.Tag}
-	if !fieldsBeside(v.Type) {
+	if !inlinesFields(v.Type) {
 		return map[string]any{"type": "object", "title": v.Tag, "properties": map[string]any{"$type": tag, "value": inner},
 			"required": []any{"$type", "value"}, "additionalProperties": false}
 	}
@@ -132,7 +132,7 @@ func (unionKind) ui(t *Type, f *UIField, env Env) {
 // decode reads only the selected variant; the form keeps the input of the others.
 // below is the path of the variant's value in a union at path.
 func below(variant *Type, path string) string {
-	if fieldsBeside(variant) {
+	if inlinesFields(variant) {
 		return path
 	}
 	return join(path, "value")
@@ -148,7 +148,7 @@ func (unionKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
 		return map[string]any{"$type": tag}, true
 	}
 	value, present := variant.impl.decode(r, variant, join(name, tag), below(variant, path))
-	if !present && fieldsBeside(variant) {
+	if !present && inlinesFields(variant) {
 		value = map[string]any{}
 	}
 	return wrapVariant(tag, variant, value), true
@@ -174,7 +174,7 @@ func (unionKind) control(r *formReader, t *Type, name string, segments []string)
 	if !known || len(segments) > 0 && strings.HasPrefix(segments[0], "$") {
 		return name + ".$type"
 	}
-	if !fieldsBeside(variant) && len(segments) > 0 && segments[0] == "value" {
+	if !inlinesFields(variant) && len(segments) > 0 && segments[0] == "value" {
 		segments = segments[1:]
 	}
 	return variant.impl.control(r, variant, join(name, tag), segments)

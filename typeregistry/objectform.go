@@ -173,7 +173,7 @@ func unwrapFields(raw any, path string) (list []any, required []string, validato
 func (f *nodeField) merge(required []string, validators []any) {
 	if slices.Contains(required, f.name) {
 		f.attributes["required"] = true
-	} else if _, said := f.attributes["required"]; required != nil && !said {
+	} else if _, present := f.attributes["required"]; required != nil && !present {
 		f.attributes["required"] = false
 	}
 	for _, raw := range validators {

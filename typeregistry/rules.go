@@ -78,8 +78,8 @@ func (f *Field) settleRules(n nodeField) error {
 			return n.location.errorf("%s of field %s: only numbers and dates have bounds", key, f.Name)
 		}
 	}
-	explicit, said := n.attributes["required"].(bool)
-	if r.RequiredIf != "" && said && explicit {
+	explicit, present := n.attributes["required"].(bool)
+	if r.RequiredIf != "" && present && explicit {
 		return n.location.errorf("field %s has both required and required_if; use one of them", f.Name)
 	}
 	if r.ShowIf != "" && r.RequiredIf == "" && f.Required {

@@ -75,7 +75,7 @@ type AccountSession struct {
 	Agent   string // in full
 	Address string
 	By      string // the provider's name
-	Begun   ui.Moment
+	Started ui.Moment
 	Seen    ui.Moment
 	Ends    ui.Moment
 	Current bool

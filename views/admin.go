@@ -228,7 +228,7 @@ type AuditRow struct {
 	At                    ui.Moment
 	Actor, ActorURL       string
 	Address               string
-	Action, Deed          string // the code, and the action in words
+	Action, ActionText    string // the code, and the action in words
 	Kind, Object, ObjectU string // ObjectU is its page, "" without one
 	Summary               string
 	Reason                string

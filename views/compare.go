@@ -46,7 +46,7 @@ type CompareRun struct {
 type CompareFind struct {
 	Query, Executions string
 	Hidden            [][2]string // the other parameters of the page
-	Asked             bool
+	Requested         bool
 	Hits              []CompareHit
 	Full              string // why no execution can be added
 }

@@ -48,7 +48,7 @@ type Dataset struct {
 	MoreUses            string
 	Models              []LineageLink
 	Sources             []LineageLink
-	Untold              string // what the lists of models and sources leave out, or ""
+	Omitted             string // what the lists of models and sources leave out, or ""
 	Versions            []DatasetVersionRow
 	Older               ui.Pager
 	Aliases             []ModelAlias

@@ -19,7 +19,7 @@ type DocSection struct {
 }
 
 // DocLink is a document in a list.
-type DocLink struct{ Name, Title, Gist, URL string }
+type DocLink struct{ Name, Title, Summary, URL string }
 
 // APIPart is a part of the API.
 type APIPart struct {

@@ -39,7 +39,7 @@ type LaunchPage struct {
 	Options    LaunchOptions
 
 	Develop    *Develop          // the version that the reader develops, nil on other forms
-	Came       *Provenance       // origin of the values, nil for defaults
+	Origin     *Provenance       // origin of the values, nil for defaults
 	Failed     string            // heading of the error summary, "" without errors
 	ErrorLines []forms.ErrorLine // lines of the error summary
 	Check      LaunchCheck

@@ -308,8 +308,8 @@ func LaunchBody(page LaunchPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if page.Came != nil {
-			templ_7745c5c3_Err = provenance(*page.Came).Render(ctx, templ_7745c5c3_Buffer)
+		if page.Origin != nil {
+			templ_7745c5c3_Err = provenance(*page.Origin).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

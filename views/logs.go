@@ -20,7 +20,7 @@ type Logs struct {
 	Problem     string // why logs are unavailable
 	Note        string // why only a part of the lines is available
 	Empty       string // text without lines
-	Tall        bool   // on the log page
+	FullPage    bool   // on the log page
 	Cursor      string // position after the last line, for the stream
 }
 

@@ -219,21 +219,21 @@ func marked(s, hit string) []LogPart {
 	if s == "" {
 		return nil
 	}
-	lower, wanted := strings.ToLower(s), strings.ToLower(hit)
-	if wanted == "" || len(lower) != len(s) {
+	lower, needle := strings.ToLower(s), strings.ToLower(hit)
+	if needle == "" || len(lower) != len(s) {
 		return []LogPart{{Text: s}}
 	}
 	var parts []LogPart
 	for {
-		i := strings.Index(lower, wanted)
+		i := strings.Index(lower, needle)
 		if i < 0 {
 			break
 		}
 		if i > 0 {
 			parts = append(parts, LogPart{Text: s[:i]})
 		}
-		parts = append(parts, LogPart{Text: s[i : i+len(wanted)], Hit: true})
-		s, lower = s[i+len(wanted):], lower[i+len(wanted):]
+		parts = append(parts, LogPart{Text: s[i : i+len(needle)], Hit: true})
+		s, lower = s[i+len(needle):], lower[i+len(needle):]
 	}
 	if s != "" {
 		parts = append(parts, LogPart{Text: s})

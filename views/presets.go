@@ -105,8 +105,8 @@ type PresetValue struct {
 	Problem     string // why the latest version does not accept it
 }
 
-// misfits counts the values that the latest version does not accept.
-func (p Preset) misfits() int {
+// incompatible counts the values that the latest version does not accept.
+func (p Preset) incompatible() int {
 	n := 0
 	for _, v := range p.Values {
 		if v.Problem != "" {

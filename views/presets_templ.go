@@ -1165,7 +1165,7 @@ func PresetPage(m Preset) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if n := m.misfits(); n > 0 {
+			if n := m.incompatible(); n > 0 {
 				templ_7745c5c3_Err = ui.Notice("warn", units.Plural(n, "value does", "values do")+" not fit version "+m.Version+".", "The launch form lists them and leaves them out.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

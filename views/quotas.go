@@ -159,10 +159,10 @@ type QuotaEdit struct {
 
 // QuotaSet is the fields of one resource.
 type QuotaSet struct {
-	Resource string
-	Legend   string
-	Handed   string // "Research has 22 to distribute, 18 are allocated."
-	Fields   []QuotaField
+	Resource    string
+	Legend      string
+	Distributed string // "Research has 22 to distribute, 18 are allocated."
+	Fields      []QuotaField
 }
 
 // QuotaField is one value of the form as entered.

@@ -124,7 +124,7 @@ type ReportChart struct {
 // ReportExecution is one execution.
 type ReportExecution struct {
 	State, Name, URL string
-	Gist             string
+	Summary          string
 	Facts            []ui.Fact
 	Inputs           []ui.Fact
 	Outputs          []ui.Fact

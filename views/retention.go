@@ -32,7 +32,7 @@ type StoragePage struct {
 
 // Cleanup is one cleanup.
 type Cleanup struct {
-	Began      ui.Moment
+	Started    ui.Moment
 	Took       string // "" while it runs
 	Kind       string // "Sweep" or "Look ahead"
 	Executions string

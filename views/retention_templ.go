@@ -285,7 +285,7 @@ func StorageView(m StoragePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Time(s.Began).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Time(s.Started).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

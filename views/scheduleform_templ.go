@@ -120,8 +120,8 @@ func ScheduleFormPage(m ScheduleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.Launch.Came != nil {
-				templ_7745c5c3_Err = provenance(*m.Launch.Came).Render(ctx, templ_7745c5c3_Buffer)
+			if m.Launch.Origin != nil {
+				templ_7745c5c3_Err = provenance(*m.Launch.Origin).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -104,7 +104,7 @@ type OperatorRow struct {
 // PlanGraph is a graph used by operators.
 type PlanGraph struct {
 	Name, Description, Text string
-	Takes, Gives            string // its inputs and outputs
+	Inputs, Outputs         string // its inputs and outputs
 	Picture                 dagview.Picture
 	Operators               []OperatorRow
 }

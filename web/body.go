@@ -74,9 +74,9 @@ func (b *deadlineBody) Read(p []byte) (int, error) {
 		return b.body.Read(p)
 	}
 	deadline := time.Now().Add(b.bounds.Silence)
-	earned := b.begin.Add(b.bounds.Grace + time.Duration(float64(b.read)/float64(b.bounds.Rate)*float64(time.Second)))
-	if earned.Before(deadline) {
-		deadline = earned
+	byRate := b.begin.Add(b.bounds.Grace + time.Duration(float64(b.read)/float64(b.bounds.Rate)*float64(time.Second)))
+	if byRate.Before(deadline) {
+		deadline = byRate
 	}
 	if err := b.control.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, fmt.Errorf("read deadline: %w", err)

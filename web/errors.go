@@ -115,7 +115,7 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Problem) {
 	if rec, ok := w.(*statusRecorder); ok && rec.status != 0 || r.Context().Err() != nil && p.Status != http.StatusRequestTimeout {
 		return
 	}
-	if wantsJSON(r) {
+	if prefersJSON(r) {
 		WriteJSON(w, p.Status, "application/problem+json", p)
 		return
 	}
@@ -145,7 +145,7 @@ func WriteJSON(w http.ResponseWriter, status int, mediaType string, v any) {
 	_, _ = w.Write(append(b, '\n')) // the client may have disconnected
 }
 
-// wantsJSON reports whether a program sent r: the paths below /api and /metaflow have no pages.
-func wantsJSON(r *http.Request) bool {
+// prefersJSON reports whether a program sent r: the paths below /api and /metaflow have no pages.
+func prefersJSON(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/metaflow/") || strings.HasPrefix(r.URL.Path, "/hooks/") || strings.HasPrefix(r.Header.Get("Accept"), "application/json")
 }

@@ -22,7 +22,7 @@ func limited(limits Limits, proxies ...string) *Site {
 	return NewSite(c)
 }
 
-func (s *Site) ask(path, address string, subject *auth.Subject) *httptest.ResponseRecorder {
+func (s *Site) serve(path, address string, subject *auth.Subject) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.RemoteAddr = address + ":1234"
 	if subject != nil {
@@ -45,34 +45,34 @@ func TestLimits(t *testing.T) {
 	outside := &auth.Subject{ID: uuid.New(), TenantID: uuid.New(), Role: auth.RoleUser}
 	many := func(n int, subject *auth.Subject, want int) {
 		for range n {
-			require.Equal(t, want, s.ask("/api/v1/executions", "192.0.2.1", subject).Code)
+			require.Equal(t, want, s.serve("/api/v1/executions", "192.0.2.1", subject).Code)
 		}
 	}
 	many(3, ada, 200)
-	w := s.ask("/api/v1/executions", "192.0.2.1", ada)
+	w := s.serve("/api/v1/executions", "192.0.2.1", ada)
 	require.Equal(t, http.StatusTooManyRequests, w.Code)
 	require.Equal(t, "60", w.Header().Get("Retry-After"))
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
 	require.Contains(t, w.Body.String(), `"code":"quota"`)
-	require.Equal(t, 200, s.ask("/executions/stream", "192.0.2.1", ada).Code, "a stream is not counted")
+	require.Equal(t, 200, s.serve("/executions/stream", "192.0.2.1", ada).Code, "a stream is not counted")
 	many(3, key, 200)
 	many(1, key, 429)
 	many(2, grace, 200)
 	many(1, grace, 429) // the eighth of the tenant was the last
 	many(3, outside, 200)
 
-	require.Equal(t, 200, s.ask("/login", "192.0.2.1", nil).Code)
-	require.Equal(t, 200, s.ask("/login", "192.0.2.1", nil).Code)
-	require.Equal(t, 429, s.ask("/api/v1/openapi.json", "192.0.2.1", nil).Code)
-	require.Equal(t, 200, s.ask("/api/v1/openapi.json", "192.0.2.2", nil).Code)
-	require.Equal(t, 200, s.ask("/api/v1/openapi.json", "2001:db8::1", nil).Code)
+	require.Equal(t, 200, s.serve("/login", "192.0.2.1", nil).Code)
+	require.Equal(t, 200, s.serve("/login", "192.0.2.1", nil).Code)
+	require.Equal(t, 429, s.serve("/api/v1/openapi.json", "192.0.2.1", nil).Code)
+	require.Equal(t, 200, s.serve("/api/v1/openapi.json", "192.0.2.2", nil).Code)
+	require.Equal(t, 200, s.serve("/api/v1/openapi.json", "2001:db8::1", nil).Code)
 }
 
 func TestNoLimits(t *testing.T) {
 	t.Parallel()
 	s := limited(Limits{})
 	for range 100 {
-		require.Equal(t, 200, s.ask("/api/v1/openapi.json", "192.0.2.1", nil).Code)
+		require.Equal(t, 200, s.serve("/api/v1/openapi.json", "192.0.2.1", nil).Code)
 	}
 }
 
@@ -109,20 +109,20 @@ func TestFailedLogins(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.site.failedLogins = newLimiter(3)
-	ask := func(token, address string) int {
+	serve := func(token, address string) int {
 		r := httptest.NewRequest(http.MethodGet, "/api/v1/x", nil)
 		r.RemoteAddr = address + ":1"
 		r.Header.Set("Authorization", "Bearer "+token)
 		return b.serve(func(http.ResponseWriter, *http.Request) error { return nil }, r).Code
 	}
 	for range 10 {
-		require.Equal(t, 200, ask("secret", "192.0.2.1"))
+		require.Equal(t, 200, serve("secret", "192.0.2.1"))
 	}
 	for range 3 {
-		require.Equal(t, 401, ask("wrong", "192.0.2.1"))
+		require.Equal(t, 401, serve("wrong", "192.0.2.1"))
 	}
-	require.Equal(t, 429, ask("wrong", "192.0.2.1"))
-	require.Equal(t, 401, ask("wrong", "192.0.2.2"))
+	require.Equal(t, 429, serve("wrong", "192.0.2.1"))
+	require.Equal(t, 401, serve("wrong", "192.0.2.2"))
 }
 
 // TestCookies: over HTTPS the cookie is bound to this host and secure.

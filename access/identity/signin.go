@@ -183,7 +183,7 @@ type given struct {
 
 // followGroups updates the memberships through groups to the current groups of id.
 func (s *Service) followGroups(ctx context.Context, q *db.Queries, id oidc.Identity, user uuid.UUID) error {
-	wanted, err := q.ListRolesOfGroups(ctx, id.Provider, listed(id.Groups))
+	granted, err := q.ListRolesOfGroups(ctx, id.Provider, listed(id.Groups))
 	if err != nil {
 		return fmt.Errorf("roles of the groups of %s: %w", user, err)
 	}
@@ -193,7 +193,7 @@ func (s *Service) followGroups(ctx context.Context, q *db.Queries, id oidc.Ident
 	}
 	var gone []uuid.UUID
 	for _, m := range has {
-		if slices.ContainsFunc(wanted, func(w db.ListRolesOfGroupsRow) bool {
+		if slices.ContainsFunc(granted, func(w db.ListRolesOfGroupsRow) bool {
 			return w.NodeID == m.NodeID && w.Role == m.Role && source(id.Provider, w.GroupName) == m.Source
 		}) {
 			continue
@@ -208,7 +208,7 @@ func (s *Service) followGroups(ctx context.Context, q *db.Queries, id oidc.Ident
 			return fmt.Errorf("end memberships by groups of %s: %w", user, err)
 		}
 	}
-	for _, w := range wanted {
+	for _, w := range granted {
 		from := source(id.Provider, w.GroupName)
 		if slices.ContainsFunc(has, func(m db.ListGroupMembershipsRow) bool {
 			return w.NodeID == m.NodeID && w.Role == m.Role && from == m.Source

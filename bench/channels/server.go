@@ -168,13 +168,13 @@ func (s *server) measure(ctx context.Context, storage string, megabytes, seed in
 		}
 	}
 	o := outcome{both: seconds(ended.Outputs.Ended - ended.Outputs.Started), began: seconds(ended.Outputs.Began - ended.Outputs.Made), read: seconds(ended.Outputs.Ended - ended.Outputs.Made)}
-	return o, s.cameBy(ctx, launched.ID, &o)
+	return o, s.channelOf(ctx, launched.ID, &o)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// cameBy returns the channel that transferred the file.
-func (s *server) cameBy(ctx context.Context, id string, o *outcome) error {
+// channelOf returns the channel that transferred the file.
+func (s *server) channelOf(ctx context.Context, id string, o *outcome) error {
 	var edges struct {
 		Inputs []struct {
 			Text string `json:"text"`

@@ -103,20 +103,20 @@ func used(roots []int) time.Duration {
 			all[pid] = s
 		}
 	}
-	wanted := map[int]bool{}
+	members := map[int]bool{}
 	for _, pid := range roots {
-		wanted[pid] = true
+		members[pid] = true
 	}
 	for grown := true; grown; {
 		grown = false
 		for pid, s := range all {
-			if !wanted[pid] && wanted[s.parent] {
-				wanted[pid], grown = true, true
+			if !members[pid] && members[s.parent] {
+				members[pid], grown = true, true
 			}
 		}
 	}
 	var sum time.Duration
-	for pid := range wanted {
+	for pid := range members {
 		sum += all[pid].used
 	}
 	return sum

@@ -242,7 +242,7 @@ const serverPatience = time.Minute
 
 // follow shows the progress of an execution until it ends. A final state other than wanted is
 // an error.
-func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
+func (c *client) follow(cmd *cobra.Command, id, until string) error {
 	out := cmd.OutOrStdout()
 	file, isFile := out.(*os.File)
 	live := isFile && isatty.IsTerminal(file.Fd())
@@ -275,7 +275,7 @@ func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
 	if err != nil {
 		return err
 	}
-	if e.Status == wanted {
+	if e.Status == until {
 		return nil
 	}
 	message := "execution " + e.Status

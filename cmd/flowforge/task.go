@@ -138,9 +138,9 @@ func podConfig(dir string) (runner.Config, error) {
 			return config, fmt.Errorf("FLOWFORGE_CHECKPOINT_INTERVAL: %w", err)
 		}
 	}
-	beside := filepath.Join(filepath.Dir(config.Executable), sdkFolder)
-	if _, err := os.Stat(filepath.Join(beside, "flowforge")); err == nil {
-		config.SDK = beside
+	folder := filepath.Join(filepath.Dir(config.Executable), sdkFolder)
+	if _, err := os.Stat(filepath.Join(folder, "flowforge")); err == nil {
+		config.SDK = folder
 	}
 	config.Server.Client, err = taskClient()
 	return config, err

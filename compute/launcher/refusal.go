@@ -2,9 +2,9 @@ package launcher
 
 import "errors"
 
-// ErrAway is wrapped by Start and Stop when the cluster does not respond: nothing is wrong
+// ErrUnreachable is wrapped by Start and Stop when the cluster does not respond: nothing is wrong
 // with the attempts, and the call is repeated.
-var ErrAway = errors.New("the cluster is not responding")
+var ErrUnreachable = errors.New("the cluster is not responding")
 
 // StartError is the error of Start when it did not start all attempts. Those in Refused,
 // by task id, will never start: each has its end. If Err is nil, all others were started;

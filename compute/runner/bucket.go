@@ -311,10 +311,10 @@ func withoutQuery(address *url.URL) string {
 
 // answerOf is the status of a store's answer and, where it has one, its error code.
 func answerOf(resp *http.Response) string {
-	var said struct{ Code, Message string }
+	var reply struct{ Code, Message string }
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxBucketError))
-	if xml.Unmarshal(data, &said) != nil || said.Code == "" {
+	if xml.Unmarshal(data, &reply) != nil || reply.Code == "" {
 		return resp.Status
 	}
-	return resp.Status + ", " + said.Code + ": " + cleanText([]byte(said.Message))
+	return resp.Status + ", " + reply.Code + ": " + cleanText([]byte(reply.Message))
 }

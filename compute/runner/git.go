@@ -22,15 +22,15 @@ func cloneRepository(ctx context.Context, g *flowforgev1.GitSource, to string, e
 		return errors.New("git was not found on PATH; install it to clone repositories")
 	}
 	run := func(args ...string) error {
-		var said bytes.Buffer
+		var output bytes.Buffer
 		c := exec.CommandContext(ctx, program, args...)
 		c.Env = append(env.list(), "GIT_TERMINAL_PROMPT=0")
 		if g.Insecure {
 			c.Env = append(c.Env, "GIT_SSL_NO_VERIFY=1")
 		}
-		c.Stderr = &said
+		c.Stderr = &output
 		if err := c.Run(); err != nil {
-			return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
+			return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(output.String()))
 		}
 		return nil
 	}

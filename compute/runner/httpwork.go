@@ -43,7 +43,7 @@ func newRequester() *requester {
 // do sends the request and writes the response to the files "body", "status" and, if an
 // output has that name, "headers" of the outputs folder. It writes log lines with note. The
 // error is a sentence.
-func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs string, wanted []*flowforgev1.OutputSpec, note func(level, line string)) error {
+func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs string, outputSpecs []*flowforgev1.OutputSpec, note func(level, line string)) error {
 	method := work.Method
 	if method == "" {
 		method = http.MethodGet
@@ -75,7 +75,7 @@ func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs stri
 	if err := os.WriteFile(filepath.Join(outputs, "status"), []byte(strconv.Itoa(resp.StatusCode)), 0o600); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(wanted, func(o *flowforgev1.OutputSpec) bool { return o.Name == "headers" }) {
+	if slices.ContainsFunc(outputSpecs, func(o *flowforgev1.OutputSpec) bool { return o.Name == "headers" }) {
 		headers, err := json.Marshal(resp.Header)
 		if err = errors.Join(err, os.WriteFile(filepath.Join(outputs, "headers"), headers, 0o600)); err != nil {
 			return err

@@ -104,7 +104,7 @@ func (m *memoryPool) keep(path, sha string, size int64) error {
 		return nil
 	}
 	m.mu.Lock()
-	there := m.files[sha] != nil || !m.makeRoom(size)
+	there := m.files[sha] != nil || !m.evictFor(size)
 	if !there {
 		m.used += size // other goroutines continue during the copy
 	}
@@ -157,8 +157,8 @@ func writeChecked(path, target, sha string) (time.Time, error) {
 	return info.ModTime(), to.Close()
 }
 
-// makeRoom evicts the least recently used files until size more bytes fit.
-func (m *memoryPool) makeRoom(size int64) bool {
+// evictFor evicts the least recently used files until size more bytes fit.
+func (m *memoryPool) evictFor(size int64) bool {
 	for m.used+size > m.limit {
 		oldest := ""
 		for sha, k := range m.files {
@@ -213,7 +213,7 @@ func (m *memoryPool) use(sha string, copied bool) (path string, done func()) {
 	if copied {
 		more = k.size
 	}
-	if !m.makeRoom(more) {
+	if !m.evictFor(more) {
 		k.users--
 		return "", nil
 	}

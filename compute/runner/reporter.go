@@ -26,11 +26,11 @@ const (
 	batchReports = 1000
 	batchBytes   = 1 << 20
 	deliverLimit = 30 * time.Second
-	// awayAfter is how long the server may be unreachable before results are written to
+	// unreachableAfter is how long the server may be unreachable before results are written to
 	// disk.
-	awayAfter    = 500 * time.Millisecond
-	retryAtFirst = 10 * time.Millisecond
-	retryAtMost  = 500 * time.Millisecond
+	unreachableAfter = 500 * time.Millisecond
+	retryAtFirst     = 10 * time.Millisecond
+	retryAtMost      = 500 * time.Millisecond
 )
 
 // deliverer is the part of the server that the reporter uses.
@@ -210,7 +210,7 @@ func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptRe
 		if connect.CodeOf(err) == connect.CodeInvalidArgument {
 			return c.deliverSingly(ctx, reports, err)
 		}
-		if time.Since(begin) >= awayAfter && !c.away.Swap(true) {
+		if time.Since(begin) >= unreachableAfter && !c.away.Swap(true) {
 			c.logger.Warn("The server is not responding; results and logs are kept on disk until it does.", "error", err)
 			c.persist()
 		}

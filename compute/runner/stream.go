@@ -206,13 +206,13 @@ func (st *stream) detachReader() {
 // follow requests the state of the output from the server and reports whether it was the
 // end.
 func (st *stream) follow(ctx context.Context) bool {
-	asking, cancel := context.WithTimeout(ctx, followWait+deliverLimit)
+	callCtx, cancel := context.WithTimeout(ctx, followWait+deliverLimit)
 	defer cancel()
 	req := connect.NewRequest(&flowforgev1.FollowStreamRequest{
 		TaskId: st.a.spec.TaskId, Writer: st.file.Stream.TaskId, Output: st.file.Stream.Output, Pieces: st.pieces, WaitMs: followWait.Milliseconds(),
 	})
 	req.Header().Set("Authorization", "Bearer "+st.a.spec.Token)
-	answer, err := st.a.s.server.tasks.FollowStream(asking, req)
+	answer, err := st.a.s.server.tasks.FollowStream(callCtx, req)
 	if err = rpcError("follow a stream", err); err != nil {
 		if refused, ok := errors.AsType[*refusedError](err); ok && !tokenRefused(err) {
 			st.a.stop(streamError(fmt.Sprintf("The input %s cannot be read further: %s.", st.file.Input, refused.message)), st.a.grace())

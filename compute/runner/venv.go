@@ -89,7 +89,7 @@ func (e *environments) acquire(ctx context.Context, key string, line func(string
 	if err := os.MkdirAll(e.dir, 0o700); err != nil {
 		return nil, err
 	}
-	for said := false; ; said = true {
+	for logged := false; ; logged = true {
 		e.mu.Lock()
 		other, busy := e.busy[key]
 		if !busy {
@@ -104,7 +104,7 @@ func (e *environments) acquire(ctx context.Context, key string, line func(string
 			}, nil
 		}
 		e.mu.Unlock()
-		if !said {
+		if !logged {
 			line("Waiting for another node that is installing the same requirements.")
 		}
 		select {

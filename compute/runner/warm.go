@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	warmIdle     = time.Minute      // after which an unused parent ends
-	warmPause    = time.Minute      // between starts of a parent that does not start
-	warmMeasure  = 10 * time.Second // between measurements of the parents' memory
-	warmLessons  = 1000             // environments whose modules are remembered
-	warmModules  = 5000             // modules that a parent loads
-	warmReported = 2000             // modules of one report that count; the SDK sends no more
+	warmIdle         = time.Minute      // after which an unused parent ends
+	warmPause        = time.Minute      // between starts of a parent that does not start
+	warmMeasure      = 10 * time.Second // between measurements of the parents' memory
+	warmEnvironments = 1000             // environments whose modules are remembered
+	warmModules      = 5000             // modules that a parent loads
+	warmReported     = 2000             // modules of one report that count; the SDK sends no more
 	// warmPodShare is the fraction of a pod's memory that its parents may use.
 	warmPodShare = 8
 )
@@ -126,12 +126,12 @@ type warmPool struct {
 	mu       sync.Mutex
 	closed   bool
 	parents  map[string]*warmParent
-	lessons  map[string]*lesson
+	modules  map[string]*environmentModules
 	measured time.Time
 }
 
-// lesson is what is known about an environment, whether or not it has a parent.
-type lesson struct {
+// environmentModules is what is known about an environment, whether or not it has a parent.
+type environmentModules struct {
 	used    time.Time
 	until   time.Time   // no parent is started before; zero: none has failed
 	modules []string    // in the order in which tasks imported them
@@ -144,7 +144,7 @@ type lesson struct {
 func newWarmPool(f *forker, limit Warm, buffers *sync.Pool, logger *slog.Logger) *warmPool {
 	return &warmPool{
 		forker: f, logger: logger, buffers: buffers, limit: limit, now: time.Now,
-		parents: make(map[string]*warmParent), lessons: make(map[string]*lesson),
+		parents: make(map[string]*warmParent), modules: make(map[string]*environmentModules),
 	}
 }
 
@@ -186,8 +186,8 @@ func (w *warmPool) pick(key string, p *pythonProgram) (*warmParent, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now()
-	known := w.lessons[key] != nil
-	l := w.lesson(key)
+	known := w.modules[key] != nil
+	l := w.modulesOf(key)
 	l.used = now
 	if parent := w.parents[key]; parent != nil && !parent.outdated() {
 		parent.last = now
@@ -211,7 +211,7 @@ func (w *warmPool) pick(key string, p *pythonProgram) (*warmParent, error) {
 }
 
 // open starts a parent; it requires the lock.
-func (w *warmPool) open(key, interpreter, sdk string, shared environ, l *lesson) *warmParent {
+func (w *warmPool) open(key, interpreter, sdk string, shared environ, l *environmentModules) *warmParent {
 	parent := &warmParent{pool: w, key: key, interpreter: interpreter, sdk: sdk, env: shared, last: w.now(), ready: make(chan struct{})}
 	modules := slices.Clone(l.modules)
 	w.ends.Go(func() {
@@ -234,7 +234,7 @@ func (w *warmPool) failed(parent *warmParent, err error) {
 	if w.parents[parent.key] == parent {
 		delete(w.parents, parent.key)
 	}
-	l := w.lesson(parent.key)
+	l := w.modulesOf(parent.key)
 	l.until = w.now().Add(warmPause)
 	if len(l.modules) > 0 { // one of them may be the reason
 		l.modules, l.full = nil, true
@@ -245,18 +245,18 @@ func (w *warmPool) failed(parent *warmParent, err error) {
 	}
 }
 
-// lesson requires the lock.
-func (w *warmPool) lesson(key string) *lesson {
-	l := w.lessons[key]
+// modulesOf requires the lock.
+func (w *warmPool) modulesOf(key string) *environmentModules {
+	l := w.modules[key]
 	if l == nil {
-		if len(w.lessons) >= warmLessons {
-			oldest := slices.MinFunc(slices.Collect(maps.Keys(w.lessons)), func(a, b string) int {
-				return w.lessons[a].used.Compare(w.lessons[b].used)
+		if len(w.modules) >= warmEnvironments {
+			oldest := slices.MinFunc(slices.Collect(maps.Keys(w.modules)), func(a, b string) int {
+				return w.modules[a].used.Compare(w.modules[b].used)
 			})
-			delete(w.lessons, oldest)
+			delete(w.modules, oldest)
 		}
-		l = &lesson{used: w.now()}
-		w.lessons[key] = l
+		l = &environmentModules{used: w.now()}
+		w.modules[key] = l
 	}
 	return l
 }
@@ -294,7 +294,7 @@ func (w *warmPool) drop(parent *warmParent, why string) {
 func (w *warmPool) learn(parent *warmParent, modules []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l := w.lesson(parent.key)
+	l := w.modulesOf(parent.key)
 	fresh := slices.DeleteFunc(modules[:min(len(modules), warmReported)], func(name string) bool {
 		return l.full || slices.Contains(l.modules, name) || slices.Contains(l.refused, topLevel(name))
 	})
@@ -329,7 +329,7 @@ func topLevel(module string) string {
 func (w *warmPool) refuse(parent *warmParent, module, reason string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l := w.lesson(parent.key)
+	l := w.modulesOf(parent.key)
 	l.refused = append(l.refused, topLevel(module))
 	l.modules = slices.DeleteFunc(l.modules, func(name string) bool { return topLevel(name) == topLevel(module) })
 	w.logger.Info("A Python module could not be preloaded.", "module", module, "reason", reason)
@@ -346,7 +346,7 @@ func (w *warmPool) close() {
 	for _, parent := range w.parents {
 		parent.retire()
 	}
-	for _, l := range w.lessons {
+	for _, l := range w.modules {
 		if l.next != nil {
 			l.next.retire()
 		}

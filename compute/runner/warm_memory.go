@@ -34,7 +34,7 @@ func (w *warmPool) tick(now time.Time) {
 		key := w.oldest()
 		used := w.parents[key].used
 		if used > limit {
-			l := w.lesson(key)
+			l := w.modulesOf(key)
 			l.modules, l.full = nil, true
 		}
 		sum -= used

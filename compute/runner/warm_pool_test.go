@@ -317,7 +317,7 @@ func TestModulesThatForksCannotShare(t *testing.T) {
 	ended(t, p)
 	next := parent(environ{})
 	pool.mu.Lock()
-	l := *pool.lesson(p.key)
+	l := *pool.modulesOf(p.key)
 	pool.mu.Unlock()
 	if got := strings.Join(l.modules, " "); got != "plain broken" {
 		t.Errorf("loaded %q", got)

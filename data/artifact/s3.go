@@ -39,7 +39,7 @@ type S3Config struct {
 const (
 	defaultPart    = 16 << 20
 	partsAtOnce    = 3
-	askAbove       = 256 << 10 // size above which Put first checks whether the blob exists
+	checkAbove     = 256 << 10 // size above which Put first checks whether the blob exists
 	maxCopy        = 5 << 30   // maximum bytes that one request copies or puts
 	presignedFor   = 15 * time.Minute
 	incomingLives  = 24 * time.Hour // age at which incomplete uploads are removed
@@ -167,9 +167,9 @@ func statusOf(err error) int {
 // storeError classifies an error of the store. Rejections, such as of our credentials,
 // may be fixed by an operator, so they can be retried as well.
 func storeError(err error) error {
-	_, said := errors.AsType[*apperr.Error](err)
+	_, described := errors.AsType[*apperr.Error](err)
 	switch {
-	case err == nil, said, errors.Is(err, context.Canceled):
+	case err == nil, described, errors.Is(err, context.Canceled):
 		return err
 	case statusOf(err) == http.StatusForbidden:
 		return apperr.Wrap(apperr.Unavailable, err, "The artifact store rejects the server's credentials.")

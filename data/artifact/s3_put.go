@@ -87,7 +87,7 @@ func (s *S3Store) putSmall(ctx context.Context, blob Blob, data []byte) error {
 		found, err := s.Stat(ctx, blob.SHA256)
 		return err == nil && found.Size == blob.Size
 	}
-	if blob.Size > askAbove && there() {
+	if blob.Size > checkAbove && there() {
 		return nil
 	}
 	err = s.once(func(condition *string) error {

@@ -37,8 +37,8 @@ func send(t *testing.T, client *http.Client, r bucket.Request, err error, body s
 	return res.StatusCode, string(answer)
 }
 
-// ask is send for a request without a body.
-func ask(t *testing.T, r bucket.Request, err error) (int, string) {
+// sendEmpty is send for a request without a body.
+func sendEmpty(t *testing.T, r bucket.Request, err error) (int, string) {
 	t.Helper()
 	return send(t, http.DefaultClient, r, err, "")
 }
@@ -60,7 +60,7 @@ func TestS3(t *testing.T) {
 	require.Equal(t, "into a bucket", string(stored))
 
 	get, err := object.Get(t.Context(), "")
-	code, body = ask(t, get, err)
+	code, body = sendEmpty(t, get, err)
 	require.Equal(t, http.StatusOK, code, body)
 	require.Equal(t, "into a bucket", body)
 
@@ -70,12 +70,12 @@ func TestS3(t *testing.T) {
 	code, body = send(t, http.DefaultClient, put, err, "2")
 	require.Equal(t, http.StatusOK, code, body)
 	list, err := folder.List(t.Context(), "")
-	code, body = ask(t, list, err)
+	code, body = sendEmpty(t, list, err)
 	require.Equal(t, http.StatusOK, code, body)
 	require.Contains(t, body, "<Key>a b/+file=ü.txt</Key>")
 	require.Contains(t, body, "<Key>a b/deep/two</Key>")
 	get, err = folder.Get(t.Context(), "deep/two")
-	_, body = ask(t, get, err)
+	_, body = sendEmpty(t, get, err)
 	require.Equal(t, "2", body)
 	_, err = folder.Get(t.Context(), "../else")
 	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
@@ -83,7 +83,7 @@ func TestS3(t *testing.T) {
 	wrong := object
 	wrong.SecretKey = "wrong"
 	get, err = wrong.Get(t.Context(), "")
-	code, _ = ask(t, get, err)
+	code, _ = sendEmpty(t, get, err)
 	require.Equal(t, http.StatusForbidden, code)
 }
 
@@ -131,11 +131,11 @@ func TestAzure(t *testing.T) {
 	code, body := send(t, http.DefaultClient, put, err, "into a container")
 	require.Equal(t, http.StatusCreated, code, body)
 	get, err := folder.Get(t.Context(), "+file=ü.txt")
-	code, body = ask(t, get, err)
+	code, body = sendEmpty(t, get, err)
 	require.Equal(t, http.StatusOK, code, body)
 	require.Equal(t, "into a container", body)
 	list, err := folder.List(t.Context(), "")
-	code, body = ask(t, list, err)
+	code, body = sendEmpty(t, list, err)
 	require.Equal(t, http.StatusOK, code, body)
 	require.Contains(t, body, "<Name>a b/+file=ü.txt</Name>")
 
@@ -144,13 +144,13 @@ func TestAzure(t *testing.T) {
 	shared := folder
 	shared.AccessKey = "?" + signature
 	get, err = shared.Get(t.Context(), "+file=ü.txt")
-	_, body = ask(t, get, err)
+	_, body = sendEmpty(t, get, err)
 	require.Equal(t, "into a container", body)
 
 	wrong := folder
 	wrong.AccessKey = "d3Jvbmc="
 	get, err = wrong.Get(t.Context(), "+file=ü.txt")
-	code, _ = ask(t, get, err)
+	code, _ = sendEmpty(t, get, err)
 	require.Equal(t, http.StatusForbidden, code)
 	wrong.AccessKey = "not base64!"
 	_, err = wrong.Get(t.Context(), "")
@@ -174,14 +174,14 @@ func TestGCS(t *testing.T) {
 	code, body := send(t, http.DefaultClient, put, err, "into a bucket")
 	require.Equal(t, http.StatusOK, code, body)
 	get, err := folder.Get(t.Context(), "+file=ü.txt")
-	code, body = ask(t, get, err)
+	code, body = sendEmpty(t, get, err)
 	require.Equal(t, http.StatusOK, code, body)
 	require.Equal(t, "into a bucket", body)
 	get, err = folder.Get(t.Context(), "")
-	code, _ = ask(t, get, err)
+	code, _ = sendEmpty(t, get, err)
 	require.Equal(t, http.StatusNotFound, code)
 	list, err := folder.List(t.Context(), "")
-	code, body = ask(t, list, err)
+	code, body = sendEmpty(t, list, err)
 	require.Equal(t, http.StatusOK, code, body)
 	require.Contains(t, body, "<Key>a b/+file=ü.txt</Key>")
 
@@ -191,12 +191,12 @@ func TestGCS(t *testing.T) {
 		{Method: http.MethodDelete, URL: get.URL},
 		{Method: http.MethodGet, URL: strings.Replace(get.URL, "/others/", "/other/", 1)},
 	} {
-		code, _ = ask(t, changed, err)
+		code, _ = sendEmpty(t, changed, err)
 		require.Equal(t, http.StatusForbidden, code)
 	}
 	folder.AccessKey, _ = gcstest.NewKey(t, gcstest.Account)
 	get, err = folder.Get(t.Context(), "+file=ü.txt")
-	code, body = ask(t, get, err)
+	code, body = sendEmpty(t, get, err)
 	require.Equal(t, http.StatusForbidden, code, body)
 
 	for key, want := range map[string]string{

@@ -44,7 +44,7 @@ func TestWebFiles(t *testing.T) {
 		require.Equal(t, "kept", put.Header["X-Note"])
 		require.NotContains(t, put.URL+put.Header["Authorization"], webtest.Secret)
 		get, err := at.Get(t.Context(), "")
-		_, body := ask(t, get, err)
+		_, body := sendEmpty(t, get, err)
 		require.Equal(t, "content of "+way, body)
 		require.Equal(t, server.URL+"/"+way+"/file", at.String(), "a query can have secrets")
 	}

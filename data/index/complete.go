@@ -30,7 +30,7 @@ type Suggestion struct {
 
 // Complete returns what can follow at the end of before, the query up to the reader's cursor.
 func (s *Service) Complete(ctx context.Context, before string) (Completion, error) {
-	a, conn, err := s.ask(ctx, Query{})
+	a, conn, err := s.resolve(ctx, Query{})
 	if err != nil {
 		return Completion{}, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) Complete(ctx context.Context, before string) (Completion, erro
 	if err := a.describe(bounded(ctx), conn, out.Suggestions); err != nil {
 		return Completion{}, failure(err)
 	}
-	if c.Wanted != search.WantValue || c.Field.Words != nil {
+	if c.Expected != search.WantValue || c.Field.Words != nil {
 		return out, nil
 	}
 	values, err := a.values(ctx, conn, c.Field, c.Typed, suggested)
@@ -56,7 +56,7 @@ func (s *Service) Complete(ctx context.Context, before string) (Completion, erro
 }
 
 // values are the most frequent texts of a field that contain a text.
-func (a asked) values(ctx context.Context, conn driver.Conn, f search.Field, containing string, limit int) ([]Count, error) {
+func (a resolvedQuery) values(ctx context.Context, conn driver.Conn, f search.Field, containing string, limit int) ([]Count, error) {
 	if f.Name == "" {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (a asked) values(ctx context.Context, conn driver.Conn, f search.Field, con
 }
 
 // describe adds to names how many executions have them, and the range or examples of their values.
-func (a asked) describe(ctx context.Context, conn driver.Conn, list []Suggestion) error {
+func (a resolvedQuery) describe(ctx context.Context, conn driver.Conn, list []Suggestion) error {
 	var expressions []string
 	var described []*Suggestion
 	for i := range list {

@@ -40,7 +40,7 @@ type ColumnFacet struct {
 
 // Facets returns the facets of a query.
 func (s *Service) Facets(ctx context.Context, q Query) (Facets, error) {
-	a, conn, err := s.ask(ctx, q)
+	a, conn, err := s.resolve(ctx, q)
 	if err != nil {
 		return Facets{}, err
 	}
@@ -72,7 +72,7 @@ func (s *Service) Facets(ctx context.Context, q Query) (Facets, error) {
 }
 
 // facetColumns are the columns of a query that have a facet of their own.
-func (a asked) facetColumns(f *Facets) []ColumnFacet {
+func (a resolvedQuery) facetColumns(f *Facets) []ColumnFacet {
 	var list []ColumnFacet
 	for _, c := range a.columns {
 		if c.Part == search.Facts && !c.Numeric() {
@@ -88,7 +88,7 @@ func (a asked) facetColumns(f *Facets) []ColumnFacet {
 }
 
 // facet reads one column.
-func (a asked) facet(ctx context.Context, conn driver.Conn, f *ColumnFacet) error {
+func (a resolvedQuery) facet(ctx context.Context, conn driver.Conn, f *ColumnFacet) error {
 	numbers, texts := a.sql(f.Column)
 	if numbers != "" {
 		if err := a.histogram(ctx, conn, f, numbers); err != nil {
@@ -104,7 +104,7 @@ func (a asked) facet(ctx context.Context, conn driver.Conn, f *ColumnFacet) erro
 }
 
 // histogram counts numbers in equal intervals from the least to the greatest.
-func (a asked) histogram(ctx context.Context, conn driver.Conn, f *ColumnFacet, numbers string) error {
+func (a resolvedQuery) histogram(ctx context.Context, conn driver.Conn, f *ColumnFacet, numbers string) error {
 	from, args := a.from()
 	var least, most *float64
 	if err := conn.QueryRow(ctx, "SELECT min("+orNull(numbers, "Float64")+"), max("+orNull(numbers, "Float64")+")"+from+settings, args...).Scan(&least, &most); err != nil {

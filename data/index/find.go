@@ -55,8 +55,8 @@ type Row struct {
 	sortedT *string
 }
 
-// asked is a Query whose names are resolved.
-type asked struct {
+// resolvedQuery is a Query whose names are resolved.
+type resolvedQuery struct {
 	project
 	projectID string
 	where     search.Expr
@@ -91,25 +91,25 @@ func (s *Service) catchUp(ctx context.Context, conn driver.Conn, project uuid.UU
 	return int(n), nil
 }
 
-// ask resolves the names of a query and brings the index up to date.
-func (s *Service) ask(ctx context.Context, q Query) (asked, driver.Conn, error) {
+// resolve resolves the names of a query and brings the index up to date.
+func (s *Service) resolve(ctx context.Context, q Query) (resolvedQuery, driver.Conn, error) {
 	subject, err := reader(ctx)
 	if err != nil {
-		return asked{}, nil, err
+		return resolvedQuery{}, nil, err
 	}
 	conn, err := s.conn()
 	if err != nil {
-		return asked{}, nil, unavailable(err)
+		return resolvedQuery{}, nil, unavailable(err)
 	}
 	behind, err := s.catchUp(ctx, conn, subject.ProjectID)
 	if err != nil {
-		return asked{}, nil, err
+		return resolvedQuery{}, nil, err
 	}
 	p, id, err := s.project(ctx)
 	if err != nil {
-		return asked{}, nil, err
+		return resolvedQuery{}, nil, err
 	}
-	a := asked{project: p, projectID: id, behind: behind}
+	a := resolvedQuery{project: p, projectID: id, behind: behind}
 	if err := a.resolve(q); err != nil {
 		return a, nil, err
 	}
@@ -117,7 +117,7 @@ func (s *Service) ask(ctx context.Context, q Query) (asked, driver.Conn, error) 
 }
 
 // resolve reads the condition and finds the names of a query.
-func (a *asked) resolve(q Query) error {
+func (a *resolvedQuery) resolve(q Query) error {
 	where, err := a.parse(q.Where)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (a *asked) resolve(q Query) error {
 }
 
 // from is the table and the condition of a query with its arguments.
-func (a asked) from() (string, []any) {
+func (a resolvedQuery) from() (string, []any) {
 	c := compiler{columns: a.project.columns, projectID: a.projectID, logsFrom: a.logsFrom}
 	condition := c.where(a.where)
 	return " FROM execution_values FINAL WHERE project_id = toUUID('" + a.projectID + "') AND " + condition, c.args
@@ -166,7 +166,7 @@ const settings = " SETTINGS do_not_merge_across_partitions_select_final = 1"
 // Find returns the executions that q selects. It returns Invalid for a query that cannot be read
 // (Problem finds the place), and Unavailable while ClickHouse does not respond.
 func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
-	a, conn, err := s.ask(ctx, q)
+	a, conn, err := s.resolve(ctx, q)
 	if err != nil {
 		return Result{}, err
 	}
@@ -212,7 +212,7 @@ type mark struct {
 	ID     uuid.UUID `json:"i"`
 }
 
-func (a asked) order() string {
+func (a resolvedQuery) order() string {
 	switch {
 	case a.sort == nil:
 		return ""
@@ -222,13 +222,13 @@ func (a asked) order() string {
 	return a.sort.Path
 }
 
-func (a asked) cursor(r Row) string {
+func (a resolvedQuery) cursor(r Row) string {
 	raw, _ := json.Marshal(mark{a.order(), r.sortedN, r.sortedT, r.at.UnixMicro(), r.ID}) //nolint:errchkjson // numbers of the index are finite
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
 // page returns the ids of a page in order.
-func (a asked) page(ctx context.Context, conn driver.Conn, after string, limit int) ([]Row, error) {
+func (a resolvedQuery) page(ctx context.Context, conn driver.Conn, after string, limit int) ([]Row, error) {
 	from, args := a.from()
 	numbers, texts := "", ""
 	if a.sort != nil {
@@ -324,7 +324,7 @@ func (k orderKey) after(m mark) (string, []any) {
 }
 
 // fill reads the values of rows.
-func (a asked) fill(ctx context.Context, conn driver.Conn, rows []Row) error {
+func (a resolvedQuery) fill(ctx context.Context, conn driver.Conn, rows []Row) error {
 	if len(rows) == 0 || len(a.columns) == 0 {
 		return nil
 	}

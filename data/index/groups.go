@@ -32,7 +32,7 @@ type Stats struct {
 // Groups returns the groups of a query by the value of a column, the largest first, and the number
 // of all groups.
 func (s *Service) Groups(ctx context.Context, q Query, by string) (columns []Column, groups []Group, total int, err error) {
-	a, conn, err := s.ask(ctx, q)
+	a, conn, err := s.resolve(ctx, q)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) GroupBy(ctx context.Context, name string) (Column, error) {
 }
 
 // stats are the expressions of a column's Stats.
-func (a asked) stats(c Column) []string {
+func (a resolvedQuery) stats(c Column) []string {
 	numbers, _ := a.sql(c)
 	if !c.Numeric() {
 		numbers = ""
@@ -156,7 +156,7 @@ func (a asked) stats(c Column) []string {
 	return append(list, "count("+x+")")
 }
 
-func (a asked) group(rows driver.Rows, by Column) (Group, int, error) {
+func (a resolvedQuery) group(rows driver.Rows, by Column) (Group, int, error) {
 	var (
 		size, groups uint64
 		number       *float64
@@ -191,7 +191,7 @@ type Count struct {
 }
 
 // counts returns the most frequent values of an expression that contain a text.
-func (a asked) counts(ctx context.Context, conn driver.Conn, expression, containing string, limit int) ([]Count, error) {
+func (a resolvedQuery) counts(ctx context.Context, conn driver.Conn, expression, containing string, limit int) ([]Count, error) {
 	from, args := a.from()
 	having := ""
 	if containing != "" {
@@ -221,7 +221,7 @@ func (a asked) counts(ctx context.Context, conn driver.Conn, expression, contain
 
 // Values returns the most frequent texts of a field that contain a text, for completion.
 func (s *Service) Values(ctx context.Context, f search.Field, containing string, limit int) ([]Count, error) {
-	a, conn, err := s.ask(ctx, Query{})
+	a, conn, err := s.resolve(ctx, Query{})
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 // boundLogs limits a query of logs to executions of the last days, unless it has a beginning.
-func (a *asked) boundLogs() {
+func (a *resolvedQuery) boundLogs() {
 	if !search.UsesLogs(a.where) {
 		return
 	}
@@ -98,7 +98,7 @@ func (s *Service) Lines(ctx context.Context, q LineQuery) (Lines, error) {
 	if _, err := auth.Authorize(ctx, auth.LogRead); err != nil {
 		return Lines{}, err
 	}
-	a, conn, err := s.ask(ctx, Query{Where: q.Query.Where, And: q.Query.And})
+	a, conn, err := s.resolve(ctx, Query{Where: q.Query.Where, And: q.Query.And})
 	if err != nil {
 		return Lines{}, err
 	}
@@ -168,7 +168,7 @@ func lineMark(h Hit) string {
 const lineOrder = "timestamp, execution_id, node_index, attempt, stream, sequence"
 
 // hits returns the latest lines with one of the texts.
-func (a asked) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit int) ([]Hit, error) {
+func (a resolvedQuery) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit int) ([]Hit, error) {
 	c := compiler{projectID: a.projectID, logsFrom: a.logsFrom}
 	contains := make([]string, len(q.Texts))
 	for i, text := range q.Texts {

@@ -220,7 +220,7 @@ func (s *Service) check(ctx context.Context, q Query, group string) error {
 	if err != nil {
 		return err
 	}
-	a := asked{project: p}
+	a := resolvedQuery{project: p}
 	if err := a.resolve(q); err != nil {
 		return err
 	}

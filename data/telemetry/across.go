@@ -100,7 +100,7 @@ func (s *Service) Totals(ctx context.Context, q TotalsQuery) (Totals, error) {
 		return Totals{}, fmt.Errorf("totals of %d executions: %w", len(q.Places), err)
 	}
 	var out Totals
-	out.Partial, err = s.unlessAway(ctx, func() error { return s.storedTotals(ctx, executions, projects, q, found) })
+	out.Partial, err = s.ifReachable(ctx, func() error { return s.storedTotals(ctx, executions, projects, q, found) })
 	if err != nil {
 		return Totals{}, err
 	}
@@ -133,14 +133,14 @@ func (s *Service) CountPoints(ctx context.Context, places []Place) (uint64, erro
 	if err != nil {
 		return 0, fmt.Errorf("points of %d executions: %w", len(places), err)
 	}
-	_, err = s.unlessAway(ctx, func() error {
+	_, err = s.ifReachable(ctx, func() error {
 		var c conditions
 		c.add("execution_id IN (?)", executions)
 		c.add("project_id IN (?)", projects)
 		c.add("NOT startsWith(name, ?)", machinePrefix)
 		stored := uint64(0)
 		if err := s.store.conn.QueryRow(ctx, "SELECT sum(sample_count) FROM metrics_1m WHERE "+c.String(), c.args...).Scan(&stored); err != nil {
-			return err //nolint:wrapcheck // unlessAway decides whether it is a failure
+			return err //nolint:wrapcheck // ifReachable decides whether it is a failure
 		}
 		count += stored
 		return nil
@@ -148,9 +148,9 @@ func (s *Service) CountPoints(ctx context.Context, places []Place) (uint64, erro
 	return count, err
 }
 
-// unlessAway reads from ClickHouse, if the installation has it. away: it did not answer, so that
+// ifReachable reads from ClickHouse, if the installation has it. away: it did not answer, so that
 // the reader gets only what is in the spool.
-func (s *Service) unlessAway(ctx context.Context, read func() error) (away bool, err error) {
+func (s *Service) ifReachable(ctx context.Context, read func() error) (away bool, err error) {
 	if s.store == nil {
 		return false, nil
 	}
@@ -186,7 +186,7 @@ func (s *Service) spooledAcross(executions, projects []uuid.UUID, committed uint
 			}
 			points, err := decodePoints(frame)
 			for i := range points {
-				if p := &points[i]; slices.Contains(projects, p.ProjectID) && FromTask.wants(p.Name) {
+				if p := &points[i]; slices.Contains(projects, p.ProjectID) && FromTask.includes(p.Name) {
 					f(acrossID{execution, seriesID{p.NodeIndex, p.Attempt, p.Name, p.tags}}, p)
 				}
 			}

@@ -73,7 +73,7 @@ func (s *Service) Curves(ctx context.Context, q CurveQuery) (curves []Curve, par
 		return nil, false, fmt.Errorf("curves of %s: %w", q.Name, err)
 	}
 	r.span(late) // unless ClickHouse has points
-	partial, err = s.unlessAway(ctx, func() error { return r.stored(ctx, late) })
+	partial, err = s.ifReachable(ctx, func() error { return r.stored(ctx, late) })
 	if err != nil {
 		return nil, false, err
 	}

@@ -48,7 +48,7 @@ func (s *Service) Progress(ctx context.Context, q ProgressQuery) (found map[uuid
 	if err != nil {
 		return nil, false, fmt.Errorf("progress of %s: %w", q.Name, err)
 	}
-	partial, err = s.unlessAway(ctx, func() error { return r.stored(ctx, s, executions, projects) })
+	partial, err = s.ifReachable(ctx, func() error { return r.stored(ctx, s, executions, projects) })
 	if err != nil {
 		return nil, false, err
 	}

@@ -39,7 +39,7 @@ const (
 
 const machinePrefix = "system."
 
-func (s Source) wants(name string) bool {
+func (s Source) includes(name string) bool {
 	return s == FromAll || strings.HasPrefix(name, machinePrefix) == (s == FromMachine)
 }
 
@@ -174,7 +174,7 @@ func (r *seriesReader) readSpool() error {
 		}
 		points, err := decodePoints(frame)
 		for i := range points {
-			if p := &points[i]; r.wants(p) {
+			if p := &points[i]; r.includes(p) {
 				id := seriesID{p.NodeIndex, p.Attempt, p.Name, p.tags}
 				r.curve(id, p.Node, p.Kind).add(SeriesPoint{Step: p.Step, Time: p.Time, Value: Number(p.Value)})
 			}
@@ -183,10 +183,10 @@ func (r *seriesReader) readSpool() error {
 	})
 }
 
-func (r *seriesReader) wants(p *point) bool {
+func (r *seriesReader) includes(p *point) bool {
 	return (r.project == nil || p.ProjectID == *r.project) && (r.q.Node == "" || p.Node == r.q.Node) &&
 		(r.q.Attempt == nil || p.Attempt == *r.q.Attempt) && (len(r.q.Names) == 0 || slices.Contains(r.q.Names, p.Name)) &&
-		r.q.Source.wants(p.Name)
+		r.q.Source.includes(p.Name)
 }
 
 // series returns the finished curves.

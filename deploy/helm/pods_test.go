@@ -197,14 +197,14 @@ func TestRegistriesAreAskedByThoseThatStartPods(t *testing.T) {
 		volume := func(v corev1.Volume) bool {
 			return v.Secret != nil && v.Secret.SecretName == "pull" || v.ConfigMap != nil && v.ConfigMap.Name == "forge-flowforge-images"
 		}
-		told := 0
+		configured := 0
 		for _, e := range p.Spec.Containers[0].Env {
 			if slices.Contains([]string{"FLOWFORGE_KUBE_REGISTRY_CONFIG", "FLOWFORGE_KUBE_INSECURE_REGISTRIES", "FLOWFORGE_KUBE_IMAGE_COMMANDS"}, e.Name) {
-				told++
+				configured++
 			}
 		}
-		if slices.ContainsFunc(p.Spec.Volumes, volume) != starts || told == 3 != starts {
-			t.Errorf("%s starts pods: %v; of the settings for images it has %d", o.GetName(), starts, told)
+		if slices.ContainsFunc(p.Spec.Volumes, volume) != starts || configured == 3 != starts {
+			t.Errorf("%s starts pods: %v; of the settings for images it has %d", o.GetName(), starts, configured)
 		}
 		if starts {
 			seen++

@@ -259,14 +259,14 @@ func (t *translator) rule(run *task, in scope, path string) string {
 	depends := strings.TrimSpace(run.Depends)
 	if depends == "" {
 		rules := make([]string, len(run.Dependencies))
-		for i, wanted := range run.Dependencies {
-			name := wanted.task()
+		for i, dependency := range run.Dependencies {
+			name := dependency.task()
 			k := slices.IndexFunc(in.list, func(other *task) bool { return other.Name == name })
 			if k < 0 {
 				t.add(fmt.Sprintf("%s.dependencies[%d]", path, i), "There is no task %q.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
 				return ""
 			}
-			rules[i] = t.dependencyRule(wanted, in.list[k], fmt.Sprintf("%s.dependencies[%d]", path, i))
+			rules[i] = t.dependencyRule(dependency, in.list[k], fmt.Sprintf("%s.dependencies[%d]", path, i))
 		}
 		return strings.Join(rules, " && ")
 	}

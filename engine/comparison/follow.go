@@ -15,7 +15,7 @@ import (
 
 // How old a shared comparison may be.
 const (
-	askedEvery   = 1500 * time.Millisecond // less than the interval of streams
+	maxAge       = 1500 * time.Millisecond // less than the interval of streams
 	renewedEvery = 30 * time.Second        // durations and hours of running executions grow without a change
 )
 
@@ -44,12 +44,12 @@ type followed struct {
 type sharedView struct {
 	compared         Comparison
 	version          int
-	rights           map[rightsAsked]bool // what was decided while it was made
+	rights           map[permissionKey]bool // what was decided while it was made
 	mark             progressMark
 	requested, moved time.Time // when the mark was read, and when compared was made
 }
 
-type rightsAsked struct {
+type permissionKey struct {
 	action auth.Action
 	place  uuid.UUID
 }
@@ -119,7 +119,7 @@ func (f *Follower) Latest(ctx context.Context) (Comparison, int, error) {
 	defer func() { <-f.entry.turn }()
 	now := f.s.Now()
 	v := f.entry.viewOf(reader)
-	if v != nil && now.Sub(v.requested) < askedEvery {
+	if v != nil && now.Sub(v.requested) < maxAge {
 		return v.compared, v.version, nil
 	}
 	var before progressMark
@@ -158,11 +158,11 @@ func (e *followed) viewOf(reader auth.Subject) *sharedView {
 // compare makes the comparison, and records which rights it depends on. Its mark is from before, so
 // a change in the meantime makes it again.
 func (f *Follower) compare(ctx context.Context, reader auth.Subject, before progressMark) (*sharedView, error) {
-	rights := map[rightsAsked]bool{}
+	rights := map[permissionKey]bool{}
 	watched := reader
 	watched.Role, watched.Policy = auth.RoleUser, auth.PolicyFunc(func(action auth.Action, place uuid.UUID) bool {
 		allowed := reader.May(action, place)
-		rights[rightsAsked{action, place}] = allowed
+		rights[permissionKey{action, place}] = allowed
 		return allowed
 	})
 	ctx = auth.WithSubject(ctx, watched)

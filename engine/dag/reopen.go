@@ -13,7 +13,7 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 	}
 	again := []int{i}
 	if node := r.planned(i); node != nil {
-		again = append(again, r.unrun(s, node)...)
+		again = append(again, r.notRun(s, node)...)
 	}
 	again = append(again, r.serversOf(s, again)...)
 	for _, k := range again {
@@ -30,9 +30,9 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 	return again, true
 }
 
-// unrun returns the nodes downstream of node that did not run and were not skipped by
+// notRun returns the nodes downstream of node that did not run and were not skipped by
 // their own condition.
-func (r *Run) unrun(s *scope, node *Node) []int {
+func (r *Run) notRun(s *scope, node *Node) []int {
 	var found []int
 	queue := slices.Clone(node.Dependents)
 	seen := map[int]struct{}{}

@@ -93,9 +93,9 @@ func (r *Rule) Names() []string { return r.names }
 
 // OfFailure reports whether any part of the rule handles a failure.
 func (r *Rule) OfFailure() bool {
-	asks := false
-	r.root.each(func(t *term) { asks = asks || t.status.ofFailure() != NoFailure })
-	return asks
+	found := false
+	r.root.each(func(t *term) { found = found || t.status.ofFailure() != NoFailure })
+	return found
 }
 
 // String returns the rule as it was written.

@@ -103,7 +103,7 @@ func (s *simulation) settle(changed []int) {
 			changed = append(changed, s.carryOut(a)...)
 		}
 		if len(changed) == 0 {
-			s.readersAtRest()
+			s.readersSettled()
 			return
 		}
 	}

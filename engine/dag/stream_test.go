@@ -154,8 +154,8 @@ func TestNotEveryEdgeStreams(t *testing.T) {
 	}
 }
 
-// readersAtRest checks that no node keeps reading a node that no longer runs.
-func (s *simulation) readersAtRest() {
+// readersSettled checks that no node keeps reading a node that no longer runs.
+func (s *simulation) readersSettled() {
 	for i := range s.run.nodes {
 		d := s.run.CutOff(i)
 		if st := s.run.State(i); d == NoNode || st == Pending || st.Ended() {

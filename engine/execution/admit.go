@@ -18,10 +18,10 @@ import (
 type admission struct {
 	feature
 
-	admitted   bool          // the execution itself has a reservation
-	waitReason *query.Reason // why it is still PENDING
-	unqueued   []int         // nodes that were refused and are not in the queue
-	askedAt    time.Time     // when all ready nodes last requested capacity
+	admitted    bool          // the execution itself has a reservation
+	waitReason  *query.Reason // why it is still PENDING
+	unqueued    []int         // nodes that were refused and are not in the queue
+	requestedAt time.Time     // when all ready nodes last requested capacity
 
 	part admissionPart
 }
@@ -232,7 +232,7 @@ func (ad *admission) request(i int) fair.Request {
 	r.Key = fair.Key{Execution: ad.loop.id, Node: i}
 	r.Priority, r.Since, r.Attempt = int(ad.loop.row.Priority), *ad.loop.nodes[i].readyAt, ad.loop.nodes[i].attempt+1
 	r.Workflow, r.Expected = ad.loop.row.WorkflowName, ad.loop.expected[op.Name].Fair()
-	if room, ok := roomOf(ad.loop.origins.overrides, op.Name); ok {
+	if room, ok := overrideOf(ad.loop.origins.overrides, op.Name); ok {
 		r.Amount = room.apply(r.Amount)
 	}
 	r = ad.loop.orders.adjust(r)
@@ -244,10 +244,10 @@ func (ad *admission) request(i int) fair.Request {
 // idle may have missed an offer, and a missed offer is not repeated.
 func (ad *admission) repeatRequests(every time.Duration) {
 	now := ad.loop.driver.now()
-	if now.Sub(ad.askedAt) < every || ad.loop.progress.Count(dag.Ready) == 0 {
+	if now.Sub(ad.requestedAt) < every || ad.loop.progress.Count(dag.Ready) == 0 {
 		return
 	}
-	ad.askedAt = now
+	ad.requestedAt = now
 	for i := range ad.loop.nodes {
 		if ad.loop.progress.State(i) == dag.Ready {
 			ad.loop.requestCapacity(i)

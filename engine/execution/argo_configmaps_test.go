@@ -158,10 +158,10 @@ func TestConfigMapOfDriver(t *testing.T) {
 // TestConfigMapAway: while the cluster does not respond a node waits; it does not fail.
 func TestConfigMapAway(t *testing.T) {
 	t.Parallel()
-	asked := 0
+	calls := 0
 	b := argoSetup(t, func(c *execution.Config) {
 		c.ConfigMap = func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error) {
-			if asked++; asked < 3 {
+			if calls++; calls < 3 {
 				return nil, apperr.Wrap(apperr.Unavailable, errors.New("refused"), "The cluster is not responding.")
 			}
 			return caseConfigMap(ctx, project, name)
@@ -169,5 +169,5 @@ func TestConfigMapAway(t *testing.T) {
 	})
 	id := b.launch(argoDocument(argoConfigMaps()[1], 901, t.TempDir()), nil)
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
-	require.Greater(t, asked, 2)
+	require.Greater(t, calls, 2)
 }

@@ -136,7 +136,7 @@ func (b *testBundle) anotherServer(id uuid.UUID, set string) {
 	}, 20*time.Second, 20*time.Millisecond)
 	_, err := b.pool.Exec(b.ctx, "UPDATE executions SET owner_epoch = owner_epoch + 1"+set+" WHERE id = $1", id)
 	require.NoError(b.t, err)
-	require.NoError(b.t, b.tell(id, "wait", execution.NodeCommand{Command: execution.CommandApprove}))
+	require.NoError(b.t, b.command(id, "wait", execution.NodeCommand{Command: execution.CommandApprove}))
 	require.Equal(b.t, query.Succeeded, b.finish(id).Status)
 }
 

@@ -180,16 +180,16 @@ func (b *testBundle) checkMetrics(c argoCase, events []query.Event) {
 	}
 	for name := range c.series {
 		prefix, _, _ := strings.Cut(name, "_")
-		told := b.seriesWith(prefix + "_")
+		series := b.seriesWith(prefix + "_")
 		for name, want := range c.series {
-			if seconds, isGauge := strings.CutPrefix(told[name], "gauge "); isGauge && want == "gauge more" { // than the 0.1 s of a case
+			if seconds, isGauge := strings.CutPrefix(series[name], "gauge "); isGauge && want == "gauge more" { // than the 0.1 s of a case
 				value, err := strconv.ParseFloat(seconds, 64)
 				require.NoError(b.t, err)
 				require.Greater(b.t, value, 0.1)
-				told[name] = want
+				series[name] = want
 			}
 		}
-		require.Equal(b.t, c.series, told)
+		require.Equal(b.t, c.series, series)
 		return
 	}
 }

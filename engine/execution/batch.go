@@ -22,7 +22,7 @@ type batchPart struct {
 	events   []eventRow
 	claims   []claimRow
 	added    []int // nodes that the execution did not have before
-	begun    map[attemptKey]begunRow
+	begun    map[attemptKey]startedRow
 	ended    []endedRow
 	finished bool // the execution has ended
 }
@@ -36,7 +36,7 @@ func (b *batch) write(ctx context.Context, q *db.Queries) error {
 }
 
 func (b *batch) reset() {
-	b.batchPart = batchPart{nodes: map[int]*nodeRow{}, begun: map[attemptKey]begunRow{}}
+	b.batchPart = batchPart{nodes: map[int]*nodeRow{}, begun: map[attemptKey]startedRow{}}
 }
 
 func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) {
@@ -93,7 +93,7 @@ type claimRow struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
-type begunRow struct {
+type startedRow struct {
 	attemptKey
 	At         time.Time  `json:"at"`
 	Host       string     `json:"host"`

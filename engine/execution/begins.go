@@ -21,7 +21,7 @@ func (be *begins) write(ctx context.Context, q *db.Queries) error {
 		return nil
 	}
 	rows := slices.Collect(maps.Values(be.loop.batch.begun))
-	if err := q.FlushBegun(ctx, be.loop.id, indexes(rows, func(r begunRow) int { return r.Node }), recordSet(rows)); err != nil {
+	if err := q.FlushBegun(ctx, be.loop.id, indexes(rows, func(r startedRow) int { return r.Node }), recordSet(rows)); err != nil {
 		return fmt.Errorf("flush begins: %w", err)
 	}
 	return nil

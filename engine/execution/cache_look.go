@@ -30,7 +30,7 @@ type cacheLookups struct {
 	noWrite
 
 	use          *CacheUse                       // of the launch, loaded when first needed
-	wanted       []int                           // ready nodes that need a cache lookup
+	lookups      []int                           // ready nodes that need a cache lookup
 	awaiting     map[int]struct{}                // nodes that wait for a result
 	repeated     map[int]struct{}                // nodes that repeated their lookup while they wait
 	fingerprints map[*workflow.Operator][32]byte // of operators with a cache
@@ -40,13 +40,13 @@ type cacheLookups struct {
 type cacheState int
 
 const (
-	cacheUnasked  cacheState = iota
-	cacheAnswered            // it runs, or reuses a result
-	cacheAwaiting            // an equal node is computing the result
+	cacheNotRequested cacheState = iota
+	cacheAnswered                // it runs, or reuses a result
+	cacheAwaiting                // an equal node is computing the result
 )
 
 // requestLookup requests a cache lookup for node i, which is READY, before anything else.
-func (ch *cacheLookups) requestLookup(i int) { ch.wanted = append(ch.wanted, i) }
+func (ch *cacheLookups) requestLookup(i int) { ch.lookups = append(ch.lookups, i) }
 
 // committed notifies the nodes that wait for results of the nodes of a flush: a result
 // exists now, or there will be none.
@@ -73,11 +73,11 @@ func (ch *cacheLookups) succeededHere(h holder) bool {
 // lookUp searches the cache for all waiting nodes at once: nodes with a result succeed with
 // it, nodes whose result another node is computing wait for it, and the others run.
 func (ch *cacheLookups) lookUp(ctx context.Context) {
-	nodes := ch.wanted
-	ch.wanted = nil
+	nodes := ch.lookups
+	ch.lookups = nil
 	slices.Sort(nodes)
 	nodes = slices.DeleteFunc(slices.Compact(nodes), func(i int) bool { return ch.loop.progress.State(i) != dag.Ready || !ch.needs(i) })
-	var asked, fresh []int
+	var requested, fresh []int
 	for _, i := range nodes {
 		switch ch.launchUse().of(ch.loop.operator(i).Name) {
 		case CacheOff:
@@ -85,11 +85,11 @@ func (ch *cacheLookups) lookUp(ctx context.Context) {
 		case CacheRefresh:
 			fresh = append(fresh, i)
 		default:
-			asked = append(asked, i)
+			requested = append(requested, i)
 		}
 	}
 	for _, look := range []func() error{
-		func() error { return ch.look(ctx, asked, false) },
+		func() error { return ch.look(ctx, requested, false) },
 		func() error { return ch.look(ctx, fresh, true) },
 	} {
 		if err := look(); err != nil {
@@ -103,8 +103,8 @@ func (ch *cacheLookups) lookUp(ctx context.Context) {
 func (ch *cacheLookups) launchUse() CacheUse {
 	if ch.use == nil {
 		ch.use = &CacheUse{}
-		if asked := stored.Into[CacheUse](ch.loop.row.Cache); asked != nil {
-			ch.use = asked
+		if requested := stored.Into[CacheUse](ch.loop.row.Cache); requested != nil {
+			ch.use = requested
 		}
 	}
 	return *ch.use

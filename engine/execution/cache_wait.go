@@ -50,13 +50,13 @@ func (ch *cacheLookups) lookUpAgain(i int) {
 		ch.repeated = map[int]struct{}{}
 	}
 	ch.repeated[i] = struct{}{}
-	ch.wanted = append(ch.wanted, i)
+	ch.lookups = append(ch.lookups, i)
 }
 
 // lookUpAwaited repeats the lookups of all nodes that wait for results.
 func (ch *cacheLookups) lookUpAwaited() {
 	for i := range ch.awaiting {
-		ch.wanted = append(ch.wanted, i)
+		ch.lookups = append(ch.lookups, i)
 	}
 	clear(ch.awaiting)
 	clear(ch.repeated)

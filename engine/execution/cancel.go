@@ -47,20 +47,20 @@ func (s *CommandService) Cancel(ctx context.Context, id uuid.UUID, reason string
 		return nil
 	}
 	reason = clean(reason, maxMessage)
-	var asked, handlers int64
+	var requested, handlers int64
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		data := mustJSON(map[string]any{"by": subject.Name})
-		asked, err = q.RequestCancel(ctx, s.now(), reason, data, id)
+		requested, err = q.RequestCancel(ctx, s.now(), reason, data, id)
 		if err != nil {
 			return err
 		}
-		handlers, err = s.stopHandlers(ctx, q, e, db.OrderNodeParams{Reason: reason, OrderedBy: subject.Name, OrderedAt: s.now()}, asked > 0)
-		if err != nil || asked == 0 && handlers == 0 {
+		handlers, err = s.stopHandlers(ctx, q, e, db.OrderNodeParams{Reason: reason, OrderedBy: subject.Name, OrderedAt: s.now()}, requested > 0)
+		if err != nil || requested == 0 && handlers == 0 {
 			return err
 		}
 		err = audit.Record(ctx, q, audit.Entry{
 			Action: "execution.cancel", Kind: "execution", ID: id.String(), Name: e.WorkflowName + " " + e.Version, TenantID: e.TenantID, ProjectID: e.ProjectID,
-			Old: map[string]any{"status": e.Status, "cancel_requested": asked == 0}, New: cancelAudit(e, handlers), Reason: reason,
+			Old: map[string]any{"status": e.Status, "cancel_requested": requested == 0}, New: cancelAudit(e, handlers), Reason: reason,
 		})
 		if err != nil {
 			return err
@@ -71,13 +71,13 @@ func (s *CommandService) Cancel(ctx context.Context, id uuid.UUID, reason string
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
 	s.config.Crash("cancel.committed")
-	if asked == 0 && handlers == 0 {
+	if requested == 0 && handlers == 0 {
 		if e, err = s.queries.GetExecution(ctx, id); err == nil && e.CancelRequestedAt == nil {
 			return apperr.New(apperr.Conflict, "The execution has already ended.")
 		}
 		return err
 	}
-	if asked > 0 {
+	if requested > 0 {
 		s.sendMessage(id, message{cancel: &reason})
 	}
 	if handlers > 0 {

@@ -222,16 +222,16 @@ func (s *CommandService) order(ctx context.Context, k task, action string, p db.
 
 // ordered is the audit log entry of an order.
 func ordered(p db.OrderNodeParams) map[string]any {
-	said := map[string]any{}
+	changes := map[string]any{}
 	for name, v := range map[string]*int32{"priority": p.Priority, "cpu_millis": p.CpuMillis, "memory_mib": p.MemoryMib, "gpus": p.Gpus} {
 		if v != nil {
-			said[name] = *v
+			changes[name] = *v
 		}
 	}
 	if p.Cancel {
-		said["cancel"] = true
+		changes["cancel"] = true
 	}
-	return said
+	return changes
 }
 
 // QueueStatus counts the waiting nodes by priority, and the nodes that are being started or

@@ -155,12 +155,12 @@ func (s *ChannelService) Edges(ctx context.Context, id uuid.UUID, name string) (
 	if op, ok := query.OperatorAt(version, node); !ok || n.FansOut(op) || op.Graph != "" || op.Workflow != "" {
 		return nil, nil
 	}
-	told, err := s.queries.PlacedInputs(ctx, id, node.NodeIndex)
+	placed, err := s.queries.PlacedInputs(ctx, id, node.NodeIndex)
 	if err != nil {
 		return nil, fmt.Errorf("read how inputs of %s were transported: %w", name, err)
 	}
 	arrivals := map[string]*Arrival{}
-	for _, r := range told {
+	for _, r := range placed {
 		for _, a := range decodeArrivals(r.Inputs) {
 			a.Attempt = int(r.Attempt)
 			arrivals[a.Pointer] = &a

@@ -33,9 +33,9 @@ operators:
     code: {script: 'true'}
 `
 
-// asked runs carries, whose runner reports arrival for the file of /plain, and returns the
+// requestedInputs runs carries, whose runner reports arrival for the file of /plain, and returns the
 // engine's requests by input, and the edges.
-func asked(t *testing.T, b *testBundle, arrival *flowforgev1.PlacedInput) (map[string]*flowforgev1.InputFile, map[string]execution.Edge) {
+func requestedInputs(t *testing.T, b *testBundle, arrival *flowforgev1.PlacedInput) (map[string]*flowforgev1.InputFile, map[string]execution.Edge) {
 	t.Helper()
 	b.keepFiles()
 	var mu sync.Mutex
@@ -43,14 +43,14 @@ func asked(t *testing.T, b *testBundle, arrival *flowforgev1.PlacedInput) (map[s
 	b.launcher.placed = func(a launcher.Attempt) []*flowforgev1.PlacedInput {
 		mu.Lock()
 		defer mu.Unlock()
-		var told []*flowforgev1.PlacedInput
+		var requests []*flowforgev1.PlacedInput
 		for _, f := range a.GetFiles() {
 			files[f.GetPointer()] = f
 			if f.GetPointer() == "/plain" && arrival != nil {
-				told = append(told, arrival)
+				requests = append(requests, arrival)
 			}
 		}
-		return told
+		return requests
 	}
 	id := b.launch(carries, nil)
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
@@ -74,7 +74,7 @@ func bytesOf(n int64) string { return fmt.Sprintf("%d B", n) }
 func TestEdgesOnOneMachine(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *execution.Config) { c.StoreDir = "/store" })
-	files, edges := asked(t, b, &flowforgev1.PlacedInput{Input: "plain", Pointer: "/plain", Channel: "LOCAL_DISK", Size: 5, Copied: 0, Micros: 40})
+	files, edges := requestedInputs(t, b, &flowforgev1.PlacedInput{Input: "plain", Pointer: "/plain", Channel: "LOCAL_DISK", Size: 5, Copied: 0, Micros: 40})
 	for input, want := range map[string]channel.Channel{"plain": channel.LocalDisk, "quick": channel.Memory, "far": channel.Distributed} {
 		require.Equal(t, string(want), files["/"+input].GetChannel(), input)
 		require.Equal(t, want, edges[input].Channel, input)
@@ -91,7 +91,7 @@ func TestEdgesOnOneMachine(t *testing.T) {
 func TestEdgesSayWhatReallyCame(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *execution.Config) { c.StoreDir = "/store" })
-	_, edges := asked(t, b, &flowforgev1.PlacedInput{
+	_, edges := requestedInputs(t, b, &flowforgev1.PlacedInput{
 		Input: "plain", Pointer: "/plain", Channel: "DISTRIBUTED", Size: 5, Moved: 5, Copied: 5, Note: "it is not in the store's folder",
 	})
 	require.Equal(t, "from make.plain, artifact store, 5 B, fetched, it is not in the store's folder", edges["plain"].Text(bytesOf))
@@ -101,7 +101,7 @@ func TestEdgesSayWhatReallyCame(t *testing.T) {
 func TestEdgesBetweenMachines(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	files, edges := asked(t, b, &flowforgev1.PlacedInput{Input: "plain", Pointer: "/plain", Channel: "SMOKE", Compression: "gzip", Size: -5, Moved: 3})
+	files, edges := requestedInputs(t, b, &flowforgev1.PlacedInput{Input: "plain", Pointer: "/plain", Channel: "SMOKE", Compression: "gzip", Size: -5, Moved: 3})
 	require.Equal(t, "DISTRIBUTED", files["/quick"].GetChannel(), "memory is local to one machine")
 	arrival := edges["plain"].Came
 	require.Equal(t, channel.Distributed, arrival.Channel, "a runner cannot invent a channel")

@@ -25,12 +25,12 @@ type ForecastService struct{ *core }
 type Forecast struct {
 	fair.Forecast
 
-	Node     string             // the node that delays it; "" is the execution itself, or none
-	Asked    workflow.Resources // requested by that node
-	Choices  []Choice           // alternatives for that node
-	Duration time.Duration      // of the whole execution once it has begun; 0: unknown
-	GPUHours float64            // estimated use; 0: none or unknown
-	Basis    int                // earlier attempts of the operator with the fewest; 0: some have none
+	Node      string             // the node that delays it; "" is the execution itself, or none
+	Requested workflow.Resources // requested by that node
+	Choices   []Choice           // alternatives for that node
+	Duration  time.Duration      // of the whole execution once it has begun; 0: unknown
+	GPUHours  float64            // estimated use; 0: none or unknown
+	Basis     int                // earlier attempts of the operator with the fewest; 0: some have none
 }
 
 // Choice is another GPU type with the forecast of the same launch on it.
@@ -94,7 +94,7 @@ func (s *ForecastService) Forecast(ctx context.Context, versionID uuid.UUID, pri
 		f := p.of(new(i))
 		if delaysLonger(f, out.Forecast) {
 			op := &version.Definition.Operators[i]
-			out.Forecast, out.Node, out.Asked = f, op.Name, op.Resources
+			out.Forecast, out.Node, out.Requested = f, op.Name, op.Resources
 		}
 	}
 	if out.Node != "" && out.Verdict != fair.FitsNow {

@@ -51,13 +51,13 @@ const crashCode = 86
 // later visit.
 const visitedFile = "/visited"
 
-// restedFile is created when an idle loop has released its lease. A task that waits for it
+// idleFile is created when an idle loop has released its lease. A task that waits for it
 // keeps the execution from ending earlier, on machines of any speed.
-const restedFile = "/rested"
+const idleFile = "/rested"
 
-// untilRested is a script that waits for it.
-func untilRested(dir string) string {
-	return "until test -e " + dir + restedFile + "; do sleep 0.02; done"
+// untilIdle is a script that waits for it.
+func untilIdle(dir string) string {
+	return "until test -e " + dir + idleFile + "; do sleep 0.02; done"
 }
 
 func TestMain(m *testing.M) {
@@ -155,7 +155,7 @@ func crasher(text string) func(string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if at == "rest.released" {
-			_ = os.WriteFile(os.Getenv(envDir)+restedFile, nil, 0o600)
+			_ = os.WriteFile(os.Getenv(envDir)+idleFile, nil, 0o600)
 		}
 		if armedLater && at == first {
 			armed = true

@@ -94,8 +94,8 @@ func (es *attemptEnds) growBeyond(i, before, pods int) bool {
 	if after <= before {
 		return false
 	}
-	wanted := es.loop.driver.requestOf(es.loop.operator(i), es.loop.row.ProjectID)
-	if wanted.Amount.MemoryMiB = pods * after; es.loop.driver.quota.NeverFits(wanted) != nil {
+	request := es.loop.driver.requestOf(es.loop.operator(i), es.loop.row.ProjectID)
+	if request.Amount.MemoryMiB = pods * after; es.loop.driver.quota.NeverFits(request) != nil {
 		return false
 	}
 	es.loop.nodes[i].memory = after

@@ -48,7 +48,7 @@ func (p *podLauncher) Start(_ context.Context, attempts []launcher.Attempt) erro
 		case p.awayCall <- struct{}{}:
 		default:
 		}
-		return fmt.Errorf("dial: %w", launcher.ErrAway)
+		return fmt.Errorf("dial: %w", launcher.ErrUnreachable)
 	}
 	refused, waiting := map[string]launcher.End{}, map[string]launcher.Waiting{}
 	for _, a := range attempts {
@@ -70,7 +70,7 @@ func (p *podLauncher) Start(_ context.Context, attempts []launcher.Attempt) erro
 	default:
 	}
 	if len(waiting) > 0 {
-		return &launcher.StartError{Refused: refused, Waiting: waiting, Err: fmt.Errorf("start: %w", launcher.ErrAway)}
+		return &launcher.StartError{Refused: refused, Waiting: waiting, Err: fmt.Errorf("start: %w", launcher.ErrUnreachable)}
 	}
 	if len(refused) > 0 {
 		return &launcher.StartError{Refused: refused}
@@ -82,7 +82,7 @@ func (p *podLauncher) Stop(_ context.Context, refs []launcher.Ref, _ time.Durati
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.away {
-		return fmt.Errorf("dial: %w", launcher.ErrAway)
+		return fmt.Errorf("dial: %w", launcher.ErrUnreachable)
 	}
 	for _, r := range refs {
 		p.stopped[r.TaskID] = true
@@ -98,7 +98,7 @@ func (p *podLauncher) List(context.Context) ([]launcher.Status, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.away {
-		return nil, launcher.ErrAway
+		return nil, launcher.ErrUnreachable
 	}
 	list := make([]launcher.Status, 0, len(p.pods))
 	for id := range p.pods {

@@ -15,8 +15,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// tell sends a command to a node by its name.
-func (b *testBundle) tell(id uuid.UUID, node string, c execution.NodeCommand) error {
+// command sends a command to a node by its name.
+func (b *testBundle) command(id uuid.UUID, node string, c execution.NodeCommand) error {
 	b.t.Helper()
 	return b.engine.Commands.CommandNode(b.ctx, execution.TaskRef{Execution: id, Node: b.node(id, node).Index}, c)
 }
@@ -73,9 +73,9 @@ func TestApproval(t *testing.T) {
 	id := b.launch(fmt.Sprintf(approvals, 0, "1h", ""), nil)
 	b.untilNode(id, "ask", dag.Running)
 	require.Equal(t, execution.ReasonApproval, b.node(id, "ask").Reason.Code)
-	err := b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("7")}})
+	err := b.command(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("7")}})
 	require.Equal(t, "answer.rate", apperr.FieldsOf(err)[0].Path)
-	require.NoError(t, b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("0.5")}}))
+	require.NoError(t, b.command(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("0.5")}}))
 	e := b.finish(id)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, json.Number("0.5"), e.Outputs["rate"])
@@ -83,7 +83,7 @@ func TestApproval(t *testing.T) {
 
 	id = b.launch(fmt.Sprintf(approvals, 1, "1h", ""), nil)
 	b.untilNode(id, "ask", dag.Running)
-	require.NoError(t, b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandReject, Reason: "too dear"}))
+	require.NoError(t, b.command(id, "ask", execution.NodeCommand{Command: execution.CommandReject, Reason: "too dear"}))
 	e = b.finish(id)
 	require.Equal(t, query.Failed, e.Status)
 	require.Equal(t, "rejected", e.Error.Code)
@@ -115,25 +115,25 @@ operators:
 `, dir), nil)
 	b.untilNode(id, "long", dag.Running)
 	b.untilNode(id, "after-bad", dag.Skipped)
-	require.NoError(t, b.tell(id, "kept", execution.NodeCommand{Command: execution.CommandHold}))
-	require.NoError(t, b.tell(id, "long", execution.NodeCommand{Command: execution.CommandSkip, Reason: "no time"}))
+	require.NoError(t, b.command(id, "kept", execution.NodeCommand{Command: execution.CommandHold}))
+	require.NoError(t, b.command(id, "long", execution.NodeCommand{Command: execution.CommandSkip, Reason: "no time"}))
 	b.untilNode(id, "after-long", dag.Succeeded)
 	var stopping string
 	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT message FROM events JOIN nodes n USING (execution_id, node_index)
 		WHERE execution_id = $1 AND n.name = 'long' AND kind = 'node.stopping'`, id).Scan(&stopping))
 	require.Contains(t, stopping, "no time", "the event says who skipped the node, not that the execution failed")
 	touch(t, dir+"/fixed")
-	require.NoError(t, b.tell(id, "bad", execution.NodeCommand{Command: execution.CommandRetry}))
+	require.NoError(t, b.command(id, "bad", execution.NodeCommand{Command: execution.CommandRetry}))
 	b.untilNode(id, "after-bad", dag.Succeeded)
-	err := b.tell(id, "given", execution.NodeCommand{Command: execution.CommandSucceed})
+	err := b.command(id, "given", execution.NodeCommand{Command: execution.CommandSucceed})
 	require.Equal(t, "outputs.v", apperr.FieldsOf(err)[0].Path)
 	touch(t, dir+"/go")
 	b.untilNode(id, "given", dag.Running)
-	require.NoError(t, b.tell(id, "given", execution.NodeCommand{Command: execution.CommandSucceed, Values: map[string]any{"v": json.Number("9")}}))
+	require.NoError(t, b.command(id, "given", execution.NodeCommand{Command: execution.CommandSucceed, Values: map[string]any{"v": json.Number("9")}}))
 	b.untilNode(id, "given", dag.Succeeded)
 	b.untilNode(id, "kept", dag.Ready)
 	require.Equal(t, execution.ReasonHeld, b.node(id, "kept").Reason.Code)
-	require.NoError(t, b.tell(id, "kept", execution.NodeCommand{Command: execution.CommandRelease}))
+	require.NoError(t, b.command(id, "kept", execution.NodeCommand{Command: execution.CommandRelease}))
 	e := b.finish(id)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, json.Number("9"), e.Outputs["v"])

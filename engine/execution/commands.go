@@ -303,15 +303,15 @@ func (cs *commands) answer(i int, c db.NodeCommand) {
 		return
 	}
 	values := decodeValues(c.Data)
-	told := map[string]any{"by": c.OrderedBy, "answer": values}
+	data := map[string]any{"by": c.OrderedBy, "answer": values}
 	if Command(c.Command) == CommandReject {
 		text := withReason(byWhom(query.EventNodeRejected, c.OrderedBy), c.Reason)
-		cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeRejected, text, told)
+		cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeRejected, text, data)
 		cs.loop.ends.failNode(i, c.OrderedAt, &query.Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
 		return
 	}
 	text := withReason(byWhom(query.EventNodeApproved, c.OrderedBy), c.Reason)
-	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeApproved, text, told)
+	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeApproved, text, data)
 	cs.loop.ends.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
 	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 }

@@ -22,8 +22,8 @@ const (
 // attemptEnds applies the begins and ends of attempts to their nodes, and decides about retries.
 type attemptEnds struct{ loop *loop }
 
-// applyBegun moves a queued node to RUNNING. Late and repeated reports change nothing.
-func (es *attemptEnds) applyBegun(m message) {
+// applyStarted moves a queued node to RUNNING. Late and repeated reports change nothing.
+func (es *attemptEnds) applyStarted(m message) {
 	if !es.current(m) || es.loop.progress.State(m.node) != dag.Queued {
 		return
 	}
@@ -115,7 +115,7 @@ func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
 		})
 	default:
 		es.fail(i, e, concluded(failure, why))
-		es.loop.artifacts.salvage(ctx, i, &e)
+		es.loop.artifacts.storeFailedOutputs(ctx, i, &e)
 	}
 	return true
 }

@@ -195,7 +195,7 @@ func (k *locks) readLimits(ctx context.Context) {
 	if k.loop.status == query.Pending && !k.held {
 		locks = slices.Clone(k.loop.version.Definition.Locks)
 	}
-	for _, i := range k.part.wanted {
+	for _, i := range k.part.requests {
 		locks = append(locks, k.loop.operator(i).Locks...)
 	}
 	for _, lock := range locks {

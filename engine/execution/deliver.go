@@ -119,7 +119,7 @@ func (s *Supervisor) takeBegins(ctx context.Context, reports []*flowforgev1.Atte
 		if ms := started.GetTimestamp(); ms > 0 {
 			at = earlier(time.UnixMilli(ms).UTC(), now)
 		}
-		row := &begunRow{At: at, Host: clean(started.GetHost(), maxMessage)}
+		row := &startedRow{At: at, Host: clean(started.GetHost(), maxMessage)}
 		if pid := int(started.GetPid()); pid > 0 {
 			row.PID = &pid
 		}

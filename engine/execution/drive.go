@@ -54,7 +54,7 @@ func (s *Driver) Drive(ctx context.Context, id uuid.UUID) error {
 		s.release(ctx, id, row.OwnerEpoch, s.now().Add(loadRetry))
 		return fmt.Errorf("load %s: %w", id, err)
 	}
-	l.launches.starter, l.admission.askedAt = newStarter(s, id), s.now()
+	l.launches.starter, l.admission.requestedAt = newStarter(s, id), s.now()
 	l.launches.unsure.Store(true)
 	if !s.live.add(l) {
 		l.launches.starter.close()
@@ -247,7 +247,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		return fmt.Errorf("load attempts: %w", err)
 	}
 	for _, a := range begun {
-		l.ends.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+		l.ends.applyStarted(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &startedRow{At: *a.StartedAt, Host: a.Host}})
 		foreign[int(a.NodeIndex)] = true
 	}
 	l.launches.uncertain = slices.DeleteFunc(l.launches.uncertain, func(i int) bool { return foreign[i] })
@@ -262,7 +262,7 @@ func (l *loop) loadUpdates(ctx context.Context) error {
 			return fmt.Errorf("load attempts: %w", err)
 		}
 		for _, a := range begun {
-			l.ends.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+			l.ends.applyStarted(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &startedRow{At: *a.StartedAt, Host: a.Host}})
 		}
 	}
 	return l.loadAllUpdates(ctx)

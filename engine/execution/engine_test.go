@@ -208,7 +208,7 @@ func TestCapacityIsRespected(t *testing.T) {
 	require.NoError(t, err)
 	if len(waiting) > 0 {
 		require.Equal(t, "CPU_UNAVAILABLE", waiting[0].Reason.Code)
-		require.EqualValues(t, 1500, waiting[0].Reason.Asked)
+		require.EqualValues(t, 1500, waiting[0].Reason.Requested)
 		require.EqualValues(t, 4000, waiting[0].Reason.Capacity)
 		require.NotEmpty(t, waiting[0].Reason.Holders)
 	}

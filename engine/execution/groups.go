@@ -127,7 +127,7 @@ func (gs *nodeGroups) depth(i int) int {
 func (gs *nodeGroups) itemsOf(ctx context.Context, i int) ([]any, error) {
 	f := gs.loop.nodes[i].op.Foreach
 	if of, ok := gs.siblingFanOut(i); ok && gs.loop.nodes[of].children.count > 0 {
-		return gs.itemsBeside(of), nil
+		return gs.siblingItems(of), nil
 	}
 	value, ok, err := gs.loop.values.of(ctx, i, f.Items)
 	if err != nil {

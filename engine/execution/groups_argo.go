@@ -34,8 +34,8 @@ func (gs *nodeGroups) siblingFanOut(i int) (int, bool) {
 	return gs.loop.values.sibling(i, tags.ItemOf)
 }
 
-// itemsBeside returns the items of the fan-out of.
-func (gs *nodeGroups) itemsBeside(of int) []any {
+// siblingItems returns the items of the fan-out of.
+func (gs *nodeGroups) siblingItems(of int) []any {
 	items := make([]any, gs.loop.nodes[of].children.count)
 	for k := range items {
 		items[k] = gs.loop.nodes[gs.loop.nodes[of].children.first+k].item
@@ -43,9 +43,9 @@ func (gs *nodeGroups) itemsBeside(of int) []any {
 	return items
 }
 
-// itemBeside is the item with an index of the fan-out of, or, when its items are in another
+// siblingItem is the item with an index of the fan-out of, or, when its items are in another
 // execution, the fan-out itself.
-func (gs *nodeGroups) itemBeside(of, index int) int {
+func (gs *nodeGroups) siblingItem(of, index int) int {
 	if c := gs.loop.nodes[of].children; index < c.count {
 		return c.first + index
 	}
@@ -60,7 +60,7 @@ func (p *tagScope) task(name string) (int, bool) {
 	if !ok || p.tags == nil || p.tags.ItemOf != name || p.node == dag.NoNode || l.nodes[p.node].index < 0 {
 		return i, ok
 	}
-	return l.groups.itemBeside(i, l.nodes[p.node].index), true
+	return l.groups.siblingItem(i, l.nodes[p.node].index), true
 }
 
 // outputsOf returns the loaded outputs of node i, and whether they are lists of the outputs
@@ -112,19 +112,19 @@ func (gs *nodeGroups) errsIn(scope int, errs workflow.Errs) bool {
 		return true
 	case workflow.ErrsFirst, workflow.ErrsLast:
 	}
-	culprit := gs.loop.progress.FailureSource(scope, errs == workflow.ErrsLast)
-	return culprit != dag.NoNode && gs.loop.nodes[culprit].failure.IsError()
+	source := gs.loop.progress.FailureSource(scope, errs == workflow.ErrsLast)
+	return source != dag.NoNode && gs.loop.nodes[source].failure.IsError()
 }
 
 // rootErrs reports whether the failure of the execution is an error: the failure of its
 // entrypoint, or, if that succeeded, of an exit handler.
 func (gs *nodeGroups) rootErrs() bool {
-	culprit := gs.loop.progress.FailureSource(dag.Root, false)
-	if culprit == dag.NoNode {
+	source := gs.loop.progress.FailureSource(dag.Root, false)
+	if source == dag.NoNode {
 		return gs.loop.failure != nil && gs.loop.failure.IsError()
 	}
-	if gs.loop.nodes[culprit].op.Final {
-		return gs.loop.nodes[culprit].failure.IsError()
+	if gs.loop.nodes[source].op.Final {
+		return gs.loop.nodes[source].failure.IsError()
 	}
 	return gs.errsIn(dag.Root, gs.loop.version.Definition.Errs)
 }

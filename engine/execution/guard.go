@@ -22,7 +22,7 @@ import (
 type breakers struct {
 	feature
 
-	asking       map[int]struct{} // ready nodes with a breaker that request capacity
+	operators    map[int]struct{} // ready nodes with a breaker that request capacity
 	withheld     map[int]struct{} // ready nodes that a breaker blocks
 	freed        bool             // a breaker has closed, so the withheld nodes request capacity again
 	fingerprints map[*workflow.Operator][32]byte
@@ -53,11 +53,11 @@ func (br *breakers) committed(ctx context.Context, _ map[int]*nodeRow) {
 // attempt of all executions. It runs before the quotas are locked and locks all its breakers
 // at once, in one order, so that two such transactions never wait for each other.
 func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
-	notes, asking := br.part.notes, br.guarded()
-	if len(notes) == 0 && len(asking) == 0 {
+	notes, operators := br.part.notes, br.guarded()
+	if len(notes) == 0 && len(operators) == 0 {
 		return nil
 	}
-	nodes := slices.Clone(asking)
+	nodes := slices.Clone(operators)
 	for _, n := range notes {
 		nodes = append(nodes, n.node)
 	}
@@ -66,7 +66,7 @@ func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 		return err
 	}
 	closed := func(i int) bool { return cmp.Or(b.now[br.breakerOf(i)].State, protect.Closed) == protect.Closed }
-	if !br.breakersMove(b, notes) && !slices.ContainsFunc(asking, func(i int) bool { return !closed(i) }) {
+	if !br.breakersMove(b, notes) && !slices.ContainsFunc(operators, func(i int) bool { return !closed(i) }) {
 		return nil
 	}
 	if err := br.makeBreakers(ctx, q, b, notes); err != nil {
@@ -79,7 +79,7 @@ func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 		br.applyNote(b, n)
 	}
 	now, withheld := br.loop.driver.now(), map[int]bool{}
-	for _, i := range asking {
+	for _, i := range operators {
 		pass, err := br.checkBreaker(ctx, q, b, i, now)
 		if err != nil {
 			return err
@@ -93,8 +93,8 @@ func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 // guarded returns the nodes with a breaker that request capacity now, or requested it before
 // and wait, in order; none when this transaction admits nothing.
 func (br *breakers) guarded() []int {
-	if br.asking == nil {
-		br.asking = map[int]struct{}{}
+	if br.operators == nil {
+		br.operators = map[int]struct{}{}
 	}
 	seen := map[int]bool{}
 	br.loop.admission.dropRequests(func(r fair.Request) bool {
@@ -103,13 +103,13 @@ func (br *breakers) guarded() []int {
 		}
 		again := seen[r.Key.Node]
 		seen[r.Key.Node] = true
-		br.asking[r.Key.Node] = struct{}{}
+		br.operators[r.Key.Node] = struct{}{}
 		return again // once is enough
 	})
-	nodes := make([]int, 0, len(br.asking))
-	for i := range br.asking {
+	nodes := make([]int, 0, len(br.operators))
+	for i := range br.operators {
 		if br.loop.progress.State(i) != dag.Ready || br.loop.commands.paused || br.loop.nodes[i].onHold {
-			delete(br.asking, i)
+			delete(br.operators, i)
 			continue
 		}
 		nodes = append(nodes, i)
@@ -132,7 +132,7 @@ func (br *breakers) checkBreaker(ctx context.Context, q *db.Queries, b *breakerR
 	if err != nil {
 		return false, err
 	}
-	next, pass, until := state.Ask(now, br.holder(i), gone)
+	next, pass, until := state.Check(now, br.holder(i), gone)
 	if next.State != state.State || next.Trial != state.Trial {
 		b.now[key], b.changed[key] = next, i
 		br.loop.nodeEvent(i, now, query.EventBreakerTrial, key.operator+" runs as a trial of its circuit breaker.", map[string]any{"breaker": row.ID})
@@ -177,7 +177,7 @@ func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time
 	}
 	reason := &query.Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
 	br.loop.driver.quota.Withdraw(br.loop.id, []int{i})
-	delete(br.asking, i)
+	delete(br.operators, i)
 	br.requestLater(i, earlier(again, now.Add(readyRecheck)))
 	if before := br.loop.nodes[i].reason; before != nil && before.Code == reason.Code {
 		if before.Message != text {

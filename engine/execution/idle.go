@@ -28,13 +28,13 @@ func (l *loop) deferred() bool {
 		return false
 	}
 	if l.flushBy.IsZero() {
-		l.flushBy = time.Now().Add(begunDelay)
+		l.flushBy = time.Now().Add(startedDelay)
 	}
 	return time.Now().Before(l.flushBy)
 }
 
-// begunDelay is how long the begin of an attempt may stay unwritten.
-const begunDelay = 5 * time.Millisecond
+// startedDelay is how long the begin of an attempt may stay unwritten.
+const startedDelay = 5 * time.Millisecond
 
 // idle waits for an event. It reports true when the loop has released its lease.
 func (l *loop) idle(ctx context.Context) (bool, error) {

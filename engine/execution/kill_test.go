@@ -260,7 +260,7 @@ version: 1.0.0
 operators:
   - {name: slow, type: shell, code: {script: 'echo "$TASK $NODE" >> %s/runs; %s'}}
   - {name: after, type: noop, depends_on: [slow]}
-`, b.dir, untilRested(b.dir)))
+`, b.dir, untilIdle(b.dir)))
 				reached := b.tryCrashAt(point)
 				b.waitAll(1, time.Minute)
 				b.checkAll("SUCCEEDED", map[string]int{"slow": 1})

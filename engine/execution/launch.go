@@ -259,7 +259,7 @@ func (s *LaunchService) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l 
 	if err := insertEntryUses(ctx, q, l); err != nil {
 		return err
 	}
-	err = q.InsertFirstEvent(ctx, l.now, l.begunBy(), l.id)
+	err = q.InsertFirstEvent(ctx, l.now, l.launchMessage(), l.id)
 	if err != nil {
 		return fmt.Errorf("insert event: %w", err)
 	}

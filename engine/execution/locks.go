@@ -36,15 +36,15 @@ type locks struct {
 }
 
 type locksPart struct {
-	wanted []int // nodes that want to take their locks
+	requests []int // nodes that want to take their locks
 }
 
-func (k *locks) pending() bool { return len(k.part.wanted) > 0 }
+func (k *locks) pending() bool { return len(k.part.requests) > 0 }
 
 func (k *locks) reset() { k.part = locksPart{} }
 
 // requestLocks takes the locks of node i with the next flush.
-func (k *locks) requestLocks(i int) { k.part.wanted = append(k.part.wanted, i) }
+func (k *locks) requestLocks(i int) { k.part.requests = append(k.part.requests, i) }
 
 // wakeWaiters wakes the executions that wait for locks which the last flush released.
 func (k *locks) wakeWaiters() {
@@ -66,8 +66,8 @@ func (k *locks) take(ctx context.Context, q *db.Queries) error {
 	if err := k.acquireExecutionLocks(ctx, q); err != nil {
 		return err
 	}
-	waiting := k.part.wanted
-	k.part.wanted = nil
+	waiting := k.part.requests
+	k.part.requests = nil
 	for _, i := range waiting {
 		if k.loop.progress.State(i) != dag.Ready || k.loop.nodes[i].locked || !k.loop.canStart(i) {
 			continue
@@ -124,10 +124,10 @@ func (k *locks) hasExecutionLocks() bool {
 
 // acquireAll takes all of several locks, in the order of their names, or none: then it returns
 // the reason of the first missing lock, and queues for it.
-func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, wanted []workflow.Lock, since time.Time) (*query.Reason, error) {
+func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, requests []workflow.Lock, since time.Time) (*query.Reason, error) {
 	now := k.loop.driver.now()
 	index, priority := int32(node), k.loop.row.Priority //nolint:gosec // at most maxNodes
-	for _, lock := range wanted {
+	for _, lock := range requests {
 		if err := q.HoldLockName(ctx, k.loop.row.ProjectID.String()+"/"+lock.Name); err != nil {
 			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)
 		}
@@ -154,7 +154,7 @@ func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, wanted 
 		}
 		return k.waitReason(ctx, q, lock, permits, int(state.Ahead))
 	}
-	for _, lock := range wanted {
+	for _, lock := range requests {
 		if err := q.TakeLock(ctx, db.TakeLockParams{ProjectID: k.loop.row.ProjectID, Name: lock.Name, ExecutionID: k.loop.id, NodeIndex: index, HeldSince: now}); err != nil {
 			return nil, fmt.Errorf("take lock %s: %w", lock.Name, err)
 		}
@@ -253,7 +253,7 @@ func (k *locks) restore(ctx context.Context) error {
 func (k *locks) recheck() {
 	for _, i := range k.waiting {
 		if k.loop.progress.State(i) == dag.Ready {
-			k.part.wanted = append(k.part.wanted, i)
+			k.part.requests = append(k.part.requests, i)
 		}
 	}
 	k.waiting = nil

@@ -123,5 +123,5 @@ func (l *loop) step(ctx context.Context) error {
 }
 
 func (l *loop) busy() bool {
-	return l.all || len(l.changed) > 0 || len(l.withoutAttempt) > 0 || len(l.cache.wanted) > 0 || l.unwritten() && !l.deferred()
+	return l.all || len(l.changed) > 0 || len(l.withoutAttempt) > 0 || len(l.cache.lookups) > 0 || l.unwritten() && !l.deferred()
 }

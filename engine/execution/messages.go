@@ -7,7 +7,7 @@ import "context"
 type message struct {
 	node        int
 	attempt     int
-	begun       *begunRow
+	begun       *startedRow
 	address     string // at which it serves
 	end         *ending
 	cancel      *string
@@ -27,7 +27,7 @@ func (l *loop) takeMessages(ctx context.Context) error {
 				l.reports.await(m.done, accepted)
 			}
 		case m.begun != nil:
-			l.ends.applyBegun(m)
+			l.ends.applyStarted(m)
 		case m.address != "":
 			l.serving.apply(m)
 		case len(m.retry) > 0:

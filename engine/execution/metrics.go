@@ -24,9 +24,9 @@ type metrics struct {
 	feature
 	noPart
 
-	begunTold bool       // the realtime metrics of the execution itself have begun
-	emissions []emission // of the current flush, in the order in which nodes ended
-	refused   int        // series of the current flush that exceed the project's maximum
+	startReported bool       // the realtime metrics of the execution itself have begun
+	emissions     []emission // of the current flush, in the order in which nodes ended
+	refused       int        // series of the current flush that exceed the project's maximum
 
 	firstBegins map[int]time.Time // of nodes
 	reopened    map[int]struct{}  // nodes that a user let run again, until they have begun
@@ -85,8 +85,8 @@ func (me *metrics) gather(ctx context.Context) error {
 	switch {
 	case me.loop.batch.finished:
 		return me.emit(me.atRunEnd(ctx), own, fair.ExecutionItself, *me.loop.row.FinishedAt, nil)
-	case !me.begunTold && me.loop.status == query.Running && me.loop.row.StartedAt != nil:
-		me.begunTold = true
+	case !me.startReported && me.loop.status == query.Running && me.loop.row.StartedAt != nil:
+		me.startReported = true
 		return me.emit(me.loop.values.inScope(ctx, dag.Root), own, fair.ExecutionItself, *me.loop.row.StartedAt, me.loop.row.StartedAt)
 	}
 	return nil

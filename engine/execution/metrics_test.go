@@ -127,18 +127,18 @@ spec:
 	want := map[string]string{"inner{}": took(inner, begins[0]), `moody{status="Failed"}`: took(failed, *failed.StartedAt)}
 	require.Equal(t, want, b.seriesWith(""))
 	touch(t, folder+"/mended")
-	require.NoError(t, b.tell(id, "moody", execution.NodeCommand{Command: execution.CommandRetry}))
-	require.NoError(t, b.tell(id, "wait", execution.NodeCommand{Command: execution.CommandApprove}))
+	require.NoError(t, b.command(id, "moody", execution.NodeCommand{Command: execution.CommandRetry}))
+	require.NoError(t, b.command(id, "wait", execution.NodeCommand{Command: execution.CommandApprove}))
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
-	mended := b.node(id, "moody")
-	want[`moody{status="Succeeded"}`] = took(mended, *mended.StartedAt)
+	retried := b.node(id, "moody")
+	want[`moody{status="Succeeded"}`] = took(retried, *retried.StartedAt)
 	require.Equal(t, want, b.seriesWith(""))
 	rows, err = db.New(b.pool).FirstBegins(b.ctx, id)
 	require.NoError(t, err)
 	for _, r := range rows {
 		begins[int(r.NodeIndex)] = r.At
 	}
-	require.Equal(t, mended.StartedAt.UTC(), begins[1].UTC(), "another process finds the same")
+	require.Equal(t, retried.StartedAt.UTC(), begins[1].UTC(), "another process finds the same")
 }
 
 // TestMetricsInRealTimeEnd: no series of an ended execution is reported as running, whatever
@@ -353,7 +353,7 @@ func TestKillPointsOfMetrics(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			b := setupKill(t)
-			b.registerAs(fmt.Sprintf(argoHead, "kill")+strings.NewReplacer("$UNTIL_RESTED", untilRested(b.dir), "$DIR", b.dir).Replace(`
+			b.registerAs(fmt.Sprintf(argoHead, "kill")+strings.NewReplacer("$UNTIL_RESTED", untilIdle(b.dir), "$DIR", b.dir).Replace(`
 spec:
   entrypoint: main
   metrics: {prometheus: [{name: runs, help: h, gauge: {operation: Add, value: "1"}}, {name: run, help: h, gauge: {realtime: true, value: "{{workflow.duration}}"}}]}

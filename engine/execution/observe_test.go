@@ -160,14 +160,14 @@ func TestMemoryGrows(t *testing.T) {
 	require.Equal(t, []int{16384, 24576, 24576}, []int{n.Attempts[0].MemoryMiB, n.Attempts[1].MemoryMiB, n.Attempts[2].MemoryMiB})
 	events, err := b.engine.Events(b.ctx, id, 0, 0)
 	require.NoError(t, err)
-	var told []string
+	var messages []string
 	for _, e := range events {
 		if e.Kind == "node.retrying" {
-			told = append(told, e.Message)
+			messages = append(messages, e.Message)
 		}
 	}
-	require.Len(t, told, 2)
-	require.Contains(t, told[0], "Retrying (attempt 2 of 3, with 24 GiB of memory, because 16 GiB were not enough): ")
+	require.Len(t, messages, 2)
+	require.Contains(t, messages[0], "Retrying (attempt 2 of 3, with 24 GiB of memory, because 16 GiB were not enough): ")
 }
 
 func TestClusterRefuses(t *testing.T) {

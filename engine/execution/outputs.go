@@ -26,7 +26,7 @@ func (ao *artifactOutputs) take(ctx context.Context, i int, e *ending) map[strin
 		ao.refuse(e, strings.Join(problems, " "))
 		return nil
 	}
-	if problem := unmet(op.HTTP, values, e.Outputs); problem != "" {
+	if problem := conditionProblem(op.HTTP, values, e.Outputs); problem != "" {
 		e.Outcome, e.Message = failed, clean(problem, maxMessage)
 		return nil
 	}
@@ -37,8 +37,8 @@ func (ao *artifactOutputs) take(ctx context.Context, i int, e *ending) map[strin
 // maxBody is the size in bytes at which runners cut the body of a response.
 const maxBody = 256 << 10
 
-// unmet explains why a response does not meet the condition of its request; "" when it does.
-func unmet(h *workflow.HTTP, values map[string]any, reported []output) string {
+// conditionProblem explains why a response does not meet the condition of its request; "" when it does.
+func conditionProblem(h *workflow.HTTP, values map[string]any, reported []output) string {
 	if h == nil || h.Condition == nil {
 		return ""
 	}
@@ -76,9 +76,9 @@ func (ao *artifactOutputs) served(ctx context.Context, i int, e *ending) map[str
 	return values
 }
 
-// salvage stores the existing outputs of a failed attempt for nodes that run after it
+// storeFailedOutputs stores the existing outputs of a failed attempt for nodes that run after it
 // anyway: Argo's files, whose operators have tags, expect this.
-func (ao *artifactOutputs) salvage(ctx context.Context, i int, e *ending) {
+func (ao *artifactOutputs) storeFailedOutputs(ctx context.Context, i int, e *ending) {
 	op := ao.loop.operator(i)
 	if e.Outcome != failed || op.Tags == nil || len(op.Outputs) == 0 && !op.KeepsAll() {
 		return

@@ -18,7 +18,7 @@ func TestConditionsNeedTheWholeBody(t *testing.T) {
 	request := &workflow.HTTP{Condition: condition}
 	values := map[string]any{ResultPort: "the secret is ***"}
 	reported := []output{{Name: ResultPort, Value: `"the secret is ***"`}}
-	require.Empty(t, unmet(request, values, reported))
+	require.Empty(t, conditionProblem(request, values, reported))
 	reported[0].Truncated = true
-	require.Contains(t, unmet(request, values, reported), "longer than 256 KiB")
+	require.Contains(t, conditionProblem(request, values, reported), "longer than 256 KiB")
 }

@@ -152,9 +152,9 @@ operators:
 	for name, n := range preempted {
 		require.Equal(t, "PREEMPTED", n.Attempts[0].Outcome)
 		require.Zero(t, n.Retries)
-		told, err := os.ReadFile(filepath.Join(dir, name))
+		recorded, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
-		require.Equal(t, "1 0\n2 0\n", string(told), "attempts and spent retries")
+		require.Equal(t, "1 0\n2 0\n", string(recorded), "attempts and spent retries")
 		require.Nil(t, n.Reason)
 	}
 	kinds := strings.Join(borrower.kinds(id), " ")

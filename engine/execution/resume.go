@@ -192,28 +192,28 @@ func (s *ResumeService) resumption(ctx context.Context, r ResumeRequest) (*resum
 	if err != nil {
 		return nil, err
 	}
-	wanted := LaunchRequest{
+	request := LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: old.Version, Name: r.Name, Priority: query.Priority(row.Priority),
 		IdempotencyKey: r.IdempotencyKey, Cache: r.Cache,
 	}
 	if r.Version != "" {
-		wanted.Version = r.Version
+		request.Version = r.Version
 	}
 	if r.Priority != nil {
-		wanted.Priority = *r.Priority
+		request.Priority = *r.Priority
 	}
 	var next workflow.Version
-	if x.subject, next, err = s.launches.launchable(ctx, wanted); err != nil {
+	if x.subject, next, err = s.launches.launchable(ctx, request); err != nil {
 		return nil, err
 	}
 	ctx = auth.WithSubject(ctx, x.subject)
-	wanted.Inputs = overlay(next.Definition.Inputs, x.before, r.Inputs)
-	if wanted.identity, err = s.launches.newIdentity(); err != nil {
+	request.Inputs = overlay(next.Definition.Inputs, x.before, r.Inputs)
+	if request.identity, err = s.launches.newIdentity(); err != nil {
 		return nil, err
 	}
-	wanted.Version = next.Version
-	x.launch = wanted
-	if x.inputs, err = s.launches.checkLaunch(ctx, wanted, next, x.subject.ProjectID); err != nil {
+	request.Version = next.Version
+	x.launch = request
+	if x.inputs, err = s.launches.checkLaunch(ctx, request, next, x.subject.ProjectID); err != nil {
 		return nil, err
 	}
 	if err := s.checkResourceOverrides(r.Resources, next); err != nil {
@@ -286,19 +286,19 @@ func (s *ResumeService) checkFrom(ctx context.Context, row db.Execution, next wo
 }
 
 // checkResourceOverrides checks that the resources are for operators that use some, and are available.
-func (s *ResumeService) checkResourceOverrides(rooms map[string]ResourceOverride, v workflow.Version) error {
+func (s *ResumeService) checkResourceOverrides(overrides map[string]ResourceOverride, v workflow.Version) error {
 	var fields []apperr.Field
-	for _, name := range slices.Sorted(maps.Keys(rooms)) {
-		if text := s.roomProblem(name, rooms, v); text != "" {
+	for _, name := range slices.Sorted(maps.Keys(overrides)) {
+		if text := s.overrideProblem(name, overrides, v); text != "" {
 			fields = append(fields, apperr.Field{Path: "resources." + name, Message: text})
 		}
 	}
 	return apperr.InvalidFields("The resources are not valid.", fields)
 }
 
-func (s *ResumeService) roomProblem(name string, rooms map[string]ResourceOverride, v workflow.Version) string {
-	room := rooms[name]
-	for _, n := range []*int{room.CPUMillis, room.MemoryMiB, room.GPUs} {
+func (s *ResumeService) overrideProblem(name string, overrides map[string]ResourceOverride, v workflow.Version) string {
+	override := overrides[name]
+	for _, n := range []*int{override.CPUMillis, override.MemoryMiB, override.GPUs} {
 		if n != nil && *n < 0 {
 			return "Enter 0 or more."
 		}
@@ -309,10 +309,10 @@ func (s *ResumeService) roomProblem(name string, rooms map[string]ResourceOverri
 			continue
 		}
 		found = true
-		room, _ = roomOf(rooms, op.Name)
-		wanted := s.requestOf(op, v.ProjectID)
-		wanted.Amount = room.apply(wanted.Amount)
-		if r := s.quota.NeverFits(wanted); r != nil && name == EveryOperator {
+		override, _ = overrideOf(overrides, op.Name)
+		request := s.requestOf(op, v.ProjectID)
+		request.Amount = override.apply(request.Amount)
+		if r := s.quota.NeverFits(request); r != nil && name == EveryOperator {
 			return op.Name + ": " + r.Message
 		} else if r != nil {
 			return r.Message

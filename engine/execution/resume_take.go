@@ -42,8 +42,8 @@ func (og *origins) restore(ctx context.Context) error {
 	if og.loop.row.ResumeOf == nil {
 		return nil
 	}
-	if asked := stored.Into[resumed](og.loop.row.Resume); asked != nil {
-		og.overrides = asked.Resources
+	if request := stored.Into[resumed](og.loop.row.Resume); request != nil {
+		og.overrides = request.Resources
 	}
 	rows, err := og.loop.driver.queries.OriginsOf(ctx, og.loop.id)
 	if err != nil {
@@ -69,8 +69,8 @@ func (og *origins) reusePlan(ctx context.Context) (*reusePlan, error) {
 		return nil, &readError{err}
 	}
 	p := &reusePlan{old: old, new: og.loop.version, changed: changedInputs(stored.Object(row.Inputs), og.loop.inputs)}
-	if asked := stored.Into[resumed](og.loop.row.Resume); asked != nil {
-		p.from = asked.From
+	if request := stored.Into[resumed](og.loop.row.Resume); request != nil {
+		p.from = request.From
 	}
 	og.plan = p
 	return p, nil

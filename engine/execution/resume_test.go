@@ -139,8 +139,8 @@ func TestResumeWithChanges(t *testing.T) {
 	require.Equal(t, "inputs.lr", apperr.FieldsOf(err)[0].Path)
 	_, _, err = b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: first.ID, From: "end", Resources: map[string]execution.ResourceOverride{"end": {MemoryMiB: new(1 << 30)}}})
 	require.Equal(t, "resources.end", apperr.FieldsOf(err)[0].Path)
-	roomy := b.resume(execution.ResumeRequest{Of: first.ID, From: "end", Resources: map[string]execution.ResourceOverride{"end": {MemoryMiB: new(64), CPUMillis: new(200)}}})
-	require.Equal(t, 64, b.node(roomy.ID, "end").Attempts[0].MemoryMiB)
+	larger := b.resume(execution.ResumeRequest{Of: first.ID, From: "end", Resources: map[string]execution.ResourceOverride{"end": {MemoryMiB: new(64), CPUMillis: new(200)}}})
+	require.Equal(t, 64, b.node(larger.ID, "end").Attempts[0].MemoryMiB)
 }
 
 func TestResumeRunsAgainWhatLostItsBytes(t *testing.T) {

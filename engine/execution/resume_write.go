@@ -19,10 +19,10 @@ import (
 // single operator take precedence.
 const EveryOperator = "*"
 
-// roomOf returns the override of an operator.
-func roomOf(rooms map[string]ResourceOverride, operator string) (ResourceOverride, bool) {
-	all, some := rooms[EveryOperator]
-	own, ok := rooms[operator]
+// overrideOf returns the override of an operator.
+func overrideOf(overrides map[string]ResourceOverride, operator string) (ResourceOverride, bool) {
+	all, some := overrides[EveryOperator]
+	own, ok := overrides[operator]
 	return ResourceOverride{
 		CPUMillis: cmp.Or(own.CPUMillis, all.CPUMillis), MemoryMiB: cmp.Or(own.MemoryMiB, all.MemoryMiB), GPUs: cmp.Or(own.GPUs, all.GPUs),
 	}, some || ok
@@ -71,8 +71,8 @@ func (x *resumption) stored() resumed {
 	return resumed{From: x.request.From, Resources: x.request.Resources}
 }
 
-// begunBy is the message of an execution's first event.
-func (l *launch) begunBy() string {
+// launchMessage is the message of an execution's first event.
+func (l *launch) launchMessage() string {
 	x := l.request.resume
 	if x == nil {
 		return fmt.Sprintf("Launched by %s.", l.subject.Name)

@@ -36,7 +36,7 @@ func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	kept := workflow.TTL{Completion: &hour}
 	first := b.again(execution.LaunchRequest{Workflow: "cached", TTL: kept})
 	second := b.again(execution.LaunchRequest{Workflow: "cached"})
-	b.told()
+	b.untilEndDelivered()
 	train := b.node(second.ID, "train")
 	require.Equal(t, &query.Origin{Execution: first.ID, Node: "train", Use: query.OriginCached}, train.Origin)
 	require.Equal(t, 1, lines(t, ran))
@@ -65,7 +65,7 @@ func TestResultsFromTheCacheOutliveTheirExecution(t *testing.T) {
 	third := b.again(execution.LaunchRequest{Workflow: "cached", TTL: kept})
 	require.Equal(t, 2, lines(t, ran), "the cached result was deleted, so it ran again")
 	require.Equal(t, dag.Succeeded, b.node(third.ID, "train").State)
-	b.told()
+	b.untilEndDelivered()
 	_, err = b.pool.Exec(b.ctx, "UPDATE executions SET expires_at = now() WHERE id = $1", second.ID)
 	require.NoError(t, err)
 	r = b.sweep(time.Now().Add(50 * time.Hour))

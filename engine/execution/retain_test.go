@@ -31,8 +31,8 @@ func (b *testBundle) sweep(at time.Time) retention.Report {
 	return r
 }
 
-// told waits until the end of an execution was delivered.
-func (b *testBundle) told() {
+// untilEndDelivered waits until the end of an execution was delivered.
+func (b *testBundle) untilEndDelivered() {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
 		var n int
@@ -71,7 +71,7 @@ func TestResultsThatWereTakenOverOutliveTheirExecution(t *testing.T) {
 	touch(t, flag)
 	next := b.resume(execution.ResumeRequest{Of: first.ID})
 	require.Equal(t, query.Succeeded, next.Status)
-	b.told()
+	b.untilEndDelivered()
 
 	r := b.sweep(time.Now().Add(50 * time.Hour))
 	require.EqualValues(t, 1, r.Executions)
@@ -93,7 +93,7 @@ func TestInputsHoldTheArtifactsThatTheyName(t *testing.T) {
 	first := b.finish(b.launch("name: make\nversion: 1.0.0\nttl: 1h\noutputs: [{name: data, type: File, from: a.data}]\noperators: [{name: a, type: shell, outputs: [{name: data, type: File}], code: {script: 'echo bytes'}}]\n", nil))
 	const use = "name: use\nversion: 1.0.0\ninputs: [{name: data, type: File}]\noperators: [{name: a, type: noop, inputs: [{name: data, from: inputs.data}]}]\n"
 	second := b.finish(b.launch(use, map[string]any{"data": first.Outputs["data"]}))
-	b.told()
+	b.untilEndDelivered()
 	r := b.sweep(time.Now().Add(50 * time.Hour))
 	require.EqualValues(t, 1, r.Executions)
 	require.Zero(t, r.Artifacts)

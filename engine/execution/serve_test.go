@@ -144,7 +144,7 @@ func TestDaemonComesBack(t *testing.T) {
 	b.ends(use, flowforgev1.Outcome_OUTCOME_FAILED, "")
 	b.untilNode(id, "use", dag.Failed)
 
-	require.NoError(t, b.tell(id, "use", execution.NodeCommand{Command: execution.CommandRetry}))
+	require.NoError(t, b.command(id, "use", execution.NodeCommand{Command: execution.CommandRetry}))
 	db = b.cluster.pod(t, query.TaskID(id, 0, 2))
 	b.untilNode(id, "use", dag.Pending)
 	b.begins(db)

@@ -143,7 +143,7 @@ func (as *attemptSpecs) resources(i int) *flowforgev1.Resources {
 // limitsMemory reports whether the attempt of node i ends when it uses more memory than its
 // reservation: only an explicit request is a limit, a default request is not.
 func (as *attemptSpecs) limitsMemory(i int) bool {
-	room, _ := roomOf(as.loop.origins.overrides, as.loop.operator(i).Name)
+	room, _ := overrideOf(as.loop.origins.overrides, as.loop.operator(i).Name)
 	return as.loop.operator(i).Resources.MemoryMiB > 0 || as.loop.nodes[i].memory > 0 || room.MemoryMiB != nil
 }
 

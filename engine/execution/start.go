@@ -87,11 +87,11 @@ func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 	}
 }
 
-// handOver submits attempts of one execution to the launcher. It ends those that are refused
+// submit submits attempts of one execution to the launcher. It ends those that are refused
 // permanently, writes why others wait, and returns an error when some may not have been
 // started: then all except the refused ones are to be submitted again. unreachable means
 // that the cluster does not respond.
-func (s *Driver) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (unreachable bool, err error) {
+func (s *Driver) submit(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (unreachable bool, err error) {
 	timeout := startTimeout
 	if s.config.Cluster {
 		timeout = clusterTimeout
@@ -119,7 +119,7 @@ func (s *Driver) handOver(ctx context.Context, execution uuid.UUID, attempts []l
 	if partial.Err == nil {
 		return false, nil
 	}
-	unreachable = errors.Is(partial.Err, launcher.ErrAway) && len(partial.Waiting) == 0
+	unreachable = errors.Is(partial.Err, launcher.ErrUnreachable) && len(partial.Waiting) == 0
 	for _, w := range partial.Waiting {
 		unreachable = unreachable || w.Code == launcher.WaitCluster
 	}
@@ -168,7 +168,7 @@ func (la *launches) startAgain(ctx context.Context) error {
 		return nil
 	}
 	la.loop.driver.config.Crash("start.again")
-	unreachable, err := la.loop.driver.handOver(ctx, la.loop.id, specs)
+	unreachable, err := la.loop.driver.submit(ctx, la.loop.id, specs)
 	if err != nil {
 		first, last := firstStartRetry, lastStartRetry
 		if la.loop.driver.config.Cluster {
@@ -295,13 +295,13 @@ func (la *launches) loadUpdates(ctx context.Context) error {
 		return fmt.Errorf("load begins: %w", err)
 	}
 	for _, r := range rows {
-		la.loop.ends.applyBegun(begunOf(r))
+		la.loop.ends.applyStarted(startedOf(r))
 	}
 	return nil
 }
 
-func begunOf(r db.StartedWhileQueuedRow) message {
-	row := &begunRow{At: r.StartedAt.UTC(), Host: r.Host}
+func startedOf(r db.StartedWhileQueuedRow) message {
+	row := &startedRow{At: r.StartedAt.UTC(), Host: r.Host}
 	if r.Pid != nil {
 		row.PID = new(int(*r.Pid))
 	}

@@ -147,7 +147,7 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 	}
 	config := st.driver.config
 	config.Crash("start.begin")
-	if unreachable, err := st.driver.handOver(ctx, st.execution, attempts); err != nil {
+	if unreachable, err := st.driver.submit(ctx, st.execution, attempts); err != nil {
 		if errors.Is(err, context.Canceled) {
 			return
 		}

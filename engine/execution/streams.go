@@ -104,9 +104,9 @@ func (st *streams) noStream(i int, in workflow.Input) string {
 	if !ok || st.loop.nodes[i].index >= 0 {
 		return ""
 	}
-	asked, why := g.Streams(st.loop.operator(i), in)
+	streams, why := g.Streams(st.loop.operator(i), in)
 	switch {
-	case !asked:
+	case !streams:
 		return ""
 	case why != "":
 		return "not while it is written: " + why

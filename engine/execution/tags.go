@@ -330,13 +330,13 @@ func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error)
 		if err != nil {
 			return false, target, err
 		}
-		wanted := func(name string) bool { return slices.Contains(n.op.Tags.For, name) }
-		if words := strings.Fields(text); len(words) > 0 && !slices.ContainsFunc(words, wanted) {
+		selected := func(name string) bool { return slices.Contains(n.op.Tags.For, name) }
+		if words := strings.Fields(text); len(words) > 0 && !slices.ContainsFunc(words, selected) {
 			return false, "the target is " + text, nil
 		}
 	}
 	if of, ok := l.groups.siblingFanOut(i); ok && item {
-		if of = l.groups.itemBeside(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed && !l.progress.Stopped(of) {
+		if of = l.groups.siblingItem(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed && !l.progress.Stopped(of) {
 			return false, l.nodes[of].name + " did not run", nil
 		}
 	}

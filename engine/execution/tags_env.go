@@ -82,23 +82,23 @@ func portsEnv(values map[string]any) map[string]any {
 
 // tasksEnv returns the environment of the nodes that expressions name.
 func (p *tagScope) tasksEnv(kind string, expressions []*expression.Expression) map[string]any {
-	wanted := map[string]bool{}
+	names := map[string]bool{}
 	for _, e := range expressions {
 		for _, r := range e.References() {
 			switch {
 			case r.Path[0] != kind:
 			case len(r.Path) > 1:
-				wanted[r.Path[1]] = true
+				names[r.Path[1]] = true
 			default:
 				base, size := p.loop.progress.Members(p.scope)
 				for i := base; i < base+size; i++ {
-					wanted[p.loop.nodes[i].op.Name] = true
+					names[p.loop.nodes[i].op.Name] = true
 				}
 			}
 		}
 	}
 	env := map[string]any{}
-	for name := range wanted {
+	for name := range names {
 		if i, ok := p.task(name); ok {
 			env[name] = p.taskEnv(i, name)
 		}
@@ -153,12 +153,12 @@ func (p *tagScope) workflowEnv(expressions []*expression.Expression) map[string]
 	for _, of := range []string{"name", "namespace", "uid", "status", "priority", "duration", "creationTimestamp", "scheduledTime"} {
 		env[of], _ = p.workflowTag(of)
 	}
-	asked := func(e *expression.Expression) bool {
+	references := func(e *expression.Expression) bool {
 		return slices.ContainsFunc(e.References(), func(r expression.Reference) bool {
 			return r.Path[0] == "workflow" && (len(r.Path) < 2 || r.Path[1] == "failures")
 		})
 	}
-	if slices.ContainsFunc(expressions, asked) {
+	if slices.ContainsFunc(expressions, references) {
 		env["failures"] = textOf(p.loop.values.failuresTag())
 	}
 	ports := portsEnv(p.loop.inputs)

@@ -33,23 +33,23 @@ func (p *tagScope) byKey(key string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := strings.Trim(key, "/")
+	requested := strings.Trim(key, "/")
 	for _, k := range slices.Backward(kept) {
-		if k.key == wanted {
+		if k.key == requested {
 			return k.value, nil
 		}
 	}
 	files := map[string]artifact.Entry{}
 	for _, k := range kept {
-		if err := p.filesBelow(wanted, k, files); err != nil {
+		if err := p.filesBelow(requested, k, files); err != nil {
 			return nil, err
 		}
 	}
 	if file, ok := files[""]; ok {
-		return map[string]any{"$file": file.SHA256, "name": path.Base(wanted)}, nil
+		return map[string]any{"$file": file.SHA256, "name": path.Base(requested)}, nil
 	}
 	if len(files) > 0 {
-		return p.folderOf(files, path.Base(wanted))
+		return p.folderOf(files, path.Base(requested))
 	}
 	return nil, fmt.Errorf("no task of this execution has stored an artifact under the key %q: %w", key, &expression.UnknownError{Name: key})
 }
@@ -101,9 +101,9 @@ func (vs *nodeValues) parameterValues(ctx context.Context, i int) map[string]any
 
 // filesBelow adds the files of k whose keys are below wanted, by their relative paths; the
 // path of the file wanted itself is "".
-func (p *tagScope) filesBelow(wanted string, k keyedArtifact, files map[string]artifact.Entry) error {
-	below, isBelow := strings.CutPrefix(k.key, wanted+"/")
-	inside, isInside := strings.CutPrefix(wanted, k.key+"/")
+func (p *tagScope) filesBelow(requested string, k keyedArtifact, files map[string]artifact.Entry) error {
+	below, isBelow := strings.CutPrefix(k.key, requested+"/")
+	inside, isInside := strings.CutPrefix(requested, k.key+"/")
 	if !isBelow && !isInside {
 		return nil
 	}

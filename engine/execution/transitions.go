@@ -61,7 +61,7 @@ func (l *loop) nodeEvent(i int, at time.Time, kind query.EventKind, text string,
 // settle calls dag.Next and carries out its actions until there are none, or the batch is
 // full.
 func (l *loop) settle(ctx context.Context) error {
-	for (l.all || len(l.changed) > 0 || len(l.withoutAttempt) > 0 || len(l.cache.wanted) > 0) && !l.batch.full() && !l.batch.finished {
+	for (l.all || len(l.changed) > 0 || len(l.withoutAttempt) > 0 || len(l.cache.lookups) > 0) && !l.batch.full() && !l.batch.finished {
 		if len(l.changed) == 0 && !l.all && len(l.withoutAttempt) == 0 {
 			l.cache.lookUp(ctx)
 		}
@@ -231,7 +231,7 @@ func (l *loop) stop(i int, now time.Time) {
 }
 
 // stopAs is stop with the given reason of the node and message of its event.
-func (l *loop) stopAs(i int, now time.Time, reason *query.Reason, told string) {
+func (l *loop) stopAs(i int, now time.Time, reason *query.Reason, message string) {
 	n := &l.nodes[i]
 	if n.stopSent {
 		return
@@ -239,7 +239,7 @@ func (l *loop) stopAs(i int, now time.Time, reason *query.Reason, told string) {
 	l.touch(i)
 	n.stopSent, n.reason = true, reason
 	l.launches.requestStop(i)
-	l.nodeEvent(i, now, query.EventNodeStopping, told, nil)
+	l.nodeEvent(i, now, query.EventNodeStopping, message, nil)
 }
 
 // finish ends the execution: every node has ended.

@@ -153,7 +153,7 @@ func (vs *nodeValues) graphInputs(ctx context.Context, i int, g *workflow.Graph)
 // env returns the environment of an expression of node i: it contains the nodes that the
 // expression names.
 func (vs *nodeValues) env(ctx context.Context, i int, e *expression.Expression) (map[string]any, error) {
-	var wanted []int
+	var required []int
 	nodes := map[string]any{}
 	names := map[string]int{}
 	for _, r := range e.References() {
@@ -162,10 +162,10 @@ func (vs *nodeValues) env(ctx context.Context, i int, e *expression.Expression) 
 		}
 		if d, ok := vs.sibling(i, r.Path[1]); ok {
 			names[r.Path[1]] = d
-			wanted = append(wanted, d)
+			required = append(required, d)
 		}
 	}
-	if err := vs.loadOutputs(ctx, wanted); err != nil {
+	if err := vs.loadOutputs(ctx, required); err != nil {
 		return nil, err
 	}
 	for name, d := range names {

@@ -72,7 +72,7 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	require.Equal(t, fair.Key{Execution: id, Node: 1}, w.Key)
 	require.Equal(t, quota.Name{Workflow: "three", Node: "b"}, w.Name)
 	require.Equal(t, auth.LocalProject, w.Project.ID)
-	require.Equal(t, fair.Amount{CPUMillis: 4000, MemoryMiB: 4096, Pods: 2}, w.Asked, "of both pods")
+	require.Equal(t, fair.Amount{CPUMillis: 4000, MemoryMiB: 4096, Pods: 2}, w.Requested, "of both pods")
 	require.Equal(t, query.Reason{Code: launcher.WaitUnschedulable, Message: "0/4 nodes are available."}, w.Reason)
 	require.WithinDuration(t, time.Now(), w.Since, time.Hour)
 

@@ -17,8 +17,8 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// asks is a workflow of one node that requests cpu and runs script.
-func asks(name, cpu, script string) string {
+// requesting is a workflow of one node that requests cpu and runs script.
+func requesting(name, cpu, script string) string {
 	return fmt.Sprintf("name: %s\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: %s, memory: 64Mi}, code: {script: '%s'}}]", name, cpu, script)
 }
 
@@ -34,19 +34,19 @@ func TestWhyANodeWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis = 2000 })
 	stop := t.TempDir() + "/stop"
-	known := b.launch(asks("holder", "2", "[ -e "+stop+" ] || sleep 0.05"), nil)
+	known := b.launch(requesting("holder", "2", "[ -e "+stop+" ] || sleep 0.05"), nil)
 	b.estimates(b.finish(known).WorkflowID, "a")
-	holder := b.launch(asks("waited-for", "2", "while [ ! -e "+stop+" ]; do sleep 0.01; done"), nil)
+	holder := b.launch(requesting("waited-for", "2", "while [ ! -e "+stop+" ]; do sleep 0.01; done"), nil)
 	b.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
-	first := b.waits(asks("first", "1", "true"))
-	second := b.waits(asks("second", "1", "true"))
+	first := b.waits(requesting("first", "1", "true"))
+	second := b.waits(requesting("second", "1", "true"))
 
 	w, err := b.engine.Why(b.ctx, second, "a")
 	require.NoError(t, err)
 	require.True(t, w.Waits)
 	require.Equal(t, fair.CPUUnavailable, w.Reason.Code)
 	require.Equal(t, 2, w.Reason.Position)
-	require.Equal(t, int64(1000), w.Reason.Asked)
+	require.Equal(t, int64(1000), w.Reason.Requested)
 	require.Len(t, w.Holders, 1)
 	require.Equal(t, holder, w.Holders[0].Execution)
 	require.Equal(t, quota.Name{Workflow: "waited-for", Node: "a"}, w.Holders[0].Name)
@@ -102,10 +102,10 @@ func TestOthersStayHidden(t *testing.T) {
 	t.Parallel()
 	all := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis = 2000 })
 	vision := all.as(all.team("vision", nil, nil))
-	holder := vision.launch(asks("secret", "2", "sleep 60"), nil)
+	holder := vision.launch(requesting("secret", "2", "sleep 60"), nil)
 	vision.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
-	vision.waits(asks("hidden", "2", "true"))
-	id := all.waits(asks("mine", "2", "true"))
+	vision.waits(requesting("hidden", "2", "true"))
+	id := all.waits(requesting("mine", "2", "true"))
 
 	mine := auth.PolicyFunc(func(_ auth.Action, place uuid.UUID) bool { return place == auth.LocalProject })
 	ctx := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleUser, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, Policy: mine})
@@ -131,14 +131,14 @@ func TestForecasts(t *testing.T) {
 	devices, err := quota.ParseGPUs("A100:2,H100:4")
 	require.NoError(t, err)
 	b := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis, c.Capacity.GPUs = 2000, devices })
-	small := b.register(asks("small", "1", "true"))
+	small := b.register(requesting("small", "1", "true"))
 	f, err := b.engine.Forecasts.Forecast(b.ctx, small.ID, query.Normal)
 	require.NoError(t, err)
 	require.Equal(t, fair.FitsNow, f.Verdict)
 
-	id := b.launchVersion(asks("small", "1", "true"))
+	id := b.launchVersion(requesting("small", "1", "true"))
 	b.estimates(b.finish(id).WorkflowID, "a")
-	holder := b.launch(asks("all", "2", "sleep 60"), nil)
+	holder := b.launch(requesting("all", "2", "sleep 60"), nil)
 	b.until(holder, "running", func(e query.Execution) bool { return e.Counts.Running == 1 })
 	check, err := b.engine.Launches.Check(b.ctx, execution.LaunchRequest{Workflow: "small", Priority: 500})
 	require.NoError(t, err)

@@ -49,7 +49,7 @@ func invalid(source string, err error) error {
 
 // refuse returns an error for users, on one line, that wraps its cause.
 func refuse(cause error, format string, args ...any) error {
-	return said{&apperr.Error{Code: apperr.Invalid, Message: visible(short(fmt.Sprintf(format, args...), 800))}, cause}
+	return described{&apperr.Error{Code: apperr.Invalid, Message: visible(short(fmt.Sprintf(format, args...), 800))}, cause}
 }
 
 // visible returns s with a symbol for each character that is not printable.
@@ -62,15 +62,15 @@ func visible(s string) string {
 	}, s)
 }
 
-// said is an error for users that already describes its cause: errors.As finds both,
+// described is an error for users that already describes its cause: errors.As finds both,
 // and the text is only the user's.
-type said struct {
+type described struct {
 	reader *apperr.Error
 	cause  error
 }
 
-func (s said) Error() string   { return s.reader.Message }
-func (s said) Unwrap() []error { return []error{s.reader, s.cause} }
+func (s described) Error() string   { return s.reader.Message }
+func (s described) Unwrap() []error { return []error{s.reader, s.cause} }
 
 // quoted returns a text for messages: quoted, on one line, shortened.
 func quoted(s string) string {

@@ -16,13 +16,13 @@ import (
 // removed lists the functions of sprig that are excluded, and why.
 func removed() map[string]string {
 	const (
-		reads = "it reads the environment of the server"
-		asks  = "it accesses the network"
-		keys  = "it creates or uses keys, which is slow"
-		raw   = "it returns bytes that are not text"
+		reads   = "it reads the environment of the server"
+		network = "it accesses the network"
+		keys    = "it creates or uses keys, which is slow"
+		raw     = "it returns bytes that are not text"
 	)
 	return map[string]string{
-		"sprig.env": reads, "sprig.expandenv": reads, "sprig.getHostByName": asks,
+		"sprig.env": reads, "sprig.expandenv": reads, "sprig.getHostByName": network,
 		"sprig.genPrivateKey": keys, "sprig.genCA": keys, "sprig.genCAWithKey": keys,
 		"sprig.genSelfSignedCert": keys, "sprig.genSelfSignedCertWithKey": keys,
 		"sprig.genSignedCert": keys, "sprig.genSignedCertWithKey": keys, "sprig.buildCustomCert": keys,

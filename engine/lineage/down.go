@@ -19,7 +19,7 @@ func (r *reader) down(ctx context.Context, by map[string][]parts, fan int, found
 	if err := r.downEntries(ctx, by[partEntry], fan, found); err != nil {
 		return err
 	}
-	return r.downDoers(ctx, append(by[partNode], by[partExecution]...), fan, found)
+	return r.downProducers(ctx, append(by[partNode], by[partExecution]...), fan, found)
 }
 
 func (r *reader) downEntries(ctx context.Context, list []parts, fan int, found links) error {
@@ -152,7 +152,7 @@ func (r *reader) linkReaders(k graph.Key, id uuid.UUID, i int, output string, fo
 			}
 		}
 		if ok {
-			found.add(k, graph.Edge{From: k, To: r.doer(id, d), Relation: graph.Input, Label: label})
+			found.add(k, graph.Edge{From: k, To: r.producer(id, d), Relation: graph.Input, Label: label})
 		}
 	}
 }
@@ -204,8 +204,8 @@ func (r *reader) linkUsers(ctx context.Context, users []db.UsersOfArtifactsRow, 
 	return nil
 }
 
-// downDoers reads what nodes and executions produced: artifacts, and values that other nodes read.
-func (r *reader) downDoers(ctx context.Context, list []parts, fan int, found links) error {
+// downProducers reads what nodes and executions produced: artifacts, and values that other nodes read.
+func (r *reader) downProducers(ctx context.Context, list []parts, fan int, found links) error {
 	if err := r.loadExecutions(ctx, idsOf(list)); err != nil {
 		return err
 	}
@@ -258,10 +258,10 @@ func (r *reader) linkDependents(n nodeAt, found links) {
 	s := r.shapeOf(n.execution)
 	for _, d := range s.plan.Nodes[n.index].Dependents {
 		up := links{}
-		k := r.doer(n.execution, d)
+		k := r.producer(n.execution, d)
 		r.linkDependency(k, &s.flows[d], n, up)
 		for _, e := range up.of(k).Edges {
-			if e.From == r.doer(n.execution, n.index) {
+			if e.From == r.producer(n.execution, n.index) {
 				found.add(e.From, e)
 			}
 		}

@@ -344,8 +344,8 @@ func referencesIn(value any, input string, list []reference) []reference {
 	return list
 }
 
-// doer returns the item of a node of a plan: the node, or its execution when that is one item.
-func (r *reader) doer(execution uuid.UUID, index int) graph.Key {
+// producer returns the item of a node of a plan: the node, or its execution when that is one item.
+func (r *reader) producer(execution uuid.UUID, index int) graph.Key {
 	if execution == r.merged {
 		return executionKey(execution)
 	}

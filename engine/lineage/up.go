@@ -214,10 +214,10 @@ func (r *reader) origin(at nodeAt) graph.Key {
 	for _, row := range r.nodes[at] {
 		if row.OriginUse == "TAKEN" || row.OriginUse == "CACHED" {
 			if s := r.shapeOf(*row.OriginExecution); s != nil && int(*row.OriginIndex) < len(s.plan.Nodes) {
-				return r.doer(*row.OriginExecution, int(*row.OriginIndex))
+				return r.producer(*row.OriginExecution, int(*row.OriginIndex))
 			}
 			return executionKey(*row.OriginExecution)
 		}
 	}
-	return r.doer(at.execution, at.index)
+	return r.producer(at.execution, at.index)
 }

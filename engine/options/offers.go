@@ -9,9 +9,9 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// maxAsked is how many different things a launch asks of one source: values that it searches for, or
+// maxLookups is how many different things a launch asks of one source: values that it searches for, or
 // lists for the entries of a list.
-const maxAsked = 100
+const maxLookups = 100
 
 // Offers returns the Offers of a [typeregistry.Env] for one launch by the caller of ctx. It checks
 // nothing for callers who may not launch in their project: the launch itself refuses them. It asks a
@@ -56,38 +56,38 @@ type offer struct {
 // refuses explains why a source does not have a value.
 func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, error) {
 	t := typeregistry.SourceLeaf(o.Field.Type)
-	wanted := typeregistry.Text(t, o.Value)
+	value := typeregistry.Text(t, o.Value)
 	from := c.sources[o.Source.Source]
 	if from == nil {
 		from = &requested{answers: map[question]*offer{}, count: map[bool]int{}}
 		c.sources[o.Source.Source] = from
 	}
 	all := question{where: o.Source.Where, url: o.Source.URL}
-	one := question{where: o.Source.Where, url: o.Source.URL, value: wanted}
+	one := question{where: o.Source.Where, url: o.Source.URL, value: value}
 	switch {
 	case o.Source.From == "executions":
-		found, message, err := from.ask(one, t, func() (list, error) {
+		found, message, err := from.lookup(one, t, func() (list, error) {
 			rows, err := c.service.having(ctx, o.Source, t, o.Value)
 			return list{options: rows}, err
 		})
-		if err != nil || message != "" || found.texts[wanted] {
+		if err != nil || message != "" || found.texts[value] {
 			return message, err
 		}
 		return refusal(o.Value, list{}), nil
 	case o.Source.Searches(): // most endpoints search only a part of their options by an empty query
-		found, message, err := from.ask(one, t, func() (list, error) {
+		found, message, err := from.lookup(one, t, func() (list, error) {
 			searched, err := o.Source.Source.Resolve(o.Inputs, fmt.Sprint(o.Value))
 			if err != nil {
 				return list{}, err
 			}
 			return c.service.offered(ctx, searched, t)
 		})
-		if err != nil || message != "" || found.texts[wanted] {
+		if err != nil || message != "" || found.texts[value] {
 			return message, err
 		}
 	}
-	found, message, err := from.ask(all, t, func() (list, error) { return c.service.offered(ctx, o.Source, t) })
-	if err != nil || message != "" || found.texts[wanted] {
+	found, message, err := from.lookup(all, t, func() (list, error) { return c.service.offered(ctx, o.Source, t) })
+	if err != nil || message != "" || found.texts[value] {
 		return message, err
 	}
 	if o.Source.Searches() {
@@ -96,16 +96,16 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 	return refusal(o.Value, found.list), nil
 }
 
-// ask returns the answer to a question. message indicates that there are too many.
-func (a *requested) ask(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
+// lookup returns the answer to a question. message indicates that there are too many.
+func (a *requested) lookup(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
 	if known := a.answers[q]; known != nil {
 		return known, "", known.err
 	}
 	if a.failed != nil {
 		return nil, "", a.failed
 	}
-	if a.count[q.value != ""] == maxAsked {
-		return nil, fmt.Sprintf("A launch can check at most %d different values against this source. Use fewer values.", maxAsked), nil
+	if a.count[q.value != ""] == maxLookups {
+		return nil, fmt.Sprintf("A launch can check at most %d different values against this source. Use fewer values.", maxLookups), nil
 	}
 	a.count[q.value != ""]++
 	found = &offer{texts: map[string]bool{}}

@@ -32,15 +32,15 @@ func TestLaunchesSearchTheirValues(t *testing.T) {
 		map[string]any{"name": "model", "type": "String", "options": map[string]any{"http": e.URL + "/?q={{query}}"}},
 	}, "inputs")
 	require.Empty(t, problems)
-	said := func(value string) []typeregistry.Problem {
+	problemsOf := func(value string) []typeregistry.Problem {
 		ctx := auth.WithSubject(context.Background(), auth.Local())
 		_, found := schema.CheckAll(map[string]any{"model": value}, typeregistry.Env{Offers: e.service.Offers(ctx)})
 		return found
 	}
-	require.Empty(t, said("model-77"))
-	require.Equal(t, []typeregistry.Problem{{Path: "model", Message: "“model-100” is not an option. Choose one from the list."}}, said("model-100"))
+	require.Empty(t, problemsOf("model-77"))
+	require.Equal(t, []typeregistry.Problem{{Path: "model", Message: "“model-100” is not an option. Choose one from the list."}}, problemsOf("model-100"))
 	e.Close()
-	require.Contains(t, said("other")[0].Message, "so the value cannot be checked")
+	require.Contains(t, problemsOf("other")[0].Message, "so the value cannot be checked")
 
 	nobody, _ := schema.CheckAll(map[string]any{"model": "other"}, typeregistry.Env{Offers: e.service.Offers(context.Background())})
 	require.Equal(t, "other", nobody["model"], "the server requests nothing for callers who cannot launch")

@@ -38,8 +38,8 @@ func allows(list []string, address *url.URL) bool {
 	}
 	return slices.ContainsFunc(list, func(entry string) bool {
 		entry = strings.ToLower(entry)
-		if name, wanted, err := net.SplitHostPort(entry); err == nil {
-			if wanted != port {
+		if name, allowedPort, err := net.SplitHostPort(entry); err == nil {
+			if allowedPort != port {
 				return false
 			}
 			entry = name

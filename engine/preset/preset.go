@@ -89,17 +89,17 @@ func NewService(pool *pgxpool.Pool, workflows *workflow.Service, now func() time
 	return &Service{pool: pool, queries: db.New(pool), workflows: workflows, now: now}
 }
 
-// Misfit is a value of a preset that a version does not accept.
-type Misfit struct {
+// IncompatibleValue is a value of a preset that a version does not accept.
+type IncompatibleValue struct {
 	Path    string // of the value: "layers.0.width"
 	Message string
 }
 
 // Fitted are the inputs of a preset for a version.
 type Fitted struct {
-	Inputs  map[string]any // those that the version accepts
-	Misfits []Misfit
-	Added   []string // inputs of the version that the saved version did not have
+	Inputs       map[string]any // those that the version accepts
+	Incompatible []IncompatibleValue
+	Added        []string // inputs of the version that the saved version did not have
 }
 
 // Fit checks saved inputs against a schema. A field with a problem is left out as a whole; fields
@@ -115,7 +115,7 @@ func Fit(schema typeregistry.Schema, saved map[string]any, env typeregistry.Env)
 			continue // the form or the launch reports it
 		}
 		faulty[name] = true
-		out.Misfits = append(out.Misfits, Misfit(p))
+		out.Incompatible = append(out.Incompatible, IncompatibleValue(p))
 	}
 	for name, value := range saved {
 		if !faulty[name] {

@@ -173,13 +173,13 @@ func TestAPresetSaysWhatNoLongerFits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"epochs": json.Number("20")}, fitted.Inputs)
 	require.Equal(t, []string{"seed"}, fitted.Added)
-	said := map[string]string{}
-	for _, m := range fitted.Misfits {
-		said[m.Path] = m.Message
+	messages := map[string]string{}
+	for _, m := range fitted.Incompatible {
+		messages[m.Path] = m.Message
 	}
-	require.Contains(t, said["lr"], "0.05")
-	require.Contains(t, said["optimizer"], "There is no field")
-	require.Len(t, said, 3)
+	require.Contains(t, messages["lr"], "0.05")
+	require.Contains(t, messages["optimizer"], "There is no field")
+	require.Len(t, messages, 3)
 }
 
 func TestAPresetHoldsOnlyReferencesToSecrets(t *testing.T) {

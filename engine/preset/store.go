@@ -308,7 +308,7 @@ func (s *Service) apply(ctx context.Context, subject auth.Subject, w workflow.Wo
 				given[name] = value
 			}
 		}
-		for _, m := range Fit(v.Definition.Inputs, given, e.Env).Misfits {
+		for _, m := range Fit(v.Definition.Inputs, given, e.Env).Incompatible {
 			add("inputs."+m.Path, m.Message)
 		}
 		if row.Inputs, err = json.Marshal(given); err != nil {

@@ -74,10 +74,10 @@ func (b Breaker) Succeeded(holder string) Breaker {
 	return b
 }
 
-// Ask reports whether an attempt of holder may start now, and if not, the time of the
+// Check reports whether an attempt of holder may start now, and if not, the time of the
 // next request; zero means after the trial. gone means that the holder of the trial
 // will never report a result.
-func (b Breaker) Ask(now time.Time, holder string, gone bool) (next Breaker, pass bool, until time.Time) {
+func (b Breaker) Check(now time.Time, holder string, gone bool) (next Breaker, pass bool, until time.Time) {
 	switch b.state() {
 	case Open:
 		if now.Before(b.Until) {

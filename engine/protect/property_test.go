@@ -40,14 +40,14 @@ func TestWindowNeverGivesMore(t *testing.T) {
 		now := epoch
 		for range 150 {
 			now = now.Add(time.Duration(r.Int64N(int64(rule.Window) / int64(rule.Retries) * 2)))
-			wanted, left := r.IntN(5), w.Left(rule, now)
+			requested, left := r.IntN(5), w.Left(rule, now)
 			var got int
-			w, got = w.Take(rule, now, wanted)
-			require.Equal(t, min(wanted, left), got, "all available retries are granted")
+			w, got = w.Take(rule, now, requested)
+			require.Equal(t, min(requested, left), got, "all available retries are granted")
 			for range got {
 				made = append(made, now)
 			}
-			if got < wanted {
+			if got < requested {
 				at := w.Next(rule, now, 1)
 				require.True(t, at.After(now))
 				require.Zero(t, w.Left(rule, at.Add(-1)), "not before Next")
@@ -97,12 +97,12 @@ func TestBucketKeepsItsRate(t *testing.T) {
 		now := epoch
 		for range 150 {
 			now = now.Add(time.Duration(r.Int64N(int64(3 * rule.one()))))
-			wanted, left := r.IntN(6), b.Left(rule, now)
+			requested, left := r.IntN(6), b.Left(rule, now)
 			var got int
-			b, got = b.Take(rule, now, wanted)
-			require.Equal(t, min(wanted, left), got)
+			b, got = b.Take(rule, now, requested)
+			require.Equal(t, min(requested, left), got)
 			all = append(all, taken{now, got})
-			if got < wanted {
+			if got < requested {
 				at := b.Next(rule, now, 1)
 				require.True(t, at.After(now))
 				require.Positive(t, b.Left(rule, at))
@@ -166,7 +166,7 @@ func TestBreakerLetsOneThrough(t *testing.T) {
 			}
 			switch r.IntN(3) {
 			case 0, 1:
-				w.ask(t)
+				w.admit(t)
 			case 2:
 				before := w.b.state()
 				w.end(t, r, broken)
@@ -184,19 +184,19 @@ func TestBreakerLetsOneThrough(t *testing.T) {
 			w.gone[id] = true
 		}
 		w.now = w.now.Add(w.rule.OpenFor)
-		_, pass, _ := w.b.Ask(w.now, "last", w.gone[w.b.Trial])
+		_, pass, _ := w.b.Check(w.now, "last", w.gone[w.b.Trial])
 		require.True(t, pass, "no attempt waits forever")
 	})
 	require.Positive(t, opened)
 	require.Positive(t, closed, "some trials must succeed")
 }
 
-func (w *world) ask(t *testing.T) {
+func (w *world) admit(t *testing.T) {
 	t.Helper()
 	id := fmt.Sprint(w.next)
 	w.next++
 	before := w.b
-	next, pass, until := w.b.Ask(w.now, id, w.gone[w.b.Trial])
+	next, pass, until := w.b.Check(w.now, id, w.gone[w.b.Trial])
 	switch before.state() {
 	case Closed:
 		require.True(t, pass)
@@ -258,7 +258,7 @@ func TestBreakerCountsWithinItsWindow(t *testing.T) {
 	b = b.Failed(rule, epoch, "x")
 	require.Equal(t, Open, b.State)
 	require.Equal(t, 1, b.Opened)
-	b, pass, _ := b.Ask(epoch.Add(time.Minute), "trial", false)
+	b, pass, _ := b.Check(epoch.Add(time.Minute), "trial", false)
 	require.True(t, pass)
 	b = b.Failed(rule, epoch.Add(2*time.Minute), "trial")
 	require.Equal(t, Open, b.State)

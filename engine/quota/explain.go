@@ -23,12 +23,12 @@ type Holder struct {
 
 // Explanation is the reason that a node waits, limited to what its reader may see.
 type Explanation struct {
-	Reason  fair.Reason
-	Waits   bool // it is in the queue of this process, so that the reason is current
-	Offered bool // capacity is reserved for it
-	Asked   fair.Amount
-	Holders []Holder
-	Nearby  []Queued // positions around its own, and the first ones
+	Reason    fair.Reason
+	Waits     bool // it is in the queue of this process, so that the reason is current
+	Offered   bool // capacity is reserved for it
+	Requested fair.Amount
+	Holders   []Holder
+	Nearby    []Queued // positions around its own, and the first ones
 }
 
 const (
@@ -55,7 +55,7 @@ func (s *Service) Explain(ctx context.Context, project uuid.UUID, key fair.Key, 
 	}
 	for _, w := range s.fair.Queue(fair.Filter{Execution: key.Execution}) {
 		if w.Key == key {
-			e.Offered, e.Asked = w.Offered, w.Amount
+			e.Offered, e.Requested = w.Offered, w.Amount
 			e.Reason.Position = w.Position
 		}
 	}

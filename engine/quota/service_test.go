@@ -285,16 +285,16 @@ func TestCapacityOfACluster(t *testing.T) {
 		return s
 	}
 	watcher, follower := open(), open()
-	ask := func(s *quota.Service, gpus int, kind string) *fair.Reason {
+	check := func(s *quota.Service, gpus int, kind string) *fair.Reason {
 		return s.NeverFits(fair.Request{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: gpus, GPUType: kind, Pods: 1}, Preemptible: true})
 	}
-	require.Nil(t, ask(follower, 64, "A100"), "not reported yet")
+	require.Nil(t, check(follower, 64, "A100"), "not reported yet")
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
 	require.NoError(t, follower.Reload(b.ctx))
-	require.Nil(t, ask(follower, 4, "A100"))
-	require.NotNil(t, ask(follower, 5, "A100"))
-	require.Nil(t, ask(follower, 7, ""), "of all types in total")
-	require.NotNil(t, ask(watcher, 8, ""))
+	require.Nil(t, check(follower, 4, "A100"))
+	require.NotNil(t, check(follower, 5, "A100"))
+	require.Nil(t, check(follower, 7, ""), "of all types in total")
+	require.NotNil(t, check(watcher, 8, ""))
 	var before, after int64
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&before))
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
@@ -303,12 +303,12 @@ func TestCapacityOfACluster(t *testing.T) {
 	taken := &quota.Capacity{CPUMillis: 8000, Pods: 2, ClusterGPUs: map[string]int{"A100": 4}}
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}, InUse: taken}))
 	require.NoError(t, follower.Reload(b.ctx))
-	require.Nil(t, ask(follower, 4, "A100"), "the other workloads will end")
+	require.Nil(t, check(follower, 4, "A100"), "the other workloads will end")
 	forecast := follower.Forecast([]fair.Request{{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: 1, GPUType: "A100", Pods: 1}, Preemptible: true}})
 	require.Equal(t, fair.WouldWait, forecast.Verdict)
 	require.Equal(t, "Waiting for A100 GPUs: requests 1 A100 GPU; the cluster has 0 left of 4; other workloads use 4.", forecast.Reason.Message)
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100}))
 	require.NoError(t, follower.Reload(b.ctx))
-	require.NotNil(t, ask(follower, 1, "A100"), "they have ended")
+	require.NotNil(t, check(follower, 1, "A100"), "they have ended")
 	require.Equal(t, 64_000, follower.Capacity().CPUMillis)
 }

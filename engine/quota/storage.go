@@ -30,7 +30,7 @@ func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UU
 		return err
 	}
 	if refuse {
-		if err := l.roomFor(bytes); err != nil {
+		if err := l.checkStorage(bytes); err != nil {
 			return err
 		}
 	}
@@ -41,8 +41,8 @@ func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UU
 	return nil
 }
 
-// roomFor returns an apperr.Quota that names the level whose limit bytes would exceed.
-func (l *locked) roomFor(bytes int64) error {
+// checkStorage returns an apperr.Quota that names the level whose limit bytes would exceed.
+func (l *locked) checkStorage(bytes int64) error {
 	for _, c := range l.path {
 		level, ok := l.tree.Level(c.Level)
 		if !ok {

@@ -26,9 +26,9 @@ const (
 	// transaction after ten seconds, and with it the lock on the rows.
 	deleteTimeout = 5 * time.Second
 
-	// clockRoom is the maximum difference between the clocks of servers.
-	clockRoom = time.Minute
-	strayLook = 24 * time.Hour // interval of listing the whole store
+	// maxClockSkew is the maximum difference between the clocks of servers.
+	maxClockSkew  = time.Minute
+	strayInterval = 24 * time.Hour // interval of listing the whole store
 )
 
 // sweepProjects removes the unreferenced blobs of every project. conn holds the
@@ -89,7 +89,7 @@ func (s *Service) removableBefore(ctx context.Context, q *db.Queries, project uu
 	if err != nil {
 		return time.Time{}, fmt.Errorf("find the oldest attempt: %w", err)
 	}
-	return since.Add(-db.TouchEvery - clockRoom), nil
+	return since.Add(-db.TouchEvery - maxClockSkew), nil
 }
 
 // mark marks the blobs that project references, and the files of referenced folders.
@@ -243,9 +243,9 @@ func (s *Service) deleteHeld(ctx context.Context, q *db.Queries, rows []db.LockU
 	if err != nil {
 		return nil, nil, err
 	}
-	wanted := make(map[string]bool, len(claimed))
+	inUse := make(map[string]bool, len(claimed))
 	for _, raw := range claimed {
-		wanted[string(raw)] = true
+		inUse[string(raw)] = true
 	}
 	s.config.Crash("store.held")
 	deleting, cancel := context.WithTimeout(ctx, deleteTimeout)
@@ -254,7 +254,7 @@ func (s *Service) deleteHeld(ctx context.Context, q *db.Queries, rows []db.LockU
 	var group errgroup.Group
 	group.SetLimit(deletesAtOne)
 	for _, row := range rows {
-		if wanted[string(row.Sha256)] {
+		if inUse[string(row.Sha256)] {
 			continue
 		}
 		group.Go(func() error {
@@ -288,7 +288,7 @@ func (s *Service) insertStrayBlobs(ctx context.Context, r *Report) error {
 		return fmt.Errorf("read the time of the last listing: %w", err)
 	}
 	now := s.now()
-	if r.DryRun || now.Sub(seen) < strayLook {
+	if r.DryRun || now.Sub(seen) < strayInterval {
 		return nil
 	}
 	err = s.config.Store.List(ctx, func(blobs []artifact.Blob) error {

@@ -32,11 +32,11 @@ type Month struct {
 
 // MonthDay is a day of a month, in the time zone of its reader.
 type MonthDay struct {
-	Day    time.Time // its beginning
-	Past   int       // fires that were decided
-	Failed int       // of Past
-	Coming int
-	Hours  [24]int // fires by hour of the clock, past and coming
+	Day      time.Time // its beginning
+	Past     int       // fires that were decided
+	Failed   int       // of Past
+	Upcoming int
+	Hours    [24]int // fires by hour of the clock, past and coming
 }
 
 // MonthFire is one fire on a day: coming, or decided.
@@ -88,14 +88,14 @@ func (r Reader) Month(ctx context.Context, from, until time.Time) (Month, error)
 			d.Hours[h.Hour()] += int(c.Fires)
 		}
 	}
-	err = r.eachComing(ctx, subject.ProjectID, from, until, func(sc Schedule, fires []time.Time, all bool) {
+	err = r.eachUpcoming(ctx, subject.ProjectID, from, until, func(sc Schedule, fires []time.Time, all bool) {
 		if !all {
 			out.Frequent = append(out.Frequent, sc)
 			return
 		}
 		for _, fire := range fires {
 			if d := at(fire); d != nil {
-				d.Coming++
+				d.Upcoming++
 				d.Hours[fire.In(zone).Hour()]++
 			}
 		}
@@ -103,9 +103,9 @@ func (r Reader) Month(ctx context.Context, from, until time.Time) (Month, error)
 	return out, err
 }
 
-// eachComing calls f with the coming fires of each schedule in a time span; all is false if there are
+// eachUpcoming calls f with the coming fires of each schedule in a time span; all is false if there are
 // more than MaxMonthFires.
-func (r Reader) eachComing(ctx context.Context, project uuid.UUID, from, until time.Time, f func(sc Schedule, fires []time.Time, all bool)) error {
+func (r Reader) eachUpcoming(ctx context.Context, project uuid.UUID, from, until time.Time, f func(sc Schedule, fires []time.Time, all bool)) error {
 	rows, err := r.schedules.queries.SearchSchedules(ctx, db.SearchSchedulesParams{ProjectID: project, Paused: new(false), MaxRows: MaxPerProject})
 	if err != nil {
 		return fmt.Errorf("list schedules: %w", err)
@@ -171,7 +171,7 @@ func (r Reader) Day(ctx context.Context, day time.Time) ([]MonthFire, bool, erro
 		}
 		out = append(out, MonthFire{Schedule: row.Name, ScheduleID: row.ScheduleID, At: o.FireAt, Occurrence: &o})
 	}
-	err = r.eachComing(ctx, subject.ProjectID, day, until, func(sc Schedule, fires []time.Time, _ bool) {
+	err = r.eachUpcoming(ctx, subject.ProjectID, day, until, func(sc Schedule, fires []time.Time, _ bool) {
 		for _, fire := range fires {
 			out = append(out, MonthFire{Schedule: sc.Name, ScheduleID: sc.ID, At: fire})
 		}

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Wanted is what a query lacks at a position.
-type Wanted string
+// Expected is what a query lacks at a position.
+type Expected string
 
 // What can be completed.
 const (
-	WantName     Wanted = "name"
-	WantOperator Wanted = "operator"
-	WantValue    Wanted = "value"
-	WantJoiner   Wanted = "joiner"
+	WantName     Expected = "name"
+	WantOperator Expected = "operator"
+	WantValue    Expected = "value"
+	WantJoiner   Expected = "joiner"
 )
 
 // Cursor is what a reader types at the end of a part of a query.
 type Cursor struct {
-	Wanted Wanted
-	From   int    // byte at which the typed piece begins
-	Typed  string // of the piece so far
-	Field  Field  // whose operator or value is wanted
-	Listed bool   // the value or the joiner is in the list of "name in (a, b)"
+	Expected Expected
+	From     int    // byte at which the typed piece begins
+	Typed    string // of the piece so far
+	Field    Field  // whose operator or value is wanted
+	Listed   bool   // the value or the joiner is in the list of "name in (a, b)"
 }
 
 // At returns what is wanted at the end of before, the query up to the reader's cursor.
@@ -42,8 +42,8 @@ func At(before string, names *Names) Cursor {
 	}
 	c := walk(tokens, names)
 	c.From, c.Typed = typed.from, typed.text
-	if c.Wanted == WantOperator && typed.text != "" { // two words: the second begins a condition
-		c.Wanted, c.Field = WantName, Field{}
+	if c.Expected == WantOperator && typed.text != "" { // two words: the second begins a condition
+		c.Expected, c.Field = WantName, Field{}
 	}
 	return c
 }
@@ -69,35 +69,35 @@ func tokensOf(text string) []token {
 // walk returns what is wanted behind tokens.
 func walk(tokens []token, names *Names) (c Cursor) {
 	name, list := token{}, false
-	c.Wanted = WantName
+	c.Expected = WantName
 	defer func() { c.Listed = list }()
 	for i, t := range tokens {
 		switch {
 		case t.kind == tokenOperator:
-			c.Wanted = WantValue
+			c.Expected = WantValue
 		case t.kind == tokenOpen:
 			list = i > 0 && tokens[i-1].is("in")
-			c.Wanted = WantName
+			c.Expected = WantName
 			if list {
-				c.Wanted = WantValue
+				c.Expected = WantValue
 			}
 		case t.kind == tokenComma && list:
-			c.Wanted = WantValue
+			c.Expected = WantValue
 		case t.kind == tokenClose:
-			c.Wanted, list = WantJoiner, false
-		case c.Wanted == WantValue:
-			c.Wanted = WantJoiner
+			c.Expected, list = WantJoiner, false
+		case c.Expected == WantValue:
+			c.Expected = WantJoiner
 		case t.is("and") || t.is("or") || t.is("not"):
-			c.Wanted = WantName
-		case t.is("in") && c.Wanted == WantOperator:
+			c.Expected = WantName
+		case t.is("in") && c.Expected == WantOperator:
 		default:
-			name, c.Wanted = t, WantOperator
+			name, c.Expected = t, WantOperator
 		}
 	}
-	if c.Wanted == WantOperator || c.Wanted == WantValue {
+	if c.Expected == WantOperator || c.Expected == WantValue {
 		c.Field, _ = names.Find(name.text)
-		if name.is("has") && c.Wanted == WantValue {
-			c.Wanted, c.Field = WantName, Field{}
+		if name.is("has") && c.Expected == WantValue {
+			c.Expected, c.Field = WantName, Field{}
 		}
 	}
 	return c

@@ -230,7 +230,7 @@ func TestWhatIsWantedAtTheCursor(t *testing.T) {
 		if c.Field.Name != "" {
 			field = c.Field.Path()
 		}
-		require.Equal(t, want, fmt.Sprintf("%s '%s' %d %s", c.Wanted, c.Typed, c.From, field), before)
+		require.Equal(t, want, fmt.Sprintf("%s '%s' %d %s", c.Expected, c.Typed, c.From, field), before)
 	}
 	var found []string
 	for _, f := range names().Matching("dec", 10) {

@@ -7,7 +7,7 @@ import (
 
 // Suggestion is a text that can follow at a cursor.
 type Suggestion struct {
-	Kind  Wanted
+	Kind  Expected
 	Text  string // replaces the typed piece, with the space or the colon behind it
 	Label string // without quotes and space
 	Help  string
@@ -17,7 +17,7 @@ type Suggestion struct {
 // Suggest returns the names, operators, words and joiners for a cursor, at most limit names. The
 // values of a field without words are those of executions, which the caller knows.
 func (n *Names) Suggest(c Cursor, limit int) []Suggestion {
-	switch c.Wanted {
+	switch c.Expected {
 	case WantName:
 		return append(n.suggestNames(c.Typed, limit), keywords(c.Typed, WantName, "not", "has:")...)
 	case WantOperator:
@@ -54,7 +54,7 @@ func (n *Names) suggestNames(typed string, limit int) []Suggestion {
 }
 
 // keywords are those that begin with what is typed; of names, only once something is typed.
-func keywords(typed string, kind Wanted, words ...string) []Suggestion {
+func keywords(typed string, kind Expected, words ...string) []Suggestion {
 	help := map[string]string{
 		"not": "Negates the next condition", "has:": "The execution has this name", "and": "Both conditions must match", "or": "At least one condition must match",
 	}

@@ -37,7 +37,7 @@ func (h *Pages) account(w http.ResponseWriter, r *http.Request) error {
 	for _, s := range sessions {
 		m.Sessions = append(m.Sessions, views.AccountSession{
 			Browser: browserName(s.UserAgent), Agent: s.UserAgent, Address: s.Address, By: h.providerName(s.Provider),
-			Begun: clock.Moment(s.CreatedAt), Seen: clock.Moment(s.SeenAt), Ends: clock.Moment(s.ExpiresAt),
+			Started: clock.Moment(s.CreatedAt), Seen: clock.Moment(s.SeenAt), Ends: clock.Moment(s.ExpiresAt),
 			Current: s.ID == current, EndURL: views.SessionEndURL(s.ID.String()),
 		})
 	}

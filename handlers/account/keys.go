@@ -129,11 +129,11 @@ func (h *Pages) makeKey(w http.ResponseWriter, r *http.Request) error {
 		name: r.PostFormValue("name"), owner: r.PostFormValue("owner"), project: r.PostFormValue("project"),
 		scope: r.PostFormValue("scope"), days: r.PostFormValue("expires_in_days"),
 	}
-	wanted, err := in.request()
+	keyRequest, err := in.request()
 	var key identity.Key
 	var token string
 	if err == nil {
-		key, token, err = h.Identity.CreateKey(r.Context(), wanted)
+		key, token, err = h.Identity.CreateKey(r.Context(), keyRequest)
 	}
 	switch {
 	case apperr.Is(err, apperr.Invalid), apperr.Is(err, apperr.Forbidden):

@@ -77,7 +77,7 @@ func (f openForm) problems() *views.AdminProblems {
 
 // done is the message of a page after a successful form. The address contains only the key.
 func done(r *http.Request) *views.AdminNotice {
-	said := map[string][2]string{
+	messages := map[string][2]string{
 		"created":  {"Created.", "It is listed in the tree."},
 		"saved":    {"Saved.", ""},
 		"archived": {"Archived.", "Its data stays readable, but nothing new can be launched."},
@@ -92,10 +92,10 @@ func done(r *http.Request) *views.AdminNotice {
 		"promoted": {"The user is now an administrator of the installation.", "The user must sign in again."},
 		"demoted":  {"The user is no longer an administrator of the installation.", "The user must sign in again."},
 	}[r.URL.Query().Get("did")]
-	if said[0] == "" {
+	if messages[0] == "" {
 		return nil
 	}
-	return &views.AdminNotice{Kind: "ok", Strong: said[0], Text: said[1]}
+	return &views.AdminNotice{Kind: "ok", Strong: messages[0], Text: messages[1]}
 }
 
 // sent reads the form of a page.

@@ -140,7 +140,7 @@ func (h *Pages) tenantOptions(r *http.Request, chosen uuid.UUID) ([]ui.Option, e
 
 func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow {
 	row := views.AuditRow{
-		ID: c.ID.String(), At: clock.Moment(c.At), Actor: c.Actor, Action: c.Action, Deed: actionText(c.Action), Kind: strings.ReplaceAll(c.Kind, "_", " "),
+		ID: c.ID.String(), At: clock.Moment(c.At), Actor: c.Actor, Action: c.Action, ActionText: actionText(c.Action), Kind: strings.ReplaceAll(c.Kind, "_", " "),
 		Object: cmp.Or(c.ObjectName, c.ObjectID), Reason: c.Reason, Diff: auditDiff(c.Old, c.New),
 	}
 	if administrator && c.ActorKind != string(auth.RoleSystem) && c.ActorID != uuid.Nil {

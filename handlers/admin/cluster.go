@@ -137,11 +137,11 @@ func clusterNotice(clock ui.Clock, state query.ClusterState, seen time.Time) *vi
 		n.Strong = "The cluster's API server has not responded since " + clock.Exactly(state.Since).Text + "."
 	}
 	if state.Error != "" {
-		said := state.Error
-		if _, rest, ok := strings.Cut(said, " UTC: "); ok { // the notice has this time in the reader's zone
-			said = rest
+		message := state.Error
+		if _, rest, ok := strings.Cut(message, " UTC: "); ok { // the notice has this time in the reader's zone
+			message = rest
 		}
-		n.Text += " Last error: " + said
+		n.Text += " Last error: " + message
 	}
 	return n
 }

@@ -43,7 +43,7 @@ func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
 
 func sweepRow(clock ui.Clock, r retention.Report) views.Cleanup {
 	row := views.Cleanup{
-		Began: clock.Moment(r.BeganAt), Kind: "Cleanup", Executions: units.Number(r.Executions), Removes: units.Plural(int(r.Executions), "execution", "executions"), Artifacts: units.Number(r.Artifacts),
+		Started: clock.Moment(r.BeganAt), Kind: "Cleanup", Executions: units.Number(r.Executions), Removes: units.Plural(int(r.Executions), "execution", "executions"), Artifacts: units.Number(r.Artifacts),
 		Released: units.Bytes(r.ProjectBytes), Freed: units.Bytes(r.Bytes), Error: r.Error,
 	}
 	if r.InputSweeps > 0 {

@@ -31,11 +31,11 @@ func (h *workflowAPI) apiVersionDiff(ctx context.Context, in *struct {
 	for _, c := range d.Changes {
 		item := contract.DiffChange{Section: string(c.Section), Name: c.Name, Change: string(c.Kind), Breaks: c.Breaks}
 		for _, detail := range c.Details {
-			said := contract.DiffDetail{Path: detail.Path, Before: detail.Before, After: detail.After}
+			change := contract.DiffDetail{Path: detail.Path, Before: detail.Before, After: detail.After}
 			if detail.Patch != nil {
-				said.Patch = detail.Patch.String()
+				change.Patch = detail.Patch.String()
 			}
-			item.Details = append(item.Details, said)
+			item.Details = append(item.Details, change)
 		}
 		out.Changes = append(out.Changes, item)
 	}

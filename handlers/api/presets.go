@@ -82,8 +82,8 @@ func (h *presetAPI) apiPreset(ctx context.Context, in *struct {
 	}
 	out := toPresetBody(in.ID, p)
 	out.Added = fitted.Added
-	for _, m := range fitted.Misfits {
-		out.Misfits = append(out.Misfits, apperr.Field(m))
+	for _, m := range fitted.Incompatible {
+		out.Incompatible = append(out.Incompatible, apperr.Field(m))
 	}
 	return reply(out), nil
 }
@@ -132,7 +132,7 @@ func (h *presetAPI) presetInputs(ctx context.Context, workflow, version, name st
 		return "", err
 	}
 	var fields []apperr.Field
-	for _, m := range fitted.Misfits {
+	for _, m := range fitted.Incompatible {
 		name, _, _ := strings.Cut(m.Path, ".")
 		if _, given := inputs[name]; !given {
 			fields = append(fields, apperr.Field{Path: "preset." + m.Path, Message: m.Message})

@@ -31,7 +31,7 @@ type clusterWaitBody struct {
 	ProjectName   string       `json:"project_name"`
 	Priority      int          `json:"priority"`
 	WaitingSince  time.Time    `json:"waiting_since" doc:"Time when the node was submitted to the cluster"`
-	Asked         fair.Amount  `json:"asked" doc:"Resources requested by all pods of the attempt"`
+	Requested     fair.Amount  `json:"asked" doc:"Resources requested by all pods of the attempt"`
 	Reason        query.Reason `json:"reason" doc:"Reason for waiting. code is UNSCHEDULABLE, IMAGE_PULL, POD_STARTING (longer than 30 s), GANG, RESIDENT_QUEUE or CLUSTER_AWAY; message contains the cluster's own message"`
 }
 
@@ -76,14 +76,14 @@ func (h *queueAPI) apiQueue(ctx context.Context, in *struct {
 	for _, w := range waits.Entries {
 		out.InCluster = append(out.InCluster, clusterWaitBody{
 			ExecutionID: w.Execution, WorkflowName: w.Name.Workflow, ExecutionName: w.Name.Execution, Node: w.Name.Node,
-			ProjectID: w.Project.ID, ProjectName: w.Project.Name, Priority: int(w.Priority), WaitingSince: w.Since, Asked: w.Asked, Reason: w.Reason,
+			ProjectID: w.Project.ID, ProjectName: w.Project.Name, Priority: int(w.Priority), WaitingSince: w.Since, Requested: w.Requested, Reason: w.Reason,
 		})
 	}
 	return reply(out), nil
 }
 
 func toQueueEntry(q quota.Queued) contract.QueueEntryBody {
-	e := contract.QueueEntryBody{Position: q.Position, WaitingSince: q.Since, Asked: q.Amount}
+	e := contract.QueueEntryBody{Position: q.Position, WaitingSince: q.Since, Requested: q.Amount}
 	if q.Hidden() {
 		return e
 	}

@@ -38,13 +38,13 @@ func packagesOf(v workflow.Version) []views.OperatorPackages {
 	var found []views.OperatorPackages
 	add := func(operators []workflow.Operator) {
 		for i := range operators {
-			wanted := operators[i].Code.Requirements
-			if len(wanted) == 0 {
+			requirements := operators[i].Code.Requirements
+			if len(requirements) == 0 {
 				continue
 			}
-			at := slices.IndexFunc(found, func(p views.OperatorPackages) bool { return slices.Equal(p.Requirements, wanted) })
+			at := slices.IndexFunc(found, func(p views.OperatorPackages) bool { return slices.Equal(p.Requirements, requirements) })
 			if at < 0 {
-				at, found = len(found), append(found, views.OperatorPackages{Requirements: wanted})
+				at, found = len(found), append(found, views.OperatorPackages{Requirements: requirements})
 			}
 			found[at].Operators = append(found[at].Operators, operators[i].Name)
 		}

@@ -34,10 +34,10 @@ func (h *Pages) planPicture(v workflow.Version, graph, id, label string) dagview
 // planState is the note of an operator in the plan: its expansion, its condition or its
 // outputs.
 func planState(o *workflow.Operator) dagview.NodeState {
-	gist := planview.OperatorGist(o)
+	summary := planview.OperatorSummary(o)
 	switch {
 	case o.Foreach != nil:
-		s := dagview.NodeState{Sub: planview.GistOfGroup(o, false), Note: gist, Times: "× n"}
+		s := dagview.NodeState{Sub: planview.GroupSummary(o, false), Note: summary, Times: "× n"}
 		if o.Graph != "" {
 			s.Note = "each runs the graph " + o.Graph
 		}
@@ -46,13 +46,13 @@ func planState(o *workflow.Operator) dagview.NodeState {
 		}
 		return s
 	case o.Graph != "", o.Workflow != "":
-		return dagview.NodeState{Sub: planview.GistOfGroup(o, false), Note: whenText(o)}
+		return dagview.NodeState{Sub: planview.GroupSummary(o, false), Note: whenText(o)}
 	case o.Approval != nil:
 		return dagview.NodeState{Sub: "awaits approval"}
 	case o.When != "":
 		return dagview.NodeState{Sub: whenText(o)}
 	}
-	return dagview.NodeState{Sub: gist}
+	return dagview.NodeState{Sub: summary}
 }
 
 func whenText(o *workflow.Operator) string {
@@ -66,13 +66,13 @@ func whenText(o *workflow.Operator) string {
 // empty for an operator that runs once after its dependencies have succeeded.
 func controlText(o *workflow.Operator) string {
 	var parts []string
-	add := func(text string, said bool) {
-		if said {
+	add := func(text string, condition bool) {
+		if condition {
 			parts = append(parts, text)
 		}
 	}
 	if f := o.Foreach; f != nil {
-		text := planview.GistOfGroup(o, false)
+		text := planview.GroupSummary(o, false)
 		if f.Parallelism > 0 {
 			text += ", " + units.Number(int64(f.Parallelism)) + " at once"
 		}
@@ -111,14 +111,14 @@ func (h *Pages) planGraphs(v workflow.Version) []views.PlanGraph {
 			Name: g.Name, Description: g.Description, Text: operators + limitText(g.Parallelism),
 			Picture: h.planPicture(v, g.Name, views.PlanGraphID(g.Name)+"-plan", "Graph "+g.Name+": "+operators), Operators: operatorRows(v, g.Name),
 		}
-		var takes, gives []string
+		var inputs, outputs []string
 		for _, f := range g.Inputs.Fields {
-			takes = append(takes, f.Name)
+			inputs = append(inputs, f.Name)
 		}
 		for _, o := range g.Outputs {
-			gives = append(gives, o.Name)
+			outputs = append(outputs, o.Name)
 		}
-		graph.Takes, graph.Gives = strings.Join(takes, ", "), strings.Join(gives, ", ")
+		graph.Inputs, graph.Outputs = strings.Join(inputs, ", "), strings.Join(outputs, ", ")
 		graphs = append(graphs, graph)
 	}
 	return graphs

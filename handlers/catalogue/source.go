@@ -46,9 +46,9 @@ func (h *Pages) sourceTab(r *http.Request, m *views.Workflow, ref string, v work
 }
 
 // showSource fills the tab with the files of a version from Python.
-func (h *Pages) showSource(ctx context.Context, m *views.Workflow, ref string, v workflow.Version, p workflow.Python, wanted string) error {
+func (h *Pages) showSource(ctx context.Context, m *views.Workflow, ref string, v workflow.Version, p workflow.Python, selected string) error {
 	s := &m.Python
-	s.File = cmp.Or(wanted, p.File)
+	s.File = cmp.Or(selected, p.File)
 	s.DownloadURL = views.PackageFileURL(ref, v.Version, s.File)
 	found, err := h.Packages.Read(ctx, v.ProjectID, p.Package, s.File)
 	if apperr.Is(err, apperr.NotFound) {

@@ -152,7 +152,7 @@ func (h *Pages) choices(w http.ResponseWriter, r *http.Request) error {
 // find finds executions to add: those of the project that match, without those that are compared.
 // Without a text it offers the latest ones.
 func (h *Pages) find(r *http.Request, c choice) (views.CompareFind, error) {
-	f := views.CompareFind{Query: strings.TrimSpace(c.q.Get("q")), Executions: joined(c.ids), Asked: c.q.Get("asked") != "" || c.q.Get("q") != ""}
+	f := views.CompareFind{Query: strings.TrimSpace(c.q.Get("q")), Executions: joined(c.ids), Requested: c.q.Get("asked") != "" || c.q.Get("q") != ""}
 	for key, values := range c.next("", "") {
 		if key != "executions" {
 			f.Hidden = append(f.Hidden, [2]string{key, values[0]})
@@ -164,9 +164,9 @@ func (h *Pages) find(r *http.Request, c choice) (views.CompareFind, error) {
 		return f, nil
 	}
 	if len(c.ids) < comparison.Fewest {
-		f.Asked = true
+		f.Requested = true
 	}
-	if !f.Asked {
+	if !f.Requested {
 		return f, nil
 	}
 	found, err := h.Executions.List(r.Context(), query.Filter{Query: f.Query, Limit: hitsShown + len(c.ids)})

@@ -69,7 +69,7 @@ func frameOf(c choice, compared comparison.Comparison) views.PlotFrame {
 	for _, e := range compared.Executions {
 		f.IDs, f.Names, f.States = append(f.IDs, e.ID.String()), append(f.Names, label.ShortID(e.ID)), append(f.States, string(e.Status))
 	}
-	statistic, wanted := statisticOf(c.q.Get("stat")), c.q.Get("objective")
+	statistic, objective := statisticOf(c.q.Get("stat")), c.q.Get("objective")
 	better := map[string]sheet.Direction{}
 	for _, r := range compared.Rows {
 		var col views.PlotColumn
@@ -89,7 +89,7 @@ func frameOf(c choice, compared comparison.Comparison) views.PlotFrame {
 		}
 	}
 	slices.SortStableFunc(f.Columns, func(a, b views.PlotColumn) int { return strings.Compare(a.Role, b.Role) }) // input, metric
-	f.Objective = slices.IndexFunc(f.Columns, func(c views.PlotColumn) bool { return c.Role == "metric" && c.Name == wanted })
+	f.Objective = slices.IndexFunc(f.Columns, func(c views.PlotColumn) bool { return c.Role == "metric" && c.Name == objective })
 	if f.Objective < 0 {
 		f.Objective = slices.IndexFunc(f.Columns, func(c views.PlotColumn) bool { return c.Role == "metric" && better[c.Name] != "" })
 	}

@@ -63,7 +63,7 @@ func (s shelf) neighbours(r *http.Request, m *views.Dataset, x *shown) error {
 		}
 	}
 	if l.Cut {
-		m.Untold = "The search for models and sources stopped at " + units.Number(searchItems) + " items. See the lineage for the rest."
+		m.Omitted = "The search for models and sources stopped at " + units.Number(searchItems) + " items. See the lineage for the rest."
 	}
 	if total > 0 {
 		m.Used = "used by " + count

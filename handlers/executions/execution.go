@@ -79,11 +79,11 @@ func (x *executionView) viewChoices() []ui.Choice {
 // awaiting approval, so is the execution.
 func (x *executionView) wholeHead(ctx context.Context) (views.ExecutionHead, error) {
 	head := x.head()
-	asking, err := x.h.Executions.AwaitingApproval(ctx, []query.Execution{x.Execution})
+	awaitingApproval, err := x.h.Executions.AwaitingApproval(ctx, []query.Execution{x.Execution})
 	if err != nil {
 		return head, err
 	}
-	if asking[x.ID] {
+	if awaitingApproval[x.ID] {
 		head.State = ui.AwaitingApproval
 	}
 	head.Wait, err = x.waitOfAll(ctx)

@@ -63,7 +63,7 @@ func (x *groupView) groupPage(w http.ResponseWriter, r *http.Request, page views
 	still := x.frozenRow(ctx)
 	m.Facts, m.Outputs = still.Facts, still.Outputs
 	m.Inputs = x.names.resolve(ctx, x.groupInputs())
-	if !x.groupAtRest() {
+	if !x.groupSettled() {
 		q := x.streamQuery("")
 		for _, k := range []string{"q", "failure"} {
 			if v := x.query.Get(k); v != "" {
@@ -75,8 +75,8 @@ func (x *groupView) groupPage(w http.ResponseWriter, r *http.Request, page views
 	return web.Render(w, r, http.StatusOK, views.GroupPage(m))
 }
 
-// groupAtRest reports whether the page no longer changes.
-func (x *groupView) groupAtRest() bool {
+// groupSettled reports whether the page no longer changes.
+func (x *groupView) groupSettled() bool {
 	c := x.children[x.node.Index]
 	return x.node.State.Ended() && c.Total() == c.Ended()
 }
@@ -299,12 +299,12 @@ func (x *nodeView) place(ctx context.Context) (views.NodePath, error) {
 	if plan == nil || op == nil {
 		return p, nil
 	}
-	beside := x.siblingPrefix(x.node.Node)
+	prefix := x.siblingPrefix(x.node.Node)
 	p.Exit, p.Condition, p.Rule = op.Final, op.When, op.Depends
 	if p.Rule == "" && node.Depends != "" && strings.Contains(strings.Join(op.DependsOn, " "), ".") {
 		p.Rule = node.Depends
 	}
-	p.Before, p.After = x.neighbours(plan, beside, node.Dependencies), x.neighbours(plan, beside, node.Dependents)
+	p.Before, p.After = x.neighbours(plan, prefix, node.Dependencies), x.neighbours(plan, prefix, node.Dependents)
 	if x.node.Parent < 0 {
 		return p, nil
 	}
@@ -337,12 +337,12 @@ func (x *nodeView) place(ctx context.Context) (views.NodePath, error) {
 const neighboursShown = 20
 
 // neighbours links to nodes of a plan. Their names have the prefix alongside.
-func (x *nodeView) neighbours(plan *dag.Plan, beside string, places []int) []views.Tag {
+func (x *nodeView) neighbours(plan *dag.Plan, prefix string, places []int) []views.Tag {
 	var links []views.Tag
 	id := x.ID.String()
 	for _, i := range places[:min(len(places), neighboursShown)] {
 		name := plan.Nodes[i].Name
-		links = append(links, views.Tag{Name: name, URL: views.NodeURL(id, beside+name)})
+		links = append(links, views.Tag{Name: name, URL: views.NodeURL(id, prefix+name)})
 	}
 	if more := len(places) - neighboursShown; more > 0 {
 		links = append(links, views.Tag{Name: units.Number(int64(more)) + " more", URL: views.NodesURL(id, "")})

@@ -60,7 +60,7 @@ func (p *groupPush) send(ctx context.Context) error {
 			return err
 		}
 	}
-	if !x.groupAtRest() {
+	if !x.groupSettled() {
 		return nil
 	}
 	if err := p.stream.Send("end", "", nil); err != nil {

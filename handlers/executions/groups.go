@@ -92,7 +92,7 @@ func fanFacts(op *workflow.Operator, n query.Node) []ui.Fact {
 	}
 	f := op.Foreach
 	facts := []ui.Fact{
-		{Name: "For each of", Value: ui.Short(planview.SourceGist(f.Items), 120), Mono: true},
+		{Name: "For each of", Value: ui.Short(planview.SourceSummary(f.Items), 120), Mono: true},
 		{Name: "Parallelism", Value: "unlimited"},
 		{Name: "Failed items", Value: "not allowed"},
 		{Name: "Limit", Value: units.Number(int64(f.Limit))},

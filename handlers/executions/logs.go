@@ -227,7 +227,7 @@ func (h *Pages) logs(w http.ResponseWriter, r *http.Request) error {
 		Title: "Logs of " + title, State: string(e.Status), Back: views.ExecutionURL(id),
 		Logs: h.logsOf(r.Context(), h.Page.Clock(r), e, v, f, place, logLinesPage),
 	}
-	m.Logs.Tall = true
+	m.Logs.FullPage = true
 	if m.Logs.Follow && m.Logs.Problem == "" {
 		q = f.values()
 		q.Set("last-event-id", m.Logs.Cursor)

@@ -119,8 +119,8 @@ func repeatsAttempt(attempts []views.AttemptLine, summary string) bool {
 // frozenRow contains the parts of the page that change only with the state of the node. It
 // omits facts that another card of the page shows.
 func (x *nodeView) frozenRow(ctx context.Context) views.NodeStill {
-	said := []string{"Requests", "CPU used", "Memory, peak", "Failed with", "Why"}
-	facts := slices.DeleteFunc(x.facts(), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
+	hidden := []string{"Requests", "CPU used", "Memory, peak", "Failed with", "Why"}
+	facts := slices.DeleteFunc(x.facts(), func(f ui.Fact) bool { return slices.Contains(hidden, f.Name) })
 	if plan, _ := x.planned(x.node.Node); plan != nil && x.node.Graph == "" {
 		facts = append(facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", x.node.Level+1, len(plan.Levels))})
 	}

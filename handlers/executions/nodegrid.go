@@ -57,19 +57,19 @@ func WorkflowTabs(flow workflow.Workflow, ref, shown, requested, current string)
 	return tabs
 }
 
-// askedGrid is what the address of a grid selects.
-type askedGrid struct {
+// requestedGrid is what the address of a grid selects.
+type requestedGrid struct {
 	flow   workflow.Workflow
 	filter query.Filter
 	first  int
 }
 
-func (h *nodeGrids) askedGrid(r *http.Request) (askedGrid, error) {
+func (h *nodeGrids) requestedGrid(r *http.Request) (requestedGrid, error) {
 	flow, err := h.Workflows.Get(r.Context(), request.PathValue(r, "name"))
 	if err != nil {
-		return askedGrid{}, err
+		return requestedGrid{}, err
 	}
-	a := askedGrid{flow: flow, filter: query.Filter{Workflow: flow.ID.String(), Limit: gridSizes()[0], After: r.URL.Query().Get("after")}}
+	a := requestedGrid{flow: flow, filter: query.Filter{Workflow: flow.ID.String(), Limit: gridSizes()[0], After: r.URL.Query().Get("after")}}
 	if n, err := strconv.Atoi(r.URL.Query().Get("show")); err == nil && slices.Contains(gridSizes(), n) {
 		a.filter.Limit = n
 	}
@@ -90,7 +90,7 @@ func (h *nodeGrids) askedGrid(r *http.Request) (askedGrid, error) {
 
 // nodeGrid shows the nodes of a workflow's executions side by side.
 func (h *nodeGrids) nodeGrid(w http.ResponseWriter, r *http.Request) error {
-	a, err := h.askedGrid(r)
+	a, err := h.requestedGrid(r)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // nodeGridStream sends the changed cells and heads of live executions, and the number of new ones.
 func (h *nodeGrids) nodeGridStream(w http.ResponseWriter, r *http.Request) error {
-	a, err := h.askedGrid(r)
+	a, err := h.requestedGrid(r)
 	if err != nil {
 		return err
 	}

@@ -223,7 +223,7 @@ func sourceText(in workflow.Input) string {
 	case workflow.SourceLiteral:
 		return in.Type.Render(in.Source.Value)
 	case workflow.SourceItem, workflow.SourceIndex:
-		return "the " + planview.SourceGist(in.Source) + " of each"
+		return "the " + planview.SourceSummary(in.Source) + " of each"
 	case workflow.SourceFormula:
 		return "= " + in.Source.Formula.String()
 	}

@@ -145,16 +145,16 @@ func podEventLines(clock ui.Clock, attempt query.Attempt, all []query.PodEvent) 
 // sameEvents are the events of an attempt. It merges equal events of its containers and of
 // the pods of a gang into one, with their number and the latest time.
 func sameEvents(attempt int, all []query.PodEvent) []query.PodEvent {
-	type said struct{ reason, message string }
-	at := map[said]int{}
+	type content struct{ reason, message string }
+	at := map[content]int{}
 	var own []query.PodEvent
 	for _, e := range all {
 		if e.Attempt != attempt {
 			continue
 		}
-		i, ok := at[said{e.Reason, e.Message}]
+		i, ok := at[content{e.Reason, e.Message}]
 		if !ok {
-			at[said{e.Reason, e.Message}] = len(own)
+			at[content{e.Reason, e.Message}] = len(own)
 			own = append(own, e)
 			continue
 		}

@@ -36,7 +36,7 @@ type Rows struct {
 // Of are the rows of a list. Each has its result, and the inputs in which it differs from
 // other executions of its workflow on the page.
 func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) ([]views.ExecutionRow, error) {
-	asking, err := h.Executions.AwaitingApproval(ctx, list)
+	awaitingApproval, err := h.Executions.AwaitingApproval(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 	rows := make([]views.ExecutionRow, len(list))
 	for i, e := range list {
 		rows[i] = h.executionRow(clock, e, request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID))
-		if asking[e.ID] {
+		if awaitingApproval[e.ID] {
 			rows[i].State = ui.AwaitingApproval
 		}
 		rows[i].Inputs = shortNames(figures(inputs[i], differing[e.WorkflowID], inputsShown))
@@ -176,7 +176,7 @@ func (h *Rows) executionRow(clock ui.Clock, e query.Execution, ref string) views
 	id := e.ID.String()
 	row := views.ExecutionRow{
 		ID: id, Short: label.ShortID(e.ID), URL: views.ExecutionURL(id), State: string(e.Status), Title: label.ExecutionTitle(e), Version: e.Version,
-		Flow: e.Version, Sub: label.ExecutionGist(e), By: e.SubmittedBy.Name, Started: clock.Moment(e.CreatedAt), Took: units.Duration(label.TookSoFar(h.Now(), e)),
+		Flow: e.Version, Sub: label.ExecutionSummary(e), By: e.SubmittedBy.Name, Started: clock.Moment(e.CreatedAt), Took: units.Duration(label.TookSoFar(h.Now(), e)),
 		Bar: executionBar(e, ""), RelaunchURL: views.RelaunchURL(ref, id), WorkflowURL: views.WorkflowURL(ref),
 	}
 	if e.Name != "" {

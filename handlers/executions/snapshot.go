@@ -138,7 +138,7 @@ func (x *snapshot) count(ctx context.Context, nodes []query.Node) error {
 func (x *snapshot) groupState(n query.Node, op *workflow.Operator) dagview.NodeState {
 	s := dagview.NodeState{State: shownState(n)}
 	if !n.Expanded {
-		s.Sub, s.Note = x.nodeSummaryLine(n), planview.GistOfGroup(op, n.ItemIndex != nil)
+		s.Sub, s.Note = x.nodeSummaryLine(n), planview.GroupSummary(op, n.ItemIndex != nil)
 		if n.State == dag.Pending {
 			s.Sub, s.Note = s.Note, s.Sub
 		}

@@ -140,10 +140,10 @@ func waitStats(clock ui.Clock, w query.Waiting) []views.WaitStat {
 	if starts != "" {
 		stats = append(stats, views.WaitStat{Name: "Starts", Value: starts, Note: note})
 	}
-	if r.Asked > 0 {
-		stats = append(stats, views.WaitStat{Name: "Requested", Value: r.Resource.Format(r.Asked)})
+	if r.Requested > 0 {
+		stats = append(stats, views.WaitStat{Name: "Requested", Value: r.Resource.Format(r.Requested)})
 	}
-	if r.Asked > 0 && r.Resource != "" {
+	if r.Requested > 0 && r.Resource != "" {
 		free := views.WaitStat{Name: "Free", Value: r.Resource.Format(r.Free)}
 		if r.Level != nil {
 			free.Name = "Free to " + r.Level.String()

@@ -21,8 +21,8 @@ import (
 
 // sections are the documents in the order in which the page lists them, by their file names.
 func sections() []views.DocSection {
-	doc := func(name, gist string) views.DocLink {
-		return views.DocLink{Name: name, Gist: gist, URL: views.DocURL(name)}
+	doc := func(name, summary string) views.DocLink {
+		return views.DocLink{Name: name, Summary: summary, URL: views.DocURL(name)}
 	}
 	return []views.DocSection{
 		{Title: "Workflows", Docs: []views.DocLink{

@@ -134,11 +134,11 @@ func (h *Pages) homeApprovals(ctx context.Context, clock ui.Clock) (views.HomeAp
 	if err != nil {
 		return views.HomeApprovals{}, err
 	}
-	asks := views.HomeApprovals{Total: len(open)}
+	approvals := views.HomeApprovals{Total: len(open)}
 	for _, q := range open[:min(len(open), homeOpen)] {
-		asks.Pending = append(asks.Pending, executions.ApprovalOf(clock, q))
+		approvals.Pending = append(approvals.Pending, executions.ApprovalOf(clock, q))
 	}
-	return asks, nil
+	return approvals, nil
 }
 
 // lastDay counts how executions of the last 24 hours ended.
@@ -172,7 +172,7 @@ func homeRecent(clock ui.Clock, e query.Execution) views.HomeRecent {
 		State: string(e.Status), Title: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: units.Duration(label.TookSoFar(clock.Now, e)),
 	}
 	if e.Error != nil {
-		recent.Note = ui.Short(label.ExecutionGist(e), 70)
+		recent.Note = ui.Short(label.ExecutionSummary(e), 70)
 	}
 	if e.FinishedAt != nil {
 		recent.Ended = clock.Moment(*e.FinishedAt)

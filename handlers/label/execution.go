@@ -26,8 +26,8 @@ func ExecutionTitle(e query.Execution) string {
 	return e.WorkflowName
 }
 
-// ExecutionGist is the most important fact about an execution on one line.
-func ExecutionGist(e query.Execution) string {
+// ExecutionSummary is the most important fact about an execution on one line.
+func ExecutionSummary(e query.Execution) string {
 	c := e.Counts
 	prefix := ""
 	if e.Name != "" {

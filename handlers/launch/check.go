@@ -34,7 +34,7 @@ func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCh
 		check.Verdicts = append(check.Verdicts, verdict)
 		return
 	}
-	priority, err := d.wantedPriority()
+	priority, err := d.requestedPriority()
 	if err != nil {
 		priority = query.Normal
 	}

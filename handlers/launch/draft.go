@@ -52,7 +52,7 @@ type draft struct {
 	focus    string
 	problems []forms.Problem
 	failed   string
-	came     *views.Provenance
+	origin   *views.Provenance
 }
 
 // take reads the submitted form.
@@ -111,13 +111,13 @@ func (d *draft) check(env typeregistry.Env) (map[string]any, []forms.Problem) {
 	if inputs == nil {
 		return nil, problems
 	}
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	for _, p := range problems {
-		said[p.Path] = true
+		reported[p.Path] = true
 	}
 	_, more := d.schema.CheckAll(inputs, env)
 	for _, p := range more {
-		if !said[p.Path] {
+		if !reported[p.Path] {
 			problems = append(problems, p)
 		}
 	}
@@ -127,9 +127,9 @@ func (d *draft) check(env typeregistry.Env) (map[string]any, []forms.Problem) {
 // checked checks the values on request of the reader and returns the HTTP status.
 func (d *draft) checked(env typeregistry.Env) int {
 	_, problems := d.check(env)
-	d.options.asked()
+	d.options.options()
 	if len(problems)+len(d.options.faults) == 0 {
-		d.came = &views.Provenance{Kind: "ok", From: "All values are valid.", Text: "Nothing was launched yet."}
+		d.origin = &views.Provenance{Kind: "ok", From: "All values are valid.", Text: "Nothing was launched yet."}
 		return http.StatusOK
 	}
 	d.fail(problems)
@@ -159,7 +159,7 @@ func (d *draft) show(next string, env typeregistry.Env) int {
 		if _, wrong := d.check(env); next == views.LaunchForm {
 			d.problems = wrong // each at its field
 		}
-		d.options.asked()
+		d.options.options()
 		return http.StatusOK
 	}
 	if next == views.LaunchYAML && d.mode != views.LaunchYAML {

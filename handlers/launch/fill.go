@@ -71,7 +71,7 @@ func (h *Pages) prefill(r *http.Request, d *draft) error {
 		unknown = append(unknown, name)
 	}
 	d.values = d.schema.EncodeForm(inputs, forms.Prefix)
-	d.came = taken.note(d, provenance(d, source, len(linked) > 0, unknown))
+	d.origin = taken.note(d, provenance(d, source, len(linked) > 0, unknown))
 	if source != nil {
 		d.name, d.options = source.Name, optionsOf(source.TTL)
 		d.saving.Open = link.Has("save")

@@ -74,7 +74,7 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 	case sent.Has("$version"), sent.Has("$once"):
 		return h.renderDraft(w, r, http.StatusOK, d)
 	case sent.Has("$restored"):
-		d.came = &views.Provenance{From: "Your values from this tab were restored.", Text: "Nothing was launched yet.", Reset: views.LaunchVersionURL(d.ref, d.version.Version)}
+		d.origin = &views.Provenance{From: "Your values from this tab were restored.", Text: "Nothing was launched yet.", Reset: views.LaunchVersionURL(d.ref, d.version.Version)}
 		return h.renderDraft(w, r, http.StatusOK, d)
 	case sent.Has("$view"):
 		return h.renderDraft(w, r, d.show(sent.Get("$view"), h.Forms.Env(r)), d)
@@ -91,11 +91,11 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 		return h.renderDraft(w, r, http.StatusOK, d)
 	}
 	if d.shown != "" && d.shown != d.version.Version {
-		d.came = &views.Provenance{Kind: "warn", From: "You chose version " + d.version.Version + ".", Text: "Nothing was launched yet. Check the values, then launch."}
+		d.origin = &views.Provenance{Kind: "warn", From: "You chose version " + d.version.Version + ".", Text: "Nothing was launched yet. Check the values, then launch."}
 		return h.renderDraft(w, r, http.StatusOK, d)
 	}
 	if d.mode == views.LaunchForm && h.form(r, d, nil).Moved(d.hidden) {
-		d.came = &views.Provenance{Kind: "warn", From: "Other fields apply with these values.", Text: "Nothing was launched yet. Check the values, then launch.", Focus: true}
+		d.origin = &views.Provenance{Kind: "warn", From: "Other fields apply with these values.", Text: "Nothing was launched yet. Check the values, then launch.", Focus: true}
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
 	return h.launchDraft(w, r, d)
@@ -104,12 +104,12 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 // launchDraft launches the execution, or responds with the form and its errors.
 func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) error {
 	inputs, problems := d.check(h.Forms.Env(r))
-	use, ttl := d.options.asked()
+	use, ttl := d.options.options()
 	if len(problems)+len(d.options.faults) > 0 {
 		d.fail(problems)
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
-	priority, err := d.wantedPriority()
+	priority, err := d.requestedPriority()
 	if err != nil {
 		return err
 	}

@@ -49,8 +49,8 @@ func takeOptions(sent url.Values) launchOptions {
 	return o
 }
 
-// asked decodes the options and stores errors in faults.
-func (o *launchOptions) asked() (execution.CacheUse, workflow.TTL) {
+// options decodes the options and stores errors in faults.
+func (o *launchOptions) options() (execution.CacheUse, workflow.TTL) {
 	use, err := execution.ParseCacheUse(o.cache, o.cacheOf)
 	o.blame(err)
 	ttl, fields := workflow.ParseTTL(toAny(o.kept))

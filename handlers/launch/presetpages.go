@@ -108,9 +108,9 @@ func (h *Pages) renderPreset(w http.ResponseWriter, r *http.Request, status int,
 // presetValues lists the values of a preset in the order of the form, then those without an input.
 func presetValues(d *draft, p preset.Preset, fitted preset.Fitted) []views.PresetValue {
 	problemOf := func(name string) string {
-		for _, m := range fitted.Misfits {
+		for _, m := range fitted.Incompatible {
 			if m.Path == name || len(m.Path) > len(name) && m.Path[:len(name)+1] == name+"." {
-				return misfitLine(d.schema, m).Text
+				return incompatibleLine(d.schema, m).Text
 			}
 		}
 		return ""

@@ -104,12 +104,12 @@ func (f filled) note(d *draft, p *views.Provenance) *views.Provenance {
 	}
 	p.From, p.URL = "Filled in from the preset “"+f.source.Name+"”.", views.PresetURL(d.ref, d.presetID)
 	p.Reset = views.LaunchPresetURL(d.ref, "", d.version.Version)
-	if n := len(f.fitted.Misfits); n > 0 {
+	if n := len(f.fitted.Incompatible); n > 0 {
 		p.Kind = "warn"
 		p.Text = "It was saved for version " + f.source.Version + ". " + units.Plural(n, "value no longer fits", "values no longer fit") + " version " + d.version.Version + " and " + verb(n) + " left out:"
 	}
-	for _, m := range f.fitted.Misfits {
-		p.Misfits = append(p.Misfits, misfitLine(d.schema, m))
+	for _, m := range f.fitted.Incompatible {
+		p.Misfits = append(p.Misfits, incompatibleLine(d.schema, m))
 	}
 	if len(f.fitted.Added) > 0 {
 		p.Text = strings.TrimSpace("New since version " + f.source.Version + ": " + strings.Join(f.fitted.Added, ", ") + ". " + p.Text)
@@ -124,7 +124,7 @@ func verb(n int) string {
 	return "were"
 }
 
-func misfitLine(schema typeregistry.Schema, m preset.Misfit) forms.ErrorLine {
+func incompatibleLine(schema typeregistry.Schema, m preset.IncompatibleValue) forms.ErrorLine {
 	name, _, _ := strings.Cut(m.Path, ".")
 	if _, ok := schema.Field(name); !ok {
 		return forms.ErrorLine{Label: m.Path, Text: "this version does not have this input."}
@@ -173,7 +173,7 @@ func (h *Pages) savePreset(r *http.Request, d *draft, update string) (int, error
 		}
 	}
 	d.presetID, d.presetBased, d.saving, d.presets = saved.ID.String(), based(saved), views.PresetForm{Whole: true}, nil
-	d.came = &views.Provenance{Kind: "ok", From: "The preset “" + saved.Name + "” was saved.", URL: views.PresetURL(d.ref, d.presetID), Text: "Nothing was launched yet.", Focus: true}
+	d.origin = &views.Provenance{Kind: "ok", From: "The preset “" + saved.Name + "” was saved.", URL: views.PresetURL(d.ref, d.presetID), Text: "Nothing was launched yet.", Focus: true}
 	return http.StatusOK, nil
 }
 

@@ -41,7 +41,7 @@ func (h *Pages) renderPage(w http.ResponseWriter, r *http.Request, status int, d
 		Page: h.Page.Base(r, "Launch", views.SectionWorkflows,
 			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
 		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form,
-		Name: d.name, Priorities: d.priorities(), Came: d.came, Failed: d.failed, ErrorLines: slices.Concat(d.atLines(d.problems, form.ErrorLines()), errors, d.optionLines(), d.presetErrorLines()), Recent: recent,
+		Name: d.name, Priorities: d.priorities(), Origin: d.origin, Failed: d.failed, ErrorLines: slices.Concat(d.atLines(d.problems, form.ErrorLines()), errors, d.optionLines(), d.presetErrorLines()), Recent: recent,
 		Options: d.options.view(d.version, h.keepsWithout(d.version)),
 		Sweep:   sweep, Kept: d.carried(),
 	}
@@ -57,8 +57,8 @@ func (h *Pages) renderPage(w http.ResponseWriter, r *http.Request, status int, d
 			return err
 		}
 	}
-	if d.came != nil && d.came.Reset != "" {
-		page.Came = differingFields(*d.came, form)
+	if d.origin != nil && d.origin.Reset != "" {
+		page.Origin = differingFields(*d.origin, form)
 	}
 	env := h.Forms.Env(r)
 	inputs, problems := d.check(env)
@@ -106,8 +106,8 @@ func (d *draft) priorities() []ui.Option {
 	return append([]ui.Option{own}, priorities(d.priority)...)
 }
 
-// wantedPriority is the chosen priority, or the declared one.
-func (d *draft) wantedPriority() (query.Priority, error) {
+// requestedPriority is the chosen priority, or the declared one.
+func (d *draft) requestedPriority() (query.Priority, error) {
 	if d.priority == "" {
 		return query.Declared, nil
 	}

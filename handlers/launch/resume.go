@@ -147,7 +147,7 @@ func (d *resumeDraft) request(inputs map[string]any) (execution.ResumeRequest, e
 		Of: d.of.ID, From: d.fromNode, Version: d.version.Version, Inputs: values, Name: d.name, Resources: d.resources(),
 		IdempotencyKey: d.idempotencyKey(map[string]any{"from": d.fromNode, "inputs": inputs, "resources": d.resources()}),
 	}
-	r.Cache, r.TTL = d.options.asked()
+	r.Cache, r.TTL = d.options.options()
 	if d.priority != "" {
 		priority, err := query.ParsePriority(d.priority)
 		if err != nil {

@@ -119,7 +119,7 @@ func (h *schedulePages) storeSchedule(w http.ResponseWriter, r *http.Request, d 
 	}
 	failed := len(problems)+len(s.when.errors) > 0
 	if sent.Has("$check") && !failed {
-		d.came = &views.Provenance{Kind: "ok", From: "All values are valid.", Text: "Nothing was saved yet."}
+		d.origin = &views.Provenance{Kind: "ok", From: "All values are valid.", Text: "Nothing was saved yet."}
 		return h.drawSchedule(w, r, http.StatusOK, d)
 	}
 	status := http.StatusUnprocessableEntity
@@ -158,7 +158,7 @@ func (h *schedulePages) checkSchedule(r *http.Request, d *draft) (schedule.Spec,
 	sp := s.spec(d)
 	inputs, problems := d.scheduleInputs(env)
 	sp.Inputs = inputs
-	priority, err := d.wantedPriority()
+	priority, err := d.requestedPriority()
 	if err != nil {
 		s.when.fail("priority", "%s", apperr.MessageOf(err))
 	}

@@ -32,12 +32,12 @@ func (h *schedulePages) drawSchedule(w http.ResponseWriter, r *http.Request, sta
 // the form; the preview always lists them.
 func (h *schedulePages) schedulePage(r *http.Request, d *draft) (views.ScheduleForm, error) {
 	s := d.schedule
-	said := s.when.errors
+	descriptions := s.when.errors
 	preview, err := h.schedulePreview(r, d)
 	if err != nil {
 		return views.ScheduleForm{}, err
 	}
-	if s.when.errors = said; d.failed == "" {
+	if s.when.errors = descriptions; d.failed == "" {
 		s.when.errors = map[string]string{}
 	}
 	form, err := h.Forms.Draw(r, d.drawn())
@@ -48,7 +48,7 @@ func (h *schedulePages) schedulePage(r *http.Request, d *draft) (views.ScheduleF
 		Heading: "New schedule", Action: views.ScheduleWorkflowURL(d.workflow.ID.String()), Cancel: views.WorkflowURL(d.ref), ChangeURL: views.NewScheduleURL(),
 		Versions: s.versions(d), Values: s.when.sent, Options: s.options(), Days: s.days(), Zones: forms.Zones(), Errors: s.when.errors, Preview: preview, Tags: s.tags.fields(), JSON: s.json,
 		Launch: views.LaunchPage{
-			Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, Priorities: d.schedulePriorities(), Came: d.came, Failed: d.failed,
+			Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, Priorities: d.schedulePriorities(), Origin: d.origin, Failed: d.failed,
 			ErrorLines: slices.Concat(s.errorLines(), form.ErrorLines()),
 		},
 	}
@@ -244,13 +244,13 @@ func whenWords(w schedule.When) string {
 	if w.At != nil {
 		return "Once"
 	}
-	var said []string
+	var descriptions []string
 	for _, text := range w.Expressions {
 		e, err := cron.Parse(text)
 		if err != nil {
 			return ""
 		}
-		said = append(said, cmp.Or(e.Words(), fmt.Sprintf("By the expression %s", text)))
+		descriptions = append(descriptions, cmp.Or(e.Words(), fmt.Sprintf("By the expression %s", text)))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(descriptions, "; ")
 }

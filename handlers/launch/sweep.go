@@ -47,7 +47,7 @@ func (h *Pages) sweepForm(w http.ResponseWriter, r *http.Request) error {
 		d.name = sw.Name
 		d.values = d.schema.EncodeForm(known(d.schema, sw.Inputs), forms.Prefix)
 		d.kept = d.newSweepDraft(h.Forms.Env(r)).fill(sw)
-		d.came = &views.Provenance{From: "Filled in from the sweep “" + sw.Name + "”.", URL: views.SweepURL(sw.ID.String()), Reset: views.SweepLaunchURL(d.ref)}
+		d.origin = &views.Provenance{From: "Filled in from the sweep “" + sw.Name + "”.", URL: views.SweepURL(sw.ID.String()), Reset: views.SweepLaunchURL(d.ref)}
 	}
 	return h.renderSweep(w, r, http.StatusOK, d)
 }
@@ -136,7 +136,7 @@ func (h *Pages) createSweep(w http.ResponseWriter, r *http.Request, d *draft, on
 	d.problems = problems
 	lines := len(problems) + len(s.errorLines())
 	if lines == 0 && refused == "" {
-		d.came = &views.Provenance{Kind: "ok", From: "All values are valid.", Text: "Nothing was launched yet."}
+		d.origin = &views.Provenance{Kind: "ok", From: "All values are valid.", Text: "Nothing was launched yet."}
 		return h.renderSweep(w, r, http.StatusOK, d)
 	}
 	if d.failed = refused; lines > 0 {
@@ -232,13 +232,13 @@ func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepE
 		summary := units.Plural(len(lines), "value needs attention", "values need attention")
 		return views.SweepEstimate{Tone: "wait", Summary: summary, Button: "Launch sweep", Verdicts: []views.Verdict{{Tone: "wait", Strong: summary + ".", Links: lines}}}, nil
 	}
-	e := h.foreseen(h.Page.Clock(r), p)
+	e := h.sweepEstimate(h.Page.Clock(r), p)
 	e.Columns, e.First = firstRuns(spec.Space, p.First)
 	return e, nil
 }
 
-// foreseen is a valid preview for readers.
-func (h *Pages) foreseen(clock ui.Clock, p sweep.Preview) views.SweepEstimate {
+// sweepEstimate is a valid preview for readers.
+func (h *Pages) sweepEstimate(clock ui.Clock, p sweep.Preview) views.SweepEstimate {
 	e := views.SweepEstimate{Ready: true, Tone: "ok", Headline: units.Plural(p.Runs, "run", "runs"), Button: "Launch " + units.Plural(p.Runs, "run", "runs")}
 	if p.Total != nil {
 		e.Headline += ", about " + units.Duration(roundEstimate(*p.Total))

@@ -142,7 +142,7 @@ func (d *draft) spec(s *sweepDraft, env typeregistry.Env) (sweep.Spec, []forms.P
 			spec.Objective.Metric = name
 		}
 	}
-	priority, err := d.wantedPriority()
+	priority, err := d.requestedPriority()
 	if err != nil {
 		s.errors["priority"] = apperr.MessageOf(err)
 	}

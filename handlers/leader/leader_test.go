@@ -49,17 +49,17 @@ func TestMarkedRoutesGoToTheLeader(t *testing.T) {
 		"the leader broke off": {func(http.ResponseWriter, *http.Request) (bool, error) { return true, broken }, http.StatusServiceUnavailable, http.StatusServiceUnavailable, "2"},
 	} {
 		routes, _ := site(c.forward)
-		ask := func(method, target string) *http.Response {
+		send := func(method, target string) *http.Response {
 			w := httptest.NewRecorder()
 			routes.ServeHTTP(w, httptest.NewRequest(method, target, nil))
 			return w.Result()
 		}
-		require.Equal(t, c.needs, ask(http.MethodGet, "/teams/1").StatusCode, name)
-		require.Equal(t, c.retry, ask(http.MethodGet, "/teams/1").Header.Get("Retry-After"), name)
-		require.Equal(t, c.prefers, ask(http.MethodPost, "/launch").StatusCode, name)
-		require.Equal(t, c.needs, ask(http.MethodPost, "/executions?dry_run=true").StatusCode, name)
-		require.Equal(t, http.StatusNoContent, ask(http.MethodPost, "/executions").StatusCode, name)
-		require.Equal(t, http.StatusNoContent, ask(http.MethodGet, "/").StatusCode, name)
+		require.Equal(t, c.needs, send(http.MethodGet, "/teams/1").StatusCode, name)
+		require.Equal(t, c.retry, send(http.MethodGet, "/teams/1").Header.Get("Retry-After"), name)
+		require.Equal(t, c.prefers, send(http.MethodPost, "/launch").StatusCode, name)
+		require.Equal(t, c.needs, send(http.MethodPost, "/executions?dry_run=true").StatusCode, name)
+		require.Equal(t, http.StatusNoContent, send(http.MethodPost, "/executions").StatusCode, name)
+		require.Equal(t, http.StatusNoContent, send(http.MethodGet, "/").StatusCode, name)
 	}
 }
 

@@ -66,13 +66,13 @@ func hintLoop(ctx context.Context, stream *web.Stream, hints <-chan struct{}, in
 	defer ping.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	pending, resting := true, true
+	pending, debouncing := true, true
 	for {
-		if pending && !resting {
+		if pending && !debouncing {
 			if err := send(ctx); err != nil {
 				return err
 			}
-			pending, resting = false, true
+			pending, debouncing = false, true
 			pause.Reset(interval)
 		}
 		select {
@@ -84,7 +84,7 @@ func hintLoop(ctx context.Context, stream *web.Stream, hints <-chan struct{}, in
 			}
 			pending = true
 		case <-pause.C:
-			resting = false
+			debouncing = false
 		case <-ping.C:
 			if err := stream.Ping(); err != nil {
 				return err //nolint:wrapcheck // it names its context

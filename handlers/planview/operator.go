@@ -13,10 +13,10 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// GistOfGroup describes the expansion of an operator, or of one item of its fan-out.
-func GistOfGroup(op *workflow.Operator, item bool) string {
+// GroupSummary describes the expansion of an operator, or of one item of its fan-out.
+func GroupSummary(op *workflow.Operator, item bool) string {
 	if op.Foreach != nil && !item {
-		return "for each of " + SourceGist(op.Foreach.Items)
+		return "for each of " + SourceSummary(op.Foreach.Items)
 	}
 	if op.Workflow != "" {
 		return "runs " + op.Workflow
@@ -24,8 +24,8 @@ func GistOfGroup(op *workflow.Operator, item bool) string {
 	return "runs the graph " + op.Graph
 }
 
-// SourceGist names a source in a few words.
-func SourceGist(s workflow.Source) string {
+// SourceSummary names a source in a few words.
+func SourceSummary(s workflow.Source) string {
 	switch s.Kind {
 	case workflow.SourceInput:
 		return "inputs." + s.Input
@@ -124,8 +124,8 @@ func PodFields(op *workflow.Operator) map[string]string {
 	return fields
 }
 
-// OperatorGist is the most useful fact about an operator in the plan.
-func OperatorGist(o *workflow.Operator) string {
+// OperatorSummary is the most useful fact about an operator in the plan.
+func OperatorSummary(o *workflow.Operator) string {
 	var outputs []string
 	for _, out := range o.Outputs {
 		outputs = append(outputs, out.Type.Name())

@@ -210,7 +210,7 @@ func savedText(l fair.Limits, name string, r fair.Resource) string {
 
 // set contains the fields of one resource.
 func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
-	s := views.QuotaSet{Resource: string(r), Legend: amount.Name(r), Handed: f.allocatedText(r)}
+	s := views.QuotaSet{Resource: string(r), Legend: amount.Name(r), Distributed: f.allocatedText(r)}
 	unit := amount.Unit(r).Short
 	for _, about := range []struct{ name, label, help, empty string }{
 		{"limit", "Guaranteed", "Always available here. Lent while idle.", "no limit"},

@@ -111,13 +111,13 @@ func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
 	starved, other, u := levelName(pair.Starved), levelName(pair.Other), amount.Unit(pair.Resource)
 	if pair.Guaranteed {
 		return views.QuotaAdvice{
-			Strong: fmt.Sprintf("%s is waiting for %s of its guarantee while %s borrows %s.", starved, amount.Words(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
+			Strong: fmt.Sprintf("%s is waiting for %s of its guarantee while %s borrows %s.", starved, amount.Words(pair.Resource, pair.Demand), other, u.Amount(pair.Amount)),
 			Text:   "Borrowed capacity is reclaimed automatically after a checkpoint. Work that cannot be interrupted ends first.",
 		}
 	}
-	help := min(pair.Wants, pair.Amount)
+	help := min(pair.Demand, pair.Amount)
 	a := views.QuotaAdvice{
-		Strong: fmt.Sprintf("%s is waiting for %s. %s has %s unused and does not lend them.", starved, amount.Words(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
+		Strong: fmt.Sprintf("%s is waiting for %s. %s has %s unused and does not lend them.", starved, amount.Words(pair.Resource, pair.Demand), other, u.Amount(pair.Amount)),
 		Text:   fmt.Sprintf("Lending %s would help immediately.", amount.Words(pair.Resource, help)),
 	}
 	node := p.overview.Find(pair.Other.ID)
@@ -130,7 +130,7 @@ func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
 	}
 	typed := url.Values{
 		"lend." + string(pair.Resource): {typedAmount(pair.Resource, min(lend+help, node.Limits.Limit[pair.Resource]))},
-		"reason":                        {starved + " is waiting for " + amount.Words(pair.Resource, pair.Wants)},
+		"reason":                        {starved + " is waiting for " + amount.Words(pair.Resource, pair.Demand)},
 	}
 	a.URL = quotaSelection{only: p.selection.only}.editURL(pair.Other.ID, typed)
 	return a

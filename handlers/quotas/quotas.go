@@ -224,11 +224,11 @@ func quotaFigures(n *quota.Node, r fair.Resource, scale int64) ui.QuotaFigures {
 // notes are the short notes below the name of a node.
 func (p *quotaPage) notes(id uuid.UUID) []views.QuotaNote {
 	var notes []views.QuotaNote
-	said := map[fair.Resource]bool{}
+	noted := map[fair.Resource]bool{}
 	for _, pair := range p.overview.Pairs {
-		if pair.Starved.ID == id && !said[pair.Resource] {
-			said[pair.Resource] = true
-			notes = append(notes, views.QuotaNote{State: "READY", Text: "waiting for " + amount.Words(pair.Resource, pair.Wants)})
+		if pair.Starved.ID == id && !noted[pair.Resource] {
+			noted[pair.Resource] = true
+			notes = append(notes, views.QuotaNote{State: "READY", Text: "waiting for " + amount.Words(pair.Resource, pair.Demand)})
 		}
 	}
 	for _, i := range p.overview.Idle {

@@ -59,7 +59,7 @@ func (h *Pages) otherWaits(ctx context.Context, clock ui.Clock) (views.ClusterWa
 
 func clusterWaitLine(clock ui.Clock, w query.ClusterWait) views.ClusterWaitLine {
 	line := views.ClusterWaitLine{
-		Title: label.NameOf(w.Key, w.Name), URL: label.QueuedURL(w.Key, w.Name), Sub: w.Name.Workflow, Requests: w.Asked.String(),
+		Title: label.NameOf(w.Key, w.Name), URL: label.QueuedURL(w.Key, w.Name), Sub: w.Name.Workflow, Requests: w.Requested.String(),
 		Waits: units.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339), Why: label.ReasonText(&w.Reason), Code: w.Reason.Code,
 	}
 	if w.Name.Execution != "" {

@@ -116,7 +116,7 @@ func (h *Pages) execution(r *http.Request, b document.Block, m *views.ReportBloc
 	id := e.ID.String()
 	m.Title, m.URL, m.Open = label.ExecutionTitle(e)+" "+label.ShortID(e.ID), views.ExecutionURL(id), "Open the execution"
 	m.Execution = &views.ReportExecution{
-		State: string(e.Status), Name: label.ExecutionTitle(e), URL: m.URL, Gist: label.ExecutionGist(e),
+		State: string(e.Status), Name: label.ExecutionTitle(e), URL: m.URL, Summary: label.ExecutionSummary(e),
 		Facts: facts(ctx, clock, e), Inputs: executions.Figures(e.Inputs, figuresShown), Outputs: executions.Figures(e.Outputs, figuresShown),
 	}
 	return nil

@@ -83,7 +83,7 @@ func calendarDay(d schedule.MonthDay, chosen, today time.Time, month time.Month,
 		Number: strconv.Itoa(d.Day.Day()), URL: calendarURL(d.Day), Chosen: d.Day.Equal(chosen), Today: d.Day.Equal(today), Other: d.Day.Month() != month,
 		Past: d.Day.Before(today),
 	}
-	total := d.Past + d.Coming
+	total := d.Past + d.Upcoming
 	out.Label = d.Day.Format("Monday 2 January") + ": " + units.Plural(total, "run", "runs")
 	if total > 0 {
 		out.Fires = units.Number(int64(total))

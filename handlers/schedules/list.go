@@ -147,18 +147,18 @@ func whenOf(sc schedule.Schedule, zone *time.Location) (words, expressions strin
 		return "Once, " + label.Fire(sc.At.In(zone)), ""
 	}
 	written := strings.Join(sc.Expressions, ", ")
-	var said []string
+	var descriptions []string
 	for _, text := range sc.Expressions {
 		e, err := cron.Parse(text)
 		if err != nil || e.Words() == "" {
 			return written, ""
 		}
-		said = append(said, e.Words())
+		descriptions = append(descriptions, e.Words())
 	}
-	if len(said) == 1 && strings.HasPrefix(written, "@every") {
-		return said[0], ""
+	if len(descriptions) == 1 && strings.HasPrefix(written, "@every") {
+		return descriptions[0], ""
 	}
-	return strings.Join(said, "; "), written
+	return strings.Join(descriptions, "; "), written
 }
 
 // stripOf draws occurrences, which are newest first.

@@ -49,15 +49,15 @@ type Package struct {
 }
 
 // Read lists a package, "sha256:<hex>" of a tar.gz, and reads the text of one of its files.
-func (p Packages) Read(ctx context.Context, project uuid.UUID, ref, wanted string) (Package, error) {
+func (p Packages) Read(ctx context.Context, project uuid.UUID, ref, selected string) (Package, error) {
 	var found Package
 	err := p.walk(ctx, project, ref, func(f File, content io.Reader) error {
 		found.Count++
 		found.Size += f.Size
-		if len(found.Files) < maxListed || f.Name == wanted && !found.Found {
+		if len(found.Files) < maxListed || f.Name == selected && !found.Found {
 			found.Files = append(found.Files, f)
 		}
-		if f.Name != wanted || found.Found {
+		if f.Name != selected || found.Found {
 			return nil
 		}
 		found.Found = true

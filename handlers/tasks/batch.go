@@ -20,7 +20,7 @@ func (t *API) putBlobs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+	if err := t.checkExpected(ctx, scope, r.Header.Get("Authorization")); err != nil {
 		return err
 	}
 	body, err := unpacked(w, r)

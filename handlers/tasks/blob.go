@@ -72,7 +72,7 @@ func (t *API) putBlob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+	if err := t.checkExpected(ctx, scope, r.Header.Get("Authorization")); err != nil {
 		return err
 	}
 	if r.ContentLength > maxTaskBlob {
@@ -103,7 +103,7 @@ func (t *API) planUpload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+	if err := t.checkExpected(ctx, scope, r.Header.Get("Authorization")); err != nil {
 		return err
 	}
 	size, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
@@ -130,7 +130,7 @@ func (t *API) completeUpload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+	if err := t.checkExpected(ctx, scope, r.Header.Get("Authorization")); err != nil {
 		return err
 	}
 	if err := t.Artifacts.FinishUpload(ctx, taskIDOf(scope), chi.URLParam(r, "sha")); err != nil {
@@ -140,8 +140,8 @@ func (t *API) completeUpload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// wanted rejects an attempt that must end. The upload also counts as a heartbeat.
-func (t *API) wanted(ctx context.Context, scope auth.TaskScope, authorization string) error {
+// checkExpected rejects an attempt that must end. The upload also counts as a heartbeat.
+func (t *API) checkExpected(ctx context.Context, scope auth.TaskScope, authorization string) error {
 	results, err := t.Executions.Supervisor.Deliver(auth.AsSystem(ctx), []*flowforgev1.AttemptReport{{
 		TaskId: taskIDOf(scope), Token: authorization[len("Bearer "):],
 		Report: &flowforgev1.AttemptReport_Heartbeat{Heartbeat: &flowforgev1.Heartbeat{Timestamp: t.Now().UnixMilli()}},

@@ -21,7 +21,7 @@ func (t *API) adoptBlob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+	if err := t.checkExpected(ctx, scope, r.Header.Get("Authorization")); err != nil {
 		return err
 	}
 	if _, err := t.Artifacts.AdoptOutput(ctx, taskIDOf(scope), chi.URLParam(r, "sha")); err != nil {

@@ -44,7 +44,7 @@ func serve(t *testing.T, files Files) string {
 	return s.URL
 }
 
-func ask(t *testing.T, url string, files Files, serverName string) (string, error) {
+func get(t *testing.T, url string, files Files, serverName string) (string, error) {
 	t.Helper()
 	pair, err := Load(files)
 	require.NoError(t, err)
@@ -68,24 +68,24 @@ func TestBothSidesShowCertificates(t *testing.T) {
 	url := serve(t, ours.issue(t, t.TempDir(), "server", later))
 
 	client := ours.issue(t, t.TempDir(), "task", later)
-	text, err := ask(t, url, client, "server")
+	text, err := get(t, url, client, "server")
 	require.NoError(t, err)
 	require.Equal(t, "task HTTP/2.0", text)
 
-	_, err = ask(t, url, client, "another")
+	_, err = get(t, url, client, "another")
 	require.ErrorContains(t, err, "certificate is valid for server, not another")
 	stranger := theirs.issue(t, t.TempDir(), "task", later)
 	stranger.CA = ours.File
-	_, err = ask(t, url, stranger, "server")
+	_, err = get(t, url, stranger, "server")
 	require.Error(t, err, "from another authority")
-	_, err = ask(t, url, ours.issue(t, t.TempDir(), "task", past), "server")
+	_, err = get(t, url, ours.issue(t, t.TempDir(), "task", past), "server")
 	require.Error(t, err, "it has expired")
-	_, err = ask(t, url, Files{CA: ours.File}, "server")
+	_, err = get(t, url, Files{CA: ours.File}, "server")
 	require.Error(t, err, "without one")
-	_, err = ask(t, serve(t, ours.issue(t, t.TempDir(), "server", past)), client, "server")
+	_, err = get(t, serve(t, ours.issue(t, t.TempDir(), "server", past)), client, "server")
 	require.ErrorContains(t, err, "expired")
 	client.CA = theirs.File
-	_, err = ask(t, url, client, "server")
+	_, err = get(t, url, client, "server")
 	require.ErrorContains(t, err, "unknown authority")
 }
 
@@ -97,7 +97,7 @@ func TestRotation(t *testing.T) {
 	dir, later := t.TempDir(), time.Now().Add(time.Hour)
 	url := serve(t, ca.issue(t, dir, "before", later))
 	client := ca.issue(t, t.TempDir(), "task", later)
-	_, err := ask(t, url, client, "before")
+	_, err := get(t, url, client, "before")
 	require.NoError(t, err)
 
 	broken := filepath.Join(dir, "tls.key")
@@ -105,13 +105,13 @@ func TestRotation(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(broken, []byte("half"), 0o600))
 	require.NoError(t, os.Chtimes(broken, time.Now(), time.Now().Add(time.Second)))
-	_, err = ask(t, url, client, "before")
+	_, err = get(t, url, client, "before")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(broken, key, 0o600))
 
 	ca.issue(t, dir, "after", later)
 	require.NoError(t, os.Chtimes(broken, time.Now(), time.Now().Add(2*time.Second)))
-	_, err = ask(t, url, client, "after")
+	_, err = get(t, url, client, "after")
 	require.NoError(t, err)
 }
 

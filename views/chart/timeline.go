@@ -55,7 +55,7 @@ const (
 	timelineHead = 26.0
 	minBar       = Across / 400 // about 2 pixels
 	minWait      = Across / 200 // shorter waits are not drawn
-	cutRoom      = Across / 50  // shorter failures have no ×
+	minCross     = Across / 50  // shorter failures have no ×
 	labelRunes   = 26
 )
 
@@ -100,7 +100,7 @@ func bar(s Span, x func(time.Time) float64, y float64) TimelineBar {
 	if s.State == "" {
 		b.Wait, b.Y, b.H = true, Fixed(y+4, 0), "8"
 	}
-	if s.State == "FAILED" && w > cutRoom {
+	if s.State == "FAILED" && w > minCross {
 		b.Cut, b.CutX, b.CutY = true, percent(from+w/2), Fixed(y+8, 0)
 	}
 	return b

@@ -183,7 +183,7 @@ func (c Control) Switched() bool { return c.Optional && c.Type.IsComposite() }
 
 // Given reports whether that checkbox is checked: it was submitted so, or there is a value.
 func (c Control) Given() bool {
-	if said := c.form.has(c.Name + ".$set"); said || c.Declared.Kind == typeregistry.KindOptional {
+	if present := c.form.has(c.Name + ".$set"); present || c.Declared.Kind == typeregistry.KindOptional {
 		return c.sub("$set") == "1"
 	}
 	return c.form.has(c.Name)

@@ -153,7 +153,7 @@ func FromLink(schema typeregistry.Schema, query url.Values) (inputs map[string]a
 // fromText reads a value from a link or a command line: composite values as JSON, others
 // as in a form.
 func fromText(t *typeregistry.Type, s string) any {
-	t = peel(t)
+	t = withoutOptional(t)
 	if t.IsComposite() || t.IsBlob() && strings.HasPrefix(s, "{") {
 		if v, err := typeregistry.DecodeJSON([]byte(s)); err == nil {
 			return v

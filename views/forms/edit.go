@@ -189,11 +189,11 @@ func (e *editor) typeAt(name string) *typeregistry.Type {
 	}
 	t := field.Type
 	for _, segment := range parts[2:] {
-		if t = step(peel(t), segment); t == nil {
+		if t = step(withoutOptional(t), segment); t == nil {
 			return nil
 		}
 	}
-	return peel(t)
+	return withoutOptional(t)
 }
 
 // step follows one segment of a control's name into a type.
@@ -220,7 +220,7 @@ func step(t *typeregistry.Type, segment string) *typeregistry.Type {
 	return nil
 }
 
-func peel(t *typeregistry.Type) *typeregistry.Type {
+func withoutOptional(t *typeregistry.Type) *typeregistry.Type {
 	for t.Kind == typeregistry.KindOptional {
 		t = t.Elem
 	}
@@ -229,7 +229,7 @@ func peel(t *typeregistry.Type) *typeregistry.Type {
 
 // firstControl is the name of the first HTML control of a value of type t at name.
 func firstControl(t *typeregistry.Type, name string) string {
-	t = peel(t)
+	t = withoutOptional(t)
 	switch t.Kind {
 	case typeregistry.KindStruct, typeregistry.KindHyperparam:
 		if fields := ordered(t.Fields); len(fields) > 0 {

@@ -62,7 +62,7 @@ func (f *Form) Rules() string {
 	}
 	var out []ruledField
 	for _, field := range f.cfg.Schema.InOrderOfRules() {
-		t := peel(field.Type)
+		t := withoutOptional(field.Type)
 		r := ruledField{Name: field.Name, Kind: t.Kind, Default: f.initial(field), Optional: field.Type.Kind == typeregistry.KindOptional, Blank: field.KeepsBlank(), Rules: field.Rules}
 		for _, o := range t.Params.Options {
 			r.Options = append(r.Options, o.Value)

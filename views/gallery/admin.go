@@ -221,10 +221,10 @@ func auditLog(f views.Page) views.AuditPage {
 		exact := clock().Exactly(at)
 		return []ui.Fact{{Name: "When", Moment: &exact}, {Name: "As", Value: "user", Note: "session:01936f2e"}, {Name: "From", Value: "192.0.2.17", Mono: true}, {Name: "Request", Value: "k3jx7q2mzt9a", Mono: true}}
 	}
-	deeds := map[string]string{"quota.update": "changed the limits of", "member.add": "added a member to", "group.remove": "removed a group from", "tenant.create": "created"}
+	actions := map[string]string{"quota.update": "changed the limits of", "member.add": "added a member to", "group.remove": "removed a group from", "tenant.create": "created"}
 	row := func(id, who, action, kind, object, summary, reason string, before time.Duration, diff ...views.AuditDiff) views.AuditRow {
 		return views.AuditRow{
-			ID: id, At: clock().Moment(ago(before)), Actor: who, ActorURL: "#", Action: action, Deed: deeds[action], Kind: kind, Object: object, ObjectU: "#", Summary: summary,
+			ID: id, At: clock().Moment(ago(before)), Actor: who, ActorURL: "#", Action: action, ActionText: actions[action], Kind: kind, Object: object, ObjectU: "#", Summary: summary,
 			Reason: reason, Diff: diff, Facts: facts(ago(before)),
 		}
 	}

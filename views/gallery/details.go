@@ -38,7 +38,7 @@ func logs() views.Logs {
 
 func logsPage(f views.Page) views.LogsPage {
 	l := logs()
-	l.Tall, l.PageURL = true, ""
+	l.FullPage, l.PageURL = true, ""
 	return views.LogsPage{
 		Page:  frame(f, "Logs", views.SectionExecutions, views.Crumb{Name: "Executions", URL: "/executions"}, views.Crumb{Name: "digits.train #7k2f00", URL: "#"}),
 		Title: "Logs of digits.train #7k2f00", State: "RUNNING", Back: "#", Logs: l,

@@ -114,7 +114,7 @@ func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
 		},
 		View: views.LaunchForm, Key: "k", Form: form, ErrorLines: form.ErrorLines(),
 		Priorities: []ui.Option{{Value: "NORMAL", Name: "Normal", Selected: true}, {Value: "LOW", Name: "Low: after others"}},
-		Came: &views.Provenance{
+		Origin: &views.Provenance{
 			From: "Filled in from a link.", Default: "1 value differs from the defaults:", Differs: []forms.ErrorLine{{Target: "f-data", Label: "Training data"}},
 			Reset: views.LaunchURL("digits.train"),
 		},
@@ -145,7 +145,7 @@ func launchErrors(f views.Page) views.LaunchPage {
 		{Path: "optimizer.beta_2", Message: "1.2 is more than 1. Enter 0 to 1."},
 		{Path: "labels", Message: "This file has no column row_id. Choose another one."},
 	})
-	page.Came = nil
+	page.Origin = nil
 	page.Failed = "Nothing was launched: 3 values need attention"
 	page.Check.Ready, page.Check.Summary = false, "3 values need attention"
 	page.Check.Verdicts = []views.Verdict{{Tone: "wait", Strong: "3 values need attention.", Links: page.ErrorLines}}
@@ -161,7 +161,7 @@ func launchYAML(f views.Page) views.LaunchPage {
 
 func launchYAMLErrors(f views.Page) views.LaunchPage {
 	page := launchYAML(f)
-	page.Came = nil
+	page.Origin = nil
 	page.Failed = "Nothing was launched: 1 value needs attention"
 	page.ErrorLines = []forms.ErrorLine{{Target: views.LaunchTextID, Line: 6, Label: "Workers", Text: "64 is more than 16. Enter 1 to 16."}}
 	page.Check.Ready, page.Check.Summary = false, "1 value needs attention"

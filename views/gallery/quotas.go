@@ -127,7 +127,7 @@ func quotaEdit() *views.QuotaEdit {
 	bar := func(s share) ui.QuotaBar { return quotaCell("x", "Vision", "A100", gpu("A100"), s, 24).Bar }
 	return &views.QuotaEdit{
 		ID: "vision", Name: "Vision", Kind: "team", ParentName: "Research", Action: "#", PreviewURL: "#", CancelURL: "#", Version: "3",
-		Sets: []views.QuotaSet{{Resource: "gpu:A100", Legend: "A100", Handed: "Research has 22; its teams have guarantees of 22.", Fields: []views.QuotaField{
+		Sets: []views.QuotaSet{{Resource: "gpu:A100", Legend: "A100", Distributed: "Research has 22; its teams have guarantees of 22.", Fields: []views.QuotaField{
 			quotaFixtureField("limit-a100", "Guaranteed A100", "Always available to the team. Empty: no guarantee.", "16", "was 12"),
 			quotaFixtureField("borrow-a100", "May borrow", "Idle A100 of other teams, returned on demand.", "8", ""),
 			quotaFixtureField("lend-a100", "Lends at most", "The rest is reserved, even if unused. Empty: no limit.", "6", ""),

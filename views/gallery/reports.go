@@ -88,7 +88,7 @@ func reportPage(f views.Page) views.ReportPage {
 			}}),
 			block(views.ReportBlock{ID: "block-2", Title: "No runs", Table: &views.ReportTable{}}),
 			block(views.ReportBlock{ID: "block-3", Title: "digits.train #a1b2c3", URL: "#", Open: "Open the execution", Execution: &views.ReportExecution{
-				State: "SUCCEEDED", Name: "digits.train", URL: "#", Gist: "6 nodes", Facts: []ui.Fact{{Name: "Workflow", Value: "digits.train 2.4.0", URL: "#"}, {Name: "Duration", Value: "12 s"}},
+				State: "SUCCEEDED", Name: "digits.train", URL: "#", Summary: "6 nodes", Facts: []ui.Fact{{Name: "Workflow", Value: "digits.train 2.4.0", URL: "#"}, {Name: "Duration", Value: "12 s"}},
 				Inputs: []ui.Fact{{Name: "hyperparameters.learning_rate", Value: "0.02"}}, Outputs: []ui.Fact{{Name: "accuracy", Value: "0.971"}},
 			}}),
 			block(views.ReportBlock{ID: "block-4", Title: "Sweep of rates", URL: "#", Open: "Open the sweep", Sweep: &sweep}),

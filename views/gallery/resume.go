@@ -93,10 +93,10 @@ func semaphores(f views.Page) views.Semaphores {
 
 func storage(f views.Page) views.StoragePage {
 	last := views.Cleanup{
-		Began: clock().Moment(ago(20 * time.Minute)), Kind: "Cleanup", Executions: "1,204", Removes: "1,204 executions", Artifacts: "3,310", Released: "1.2 TiB", Freed: "310 GiB",
+		Started: clock().Moment(ago(20 * time.Minute)), Kind: "Cleanup", Executions: "1,204", Removes: "1,204 executions", Artifacts: "3,310", Released: "1.2 TiB", Freed: "310 GiB",
 		Took: "48 s", Error: "ClickHouse is not responding: 12 executions were not removed.",
 	}
-	ahead := views.Cleanup{Began: clock().Moment(ago(time.Minute)), Kind: "Preview", Executions: "12", Removes: "12 executions", Artifacts: "–", Released: "4 GiB", Freed: "1 GiB", Took: "2 s"}
+	ahead := views.Cleanup{Started: clock().Moment(ago(time.Minute)), Kind: "Preview", Executions: "12", Removes: "12 executions", Artifacts: "–", Released: "4 GiB", Freed: "1 GiB", Took: "2 s"}
 	return views.StoragePage{
 		Page: frame(f, "Storage", views.SectionAdmin), Tabs: []ui.Tab{{Name: "People", URL: "#"}, {Name: "Storage", URL: "#", Current: true}},
 		Rule: "Executions are kept for 90 days after their end unless their workflow sets a retention.", Foresee: &ahead, Last: &last, Rows: []views.Cleanup{ahead, last},

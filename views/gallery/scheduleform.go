@@ -26,7 +26,7 @@ func scheduleOptions() map[string][]ui.Option {
 
 func scheduleForm(f views.Page) views.ScheduleForm {
 	inputs := launch(f)
-	inputs.Failed, inputs.ErrorLines, inputs.Came = "", nil, nil
+	inputs.Failed, inputs.ErrorLines, inputs.Origin = "", nil, nil
 	return views.ScheduleForm{
 		Page: frame(f, "New schedule", views.SectionSchedules, views.Crumb{Name: "Schedules", URL: "#"}), Heading: "New schedule", Launch: inputs, Action: "#", Cancel: "#", ChangeURL: "#",
 		Versions: []ui.Option{{Name: "Latest at each run (now 2.4.0)", Selected: true}, {Value: "2.4.0", Name: "Pinned to 2.4.0"}},

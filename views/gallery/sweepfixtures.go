@@ -102,7 +102,7 @@ func launchSweep(f views.Page) views.LaunchPage {
 	page := launch(f)
 	schema, fields := launchSchema(), manyFields()
 	page.Form = forms.New(forms.Config{Schema: schema, Values: schema.EncodeForm(map[string]any{"data": "mnist-train@7"}, forms.Prefix), Today: now(), Many: manyOf(fields)})
-	page.Came = nil
+	page.Origin = nil
 	page.Failed, page.ErrorLines = "No sweep was launched: 1 value needs attention", fields[0].ErrorLines()
 	page.Sweep = &views.LaunchSweep{
 		Errors: map[string]string{}, Runs: "60", Parallel: "8", Objective: "accuracy", Known: []string{"accuracy", "loss"}, MinStep: "6",

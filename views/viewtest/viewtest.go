@@ -18,7 +18,7 @@ func Check(t testing.TB, page string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, wanted, headings := map[string]int{}, map[string]string{}, 0
+	ids, references, headings := map[string]int{}, map[string]string{}, 0
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
@@ -40,10 +40,10 @@ func Check(t testing.TB, page string) {
 				ids[a.Val]++
 			case a.Key == "for", a.Key == "aria-labelledby", a.Key == "aria-describedby", a.Key == "popovertarget", a.Key == "data-dialog":
 				for id := range strings.FieldsSeq(a.Val) {
-					wanted[id] = n.Data + " " + a.Key
+					references[id] = n.Data + " " + a.Key
 				}
 			case n.Data == "use" && a.Key == "href":
-				wanted[strings.TrimPrefix(a.Val, "#")] = "use"
+				references[strings.TrimPrefix(a.Val, "#")] = "use"
 			case a.Key == "href" && strings.HasPrefix(a.Val, "javascript:"):
 				t.Errorf("a javascript: URL: %s", a.Val)
 			}
@@ -57,7 +57,7 @@ func Check(t testing.TB, page string) {
 			t.Errorf("the id %q occurs %d times", id, n)
 		}
 	}
-	for id, from := range wanted {
+	for id, from := range references {
 		if ids[id] == 0 {
 			t.Errorf("%s refers to #%s, which does not exist", from, id)
 		}

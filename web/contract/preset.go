@@ -27,7 +27,7 @@ type PresetBody struct {
 	MyDefault      bool           `json:"my_default" doc:"True if it is the caller's default, which fills in an empty launch form"`
 	ProjectDefault bool           `json:"project_default" doc:"True if it is the project's default, for users without their own"`
 	LaunchURL      string         `json:"ui_launch_url"`
-	Misfits        []apperr.Field `json:"misfits,omitempty" doc:"Values that the requested version does not accept; only from get-preset"`
+	Incompatible   []apperr.Field `json:"misfits,omitempty" doc:"Values that the requested version does not accept; only from get-preset"`
 	Added          []string       `json:"added,omitempty" doc:"Inputs added since the saved version; only from get-preset"`
 }
 

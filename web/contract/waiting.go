@@ -52,7 +52,7 @@ type QueueEntryBody struct {
 	ProjectID     *uuid.UUID    `json:"project_id,omitempty"`
 	Priority      int           `json:"priority"`
 	WaitingSince  time.Time     `json:"waiting_since"`
-	Asked         fair.Amount   `json:"asked"`
+	Requested     fair.Amount   `json:"asked"`
 	AboutToStart  bool          `json:"about_to_start"`
 	Reason        *query.Reason `json:"reason,omitempty"`
 }

@@ -98,7 +98,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	if found != nil {
 		return found, nil
 	}
-	found, err := p.ask(ctx)
+	found, err := p.fetchDiscovery(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -111,7 +111,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	return found, nil
 }
 
-func (p *Provider) ask(ctx context.Context) (*discovered, error) {
+func (p *Provider) fetchDiscovery(ctx context.Context) (*discovered, error) {
 	provider, err := oidc.NewProvider(p.with(ctx), p.cfg.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("discover %s: %w", p.cfg.Issuer, err)

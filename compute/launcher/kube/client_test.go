@@ -132,7 +132,7 @@ func startAll(t *testing.T, all []launcher.Attempt, next func() *kube.Client) {
 		var failed *launcher.StartError
 		require.ErrorAs(t, err, &failed)
 		require.Empty(t, failed.Refused)
-		require.ErrorIs(t, err, launcher.ErrAway)
+		require.ErrorIs(t, err, launcher.ErrUnreachable)
 	}
 	require.Fail(t, "the attempts do not start")
 }

@@ -157,14 +157,14 @@ func TestOrphans(t *testing.T) {
 	w := newWorld(t)
 	w.run()
 	orphan := w.start(w.pod(map[string]string{"hold": "true"}))
-	wanted := w.start(w.pod(map[string]string{"hold": "true"}))
+	desired := w.start(w.pod(map[string]string{"hold": "true"}))
 	foreign := w.pod(map[string]string{"hold": "true"})
 	foreign.Labels[pod.LabelInstallation] = "another-installation"
 	w.start(foreign)
 	w.untilRunning(orphan)
 	w.kill(orphan)
 	w.untilGone(orphan)
-	w.untilRunning(wanted)
+	w.untilRunning(desired)
 	w.untilRunning(foreign.Labels[pod.LabelTask])
 	if o := w.last(orphan); o.End != nil {
 		t.Errorf("the removal of an orphan was reported: %+v", o.End)

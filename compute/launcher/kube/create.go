@@ -91,23 +91,23 @@ func (c *Client) dropPods(ctx context.Context, attempt launcher.Attempt, namespa
 }
 
 // createPod creates a pod, or finds the existing one of this attempt.
-func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted *corev1.Pod) (createdPod, error) {
+func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, desired *corev1.Pod) (createdPod, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	pods := c.api.CoreV1().Pods(wanted.Namespace)
-	created, err := pods.Create(call, wanted, metav1.CreateOptions{})
+	pods := c.api.CoreV1().Pods(desired.Namespace)
+	created, err := pods.Create(call, desired, metav1.CreateOptions{})
 	if err == nil {
 		return createdPod{uid: created.UID, fresh: true}, nil
 	}
-	if account := wanted.Spec.ServiceAccountName; account != pod.ServiceAccount && apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") {
+	if account := desired.Spec.ServiceAccountName; account != pod.ServiceAccount && apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") {
 		return createdPod{}, &verdictError{end: &launcher.End{
-			Class: launcher.ClassRefused, Message: fmt.Sprintf("The service account %q of the operator does not exist in the namespace %s.", account, wanted.Namespace),
+			Class: launcher.ClassRefused, Message: fmt.Sprintf("The service account %q of the operator does not exist in the namespace %s.", account, desired.Namespace),
 		}}
 	}
 	if !apierrors.IsAlreadyExists(err) {
 		return createdPod{}, err //nolint:wrapcheck // classified by its kind
 	}
-	there, err := pods.Get(call, wanted.Name, metav1.GetOptions{})
+	there, err := pods.Get(call, desired.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod with the same name was just deleted. FlowForge tries again."}}
 	}

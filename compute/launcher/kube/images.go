@@ -69,14 +69,14 @@ func (c *Client) unknownImage(one pod.Silent, err error) verdict {
 	if !ok {
 		return verdict{err: err}
 	}
-	said := fmt.Sprintf("%s, and the default command of its image %s cannot be looked up: %s.", missingCommand(one), one.Image, failed.Reason)
+	message := fmt.Sprintf("%s, and the default command of its image %s cannot be looked up: %s.", missingCommand(one), one.Image, failed.Reason)
 	switch failing := c.config.Now().Sub(failed.Since); {
 	case failed.Passing && failing < c.config.ImageTimeout:
-		return c.verdictOn(&verdictError{waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: said}})
+		return c.verdictOn(&verdictError{waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: message}})
 	case failed.Passing:
-		said += fmt.Sprintf(" The lookup has been failing for %s.", failing.Round(time.Second))
+		message += fmt.Sprintf(" The lookup has been failing for %s.", failing.Round(time.Second))
 	}
-	return refused(launcher.ClassImage, said+" Set command in the container.")
+	return refused(launcher.ClassImage, message+" Set command in the container.")
 }
 
 func missingCommand(one pod.Silent) string {

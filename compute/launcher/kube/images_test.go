@@ -206,7 +206,7 @@ func TestSlowRegistryBlocksNoOthers(t *testing.T) {
 		silent(a, tool)
 	}
 	failed := b.start(all...)
-	require.ErrorIs(t, failed.Err, launcher.ErrAway, "they are started again")
+	require.ErrorIs(t, failed.Err, launcher.ErrUnreachable, "they are started again")
 	require.Empty(t, failed.Refused)
 	require.Len(t, failed.Waiting, 4)
 	for i, a := range all {

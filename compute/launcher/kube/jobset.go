@@ -75,18 +75,18 @@ func (c *Client) createJobSet(ctx context.Context, attempt launcher.Attempt, obj
 	return c.createSecret(ctx, objects.Secret, fresh)
 }
 
-func (c *Client) ensureJobSet(ctx context.Context, attempt launcher.Attempt, wanted *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+func (c *Client) ensureJobSet(ctx context.Context, attempt launcher.Attempt, desired *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	api := c.jobSetsIn(wanted.GetNamespace())
-	created, err := api.Create(call, wanted, metav1.CreateOptions{})
+	api := c.jobSetsIn(desired.GetNamespace())
+	created, err := api.Create(call, desired, metav1.CreateOptions{})
 	if err == nil {
 		return created, true, nil
 	}
 	if !apierrors.IsAlreadyExists(err) {
 		return nil, false, err //nolint:wrapcheck // classified by its kind
 	}
-	there, err := api.Get(call, wanted.GetName(), metav1.GetOptions{})
+	there, err := api.Get(call, desired.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return nil, false, err //nolint:wrapcheck // classified by its kind
 	}

@@ -20,7 +20,7 @@ func (c *Client) List(ctx context.Context) ([]launcher.Status, error) {
 		LabelSelector: pod.Selector(c.config.Installation) + "," + pod.LabelTask, ResourceVersion: "0",
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list pods: %w: %w", launcher.ErrAway, err)
+		return nil, fmt.Errorf("list pods: %w: %w", launcher.ErrUnreachable, err)
 	}
 	at := map[string]int{}
 	var statuses []launcher.Status

@@ -47,7 +47,7 @@ func (k *keeper) errorOf(namespace string) string {
 
 // applied is what was applied to a namespace, and the result.
 type applied struct {
-	wanted  string
+	desired string
 	results map[string]string // by kind
 }
 
@@ -113,14 +113,14 @@ func (c *Controller) Keep(ctx context.Context, p Project) error {
 // It does nothing when they are unchanged since they were last applied.
 func (c *Controller) reconcileNamespace(ctx context.Context, p Project) error {
 	objects := objectsOf(c.config, p)
-	wanted, err := json.Marshal([]any{objects.namespace, objects.account, objects.quota, objects.limits, objects.policies})
+	desired, err := json.Marshal([]any{objects.namespace, objects.account, objects.quota, objects.limits, objects.policies})
 	if err != nil {
 		return fmt.Errorf("objects of the project %s: %w", p.ID, err)
 	}
 	c.keeper.mu.Lock()
 	was := c.keeper.applied[p.Namespace]
 	c.keeper.mu.Unlock()
-	if was.wanted == string(wanted) && c.present(p.Namespace) {
+	if was.desired == string(desired) && c.present(p.Namespace) {
 		return nil
 	}
 	if c.namespaceGoing(p.Namespace) {
@@ -135,7 +135,7 @@ func (c *Controller) reconcileNamespace(ctx context.Context, p Project) error {
 	if c.keeper.applied == nil {
 		c.keeper.applied = map[string]applied{}
 	}
-	c.keeper.applied[p.Namespace] = applied{wanted: string(wanted), results: results}
+	c.keeper.applied[p.Namespace] = applied{desired: string(desired), results: results}
 	return nil
 }
 

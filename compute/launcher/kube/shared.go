@@ -39,14 +39,14 @@ func (c *Client) createShared(ctx context.Context, objects *pod.Objects) error {
 
 // sameExecution checks that an existing claim belongs to the execution and is not being
 // deleted.
-func (c *Client) sameExecution(ctx context.Context, wanted *corev1.PersistentVolumeClaim) error {
-	there, err := c.api.CoreV1().PersistentVolumeClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
+func (c *Client) sameExecution(ctx context.Context, desired *corev1.PersistentVolumeClaim) error {
+	there, err := c.api.CoreV1().PersistentVolumeClaims(desired.Namespace).Get(ctx, desired.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim with the same name was just deleted. FlowForge tries again."}}
 	case err != nil:
 		return err //nolint:wrapcheck // classified by its kind
-	case there.Labels[pod.LabelExecution] != wanted.Labels[pod.LabelExecution] || there.Labels[pod.LabelInstallation] != c.config.Installation:
+	case there.Labels[pod.LabelExecution] != desired.Labels[pod.LabelExecution] || there.Labels[pod.LabelInstallation] != c.config.Installation:
 		return &verdictError{end: &launcher.End{Class: launcher.ClassRefused, Message: fmt.Sprintf("The volume claim %s/%s already exists and does not belong to FlowForge.", there.Namespace, there.Name)}}
 	case there.DeletionTimestamp != nil:
 		return &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim with the same name is still being deleted."}}

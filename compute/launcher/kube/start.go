@@ -96,7 +96,7 @@ func (c *Client) sum(attempts []launcher.Attempt, verdicts []verdict) error {
 			all.Waiting[task] = *v.waiting
 		}
 		if v.err != nil && (all.Err == nil || !errors.Is(v.err, errSkipped)) {
-			all.Err = fmt.Errorf("start %s: %w: %w", task, launcher.ErrAway, v.err)
+			all.Err = fmt.Errorf("start %s: %w: %w", task, launcher.ErrUnreachable, v.err)
 		}
 	}
 	if len(all.Refused) == 0 && all.Err == nil {

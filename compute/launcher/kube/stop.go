@@ -39,7 +39,7 @@ func (c *Client) Stop(ctx context.Context, refs []launcher.Ref, grace time.Durat
 	}
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w: %w", launcher.ErrAway, err)
+		return fmt.Errorf("%w: %w", launcher.ErrUnreachable, err)
 	}
 	return nil
 }

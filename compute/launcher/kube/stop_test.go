@@ -59,7 +59,7 @@ func TestFullNamespaceWaits(t *testing.T) {
 	err := client.Start(t.Context(), all)
 	var failed *launcher.StartError
 	require.ErrorAs(t, err, &failed)
-	require.ErrorIs(t, err, launcher.ErrAway)
+	require.ErrorIs(t, err, launcher.ErrUnreachable)
 	require.Contains(t, failed.Waiting[all[0].GetTaskId()].Message, "requests.cpu=1")
 	full.Store(false)
 	require.NoError(t, client.Start(t.Context(), all))
@@ -140,10 +140,10 @@ func TestStopAndListSayThatTheClusterIsAway(t *testing.T) {
 	cluster, all := newFakeAPI(), attempts(1)
 	cluster.on("*", "pods", fails(context.DeadlineExceeded))
 	client := cluster.client()
-	require.ErrorIs(t, client.Start(t.Context(), all), launcher.ErrAway)
-	require.ErrorIs(t, client.Stop(t.Context(), []launcher.Ref{{TaskID: all[0].GetTaskId(), ProjectID: projectID}}, 0), launcher.ErrAway)
+	require.ErrorIs(t, client.Start(t.Context(), all), launcher.ErrUnreachable)
+	require.ErrorIs(t, client.Stop(t.Context(), []launcher.Ref{{TaskID: all[0].GetTaskId(), ProjectID: projectID}}, 0), launcher.ErrUnreachable)
 	_, err := client.List(t.Context())
-	require.ErrorIs(t, err, launcher.ErrAway)
+	require.ErrorIs(t, err, launcher.ErrUnreachable)
 }
 
 func TestListTellsWhatEnded(t *testing.T) {

@@ -88,12 +88,12 @@ operators:
 `)
 	changes, err := change.Between(before, after)
 	require.NoError(t, err)
-	var said []string
+	var sentences []string
 	for _, c := range changes {
-		said = append(said, fmt.Sprintf("%s %s %s", c.Section, c.Name, c.Kind))
+		sentences = append(sentences, fmt.Sprintf("%s %s %s", c.Section, c.Name, c.Kind))
 		for _, d := range c.Details {
 			if d.Patch == nil {
-				said = append(said, fmt.Sprintf("  %s: %q → %q", d.Path, d.Before, d.After))
+				sentences = append(sentences, fmt.Sprintf("  %s: %q → %q", d.Path, d.Before, d.After))
 				continue
 			}
 			require.Equal(t, "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", d.Patch.String())
@@ -106,7 +106,7 @@ operators:
 		`  depends_on[0]: "load" → ""`, `  outputs.extra.type: "" → "Float"`, `  outputs.loss.type: "Float" → "String"`, `  resources.cpu: "1000m" → "2000m"`,
 		"operators load removed", "operators report added",
 		"settings timeout changed", `  timeout: "1h" → "2h"`,
-	}, said)
+	}, sentences)
 	require.Equal(t, `Callers that read "loss" get a different type: String is not a Float.`, changes[0].Breaks)
 	require.Equal(t, `Callers that read "n" fail.`, changes[1].Breaks)
 

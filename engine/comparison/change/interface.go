@@ -41,8 +41,8 @@ func inputBreaks(old, now *typeregistry.Field) string {
 	if err := typeregistry.Assignable(old.Type, now.Type); err != nil && !mayBeAbsent(old, now) {
 		return fmt.Sprintf("Values of %q no longer fit: %v.", now.Name, err)
 	}
-	if said := limitBreaks(now.Name, old.Type, now.Type); said != "" {
-		return said
+	if description := limitBreaks(now.Name, old.Type, now.Type); description != "" {
+		return description
 	}
 	if mustSet(now) && !mustSet(old) {
 		return fmt.Sprintf("Every launch must set %q.", now.Name)

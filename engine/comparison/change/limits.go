@@ -35,8 +35,8 @@ func limitBreaks(path string, old, now *typeregistry.Type) string {
 		if now.Kind == typeregistry.KindMap {
 			part = path + ".*"
 		}
-		if said := limitBreaks(part, old.Elem, now.Elem); said != "" {
-			return said
+		if description := limitBreaks(part, old.Elem, now.Elem); description != "" {
+			return description
 		}
 	}
 	for i := range now.Variants {
@@ -44,8 +44,8 @@ func limitBreaks(path string, old, now *typeregistry.Type) string {
 		if at < 0 {
 			continue
 		}
-		if said := limitBreaks(path, old.Variants[at].Type, now.Variants[i].Type); said != "" {
-			return said
+		if description := limitBreaks(path, old.Variants[at].Type, now.Variants[i].Type); description != "" {
+			return description
 		}
 	}
 	return fieldBreaks(path, old.Fields, now.Fields)
@@ -67,8 +67,8 @@ func fieldBreaks(path string, old, now []typeregistry.Field) string {
 		if mustSet(f) && !mustSet(was) {
 			return fmt.Sprintf("Every value of %q must set %q.", path, part)
 		}
-		if said := limitBreaks(part, was.Type, f.Type); said != "" {
-			return said
+		if description := limitBreaks(part, was.Type, f.Type); description != "" {
+			return description
 		}
 		if ruleBreaks(was, f) {
 			return rulesChanged(part)
@@ -101,8 +101,8 @@ func validatorRule(v typeregistry.Validator) [5]string {
 // narrower specifies which limit excludes values that were allowed; "" for none.
 func narrower(a, b *typeregistry.Params) string {
 	for _, limit := range []func(a, b *typeregistry.Params) string{narrowerRange, narrowerCount, narrowerText, narrowerFile} {
-		if said := limit(a, b); said != "" {
-			return said
+		if description := limit(a, b); description != "" {
+			return description
 		}
 	}
 	return ""

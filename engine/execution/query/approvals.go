@@ -99,11 +99,11 @@ func (q *Reader) AwaitingApproval(ctx context.Context, list []Execution) (map[uu
 	if err != nil {
 		return nil, fmt.Errorf("find executions with approvals: %w", err)
 	}
-	asking := make(map[uuid.UUID]bool, len(found))
+	awaiting := make(map[uuid.UUID]bool, len(found))
 	for _, id := range found {
-		asking[id] = true
+		awaiting[id] = true
 	}
-	return asking, nil
+	return awaiting, nil
 }
 
 func messageOf(raw []byte) string {

@@ -129,9 +129,9 @@ type QueuePage struct {
 	Next    string
 }
 
-// maxForeseen limits for how many entries of a queue the start is estimated: each estimate
+// maxEstimates limits for how many entries of a queue the start is estimated: each estimate
 // simulates the whole queue.
-const maxForeseen = 5
+const maxEstimates = 5
 
 // Queue returns the queue at or below place, a node of the tenancy tree; uuid.Nil is the
 // caller's project. after is the Next of the previous page. It returns NotFound for a place
@@ -151,7 +151,7 @@ func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit
 	entries := make([]QueueEntry, len(page.Entries))
 	foreseen := 0
 	for i, e := range page.Entries {
-		if !e.Hidden() && !e.Offered && after == "" && foreseen < maxForeseen {
+		if !e.Hidden() && !e.Offered && after == "" && foreseen < maxEstimates {
 			foreseen++
 			if reason, ok := q.quota.Why(e.Key); ok {
 				reason.Position, reason.Holders = e.Position, e.Reason.Holders

@@ -21,12 +21,12 @@ import (
 type ClusterWait struct {
 	fair.Key
 
-	Name     quota.Name
-	Project  fair.LevelRef
-	Priority Priority
-	Asked    fair.Amount // requested by all its pods together
-	Since    time.Time   // when it was submitted
-	Reason   Reason      // its Code is one of package launcher's
+	Name      quota.Name
+	Project   fair.LevelRef
+	Priority  Priority
+	Requested fair.Amount // requested by all its pods together
+	Since     time.Time   // when it was submitted
+	Reason    Reason      // its Code is one of package launcher's
 }
 
 // ClusterWaits are nodes that wait in the cluster, in the order of their submission. More
@@ -78,7 +78,7 @@ func (q *Reader) InCluster(ctx context.Context, place uuid.UUID, limit int) (Clu
 		w := ClusterWait{
 			Key: fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}, Name: quota.Name{Workflow: r.WorkflowName, Execution: r.ExecutionName, Node: r.NodeName},
 			Project: projects[r.ProjectID], Priority: Priority(r.Priority), Since: r.CreatedAt.UTC(),
-			Asked: fair.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType, Pods: int(r.Pods)},
+			Requested: fair.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType, Pods: int(r.Pods)},
 		}
 		if reason := stored.Into[Reason](r.Reason); reason != nil {
 			w.Reason = *reason

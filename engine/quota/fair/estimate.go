@@ -105,15 +105,15 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 // start beyond the simulated period are absent. It changes s.
 func (s *state) startTimes(keys []Key) map[Key]time.Time {
 	starts := map[Key]time.Time{}
-	wanted := make(map[Key]struct{}, len(keys))
+	pending := make(map[Key]struct{}, len(keys))
 	for _, key := range keys {
-		wanted[key] = struct{}{}
+		pending[key] = struct{}{}
 	}
 	s.simulate(func(e Estimate) time.Duration { return e.Typical }, func(key Key) bool {
-		if _, ok := wanted[key]; ok {
+		if _, ok := pending[key]; ok {
 			starts[key] = s.now
 		}
-		return len(starts) < len(wanted)
+		return len(starts) < len(pending)
 	})
 	return starts
 }

@@ -82,7 +82,7 @@ func (s *state) excessive(h *holding, i, axis int) Victim {
 	n := &s.tree().levels[i]
 	ref, r := n.Ref(), s.ledger.axes.names[axis]
 	return Victim{Held: h.Held, Level: ref, Resource: r, Reason: Reason{
-		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.demand.on(axis), Capacity: n.limitOn(axis) + n.borrowOn(axis), Level: &ref,
+		Code: Preempted, Resource: r, Unit: r.Unit(), Requested: h.demand.on(axis), Capacity: n.limitOn(axis) + n.borrowOn(axis), Level: &ref,
 		Message: fmt.Sprintf("Stopped because the limit of %s for %s was lowered to %s. It restarts when capacity is available.",
 			r.Title(), ref, r.Format(n.limitOn(axis))),
 	}}

@@ -70,10 +70,10 @@ func (s *Scheduler) Forecast(requests []Request) Forecast {
 // forecast changes s.
 func (s *state) forecast(requests []Request) Forecast {
 	keys := make([]Key, len(requests))
-	asker := uuid.New()
+	launchID := uuid.New()
 	for i, r := range requests {
 		if r.Key == (Key{}) {
-			r.Key = Key{asker, i}
+			r.Key = Key{launchID, i}
 		}
 		keys[i], r.Since = r.Key, s.now
 		if reason, never := s.neverFits(r); never {

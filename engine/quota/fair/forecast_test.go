@@ -16,13 +16,13 @@ func steady(d time.Duration) func(*Request) {
 func TestForecast(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
-	ask := func(project string, n int) Forecast {
+	forecast := func(project string, n int) Forecast {
 		r := b.request(project, uuid.New(), 0, Amount{GPUs: n})
 		steady(time.Minute)(&r)
 		return b.Forecast([]Request{r})
 	}
-	require.Equal(t, Forecast{Verdict: FitsNow, Message: "Fits now."}, ask(vision, 12))
-	never := ask(vision, 16)
+	require.Equal(t, Forecast{Verdict: FitsNow, Message: "Fits now."}, forecast(vision, 12))
+	never := forecast(vision, 16)
 	require.Equal(t, NeverFits, never.Verdict)
 	require.Equal(t, "Cannot run here: requests 16 GPUs; the limit of team vision is 12, including borrowing.", never.Message)
 
@@ -35,7 +35,7 @@ func TestForecast(t *testing.T) {
 		b.Admit(r.Execution, nil, []Request{r})
 	}
 	b.clock.pass(time.Second)
-	f := ask(vision, 8)
+	f := forecast(vision, 8)
 	require.Equal(t, WouldWait, f.Verdict)
 	require.Equal(t, "Would wait about 22 min behind 3 jobs (GPUs).", f.Message)
 	require.Equal(t, 3, f.Ahead)
@@ -45,7 +45,7 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, QuotaExceeded, f.Reason.Code, "its team has 4 left, regardless of the cluster")
 	require.Len(t, b.Queue(Filter{}), 3, "a forecast changes nothing")
 
-	within := ask(speech, 1)
+	within := forecast(speech, 1)
 	require.Equal(t, WouldWait, within.Verdict)
 	require.Zero(t, within.Ahead, "it is within its guarantee and goes first")
 	require.Equal(t, "Would wait about 12 min (GPUs).", within.Message)

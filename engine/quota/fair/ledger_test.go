@@ -173,7 +173,7 @@ func TestReasonNamesLevelAndNumbers(t *testing.T) {
 	reason := b.Check(f.ids["a"], Amount{GPUs: 4, GPUType: "A100", CPUMillis: 8000}.Vector(), true)
 	level := LevelRef{f.ids["a"], "tenant", "a"}
 	require.Equal(t, &Reason{
-		Code: QuotaExceeded, Resource: "gpu:A100", Asked: 4, Free: 2, Capacity: 14, Missing: 2, Level: &level,
+		Code: QuotaExceeded, Resource: "gpu:A100", Requested: 4, Free: 2, Capacity: 14, Missing: 2, Level: &level,
 		Message: "Waiting for A100 GPUs: requests 4 A100 GPUs; tenant a has 2 left of 14 (12 of its own, 2 borrowed).",
 	}, reason)
 	reason = b.Check(f.ids["a"], Vector{CPU: 8000}, true)

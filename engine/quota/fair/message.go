@@ -54,7 +54,7 @@ func (b *Ledger) reason(s shortage) Reason {
 	}
 	return Reason{
 		Code: code(r, n.parent < 0), Message: message + ".", Resource: r, Unit: r.Unit(),
-		Asked: s.requested, Free: s.free, Capacity: s.capacity, Missing: s.requested - s.free, Level: &ref,
+		Requested: s.requested, Free: s.free, Capacity: s.capacity, Missing: s.requested - s.free, Level: &ref,
 	}
 }
 

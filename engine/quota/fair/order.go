@@ -85,7 +85,7 @@ func (s *state) choose() (candidate, bool) {
 			continue
 		}
 		f := s.tryFit(l)
-		if f.blocked && !s.reservesRoom(l.head()) {
+		if f.blocked && !s.reservesCapacity(l.head()) {
 			continue
 		}
 		fitting = fitting || !f.blocked
@@ -98,9 +98,9 @@ func (s *state) choose() (candidate, bool) {
 	return s.firstThatFits(s.ranked(list))
 }
 
-// reservesRoom reports whether capacity is reserved for r: it has waited for long, or
+// reservesCapacity reports whether capacity is reserved for r: it has waited for long, or
 // attempts are being preempted for it.
-func (s *state) reservesRoom(r *Request) bool {
+func (s *state) reservesCapacity(r *Request) bool {
 	if _, covered := s.covered[r.Key]; covered {
 		return true
 	}

@@ -87,9 +87,9 @@ func (s *Scheduler) Preview(edits []Edit) (Preview, error) {
 func (s *state) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
 	with := s.clone().startTimes(keys)
 	for _, key := range keys {
-		before, told := without[key]
-		after, stillTold := with[key]
-		if !told && !stillTold || told && stillTold && after.Sub(before).Abs() < muchShift {
+		before, hadEstimate := without[key]
+		after, hasEstimate := with[key]
+		if !hadEstimate && !hasEstimate || hadEstimate && hasEstimate && after.Sub(before).Abs() < muchShift {
 			continue
 		}
 		r, waits := s.queue.find(key)
@@ -97,10 +97,10 @@ func (s *state) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
 			continue
 		}
 		shift := Shift{Waiting: Waiting{Request: r, Path: s.path(r.Project)}}
-		if told {
+		if hadEstimate {
 			shift.Before = &before
 		}
-		if stillTold {
+		if hasEstimate {
 			shift.After = &after
 		}
 		list = append(list, shift)

@@ -49,16 +49,16 @@ func (l LevelRef) toRelatives() string {
 
 // Reason explains why a request waits, as a sentence and as numbers in Unit.
 type Reason struct {
-	Code     string    `json:"code"`
-	Message  string    `json:"message"`
-	Resource Resource  `json:"resource,omitempty"`
-	Unit     string    `json:"unit,omitempty"`
-	Asked    int64     `json:"asked,omitempty"`
-	Free     int64     `json:"free"` // amount of Resource available at Level now
-	Capacity int64     `json:"capacity,omitempty"`
-	Missing  int64     `json:"missing,omitempty"`
-	Level    *LevelRef `json:"level,omitempty"` // the level that lacks it
-	Holders  []Holder  `json:"holders,omitempty"`
+	Code      string    `json:"code"`
+	Message   string    `json:"message"`
+	Resource  Resource  `json:"resource,omitempty"`
+	Unit      string    `json:"unit,omitempty"`
+	Requested int64     `json:"asked,omitempty"`
+	Free      int64     `json:"free"` // amount of Resource available at Level now
+	Capacity  int64     `json:"capacity,omitempty"`
+	Missing   int64     `json:"missing,omitempty"`
+	Level     *LevelRef `json:"level,omitempty"` // the level that lacks it
+	Holders   []Holder  `json:"holders,omitempty"`
 	// Position is its position in the queue when the reason was given, 1 is next; Ahead
 	// is the number of earlier requests for the same resource.
 	Position int `json:"position,omitempty"`

@@ -58,7 +58,7 @@ func (s *Scheduler) admissionOrder(age time.Duration) *admissionOrder {
 
 // rank simulates the admission of requests as if all fit and none ended, until limit
 // wanted requests have been found. A nil wanted selects all.
-func (s *state) rank(limit int, wanted func(*Request) bool) admissionOrder {
+func (s *state) rank(limit int, include func(*Request) bool) admissionOrder {
 	sim := s.cloneForPlanning()
 	out := admissionOrder{at: s.now, positions: map[Key]int{}}
 	list := make([]candidate, 0, len(sim.queue.lines))
@@ -74,7 +74,7 @@ func (s *state) rank(limit int, wanted func(*Request) bool) admissionOrder {
 			break
 		}
 		key, l := c.head.Key, c.line
-		if wanted == nil || wanted(c.head) {
+		if include == nil || include(c.head) {
 			out.keys = append(out.keys, key)
 			out.positions[key] = place
 		}
@@ -145,7 +145,7 @@ func (s *state) storageFull(i int) *Reason {
 func (s *state) behind(l *line) Reason {
 	var list []candidate
 	for _, other := range s.queue.lines {
-		if other == l || other.level >= 0 && !other.never && s.reservesRoom(other.head()) && s.tryFit(other).blocked {
+		if other == l || other.level >= 0 && !other.never && s.reservesCapacity(other.head()) && s.tryFit(other).blocked {
 			list = append(list, s.candidate(other, fit{}))
 		}
 	}
@@ -185,7 +185,7 @@ func (s *state) scatteredReason(l *line) Reason {
 		message = fmt.Sprintf("Waiting for %s: %d are free on the machines.", r.Format(n), total)
 	}
 	return Reason{
-		Code: GPUUnavailable, Message: message, Resource: r, Asked: n, Free: int64(most),
+		Code: GPUUnavailable, Message: message, Resource: r, Requested: n, Free: int64(most),
 		Capacity: s.capacity(l.amount.GPUType), Missing: n - int64(most), Level: &root,
 	}
 }
@@ -209,7 +209,7 @@ func (s *state) tooLarge(r Request) Reason {
 	}
 	n, total := int64(r.Amount.GPUs), s.capacity(r.Amount.GPUType)
 	reason := Reason{
-		Code: GPUUnavailable, Resource: resource, Asked: n, Level: &root, Free: total, Capacity: total, Missing: n - total,
+		Code: GPUUnavailable, Resource: resource, Requested: n, Level: &root, Free: total, Capacity: total, Missing: n - total,
 		Message: fmt.Sprintf("Cannot run here: requests %s; the machines have %d.", resource.Format(n), total),
 	}
 	if !r.Spread && total >= n {

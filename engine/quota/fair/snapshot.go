@@ -68,7 +68,7 @@ type ResourceState struct {
 type Pair struct {
 	Resource Resource
 	Starved  LevelRef
-	Wants    int64 // of the waiting requests, within its guarantee when Guaranteed
+	Demand   int64 // of the waiting requests, within its guarantee when Guaranteed
 	// Guaranteed: Starved is below its guarantee, and Other borrows from it. Otherwise
 	// Starved would borrow, and Other does not lend its idle guarantee.
 	Guaranteed bool

@@ -57,7 +57,7 @@ func TestStarvedAndBorrower(t *testing.T) {
 	_, refused := b.admit(speech, uuid.New(), Amount{GPUs: 1}, 0, 1)
 	s := b.Snapshot()
 	require.Equal(t, []Pair{{
-		Resource: GPU, Starved: LevelRef{b.ids["research/speech"], "team", "speech"}, Wants: 2, Guaranteed: true,
+		Resource: GPU, Starved: LevelRef{b.ids["research/speech"], "team", "speech"}, Demand: 2, Guaranteed: true,
 		Other: LevelRef{b.ids["research/vision"], "team", "vision"}, Amount: 4, First: refused[0].Key,
 	}}, s.Pairs)
 	require.Equal(t, 2, s.Find(b.ids["research"]).Waiting)
@@ -76,7 +76,7 @@ func TestWhoDoesNotLendIsNamed(t *testing.T) {
 	require.Len(t, pairs, 1)
 	require.Equal(t, "miser", pairs[0].Other.Name)
 	require.Equal(t, int64(3), pairs[0].Amount)
-	require.Equal(t, int64(1), pairs[0].Wants)
+	require.Equal(t, int64(1), pairs[0].Demand)
 	require.False(t, pairs[0].Guaranteed)
 }
 

@@ -183,8 +183,8 @@ func (s *state) pairs(c *totals) (pairs []Pair) {
 			}
 			members := s.members(i, axis)
 			for _, m := range members {
-				if wants := c.starved[m].at(axis); wants > 0 {
-					pairs = append(pairs, s.pairsOf(m, axis, wants, members, Pair{Resource: r, Starved: levels[m].Ref(), First: c.first[m][axis]})...)
+				if demand := c.starved[m].at(axis); demand > 0 {
+					pairs = append(pairs, s.pairsOf(m, axis, demand, members, Pair{Resource: r, Starved: levels[m].Ref(), First: c.first[m][axis]})...)
 				}
 			}
 		}
@@ -195,15 +195,15 @@ func (s *state) pairs(c *totals) (pairs []Pair) {
 	return pairs
 }
 
-// pairsOf pairs member m, which wants more, with those that borrow its guarantee, or
+// pairsOf pairs member m, which requests more, with those that borrow its guarantee, or
 // else with those that do not lend their idle guarantee.
-func (s *state) pairsOf(m, axis int, wants int64, members []int, pair Pair) (pairs []Pair) {
+func (s *state) pairsOf(m, axis int, demand int64, members []int, pair Pair) (pairs []Pair) {
 	limit := s.tree().levels[m].limitOn(axis)
 	room := limit - s.ledger.used[m].at(axis)
 	pair.Guaranteed = limit != noLimit && room > 0
-	pair.Wants = wants
+	pair.Demand = demand
 	if pair.Guaranteed {
-		pair.Wants = min(wants, room)
+		pair.Demand = min(demand, room)
 	}
 	for _, other := range members {
 		if other == m {

@@ -347,7 +347,7 @@ func (s *state) victim(h *holding, e *entitled) Victim {
 	owner, lender := s.tree().levels[i].Ref(), s.tree().levels[j].Ref()
 	v := Victim{Held: h.Held, For: e.head.Key, Level: owner, Resource: r}
 	v.Reason = Reason{
-		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.demand.on(axis), Missing: h.demand.on(axis), Level: &owner,
+		Code: Preempted, Resource: r, Unit: r.Unit(), Requested: h.demand.on(axis), Missing: h.demand.on(axis), Level: &owner,
 		Message: fmt.Sprintf("Stopped because %s had borrowed %s from %s, which has reclaimed its guarantee. It restarts when capacity is available.",
 			owner, r.Format(h.demand.on(axis)), lender.toRelatives()),
 	}

@@ -216,10 +216,10 @@ func run(ctx context.Context, input []byte, command ...string) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ends the processes of pip, too
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		text := strings.TrimSpace(said.String() + "\n" + out.String())
+		text := strings.TrimSpace(stderr.String() + "\n" + out.String())
 		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(command[0]), err, text[max(0, len(text)-tailBytes):])
 	}
 	return out.Bytes(), nil

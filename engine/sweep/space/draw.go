@@ -78,7 +78,7 @@ func (p Parameter) nth(i int) any {
 	case p.Step != nil:
 		return p.rounded(*p.From + float64(i)**p.Step)
 	case p.integer:
-		return p.number(p.wholes()[i])
+		return p.number(p.integers()[i])
 	case i == 0:
 		return p.number(*p.From)
 	case i == p.Steps-1:
@@ -96,8 +96,8 @@ func (p Parameter) division(i int) float64 {
 	return *p.From + share*(*p.To-*p.From)
 }
 
-// wholes returns the whole numbers of a range of Steps, each once.
-func (p Parameter) wholes() []float64 {
+// integers returns the whole numbers of a range of Steps, each once.
+func (p Parameter) integers() []float64 {
 	var out []float64
 	for i := range p.Steps {
 		n := math.Min(math.Max(math.Round(p.division(i)), *p.From), *p.To)

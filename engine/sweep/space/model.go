@@ -117,7 +117,7 @@ func (p Parameter) all() []any {
 	}
 	var out []any
 	if p.integer && p.Steps > 0 {
-		for _, n := range p.wholes() {
+		for _, n := range p.integers() {
 			out = append(out, p.number(n))
 		}
 		return out

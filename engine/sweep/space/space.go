@@ -336,7 +336,7 @@ func (p Parameter) finiteCount() int {
 	case p.Step != nil:
 		return int(math.Floor((*p.To-*p.From) / *p.Step * (1+1e-12))) + 1
 	case p.Steps > 0 && p.integer:
-		return len(p.wholes())
+		return len(p.integers())
 	case p.Steps > 0:
 		return p.Steps
 	case p.integer && p.Scale != Log:

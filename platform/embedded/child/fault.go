@@ -25,7 +25,7 @@ func Explain(err error, what, dir, output string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return apperr.Wrap(apperr.Unavailable, err, what+" cannot start: no permission in "+dir)
 	}
-	if _, said := errors.AsType[*apperr.Error](err); said {
+	if _, described := errors.AsType[*apperr.Error](err); described {
 		return err
 	}
 	if line := lastLine(output); line != "" {

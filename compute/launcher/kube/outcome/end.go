@@ -72,7 +72,7 @@ func (j *evaluation) lost(v *Verdict) bool {
 func (j *evaluation) deleted(v *Verdict) bool {
 	deleted := j.pod.Object.DeletionTimestamp != nil
 	// If a container ended by itself before its pod was deleted, its own status counts.
-	if t := j.ended(); t != nil && (t.Reason == reasonOOM || j.said == nil && !killed(t)) {
+	if t := j.ended(); t != nil && (t.Reason == reasonOOM || j.message == nil && !killed(t)) {
 		return false
 	}
 	if !j.pod.Gone && (!deleted || !j.over()) {
@@ -142,8 +142,8 @@ func (j *evaluation) command(v *Verdict) bool {
 		end(v, launcher.ClassMachineLost, j.machine()+" lost the task's container: "+messageOr(t.Message, "its outcome is unknown."))
 	case j.pod.Overdue:
 		end(v, launcher.ClassError, fmt.Sprintf("The task's container exited with code %d, and its result was never received.", t.ExitCode))
-	case j.said != nil:
-		end(v, launcher.ClassError, messageOr(j.said.Message, "The task ended, but its runner could not report the result."))
+	case j.message != nil:
+		end(v, launcher.ClassError, messageOr(j.message.Message, "The task ended, but its runner could not report the result."))
 	default:
 		end(v, launcher.ClassError, fmt.Sprintf("The task's container exited with code %d before its runner reported%s", t.ExitCode, tail(t.Message)))
 		v.Log = j.config.container()
@@ -222,22 +222,22 @@ func end(v *Verdict, class launcher.Class, message string) bool {
 
 // messageOr returns the cluster's message, trimmed and shortened, or otherwise when it is
 // empty.
-func messageOr(said, otherwise string) string {
+func messageOr(message, otherwise string) string {
 	const most = 1000
-	said = strings.TrimSpace(said)
-	if said == "" {
+	message = strings.TrimSpace(message)
+	if message == "" {
 		return otherwise
 	}
-	if len(said) > most {
-		said = strings.ToValidUTF8(said[:most], "") + "…"
+	if len(message) > most {
+		message = strings.ToValidUTF8(message[:most], "") + "…"
 	}
-	return said
+	return message
 }
 
 // tail ends a sentence; it appends the message if there is one.
-func tail(said string) string {
-	if said = messageOr(said, ""); said == "" {
+func tail(message string) string {
+	if message = messageOr(message, ""); message == "" {
 		return "."
 	}
-	return ": " + said
+	return ": " + message
 }

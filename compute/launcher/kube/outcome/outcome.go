@@ -52,8 +52,8 @@ type Verdict struct {
 func Of(p Pod, c Config, now time.Time) Verdict {
 	v := Verdict{Location: locationOf(p.Object)}
 	j := evaluation{pod: p, config: c, now: now, task: status(p.Object.Status.ContainerStatuses, c.container())}
-	j.said = readReport(j.task)
-	if j.said != nil && j.said.Reported && !p.Overdue {
+	j.message = readReport(j.task)
+	if j.message != nil && j.message.Reported && !p.Overdue {
 		v.End = j.interruption()
 		return v
 	}
@@ -94,11 +94,11 @@ func Begun(pod *corev1.Pod, c Config) bool {
 
 // evaluation holds the state of one evaluation.
 type evaluation struct {
-	pod    Pod
-	config Config
-	now    time.Time
-	task   *corev1.ContainerStatus // of the task's container; nil before it exists
-	said   *launcher.Termination   // report of its runner; nil: none
+	pod     Pod
+	config  Config
+	now     time.Time
+	task    *corev1.ContainerStatus // of the task's container; nil before it exists
+	message *launcher.Termination   // report of its runner; nil: none
 }
 
 // serving returns the address of an attempt that serves others; nil for other attempts,

@@ -109,7 +109,7 @@ func sidecar(p *corev1.Pod) {
 	p.Spec.InitContainers[0].RestartPolicy = &always
 }
 
-const noRoom = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+const unschedulable = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
 
 // verdicts maps pods to expected verdicts: "wait CODE", "end class", or "" for none.
 func verdicts() map[string]struct {
@@ -132,7 +132,7 @@ func verdicts() map[string]struct {
 	gone := func(p *outcome.Pod) { p.Gone = true }
 	return map[string]row{
 		"the scheduler has not looked":  {of(unplaced), "wait POD_STARTING", "scheduler", ""},
-		"unschedulable":                 {of(unplaced, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", noRoom)), "wait UNSCHEDULABLE", noRoom, ""},
+		"unschedulable":                 {of(unplaced, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", unschedulable)), "wait UNSCHEDULABLE", unschedulable, ""},
 		"held back":                     {of(unplaced, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "")), "wait GANG", "all pods", ""},
 		"containers are created":        {of(waits("flowforge", "PodInitializing", ""), waits("task", "PodInitializing", "")), "wait POD_STARTING", "being created", ""},
 		"a volume is missing":           {with(of(waits("task", "ContainerCreating", "")), func(p *outcome.Pod) { p.Warning = `secret "s" not found` }), "wait POD_STARTING", `secret "s" not found`, ""},
@@ -182,18 +182,18 @@ func TestVerdicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := outcome.Of(row.pod, config(), then)
-			got, said := "", ""
+			got, message := "", ""
 			switch {
 			case v.End != nil:
-				got, said = "end "+string(v.End.Class), v.End.Message
+				got, message = "end "+string(v.End.Class), v.End.Message
 				if v.End.FinishedAt.IsZero() || v.Waiting != nil {
 					t.Errorf("an end without a time, or one that waits: %+v", v)
 				}
 			case v.Waiting != nil:
-				got, said = "wait "+v.Waiting.Code, v.Waiting.Message
+				got, message = "wait "+v.Waiting.Code, v.Waiting.Message
 			}
-			if got != row.want || !strings.Contains(said, row.says) || v.Log != row.log {
-				t.Errorf("got %q %q log %q, want %q with %q and log %q", got, said, v.Log, row.want, row.says, row.log)
+			if got != row.want || !strings.Contains(message, row.says) || v.Log != row.log {
+				t.Errorf("got %q %q log %q, want %q with %q and log %q", got, message, v.Log, row.want, row.says, row.log)
 			}
 			if v.Location == nil || v.Location.Pod != "ff-e-1-1" {
 				t.Errorf("place %+v", v.Location)
@@ -215,7 +215,7 @@ func TestPatience(t *testing.T) {
 	}{
 		"image":  {pod(waits("task", "ErrImagePull", "denied")), c.ImageTimeout, launcher.ClassImage},
 		"secret": {pod(waits("task", "CreateContainerConfigError", "no secret")), c.StartTimeout, launcher.ClassStart},
-		"room":   {pod(unplaced, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", noRoom)), c.PendingTimeout, launcher.ClassStart},
+		"room":   {pod(unplaced, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", unschedulable)), c.PendingTimeout, launcher.ClassStart},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -19,30 +19,30 @@ func Refusal(err error) (*launcher.End, *launcher.Waiting) {
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil, nil
 	}
-	said := messageOr(err.Error(), "")
+	message := messageOr(err.Error(), "")
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return &launcher.End{Class: launcher.ClassNamespace, Message: "The project's namespace is being deleted: " + said}, nil
-	case apierrors.IsForbidden(err) && strings.Contains(said, "exceeded quota"):
-		return nil, &launcher.Waiting{Code: launcher.WaitUnschedulable, Message: "The namespace's quota has no room for the pod yet: " + said}
-	case apierrors.IsForbidden(err) && strings.Contains(said, "is forbidden: User "):
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "FlowForge is not allowed to create pods in this namespace: " + said}
-	case apierrors.IsForbidden(err) && strings.Contains(said, "error looking up service account"):
-		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + said}
+		return &launcher.End{Class: launcher.ClassNamespace, Message: "The project's namespace is being deleted: " + message}, nil
+	case apierrors.IsForbidden(err) && strings.Contains(message, "exceeded quota"):
+		return nil, &launcher.Waiting{Code: launcher.WaitUnschedulable, Message: "The namespace's quota has no room for the pod yet: " + message}
+	case apierrors.IsForbidden(err) && strings.Contains(message, "is forbidden: User "):
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "FlowForge is not allowed to create pods in this namespace: " + message}
+	case apierrors.IsForbidden(err) && strings.Contains(message, "error looking up service account"):
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + message}
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster rejected the pod: " + said}, nil
+		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster rejected the pod: " + message}, nil
 	case apierrors.IsNotFound(err):
-		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + said}
-	case strings.Contains(said, "admission webhook") && strings.Contains(said, "denied the request"):
-		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster rejected the pod: " + said}, nil
-	case apierrors.IsInternalError(err) && strings.Contains(said, "failed calling webhook"):
-		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The cluster cannot validate the pod right now: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + message}
+	case strings.Contains(message, "admission webhook") && strings.Contains(message, "denied the request"):
+		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster rejected the pod: " + message}, nil
+	case apierrors.IsInternalError(err) && strings.Contains(message, "failed calling webhook"):
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The cluster cannot validate the pod right now: " + message}
 	case apierrors.IsConflict(err):
-		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The pod cannot be created right now: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The pod cannot be created right now: " + message}
 	case !answered(err):
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster's API is not responding: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster's API is not responding: " + message}
 	default:
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster is not accepting the pod right now: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster is not accepting the pod right now: " + message}
 	}
 }
 

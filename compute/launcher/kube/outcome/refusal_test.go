@@ -16,7 +16,7 @@ import (
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	pods := schema.GroupResource{Resource: "pods"}
-	forbidden := func(said string) error { return apierrors.NewForbidden(pods, "ff-e-1-1", errors.New(said)) }
+	forbidden := func(message string) error { return apierrors.NewForbidden(pods, "ff-e-1-1", errors.New(message)) }
 	terminating := apierrors.NewForbidden(pods, "ff-e-1-1", errors.New("because it is being terminated"))
 	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
 	for name, row := range map[string]struct {

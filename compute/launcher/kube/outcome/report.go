@@ -14,17 +14,17 @@ func readReport(task *corev1.ContainerStatus) *launcher.Termination {
 	if task == nil || task.State.Terminated == nil {
 		return nil
 	}
-	said, ok := launcher.ParseTermination(task.State.Terminated.Message)
+	termination, ok := launcher.ParseTermination(task.State.Terminated.Message)
 	if !ok {
 		return nil
 	}
-	return &said
+	return &termination
 }
 
 // interruption adds the cause of the pod's interruption to a result of its runner, which
 // cannot know it.
 func (j *evaluation) interruption() *launcher.End {
-	if j.said.Outcome != interrupted {
+	if j.message.Outcome != interrupted {
 		return nil
 	}
 	var v Verdict
@@ -40,12 +40,12 @@ func (j *evaluation) interruption() *launcher.End {
 
 // runnerReport returns the result of a runner that could not report.
 func (j *evaluation) runnerReport(v *Verdict) bool {
-	if j.said == nil || j.said.Reported || j.said.Class == "" {
+	if j.message == nil || j.message.Reported || j.message.Class == "" {
 		return false
 	}
-	end(v, j.said.Class, messageOr(j.said.Message, "The task ended, but its runner could not report the result."))
+	end(v, j.message.Class, messageOr(j.message.Message, "The task ended, but its runner could not report the result."))
 	v.End.FinishedAt = j.ended().FinishedAt.Time
-	if code := j.said.ExitCode; code >= 0 {
+	if code := j.message.ExitCode; code >= 0 {
 		v.End.ExitCode = &code
 	}
 	return true

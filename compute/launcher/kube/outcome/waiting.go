@@ -68,20 +68,20 @@ func (j *evaluation) unplaced(v *Verdict) {
 		wait(v, launcher.WaitGang, "The pod is held until all pods of its attempt can be scheduled.")
 		return
 	}
-	said := messageOr(withoutPreemption(c.Message), "the scheduler gave no reason.")
-	wait(v, launcher.WaitUnschedulable, "No machine of the cluster can run the pod: "+said)
+	message := messageOr(withoutPreemption(c.Message), "the scheduler gave no reason.")
+	wait(v, launcher.WaitUnschedulable, "No machine of the cluster can run the pod: "+message)
 	if j.outOfTime(v, j.config.PendingTimeout, j.pod.Object.CreationTimestamp.Time) {
-		end(v, launcher.ClassStart, fmt.Sprintf("No machine of the cluster could run the pod within %s: %s", j.config.PendingTimeout, said))
+		end(v, launcher.ClassStart, fmt.Sprintf("No machine of the cluster could run the pod within %s: %s", j.config.PendingTimeout, message))
 	}
 }
 
 // withoutPreemption removes the part of the scheduler's message about preemption, which
 // is also in its events.
-func withoutPreemption(said string) string {
+func withoutPreemption(message string) string {
 	for _, rest := range []string{" no new claims to deallocate", " preemption:"} {
-		said, _, _ = strings.Cut(said, rest)
+		message, _, _ = strings.Cut(message, rest)
 	}
-	return strings.TrimSuffix(strings.TrimSpace(said), ",")
+	return strings.TrimSuffix(strings.TrimSpace(message), ",")
 }
 
 // blockedContainer evaluates a container that waits for something that may never exist.
@@ -90,20 +90,20 @@ func (j *evaluation) blockedContainer(v *Verdict, s corev1.ContainerStatus, w *c
 	case "InvalidImageName":
 		return end(v, launcher.ClassImage, fmt.Sprintf("%q is not an image name: %s", s.Image, messageOr(w.Message, w.Reason)))
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-		said := messageOr(w.Message, w.Reason)
+		message := messageOr(w.Message, w.Reason)
 		if w.Reason == "ImagePullBackOff" && j.pod.Warning != "" && w.Message == "" {
-			said = messageOr(j.pod.Warning, w.Reason)
+			message = messageOr(j.pod.Warning, w.Reason)
 		}
-		wait(v, launcher.WaitImage, fmt.Sprintf("The image %s cannot be pulled: %s", s.Image, said))
+		wait(v, launcher.WaitImage, fmt.Sprintf("The image %s cannot be pulled: %s", s.Image, message))
 		if j.outOfTime(v, j.config.ImageTimeout, j.dueSince()) {
-			end(v, launcher.ClassImage, fmt.Sprintf("The image %s could not be pulled within %s: %s", s.Image, j.config.ImageTimeout, said))
+			end(v, launcher.ClassImage, fmt.Sprintf("The image %s could not be pulled within %s: %s", s.Image, j.config.ImageTimeout, message))
 		}
 		return true
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff", "PostStartHookError":
-		said := messageOr(w.Message, w.Reason)
-		wait(v, launcher.WaitStarting, fmt.Sprintf("The container %q cannot be started yet: %s", s.Name, said))
+		message := messageOr(w.Message, w.Reason)
+		wait(v, launcher.WaitStarting, fmt.Sprintf("The container %q cannot be started yet: %s", s.Name, message))
 		if j.outOfTime(v, j.config.StartTimeout, j.dueSince()) {
-			end(v, launcher.ClassStart, fmt.Sprintf("The container %q could not be started within %s: %s", s.Name, j.config.StartTimeout, said))
+			end(v, launcher.ClassStart, fmt.Sprintf("The container %q could not be started within %s: %s", s.Name, j.config.StartTimeout, message))
 		}
 		return true
 	default: // ContainerCreating, PodInitializing
