@@ -97,6 +97,16 @@ func TestExecutionsBySearchOverTheAPI(t *testing.T) {
 	require.Equal(t, []string{one}, idsOf(list("where=tag:baseline")))
 	require.Equal(t, "the first", b.member.get(t, "/api/v1/executions/"+one).object(t, http.StatusOK)["note"])
 
+	body := `{"workflow": "typed.train", "tags": [" first ", "first", "b"], "note": "at launch", "idempotency_key": "labelled", "inputs": {"epochs": 4, "day": "2026-01-24"}}`
+	four := b.member.post(t, "/api/v1/executions", body).object(t, http.StatusCreated)["execution_id"].(string)
+	require.Equal(t, four, b.member.post(t, "/api/v1/executions", body).object(t, http.StatusCreated)["execution_id"])
+	require.Equal(t, []string{four}, idsOf(list("where="+url.QueryEscape(`tag:first and tag:b and note ~ "at launch"`))))
+	for field, value := range map[string]string{"tags": `["a", " "]`, "note": `"\u0000"`} {
+		refused := b.member.post(t, "/api/v1/executions", `{"workflow": "typed.train", "`+field+`": `+value+`, "inputs": {"epochs": 5, "day": "2026-01-24"}}`).problem(t, http.StatusUnprocessableEntity)
+		require.NotEmpty(t, at(refused, field))
+	}
+	require.Empty(t, idsOf(list("where="+url.QueryEscape("epochs = 5"))), "nothing was launched")
+
 	p := b.member.get(t, "/api/v1/executions?where="+url.QueryEscape("epoch > 1")).problem(t, http.StatusUnprocessableEntity)
 	require.Contains(t, at(p, "where"), "Did you mean epochs?")
 	b.member.get(t, "/api/v1/executions?sort=nothing").problem(t, http.StatusUnprocessableEntity)

@@ -6,6 +6,7 @@ import "github.com/flowforge/flowforge/views/ui"
 type Executions struct {
 	Page
 	Views    SavedViews
+	Layouts  []ui.Choice // the list, and the table with columns
 	Bar      QueryBar
 	Query    string
 	States   []ui.Option

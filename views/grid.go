@@ -65,6 +65,7 @@ type FieldChoice struct {
 type ExecutionGrid struct {
 	Page
 	Views    SavedViews
+	Layouts  []ui.Choice // the list, and the table with columns
 	Query    QueryBar
 	Filters  []Chip
 	Behind   string // that the index is not up to date; "" when it is

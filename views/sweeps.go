@@ -106,6 +106,7 @@ type SweepRuns struct {
 	Pager   ui.Pager
 	Total   string
 
+	TableURL                   string // the runs as a table of executions
 	BestURL, PresetURL, TopURL string // launch the best again, save it as a preset, compare the best
 	TopName                    string
 }

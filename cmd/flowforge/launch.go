@@ -24,7 +24,7 @@ func newLaunchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "launch WORKFLOW[@VERSION] | --file launch.yaml",
 		Short: "Launch a workflow: -i name=value, -i name=@file, --inputs file.json, --file launch.yaml",
-		Example: "  flowforge launch digits.train -i epochs=5 --wait\n" +
+		Example: "  flowforge launch digits.train -i epochs=5 --tag baseline --wait\n" +
 			"  flowforge launch digits.train@1.0.0 --inputs inputs.json --idempotency-key nightly-2026-11-21\n" +
 			"  flowforge launch --file launch.yaml -i epochs=5",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -42,6 +42,8 @@ func newLaunchCommand() *cobra.Command {
 	f.String("preset", "", "name or ID of a preset; -i and --inputs override its values")
 	f.String("priority", "", "LOW, NORMAL, HIGH, or a number from 0 to 100 (default: the definition's priority, or NORMAL)")
 	f.String("name", "", "a name for this execution")
+	f.StringArray("tag", nil, "a tag for this execution; repeat the flag for several tags")
+	f.String("note", "", "a note for this execution")
 	f.String("idempotency-key", "", "launch only once, even if requests with this key are repeated")
 	addCacheFlags(cmd)
 	addTTLFlags(cmd)
@@ -96,6 +98,8 @@ func (c *client) launchRequest(cmd *cobra.Command, args []string) (request contr
 		}
 	}
 	request = contract.LaunchBody{Workflow: file.Workflow, Version: file.Version, Priority: file.Priority, Name: file.Name, Preset: file.Preset, IdempotencyKey: file.Key, TTL: ttlFlags(cmd)}
+	request.Tags, _ = cmd.Flags().GetStringArray("tag")
+	request.Note, _ = cmd.Flags().GetString("note")
 	if request.TTL == nil && len(file.TTL) > 0 {
 		request.TTL = file.TTL
 	}

@@ -36,17 +36,18 @@ type Change struct {
 	Note        *string
 }
 
-// check normalises a change, or returns what is wrong with it.
-func (c *Change) check() error {
+// check normalises a change, or returns what is wrong with it. tags is the name of the field with the
+// tags to add.
+func (c *Change) check(tags string) error {
 	var fields []apperr.Field
 	for i, tag := range c.Add {
 		tag = strings.TrimSpace(tag)
 		c.Add[i] = tag
 		switch {
 		case tag == "" || strings.ContainsAny(tag, "\n\r\x00") || !utf8.ValidString(tag):
-			fields = append(fields, apperr.Field{Path: "add", Message: "A tag must be a single line of text."})
+			fields = append(fields, apperr.Field{Path: tags, Message: "A tag must be a single line of text."})
 		case utf8.RuneCountInString(tag) > maxTag:
-			fields = append(fields, apperr.Field{Path: "add", Message: fmt.Sprintf("A tag can have at most %d characters.", maxTag)})
+			fields = append(fields, apperr.Field{Path: tags, Message: fmt.Sprintf("A tag can have at most %d characters.", maxTag)})
 		}
 	}
 	if c.Note != nil {
@@ -63,6 +64,45 @@ func (c *Change) check() error {
 		return apperr.InvalidFields(fields[0].Message, fields)
 	}
 	return nil
+}
+
+// AtLaunch returns a function that writes the first tags and the note of a new execution in the
+// transaction of its launch, or nil without any. The launch authorizes the caller. Returns Invalid
+// with the fields "tags" and "note".
+func (s *Service) AtLaunch(ctx context.Context, l Labels) (func(ctx context.Context, q *db.Queries, id uuid.UUID) error, error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return nil, err
+	}
+	if len(l.Tags) == 0 && l.Note == "" {
+		return nil, nil
+	}
+	c := Change{Add: slices.Clone(l.Tags), Note: &l.Note}
+	if err := c.check("tags"); err != nil {
+		return nil, err
+	}
+	slices.Sort(c.Add)
+	c.Add = slices.Compact(c.Add)
+	if len(c.Add) > maxTags {
+		return nil, tooManyTags("tags")
+	}
+	return func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+		subject, err := auth.SignedIn(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.apply(ctx, q, id, subject.Name, c); err != nil {
+			return err
+		}
+		return audit.Record(ctx, q, audit.Entry{
+			Action: "execution.label", Kind: "execution", ID: id.String(), TenantID: subject.TenantID, ProjectID: subject.ProjectID,
+			New: map[string]any{"tags": c.Add, "note": *c.Note},
+		})
+	}, nil
+}
+
+func tooManyTags(field string) error {
+	message := fmt.Sprintf("An execution can have at most %d tags.", maxTags)
+	return apperr.InvalidFields(message, []apperr.Field{{Path: field, Message: message}})
 }
 
 // Labels returns the tags and notes of executions of the caller's project, by id.
@@ -120,7 +160,7 @@ func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry 
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return Labels{}, err
 	}
-	if err := c.check(); err != nil {
+	if err := c.check("add"); err != nil {
 		return Labels{}, err
 	}
 	absent := apperr.New(apperr.NotFound, "There is no execution %s.", execution)
@@ -155,8 +195,7 @@ func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry 
 			return err
 		}
 		if len(after.Tags) > maxTags {
-			message := fmt.Sprintf("An execution can have at most %d tags.", maxTags)
-			return apperr.InvalidFields(message, []apperr.Field{{Path: "add", Message: message}})
+			return tooManyTags("add")
 		}
 		if dry {
 			return errDry

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/preset"
@@ -106,9 +107,13 @@ func (h *executionAPI) apiLaunch(ctx context.Context, in *launchInput) (*launchA
 	if err != nil {
 		return nil, err
 	}
+	labels, err := h.table.Table.Index.AtLaunch(ctx, index.Labels{Tags: in.Body.Tags, Note: in.Body.Note})
+	if err != nil {
+		return nil, err
+	}
 	request := execution.LaunchRequest{
 		Cache: use, TTL: ttl, Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
-		Inputs: inputs, Priority: priority, IdempotencyKey: cmp.Or(in.Body.IdempotencyKey, in.IdempotencyKey),
+		Inputs: inputs, Priority: priority, IdempotencyKey: cmp.Or(in.Body.IdempotencyKey, in.IdempotencyKey), Within: labels,
 	}
 	if in.DryRun {
 		return h.apiDryRun(ctx, request)

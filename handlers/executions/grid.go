@@ -35,7 +35,7 @@ func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 	}
 	m := views.ExecutionGrid{
 		Page: h.Page.Base(r, "Executions", views.SectionExecutions), Filters: executionChips(q),
-		Views: saved, ClearURL: clearURL(q), Back: label.ListURL(views.ExecutionsURL(), q, "", ""),
+		Views: saved, ClearURL: clearURL(q), Layouts: layouts(q, nil, nil), Back: label.ListURL(views.ExecutionsURL(), q, "", ""),
 	}
 	names, where, err := h.Table.Parse(r.Context(), q.Get("where"), h.Now())
 	problem, mistaken := index.Problem(err)

@@ -77,6 +77,7 @@ func (h *lists) executions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m.Bar = queryBar(q, names, nil)
+	m.Layouts = layouts(q, names, page.Executions)
 	if m.Views, err = h.savedViews(r, nil); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package executions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -92,8 +93,8 @@ func shortNames(facts []ui.Fact) []ui.Fact {
 	return facts
 }
 
-// differingInputs names, by workflow, the inputs whose values differ among executions. The
-// inputs of list[i] are inputs[i]. A workflow with a single execution has all of its inputs.
+// differingInputs names, by workflow, the inputs whose values differ among executions, those with the
+// most values first. The inputs of list[i] are inputs[i]. A workflow with a single execution has all of its inputs.
 func differingInputs(list []query.Execution, inputs []map[string]any) map[uuid.UUID][]string {
 	values := map[uuid.UUID]map[string]map[string]bool{} // by workflow and input
 	runs := map[uuid.UUID]int{}
@@ -117,7 +118,9 @@ func differingInputs(list []query.Execution, inputs []map[string]any) map[uuid.U
 				names[id] = append(names[id], name)
 			}
 		}
-		slices.Sort(names[id])
+		slices.SortFunc(names[id], func(a, b string) int {
+			return cmp.Or(len(inputs[b])-len(inputs[a]), strings.Compare(a, b))
+		})
 	}
 	return names
 }

@@ -23,6 +23,10 @@ func TestRowsShowPartsThatDiffer(t *testing.T) {
 	inputs := []map[string]any{parts(list[0].Inputs), parts(list[1].Inputs)}
 	names := differingInputs(list, inputs)[uuid.Nil]
 	require.Equal(t, []string{"params.lr"}, names)
+	many := append(list, run("0.3"))
+	many[0].Inputs["epochs"] = json.Number("5")
+	inputs = []map[string]any{parts(many[0].Inputs), parts(many[1].Inputs), parts(many[2].Inputs)}
+	require.Equal(t, []string{"params.lr", "epochs"}, differingInputs(many, inputs)[uuid.Nil], "the input with the most values comes first")
 	require.Equal(t, []ui.Fact{{Name: "lr", Value: "0.2"}}, shortNames(figures(inputs[1], names, inputsShown)))
 	require.Equal(t, []ui.Fact{{Name: "a.lr"}, {Name: "b.lr"}}, shortNames([]ui.Fact{{Name: "a.lr"}, {Name: "b.lr"}}), "equal last names keep their paths")
 }

@@ -153,7 +153,7 @@ func (p *picture) facts() []ui.Fact {
 func (p *picture) side(d graph.Direction) views.LineageSide {
 	s, more := views.LineageSide{Title: "Made from", None: "No recorded sources."}, p.lineage.Focus.Before
 	if d == graph.Down {
-		s, more = views.LineageSide{Title: "Used for", None: "No recorded sources."}, p.lineage.Focus.After
+		s, more = views.LineageSide{Title: "Used for", None: "Nothing was made from it."}, p.lineage.Focus.After
 	}
 	for _, e := range p.lineage.Edges {
 		other, at := e.From, e.To

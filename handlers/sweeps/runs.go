@@ -58,7 +58,25 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 	if after+len(found) < total {
 		m.Pager.Older = to(after + runsShown)
 	}
+	m.TableURL = runTableURL(s)
 	return m, best(ctx, study, &m)
+}
+
+// runTableURL is the table of the runs with the varied inputs and the objective, where people filter,
+// tag and compare them.
+func runTableURL(s sweep.Sweep) string {
+	q := url.Values{"where": {"sweep = " + s.ID.String()}}
+	var columns []string
+	for _, p := range s.Space {
+		columns = append(columns, "inputs."+p.Path)
+	}
+	if o := s.Objective; o != nil && o.Metric != "" {
+		columns = append(columns, "metrics."+o.Metric)
+	} else if o != nil {
+		columns = append(columns, "outputs."+o.Output)
+	}
+	q.Set("columns", strings.Join(append(columns, "tags", "duration"), ","))
+	return views.ExecutionsURL() + "?" + q.Encode()
 }
 
 // best adds what can be done with the best runs.

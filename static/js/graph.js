@@ -25,13 +25,14 @@ function oneTabStop(graph) {
 }
 
 // The parts of the page that depend on the selected node. The link of a node leads to a
-// whole page; replacing only these parts keeps the rest of the page in place.
+// whole page; replacing only these parts keeps the rest of the page in place. In pages without a
+// panel for the node, such as lineage, the browser follows the link.
 const followers = ["node", "metrics", "logs", "live"];
 
 function selectInPlace(graph) {
   graph.addEventListener("click", (event) => {
     const node = event.target.closest("a.node");
-    if (!node || node.dataset.group || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    if (!node || !document.getElementById("node") || node.dataset.group || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     select(graph, node);
   });

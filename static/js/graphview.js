@@ -1,7 +1,7 @@
 // The frame of a graph: zoom, fit, pan, minimap, search and full screen. The frame
 // scrolls as it does without JavaScript; zooming changes the size of the drawing in it,
 // so scroll bars, keyboard and touch keep working.
-const least = 0.1, most = 2.5, mapWidth = 176, mapHeight = 120;
+const least = 0.1, most = 2.5, mapWidth = 176, mapHeight = 120, lowest = 200;
 
 export function setUpView(view) {
   const frame = view.querySelector(".dag-wrap"), svg = view.querySelector(".dag");
@@ -119,7 +119,7 @@ function setUpMap(state) {
 function drawMap(state) {
   const { map, svg, frame } = state;
   if (!map) return;
-  map.toggleAttribute("hidden", !frame.hasAttribute("data-can-pan"));
+  map.toggleAttribute("hidden", !frame.hasAttribute("data-can-pan") || frame.clientHeight < lowest); // in a low frame it would cover boxes
   if (map.hasAttribute("hidden")) return;
   const boxes = [...svg.querySelectorAll(".node")].map((node) => {
     const rect = node.querySelector(".node-box").cloneNode();

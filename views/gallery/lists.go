@@ -138,6 +138,7 @@ func executions(f views.Page) views.Executions {
 		Periods: []ui.Option{{Value: "", Name: "Any time"}, {Value: "7d", Name: "Last 7 days", Selected: true}},
 		Chips:   []views.Chip{{Name: "Started", Value: "last 7 days", RemoveURL: "#"}},
 		Mine:    []ui.Choice{{Name: "Everyone", URL: "#", Current: true}, {Name: "Mine", URL: "#"}},
+		Layouts: []ui.Choice{{Name: "List", URL: "#", Current: true}, {Name: "Table", URL: "#"}},
 		Rows:    executionRows(), Pager: ui.Pager{Text: "Rows 1 to 6", Older: "#"}, ClearURL: "#",
 	}
 }

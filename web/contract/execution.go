@@ -19,6 +19,8 @@ type LaunchBody struct {
 	Workflow       string          `json:"workflow,omitempty" doc:"Workflow name; an alternative to workflow_id" maxLength:"200"`
 	Version        string          `json:"version,omitempty" doc:"Semantic version; defaults to the latest" maxLength:"100"`
 	Name           string          `json:"name,omitempty" doc:"Execution name" maxLength:"200"`
+	Tags           []string        `json:"tags,omitempty" doc:"Tags of the execution" maxItems:"50"`
+	Note           string          `json:"note,omitempty" doc:"Note of the execution" maxLength:"4000"`
 	Preset         string          `json:"preset,omitempty" doc:"Name or ID of a workflow preset. Values in inputs override the preset" maxLength:"100"`
 	Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
 	Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`

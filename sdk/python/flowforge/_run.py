@@ -86,6 +86,14 @@ class Run:
         """Cancel the execution."""
         self._server.post(f"/executions/{quoted(self.id)}/cancel", {})
 
+    def label(self, add: Sequence[str] = (), remove: Sequence[str] = (), note: Optional[str] = None) -> List[str]:
+        """Add and remove tags, set the note, and return the tags. An empty note removes the note."""
+        tags = {"add": [add] if isinstance(add, str) else list(add), "remove": [remove] if isinstance(remove, str) else list(remove)}
+        change: Dict[str, Any] = {key: value for key, value in tags.items() if value}
+        if note is not None:
+            change["note"] = note
+        return list(self._server.post(f"/executions/{quoted(self.id)}/labels", change)["tags"])
+
     @property
     def outputs(self) -> Dict[str, Any]:
         """The outputs by name, with the types that the workflow declares. Files are handles such as File and Model."""
@@ -215,6 +223,8 @@ def launch(
     inputs: Optional[Mapping[str, Any]] = None,
     *,
     name: str = "",
+    tags: Sequence[str] = (),
+    note: str = "",
     priority: Union[str, int] = "",
     preset: str = "",
     cache: Union[str, Mapping[str, Any]] = "",
@@ -224,7 +234,7 @@ def launch(
 
     `workflow` is a name such as "digits.train", or a name with a version, such as
     "digits.train@1.0.0". `inputs` are JSON values, as the Python view of the launch form shows
-    them. `priority` is LOW, NORMAL, HIGH or a number from 0 to 100. `preset` is the name of a
+    them. `tags` and `note` label the execution. `priority` is LOW, NORMAL, HIGH or a number from 0 to 100. `preset` is the name of a
     preset; `inputs` override its values. `cache` is a mode ("on", "off", "refresh") or a
     mapping with `mode` and `nodes`, and `ttl` a time span such as "30d" or a mapping with
     `after_completion`, `after_success` and `after_failure`. Raises ServerError if the server
@@ -233,7 +243,7 @@ def launch(
     server = Server()
     reference, _, version = workflow.partition("@")
     request: Dict[str, Any] = {"workflow": reference, "inputs": dict(inputs or {})}
-    given = {"version": version, "name": name, "preset": preset, "ttl": ttl, "cache": {"mode": cache} if isinstance(cache, str) and cache else cache}
+    given = {"version": version, "name": name, "tags": [tags] if isinstance(tags, str) else list(tags), "note": note, "preset": preset, "ttl": ttl, "cache": {"mode": cache} if isinstance(cache, str) and cache else cache}
     request.update({key: value for key, value in given.items() if value})
     if priority != "":
         request["priority"] = priority

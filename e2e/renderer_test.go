@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRenderersOfTheExamples picks a color map in the page of its type, and turns the point cloud that
+// the execution makes. Without a script, the built-in control stays.
+func TestRenderersOfTheExamples(t *testing.T) {
+	t.Parallel()
+	s := shared.server
+	s.flowforge(t, "apply", "../examples/renderers")
+	page := open(t, options{tolerates: []string{"Content-Security-Policy directive 'webrtc'"}}) // browsers without it ignore it
+	visit(t, page, "/workflows/examples.cloud/launch")
+	maps := page.FrameLocator("iframe.renderer-frame")
+	magma := maps.GetByLabel("magma")
+	require.NoError(t, expect().Locator(maps.GetByLabel("viridis")).ToBeChecked())
+	audit(t, page)
+	require.NoError(t, magma.Check())
+	require.NoError(t, expect().Locator(page.Locator(`[name="inputs.colors"][value="magma"]`)).ToBeChecked())
+	click(t, page.Locator("[data-renderer-switch]"))
+	visible(t, radio(page, "colors", "magma"))
+	audit(t, page)
+	id := launchNow(t, page)
+	require.Equal(t, "SUCCEEDED", s.wait(t, id, ended).Status)
+	require.Equal(t, "magma", s.inputsOf(t, id)["colors"])
+
+	visit(t, page, "/artifacts/"+modelOf(t, id))
+	cloud := page.FrameLocator("iframe.renderer-frame")
+	visible(t, cloud.Locator("canvas"))
+	holds(t, cloud.GetByRole("status"), "2,000 points")
+	before, err := cloud.Locator("canvas").Evaluate(`(c) => c.toDataURL()`, nil)
+	require.NoError(t, err)
+	require.NoError(t, cloud.Locator("canvas").Press("ArrowRight"))
+	after, err := cloud.Locator("canvas").Evaluate(`(c) => c.toDataURL()`, nil)
+	require.NoError(t, err)
+	require.NotEqual(t, before, after, "the arrow keys turn the cloud")
+	audit(t, page)
+	noSidewaysScroll(t, page)
+
+	plain := open(t, options{noScript: true, width: 390})
+	visit(t, plain, "/workflows/examples.cloud/launch")
+	visible(t, radio(plain, "colors", "viridis"))
+	counts(t, plain.Locator("iframe"), 0)
+	noSidewaysScroll(t, plain)
+}

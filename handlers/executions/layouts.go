@@ -1,0 +1,73 @@
+package executions
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/search"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+const newestFirst = "-created"
+
+// layouts switch between the list and the table. The table starts with the inputs and results that
+// the rows of the list show.
+func layouts(q url.Values, names *search.Names, list []query.Execution) []ui.Choice {
+	filters := url.Values{}
+	for _, key := range []string{"q", "state", "workflow", "user", "period"} {
+		if v := q.Get(key); v != "" {
+			filters.Set(key, v)
+		}
+	}
+	here := label.ListURL(views.ExecutionsURL(), q, "", "")
+	if isGrid(q) {
+		return []ui.Choice{{Name: "List", URL: label.ListURL(views.ExecutionsURL(), filters, "view", allViews)}, {Name: "Table", URL: here, Current: true}}
+	}
+	table := label.ListURL(views.ExecutionsURL(), filters, "sort", newestFirst)
+	if columns := shownColumns(names, list); len(columns) > 0 {
+		columns = append(columns, "tags", "user", "created", "duration")
+		table = label.ListURL(views.ExecutionsURL(), filters, "columns", strings.Join(columns, ","))
+	}
+	return []ui.Choice{{Name: "List", URL: here, Current: true}, {Name: "Table", URL: table}}
+}
+
+// shownColumns are the searchable inputs in which executions differ, and their results.
+func shownColumns(names *search.Names, list []query.Execution) []string {
+	inputs := make([]map[string]any, len(list))
+	for i, e := range list {
+		inputs[i] = parts(e.Inputs)
+	}
+	differing := differingInputs(list, inputs)
+	var columns []string
+	add := func(kind search.Part, name string) {
+		path := string(kind) + "." + name
+		found, _ := names.Find(path)
+		if found.Path() == path && !slices.Contains(columns, path) && !strings.ContainsAny(name, ",~ ") {
+			columns = append(columns, path)
+		}
+	}
+	seen := map[string]bool{}
+	for i, e := range list {
+		if seen[e.WorkflowName] {
+			continue
+		}
+		seen[e.WorkflowName] = true
+		for _, fact := range figures(inputs[i], differing[e.WorkflowID], inputsShown) {
+			add(search.Inputs, fact.Name)
+		}
+		for _, fact := range figures(e.Outputs, sortedNames(e.Outputs), resultsShown) {
+			add(search.Outputs, fact.Name)
+		}
+		if len(columns) >= tableColumns {
+			break
+		}
+	}
+	return columns
+}
+
+// tableColumns is the number of inputs and results from which the table adds no further workflow.
+const tableColumns = 5
