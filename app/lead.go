@@ -80,6 +80,8 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	launching.Go(func() { p.schedules.Run(launches) })
 	launching.Go(func() { p.notifications.Run(launches) })
 	launching.Go(func() { p.backfills.Run(launches) })
+	launching.Go(func() { p.feed.Run(launches) })
+	launching.Go(func() { p.triggers.Run(launches) })
 	err = p.executions.Lead(leading)
 	endLaunches()
 	launching.Wait()

@@ -10,6 +10,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/jobs"
@@ -23,6 +24,7 @@ type Retention struct {
 	// Development is how long unused development versions are kept; 0: 14 days.
 	Development time.Duration
 	Every       time.Duration // interval between sweeps; 0: an hour
+	Events      time.Duration // how long the feed keeps events; 0: 7 days
 }
 
 const (
@@ -40,6 +42,9 @@ func (c Retention) check() error {
 	}
 	if c.Every != 0 && c.Every < leastSweep {
 		return fmt.Errorf("FLOWFORGE_RETENTION_SWEEP must be 1m or more")
+	}
+	if c.Events != 0 && c.Events < feed.LeastKeep {
+		return fmt.Errorf("FLOWFORGE_RETENTION_EVENTS must be 1h or more, so that consumers have time to read events")
 	}
 	return nil
 }

@@ -3,13 +3,16 @@ package app
 import (
 	"time"
 
+	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/trigger"
 )
 
-// openTriggers creates the service of triggers. The job that reports the end of an execution and the
-// endpoint of webhooks call it.
+// openTriggers creates the services of triggers and of the feed of events. The job that reports the end of
+// an execution and the endpoint of webhooks call triggers; the leader copies events to the feed, from which
+// triggers receive them.
 func (a *App) openTriggers(p *parts) {
 	p.triggers = trigger.New(trigger.Config{
 		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
 	})
+	p.feed = feed.New(feed.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Copied: p.triggers.Wake, Logger: a.cfg.Log, Now: time.Now})
 }

@@ -22,6 +22,7 @@ const (
 	Forbidden       Code = "forbidden"       // 403
 	NotFound        Code = "not_found"       // 404
 	Conflict        Code = "conflict"        // 409
+	Gone            Code = "gone"            // 410: it existed, and is no longer kept
 	Quota           Code = "quota"           // 429: a limit is reached
 	Unavailable     Code = "unavailable"     // 503: a dependency is down; try again
 	Internal        Code = "internal"        // 500

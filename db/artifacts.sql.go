@@ -14,7 +14,7 @@ import (
 )
 
 const artifactsByHash = `-- name: ArtifactsByHash :many
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts WHERE sha256 = $1 AND project_id = $2 ORDER BY id DESC LIMIT 100
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc, tx FROM artifacts WHERE sha256 = $1 AND project_id = $2 ORDER BY id DESC LIMIT 100
 `
 
 func (q *Queries) ArtifactsByHash(ctx context.Context, sha256 []byte, projectID uuid.UUID) ([]Artifact, error) {
@@ -45,6 +45,7 @@ func (q *Queries) ArtifactsByHash(ctx context.Context, sha256 []byte, projectID 
 			&i.Metadata,
 			&i.CreatedAt,
 			&i.Gc,
+			&i.Tx,
 		); err != nil {
 			return nil, err
 		}
@@ -57,7 +58,7 @@ func (q *Queries) ArtifactsByHash(ctx context.Context, sha256 []byte, projectID 
 }
 
 const getArtifact = `-- name: GetArtifact :one
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts WHERE id = $1
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc, tx FROM artifacts WHERE id = $1
 `
 
 func (q *Queries) GetArtifact(ctx context.Context, id uuid.UUID) (Artifact, error) {
@@ -82,6 +83,7 @@ func (q *Queries) GetArtifact(ctx context.Context, id uuid.UUID) (Artifact, erro
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.Gc,
+		&i.Tx,
 	)
 	return i, err
 }
@@ -141,7 +143,7 @@ func (q *Queries) InsertArtifacts(ctx context.Context, arg InsertArtifactsParams
 }
 
 const listArtifacts = `-- name: ListArtifacts :many
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc, tx FROM artifacts
 WHERE project_id = $1
     AND id < $2
     AND ($3::uuid IS NULL OR execution_id = $3)
@@ -205,6 +207,7 @@ func (q *Queries) ListArtifacts(ctx context.Context, arg ListArtifactsParams) ([
 			&i.Metadata,
 			&i.CreatedAt,
 			&i.Gc,
+			&i.Tx,
 		); err != nil {
 			return nil, err
 		}

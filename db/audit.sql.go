@@ -126,7 +126,7 @@ func (q *Queries) InsertAuditEntry(ctx context.Context, arg InsertAuditEntryPara
 }
 
 const listAuditEntries = `-- name: ListAuditEntries :many
-SELECT id, at, tenant_id, project_id, actor_id, actor_kind, actor, credential, address, request_id, action, object_kind, object_id, object_name, old_value, new_value, reason FROM audit_log
+SELECT id, at, tenant_id, project_id, actor_id, actor_kind, actor, credential, address, request_id, action, object_kind, object_id, object_name, old_value, new_value, reason, tx FROM audit_log
 WHERE id < $1 AND id >= $2 AND id < $3
     AND ($4::boolean OR tenant_id = ANY($5::uuid[]) OR project_id = ANY($6::uuid[])
         OR (object_kind IN ('department', 'team', 'project') AND object_id = ANY($7::text[])))
@@ -207,6 +207,7 @@ func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesPara
 			&i.OldValue,
 			&i.NewValue,
 			&i.Reason,
+			&i.Tx,
 		); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 const getCatalogueEntry = `-- name: GetCatalogueEntry :one
-SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id FROM catalogue_entries
+SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id, tx FROM catalogue_entries
 WHERE project_id = $1 AND kind = $2 AND name = $3 AND ($4::text = '' OR version = $4)
 ORDER BY id DESC
 LIMIT 1
@@ -43,6 +43,7 @@ func (q *Queries) GetCatalogueEntry(ctx context.Context, projectID uuid.UUID, ki
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.ArtifactID,
+		&i.Tx,
 	)
 	return i, err
 }
@@ -177,7 +178,7 @@ func (q *Queries) LockCustomTypes(ctx context.Context, tenant string) error {
 }
 
 const searchCatalogue = `-- name: SearchCatalogue :many
-SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id FROM catalogue_entries
+SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id, tx FROM catalogue_entries
 WHERE project_id = $1 AND kind = $2 AND id < $3
     AND ($4::text = '' OR format = '' OR format = $4)
     AND ($5::text = '' OR framework = '' OR framework = $5)
@@ -238,6 +239,7 @@ func (q *Queries) SearchCatalogue(ctx context.Context, arg SearchCatalogueParams
 			&i.CreatedBy,
 			&i.CreatedAt,
 			&i.ArtifactID,
+			&i.Tx,
 		); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 const artifactsByID = `-- name: ArtifactsByID :many
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts WHERE id = ANY ($1::uuid[])
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc, tx FROM artifacts WHERE id = ANY ($1::uuid[])
 `
 
 func (q *Queries) ArtifactsByID(ctx context.Context, ids []uuid.UUID) ([]Artifact, error) {
@@ -44,6 +44,7 @@ func (q *Queries) ArtifactsByID(ctx context.Context, ids []uuid.UUID) ([]Artifac
 			&i.Metadata,
 			&i.CreatedAt,
 			&i.Gc,
+			&i.Tx,
 		); err != nil {
 			return nil, err
 		}
@@ -56,9 +57,9 @@ func (q *Queries) ArtifactsByID(ctx context.Context, ids []uuid.UUID) ([]Artifac
 }
 
 const artifactsOfExecutions = `-- name: ArtifactsOfExecutions :many
-SELECT a.id, a.tenant_id, a.project_id, a.execution_id, a.node_index, a.node, a.attempt, a.workflow_name, a.name, a.type, a.kind, a.sha256, a.size, a.media_type, a.filename, a.metadata, a.created_at, a.gc FROM unnest($1::uuid[]) AS e(id)
+SELECT a.id, a.tenant_id, a.project_id, a.execution_id, a.node_index, a.node, a.attempt, a.workflow_name, a.name, a.type, a.kind, a.sha256, a.size, a.media_type, a.filename, a.metadata, a.created_at, a.gc, a.tx FROM unnest($1::uuid[]) AS e(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts x WHERE x.execution_id = e.id ORDER BY x.node_index, x.name, x.attempt DESC LIMIT $2
+    SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc, tx FROM artifacts x WHERE x.execution_id = e.id ORDER BY x.node_index, x.name, x.attempt DESC LIMIT $2
 ) a
 `
 
@@ -91,6 +92,7 @@ func (q *Queries) ArtifactsOfExecutions(ctx context.Context, ids []uuid.UUID, ma
 			&i.Metadata,
 			&i.CreatedAt,
 			&i.Gc,
+			&i.Tx,
 		); err != nil {
 			return nil, err
 		}

@@ -65,7 +65,7 @@ func (q *Queries) DatasetAliases(ctx context.Context, projectID uuid.UUID, kind 
 }
 
 const datasetEntry = `-- name: DatasetEntry :one
-SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id FROM catalogue_entries WHERE id = $1
+SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id, tx FROM catalogue_entries WHERE id = $1
 `
 
 func (q *Queries) DatasetEntry(ctx context.Context, id uuid.UUID) (CatalogueEntry, error) {
@@ -86,6 +86,7 @@ func (q *Queries) DatasetEntry(ctx context.Context, id uuid.UUID) (CatalogueEntr
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.ArtifactID,
+		&i.Tx,
 	)
 	return i, err
 }
@@ -138,7 +139,7 @@ func (q *Queries) DatasetUses(ctx context.Context, entryID uuid.UUID, rowLimit i
 }
 
 const datasetVersions = `-- name: DatasetVersions :many
-SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, coalesce(p.state, '')::text AS state, coalesce((p.profile ->> 'rows')::bigint, -1)::bigint AS rows
+SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, c.tx, coalesce(p.state, '')::text AS state, coalesce((p.profile ->> 'rows')::bigint, -1)::bigint AS rows
 FROM catalogue_entries c LEFT JOIN dataset_profiles p ON p.entry_id = c.id
 WHERE c.project_id = $1 AND c.kind = $2 AND c.name = $3 AND c.id < $4
 ORDER BY c.id DESC LIMIT $5
@@ -189,6 +190,7 @@ func (q *Queries) DatasetVersions(ctx context.Context, arg DatasetVersionsParams
 			&i.CatalogueEntry.CreatedBy,
 			&i.CatalogueEntry.CreatedAt,
 			&i.CatalogueEntry.ArtifactID,
+			&i.CatalogueEntry.Tx,
 			&i.State,
 			&i.Rows,
 		); err != nil {
@@ -227,7 +229,7 @@ func (q *Queries) EndProfile(ctx context.Context, arg EndProfileParams) error {
 }
 
 const formerVersion = `-- name: FormerVersion :one
-SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id FROM catalogue_entries WHERE project_id = $1 AND kind = $2 AND name = $3 AND id < $4 ORDER BY id DESC LIMIT 1
+SELECT id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at, artifact_id, tx FROM catalogue_entries WHERE project_id = $1 AND kind = $2 AND name = $3 AND id < $4 ORDER BY id DESC LIMIT 1
 `
 
 // Returns the version that was registered before another one.
@@ -254,6 +256,7 @@ func (q *Queries) FormerVersion(ctx context.Context, projectID uuid.UUID, kind s
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.ArtifactID,
+		&i.Tx,
 	)
 	return i, err
 }
@@ -365,7 +368,7 @@ func (q *Queries) RequestProfile(ctx context.Context, entryID uuid.UUID) error {
 }
 
 const resolveDataset = `-- name: ResolveDataset :one
-SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id FROM dataset_aliases a JOIN catalogue_entries c ON c.id = a.entry_id
+SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, c.tx FROM dataset_aliases a JOIN catalogue_entries c ON c.id = a.entry_id
 WHERE a.project_id = $1 AND a.kind = $2 AND a.name = $3 AND a.alias = $4
 `
 
@@ -392,6 +395,7 @@ func (q *Queries) ResolveDataset(ctx context.Context, projectID uuid.UUID, kind 
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.ArtifactID,
+		&i.Tx,
 	)
 	return i, err
 }

@@ -45,6 +45,7 @@ type Artifact struct {
 	Metadata     json.RawMessage
 	CreatedAt    time.Time
 	Gc           string
+	Tx           *uint64
 }
 
 type ArtifactUse struct {
@@ -97,6 +98,7 @@ type AuditLog struct {
 	OldValue   json.RawMessage
 	NewValue   json.RawMessage
 	Reason     string
+	Tx         *uint64
 }
 
 type Backfill struct {
@@ -171,6 +173,7 @@ type CatalogueEntry struct {
 	CreatedBy   string
 	CreatedAt   time.Time
 	ArtifactID  *uuid.UUID
+	Tx          *uint64
 }
 
 type Checkpoint struct {
@@ -321,6 +324,44 @@ type Event struct {
 	Attempt     *int32
 	Message     string
 	Data        json.RawMessage
+	Tx          *uint64
+}
+
+type EventFeed struct {
+	Position    int64
+	ID          string
+	Topic       string
+	Type        string
+	At          time.Time
+	RecordedAt  time.Time
+	TenantID    *uuid.UUID
+	ProjectID   *uuid.UUID
+	ExecutionID *uuid.UUID
+	Subject     string
+	Data        json.RawMessage
+}
+
+type EventFeedSource struct {
+	Tx          *uint64
+	ID          interface{}
+	Topic       string
+	Type        string
+	At          time.Time
+	TenantID    uuid.UUID
+	ProjectID   uuid.UUID
+	ExecutionID uuid.UUID
+	Ord         int64
+	Subject     string
+	Data        json.RawMessage
+}
+
+type EventFeedState struct {
+	One       bool
+	Horizon   string
+	System    int64
+	Position  int64
+	Removed   int64
+	RelayedAt time.Time
 }
 
 type Execution struct {
@@ -691,6 +732,8 @@ type ModelHistory struct {
 	Reason    string
 	ByName    string
 	At        time.Time
+	Tx        *uint64
+	Stage     *string
 }
 
 type ModelPolicy struct {
@@ -941,6 +984,7 @@ type QuotaEvent struct {
 	ProjectID *uuid.UUID
 	Kind      string
 	Data      json.RawMessage
+	Tx        *uint64
 }
 
 type QuotaSample struct {
@@ -1266,6 +1310,7 @@ type Trigger struct {
 	OwnerName    string
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Stages       []string
 }
 
 type TriggerDelivery struct {
@@ -1281,6 +1326,11 @@ type TriggerDelivery struct {
 	ExecutionID *uuid.UUID
 	Depth       int32
 	At          time.Time
+}
+
+type TriggerFeed struct {
+	One      bool
+	Position int64
 }
 
 type TypeRenderer struct {

@@ -99,8 +99,8 @@ func (q *Queries) GetModelRequest(ctx context.Context, id uuid.UUID) (GetModelRe
 }
 
 const insertModelHistory = `-- name: InsertModelHistory :exec
-INSERT INTO model_history (id, project_id, name, entry_id, version, action, detail, reason, by_name, at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+INSERT INTO model_history (id, project_id, name, entry_id, version, action, detail, reason, by_name, at, stage)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 `
 
 type InsertModelHistoryParams struct {
@@ -114,6 +114,7 @@ type InsertModelHistoryParams struct {
 	Reason    string
 	ByName    string
 	At        time.Time
+	Stage     *string
 }
 
 func (q *Queries) InsertModelHistory(ctx context.Context, arg InsertModelHistoryParams) error {
@@ -128,6 +129,7 @@ func (q *Queries) InsertModelHistory(ctx context.Context, arg InsertModelHistory
 		arg.Reason,
 		arg.ByName,
 		arg.At,
+		arg.Stage,
 	)
 	return err
 }
@@ -274,7 +276,7 @@ func (q *Queries) ModelAliases(ctx context.Context, projectID uuid.UUID, name st
 }
 
 const modelHistory = `-- name: ModelHistory :many
-SELECT id, project_id, name, entry_id, version, action, detail, reason, by_name, at FROM model_history WHERE project_id = $1 AND name = $2 ORDER BY id DESC LIMIT $3
+SELECT id, project_id, name, entry_id, version, action, detail, reason, by_name, at, tx, stage FROM model_history WHERE project_id = $1 AND name = $2 ORDER BY id DESC LIMIT $3
 `
 
 func (q *Queries) ModelHistory(ctx context.Context, projectID uuid.UUID, name string, rowLimit int32) ([]ModelHistory, error) {
@@ -297,6 +299,8 @@ func (q *Queries) ModelHistory(ctx context.Context, projectID uuid.UUID, name st
 			&i.Reason,
 			&i.ByName,
 			&i.At,
+			&i.Tx,
+			&i.Stage,
 		); err != nil {
 			return nil, err
 		}
@@ -404,7 +408,7 @@ func (q *Queries) ModelRequests(ctx context.Context, projectID uuid.UUID, name s
 }
 
 const modelVersion = `-- name: ModelVersion :one
-SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, coalesce(s.stage, '')::text AS stage, coalesce(s.changed_by, '')::text AS changed_by, s.changed_at
+SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, c.tx, coalesce(s.stage, '')::text AS stage, coalesce(s.changed_by, '')::text AS changed_by, s.changed_at
 FROM catalogue_entries c LEFT JOIN model_stages s ON s.entry_id = c.id
 WHERE c.id = $1 AND c.project_id = $2
 `
@@ -434,6 +438,7 @@ func (q *Queries) ModelVersion(ctx context.Context, iD uuid.UUID, projectID uuid
 		&i.CatalogueEntry.CreatedBy,
 		&i.CatalogueEntry.CreatedAt,
 		&i.CatalogueEntry.ArtifactID,
+		&i.CatalogueEntry.Tx,
 		&i.Stage,
 		&i.ChangedBy,
 		&i.ChangedAt,
@@ -442,7 +447,7 @@ func (q *Queries) ModelVersion(ctx context.Context, iD uuid.UUID, projectID uuid
 }
 
 const modelVersions = `-- name: ModelVersions :many
-SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, coalesce(s.stage, '')::text AS stage, coalesce(s.changed_by, '')::text AS changed_by, s.changed_at
+SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, c.tx, coalesce(s.stage, '')::text AS stage, coalesce(s.changed_by, '')::text AS changed_by, s.changed_at
 FROM catalogue_entries c LEFT JOIN model_stages s ON s.entry_id = c.id
 WHERE c.project_id = $1 AND c.kind = 'Model' AND c.name = $2 AND c.id < $3
 ORDER BY c.id DESC LIMIT $4
@@ -484,6 +489,7 @@ func (q *Queries) ModelVersions(ctx context.Context, projectID uuid.UUID, name s
 			&i.CatalogueEntry.CreatedBy,
 			&i.CatalogueEntry.CreatedAt,
 			&i.CatalogueEntry.ArtifactID,
+			&i.CatalogueEntry.Tx,
 			&i.Stage,
 			&i.ChangedBy,
 			&i.ChangedAt,
@@ -510,7 +516,7 @@ func (q *Queries) ProductionVersion(ctx context.Context, projectID uuid.UUID, na
 }
 
 const resolveModel = `-- name: ResolveModel :one
-SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id FROM catalogue_entries c
+SELECT c.id, c.project_id, c.kind, c.name, c.version, c.description, c.format, c.framework, c.tags, c.facts, c.blob, c.created_by, c.created_at, c.artifact_id, c.tx FROM catalogue_entries c
 LEFT JOIN model_stages s ON s.entry_id = c.id AND s.stage = $1 AND $1::text IN ('production', 'staging')
 LEFT JOIN model_aliases a ON a.entry_id = c.id AND a.alias = $1 AND a.name = $2 AND a.project_id = $3
 WHERE c.project_id = $3 AND c.kind = 'Model' AND c.name = $2 AND (s.entry_id IS NOT NULL OR a.entry_id IS NOT NULL)
@@ -537,6 +543,7 @@ func (q *Queries) ResolveModel(ctx context.Context, ref string, name string, pro
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.ArtifactID,
+		&i.Tx,
 	)
 	return i, err
 }

@@ -58,7 +58,7 @@ func (q *Queries) DeliveryOfKey(ctx context.Context, triggerID uuid.UUID, key st
 }
 
 const findTrigger = `-- name: FindTrigger :one
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at FROM triggers WHERE project_id = $1 AND lower(name) = lower($2)
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 AND lower(name) = lower($2)
 `
 
 func (q *Queries) FindTrigger(ctx context.Context, projectID uuid.UUID, name string) (Trigger, error) {
@@ -86,6 +86,7 @@ func (q *Queries) FindTrigger(ctx context.Context, projectID uuid.UUID, name str
 		&i.OwnerName,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Stages,
 	)
 	return i, err
 }
@@ -115,7 +116,7 @@ func (q *Queries) GetDelivery(ctx context.Context, triggerID uuid.UUID, iD uuid.
 }
 
 const getTrigger = `-- name: GetTrigger :one
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at FROM triggers WHERE id = $1
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE id = $1
 `
 
 func (q *Queries) GetTrigger(ctx context.Context, id uuid.UUID) (Trigger, error) {
@@ -143,6 +144,7 @@ func (q *Queries) GetTrigger(ctx context.Context, id uuid.UUID) (Trigger, error)
 		&i.OwnerName,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Stages,
 	)
 	return i, err
 }
@@ -191,8 +193,8 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 }
 
 const insertTrigger = `-- name: InsertTrigger :exec
-INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
 `
 
 type InsertTriggerParams struct {
@@ -217,6 +219,7 @@ type InsertTriggerParams struct {
 	OwnerName    string
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Stages       []string
 }
 
 func (q *Queries) InsertTrigger(ctx context.Context, arg InsertTriggerParams) error {
@@ -242,6 +245,7 @@ func (q *Queries) InsertTrigger(ctx context.Context, arg InsertTriggerParams) er
 		arg.OwnerName,
 		arg.CreatedAt,
 		arg.UpdatedAt,
+		arg.Stages,
 	)
 	return err
 }
@@ -373,7 +377,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, triggerID uuid.UUID, befor
 }
 
 const listTriggers = `-- name: ListTriggers :many
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at FROM triggers WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
 `
 
 func (q *Queries) ListTriggers(ctx context.Context, projectID uuid.UUID, rowLimit int32) ([]Trigger, error) {
@@ -407,6 +411,7 @@ func (q *Queries) ListTriggers(ctx context.Context, projectID uuid.UUID, rowLimi
 			&i.OwnerName,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Stages,
 		); err != nil {
 			return nil, err
 		}
@@ -419,7 +424,7 @@ func (q *Queries) ListTriggers(ctx context.Context, projectID uuid.UUID, rowLimi
 }
 
 const lockTrigger = `-- name: LockTrigger :one
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at FROM triggers WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
 `
 
 func (q *Queries) LockTrigger(ctx context.Context, projectID uuid.UUID, name string) (Trigger, error) {
@@ -447,6 +452,7 @@ func (q *Queries) LockTrigger(ctx context.Context, projectID uuid.UUID, name str
 		&i.OwnerName,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Stages,
 	)
 	return i, err
 }
@@ -471,25 +477,31 @@ func (q *Queries) PruneDeliveries(ctx context.Context, triggerID uuid.UUID, keep
 }
 
 const triggerOfExecution = `-- name: TriggerOfExecution :one
-SELECT d.depth, t.name, d.source_id FROM trigger_deliveries d JOIN triggers t ON t.id = d.trigger_id WHERE d.execution_id = $1::uuid LIMIT 1
+SELECT d.depth, d.trigger_id, t.name, d.source_id FROM trigger_deliveries d JOIN triggers t ON t.id = d.trigger_id WHERE d.execution_id = $1::uuid LIMIT 1
 `
 
 type TriggerOfExecutionRow struct {
-	Depth    int32
-	Name     string
-	SourceID *uuid.UUID
+	Depth     int32
+	TriggerID uuid.UUID
+	Name      string
+	SourceID  *uuid.UUID
 }
 
 // Returns the delivery that launched an execution.
 func (q *Queries) TriggerOfExecution(ctx context.Context, executionID uuid.UUID) (TriggerOfExecutionRow, error) {
 	row := q.db.QueryRow(ctx, triggerOfExecution, executionID)
 	var i TriggerOfExecutionRow
-	err := row.Scan(&i.Depth, &i.Name, &i.SourceID)
+	err := row.Scan(
+		&i.Depth,
+		&i.TriggerID,
+		&i.Name,
+		&i.SourceID,
+	)
 	return i, err
 }
 
 const triggersOfExecutions = `-- name: TriggersOfExecutions :many
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at FROM triggers WHERE project_id = $1 AND kind = 'execution' AND enabled ORDER BY id
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 AND kind = 'execution' AND enabled ORDER BY id
 `
 
 // Returns the enabled triggers of a project that wait for the end of executions.
@@ -524,6 +536,7 @@ func (q *Queries) TriggersOfExecutions(ctx context.Context, projectID uuid.UUID)
 			&i.OwnerName,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Stages,
 		); err != nil {
 			return nil, err
 		}
@@ -536,10 +549,10 @@ func (q *Queries) TriggersOfExecutions(ctx context.Context, projectID uuid.UUID)
 }
 
 const updateTrigger = `-- name: UpdateTrigger :exec
-UPDATE triggers SET name = $1, kind = $2, sources = $3, states = $4, signature = $5, secret = $6, filter = $7,
-    workflow_id = $8, workflow_name = $9, version = $10, inputs = $11, priority = $12, enabled = $13, enabled_at = $14,
-    owner_id = $15, owner_name = $16, updated_at = $17
-WHERE id = $18
+UPDATE triggers SET name = $1, kind = $2, sources = $3, states = $4, stages = $5, signature = $6, secret = $7, filter = $8,
+    workflow_id = $9, workflow_name = $10, version = $11, inputs = $12, priority = $13, enabled = $14, enabled_at = $15,
+    owner_id = $16, owner_name = $17, updated_at = $18
+WHERE id = $19
 `
 
 type UpdateTriggerParams struct {
@@ -547,6 +560,7 @@ type UpdateTriggerParams struct {
 	Kind         string
 	Sources      []string
 	States       []string
+	Stages       []string
 	Signature    string
 	Secret       string
 	Filter       string
@@ -569,6 +583,7 @@ func (q *Queries) UpdateTrigger(ctx context.Context, arg UpdateTriggerParams) er
 		arg.Kind,
 		arg.Sources,
 		arg.States,
+		arg.Stages,
 		arg.Signature,
 		arg.Secret,
 		arg.Filter,

@@ -42,6 +42,7 @@ import (
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -146,6 +147,7 @@ func setup(t *testing.T) *testBundle {
 		Presets:       preset.NewService(b.pool, b.workflows, now),
 		Options:       b.options,
 		Schedules:     schedules,
+		Feed:          feed.New(feed.Config{Pool: b.pool, Logger: log, Now: now}),
 		Triggers:      trigger.New(trigger.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions.Launches, Secrets: b.secrets, Acting: b.users.Acting, Logger: log, Now: now}),
 		Notifications: notify.New(notify.Config{Pool: b.pool, Channels: b.connections, PublicURL: "http://127.0.0.1", Logger: log, Now: now}),
 		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),

@@ -19,7 +19,7 @@ func guardedStreams(id uuid.UUID) []string {
 	x := "/executions/" + id.String()
 	return []string{
 		x + "/stream", x + "/nodes/wait/stream", x + "/logs/stream", "/api/v1" + x + "/logs/stream", "/api/v1/workflows/" + id.String() + "/logs?follow=true",
-		"/home/stream", "/executions/stream?top=" + id.String(), "/waiting/stream", "/admin/quotas/stream", "/teams/" + auth.LocalTeam.String() + "/stream",
+		"/home/stream", "/executions/stream?top=" + id.String(), "/waiting/stream", "/admin/quotas/stream", "/teams/" + auth.LocalTeam.String() + "/stream", "/api/v1/events",
 	}
 }
 
@@ -29,8 +29,11 @@ func openStreams(t *testing.T, c *caller, paths []string) (waitForEnd func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	ends := make([]chan error, len(paths))
+	streaming := *c
+	streaming.header = c.header.Clone()
+	streaming.header.Set("Accept", "text/event-stream")
 	for i, path := range paths {
-		res := c.open(ctx, t, http.MethodGet, path, "", nil)
+		res := streaming.open(ctx, t, http.MethodGet, path, "", nil)
 		require.Equal(t, http.StatusOK, res.StatusCode, path)
 		require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"), path)
 		ends[i] = make(chan error, 1)

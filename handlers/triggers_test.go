@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/feed"
 )
 
 const hookSecret = "what GitHub and FlowForge know"
@@ -110,4 +111,38 @@ func TestARefusedTriggerKeepsWhatWasTyped(t *testing.T) {
 	wrong = b.member.submit(t, "/triggers", "kind", "execution", "name", "ok", "sources", "a", "workflow", "matrix.flow", "inputs", `{"x": `, "priority", "many")
 	require.Contains(t, wrong.body, "It ends too early")
 	require.Contains(t, wrong.body, "Enter 0 to 100.")
+}
+
+// TestATriggerOnAModel is saved in the form, and launches when a version of the model enters the stage.
+func TestATriggerOnAModel(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, matrixDocument("matrix.flow"))
+	form := b.member.get(t, "/triggers/new?kind=model").body
+	for _, part := range []string{"Stages that a version enters", "Models", "{{ model.value }}"} {
+		require.Contains(t, form, part)
+	}
+	saved := b.member.submit(t, "/triggers", "kind", "model", "name", "deploy", "sources", "digits", "stages", "production", "filter", `model.version == "1.0.0"`,
+		"workflow", "matrix.flow", "inputs", "{}", "enabled", "true")
+	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
+	require.Contains(t, b.member.follow(t, saved).body, "Model digits enters production")
+	stored := b.member.get(t, "/api/v1/triggers/deploy").object(t, http.StatusOK)
+	require.Equal(t, []any{"model", []any{"production"}}, []any{stored["kind"], stored["stages"]})
+	trial := b.member.submit(t, "/triggers/deploy/test", "event", `{"model": {"name": "digits", "version": "1.0.0", "stage": "production"}}`)
+	require.Contains(t, trial.body, "Would launch")
+	for _, kind := range []string{"artifact", "dataset", "event"} {
+		require.Equal(t, http.StatusOK, b.member.get(t, "/triggers/new?kind="+kind).status)
+	}
+
+	made := b.member.post(t, "/api/v1/models", `{"name": "digits", "version": "1.0.0"}`)
+	require.Less(t, made.status, 300, made.body)
+	moved := b.member.post(t, "/api/v1/model-registry/digits/versions/1.0.0/stage", `{"stage": "production", "reason": "good"}`)
+	require.Less(t, moved.status, 300, moved.body)
+	_, err := feed.New(feed.Config{Pool: b.pool}).Relay(b.ctx)
+	require.NoError(t, err)
+	_, err = b.deps.Triggers.ReceiveEvents(auth.AsSystem(b.ctx))
+	require.NoError(t, err)
+	body := b.member.get(t, "/triggers/deploy").body
+	require.Contains(t, body, "model.stage_changed digits@1.0.0")
+	require.Contains(t, body, "Launched")
 }

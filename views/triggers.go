@@ -107,28 +107,31 @@ type TriggerTrial struct {
 // TriggerForm is the form of a trigger.
 type TriggerForm struct {
 	Page
-	Heading    string
-	Action     string
-	Cancel     string
-	Failed     string
-	Errors     map[string]string
-	Kinds      []ui.Choice // of a new trigger
-	Kind       string
-	Webhook    bool
-	Name       string
-	Sources    string // one for each line
-	States     []NotificationChoice
-	Signatures []ui.Option
-	Secrets    []ui.Option
-	Filter     string
-	FilterHelp string
-	Workflow   string
-	Workflows  []string // to choose from; others can be typed
-	Version    string
-	Inputs     string // JSON
-	InputsHelp string
-	Priority   string
-	Enabled    bool
+	Heading      string
+	Action       string
+	Cancel       string
+	Failed       string
+	Errors       map[string]string
+	Kinds        []ui.Choice // of a new trigger
+	Kind         string
+	Webhook      bool
+	Name         string
+	Sources      string // one for each line
+	SourcesLabel string
+	SourcesHelp  string
+	States       []NotificationChoice // of triggers after an execution
+	Stages       []NotificationChoice // of triggers on models
+	Signatures   []ui.Option
+	Secrets      []ui.Option
+	Filter       string
+	FilterHelp   string
+	Workflow     string
+	Workflows    []string // to choose from; others can be typed
+	Version      string
+	Inputs       string // JSON
+	InputsHelp   string
+	Priority     string
+	Enabled      bool
 }
 
 // triggerControl are the attributes that every control of the form has.

@@ -26,6 +26,8 @@ func Status(code apperr.Code) int {
 		return http.StatusNotFound
 	case apperr.Conflict:
 		return http.StatusConflict
+	case apperr.Gone:
+		return http.StatusGone
 	case apperr.Quota:
 		return http.StatusTooManyRequests
 	case apperr.Unavailable:
@@ -86,7 +88,7 @@ func (s *Site) LogFailure(r *http.Request, err error) {
 	case apperr.Internal:
 	case apperr.Unavailable:
 		level = slog.LevelWarn
-	case apperr.Invalid, apperr.Unauthenticated, apperr.Forbidden, apperr.NotFound, apperr.Conflict, apperr.Quota:
+	case apperr.Invalid, apperr.Unauthenticated, apperr.Forbidden, apperr.NotFound, apperr.Conflict, apperr.Gone, apperr.Quota:
 		return
 	}
 	s.cfg.Log.LogAttrs(r.Context(), level, "request failed",

@@ -65,7 +65,7 @@ func rpcCode(code apperr.Code) (c connect.Code, known bool) {
 		return connect.CodeUnauthenticated, true
 	case apperr.Forbidden:
 		return connect.CodePermissionDenied, true
-	case apperr.NotFound:
+	case apperr.NotFound, apperr.Gone:
 		return connect.CodeNotFound, true
 	case apperr.Conflict:
 		return connect.CodeFailedPrecondition, true

@@ -66,9 +66,30 @@ func readTimed(doc []byte) (*timed, error) {
 	}
 	delete(fields, "name")
 	if head.Kind == kindTrigger {
-		return out, readFields(fields, &out.trigger)
+		return out, readTrigger(fields, &out.trigger)
 	}
 	return out, readFields(fields, &out.calendar)
+}
+
+// readTrigger decodes the fields of a trigger. In a document, kind is that of the document, so waits_for is
+// what the trigger waits for: by default a webhook if the document has a signature, and else an execution.
+func readTrigger(fields map[string]json.RawMessage, in *contract.TriggerInput) error {
+	waits, named := fields["waits_for"]
+	delete(fields, "waits_for")
+	if named {
+		fields["kind"] = waits
+	}
+	if err := readFields(fields, in); err != nil {
+		return errors.New(strings.Replace(err.Error(), "kind: ", "waits_for: ", 1))
+	}
+	switch {
+	case named:
+	case in.Signature != "":
+		in.Kind = "webhook"
+	default:
+		in.Kind = "execution"
+	}
+	return nil
 }
 
 // readFields decodes fields, and refuses those that v does not have.

@@ -23,8 +23,16 @@ func TestReadTimed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "evaluate", d.name)
 	require.Equal(t, []string{"digits.train"}, d.trigger.Sources)
+	require.Equal(t, "execution", d.trigger.Kind)
+	d, err = readTimed([]byte("kind: Trigger\nname: hook\nworkflow: a\nsignature: github\nsecret: b\n"))
+	require.NoError(t, err)
+	require.Equal(t, "webhook", d.trigger.Kind)
+	d, err = readTimed([]byte("kind: Trigger\nname: deploy\nworkflow: digits.serve\nwaits_for: model\nsources: [digits]\nstages: [production]\n"))
+	require.NoError(t, err)
+	require.Equal(t, []any{"model", []string{"production"}}, []any{d.trigger.Kind, d.trigger.Stages})
 	for doc, problem := range map[string]string{
 		"kind: Schedule\nworkflow: a\n": "needs a name", "kind: Schedule\nname: a\ncrn: x\n": `unknown field "crn"`, "kind: Calendar\nname: a\nweekend: 7\n": "weekend: a number",
+		"kind: Trigger\nname: a\nwaits_for: 7\n":    "waits_for: a number",
 		"kind: Schedule\napiVersion: v1\nname: a\n": "flowforge.io/v1",
 	} {
 		_, err := readTimed([]byte(doc))

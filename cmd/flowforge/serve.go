@@ -103,7 +103,7 @@ func artifactsFrom(s settings.Artifacts) app.Artifacts {
 
 func retentionFrom(s settings.Retention) app.Retention {
 	rule := workflow.TTL{Completion: s.Completion.Limit(), Success: s.Success.Limit(), Failure: s.Failure.Limit()}
-	return app.Retention{Rule: rule, Grace: s.Grace.Duration(), Development: s.Development.Duration(), Every: s.Sweep.Duration()}
+	return app.Retention{Rule: rule, Grace: s.Grace.Duration(), Development: s.Development.Duration(), Every: s.Sweep.Duration(), Events: s.Events.Duration()}
 }
 
 // tlsFrom returns the certificates for tasks and for other servers.

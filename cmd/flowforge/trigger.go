@@ -17,7 +17,7 @@ import (
 func newTriggerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger",
-		Short: "Launch workflows when an execution ends or a webhook arrives",
+		Short: "Launch workflows when an execution ends, an artifact or a model appears, or a webhook arrives",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -27,12 +27,18 @@ func newTriggerCommand() *cobra.Command {
 		Use:   "set NAME WORKFLOW",
 		Short: "Create or replace a trigger that launches a workflow",
 		Example: "  flowforge trigger set evaluate digits.evaluate --after digits.train --filter 'execution.outputs.accuracy > 0.9' -i 'model={{ execution.outputs.model }}'\n" +
+			"  flowforge trigger set deploy digits.serve --model digits --stage production -i 'model={{ model.value }}'\n" +
 			"  flowforge trigger set on-push digits.train --webhook github --secret github-hook --filter 'payload.ref == \"refs/heads/main\"' -i 'commit={{ payload.after }}'",
 		Args: arguments("NAME", "WORKFLOW"),
 		RunE: runTriggerSet,
 	}
 	set.Flags().StringArray("after", nil, "launch when an execution of this workflow ends: a name or a pattern such as digits.* (repeatable)")
 	set.Flags().StringArray("state", nil, "with --after: SUCCEEDED, FAILED or CANCELLED (repeatable; default SUCCEEDED)")
+	set.Flags().StringArray("artifact", nil, "launch when this artifact is produced: a name or workflow/artifact, also with * (repeatable)")
+	set.Flags().StringArray("dataset", nil, "launch when a version of this dataset is registered: a name or a pattern (repeatable)")
+	set.Flags().StringArray("model", nil, "launch when a version of this model is registered: a name or a pattern (repeatable)")
+	set.Flags().StringArray("stage", nil, "with --model: launch instead when a version enters this stage (repeatable)")
+	set.Flags().StringArray("event", nil, "launch when an event of this type is recorded, such as quota.updated or node.* (repeatable)")
 	set.Flags().String("webhook", "", "launch when a webhook arrives, signed as github, gitlab, standard or bearer")
 	set.Flags().String("secret", "", "with --webhook: the name of the secret that the sender knows")
 	set.Flags().String("filter", "", "an expression; only events for which it is true launch")
@@ -81,6 +87,9 @@ func runTriggerList(cmd *cobra.Command, _ []string) error {
 		if t.Disabled {
 			state = "off"
 		}
+		if t.Kind != "execution" {
+			waits = t.Kind + " " + strings.Join(t.Sources, ",") + " " + strings.Join(t.Stages, ",")
+		}
 		if t.HookURL != "" {
 			waits = t.Signature + " " + t.HookURL
 		}
@@ -96,20 +105,25 @@ func runTriggerSet(cmd *cobra.Command, args []string) error {
 	}
 	flags := cmd.Flags()
 	in := contract.TriggerInput{Workflow: args[1]}
-	in.Sources, _ = flags.GetStringArray("after")
 	in.States, _ = flags.GetStringArray("state")
 	in.Signature, _ = flags.GetString("webhook")
 	in.Secret, _ = flags.GetString("secret")
 	in.Filter, _ = flags.GetString("filter")
 	in.Version, _ = flags.GetString("version")
 	in.Disabled, _ = flags.GetBool("disabled")
-	switch {
-	case len(in.Sources) > 0 && in.Signature == "":
-		in.Kind = "execution"
-	case len(in.Sources) == 0 && in.Signature != "":
-		in.Kind = "webhook"
-	default:
-		return fmt.Errorf("name what the trigger waits for: either --after WORKFLOW or --webhook SIGNATURE")
+	in.Stages, _ = flags.GetStringArray("stage")
+	kinds := 0
+	for flag, kind := range map[string]string{"after": "execution", "artifact": "artifact", "dataset": "dataset", "model": "model", "event": "event", "webhook": "webhook"} {
+		if !flags.Changed(flag) {
+			continue
+		}
+		kinds, in.Kind = kinds+1, kind
+		if kind != "webhook" {
+			in.Sources, _ = flags.GetStringArray(flag)
+		}
+	}
+	if kinds != 1 {
+		return fmt.Errorf("name what the trigger waits for: one of --after, --artifact, --dataset, --model, --event and --webhook")
 	}
 	if priority, _ := flags.GetInt("priority"); flags.Changed("priority") {
 		in.Priority = &priority

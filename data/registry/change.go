@@ -39,13 +39,19 @@ func (s *Service) change(ctx context.Context, subject auth.Subject, e catalogue.
 
 // note writes the history and the audit log.
 func (c *change) note(ctx context.Context, e catalogue.Entry, action, detail, reason string, before, after any) error {
+	return c.noteStage(ctx, e, nil, action, detail, reason, before, after)
+}
+
+// noteStage writes the history and the audit log of a change that moved an entry to stage; nil for other
+// changes.
+func (c *change) noteStage(ctx context.Context, e catalogue.Entry, stage *string, action, detail, reason string, before, after any) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("make event id: %w", err)
 	}
 	err = c.q.InsertModelHistory(ctx, db.InsertModelHistoryParams{
 		ID: id, ProjectID: c.subject.ProjectID, Name: e.Name, EntryID: e.ID, Version: e.Version, Action: action, Detail: detail,
-		Reason: reason, ByName: c.subject.Name, At: c.service.now(),
+		Reason: reason, ByName: c.subject.Name, At: c.service.now(), Stage: stage,
 	})
 	if err != nil {
 		return fmt.Errorf("write the history of %s: %w", e.Name, err)
@@ -134,7 +140,7 @@ func (c *change) move(ctx context.Context, to Stage, reason, approved string) er
 			if err != nil {
 				return fmt.Errorf("archive %s: %w", old.Ref(), err)
 			}
-			if err := c.note(ctx, old.Entry, "archived", "replaced by "+c.entry.Version, "", map[string]any{"stage": Production}, map[string]any{"stage": Archived}); err != nil {
+			if err := c.noteStage(ctx, old.Entry, new(string(Archived)), "archived", "replaced by "+c.entry.Version, "", map[string]any{"stage": Production}, map[string]any{"stage": Archived}); err != nil {
 				return err
 			}
 		}
@@ -152,7 +158,7 @@ func (c *change) move(ctx context.Context, to Stage, reason, approved string) er
 	if err := c.q.CloseModelRequests(ctx, c.subject.Name, now, c.entry.ID); err != nil {
 		return err
 	}
-	return c.note(ctx, c.entry, "moved", fmt.Sprintf("from %s to %s%s", before, to, approved), reason, map[string]any{"stage": before}, map[string]any{"stage": to, "reason": reason})
+	return c.noteStage(ctx, c.entry, new(string(to)), "moved", fmt.Sprintf("from %s to %s%s", before, to, approved), reason, map[string]any{"stage": before}, map[string]any{"stage": to, "reason": reason})
 }
 
 // request requests a move.

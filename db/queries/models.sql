@@ -84,8 +84,8 @@ UPDATE model_requests SET state = 'withdrawn', decided_by_name = @decided_by_nam
 WHERE entry_id = @entry_id AND state = 'open';
 
 -- name: InsertModelHistory :exec
-INSERT INTO model_history (id, project_id, name, entry_id, version, action, detail, reason, by_name, at)
-VALUES (@id, @project_id, @name, @entry_id, @version, @action, @detail, @reason, @by_name, @at);
+INSERT INTO model_history (id, project_id, name, entry_id, version, action, detail, reason, by_name, at, stage)
+VALUES (@id, @project_id, @name, @entry_id, @version, @action, @detail, @reason, @by_name, @at, sqlc.narg('stage'));
 
 -- name: ModelHistory :many
 SELECT * FROM model_history WHERE project_id = @project_id AND name = @name ORDER BY id DESC LIMIT @row_limit;

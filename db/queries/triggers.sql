@@ -14,11 +14,11 @@ SELECT * FROM triggers WHERE project_id = @project_id AND lower(name) = lower(@n
 SELECT * FROM triggers WHERE project_id = @project_id AND lower(name) = lower(@name) FOR UPDATE;
 
 -- name: InsertTrigger :exec
-INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at)
-VALUES (@id, @tenant_id, @project_id, @name, @kind, @sources, @states, @signature, @secret, @filter, @workflow_id, @workflow_name, @version, @inputs, @priority, @enabled, @enabled_at, @owner_id, @owner_name, @created_at, @updated_at);
+INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages)
+VALUES (@id, @tenant_id, @project_id, @name, @kind, @sources, @states, @signature, @secret, @filter, @workflow_id, @workflow_name, @version, @inputs, @priority, @enabled, @enabled_at, @owner_id, @owner_name, @created_at, @updated_at, @stages);
 
 -- name: UpdateTrigger :exec
-UPDATE triggers SET name = @name, kind = @kind, sources = @sources, states = @states, signature = @signature, secret = @secret, filter = @filter,
+UPDATE triggers SET name = @name, kind = @kind, sources = @sources, states = @states, stages = @stages, signature = @signature, secret = @secret, filter = @filter,
     workflow_id = @workflow_id, workflow_name = @workflow_name, version = @version, inputs = @inputs, priority = @priority, enabled = @enabled, enabled_at = @enabled_at,
     owner_id = @owner_id, owner_name = @owner_name, updated_at = @updated_at
 WHERE id = @id;
@@ -64,7 +64,7 @@ GROUP BY d.trigger_id;
 
 -- name: TriggerOfExecution :one
 -- Returns the delivery that launched an execution.
-SELECT d.depth, t.name, d.source_id FROM trigger_deliveries d JOIN triggers t ON t.id = d.trigger_id WHERE d.execution_id = @execution_id::uuid LIMIT 1;
+SELECT d.depth, d.trigger_id, t.name, d.source_id FROM trigger_deliveries d JOIN triggers t ON t.id = d.trigger_id WHERE d.execution_id = @execution_id::uuid LIMIT 1;
 
 -- name: PruneDeliveries :exec
 -- Removes the deliveries of a trigger before a time, all but the newest rejected ones, and the payload of all but

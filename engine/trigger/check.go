@@ -17,6 +17,8 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
+var typeForm = regexp.MustCompile(`^[a-z0-9_.*-]{1,100}$`)
+
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // states returns the states in which an execution ends.
@@ -34,6 +36,9 @@ type checked struct {
 func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (checked, error) {
 	sp.Name, sp.Filter, sp.Secret = strings.TrimSpace(sp.Name), strings.TrimSpace(sp.Filter), strings.TrimSpace(sp.Secret)
 	fields := sp.problems()
+	if sp.Stages = unique(sp.Stages); sp.Kind != OnModel {
+		sp.Stages = []string{}
+	}
 	if sp.Kind == OnWebhook {
 		sp.Sources, sp.States = []string{}, []string{}
 		if sp.Secret != "" && !s.config.Secrets.Exists(ctx, sp.Secret) {
@@ -42,7 +47,9 @@ func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (che
 	} else {
 		sp.Signature, sp.Secret = "", ""
 		sp.Sources = unique(sp.Sources)
-		if sp.States = unique(sp.States); len(sp.States) == 0 {
+		if sp.States = unique(sp.States); sp.Kind != OnExecution {
+			sp.States = []string{}
+		} else if len(sp.States) == 0 {
 			sp.States = []string{"SUCCEEDED"}
 		}
 	}
@@ -90,8 +97,10 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 	case OnWebhook:
 		refuse(!slices.Contains(Signatures(), sp.Signature), "signature", "Choose github, gitlab, standard or bearer.")
 		refuse(sp.Secret == "", "secret", "Choose a secret of the project.")
+	case OnArtifact, OnDataset, OnModel, OnEvent:
+		sp.eventProblems(refuse)
 	default:
-		refuse(true, "kind", "Choose execution or webhook.")
+		refuse(true, "kind", "Choose execution, artifact, dataset, model, event or webhook.")
 		return fields
 	}
 	if sp.Filter != "" {

@@ -28,7 +28,8 @@ type event struct {
 	subject string
 	env     map[string]any // what expressions read
 	source  *uuid.UUID
-	depth   int // triggers in the chain up to the one that receives it
+	depth   int  // triggers in the chain up to the one that receives it
+	own     bool // the trigger launched the execution that the event is about
 }
 
 // ExecutionEnded launches the workflows whose triggers wait for the end of an execution. It can be
@@ -117,6 +118,9 @@ type decision struct {
 
 // decide evaluates the filter and the inputs of a trigger.
 func decide(t Trigger, ev event) decision {
+	if ev.own {
+		return decision{outcome: Skipped, reason: ReasonLoop, message: "This trigger launched the execution that the event is about."}
+	}
 	if ev.depth > MaxDepth {
 		return decision{outcome: Skipped, reason: ReasonDepth, message: fmt.Sprintf("The event follows %d triggers in a chain, the maximum.", MaxDepth)}
 	}

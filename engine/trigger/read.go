@@ -116,7 +116,7 @@ type Trial struct {
 }
 
 // Try evaluates a trigger with an event, and launches nothing. The event has the names that
-// expressions read: execution; or payload, headers and query. It returns Invalid for other names.
+// expressions read: execution, artifact, dataset, model or event; or payload, headers and query. It returns Invalid for other names.
 func (s *Service) Try(ctx context.Context, name string, env map[string]any) (Trial, error) {
 	t, err := s.Get(ctx, name)
 	if err != nil {

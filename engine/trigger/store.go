@@ -196,7 +196,7 @@ func taken(err error, name string) error {
 
 // apply sets the columns that people edit.
 func (c checked) apply(row *db.Trigger) {
-	row.Name, row.Kind, row.Sources, row.States = c.Name, string(c.Kind), c.Sources, c.States
+	row.Name, row.Kind, row.Sources, row.States, row.Stages = c.Name, string(c.Kind), c.Sources, c.States, c.Stages
 	row.Signature, row.Secret, row.Filter = string(c.Signature), c.Secret, c.Filter
 	row.WorkflowID, row.WorkflowName, row.Version, row.Inputs, row.Enabled = c.workflowID, c.workflowName, c.Version, c.inputs, c.Enabled
 	row.Priority = nil
@@ -207,7 +207,7 @@ func (c checked) apply(row *db.Trigger) {
 
 func updateOf(row db.Trigger) db.UpdateTriggerParams {
 	return db.UpdateTriggerParams{
-		ID: row.ID, Name: row.Name, Kind: row.Kind, Sources: row.Sources, States: row.States, Signature: row.Signature, Secret: row.Secret, Filter: row.Filter,
+		ID: row.ID, Name: row.Name, Kind: row.Kind, Sources: row.Sources, States: row.States, Stages: row.Stages, Signature: row.Signature, Secret: row.Secret, Filter: row.Filter,
 		WorkflowID: row.WorkflowID, WorkflowName: row.WorkflowName, Version: row.Version, Inputs: row.Inputs, Priority: row.Priority,
 		Enabled: row.Enabled, EnabledAt: row.EnabledAt, OwnerID: row.OwnerID, OwnerName: row.OwnerName, UpdatedAt: row.UpdatedAt,
 	}
@@ -218,6 +218,7 @@ type facts struct {
 	Kind     string   `json:"kind"`
 	Sources  []string `json:"sources,omitempty"`
 	States   []string `json:"states,omitempty"`
+	Stages   []string `json:"stages,omitempty"`
 	Secret   string   `json:"secret,omitempty"`
 	Filter   string   `json:"filter,omitempty"`
 	Workflow string   `json:"workflow"`
@@ -228,7 +229,7 @@ type facts struct {
 
 func factsOf(row db.Trigger) facts {
 	return facts{
-		Kind: row.Kind, Sources: row.Sources, States: row.States, Secret: row.Secret, Filter: row.Filter,
+		Kind: row.Kind, Sources: row.Sources, States: row.States, Stages: row.Stages, Secret: row.Secret, Filter: row.Filter,
 		Workflow: row.WorkflowName, Version: row.Version, Enabled: row.Enabled, Owner: row.OwnerName,
 	}
 }

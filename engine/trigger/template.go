@@ -23,7 +23,7 @@ func names(kind Kind) []string {
 	if kind == OnWebhook {
 		return []string{"payload", "headers", "query"}
 	}
-	return []string{"execution"}
+	return []string{string(kind)}
 }
 
 // checkExpression returns what is wrong with an expression, "" for nothing.

@@ -1,5 +1,6 @@
-// Package trigger launches workflows when something happens: an execution of another workflow ends,
-// or a signed webhook arrives. Each event launches at most one execution of each trigger, also when
+// Package trigger launches workflows when something happens: an execution of another workflow ends, an
+// artifact, a dataset or a model appears, any other event of the feed is recorded, or a signed webhook
+// arrives. Each event launches at most one execution of each trigger, also when
 // it is reported again. Executions are launched by the owner of the trigger, with their current
 // permissions.
 package trigger
@@ -53,6 +54,8 @@ type Config struct {
 type Service struct {
 	config  Config
 	queries *db.Queries
+	wake    chan struct{}
+	failed  map[string]int // of ReceiveEvents: failures of a trigger and an event
 }
 
 // New returns a Service.
@@ -66,7 +69,7 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{config: c, queries: db.New(c.Pool)}
+	return &Service{config: c, queries: db.New(c.Pool), wake: make(chan struct{}, 1), failed: map[string]int{}}
 }
 
 // now is the current time in UTC, with the precision of Postgres.
@@ -78,11 +81,18 @@ type Kind string
 // The kinds.
 const (
 	OnExecution Kind = "execution" // an execution of another workflow ends
+	OnArtifact  Kind = "artifact"  // a task produces an artifact
+	OnDataset   Kind = "dataset"   // a version of a dataset is registered
+	OnModel     Kind = "model"     // a version of a model is registered, or enters a stage
+	OnEvent     Kind = "event"     // any event of the feed
 	OnWebhook   Kind = "webhook"   // a signed request arrives
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{OnExecution, OnWebhook} }
+func Kinds() []Kind { return []Kind{OnExecution, OnArtifact, OnDataset, OnModel, OnEvent, OnWebhook} }
+
+// ModelStages returns the stages for which a trigger can wait.
+func ModelStages() []string { return []string{"staging", "production", "archived", "none"} }
 
 // Signature is how the sender of a webhook proves that it knows the secret.
 type Signature string
@@ -102,8 +112,9 @@ func Signatures() []Signature { return []Signature{GitHub, GitLab, Standard, Bea
 type Spec struct {
 	Name      string
 	Kind      Kind
-	Sources   []string  // of OnExecution: names of workflows, or patterns with *
+	Sources   []string  // all but OnWebhook: names or patterns with *: of workflows, artifacts (workflow/artifact), datasets, models or types of events
 	States    []string  // of OnExecution: FAILED, SUCCEEDED or CANCELLED; none: SUCCEEDED
+	Stages    []string  // of OnModel: stages that a version enters; none: a version is registered
 	Signature Signature // of OnWebhook
 	Secret    string    // of OnWebhook: name of a secret of the project
 	Filter    string    // an expression of what Env describes; "": every event launches
@@ -144,6 +155,9 @@ const (
 	ReasonInputs    = "inputs"
 	ReasonAccess    = "access"
 	ReasonSignature = "signature"
+	ReasonLoop      = "loop" // the trigger launched the execution that the event is about
+	// ReasonUnavailable means that a temporary failure of the launch did not end.
+	ReasonUnavailable = "unavailable"
 )
 
 // Delivery is an event that reached a trigger.
@@ -181,7 +195,7 @@ func triggerOf(row db.Trigger) (Trigger, error) {
 	t := Trigger{
 		ID: row.ID, WorkflowID: row.WorkflowID, Owner: row.OwnerName, OwnerID: row.OwnerID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 		Spec: Spec{
-			Name: row.Name, Kind: Kind(row.Kind), Sources: row.Sources, States: row.States, Signature: Signature(row.Signature), Secret: row.Secret, Filter: row.Filter,
+			Name: row.Name, Kind: Kind(row.Kind), Sources: row.Sources, States: row.States, Stages: row.Stages, Signature: Signature(row.Signature), Secret: row.Secret, Filter: row.Filter,
 			Workflow: row.WorkflowName, Version: row.Version, Enabled: row.Enabled,
 		},
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -185,6 +186,7 @@ type Config struct {
 	Backfills     *backfill.Service
 	Notifications *notify.Service
 	Triggers      *trigger.Service
+	Feed          *feed.Service
 	Views         *view.Service
 	Reports       *report.Service
 	Lineage       *lineage.Service

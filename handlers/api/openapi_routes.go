@@ -18,7 +18,8 @@ func describeRoutes(api huma.API) {
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved execution tables: a query with columns, order and grouping."},
-		{Name: "Triggers", Description: "Workflows launched when an execution ends or a webhook arrives."},
+		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log."},
+		{Name: "Triggers", Description: "Workflows launched by events: an execution ends, an artifact or a model appears, a webhook arrives."},
 		{Name: "Notifications", Description: "Rules that send messages about executions to channels, and the messages."},
 		{Name: "Reports", Description: "Markdown pages with live blocks, and their revisions."},
 		{Name: "Lineage", Description: "Upstream and downstream lineage of artifacts, datasets and models."},
@@ -51,6 +52,7 @@ func describeRoutes(api huma.API) {
 	d.auditExport()
 	d.tableExport()
 	d.logs()
+	d.feed()
 	describeRequests(d.OpenAPI)
 	for _, path := range []string{"/workflows", "/types"} {
 		delete(d.Paths[request.APIPrefix+path].Post.RequestBody.Content, "application/octet-stream")
@@ -82,8 +84,8 @@ func eventSchema() *huma.Schema {
 	text := func(about string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: about} }
 	return &huma.Schema{
 		Type: huma.TypeObject, Required: []string{"data"}, Properties: map[string]*huma.Schema{
-			"id": text("Cursor of the last line in the event"), "event": text("end, for the last event of the stream"),
-			"data": text("A JSON array of lines"),
+			"id": text("Cursor to continue from"), "event": text("end, for the last event of a log"),
+			"data": text("JSON: an array of lines of a log, or an event"),
 		},
 	}
 }
@@ -152,6 +154,15 @@ func (d describer) dagLogs() {
 		"text/event-stream": {Schema: eventSchema()},
 	}}
 	d.add(op, http.StatusOK, lines)
+}
+
+// feed adds the stream of events, and the error for a cursor before the events that are kept.
+func (d describer) feed() {
+	op := d.Paths[request.APIPrefix+"/events"].Get
+	op.Parameters = append(op.Parameters, param("header", "Last-Event-ID", "Of a stream: cursor of the last event that was received"))
+	op.Responses["200"].Content["text/event-stream"] = &huma.MediaType{Schema: eventSchema()}
+	problem := d.Components.Schemas.Schema(reflect.TypeFor[apiError](), true, "Problem")
+	op.Responses["410"] = &huma.Response{Description: "The events after the cursor are no longer kept", Content: media("application/problem+json", problem)}
 }
 
 func (d describer) upload() {

@@ -109,7 +109,7 @@ func (h *triggerAPI) apiPutTrigger(ctx context.Context, in *PutTriggerInput) (*b
 		former = before.Name
 	}
 	return h.replyTrigger(h.Triggers.Put(ctx, former, trigger.Spec{
-		Name: in.Name, Kind: trigger.Kind(in.Body.Kind), Sources: in.Body.Sources, States: in.Body.States,
+		Name: in.Name, Kind: trigger.Kind(in.Body.Kind), Sources: in.Body.Sources, States: in.Body.States, Stages: in.Body.Stages,
 		Signature: trigger.Signature(in.Body.Signature), Secret: in.Body.Secret, Filter: in.Body.Filter,
 		Workflow: in.Body.Workflow, Version: in.Body.Version, Inputs: inputs, Priority: in.Body.Priority, Enabled: !in.Body.Disabled,
 	}))
@@ -164,7 +164,7 @@ func (h *triggerAPI) toTriggerBody(t trigger.Trigger) (contract.TriggerBody, err
 	b := contract.TriggerBody{
 		ID: t.ID, Name: t.Name, Owner: t.Owner, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 		TriggerInput: contract.TriggerInput{
-			Kind: string(t.Kind), Sources: t.Sources, States: t.States, Signature: string(t.Signature), Secret: t.Secret, Filter: t.Filter,
+			Kind: string(t.Kind), Sources: t.Sources, States: t.States, Stages: t.Stages, Signature: string(t.Signature), Secret: t.Secret, Filter: t.Filter,
 			Workflow: t.Workflow, Version: t.Version, Inputs: inputs, Priority: t.Priority, Disabled: !t.Enabled,
 		},
 	}

@@ -20,21 +20,21 @@ import (
 type typed struct {
 	kind                                                                          trigger.Kind
 	name, sources, signature, secret, filter, workflow, version, inputs, priority string
-	states                                                                        []string
+	states, stages                                                                []string
 	enabled                                                                       bool
 }
 
 func typedOf(f url.Values) typed {
 	return typed{
 		kind: trigger.Kind(f.Get("kind")), name: f.Get("name"), sources: f.Get("sources"), signature: f.Get("signature"), secret: f.Get("secret"), filter: f.Get("filter"),
-		workflow: f.Get("workflow"), version: f.Get("version"), inputs: f.Get("inputs"), priority: f.Get("priority"), states: f["states"], enabled: f.Get("enabled") == "true",
+		workflow: f.Get("workflow"), version: f.Get("version"), inputs: f.Get("inputs"), priority: f.Get("priority"), states: f["states"], stages: f["stages"], enabled: f.Get("enabled") == "true",
 	}
 }
 
 func typedTrigger(t trigger.Trigger) typed {
 	out := typed{
 		kind: t.Kind, name: t.Name, sources: strings.Join(t.Sources, "\n"), signature: string(t.Signature), secret: t.Secret, filter: t.Filter,
-		workflow: t.Workflow, version: t.Version, inputs: pretty(t.Inputs), states: t.States, enabled: t.Enabled,
+		workflow: t.Workflow, version: t.Version, inputs: pretty(t.Inputs), states: t.States, stages: t.Stages, enabled: t.Enabled,
 	}
 	if t.Priority != nil {
 		out.priority = strconv.Itoa(*t.Priority)
@@ -45,7 +45,7 @@ func typedTrigger(t trigger.Trigger) typed {
 // spec reads the values. The service checks what it can express; JSON and numbers are checked here.
 func (t typed) spec() (trigger.Spec, error) {
 	sp := trigger.Spec{
-		Name: t.name, Kind: t.kind, States: t.states, Signature: trigger.Signature(t.signature), Secret: t.secret, Filter: t.filter,
+		Name: t.name, Kind: t.kind, States: t.states, Stages: t.stages, Signature: trigger.Signature(t.signature), Secret: t.secret, Filter: t.filter,
 		Workflow: strings.TrimSpace(t.workflow), Version: strings.TrimSpace(t.version), Enabled: t.enabled,
 	}
 	for line := range strings.Lines(t.sources) {
@@ -127,24 +127,23 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 		Page: h.Page.Base(r, "New trigger", views.SectionTriggers, views.Crumb{Name: "Triggers", URL: views.TriggersURL()}), Heading: "New trigger",
 		Action: views.TriggersURL(), Cancel: views.TriggersURL(), Kind: string(t.kind), Webhook: t.kind == trigger.OnWebhook,
 		Name: t.name, Sources: t.sources, Filter: t.filter, Workflow: t.workflow, Version: t.version, Inputs: t.inputs, Priority: t.priority, Enabled: t.enabled,
-		FilterHelp: "An expression. Only events for which it is true launch: execution.outputs.accuracy > 0.9",
-		InputsHelp: `A JSON object. Texts can contain expressions: {"accuracy": "{{ execution.outputs.accuracy }}"}`,
+		SourcesLabel: wordsOf(t.kind).sources, SourcesHelp: wordsOf(t.kind).help,
+		FilterHelp: "An expression. Only events for which it is true launch: " + wordsOf(t.kind).filter,
+		InputsHelp: "A JSON object. Texts can contain expressions: " + wordsOf(t.kind).inputs,
 	}
 	if former != "" {
 		m.Page = h.Page.Base(r, "Edit "+former, views.SectionTriggers, views.Crumb{Name: "Triggers", URL: views.TriggersURL()}, views.Crumb{Name: former, URL: views.TriggerURL(former)})
 		m.Heading, m.Action, m.Cancel = "Edit "+former, views.TriggerURL(former), views.TriggerURL(former)
 	} else {
-		m.Kinds = []ui.Choice{
-			{Name: "After an execution", URL: views.NewTriggerURL(string(trigger.OnExecution)), Current: !m.Webhook},
-			{Name: "Webhook", URL: views.NewTriggerURL(string(trigger.OnWebhook)), Current: m.Webhook},
+		for _, kind := range trigger.Kinds() {
+			m.Kinds = append(m.Kinds, ui.Choice{Name: wordsOf(kind).name, URL: views.NewTriggerURL(string(kind)), Current: kind == t.kind})
 		}
 	}
-	if m.Webhook {
-		m.FilterHelp = `An expression. Only events for which it is true launch: payload.ref == "refs/heads/main"`
-		m.InputsHelp = `A JSON object. Texts can contain expressions: {"commit": "{{ payload.after }}"}`
-	}
-	for _, state := range []string{"SUCCEEDED", "FAILED", "CANCELLED"} {
-		m.States = append(m.States, views.NotificationChoice{Value: state, Label: strings.ToUpper(state[:1]) + strings.ToLower(state[1:]), Chosen: slices.Contains(t.states, state)})
+	switch t.kind { //nolint:exhaustive // the others have neither
+	case trigger.OnExecution:
+		m.States = choices([]string{"SUCCEEDED", "FAILED", "CANCELLED"}, t.states)
+	case trigger.OnModel:
+		m.Stages = choices(trigger.ModelStages(), t.stages)
 	}
 	if err := h.options(r, t, &m); err != nil {
 		return err
@@ -153,6 +152,14 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 		m.Failed, m.Errors = apperr.MessageOf(failed), formErrors(failed)
 	}
 	return web.Render(w, r, status, views.TriggerFormPage(m))
+}
+
+// choices are values to check, with those that are chosen.
+func choices(values, chosen []string) (list []views.NotificationChoice) {
+	for _, v := range values {
+		list = append(list, views.NotificationChoice{Value: v, Label: strings.ToUpper(v[:1]) + strings.ToLower(v[1:]), Chosen: slices.Contains(chosen, v)})
+	}
+	return list
 }
 
 // formErrors are the errors by field of the form. Those of one input are errors of the inputs.

@@ -62,9 +62,8 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := views.Triggers{Page: h.Page.Base(r, "Triggers", views.SectionTriggers)}
 	if mayLaunch(r) {
-		m.News = []ui.Action{
-			{Name: "After an execution", URL: views.NewTriggerURL(string(trigger.OnExecution))},
-			{Name: "Webhook", URL: views.NewTriggerURL(string(trigger.OnWebhook))},
+		for _, kind := range trigger.Kinds() {
+			m.News = append(m.News, ui.Action{Name: wordsOf(kind).name, URL: views.NewTriggerURL(string(kind))})
 		}
 	}
 	clock := h.Page.Clock(r)
@@ -113,14 +112,28 @@ func rowOf(r *http.Request, t trigger.Trigger) views.TriggerRow {
 
 // about says what a trigger waits for.
 func about(t trigger.Trigger) string {
-	if t.Kind == trigger.OnWebhook {
+	sources := strings.Join(t.Sources, ", ")
+	switch t.Kind {
+	case trigger.OnWebhook:
 		return "Webhook, " + signatureWord(t.Signature)
+	case trigger.OnArtifact:
+		return "New artifact " + sources
+	case trigger.OnDataset:
+		return "New version of dataset " + sources
+	case trigger.OnModel:
+		if len(t.Stages) > 0 {
+			return "Model " + sources + " enters " + strings.Join(t.Stages, " or ")
+		}
+		return "New version of model " + sources
+	case trigger.OnEvent:
+		return "Event " + sources
+	case trigger.OnExecution:
 	}
 	var words []string
 	for _, s := range t.States {
 		words = append(words, stateWord(s))
 	}
-	return strings.Join(t.Sources, ", ") + " " + strings.Join(words, " or ")
+	return sources + " " + strings.Join(words, " or ")
 }
 
 func stateWord(state string) string {

@@ -46,14 +46,14 @@ func (h *Pages) model(r *http.Request, t trigger.Trigger) (views.Trigger, error)
 	m := views.Trigger{
 		Page: h.Page.Base(r, t.Name, views.SectionTriggers, views.Crumb{Name: "Triggers", URL: views.TriggersURL()}),
 		Row:  rowOf(r, t), Facts: facts(t, h.Page.Clock(r)), Inputs: pretty(t.Inputs), TestURL: views.TriggerPartURL(t.Name, "test") + "#test",
-		EventHelp: "What expressions read: an execution with workflow, version, state, inputs, outputs and more.",
+		EventHelp: wordsOf(t.Kind).event,
 	}
 	may := mayChange(r, t)
 	if may {
 		m.EditURL, m.DeleteURL = views.TriggerPartURL(t.Name, "edit"), views.TriggerPartURL(t.Name, "delete")
 	}
 	if t.Kind == trigger.OnWebhook {
-		m.HookURL, m.EventHelp = t.HookURL(h.PublicURL), "What expressions read: the payload, headers with names in lower case, and the query."
+		m.HookURL = t.HookURL(h.PublicURL)
 	}
 	before, err := beforeOf(r)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Pages) model(r *http.Request, t trigger.Trigger) (views.Trigger, error)
 		}
 	}
 	if m.Event == "" {
-		m.Event = example(t.Kind)
+		m.Event = pretty(exampleOf(t.Kind))
 	}
 	m.Pager.Text = units.Plural(len(m.Deliveries), "delivery", "deliveries")
 	if before != nil {
@@ -144,14 +144,6 @@ func pretty(v any) string {
 		return ""
 	}
 	return indented(raw)
-}
-
-// example is an event for a trigger that has received none.
-func example(kind trigger.Kind) string {
-	if kind == trigger.OnWebhook {
-		return pretty(map[string]any{"payload": map[string]any{"ref": "refs/heads/main"}, "headers": map[string]any{}, "query": map[string]any{}})
-	}
-	return pretty(map[string]any{"execution": map[string]any{"workflow": "digits.train", "version": "1.0.0", "state": "SUCCEEDED", "inputs": map[string]any{}, "outputs": map[string]any{"accuracy": 0.95}}})
 }
 
 // test shows what the trigger would do about the event in the form.

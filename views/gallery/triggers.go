@@ -13,9 +13,10 @@ func triggerEntries() []Entry {
 	return []Entry{
 		{"triggers", "Triggers", func(f views.Page) templ.Component { return views.TriggersPage(triggers(f)) }},
 		{"triggers-empty", "Triggers: none", func(f views.Page) templ.Component {
-			return views.TriggersPage(views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), News: []ui.Action{{Name: "After an execution", URL: "#"}, {Name: "Webhook", URL: "#"}}})
+			return views.TriggersPage(views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), News: triggerNews()})
 		}},
 		{"trigger", "Trigger: webhook, tested", func(f views.Page) templ.Component { return views.TriggerPage(triggerPage(f)) }},
+		{"trigger-form-model", "Trigger form: model", func(f views.Page) templ.Component { return views.TriggerFormPage(modelTriggerForm(f)) }},
 		{"trigger-form", "Trigger form: with errors", func(f views.Page) templ.Component { return views.TriggerFormPage(triggerForm(f)) }},
 	}
 }
@@ -37,7 +38,7 @@ func triggerRows() []views.TriggerRow {
 }
 
 func triggers(f views.Page) views.Triggers {
-	return views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), Rows: triggerRows(), News: []ui.Action{{Name: "After an execution", URL: "#"}, {Name: "Webhook", URL: "#"}}}
+	return views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), Rows: triggerRows(), News: triggerNews()}
 }
 
 func triggerPage(f views.Page) views.Trigger {
@@ -62,10 +63,38 @@ func triggerPage(f views.Page) views.Trigger {
 func triggerForm(f views.Page) views.TriggerForm {
 	return views.TriggerForm{
 		Page: frame(f, "New trigger", views.SectionTriggers), Heading: "New trigger", Action: "#", Cancel: "#", Kind: "execution", Failed: "The trigger has invalid values.",
-		Kinds:  []ui.Choice{{Name: "After an execution", URL: "#", Current: true}, {Name: "Webhook", URL: "#"}},
+		Kinds:  triggerKinds("After an execution"),
 		Errors: map[string]string{"filter": `Unknown name "payload". Expressions of this trigger read execution.`, "workflow": "Choose the workflow to launch."},
-		Name:   "evaluate-after-train", Sources: "digits.*", States: []views.NotificationChoice{{Value: "SUCCEEDED", Label: "Succeeded", Chosen: true}, {Value: "FAILED", Label: "Failed"}, {Value: "CANCELLED", Label: "Cancelled"}},
+		Name:   "evaluate-after-train", Sources: "digits.*", SourcesLabel: "Workflows whose executions end", SourcesHelp: "One name or pattern for each line, such as digits.*", States: []views.NotificationChoice{{Value: "SUCCEEDED", Label: "Succeeded", Chosen: true}, {Value: "FAILED", Label: "Failed"}, {Value: "CANCELLED", Label: "Cancelled"}},
 		Filter: "payload.accuracy > 0.9", FilterHelp: "An expression. Only events for which it is true launch: execution.outputs.accuracy > 0.9",
 		Workflows: []string{"digits.train"}, Inputs: "{}", InputsHelp: `A JSON object. Texts can contain expressions: {"accuracy": "{{ execution.outputs.accuracy }}"}`, Enabled: true,
+	}
+}
+
+func triggerKindNames() []string {
+	return []string{"After an execution", "Artifact", "Dataset", "Model", "Event", "Webhook"}
+}
+
+func triggerNews() (list []ui.Action) {
+	for _, name := range triggerKindNames() {
+		list = append(list, ui.Action{Name: name, URL: "#"})
+	}
+	return list
+}
+
+func triggerKinds(current string) (list []ui.Choice) {
+	for _, name := range triggerKindNames() {
+		list = append(list, ui.Choice{Name: name, URL: "#", Current: name == current})
+	}
+	return list
+}
+
+func modelTriggerForm(f views.Page) views.TriggerForm {
+	return views.TriggerForm{
+		Page: frame(f, "New trigger", views.SectionTriggers), Heading: "New trigger", Action: "#", Cancel: "#", Kind: "model", Kinds: triggerKinds("Model"),
+		Name: "deploy", Sources: "digits", SourcesLabel: "Models", SourcesHelp: "One name or pattern for each line, such as digits or vision-*",
+		Stages:     []views.NotificationChoice{{Value: "staging", Label: "Staging"}, {Value: "production", Label: "Production", Chosen: true}, {Value: "archived", Label: "Archived"}, {Value: "none", Label: "None"}},
+		FilterHelp: `An expression. Only events for which it is true launch: model.version != "1.0.0"`, Workflow: "digits.serve", Workflows: []string{"digits.serve"},
+		Inputs: "{\n  \"model\": \"{{ model.value }}\"\n}", InputsHelp: `A JSON object. Texts can contain expressions: {"model": "{{ model.value }}"}`, Enabled: true,
 	}
 }

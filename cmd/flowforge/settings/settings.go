@@ -103,6 +103,7 @@ type Retention struct {
 	Failure     Lifetime `env:"FLOWFORGE_RETENTION_FAILURE" shown:"“off”" doc:"retention of executions that failed or were cancelled"`
 	Grace       Lifetime `env:"FLOWFORGE_RETENTION_GRACE" envDefault:"24h" doc:"how long unreferenced files are kept; at least “1h”"`
 	Development Lifetime `env:"FLOWFORGE_RETENTION_DEVELOPMENT" envDefault:"14d" doc:"how long unused development versions are kept; at least “1h”"`
+	Events      Lifetime `env:"FLOWFORGE_RETENTION_EVENTS" envDefault:"7d" doc:"how long the feed of events keeps an event (docs/events.md); at least “1h”"`
 	Sweep       Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
 }
 

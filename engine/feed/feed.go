@@ -1,0 +1,105 @@
+// Package feed is the durable feed of events: what happened to executions, tasks, limits, artifacts
+// and everything in the audit log, in an order in which a cursor never skips an event
+// (docs/events.md). The leader copies events to it; any server reads it.
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// Defaults and limits.
+const (
+	DefaultKeep = 7 * 24 * time.Hour
+	LeastKeep   = time.Hour
+	MaxPage     = 1000
+
+	// scanned is how many positions one request reads, so that a filter that matches nothing takes a
+	// bounded time.
+	scanned = 100_000
+)
+
+// Topics returns all topics.
+func Topics() []string { return []string{"workflow", "task", "quota", "artifact", "audit"} }
+
+// Config configures a Service. Pool is required.
+type Config struct {
+	Pool   *pgxpool.Pool
+	Keep   time.Duration // how long events are kept; 0: DefaultKeep
+	Every  time.Duration // between two copies; 0: 250 ms
+	Copied func()        // called after new events were copied
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// Service copies and reads events. It is safe for concurrent use.
+type Service struct {
+	config  Config
+	queries *db.Queries
+}
+
+// New returns a Service.
+func New(c Config) *Service {
+	if c.Keep == 0 {
+		c.Keep = DefaultKeep
+	}
+	if c.Every == 0 {
+		c.Every = 250 * time.Millisecond
+	}
+	if c.Copied == nil {
+		c.Copied = func() {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{config: c, queries: db.New(c.Pool)}
+}
+
+// Event is something that happened. ID is the same when the event is delivered again.
+type Event struct {
+	Cursor      string
+	ID          string
+	Topic       string
+	Type        string // "execution.succeeded"
+	At          time.Time
+	TenantID    *uuid.UUID
+	ProjectID   *uuid.UUID // nil: above the projects
+	ExecutionID *uuid.UUID
+	Subject     string // what it happened to
+	Data        json.RawMessage
+}
+
+// Run copies new events and removes old ones until ctx ends. The leader calls it; a second loop would do
+// no harm, since each copy is a transaction under one lock.
+func (s *Service) Run(ctx context.Context) {
+	var pruned time.Time
+	for ctx.Err() == nil {
+		n, err := s.Relay(ctx)
+		if err == nil && s.config.Now().Sub(pruned) >= time.Minute {
+			pruned = s.config.Now()
+			err = s.Prune(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("events could not be copied to the feed; the next copy retries", "error", err)
+		}
+		if n > 0 {
+			s.config.Copied()
+		}
+		timer := time.NewTimer(s.config.Every)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}

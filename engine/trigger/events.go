@@ -1,0 +1,186 @@
+package trigger
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	// feedEvery is the time between two looks at the feed without a wake-up.
+	feedEvery = 2 * time.Second
+	// feedChunk is how many positions of the feed one step reads.
+	feedChunk = 500
+	// tries is how often a launch that fails for a temporary reason is tried before the delivery fails.
+	tries = 10
+)
+
+// Wake makes Run look at the feed now.
+func (s *Service) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run passes the events of the feed to triggers until ctx ends. The leader calls it; a second loop would
+// launch nothing twice, since each launch records its delivery.
+func (s *Service) Run(ctx context.Context) {
+	ctx = auth.AsSystem(ctx)
+	for ctx.Err() == nil {
+		more, err := s.ReceiveEvents(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("events could not be passed to triggers; the next look retries", "error", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		timer := time.NewTimer(feedEvery)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-s.wake:
+		}
+		timer.Stop()
+	}
+}
+
+// ReceiveEvents passes the next events of the feed to the triggers that wait for them, and reports whether
+// there are more. Its progress is stored after all triggers have decided, so an event is repeated after a
+// stop in between, and the key of its delivery prevents a second launch. One caller may use it at a time.
+func (s *Service) ReceiveEvents(ctx context.Context) (more bool, err error) {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return false, err
+	}
+	at, err := s.queries.TriggerFeed(ctx)
+	if err != nil {
+		return false, fmt.Errorf("position in the feed: %w", err)
+	}
+	if at.Position >= at.Newest {
+		return false, nil
+	}
+	until := min(at.Newest, at.Position+feedChunk)
+	rows, err := s.queries.TriggersOfEvents(ctx, at.Position, until)
+	if err != nil {
+		return false, fmt.Errorf("find triggers of events: %w", err)
+	}
+	for _, row := range rows {
+		if err := s.receive(ctx, row.Trigger, row.EventFeed); err != nil {
+			return false, err
+		}
+	}
+	s.config.Crash("feed.received")
+	clear(s.failed)
+	if err := s.queries.MoveTriggerFeed(ctx, until); err != nil {
+		return false, fmt.Errorf("store the position in the feed: %w", err)
+	}
+	return until < at.Newest, nil
+}
+
+// receive passes an event to a trigger that waits for its type.
+func (s *Service) receive(ctx context.Context, row db.Trigger, e db.EventFeed) error {
+	env, err := feedEnv(Kind(row.Kind), e)
+	if err != nil {
+		return err
+	}
+	if !matches(row, e, env) {
+		return nil
+	}
+	ev := event{key: "event/" + e.ID, subject: e.Type + " " + e.Subject, env: env, source: e.ExecutionID, depth: 1}
+	if e.ExecutionID != nil {
+		origin, err := s.queries.TriggerOfExecution(ctx, *e.ExecutionID)
+		if err != nil && !db.IsNoRows(err) {
+			return fmt.Errorf("trigger of execution %s: %w", *e.ExecutionID, err)
+		}
+		if err == nil {
+			ev.depth, ev.own = int(origin.Depth)+1, origin.TriggerID == row.ID
+		}
+	}
+	_, err = s.deliver(ctx, row, ev)
+	if err == nil {
+		return nil
+	}
+	key := row.ID.String() + ev.key
+	if s.failed[key]++; s.failed[key] < tries || ctx.Err() != nil {
+		return err
+	}
+	s.config.Logger.Warn("a trigger could not launch", "trigger", row.ID, "event", e.ID, "error", err)
+	dec := decision{outcome: Failed, reason: ReasonUnavailable, message: fmt.Sprintf("The launch failed %d times for a temporary reason. Deliver the event again later.", tries)}
+	if err := s.record(ctx, s.queries, row, ev, dec, nil); err != nil && !isRepeated(err) {
+		return err
+	}
+	return nil
+}
+
+// matches reports whether a trigger waits for an event of its type with this name.
+func matches(row db.Trigger, e db.EventFeed, env map[string]any) bool {
+	kind := Kind(row.Kind)
+	if kind == OnEvent {
+		return true
+	}
+	object, _ := env[names(kind)[0]].(map[string]any)
+	name, _ := object["name"].(string)
+	if kind != OnArtifact {
+		return covers(row.Sources, name)
+	}
+	producer, _ := object["workflow"].(string)
+	return slices.ContainsFunc(row.Sources, func(source string) bool {
+		of, artifact, both := strings.Cut(source, "/")
+		if !both {
+			of, artifact = "*", source
+		}
+		return covers([]string{of}, producer) && covers([]string{artifact}, name)
+	})
+}
+
+// feedEnv is what expressions read of an event of the feed.
+func feedEnv(kind Kind, e db.EventFeed) (map[string]any, error) {
+	data := map[string]any{}
+	if err := decode(e.Data, &data); err != nil {
+		return nil, fmt.Errorf("event %s: %w", e.ID, err)
+	}
+	if kind != OnEvent {
+		if e.ExecutionID != nil {
+			data["execution_id"] = e.ExecutionID.String()
+		}
+		return map[string]any{names(kind)[0]: data}, nil
+	}
+	return map[string]any{"event": map[string]any{
+		"id": e.ID, "topic": e.Topic, "type": e.Type, "time": e.At.UTC().Format(time.RFC3339Nano), "subject": e.Subject,
+		"execution_id": textOf(e.ExecutionID), "data": data,
+	}}, nil
+}
+
+func textOf(id *uuid.UUID) any {
+	if id == nil {
+		return nil
+	}
+	return id.String()
+}
+
+// eventProblems are what is wrong with the events that a spec waits for.
+func (sp *Spec) eventProblems(refuse func(when bool, field, format string, args ...any)) {
+	what := map[Kind]string{OnArtifact: "artifact", OnDataset: "dataset", OnModel: "model", OnEvent: "type of events"}[sp.Kind]
+	refuse(len(sp.Sources) == 0, "sources", "Enter at least one %s, or a pattern with *.", what)
+	refuse(len(sp.Sources) > maxList, "sources", "Enter at most %d names.", maxList)
+	for _, source := range sp.Sources {
+		if sp.Kind == OnEvent {
+			refuse(!typeForm.MatchString(source), "sources", "%q is not a type of events or a pattern such as execution.*", source)
+			refuse(strings.HasPrefix(source, "audit."), "sources", "Triggers do not receive events of the audit log, because everyone in the project can read deliveries.")
+			continue
+		}
+		_, err := path.Match(source, "")
+		refuse(err != nil || len(source) > 200, "sources", "%q is not a name or a pattern with *", source)
+	}
+	for _, stage := range sp.Stages {
+		refuse(!slices.Contains(ModelStages(), stage), "stages", "%q is not a stage. The stages are %s.", stage, strings.Join(ModelStages(), ", "))
+	}
+}
