@@ -21,7 +21,6 @@ func TestOptionsComeFromARun(t *testing.T) {
 	}
 	write("svc", `[{"path": "svc-1", "name": "First", "rows": 10}, {"path": "svc-2", "name": "Second", "rows": 20}]`)
 	s := shared.server
-	definition := filepath.Join(dir, "shards.yaml")
 	write("shards.yaml", `
 name: forms.shards
 version: 1.0.0
@@ -30,10 +29,11 @@ outputs: [{name: shards, type: JSON, from: read.shards}]
 operators:
   - name: read
     type: shell
-    inputs: {kind: "{{inputs.kind}}"}
+    inputs: [{name: kind, type: String, from: inputs.kind}]
     code: {script: 'cp "`+dir+`/$FLOWFORGE_PARAM_KIND" "$FLOWFORGE_OUTPUTS/shards"'}
     outputs: [{name: shards, type: JSON}]
----
+`)
+	write("listed.yaml", `
 name: forms.listed
 version: 1.0.0
 inputs:
@@ -42,7 +42,9 @@ inputs:
 operators:
   - {name: nothing, type: noop, outputs: []}
 `)
-	s.flowforge(t, "apply", "-f", definition)
+	for _, name := range []string{"shards.yaml", "listed.yaml"} {
+		s.flowforge(t, "apply", "-f", filepath.Join(dir, name))
+	}
 
 	page := open(t, options{})
 	page.SetDefaultTimeout(60_000)
