@@ -14,7 +14,7 @@ import (
 
 // Limits of the inputs of a workflow that lists options.
 const (
-	maxRunInputs = 64 << 10 // bytes as JSON
+	maxRunInputs = 64 << 10  // bytes as JSON
 	runTag       = "inputs " // prefixes texts of Inputs in Source.tagged
 )
 
