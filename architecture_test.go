@@ -83,7 +83,7 @@ func table() []rule {
 		// 4
 		{packages: "engine/execution/query", may: "apperr db access/auth engine/dag engine/protect engine/quota engine/quota/fair engine/workflow compute/launcher engine/execution/stored"},
 		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret access/connection data/artifact data/bucket data/telemetry data/catalogue engine/workflow platform/units"},
-		{packages: "engine/options", may: "typeregistry apperr access/auth data/artifact data/catalogue data/index data/outgoing engine/search engine/workflow platform/units"},
+		{packages: "engine/options", may: "db engine/execution engine/execution/query typeregistry apperr access/auth data/artifact data/catalogue data/index data/outgoing engine/search engine/workflow platform/units"},
 		{packages: "engine/launchfile", may: "apperr engine/workflow"},
 		{packages: "engine/preset", may: "typeregistry db apperr access/auth access/audit engine/workflow"},
 		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},

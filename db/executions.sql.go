@@ -1413,11 +1413,17 @@ func (q *Queries) RequestDrive(ctx context.Context, id uuid.UUID) (int64, error)
 }
 
 const usersNamed = `-- name: UsersNamed :many
-SELECT id FROM users WHERE name = $1
+SELECT u.id FROM users u
+WHERE u.name = $1 AND (
+    u.project_id = $2::uuid
+    OR EXISTS (SELECT 1 FROM memberships m JOIN tenancy_nodes n ON m.node_id = ANY (n.path) WHERE n.id = $2 AND m.user_id = u.id)
+    OR EXISTS (SELECT 1 FROM executions e WHERE e.project_id = $2 AND e.submitted_by = u.id)
+)
 `
 
-func (q *Queries) UsersNamed(ctx context.Context, name string) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, usersNamed, name)
+// Returns the users with a name who have a role in a project or have launched executions in it.
+func (q *Queries) UsersNamed(ctx context.Context, name string, projectID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, usersNamed, name, projectID)
 	if err != nil {
 		return nil, err
 	}

@@ -918,6 +918,19 @@ type OperatorTemplate struct {
 	CreatedAt     time.Time
 }
 
+type OptionRun struct {
+	ProjectID   uuid.UUID
+	Key         []byte
+	ExecutionID uuid.UUID
+	StartedAt   time.Time
+	Ended       bool
+	Failure     string
+	FailedAt    *time.Time
+	Outputs     json.RawMessage
+	AnsweredAt  *time.Time
+	KeepUntil   time.Time
+}
+
 type Outbox struct {
 	EventID     interface{}
 	Channel     string

@@ -132,6 +132,7 @@ func setup(t *testing.T) *testBundle {
 		Timing:    execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
 	})
 	require.NoError(t, err)
+	b.options.RunWith(db.New(b.pool), b.workflows, b.executions)
 	b.tasks.deliver = b.executions.Supervisor.Deliver
 
 	b.identify(t, now)

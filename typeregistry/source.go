@@ -13,7 +13,8 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
-// Source is where the options of a field come from: a list, a query or an HTTP endpoint. Values of lists and objects are limited in their entries. Texts can have tags such as
+// Source is where the options of a field come from: a list, a query, an HTTP endpoint or the outputs
+// of a workflow. Values of lists and objects are limited in their entries. Texts can have tags such as
 // {{inputs.kind}} with expressions over the inputs of the schema.
 type Source struct {
 	Values []SourceValue `json:"values,omitempty"`
@@ -22,7 +23,10 @@ type Source struct {
 	Where string `json:"where,omitempty"` // a query of package search, with tags
 
 	HTTP  string `json:"http,omitempty"`  // an address, with tags; {{query}} is what users type
-	Items string `json:"items,omitempty"` // path of the list in the answer; "" is the whole
+	Items string `json:"items,omitempty"` // path of the list in the answer or the outputs; "" is the whole
+
+	Workflow string         `json:"workflow,omitempty"` // of the same project; its latest version lists the options
+	Inputs   map[string]any `json:"inputs,omitempty"`   // of Workflow; texts in it can have tags
 
 	// Value, Label, Description and Preview are columns of a query, or paths such as .id in the
 	// items of an answer. Without a Label, the value is the label.
@@ -35,7 +39,7 @@ type Source struct {
 	Cache   string `json:"cache,omitempty"`   // a duration; see Fresh
 	Free    bool   `json:"free,omitempty"`    // other values are possible, too
 
-	tagged map[string]tagged // texts with tags, by their key
+	tagged map[string]tagged // texts with tags, by their key; those of Inputs by themselves
 }
 
 // SourceValue is an option of a list.
@@ -51,6 +55,10 @@ const (
 	maxSourcePreview = 8
 	sourceTimeout    = 5 * time.Second
 	maxHTTPTimeout   = 30 * time.Second
+	runTimeout       = 20 * time.Second
+	maxRunTimeout    = time.Minute
+	runCache         = 10 * time.Minute
+	minRunCache      = 10 * time.Second
 	maxCache         = 7 * 24 * time.Hour
 )
 
@@ -64,6 +72,9 @@ func (s *Source) Limit() time.Duration {
 	if d, err := units.ParseDuration(s.Timeout); err == nil && s.Timeout != "" {
 		return d
 	}
+	if s.Workflow != "" {
+		return runTimeout
+	}
 	return sourceTimeout
 }
 
@@ -72,11 +83,14 @@ func (s *Source) Fresh() time.Duration {
 	if d, err := units.ParseDuration(s.Cache); err == nil && s.Cache != "" {
 		return d
 	}
+	if s.Workflow != "" {
+		return runCache
+	}
 	return 0
 }
 
 // Static reports whether the definition has the options.
-func (s *Source) Static() bool { return s.From == "" && s.HTTP == "" }
+func (s *Source) Static() bool { return s.From == "" && s.HTTP == "" && s.Workflow == "" }
 
 // Kind names where the options come from, for messages.
 func (s *Source) Kind() string {
@@ -85,6 +99,8 @@ func (s *Source) Kind() string {
 		return "an endpoint"
 	case s.From != "":
 		return "a query"
+	case s.Workflow != "":
+		return "a workflow"
 	}
 	return "a list"
 }
@@ -105,6 +121,7 @@ type Resolved struct {
 	*Source
 	Where string
 	URL   string
+	Run   map[string]any // inputs of the workflow
 }
 
 // Resolve fills the tags of the source. A tag without a value is Invalid: its message specifies which
@@ -118,6 +135,9 @@ func (s *Source) Resolve(inputs map[string]any, query string) (Resolved, error) 
 	}
 	var err error
 	if out.Where, err = s.tagged["where"].text(env, searchText); err != nil {
+		return out, err
+	}
+	if out.Run, err = s.runInputs(env); err != nil {
 		return out, err
 	}
 	env = withQuery(env, query)

@@ -50,7 +50,7 @@ func readSource(raw any) (*Source, error) {
 	}
 	s := &Source{}
 	if err := strictDecode(object, s); err != nil {
-		return nil, fmt.Errorf("%s; use values, from, where, http, items, value, label, description, preview, timeout, cache or free", err.Error())
+		return nil, fmt.Errorf("%s; use values, from, where, http, workflow, inputs, items, value, label, description, preview, timeout, cache or free", err.Error())
 	}
 	s.Values = values
 	return s, nil
@@ -92,13 +92,13 @@ func (s *Source) readTags() error {
 		}
 		s.tagged[key] = parsed
 	}
-	return nil
+	return s.readRunTags()
 }
 
 // check checks the source as a whole.
 func (s *Source) check(leaf *Type) error {
 	var kinds []string
-	for name, given := range map[string]bool{"values": len(s.Values) > 0, "from": s.From != "", "http": s.HTTP != ""} {
+	for name, given := range map[string]bool{"values": len(s.Values) > 0, "from": s.From != "", "http": s.HTTP != "", "workflow": s.Workflow != ""} {
 		if given {
 			kinds = append(kinds, name)
 		}
@@ -106,7 +106,7 @@ func (s *Source) check(leaf *Type) error {
 	slices.Sort(kinds)
 	switch {
 	case len(kinds) == 0:
-		return fmt.Errorf("there are no options; set values, from or http")
+		return fmt.Errorf("there are no options; set values, from, http or workflow")
 	case len(kinds) > 1:
 		return fmt.Errorf("set only one of %s", strings.Join(kinds, " and "))
 	case len(s.Preview) > maxSourcePreview:
@@ -123,6 +123,8 @@ func (s *Source) check(leaf *Type) error {
 		err = s.checkTable()
 	case "http":
 		err = errors.Join(s.checkAddress(), s.checkPaths())
+	case "workflow":
+		err = errors.Join(s.checkWorkflow(), s.checkPaths())
 	}
 	if err != nil {
 		return err
@@ -138,13 +140,14 @@ func (s *Source) only(kind string) error {
 		of    []string
 	}{
 		{"where", s.Where != "", []string{"from"}},
-		{"items", s.Items != "", []string{"http"}},
-		{"timeout", s.Timeout != "", []string{"http"}},
-		{"cache", s.Cache != "", []string{"http"}},
-		{"value", s.Value != "", []string{"from", "http"}},
-		{"label", s.Label != "", []string{"from", "http"}},
-		{"description", s.Description != "", []string{"from", "http"}},
-		{"preview", len(s.Preview) > 0, []string{"from", "http"}},
+		{"inputs", len(s.Inputs) > 0, []string{"workflow"}},
+		{"items", s.Items != "", []string{"http", "workflow"}},
+		{"timeout", s.Timeout != "", []string{"http", "workflow"}},
+		{"cache", s.Cache != "", []string{"http", "workflow"}},
+		{"value", s.Value != "", []string{"from", "http", "workflow"}},
+		{"label", s.Label != "", []string{"from", "http", "workflow"}},
+		{"description", s.Description != "", []string{"from", "http", "workflow"}},
+		{"preview", len(s.Preview) > 0, []string{"from", "http", "workflow"}},
 	} {
 		if k.given && !slices.Contains(k.of, kind) {
 			return fmt.Errorf("%s belongs to %s, and these options come from %s", k.name, listed(k.of), kind)
@@ -232,10 +235,14 @@ func (f *Field) checkDefault(n nodeField) error {
 }
 
 func (s *Source) checkTimes() error {
+	longest, least := maxHTTPTimeout, time.Duration(0)
+	if s.Workflow != "" {
+		longest, least = maxRunTimeout, minRunCache
+	}
 	for _, t := range []struct {
 		name, text     string
 		least, longest time.Duration
-	}{{"timeout", s.Timeout, 100 * time.Millisecond, maxHTTPTimeout}, {"cache", s.Cache, 0, maxCache}} {
+	}{{"timeout", s.Timeout, 100 * time.Millisecond, longest}, {"cache", s.Cache, least, maxCache}} {
 		if t.text == "" {
 			continue
 		}

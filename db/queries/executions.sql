@@ -127,7 +127,13 @@ ORDER BY id DESC
 LIMIT @max_rows;
 
 -- name: UsersNamed :many
-SELECT id FROM users WHERE name = @name;
+-- Returns the users with a name who have a role in a project or have launched executions in it.
+SELECT u.id FROM users u
+WHERE u.name = @name AND (
+    u.project_id = @project_id::uuid
+    OR EXISTS (SELECT 1 FROM memberships m JOIN tenancy_nodes n ON m.node_id = ANY (n.path) WHERE n.id = @project_id AND m.user_id = u.id)
+    OR EXISTS (SELECT 1 FROM executions e WHERE e.project_id = @project_id AND e.submitted_by = u.id)
+);
 
 -- name: WorkflowsLike :many
 SELECT id FROM workflows WHERE project_id = @project_id AND name ILIKE @pattern;

@@ -44,7 +44,7 @@ type requested struct {
 }
 
 // question is a request to a source: for a value, or without one for the list.
-type question struct{ where, url, value string }
+type question struct{ where, url, run, value string }
 
 // offer is an answer of a source.
 type offer struct {
@@ -62,8 +62,9 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 		from = &requested{answers: map[question]*offer{}, count: map[bool]int{}}
 		c.sources[o.Source.Source] = from
 	}
-	all := question{where: o.Source.Where, url: o.Source.URL}
-	one := question{where: o.Source.Where, url: o.Source.URL, value: value}
+	all := question{where: o.Source.Where, url: o.Source.URL, run: fmt.Sprint(o.Source.Run)}
+	one := all
+	one.value = value
 	switch {
 	case o.Source.From == "executions":
 		found, message, err := from.lookup(one, t, func() (list, error) {
@@ -80,13 +81,13 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 			if err != nil {
 				return list{}, err
 			}
-			return c.service.offered(ctx, searched, t)
+			return c.service.offered(ctx, searched, o.Field)
 		})
 		if err != nil || message != "" || found.texts[value] {
 			return message, err
 		}
 	}
-	found, message, err := from.lookup(all, t, func() (list, error) { return c.service.offered(ctx, o.Source, t) })
+	found, message, err := from.lookup(all, t, func() (list, error) { return c.service.offered(ctx, o.Source, o.Field) })
 	if err != nil || message != "" || found.texts[value] {
 		return message, err
 	}

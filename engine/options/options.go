@@ -1,5 +1,5 @@
 // Package options lists the possible values of inputs from the sources that authors name: lists,
-// queries over the project and HTTP endpoints. docs/launch-forms.md describes them.
+// queries over the project, HTTP endpoints and the outputs of workflows. docs/launch-forms.md describes them.
 package options
 
 import (
@@ -45,6 +45,7 @@ type Config struct {
 type Service struct {
 	config Config
 	web    *web
+	runs   *runs // nil: no workflow lists options
 }
 
 // New returns the service.
@@ -99,7 +100,9 @@ type Page struct {
 	Free    bool   // other values are possible, too
 	At      time.Time
 	Stale   bool   // At is longer ago than the source allows; newer options are being fetched
-	Note    string // what the options leave out, a sentence
+	Note    string // what the options leave out, or why they are stale; sentences
+
+	Unrefreshed bool // the last refresh of stale options failed, so newer ones are not on the way
 }
 
 // list is what a source offers.
@@ -108,6 +111,8 @@ type list struct {
 	at      time.Time
 	stale   bool
 	note    string
+
+	unrefreshed bool // the last refresh of stale options failed
 }
 
 // List returns options of an input of a version, for callers who may launch it. It returns NotFound
@@ -132,7 +137,7 @@ func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page
 	if err != nil {
 		return Page{}, err
 	}
-	found, err := s.offered(ctx, source, typeregistry.SourceLeaf(part.Type))
+	found, err := s.offered(ctx, source, part)
 	if err != nil {
 		return Page{}, err
 	}
@@ -144,13 +149,16 @@ func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page
 	return page, nil
 }
 
-// offered returns all options of a source.
-func (s *Service) offered(ctx context.Context, source typeregistry.Resolved, t *typeregistry.Type) (list, error) {
+// offered returns all options of the source of a field.
+func (s *Service) offered(ctx context.Context, source typeregistry.Resolved, of typeregistry.Field) (list, error) {
+	t := typeregistry.SourceLeaf(of.Type)
 	switch {
 	case source.Static():
 		return static(source.Source), nil
 	case source.From != "":
 		return s.selected(ctx, source, t)
+	case source.Workflow != "":
+		return s.answered(ctx, source, of.Name, t)
 	}
 	return s.fetched(ctx, source, t)
 }
@@ -176,7 +184,7 @@ func cut(l list, from, limit int) Page {
 		limit = DefaultPage
 	}
 	limit = min(limit, MaxPage)
-	page := Page{At: l.at, Stale: l.stale, Note: l.note}
+	page := Page{At: l.at, Stale: l.stale, Note: l.note, Unrefreshed: l.unrefreshed}
 	from = min(from, len(l.options))
 	to := min(from+limit, len(l.options))
 	page.Options = l.options[from:to]

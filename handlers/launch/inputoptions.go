@@ -39,8 +39,10 @@ func (h *Pages) inputOptions(w http.ResponseWriter, r *http.Request) error {
 
 // optionPage is a page of options as users read it.
 func optionPage(clock ui.Clock, page options.Page, query, after string) forms.OptionPage {
-	out := forms.OptionPage{Query: query, After: after, Next: page.Next, Waits: page.Stale, Note: page.Note, Free: page.Free}
-	if page.Stale {
+	out := forms.OptionPage{Query: query, After: after, Next: page.Next, Waits: page.Stale && !page.Unrefreshed, Note: page.Note, Free: page.Free}
+	if page.Unrefreshed {
+		out.Age = "These options are " + units.Duration(clock.Now.Sub(page.At)) + " old."
+	} else if page.Stale {
 		out.Age = "These options are " + units.Duration(clock.Now.Sub(page.At)) + " old and are being refreshed."
 	} else if !page.At.IsZero() && clock.Now.Sub(page.At).Minutes() >= 1 {
 		out.Age = "Options from " + units.Duration(clock.Now.Sub(page.At)) + " ago."

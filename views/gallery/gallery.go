@@ -22,7 +22,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame has the theme, user and path.
 func Entries() []Entry {
-	return slices.Concat(launchEntries(), scheduleEntries(), backfillEntries(), notificationEntries(), triggerEntries(), reportEntries(), sweepEntries(), presetEntries(), quotaEntries(), waitingEntries(), secretEntries(), connectionEntries(), metaflowEntries(), accountEntries(), adminEntries(), clusterEntries(), projectEntries(), failureEntries(), resumeEntries(), sourceEntries(), previewEntries(), datasetEntries(), []Entry{
+	return slices.Concat(launchEntries(), runTableEntries(), scheduleEntries(), backfillEntries(), notificationEntries(), triggerEntries(), reportEntries(), sweepEntries(), presetEntries(), quotaEntries(), waitingEntries(), secretEntries(), connectionEntries(), metaflowEntries(), accountEntries(), adminEntries(), clusterEntries(), projectEntries(), failureEntries(), resumeEntries(), sourceEntries(), previewEntries(), datasetEntries(), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before the first launch", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
@@ -41,8 +41,6 @@ func Entries() []Entry {
 		{"execution-degraded", "Execution: logs and metrics unavailable", func(f views.Page) templ.Component { return views.ExecutionPage(executionDegraded(f)) }},
 		{"cancel", "Cancel without JavaScript", func(f views.Page) templ.Component { return views.CancelPage(cancel(f)) }},
 		{"node", "Node", func(f views.Page) templ.Component { return views.NodePage(node(f)) }},
-		{"group-items", "Node with 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
-		{"group-graph", "Node with a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
 		{"group-items", "Node with 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
 		{"group-graph", "Node with a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
 		{"logs", "Log page", func(f views.Page) templ.Component { return views.LogsOwnPage(logsPage(f)) }},

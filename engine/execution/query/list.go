@@ -179,7 +179,7 @@ func (q *Reader) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutio
 		}
 	}
 	if f.User != "" {
-		if p.Submitters, err = q.submitters(ctx, f.User); err != nil {
+		if p.Submitters, err = q.submitters(ctx, p.ProjectID, f.User); err != nil {
 			return t, err
 		}
 	}
@@ -215,21 +215,23 @@ func (q *Reader) workflowID(ctx context.Context, ref string) (*uuid.UUID, error)
 	return &w.ID, nil
 }
 
-// People returns the IDs of the users that a name or an ID means; uuid.Nil for an unknown one.
+// People returns the IDs of the users that a name or an ID means in the current project; uuid.Nil for
+// an unknown one. A name means users who have a role in the project or have launched executions in it.
 func (q *Reader) People(ctx context.Context, ref string) ([]uuid.UUID, error) {
-	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
 		return nil, err
 	}
-	return q.submitters(ctx, ref)
+	return q.submitters(ctx, subject.ProjectID, ref)
 }
 
-// submitters resolves a user's name or id; an unknown one becomes an id that no person
+// submitters resolves a user's name or id in a project; an unknown one becomes an id that no person
 // has.
-func (q *Reader) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
+func (q *Reader) submitters(ctx context.Context, project uuid.UUID, ref string) ([]uuid.UUID, error) {
 	if id, err := uuid.Parse(ref); err == nil {
 		return []uuid.UUID{id}, nil
 	}
-	ids, err := q.queries.UsersNamed(ctx, ref)
+	ids, err := q.queries.UsersNamed(ctx, ref, project)
 	if err != nil {
 		return nil, fmt.Errorf("find people: %w", err)
 	}

@@ -267,6 +267,8 @@ class Options(Rule):
 
     Options("rbf", Option("linear", label="Linear")) is a list, Options(from_="executions",
     value="inputs.seed") is a query, and Options(http="https://…", value=".id") is an endpoint.
+    Options(workflow="digits.checkpoints", inputs={"kernel": "{{kernel}}"}) runs a workflow of the same
+    project, whose output is the list.
     With free=True, the options are suggestions, and other values are allowed.
     """
 
@@ -276,6 +278,8 @@ class Options(Rule):
         from_: Optional[str] = None,
         where: Optional[str] = None,
         http: Optional[str] = None,
+        workflow: Optional[str] = None,
+        inputs: Optional[Dict[str, Any]] = None,
         items: Optional[str] = None,
         value: Optional[str] = None,
         label: Optional[str] = None,
@@ -287,7 +291,7 @@ class Options(Rule):
     ) -> None:
         listed = [v.document() if isinstance(v, Option) else v for v in values]
         source = {
-            "values": listed, "from": from_, "where": where, "http": http, "items": items,
+            "values": listed, "from": from_, "where": where, "http": http, "workflow": workflow, "inputs": inputs, "items": items,
             "value": value, "label": label, "description": description, "preview": list(preview), "timeout": timeout, "cache": cache,
         }
         self._source: Dict[str, Any] = {key: v for key, v in source.items() if v}

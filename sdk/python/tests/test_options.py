@@ -25,6 +25,7 @@ def offered(
     seeds: Annotated[List[int], Options(from_="executions", where="inputs.kernel = {{kernel}}", value="inputs.seeds", free=True)] = [1],
     model: Annotated[Optional[str], Options(http="https://models.example.com/?q={{query}}", items=".data", value=".id", preview=(".size",), timeout="3s")] = None,
     pair: Pair = Pair(),
+    shard: Annotated[Optional[str], Options(workflow="sdk.shards", inputs={"kernel": "{{kernel}}"}, items=".shards", cache="1h")] = None,
 ) -> str:
     return fit(kernel, seeds, model, pair)
 
@@ -37,6 +38,7 @@ class TestOptions(unittest.TestCase):
             inputs["seeds"]["options"], {"from": "executions", "where": "inputs.kernel = {{kernel}}", "value": "inputs.seeds", "free": True}
         )
         self.assertEqual(inputs["model"]["options"]["preview"], [".size"])
+        self.assertEqual(inputs["shard"]["options"], {"workflow": "sdk.shards", "inputs": {"kernel": "{{kernel}}"}, "items": ".shards", "cache": "1h"})
         self.assertIn('"options": {"values": ["gini", "entropy"]}', inputs["pair"]["type"])
 
 

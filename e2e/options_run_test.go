@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestOptionsComeFromARun: an operator lists the options of an input, as a process; the form completes
+// them and shows old ones with their age, the command line lists them, a launch refuses others, and
+// a failure names its execution.
+func TestOptionsComeFromARun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("svc", `[{"path": "svc-1", "name": "First", "rows": 10}, {"path": "svc-2", "name": "Second", "rows": 20}]`)
+	s := shared.server
+	write("shards.yaml", `
+name: forms.shards
+version: 1.0.0
+inputs: [{name: kind, type: String}]
+outputs: [{name: shards, type: JSON, from: read.shards}]
+operators:
+  - name: read
+    type: shell
+    inputs: [{name: kind, type: String, from: inputs.kind}]
+    code: {script: 'cp "`+dir+`/$FLOWFORGE_PARAM_KIND" "$FLOWFORGE_OUTPUTS/shards"'}
+    outputs: [{name: shards, type: JSON}]
+`)
+	write("listed.yaml", `
+name: forms.listed
+version: 1.0.0
+inputs:
+  - {name: kind, type: String, default: svc}
+  - {name: shard, type: String, options: {workflow: forms.shards, inputs: {kind: "{{kind}}"}, value: .path, label: .name, preview: [.rows], cache: 10s, timeout: 1m}}
+operators:
+  - {name: nothing, type: noop, outputs: []}
+`)
+	for _, name := range []string{"shards.yaml", "listed.yaml"} {
+		s.flowforge(t, "apply", "-f", filepath.Join(dir, name))
+	}
+
+	page := open(t, options{})
+	page.SetDefaultTimeout(60_000)
+	visit(t, page, "/workflows/forms.listed/launch")
+	box := page.Locator(`[data-input="shard"] [role=listbox]`)
+	click(t, input(page, "shard"))
+	holds(t, box, "Second")
+	holds(t, box, "rows 20")
+	audit(t, page)
+	press(t, page, "ArrowDown", "Enter")
+	hasValue(t, input(page, "shard"), "svc-1")
+	accepted(t, page)
+	fill(t, input(page, "shard"), "svc-9")
+	press(t, page, "Tab")
+	holds(t, page.Locator("#launch-check"), "“svc-9” is not an option. Choose svc-1 or svc-2.")
+
+	require.Contains(t, s.flowforge(t, "options", "forms.listed", "shard"), "svc-2  Second  rows 20")
+
+	fill(t, input(page, "kind"), "absent")
+	press(t, page, "Tab")
+	fill(t, input(page, "shard"), "other")
+	holds(t, box, "The run of forms.shards that lists the options failed. Execution: ")
+	audit(t, page)
+	hasValue(t, input(page, "shard"), "other")
+
+	var found struct {
+		Executions []struct{ Name, State string } `json:"executions"`
+	}
+	s.api(t, http.MethodGet, "/executions?workflow=forms.shards", nil, &found)
+	require.Len(t, found.Executions, 2, "one for each set of inputs: %v", found)
+	require.Equal(t, "Options, shard", found.Executions[0].Name)
+}
