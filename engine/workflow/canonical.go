@@ -104,6 +104,7 @@ type operatorJSON struct {
 	Resources   *resourcesJSON    `json:"resources,omitempty"`
 	Code        *codeJSON         `json:"code,omitempty"`
 	HTTP        *httpJSON         `json:"http,omitempty"`
+	SQL         *sqlJSON          `json:"sql,omitempty"`
 	Environment map[string]string `json:"environment,omitempty"`
 	Timeout     string            `json:"timeout,omitempty"`
 	Retry       *retryJSON        `json:"retry,omitempty"`
@@ -239,7 +240,7 @@ func (o *Operator) wire() operatorJSON {
 		Name: o.Name, Type: o.Type, Label: o.Label, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Fresh: o.Fresh, Pod: o.Pod,
 		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
-		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(),
+		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), SQL: o.SQL.wire(),
 	}
 	for _, in := range o.Inputs {
 		out.Inputs = append(out.Inputs, in.wire())

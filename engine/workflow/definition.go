@@ -78,6 +78,7 @@ type Operator struct {
 	Resources   Resources
 	Code        Code
 	HTTP        *HTTP // set for TypeHTTP alone
+	SQL         *SQL  // set for TypeSQL alone
 	Environment map[string]string
 	Timeout     time.Duration // 0: none
 	Retry       Retry
