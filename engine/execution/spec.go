@@ -184,6 +184,12 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 		for _, code := range op.HTTP.Success {
 			request.SuccessCodes = append(request.SuccessCodes, int32(code)) //nolint:gosec // a status code
 		}
+		if r := op.HTTP.Again; r != nil {
+			request.RetryLimit, request.RetryMaxDelayMs = int32(r.Limit), r.MaxDelay.Milliseconds() //nolint:gosec // at most a hundred
+			for _, code := range r.Status {
+				request.RetryCodes = append(request.RetryCodes, int32(code)) //nolint:gosec // a status code
+			}
+		}
 		spec.Work = &flowforgev1.AttemptSpec_Http{Http: request}
 		return
 	}

@@ -150,14 +150,6 @@ type codeJSON struct {
 	Requirements []string `json:"requirements,omitempty"`
 }
 
-type httpJSON struct {
-	Method  string            `json:"method"`
-	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers,omitempty"`
-	Body    string            `json:"body,omitempty"`
-	Success []int             `json:"success,omitempty"`
-}
-
 type retryJSON struct {
 	Limit        int     `json:"limit"`
 	InitialDelay string  `json:"initial_delay"`
@@ -263,7 +255,7 @@ func (o *Operator) wire() operatorJSON {
 		out.Code = &codeJSON{c.Command, c.Args, c.Script, c.File, c.Package, c.Image, c.Requirements}
 	}
 	if o.HTTP != nil {
-		out.HTTP = &httpJSON{o.HTTP.Method, o.HTTP.URL, o.HTTP.Headers, o.HTTP.Body, o.HTTP.Success}
+		out.HTTP = &httpJSON{o.HTTP.Method, o.HTTP.URL, o.HTTP.Headers, o.HTTP.Body, o.HTTP.Success, o.HTTP.Again.wire()}
 	}
 	if o.Timeout > 0 {
 		out.Timeout = units.Compact(o.Timeout)

@@ -1313,14 +1313,18 @@ func (x *Process) GetVariables() []string {
 }
 
 type Http struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Method        string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	Url           string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	Headers       map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Body          string                 `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
-	SuccessCodes  []int32                `protobuf:"varint,5,rep,packed,name=success_codes,json=successCodes,proto3" json:"success_codes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Method       string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	Url          string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	Headers      map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Body         string                 `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
+	SuccessCodes []int32                `protobuf:"varint,5,rep,packed,name=success_codes,json=successCodes,proto3" json:"success_codes,omitempty"`
+	// After an answer with one of these codes, the request is sent again, up to retry_limit times.
+	RetryCodes      []int32 `protobuf:"varint,6,rep,packed,name=retry_codes,json=retryCodes,proto3" json:"retry_codes,omitempty"`
+	RetryLimit      int32   `protobuf:"varint,7,opt,name=retry_limit,json=retryLimit,proto3" json:"retry_limit,omitempty"`
+	RetryMaxDelayMs int64   `protobuf:"varint,8,opt,name=retry_max_delay_ms,json=retryMaxDelayMs,proto3" json:"retry_max_delay_ms,omitempty"` // maximum time between two requests
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Http) Reset() {
@@ -1386,6 +1390,27 @@ func (x *Http) GetSuccessCodes() []int32 {
 		return x.SuccessCodes
 	}
 	return nil
+}
+
+func (x *Http) GetRetryCodes() []int32 {
+	if x != nil {
+		return x.RetryCodes
+	}
+	return nil
+}
+
+func (x *Http) GetRetryLimit() int32 {
+	if x != nil {
+		return x.RetryLimit
+	}
+	return 0
+}
+
+func (x *Http) GetRetryMaxDelayMs() int64 {
+	if x != nil {
+		return x.RetryMaxDelayMs
+	}
+	return 0
 }
 
 // Sql is one statement in a database. Its parameters are inputs.
@@ -2317,13 +2342,18 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rimage_command\x18\x05 \x01(\bR\fimageCommand\x12!\n" +
 	"\fimage_folder\x18\x06 \x01(\bR\vimageFolder\x12\x16\n" +
 	"\x06expand\x18\a \x01(\bR\x06expand\x12\x1c\n" +
-	"\tvariables\x18\b \x03(\tR\tvariables\"\xe0\x01\n" +
+	"\tvariables\x18\b \x03(\tR\tvariables\"\xcf\x02\n" +
 	"\x04Http\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
 	"\aheaders\x18\x03 \x03(\v2\x1f.flowforge.v1.Http.HeadersEntryR\aheaders\x12\x12\n" +
 	"\x04body\x18\x04 \x01(\tR\x04body\x12#\n" +
-	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
+	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x12\x1f\n" +
+	"\vretry_codes\x18\x06 \x03(\x05R\n" +
+	"retryCodes\x12\x1f\n" +
+	"\vretry_limit\x18\a \x01(\x05R\n" +
+	"retryLimit\x12+\n" +
+	"\x12retry_max_delay_ms\x18\b \x01(\x03R\x0fretryMaxDelayMs\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaf\x01\n" +

@@ -123,10 +123,22 @@ def http(
     headers: Optional[Mapping[str, str]] = None,
     body: Any = None,
     success: Sequence[int] = (),
+    retry_status: Sequence[int] = (),
+    retry_limit: Optional[int] = None,
+    retry_max_delay: Union[str, float, timedelta, None] = None,
     **options: Unpack[OperatorOptions],
 ) -> Callable[[Callable[P, R]], Reference[P, R]]:
-    """An operator that makes one HTTP request."""
+    """An operator that makes one HTTP request.
+
+    After an answer with a code of `retry_status`, it sends the request again, not before the
+    time in the header Retry-After.
+    """
     request: Dict[str, Any] = {"method": method, "url": url}
+    if retry_status:
+        delay = None if retry_max_delay is None else _times.span(retry_max_delay)
+        request["retry"] = {k: v for k, v in (("status", list(retry_status)), ("limit", retry_limit), ("max_delay", delay)) if v is not None}
+    elif retry_limit is not None or retry_max_delay is not None:
+        raise error("http: retry_limit and retry_max_delay have no effect without retry_status")
     request.update({k: v for k, v in (("headers", dict(headers or {})), ("body", body), ("success", list(success))) if v})
     return _decorator({"type": "http", "http": request}, options)
 

@@ -148,6 +148,20 @@ def made(n: int) -> None: ...
 def default_program() -> None: ...
 
 
+@http("https://example.org/busy", retry_status=[429, 503], retry_limit=3, retry_max_delay="30s")
+def busy() -> None: ...
+
+
+def test_requests_that_are_sent_again() -> None:
+    def flow() -> None:
+        busy()
+
+    section = workflow(name="busy")(flow).definition().document()["operators"][0]["http"]
+    assert section["retry"] == {"status": [429, 503], "limit": 3, "max_delay": "30s"}
+    with pytest.raises(DefinitionError, match="no effect without retry_status"):
+        http("https://example.org", retry_limit=3)
+
+
 def test_images_of_programs() -> None:
     def flow(n: int) -> None:
         report(n)
