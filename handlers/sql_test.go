@@ -40,7 +40,7 @@ func TestSQLOperator(t *testing.T) {
 	b.tasks.mu.Unlock()
 	require.NotNil(t, spec)
 	want := &flowforgev1.Sql{Connection: "warehouse", ReadOnly: true, MaxRows: 100_000, MaxBytes: 1 << 30, TimeoutMs: 300_000,
-		Query: "SELECT day, region, sum(amount) AS amount\nFROM sales\nWHERE day >= @since\nGROUP BY day, region\nORDER BY day, region\n"}
+		Query: "SELECT day, region, sum(amount)::numeric(18, 2) AS amount\nFROM sales\nWHERE day >= @since\nGROUP BY day, region\nORDER BY day, region\n"}
 	require.True(t, proto.Equal(want, spec.GetSql()), "%v", spec.GetSql())
 	require.Contains(t, spec.InputsJson, `"since":"2026-01-01"`)
 	require.Contains(t, spec.InputsJson, `"$secret":"connection/warehouse/url"`)

@@ -172,7 +172,7 @@ func (c *clickHouse) refused(res *http.Response) error {
 	case code == codeTooManyRows:
 		return c.request.tooManyRows()
 	case code == codeReadonly:
-		return fmt.Errorf("%s; the operator only reads, set read_only: false to change data", message)
+		return fmt.Errorf("%s: set read_only: false on the operator to change data", message)
 	case message == "":
 		return fmt.Errorf("the server answered %s", res.Status)
 	}

@@ -149,7 +149,7 @@ func postgresError(r Request, err error) error {
 	case !ok:
 		return fmt.Errorf("the statement failed: %w", err)
 	case of.Code == codeReadOnly:
-		return fmt.Errorf("%s; the operator only reads, set read_only: false to change data", of.Message)
+		return fmt.Errorf("%s: set read_only: false on the operator to change data", of.Message)
 	case of.Code == codeCancelled && strings.Contains(of.Message, "statement timeout"):
 		return r.tooSlow()
 	}
