@@ -52,7 +52,7 @@ func synonyms(s Section) string {
 		SectionTriggers:  "webhooks events chain after github gitlab automate",
 		SectionSchedules: "cron timers periodic recurring nightly automate", SectionNotifications: "alerts slack teams email webhooks on-call messages",
 		SectionDatasets: "data tables feature sets features statistics drift", SectionModels: "registry promotion stages versions",
-		SectionTypes: "schemas inputs fields", SectionSecrets: "credentials passwords", SectionConnections: "databases buckets apis postgres s3 http huggingface credentials", SectionFailures: "errors dead letters breakers",
+		SectionTypes: "schemas inputs fields", SectionSecrets: "credentials passwords", SectionConnections: "databases buckets apis postgres clickhouse s3 http huggingface credentials", SectionFailures: "errors dead letters breakers",
 		SectionTeam: "quotas usage budget gpus", SectionWaiting: "queue pending capacity", SectionQuotas: "limits capacity shares gpus cpu memory",
 		SectionAdmin: "tenants departments projects roles permissions members", SectionCluster: "machines nodes namespaces pods gpus",
 		SectionAudit: "history changes events",

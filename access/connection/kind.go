@@ -45,6 +45,7 @@ type Kind struct {
 // Names of kinds.
 const (
 	Postgres    = "postgres"
+	ClickHouse  = "clickhouse"
 	S3          = "s3"
 	HTTP        = "http"
 	HuggingFace = "huggingface"
@@ -60,7 +61,7 @@ const (
 
 // Kinds returns all kinds in display order.
 func Kinds() []Kind {
-	kinds := []Kind{postgresKind(), s3Kind(), httpKind(), huggingFaceKind()}
+	kinds := []Kind{postgresKind(), clickHouseKind(), s3Kind(), httpKind(), huggingFaceKind()}
 	return append(append(kinds, channelKinds()...), Kind{Name: Custom, Label: "Custom", Summary: "Fields that you declare."})
 }
 
@@ -82,6 +83,15 @@ func postgresKind() Kind {
 		{Name: "user", Type: "String(max_length=200)", Required: true},
 		{Name: "password", Type: "String", Secret: true},
 		{Name: "sslmode", Label: "SSL mode", Type: `Enum(disable, prefer, require, "verify-full")`, Default: "require", Help: "“verify-full” also checks the server's certificate and name."},
+	}}
+}
+
+func clickHouseKind() Kind {
+	return Kind{Name: ClickHouse, Label: "ClickHouse", Summary: "A ClickHouse database, by its HTTP interface.", Tested: true, Fields: []Field{
+		{Name: "endpoint", Type: "String(max_length=500)", Required: true, Help: "Address of the HTTP interface, such as https://clickhouse.example.com:8443."},
+		{Name: "database", Type: "String(max_length=200)", Default: "default"},
+		{Name: "user", Type: "String(max_length=200)", Default: "default"},
+		{Name: "password", Type: "String", Secret: true},
 	}}
 }
 
@@ -193,7 +203,7 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 	var problems []apperr.Field
 	add := func(path, message string) { problems = append(problems, apperr.Field{Path: path, Message: message}) }
 	text := func(name string) string { value, _ := settings[name].(string); return value }
-	for _, name := range map[string][]string{HTTP: {"base_url"}, HuggingFace: {"endpoint"}, S3: {"endpoint"}}[kind] {
+	for _, name := range map[string][]string{HTTP: {"base_url"}, HuggingFace: {"endpoint"}, S3: {"endpoint"}, ClickHouse: {"endpoint"}}[kind] {
 		if text(name) != "" && !webAddress(text(name)) {
 			add(name, "Enter an http or https address without a user name, query or fragment, such as https://example.com.")
 		}
@@ -230,7 +240,7 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 // the same for all custom connections: only tasks know their server.
 func host(kind string, settings map[string]any) string {
 	address := Connection{Settings: settings}
-	name := map[string]string{HTTP: "base_url", HuggingFace: "endpoint", S3: "endpoint", message.Webhook: "url", message.PagerDuty: "endpoint"}[kind]
+	name := map[string]string{HTTP: "base_url", HuggingFace: "endpoint", S3: "endpoint", ClickHouse: "endpoint", message.Webhook: "url", message.PagerDuty: "endpoint"}[kind]
 	switch {
 	case kind == Postgres || kind == message.Email:
 		return strings.ToLower(net.JoinHostPort(strings.Trim(address.Text("host"), "[]"), address.Text("port")))

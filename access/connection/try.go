@@ -110,7 +110,7 @@ func (s *Service) try(ctx context.Context, c Connection, secrets map[string]stri
 	if kind, _ := KindNamed(c.Kind); kind.Channel {
 		a.channel(ctx)
 	} else {
-		map[string]func(context.Context){Postgres: a.postgres, S3: a.s3, HTTP: a.http, HuggingFace: a.huggingFace}[c.Kind](ctx)
+		map[string]func(context.Context){Postgres: a.postgres, ClickHouse: a.clickHouse, S3: a.s3, HTTP: a.http, HuggingFace: a.huggingFace}[c.Kind](ctx)
 	}
 	ok := !slices.ContainsFunc(a.steps, func(step Step) bool { return !step.OK })
 	return Result{OK: ok, Steps: a.steps, Duration: s.Now().Sub(begun)}
@@ -167,6 +167,23 @@ func (a *attempt) postgres(ctx context.Context) {
 	var version string
 	err = conn.QueryRow(ctx, "SHOW server_version").Scan(&version)
 	a.step("Run a query", err, "PostgreSQL "+version+".")
+}
+
+func (a *attempt) clickHouse(ctx context.Context) {
+	query := url.Values{"query": {"SELECT version()"}, "database": {a.Text("database")}}
+	target := strings.TrimSuffix(a.Text("endpoint"), "/") + "/?" + query.Encode()
+	header := map[string]string{"X-ClickHouse-User": a.Text("user")}
+	if password := a.secrets["password"]; password != "" {
+		header["X-ClickHouse-Key"] = password
+	}
+	name := fmt.Sprintf("Run a query as %s in the database %s", a.Text("user"), a.Text("database"))
+	a.request(ctx, target, header, name, func(status int, body []byte) (string, error) {
+		if status == http.StatusOK {
+			return "ClickHouse " + strings.TrimSpace(string(body)) + ".", nil
+		}
+		explanation, _, _ := strings.Cut(string(body), "\n")
+		return "", answered(status, explanation)
+	})
 }
 
 func (a *attempt) s3(ctx context.Context) {

@@ -71,6 +71,7 @@ func TestTryReachesNoPrivateAddress(t *testing.T) {
 	for kind, v := range map[string]values{
 		"http":        {"base_url": "http://169.254.169.254/latest/meta-data"},
 		"postgres":    {"host": "127.0.0.1", "database": "d", "user": "u", "password": hush},
+		"clickhouse":  {"endpoint": "http://127.0.0.1:8123", "password": hush},
 		"s3":          {"bucket": "b", "endpoint": "http://10.0.0.1:9000", "access_key_id": "AKIA", "secret_access_key": hush},
 		"huggingface": {"token": hush, "endpoint": "http://localhost:1"},
 	} {
@@ -78,6 +79,31 @@ func TestTryReachesNoPrivateAddress(t *testing.T) {
 		require.False(t, result.OK, kind)
 		require.Contains(t, last(result), "FLOWFORGE_OUTGOING_HOSTS", kind)
 	}
+}
+
+func TestTryClickHouse(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("X-ClickHouse-User") != "reader" || r.Header.Get("X-ClickHouse-Key") != hush:
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprintf(w, "Code: 516. Authentication failed for %s: password is incorrect", hush)
+		case r.URL.Query().Get("query") == "SELECT version()" && r.URL.Query().Get("database") == "sales":
+			fmt.Fprintln(w, "25.8.1")
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	works := b.try(t, "clickhouse", values{"endpoint": server.URL, "database": "sales", "user": "reader", "password": hush})
+	require.True(t, works.OK, works)
+	require.Equal(t, "ClickHouse 25.8.1.", last(works))
+	refused := b.try(t, "clickhouse", values{"endpoint": server.URL, "user": "other"})
+	require.False(t, refused.OK)
+	require.Contains(t, last(refused), "403 Forbidden. Code: 516. Authentication failed")
+	_, err := b.service.Put(b.admin, connection.Edit{Name: "wrong", Kind: "clickhouse", Values: values{"endpoint": "clickhouse:9000"}})
+	require.Error(t, err, "an endpoint is an http or https address")
 }
 
 func TestTryHuggingFace(t *testing.T) {

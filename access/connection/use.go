@@ -137,7 +137,7 @@ func urlOf(c Connection, secrets map[string]string) string {
 		return c.Text("base_url")
 	case message.Webhook:
 		return c.Text("url")
-	case HuggingFace:
+	case HuggingFace, ClickHouse:
 		return c.Text("endpoint")
 	}
 	return ""

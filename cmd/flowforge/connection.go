@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -26,7 +27,7 @@ func newConnectionCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	list := &cobra.Command{Use: "list", Short: "List the connections of the project", Args: arguments(), RunE: runConnectionList}
-	list.Flags().String("kind", "", "only connections of this kind: postgres, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
+	list.Flags().String("kind", "", "only connections of this kind: postgres, clickhouse, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
 	list.Flags().Bool("json", false, "print the API response as JSON")
 	show := &cobra.Command{Use: "show NAME", Short: "Show a connection without its secret fields", Args: arguments("NAME"), RunE: runConnectionShow}
 	show.Flags().Bool("json", false, "print the API response as JSON")
@@ -38,7 +39,7 @@ func newConnectionCommand() *cobra.Command {
 		Args: arguments("NAME"),
 		RunE: runConnectionSet,
 	}
-	set.Flags().String("kind", "", "kind of a new connection: postgres, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
+	set.Flags().String("kind", "", "kind of a new connection: postgres, clickhouse, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
 	set.Flags().StringArrayP("field", "f", nil, "a visible field: name=value; name= removes it")
 	set.Flags().StringArray("secret", nil, "a secret field: name=@path to read a file, or name=- for standard input; name= removes it")
 	set.Flags().String("description", "", "description of the connection")
@@ -173,7 +174,7 @@ func changeConnection(cmd *cobra.Command, in *contract.ConnectionInput) error {
 		if !ok {
 			return fmt.Errorf("-f %s: write name=value", text)
 		}
-		given[name] = value
+		given[name] = fieldValue(in, name, value)
 	}
 	secrets, _ := flags.GetStringArray("secret")
 	for _, text := range secrets {
@@ -189,6 +190,25 @@ func changeConnection(cmd *cobra.Command, in *contract.ConnectionInput) error {
 	}
 	maps.Copy(in.Values, given)
 	return nil
+}
+
+// fieldValue reads the value of a visible field: numbers and Booleans where the field has such a type. The
+// server explains what is wrong with other values.
+func fieldValue(in *contract.ConnectionInput, name, text string) any {
+	kind, _ := connection.KindNamed(in.Kind)
+	types := map[string]string{}
+	for _, f := range kind.Fields {
+		types[f.Name] = f.Type
+	}
+	for _, f := range in.Declared {
+		types[f.Name] = f.Type
+	}
+	base, _, _ := strings.Cut(types[name], "(")
+	var value any
+	if !slices.Contains([]string{"Integer", "Float", "Boolean"}, base) || json.Unmarshal([]byte(text), &value) != nil {
+		return text
+	}
+	return value
 }
 
 // secretValue reads a secret field; it never comes from the command line, which other users can see.

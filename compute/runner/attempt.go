@@ -262,6 +262,8 @@ func (a *attempt) work() ending {
 		return a.runProcess(work.Process)
 	case *flowforgev1.AttemptSpec_Http:
 		return a.runHTTP(work.Http)
+	case *flowforgev1.AttemptSpec_Sql:
+		return a.runSQL(work.Sql)
 	}
 	return startFailed("The operator has nothing to run.")
 }

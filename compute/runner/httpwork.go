@@ -62,9 +62,9 @@ func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs stri
 		req.Header.Set(name, value)
 	}
 	begin := time.Now()
-	resp, err := r.client.Do(req)
+	resp, err := r.send(req, work, note)
 	if err != nil {
-		return fmt.Errorf("%s %s failed: %w", method, req.URL.Redacted(), unwrapURL(err))
+		return err
 	}
 	defer resp.Body.Close()
 	body, size, err := saveBody(resp.Body, filepath.Join(outputs, "body"))

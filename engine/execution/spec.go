@@ -173,7 +173,7 @@ func podJSON(op *workflow.Operator, cluster bool) string {
 	return string(mustJSON(fields))
 }
 
-// setWork sets what runs: a process, several, or a request.
+// setWork sets what runs: a process, several, a request, or a statement.
 func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	if len(op.Members) > 0 {
 		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster), ImageFolder: cluster}}
@@ -184,7 +184,19 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 		for _, code := range op.HTTP.Success {
 			request.SuccessCodes = append(request.SuccessCodes, int32(code)) //nolint:gosec // a status code
 		}
+		if r := op.HTTP.Again; r != nil {
+			request.RetryLimit, request.RetryMaxDelayMs = int32(r.Limit), r.MaxDelay.Milliseconds() //nolint:gosec // at most a hundred
+			for _, code := range r.Status {
+				request.RetryCodes = append(request.RetryCodes, int32(code)) //nolint:gosec // a status code
+			}
+		}
 		spec.Work = &flowforgev1.AttemptSpec_Http{Http: request}
+		return
+	}
+	if q := op.SQL; q != nil {
+		spec.Work = &flowforgev1.AttemptSpec_Sql{Sql: &flowforgev1.Sql{
+			Connection: q.Connection, Query: q.Query, ReadOnly: q.ReadOnly, MaxRows: q.MaxRows, MaxBytes: int64(q.MaxMiB) << 20, TimeoutMs: q.Timeout.Milliseconds(),
+		}}
 		return
 	}
 	p, _ := op.Process()

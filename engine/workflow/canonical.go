@@ -104,6 +104,7 @@ type operatorJSON struct {
 	Resources   *resourcesJSON    `json:"resources,omitempty"`
 	Code        *codeJSON         `json:"code,omitempty"`
 	HTTP        *httpJSON         `json:"http,omitempty"`
+	SQL         *sqlJSON          `json:"sql,omitempty"`
 	Environment map[string]string `json:"environment,omitempty"`
 	Timeout     string            `json:"timeout,omitempty"`
 	Retry       *retryJSON        `json:"retry,omitempty"`
@@ -147,14 +148,6 @@ type codeJSON struct {
 	Package      string   `json:"package,omitempty"`
 	Image        string   `json:"image,omitempty"`
 	Requirements []string `json:"requirements,omitempty"`
-}
-
-type httpJSON struct {
-	Method  string            `json:"method"`
-	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers,omitempty"`
-	Body    string            `json:"body,omitempty"`
-	Success []int             `json:"success,omitempty"`
 }
 
 type retryJSON struct {
@@ -239,7 +232,7 @@ func (o *Operator) wire() operatorJSON {
 		Name: o.Name, Type: o.Type, Label: o.Label, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Fresh: o.Fresh, Pod: o.Pod,
 		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
-		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(),
+		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), SQL: o.SQL.wire(),
 	}
 	for _, in := range o.Inputs {
 		out.Inputs = append(out.Inputs, in.wire())
@@ -262,7 +255,7 @@ func (o *Operator) wire() operatorJSON {
 		out.Code = &codeJSON{c.Command, c.Args, c.Script, c.File, c.Package, c.Image, c.Requirements}
 	}
 	if o.HTTP != nil {
-		out.HTTP = &httpJSON{o.HTTP.Method, o.HTTP.URL, o.HTTP.Headers, o.HTTP.Body, o.HTTP.Success}
+		out.HTTP = &httpJSON{o.HTTP.Method, o.HTTP.URL, o.HTTP.Headers, o.HTTP.Body, o.HTTP.Success, o.HTTP.Again.wire()}
 	}
 	if o.Timeout > 0 {
 		out.Timeout = units.Compact(o.Timeout)

@@ -78,6 +78,7 @@ type Operator struct {
 	Resources   Resources
 	Code        Code
 	HTTP        *HTTP // set for TypeHTTP alone
+	SQL         *SQL  // set for TypeSQL alone
 	Environment map[string]string
 	Timeout     time.Duration // 0: none
 	Retry       Retry
@@ -303,7 +304,8 @@ type HTTP struct {
 	URL     string
 	Headers map[string]string
 	Body    string
-	Success []int // status codes; empty: 200 to 299
+	Success []int      // status codes; empty: 200 to 299
+	Again   *HTTPRetry // nil: the request is sent once
 
 	// Condition reads response.statusCode, response.body and response.headers of a response
 	// that Success accepts; nil: none. The operator has the outputs of HTTPOutputs.

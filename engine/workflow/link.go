@@ -77,6 +77,7 @@ func (l *linker) operator(op *Operator, path string) {
 			l.input(in, at)
 		}
 	}
+	l.sql(op, path)
 	l.names(op.condition, path+".when", op.Foreach != nil)
 	op.whenOfItem = op.condition != nil && readsItem(op.condition)
 	if op.runsGraph() {

@@ -17,6 +17,7 @@ const (
 	TypeShell   OperatorType = "shell"
 	TypeNoop    OperatorType = "noop"
 	TypeHTTP    OperatorType = "http"
+	TypeSQL     OperatorType = "sql"
 
 	TypeGraph    OperatorType = "graph"
 	TypeWorkflow OperatorType = "workflow"
@@ -44,13 +45,14 @@ type operatorType struct {
 }
 
 // operatorTypes lists all types; to add a type, add a value here.
-func operatorTypes() [8]operatorType {
+func operatorTypes() [9]operatorType {
 	return [...]operatorType{
 		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
 		{TypePython, "a Python script or file", checkScripted, pythonProcess},
 		{TypeShell, "a shell script or file", checkScripted, shellProcess},
 		{TypeNoop, "nothing; it joins branches of the graph", checkNoop, nil},
 		{TypeHTTP, "one HTTP request", checkHTTP, nil},
+		{TypeSQL, "one statement in a database", checkSQL, nil},
 		{TypeGraph, "a graph of this definition", checkGraph, nil},
 		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
 		{TypeApproval, "a user's answer", checkApproval, nil},
@@ -92,6 +94,8 @@ func (o *Operator) typeOfCode() OperatorType {
 	switch c := o.Code; {
 	case o.HTTP != nil:
 		return TypeHTTP
+	case o.SQL != nil:
+		return TypeSQL
 	case len(c.Command) > 0 || c.OfImage():
 		return TypeCommand
 	case strings.HasSuffix(c.File, ".sh") || strings.HasPrefix(c.Script, "#!/bin/sh"):

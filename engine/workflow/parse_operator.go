@@ -1,13 +1,11 @@
 package workflow
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/flowforge/flowforge/platform/units"
@@ -63,6 +61,7 @@ func (p *parser) operator(v any, path string) Operator {
 		Parameters:  o.mapping("parameters"),
 		Resources:   p.resources(o),
 		HTTP:        p.http(o),
+		SQL:         p.sql(o),
 		Environment: p.environment(o),
 		Timeout:     o.duration(0, "timeout"),
 		Retry:       p.retry(o),
@@ -120,6 +119,9 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 		return
 	}
 	op.Type = entry.name
+	if op.SQL != nil && op.Type != TypeSQL {
+		o.add(o.at("sql"), "Only operators of type sql have this section.")
+	}
 	entry.check(&sectionCheck{problems: p.problems, op: op, path: o.path, codePath: codePath})
 }
 
@@ -349,40 +351,6 @@ func (p *parser) code(parent *object) (Code, string) {
 // localPath reports whether a slash-separated path stays below its folder.
 func localPath(name string) bool {
 	return !path.IsAbs(name) && path.Clean(name) != ".." && !strings.HasPrefix(path.Clean(name), "../") && !strings.Contains(name, `\`)
-}
-
-func (p *parser) http(parent *object) *HTTP {
-	v, at, _ := parent.get("http")
-	o := p.object(v, at)
-	if o == nil {
-		return nil
-	}
-	defer o.finish()
-	h := &HTTP{Method: strings.ToUpper(o.text(20, "method")), URL: o.text(8000, "url"), Headers: o.textMap("headers")}
-	if h.Method == "" {
-		h.Method = "GET"
-	}
-	switch body, _, _ := o.get("body"); b := body.(type) {
-	case nil:
-	case string:
-		h.Body = b
-	default: // a JSON body may be written as a mapping
-		if encoded, err := json.Marshal(b); err == nil {
-			h.Body = string(encoded)
-		}
-	}
-	codes, path := o.list(100, "success")
-	for i, c := range codes {
-		n, err := strconv.Atoi(numberText(c))
-		if err != nil || n < 100 || n > 599 {
-			o.add(fmt.Sprintf("%s[%d]", path, i), "This must be a status code from 100 to 599.")
-			continue
-		}
-		h.Success = append(h.Success, n)
-	}
-	slices.Sort(h.Success)
-	h.Success = slices.Compact(h.Success)
-	return h
 }
 
 func (p *parser) environment(o *object) map[string]string {

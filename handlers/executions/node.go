@@ -223,6 +223,8 @@ func codeText(op *workflow.Operator) (text, kind string) {
 			text += "\n\n" + op.HTTP.Body
 		}
 		return text, "request"
+	case op.SQL != nil:
+		return op.SQL.Query, "query"
 	case c.Script != "":
 		return c.Script, "script"
 	case len(c.Command) > 0:

@@ -21,6 +21,8 @@ func (x *nodeView) code(ctx context.Context, op *workflow.Operator) views.NodeCo
 	code := views.NodeCode{Text: text, Kind: kind}
 	switch {
 	case op.HTTP != nil:
+	case op.SQL != nil:
+		code.Source = views.Source{Name: "Query", ID: "code-", Lines: source.Lines("query.sql", text, 1)}
 	case op.Code.Script != "":
 		name := "script.py"
 		if op.Type == workflow.TypeShell {

@@ -17,7 +17,7 @@ func Connection(c connection.Connection) string {
 		return "s3://" + c.Text("bucket")
 	case connection.HTTP:
 		return hostOf(c.Text("base_url"))
-	case connection.HuggingFace, message.PagerDuty:
+	case connection.HuggingFace, connection.ClickHouse, message.PagerDuty:
 		return hostOf(c.Text("endpoint"))
 	case message.Webhook:
 		return hostOf(c.Text("url"))

@@ -641,6 +641,7 @@ type AttemptSpec struct {
 	//
 	//	*AttemptSpec_Process
 	//	*AttemptSpec_Http
+	//	*AttemptSpec_Sql
 	Work           isAttemptSpec_Work `protobuf_oneof:"work"`
 	InputsJson     string             `protobuf:"bytes,11,opt,name=inputs_json,json=inputsJson,proto3" json:"inputs_json,omitempty"`                                           // content of FLOWFORGE_INPUTS; {"$blob": …} is a placeholder for a file
 	Env            map[string]string  `protobuf:"bytes,12,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // the definition's environment
@@ -785,6 +786,15 @@ func (x *AttemptSpec) GetHttp() *Http {
 	if x != nil {
 		if x, ok := x.Work.(*AttemptSpec_Http); ok {
 			return x.Http
+		}
+	}
+	return nil
+}
+
+func (x *AttemptSpec) GetSql() *Sql {
+	if x != nil {
+		if x, ok := x.Work.(*AttemptSpec_Sql); ok {
+			return x.Sql
 		}
 	}
 	return nil
@@ -998,9 +1008,15 @@ type AttemptSpec_Http struct {
 	Http *Http `protobuf:"bytes,10,opt,name=http,proto3,oneof"`
 }
 
+type AttemptSpec_Sql struct {
+	Sql *Sql `protobuf:"bytes,39,opt,name=sql,proto3,oneof"`
+}
+
 func (*AttemptSpec_Process) isAttemptSpec_Work() {}
 
 func (*AttemptSpec_Http) isAttemptSpec_Work() {}
+
+func (*AttemptSpec_Sql) isAttemptSpec_Work() {}
 
 // Scratch is an empty folder at an absolute path. Paths with the same name refer to the same folder.
 type Scratch struct {
@@ -1297,14 +1313,18 @@ func (x *Process) GetVariables() []string {
 }
 
 type Http struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Method        string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	Url           string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	Headers       map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Body          string                 `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
-	SuccessCodes  []int32                `protobuf:"varint,5,rep,packed,name=success_codes,json=successCodes,proto3" json:"success_codes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Method       string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	Url          string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	Headers      map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Body         string                 `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
+	SuccessCodes []int32                `protobuf:"varint,5,rep,packed,name=success_codes,json=successCodes,proto3" json:"success_codes,omitempty"`
+	// After an answer with one of these codes, the request is sent again, up to retry_limit times.
+	RetryCodes      []int32 `protobuf:"varint,6,rep,packed,name=retry_codes,json=retryCodes,proto3" json:"retry_codes,omitempty"`
+	RetryLimit      int32   `protobuf:"varint,7,opt,name=retry_limit,json=retryLimit,proto3" json:"retry_limit,omitempty"`
+	RetryMaxDelayMs int64   `protobuf:"varint,8,opt,name=retry_max_delay_ms,json=retryMaxDelayMs,proto3" json:"retry_max_delay_ms,omitempty"` // maximum time between two requests
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Http) Reset() {
@@ -1372,6 +1392,112 @@ func (x *Http) GetSuccessCodes() []int32 {
 	return nil
 }
 
+func (x *Http) GetRetryCodes() []int32 {
+	if x != nil {
+		return x.RetryCodes
+	}
+	return nil
+}
+
+func (x *Http) GetRetryLimit() int32 {
+	if x != nil {
+		return x.RetryLimit
+	}
+	return 0
+}
+
+func (x *Http) GetRetryMaxDelayMs() int64 {
+	if x != nil {
+		return x.RetryMaxDelayMs
+	}
+	return 0
+}
+
+// Sql is one statement in a database. Its parameters are inputs.
+type Sql struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Connection    string                 `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"` // name of the input that holds the connection
+	Query         string                 `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	ReadOnly      bool                   `protobuf:"varint,3,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	MaxRows       int64                  `protobuf:"varint,4,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
+	MaxBytes      int64                  `protobuf:"varint,5,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	TimeoutMs     int64                  `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sql) Reset() {
+	*x = Sql{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sql) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sql) ProtoMessage() {}
+
+func (x *Sql) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sql.ProtoReflect.Descriptor instead.
+func (*Sql) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Sql) GetConnection() string {
+	if x != nil {
+		return x.Connection
+	}
+	return ""
+}
+
+func (x *Sql) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *Sql) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *Sql) GetMaxRows() int64 {
+	if x != nil {
+		return x.MaxRows
+	}
+	return 0
+}
+
+func (x *Sql) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *Sql) GetTimeoutMs() int64 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
 // InputFile is an artifact that becomes a local file before the command runs.
 type InputFile struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -1402,7 +1528,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1540,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1553,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *InputFile) GetInput() string {
@@ -1582,7 +1708,7 @@ type BucketSource struct {
 
 func (x *BucketSource) Reset() {
 	*x = BucketSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1594,7 +1720,7 @@ func (x *BucketSource) String() string {
 func (*BucketSource) ProtoMessage() {}
 
 func (x *BucketSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1607,7 +1733,7 @@ func (x *BucketSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketSource.ProtoReflect.Descriptor instead.
 func (*BucketSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *BucketSource) GetMarker() bool {
@@ -1629,7 +1755,7 @@ type BucketTarget struct {
 
 func (x *BucketTarget) Reset() {
 	*x = BucketTarget{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1767,7 @@ func (x *BucketTarget) String() string {
 func (*BucketTarget) ProtoMessage() {}
 
 func (x *BucketTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1780,7 @@ func (x *BucketTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketTarget.ProtoReflect.Descriptor instead.
 func (*BucketTarget) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BucketTarget) GetArchive() Archive {
@@ -1682,7 +1808,7 @@ type StreamSource struct {
 
 func (x *StreamSource) Reset() {
 	*x = StreamSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1820,7 @@ func (x *StreamSource) String() string {
 func (*StreamSource) ProtoMessage() {}
 
 func (x *StreamSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1833,7 @@ func (x *StreamSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSource.ProtoReflect.Descriptor instead.
 func (*StreamSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StreamSource) GetTaskId() string {
@@ -1741,7 +1867,7 @@ type GitSource struct {
 
 func (x *GitSource) Reset() {
 	*x = GitSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1753,7 +1879,7 @@ func (x *GitSource) String() string {
 func (*GitSource) ProtoMessage() {}
 
 func (x *GitSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1766,7 +1892,7 @@ func (x *GitSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
 func (*GitSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GitSource) GetRepository() string {
@@ -1841,7 +1967,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1979,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1992,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1937,7 +2063,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1949,7 +2075,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1962,7 +2088,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1990,7 +2116,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2002,7 +2128,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2015,7 +2141,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -2053,7 +2179,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2065,7 +2191,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2078,7 +2204,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{26}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -2142,8 +2268,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xed\n" +
-	"\n" +
+	"\x10ShutdownResponse\"\x94\v\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2156,7 +2281,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"project_id\x18\b \x01(\tR\tprojectId\x121\n" +
 	"\aprocess\x18\t \x01(\v2\x15.flowforge.v1.ProcessH\x00R\aprocess\x12(\n" +
 	"\x04http\x18\n" +
-	" \x01(\v2\x12.flowforge.v1.HttpH\x00R\x04http\x12\x1f\n" +
+	" \x01(\v2\x12.flowforge.v1.HttpH\x00R\x04http\x12%\n" +
+	"\x03sql\x18' \x01(\v2\x11.flowforge.v1.SqlH\x00R\x03sql\x12\x1f\n" +
 	"\vinputs_json\x18\v \x01(\tR\n" +
 	"inputsJson\x124\n" +
 	"\x03env\x18\f \x03(\v2\".flowforge.v1.AttemptSpec.EnvEntryR\x03env\x12-\n" +
@@ -2216,16 +2342,31 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rimage_command\x18\x05 \x01(\bR\fimageCommand\x12!\n" +
 	"\fimage_folder\x18\x06 \x01(\bR\vimageFolder\x12\x16\n" +
 	"\x06expand\x18\a \x01(\bR\x06expand\x12\x1c\n" +
-	"\tvariables\x18\b \x03(\tR\tvariables\"\xe0\x01\n" +
+	"\tvariables\x18\b \x03(\tR\tvariables\"\xcf\x02\n" +
 	"\x04Http\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
 	"\aheaders\x18\x03 \x03(\v2\x1f.flowforge.v1.Http.HeadersEntryR\aheaders\x12\x12\n" +
 	"\x04body\x18\x04 \x01(\tR\x04body\x12#\n" +
-	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
+	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x12\x1f\n" +
+	"\vretry_codes\x18\x06 \x03(\x05R\n" +
+	"retryCodes\x12\x1f\n" +
+	"\vretry_limit\x18\a \x01(\x05R\n" +
+	"retryLimit\x12+\n" +
+	"\x12retry_max_delay_ms\x18\b \x01(\x03R\x0fretryMaxDelayMs\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbd\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaf\x01\n" +
+	"\x03Sql\x12\x1e\n" +
+	"\n" +
+	"connection\x18\x01 \x01(\tR\n" +
+	"connection\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1b\n" +
+	"\tread_only\x18\x03 \x01(\bR\breadOnly\x12\x19\n" +
+	"\bmax_rows\x18\x04 \x01(\x03R\amaxRows\x12\x1b\n" +
+	"\tmax_bytes\x18\x05 \x01(\x03R\bmaxBytes\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x06 \x01(\x03R\ttimeoutMs\"\xbd\x05\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -2319,7 +2460,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_runner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(Archive)(0),             // 0: flowforge.v1.Archive
 	(*HelloRequest)(nil),     // 1: flowforge.v1.HelloRequest
@@ -2340,21 +2481,22 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*Resources)(nil),        // 16: flowforge.v1.Resources
 	(*Process)(nil),          // 17: flowforge.v1.Process
 	(*Http)(nil),             // 18: flowforge.v1.Http
-	(*InputFile)(nil),        // 19: flowforge.v1.InputFile
-	(*BucketSource)(nil),     // 20: flowforge.v1.BucketSource
-	(*BucketTarget)(nil),     // 21: flowforge.v1.BucketTarget
-	(*StreamSource)(nil),     // 22: flowforge.v1.StreamSource
-	(*GitSource)(nil),        // 23: flowforge.v1.GitSource
-	(*OutputSpec)(nil),       // 24: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 25: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 26: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 27: flowforge.v1.SpooledLog
-	nil,                      // 28: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 29: flowforge.v1.Http.HeadersEntry
-	nil,                      // 30: flowforge.v1.InputFile.HeadersEntry
-	(*SecretGrant)(nil),      // 31: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 32: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 33: flowforge.v1.LogEntry
+	(*Sql)(nil),              // 19: flowforge.v1.Sql
+	(*InputFile)(nil),        // 20: flowforge.v1.InputFile
+	(*BucketSource)(nil),     // 21: flowforge.v1.BucketSource
+	(*BucketTarget)(nil),     // 22: flowforge.v1.BucketTarget
+	(*StreamSource)(nil),     // 23: flowforge.v1.StreamSource
+	(*GitSource)(nil),        // 24: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 25: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 26: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 27: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 28: flowforge.v1.SpooledLog
+	nil,                      // 29: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 30: flowforge.v1.Http.HeadersEntry
+	nil,                      // 31: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 32: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 33: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 34: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	3,  // 0: flowforge.v1.HelloResponse.warm_python:type_name -> flowforge.v1.WarmPython
@@ -2362,39 +2504,40 @@ var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	10, // 2: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
 	17, // 3: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
 	18, // 4: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	28, // 5: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	19, // 6: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	24, // 7: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	16, // 8: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
-	15, // 9: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	14, // 10: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
-	31, // 11: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	29, // 12: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	23, // 13: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	30, // 14: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
-	22, // 15: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	20, // 16: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
-	0,  // 17: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
-	0,  // 18: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
-	21, // 19: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
-	32, // 20: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	26, // 21: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	33, // 22: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	1,  // 23: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	4,  // 24: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	6,  // 25: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	8,  // 26: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	11, // 27: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	2,  // 28: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	5,  // 29: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	7,  // 30: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	9,  // 31: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	12, // 32: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	28, // [28:33] is the sub-list for method output_type
-	23, // [23:28] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	19, // 5: flowforge.v1.AttemptSpec.sql:type_name -> flowforge.v1.Sql
+	29, // 6: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	20, // 7: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	25, // 8: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	16, // 9: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
+	15, // 10: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	14, // 11: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
+	32, // 12: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	30, // 13: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	24, // 14: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	31, // 15: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	23, // 16: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	21, // 17: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
+	0,  // 18: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
+	0,  // 19: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
+	22, // 20: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
+	33, // 21: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	27, // 22: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	34, // 23: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	1,  // 24: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	4,  // 25: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	6,  // 26: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	8,  // 27: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	11, // 28: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	2,  // 29: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	5,  // 30: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	7,  // 31: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	9,  // 32: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	12, // 33: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	29, // [29:34] is the sub-list for method output_type
+	24, // [24:29] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -2406,15 +2549,16 @@ func file_flowforge_v1_runner_proto_init() {
 	file_flowforge_v1_runner_proto_msgTypes[12].OneofWrappers = []any{
 		(*AttemptSpec_Process)(nil),
 		(*AttemptSpec_Http)(nil),
+		(*AttemptSpec_Sql)(nil),
 	}
-	file_flowforge_v1_runner_proto_msgTypes[20].OneofWrappers = []any{}
+	file_flowforge_v1_runner_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

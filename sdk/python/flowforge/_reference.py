@@ -1,4 +1,4 @@
-"""Operators that are not Python: programs, shell scripts, requests, and what is registered.
+"""Operators that are not Python: programs, shell scripts, requests, statements, and what is registered.
 
 Each is a decorator of a function without a body, whose signature declares the inputs and
 outputs:
@@ -9,9 +9,10 @@ outputs:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, Sequence, TypeVar, cast
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, Sequence, TypeVar, Union, cast
 
-from . import _future, _graph, _options, _place, _wire
+from . import _future, _graph, _options, _place, _times, _wire
 from ._graph import NodeOutput
 from ._operator import add_node
 from ._place import error
@@ -122,12 +123,48 @@ def http(
     headers: Optional[Mapping[str, str]] = None,
     body: Any = None,
     success: Sequence[int] = (),
+    retry_status: Sequence[int] = (),
+    retry_limit: Optional[int] = None,
+    retry_max_delay: Union[str, float, timedelta, None] = None,
     **options: Unpack[OperatorOptions],
 ) -> Callable[[Callable[P, R]], Reference[P, R]]:
-    """An operator that makes one HTTP request."""
+    """An operator that makes one HTTP request.
+
+    After an answer with a code of `retry_status`, it sends the request again, not before the
+    time in the header Retry-After.
+    """
     request: Dict[str, Any] = {"method": method, "url": url}
+    if retry_status:
+        delay = None if retry_max_delay is None else _times.span(retry_max_delay)
+        request["retry"] = {k: v for k, v in (("status", list(retry_status)), ("limit", retry_limit), ("max_delay", delay)) if v is not None}
+    elif retry_limit is not None or retry_max_delay is not None:
+        raise error("http: retry_limit and retry_max_delay have no effect without retry_status")
     request.update({k: v for k, v in (("headers", dict(headers or {})), ("body", body), ("success", list(success))) if v})
     return _decorator({"type": "http", "http": request}, options)
+
+
+def sql(
+    query: str,
+    *,
+    connection: str = "",
+    read_only: bool = True,
+    max_rows: Optional[int] = None,
+    max_size: str = "",
+    statement_timeout: Union[str, float, timedelta, None] = None,
+    **options: Unpack[OperatorOptions],
+) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """An operator that runs one statement in a database.
+
+    The query reads each parameter of the function as @name (PostgreSQL) or {name:Type}
+    (ClickHouse). `connection` names the parameter with the connection if there are several.
+    The output `result` is a Parquet file, and the output `rows` is the number of rows.
+    """
+    statement: Dict[str, Any] = {"query": query}
+    given = {"connection": connection, "max_rows": max_rows, "max_size": max_size, "statement_timeout": None if statement_timeout is None else _times.span(statement_timeout)}
+    statement.update({k: v for k, v in given.items() if v})
+    if not read_only:
+        statement["read_only"] = False
+    return _decorator({"type": "sql", "sql": statement}, options)
 
 
 def workflow_ref(reference: str) -> Callable[[Callable[P, R]], Reference[P, R]]:

@@ -6,13 +6,15 @@ import functools
 import re
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Annotated, Any, Dict, List, NamedTuple
 
 import pytest
 
 import flowforge
-from flowforge import Breaker, Cache, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, command, http, operator, shell, template_ref, workflow, workflow_ref
+from flowforge import Breaker, Cache, Connection, ConnectionKind, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, Table
+from flowforge import command, http, operator, shell, sql, template_ref, workflow, workflow_ref
 from flowforge import _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
 
 from .flows import search, values
@@ -107,6 +109,33 @@ def everything(n: int = 1) -> int:
     return scale(prepare(heavy(n)))
 
 
+class Sales(NamedTuple):
+    result: Table
+    rows: int
+
+
+@sql("SELECT * FROM sales WHERE day >= @since", max_rows=100, statement_timeout="5m")
+def sales(db: Annotated[Connection, ConnectionKind("postgres")], since: date) -> Sales: ...  # type: ignore[empty-body]
+
+
+@sql("DELETE FROM sales WHERE day < @before", connection="db", read_only=False)
+def purge(db: Annotated[Connection, ConnectionKind("postgres")], before: date) -> None: ...
+
+
+def test_statements() -> None:
+    def flow(db: Annotated[Connection, ConnectionKind("postgres")], day: date) -> Table:
+        purge(db, day)
+        return sales(db, day).result
+
+    removed, read = workflow(name="sales")(flow).definition().document()["operators"]
+    assert (removed["type"], read["type"]) == ("sql", "sql")
+    assert removed["sql"] == {"query": "DELETE FROM sales WHERE day < @before", "connection": "db", "read_only": False}
+    assert read["sql"] == {"query": "SELECT * FROM sales WHERE day >= @since", "max_rows": 100, "statement_timeout": "5m"}
+    assert [(o["name"], o["type"]) for o in read["outputs"]] == [("result", "Table"), ("rows", "Integer")]
+    with pytest.raises(DefinitionError, match="an operator of type sql has no option 'image'"):
+        sales.options(image="debian:12")
+
+
 @shell("make report", image="alpine:3.22")
 def report(n: int) -> None: ...
 
@@ -117,6 +146,20 @@ def made(n: int) -> None: ...
 
 @command(image="alpine:3.22")
 def default_program() -> None: ...
+
+
+@http("https://example.org/busy", retry_status=[429, 503], retry_limit=3, retry_max_delay="30s")
+def busy() -> None: ...
+
+
+def test_requests_that_are_sent_again() -> None:
+    def flow() -> None:
+        busy()
+
+    section = workflow(name="busy")(flow).definition().document()["operators"][0]["http"]
+    assert section["retry"] == {"status": [429, 503], "limit": 3, "max_delay": "30s"}
+    with pytest.raises(DefinitionError, match="no effect without retry_status"):
+        http("https://example.org", retry_limit=3)
 
 
 def test_images_of_programs() -> None:

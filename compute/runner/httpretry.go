@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// firstPause is the pause before a request is sent again for the first time, unless the server names
+// one. Each further pause is twice as long.
+const firstPause = time.Second
+
+// maxDrained is how much of an answer is read so that its connection can be used again.
+const maxDrained = 64 << 10
+
+// send sends the request, again while the server answers with one of the retry codes.
+func (r *requester) send(req *http.Request, work *flowforgev1.Http, note func(level, line string)) (*http.Response, error) {
+	at := req.Method + " " + req.URL.Redacted()
+	for sent := 1; ; sent++ {
+		req.Body = io.NopCloser(strings.NewReader(work.Body))
+		resp, err := r.client.Do(req)
+		if err != nil {
+			return nil, fmt.Errorf("%s failed: %w", at, unwrapURL(err))
+		}
+		again := slices.Contains(work.RetryCodes, int32(resp.StatusCode)) //nolint:gosec // three digits
+		if !again || sent > int(work.RetryLimit) {
+			return resp, nil
+		}
+		pause, err := pauseAfter(resp.Header, sent, time.Duration(work.RetryMaxDelayMs)*time.Millisecond, time.Now())
+		_, _ = io.CopyN(io.Discard, resp.Body, maxDrained)
+		_ = resp.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s answered %s and %w", at, resp.Status, err)
+		}
+		note(levelWarn, fmt.Sprintf("%s: %s. The request is sent again in %s (retry %d of %d).", at, resp.Status, pause.Round(time.Millisecond), sent, work.RetryLimit))
+		if err := wait(req.Context(), pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pauseAfter is the pause before the request is sent again. The header Retry-After has seconds or a
+// date; the request is not sent earlier.
+func pauseAfter(header http.Header, sent int, limit time.Duration, now time.Time) (time.Duration, error) {
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	asked := time.Duration(-1)
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil && seconds >= 0 {
+		asked = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		asked = max(at.Sub(now), 0)
+	}
+	switch {
+	case asked > limit:
+		return 0, fmt.Errorf("asks to wait %s, which is longer than max_delay (%s)", asked.Round(time.Second), limit)
+	case asked >= 0:
+		return asked, nil
+	}
+	return min(firstPause<<min(sent-1, 20), limit), nil
+}
+
+func wait(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,90 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/compute/runner/sqlquery"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// runSQL runs the statement of an sql operator.
+func (a *attempt) runSQL(work *flowforgev1.Sql) ending {
+	ctx := a.ctx
+	if a.spec.TimeoutMs > 0 {
+		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeoutError{limit})
+		defer cancel()
+	}
+	a.begun(0)
+	request, err := a.sqlRequest(ctx, work)
+	if err == nil {
+		err = a.runStatement(ctx, request)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return stopped(cause, -1)
+	}
+	if err != nil {
+		message := strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, class: classError, message: message, code: 1}
+	}
+	return ending{outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
+}
+
+// sqlRequest reads the inputs of an sql operator, with the secrets of its connection.
+func (a *attempt) sqlRequest(ctx context.Context, work *flowforgev1.Sql) (sqlquery.Request, error) {
+	secrets, err := a.fetchSecrets(ctx)
+	if err != nil {
+		return sqlquery.Request{}, err
+	}
+	text, err := placeSecrets(a.spec.InputsJson, a.spec.Secrets, secrets)
+	if err != nil {
+		return sqlquery.Request{}, err
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	inputs := map[string]any{}
+	if err := decoder.Decode(&inputs); err != nil {
+		return sqlquery.Request{}, fmt.Errorf("the inputs are not valid JSON: %w", err)
+	}
+	connection, _ := inputs[work.Connection].(map[string]any)
+	if connection == nil {
+		return sqlquery.Request{}, fmt.Errorf("the input %s is not a connection", work.Connection)
+	}
+	delete(inputs, work.Connection)
+	r := sqlquery.Request{
+		Query: work.Query, Args: inputs, ReadOnly: work.ReadOnly, MaxRows: work.MaxRows, MaxBytes: work.MaxBytes,
+		Timeout: time.Duration(work.TimeoutMs) * time.Millisecond, Path: filepath.Join(a.paths.outputs, "result.parquet"),
+	}
+	r.Kind, _ = connection["kind"].(string)
+	r.URL, _ = connection["url"].(string)
+	r.Fields, _ = connection["fields"].(map[string]any)
+	return r, nil
+}
+
+// runStatement runs a statement, and writes its outputs and a line to the log.
+func (a *attempt) runStatement(ctx context.Context, r sqlquery.Request) error {
+	begin := time.Now()
+	result, err := sqlquery.Run(ctx, r)
+	if err != nil {
+		if removed := os.Remove(r.Path); removed != nil && !errors.Is(removed, os.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+		return err
+	}
+	took := time.Since(begin).Round(time.Millisecond)
+	line := fmt.Sprintf("The statement changed %d rows in %s.", result.Rows, took)
+	if result.Columns > 0 {
+		line = fmt.Sprintf("The statement returned %d rows with %d columns in %s; the Parquet file has %d bytes.", result.Rows, result.Columns, took, result.Bytes)
+	}
+	a.system(levelInfo, line)
+	return os.WriteFile(filepath.Join(a.paths.outputs, "rows"), []byte(strconv.FormatInt(result.Rows, 10)), 0o600)
+}
