@@ -20,7 +20,7 @@ func TestSQLOperator(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.admin.send(t, http.MethodPut, "/api/v1/connections/warehouse", "application/json",
-		fmt.Sprintf(`{"kind": "postgres", "values": {"host": "db", "database": "d", "user": "u", "password": %q}}`, hush)).object(t, http.StatusOK)
+		fmt.Sprintf(`{"kind": "postgres", "values": {"host": "db", "database": "d", "user": "u", "password": %q}}`, secretValue)).object(t, http.StatusOK)
 	b.start(t)
 	example, err := os.ReadFile("../examples/jobs/workflow.yaml")
 	require.NoError(t, err)
@@ -44,10 +44,10 @@ func TestSQLOperator(t *testing.T) {
 	require.True(t, proto.Equal(want, spec.GetSql()), "%v", spec.GetSql())
 	require.Contains(t, spec.InputsJson, `"since":"2026-01-01"`)
 	require.Contains(t, spec.InputsJson, `"$secret":"connection/warehouse/url"`)
-	requireHidden(t, spec.InputsJson, hush)
+	requireHidden(t, spec.InputsJson, secretValue)
 
 	page := b.member.get(t, "/executions/"+e.ID.String()+"/nodes/extract").body
 	require.Contains(t, page, "GROUP BY")
 	require.NotContains(t, page, "This node has no code")
-	requireHidden(t, page, hush)
+	requireHidden(t, page, secretValue)
 }
