@@ -101,10 +101,8 @@ func TestExecutionsBySearchOverTheAPI(t *testing.T) {
 	four := b.member.post(t, "/api/v1/executions", body).object(t, http.StatusCreated)["execution_id"].(string)
 	require.Equal(t, four, b.member.post(t, "/api/v1/executions", body).object(t, http.StatusCreated)["execution_id"])
 	require.Equal(t, []string{four}, idsOf(list("where="+url.QueryEscape(`tag:first and tag:b and note ~ "at launch"`))))
-	for field, value := range map[string]string{"tags": `["a", " "]`, "note": `"\u0000"`} {
-		refused := b.member.post(t, "/api/v1/executions", `{"workflow": "typed.train", "`+field+`": `+value+`, "inputs": {"epochs": 5, "day": "2026-01-24"}}`).problem(t, http.StatusUnprocessableEntity)
-		require.NotEmpty(t, at(refused, field))
-	}
+	refused := b.member.post(t, "/api/v1/executions", `{"workflow": "typed.train", "tags": ["a", " "], "inputs": {"epochs": 5, "day": "2026-01-24"}}`).problem(t, http.StatusUnprocessableEntity)
+	require.Equal(t, "A tag must be a single line of text.", at(refused, "tags"))
 	require.Empty(t, idsOf(list("where="+url.QueryEscape("epochs = 5"))), "nothing was launched")
 
 	p := b.member.get(t, "/api/v1/executions?where="+url.QueryEscape("epoch > 1")).problem(t, http.StatusUnprocessableEntity)
