@@ -103,6 +103,9 @@ func storySavedView(t *testing.T, ids []string) {
 	visible(t, table.Locator(`th[data-column="inputs.rate"]`))
 	visible(t, table.Locator(`th[data-column="tags"]`))
 	holds(t, table.Locator("tbody tr").First(), "study")
+	fits, err := page.Evaluate(`() => { const wrap = document.querySelector("[data-run-table]").parentElement; return wrap.scrollWidth <= wrap.clientWidth; }`)
+	require.NoError(t, err)
+	require.Equal(t, true, fits, "six columns fit into 1,280 pixels")
 	audit(t, page)
 
 	where := url.Values{"where": {ofStudy}, "columns": {"metrics.accuracy,inputs.rate"}, "sort": {"-inputs.rate"}}
@@ -200,7 +203,8 @@ func storyGrid(t *testing.T, ids []string) {
 	audit(t, page)
 	phone := open(t, options{width: 390, dark: true})
 	visit(t, phone, "/workflows/stories.study/grid")
-	visible(t, phone.Locator(".rg"))
+	newest := phone.Locator("#run-" + ids[len(ids)-1])
+	require.NoError(t, expect().Locator(newest).ToBeInViewport())
 	audit(t, phone)
 	noSidewaysScroll(t, phone)
 }

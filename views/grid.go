@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -97,6 +98,20 @@ type GridColumn struct {
 	SortURL           string
 	LeftURL, RightURL string // "" at the end of the pinned or the other columns
 	PinURL, DropURL   string // PinURL is "" if no more columns can be pinned
+}
+
+// group is what the head of the column shows above its name: the part of the execution, and the path
+// to a nested input or output.
+func (c GridColumn) group() string {
+	return strings.TrimSpace(c.Part + " " + strings.TrimSuffix(c.Title, c.leaf()))
+}
+
+// leaf is the last name of a nested input or output, and the title of any other column.
+func (c GridColumn) leaf() string {
+	if c.Part != "inputs" && c.Part != "outputs" {
+		return c.Title
+	}
+	return c.Title[strings.LastIndexByte(c.Title, '.')+1:]
 }
 
 // ColumnWidth is the prefix of the controls with widths of columns.

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -177,8 +178,8 @@ func (x *shown) row(v registry.Version) views.ModelVersion {
 	row.Facts = append(row.Facts, ui.Fact{Name: "Stage", Value: stageName(v.Stage)}, ui.Fact{Name: "Registered", Moment: &row.At}, ui.Fact{Name: "By", Value: v.CreatedBy})
 	if v.From != nil {
 		row.FromURL = views.ArtifactURL(v.From.String())
-		row.From = "artifact"
-		row.Facts = append(row.Facts, ui.Fact{Name: "From", Value: "artifact", URL: row.FromURL})
+		row.From = label.ShortID(*v.From)
+		row.Facts = append(row.Facts, ui.Fact{Name: "Artifact", Value: row.From, URL: row.FromURL})
 	}
 	if v.Framework != "" {
 		row.Facts = append(row.Facts, ui.Fact{Name: "Framework", Value: v.Framework})

@@ -1,4 +1,5 @@
-// Arrow keys move between the cells of the grid; only one cell is in the order of Tab.
+// The grid opens at its newest executions. Arrow keys move between the cells; only one cell is in the
+// order of Tab.
 export function setUp() {
   for (const grid of document.querySelectorAll("[data-grid]:not([data-ready])")) roam(grid);
 }
@@ -12,6 +13,7 @@ function roam(grid) {
     current = cell;
   };
   if (current) choose(current);
+  grid.scrollLeft = grid.scrollWidth; // the newest executions are at the end
   grid.addEventListener("focusin", (event) => {
     const cell = event.target.closest(".rg-cell");
     if (cell && cell !== current) choose(cell);
