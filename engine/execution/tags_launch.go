@@ -82,7 +82,7 @@ type replacement struct {
 
 // replace replaces the tags in one input.
 func (t *inputTags) replace(name string) error {
-	if state, begun := t.state[name]; begun {
+	if state, visited := t.state[name]; visited {
 		if !state.ended {
 			return apperr.New(apperr.Invalid, "The tags of this value read the value itself.")
 		}
