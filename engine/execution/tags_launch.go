@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// identity is what tags in the inputs of a launch can read about its execution.
+// identity contains the fields of an execution that tags in the inputs of its launch can read.
 type identity struct {
 	id uuid.UUID
 	at time.Time
