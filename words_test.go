@@ -3,7 +3,6 @@ package flowforge_test
 import (
 	"bytes"
 	"fmt"
-	"go/ast"
 	"go/scanner"
 	"go/token"
 	"io/fs"
@@ -14,24 +13,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// betterNames maps names that readers cannot guess to standard terms.
-func betterNames() map[string]string {
-	return map[string]string{
-		"PutAway": "Dismiss", "letGo": "release", "goOn": "carryOver", "giveWay": "yield",
-		"courier": "reporter", "crew": "containers", "obey": "applyCommand", "unpark": "takeIdle",
-		"telling": "metricState", "Tidy": "Prune", "Culprit": "FailureSource", "NodePlace": "NodePath",
-		"parcel": "reportBatch", "tellGrace": "setGrace", "askWhy": "requestStopReason", "roomGrace": "preemptGrace",
-		"lineup": "admissionOrder", "giveBack": "release", "askAgain": "recheck", "askOnce": "repeatRequests",
-		"askWithheld": "requestWithheld", "askBreaker": "checkBreaker", "tellFreed": "wakeWaiters",
-		"tellAwaiting": "notifyWaiters", "tellForever": "sendHintsForever", "tellWaiting": "writeWaitReasons",
-		"madeRoom": "wasPreempted", "mayEnter": "hasExecutionLocks", "takeOwn": "acquireExecutionLocks",
-		"nudge": "wake", "Troubles": "ErrorLines", "Room": "ResourceOverride", "RoomID": "ResourceOverrideID",
-		"prospect": "hypotheticalLaunch", "triesAgain": "shouldRetry", "mayGive": "mayAssign", "mayTake": "mayUnassign",
-		"takeOut": "evict", "putBack": "requeue", "holdsUp": "preventsStart", "AtTheEnd": "Final",
-		"GiveLeaseBack": "ReleaseLeadership", "AnswersOwed": "ListPendingApprovals", "LivePulse": "ChangeCounters",
-	}
-}
 
 // betterPhrases maps phrases that read as translated to standard ones. It contains only
 // phrases without a legitimate use in this repository.
@@ -69,36 +50,6 @@ func phraseExpressions() (all []string) {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func TestNamesAreStandardTerms(t *testing.T) {
-	t.Parallel()
-	for _, s := range sources(t) {
-		for id, better := range riddles(s.file) {
-			t.Errorf("%s: %s: call it %s", s.where(id), id.Name, better)
-		}
-	}
-}
-
-func TestRiddlesAreFound(t *testing.T) {
-	t.Parallel()
-	file := &ast.File{Name: ast.NewIdent("p"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{
-		&ast.ValueSpec{Names: []*ast.Ident{ast.NewIdent("courier"), ast.NewIdent("reporter")}},
-	}}}}
-	if n := len(riddles(file)); n != 1 {
-		t.Fatalf("found %d riddles, want 1", n)
-	}
-}
-
-func riddles(file *ast.File) map[*ast.Ident]string {
-	found := map[*ast.Ident]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && betterNames()[id.Name] != "" {
-			found[id] = betterNames()[id.Name]
-		}
-		return true
-	})
-	return found
 }
 
 // TestWordsArePlain checks comments and strings of Go, and all text of templates,

@@ -47,13 +47,13 @@ func (q *Queries) ArtifactHashes(ctx context.Context, ids []uuid.UUID, projectID
 }
 
 const claimResults = `-- name: ClaimResults :many
-WITH asked AS (
+WITH requested AS (
     SELECT decode(t.a ->> 'k', 'hex') AS key, (t.a ->> 'i')::int AS i, t.a ->> 'node' AS node, t.a -> 'parts' AS parts
     FROM jsonb_array_elements($1::jsonb) AS t(a)
 ), claimed AS (
     INSERT INTO cached_results AS c (project_id, key, workflow_id, node, execution_id, node_index, parts, claimed_at)
     SELECT $2::uuid, a.key, $3::uuid, a.node, $4::uuid, a.i, a.parts, $5::timestamptz
-    FROM asked a ORDER BY a.key
+    FROM requested a ORDER BY a.key
     ON CONFLICT ON CONSTRAINT cached_results_pkey DO UPDATE SET key = EXCLUDED.key
     RETURNING c.key, c.execution_id, c.node_index, c.claimed_at, (c.xmax = 0)::bool AS fresh
 )

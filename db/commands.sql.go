@@ -48,7 +48,7 @@ func (q *Queries) CommandsOf(ctx context.Context, executionID uuid.UUID) ([]Node
 }
 
 const countPendingApprovals = `-- name: CountPendingApprovals :one
-SELECT count(*)::integer AS asked
+SELECT count(*)::integer AS requested
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
 WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
@@ -57,9 +57,9 @@ WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.r
 // Counts the nodes of a project that wait for a user.
 func (q *Queries) CountPendingApprovals(ctx context.Context, projectID uuid.UUID) (int32, error) {
 	row := q.db.QueryRow(ctx, countPendingApprovals, projectID)
-	var asked int32
-	err := row.Scan(&asked)
-	return asked, err
+	var requested int32
+	err := row.Scan(&requested)
+	return requested, err
 }
 
 const deleteCommands = `-- name: DeleteCommands :exec

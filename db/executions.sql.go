@@ -355,27 +355,6 @@ func (q *Queries) ExpireLeasesOf(ctx context.Context, instance string) (int64, e
 	return result.RowsAffected(), nil
 }
 
-const flushBegun = `-- name: FlushBegun :exec
-WITH begun AS (
-    INSERT INTO attempts AS a (execution_id, node_index, attempt, launcher, queued_at, started_at, host, pid)
-    SELECT $1, s.i, s.attempt, x.launcher, x.queued_at, s.at, coalesce(s.host, ''), s.pid
-    FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int),
-        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $1 AND node_index = s.i AND attempt = s.attempt LIMIT 1) x
-    ON CONFLICT (execution_id, node_index, attempt) DO UPDATE SET started_at = excluded.started_at, host = excluded.host, pid = excluded.pid
-)
-UPDATE reservations r SET deadline_at = s.deadline_at
-FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
-WHERE r.execution_id = $1 AND r.node_index = ANY ($2::int[]) AND r.node_index = s.i AND r.attempt = s.attempt
-    AND s.deadline_at IS NOT NULL
-`
-
-// Records the attempts that have started. It is the second statement of a flush and relies on
-// the fence that the first one locked.
-func (q *Queries) FlushBegun(ctx context.Context, iD uuid.UUID, indexes []int32, begun json.RawMessage) error {
-	_, err := q.db.Exec(ctx, flushBegun, iD, indexes, begun)
-	return err
-}
-
 const flushExecution = `-- name: FlushExecution :one
 WITH fence AS (
     UPDATE executions SET
@@ -534,6 +513,27 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 	var i FlushExecutionRow
 	err := row.Scan(&i.Fenced, &i.Moved, &i.Seq)
 	return i, err
+}
+
+const flushStarted = `-- name: FlushStarted :exec
+WITH begun AS (
+    INSERT INTO attempts AS a (execution_id, node_index, attempt, launcher, queued_at, started_at, host, pid)
+    SELECT $1, s.i, s.attempt, x.launcher, x.queued_at, s.at, coalesce(s.host, ''), s.pid
+    FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int),
+        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $1 AND node_index = s.i AND attempt = s.attempt LIMIT 1) x
+    ON CONFLICT (execution_id, node_index, attempt) DO UPDATE SET started_at = excluded.started_at, host = excluded.host, pid = excluded.pid
+)
+UPDATE reservations r SET deadline_at = s.deadline_at
+FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
+WHERE r.execution_id = $1 AND r.node_index = ANY ($2::int[]) AND r.node_index = s.i AND r.attempt = s.attempt
+    AND s.deadline_at IS NOT NULL
+`
+
+// Records the attempts that have started. It is the second statement of a flush and relies on
+// the fence that the first one locked.
+func (q *Queries) FlushStarted(ctx context.Context, iD uuid.UUID, indexes []int32, begun json.RawMessage) error {
+	_, err := q.db.Exec(ctx, flushStarted, iD, indexes, begun)
+	return err
 }
 
 const getExecution = `-- name: GetExecution :one
@@ -1376,13 +1376,13 @@ func (q *Queries) RenewLeases(ctx context.Context, leaseSeconds float64, ids []u
 }
 
 const requestCancel = `-- name: RequestCancel :execrows
-WITH asked AS (
+WITH requested AS (
     UPDATE executions SET cancel_requested_at = $1::timestamptz, cancel_reason = $2, event_seq = event_seq + 1
     WHERE id = $4 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND cancel_requested_at IS NULL
     RETURNING id, event_seq
 )
 INSERT INTO events (execution_id, seq, at, kind, message, data)
-SELECT id, event_seq, $1::timestamptz, 'execution.cancel_requested', $2, $3 FROM asked
+SELECT id, event_seq, $1::timestamptz, 'execution.cancel_requested', $2, $3 FROM requested
 `
 
 func (q *Queries) RequestCancel(ctx context.Context, at time.Time, reason string, data json.RawMessage, iD uuid.UUID) (int64, error) {

@@ -1078,12 +1078,12 @@ func (q *Queries) StraysSeenAt(ctx context.Context) (time.Time, error) {
 }
 
 const touchProjectBlobs = `-- name: TouchProjectBlobs :many
-WITH asked AS (
+WITH requested AS (
     SELECT p.project_id, p.sha256 FROM project_blobs p
     WHERE p.project_id = $2 AND p.sha256 = ANY ($3::bytea[]) ORDER BY p.sha256 FOR UPDATE
 )
-UPDATE project_blobs p SET used_at = greatest(p.used_at, $1::timestamptz) FROM asked
-WHERE p.project_id = asked.project_id AND p.sha256 = asked.sha256
+UPDATE project_blobs p SET used_at = greatest(p.used_at, $1::timestamptz) FROM requested
+WHERE p.project_id = requested.project_id AND p.sha256 = requested.sha256
 RETURNING p.sha256
 `
 

@@ -45,7 +45,7 @@ func (s *server) restart(t *testing.T) {
 func TestServerKilledInMidRun(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)
-	page := openOn(t, s, options{tolerates: whileAway()})
+	page := openOn(t, s, options{tolerates: whileUnreachable()})
 	id := s.launch(t, "digits.train", map[string]any{"epochs": 30})
 	visit(t, page, "/executions/"+id)
 	holds(t, page.Locator("#logs .log"), "epoch 3/30")
@@ -71,8 +71,8 @@ func TestServerKilledInMidRun(t *testing.T) {
 	})
 }
 
-// whileAway returns the console errors of an unreachable server.
-func whileAway() []string {
+// whileUnreachable returns the console errors of an unreachable server.
+func whileUnreachable() []string {
 	return []string{"net::ERR_", "network error", "Failed to fetch", "SSE reconnect failed", "status of 500", "status of 503"}
 }
 
@@ -140,7 +140,7 @@ func TestEngineKilledInMidRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := ownServer(t)
-			page := openOn(t, s, options{tolerates: whileAway()})
+			page := openOn(t, s, options{tolerates: whileUnreachable()})
 			id := s.launch(t, "digits.train", map[string]any{"epochs": 12})
 			visit(t, page, "/executions/"+id)
 			holds(t, page.Locator("#logs .log"), "epoch 3/12")

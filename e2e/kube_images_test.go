@@ -25,8 +25,8 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
 )
 
-// sayingProgram is the only program in the image of the story.
-const sayingProgram = `package main
+// printingProgram is the only program in the image of the story.
+const printingProgram = `package main
 
 import (
 	"fmt"
@@ -40,12 +40,12 @@ func main() {
 }
 `
 
-// sayingImage returns an image of one program, which prints its working directory and
+// printingImage returns an image of one program, which prints its working directory and
 // arguments.
-func sayingImage(t *testing.T) v1.Image {
+func printingImage(t *testing.T) v1.Image {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(sayingProgram), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(printingProgram), 0o600))
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", "say", "main.go")
 	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	output, err := build.CombinedOutput()
@@ -117,14 +117,14 @@ func TestCommandsOfImagesInPods(t *testing.T) {
 	store := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(store.Close)
 	host := strings.TrimPrefix(store.URL, "http://")
-	saying, err := name.ParseReference(host + "/tools/saying:1")
+	image, err := name.ParseReference(host + "/tools/saying:1")
 	require.NoError(t, err)
-	require.NoError(t, remote.Write(saying, sayingImage(t)))
+	require.NoError(t, remote.Write(image, printingImage(t)))
 	table := filepath.Join(t.TempDir(), "commands.yaml")
 	require.NoError(t, os.WriteFile(table, []byte(kubetest.TaskImage+": {entrypoint: [python3, -c], cmd: [pass]}\n"), 0o600))
 
 	s, c := onCluster(t, "FLOWFORGE_KUBE_INSECURE_REGISTRIES="+host, "FLOWFORGE_KUBE_IMAGE_COMMANDS="+table)
-	s.register(t, strings.NewReplacer("$SAYING", saying.String(), "$TASK", kubetest.TaskImage, "$MISSING", host+"/tools/missing:1").Replace(imageStory))
+	s.register(t, strings.NewReplacer("$SAYING", image.String(), "$TASK", kubetest.TaskImage, "$MISSING", host+"/tools/missing:1").Replace(imageStory))
 	e := s.wait(t, s.launch(t, "images", nil), ended)
 	require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 	for output, want := range map[string]string{

@@ -194,7 +194,7 @@ func TestImageThatDoesNotExist(t *testing.T) {
 func TestServerKilledWhilePodsRun(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
-	page := openOn(t, s, options{tolerates: whileAway()})
+	page := openOn(t, s, options{tolerates: whileUnreachable()})
 	id := s.launch(t, "digits.train", map[string]any{"epochs": 30})
 	s.wait(t, id, runs("train"))
 	visit(t, page, "/executions/"+id)

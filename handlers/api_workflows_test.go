@@ -87,7 +87,7 @@ func TestRegisterAsThePlatformDocumentShows(t *testing.T) {
 	require.Equal(t, []string{"training_date DatePicker true", "feature_set FeatureSetSelector true", "hyperparams HyperparameterEditor false"}, components)
 }
 
-func TestEveryProblemOfADocumentIsTold(t *testing.T) {
+func TestEveryProblemOfADocumentIsReported(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := b.admin.send(t, http.MethodPost, "/api/v1/workflows", "application/yaml", `

@@ -23,13 +23,13 @@ func TestMemoryOfWarmPython(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	deps := b.deps
-	var away error
-	deps.WarmPython = func(context.Context) (int, int64, error) { return 2, 96 << 20, away }
+	var failure error
+	deps.WarmPython = func(context.Context) (int, int64, error) { return 2, 96 << 20, failure }
 	server := httptest.NewServer(handlers.New(deps))
 	t.Cleanup(server.Close)
 	admin := &caller{server: server.URL, header: b.admin.header}
 	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "Warm Python", "96 MiB", "in 2 processes")
-	away = errors.New("no answer")
+	failure = errors.New("no answer")
 	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "Warm Python", "unknown", "the local task runner is not responding")
 	require.NotContains(t, b.admin.get(t, "/admin/cluster").body, "Warm Python", "a server without local tasks")
 }

@@ -34,9 +34,9 @@ func TestTypeaheadAndPreview(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)
 }
 
-// TestEarlierOutputsAreToldApart: outputs of one workflow have the same name, so their choices
+// TestEarlierOutputsHaveDistinctLabels: outputs of one workflow have the same name, so their choices
 // show the execution and its result.
-func TestEarlierOutputsAreToldApart(t *testing.T) {
+func TestEarlierOutputsHaveDistinctLabels(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, "name: digits.fit\nversion: 1.0.0\noutputs:\n  - {name: accuracy, type: Float, from: fit.accuracy}\noperators:\n  - {name: fit, type: shell, code: {script: \"true\"}, outputs: [{name: accuracy, type: Float}]}\n")

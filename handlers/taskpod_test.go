@@ -261,7 +261,7 @@ func TestWarmPodRunsOneAfterTheOther(t *testing.T) {
 	require.Equal(t, []string{"train stdout/1 INFO first 1", "train stdout/1 INFO 0", "train stdout/2 INFO second 2"}, b.lines(t))
 }
 
-func TestWarmPodIsGivenWhatItIsFor(t *testing.T) {
+func TestWarmPodReceivesItsWork(t *testing.T) {
 	t.Parallel()
 	b := setupTask(t)
 	b.begin(t, 1)

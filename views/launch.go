@@ -85,15 +85,15 @@ type LaunchWorkflow struct {
 
 // Provenance is the origin of the values of the form.
 type Provenance struct {
-	Kind    string // of the notice: "" or "warn"
-	From    string // "From execution 0192…", "From a link"
-	URL     string // of that execution, or ""
-	Text    string
-	Misfits []forms.ErrorLine // values that were left out
-	Default string            // whether values differ from the defaults; true until one changes
-	Differs []forms.ErrorLine // fields with non-default values
-	Focus   bool              // the notice answers a press of a button elsewhere on the page
-	Reset   string            // URL of the form with the defaults
+	Kind         string // of the notice: "" or "warn"
+	From         string // "From execution 0192…", "From a link"
+	URL          string // of that execution, or ""
+	Text         string
+	Incompatible []forms.ErrorLine // values that were left out
+	Default      string            // whether values differ from the defaults; true until one changes
+	Differs      []forms.ErrorLine // fields with non-default values
+	Focus        bool              // the notice answers a press of a button elsewhere on the page
+	Reset        string            // URL of the form with the defaults
 }
 
 // LaunchCheck is the content of the panel next to the form.

@@ -64,7 +64,7 @@ func TestKeyExpiryAndUse(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)
 	user := b.member(t, Viewer)
-	begun, end := b.now, b.now.Add(time.Hour)
+	started, end := b.now, b.now.Add(time.Hour)
 	key := b.key(t, user, func(r *db.InsertAPIKeyParams) { r.ExpiresAt = &end })
 	used := func() time.Time {
 		rows, err := db.New(b.pool).ListAPIKeys(b.ctx, user, []uuid.UUID{})
@@ -74,10 +74,10 @@ func TestKeyExpiryAndUse(t *testing.T) {
 		return rows[0].LastUsedAt.UTC()
 	}
 	for _, step := range []struct{ after, want time.Duration }{{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}} {
-		b.now = begun.Add(step.after)
+		b.now = started.Add(step.after)
 		_, err := b.keys.Verify(b.ctx, key.Token)
 		require.NoError(t, err)
-		require.Equal(t, begun.Add(step.want), used())
+		require.Equal(t, started.Add(step.want), used())
 	}
 	b.now = end
 	_, err := b.keys.Verify(b.ctx, key.Token)

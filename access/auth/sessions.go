@@ -86,14 +86,14 @@ func (s *Sessions) Begin(ctx context.Context, login Login) (token string, err er
 		project = nil // that of the installation, until the user chooses another
 	}
 	now := s.now()
-	begun, err := db.New(s.pool).InsertSession(ctx, db.InsertSessionParams{
+	started, err := db.New(s.pool).InsertSession(ctx, db.InsertSessionParams{
 		TokenHash: tokenHash(token), ID: id, UserID: login.UserID, ProjectID: project, Provider: login.Provider, LogoutHint: login.LogoutHint,
 		Address: origin.Address, UserAgent: firstBytes(origin.UserAgent, 300), Now: now, ExpiresAt: now.Add(s.limits.Absolute),
 	})
 	if err != nil {
 		return "", fmt.Errorf("begin session of %s: %w", login.UserID, err)
 	}
-	if begun == 0 {
+	if started == 0 {
 		return "", apperr.New(apperr.Forbidden, "This account is disabled. Ask an administrator.")
 	}
 	return token, nil

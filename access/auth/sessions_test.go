@@ -107,16 +107,16 @@ func TestSessionsEndByThemselves(t *testing.T) {
 	b.now = b.now.Add(limits.Idle)
 	b.over(t, idle)
 
-	used, begun := b.begin(t, user), b.now
-	for b.now.Sub(begun) < limits.Absolute-limits.Idle {
+	used, started := b.begin(t, user), b.now
+	for b.now.Sub(started) < limits.Absolute-limits.Idle {
 		b.now = b.now.Add(limits.Idle - time.Minute)
 		_, err := b.sessions.Find(b.ctx, used)
 		require.NoError(t, err, "a session in use stays valid")
 	}
-	b.now = begun.Add(limits.Absolute - time.Second)
+	b.now = started.Add(limits.Absolute - time.Second)
 	_, err := b.sessions.Find(b.ctx, used)
 	require.NoError(t, err)
-	b.now = begun.Add(limits.Absolute)
+	b.now = started.Add(limits.Absolute)
 	b.over(t, used)
 }
 
@@ -125,7 +125,7 @@ func TestSessionSeen(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)
 	user := b.member(t, Viewer)
-	token, begun := b.begin(t, user), b.now
+	token, started := b.begin(t, user), b.now
 	seen := func() time.Time {
 		list, err := b.sessions.List(b.ctx, user)
 		require.NoError(t, err)
@@ -133,10 +133,10 @@ func TestSessionSeen(t *testing.T) {
 		return list[0].SeenAt.UTC()
 	}
 	for _, step := range []struct{ after, want time.Duration }{{59 * time.Second, 0}, {time.Minute, time.Minute}, {90 * time.Second, time.Minute}} {
-		b.now = begun.Add(step.after)
+		b.now = started.Add(step.after)
 		_, err := b.sessions.Find(b.ctx, token)
 		require.NoError(t, err)
-		require.Equal(t, begun.Add(step.want), seen())
+		require.Equal(t, started.Add(step.want), seen())
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 )
 
-const hush = "correct-horse-battery-staple"
+const secretValue = "correct-horse-battery-staple"
 
 // testBundle is a store with two projects.
 type testBundle struct {
@@ -69,7 +69,7 @@ type values = map[string]any
 
 func warehouse() connection.Edit {
 	return connection.Edit{Name: "warehouse", Kind: "postgres", Description: "of the team",
-		Values: values{"host": "db.example.com", "database": "sales", "user": "reader", "password": hush}}
+		Values: values{"host": "db.example.com", "database": "sales", "user": "reader", "password": secretValue}}
 }
 
 func TestAConnectionIsKeptSealed(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAConnectionIsKeptSealed(t *testing.T) {
 	require.Equal(t, []string{"password"}, c.Secrets)
 	require.Equal(t, "5432", c.Text("port"), "the default")
 	require.Equal(t, "require", c.Text("sslmode"))
-	require.NotContains(t, fmt.Sprintf("%+v", c), hush)
+	require.NotContains(t, fmt.Sprintf("%+v", c), secretValue)
 
 	d, err := b.service.Document(b.system, auth.LocalProject, "warehouse")
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestAConnectionIsKeptSealed(t *testing.T) {
 	require.Empty(t, d.URL, "it has the password")
 	url, err := b.service.Reveal(b.system, auth.LocalProject, "warehouse", "url")
 	require.NoError(t, err)
-	require.Equal(t, "postgresql://reader:"+hush+"@db.example.com:5432/sales?sslmode=require", url)
+	require.Equal(t, "postgresql://reader:"+secretValue+"@db.example.com:5432/sales?sslmode=require", url)
 
 	// Visible fields change alone, and the audit log names secret ones.
 	e := warehouse()
@@ -98,7 +98,7 @@ func TestAConnectionIsKeptSealed(t *testing.T) {
 	require.Equal(t, "archive", c.Text("database"))
 	got, err := b.service.Reveal(b.system, auth.LocalProject, "warehouse", "password")
 	require.NoError(t, err)
-	require.Equal(t, hush, got)
+	require.Equal(t, secretValue, got)
 	e.Values["password"], e.Values["host"] = "another-password", "replica.example.com"
 	_, err = b.service.Put(b.admin, e)
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestAConnectionIsKeptSealed(t *testing.T) {
 	for _, word := range []string{"connection.create", "connection.change", "connection.delete", "replica.example.com", "replaced"} {
 		require.Contains(t, dump, word)
 	}
-	require.NotContains(t, dump, hush)
+	require.NotContains(t, dump, secretValue)
 	require.NotContains(t, dump, "another-password")
 }
 
@@ -142,7 +142,7 @@ func TestSecretsStayWithTheirHost(t *testing.T) {
 			_, err := b.service.Put(b.admin, connection.Edit{Name: name, Kind: tt.kind, Values: v})
 			return err
 		}
-		require.NoError(t, put(tt.values[tt.field], hush), name)
+		require.NoError(t, put(tt.values[tt.field], secretValue), name)
 		for _, same := range tt.same {
 			require.NoError(t, put(same, nil), "%s: %v", name, same)
 		}
@@ -241,7 +241,7 @@ func TestWhatIsNoConnection(t *testing.T) {
 		"scheme":           {http(values{"base_url": "ftp://x"}), "values.base_url"},
 		"user in the URL":  {http(values{"base_url": "https://me:password@x"}), "values.base_url"},
 		"no token":         {http(values{"base_url": "https://x", "authentication": "bearer"}), "values.token"},
-		"no user":          {http(values{"base_url": "https://x", "authentication": "basic", "password": hush}), "values.username"},
+		"no user":          {http(values{"base_url": "https://x", "authentication": "basic", "password": secretValue}), "values.username"},
 		"another host":     {http(values{"base_url": "https://x", "test_path": "//evil.example"}), "values.test_path"},
 		"no key":           {connection.Edit{Name: "lake", Kind: "s3", Values: values{"bucket": "b", "access_key_id": "AKIA"}}, "values.secret_access_key"},
 		"hub":              {connection.Edit{Name: "hub", Kind: "huggingface", Values: values{}}, "values.token"},
@@ -270,7 +270,7 @@ func TestCustomConnections(t *testing.T) {
 	e := connection.Edit{Name: "snow", Kind: "custom", Declared: []connection.Field{
 		{Name: "account", Type: "String", Required: true}, {Name: "warehouse_size", Type: "Enum(small, large)", Default: "small"},
 		{Name: "threads", Type: "Integer(min=1)"}, {Name: "private_key", Type: "Text", Secret: true, Required: true},
-	}, Values: values{"account": "acme", "threads": 4, "private_key": hush}}
+	}, Values: values{"account": "acme", "threads": 4, "private_key": secretValue}}
 	c, err := b.service.Put(b.admin, e)
 	require.NoError(t, err)
 	require.Equal(t, "4", c.Text("threads"))
@@ -304,7 +304,7 @@ func TestKeysOfConnectionsAreReplaced(t *testing.T) {
 	require.Equal(t, 1, n)
 	got, err := lost.Reveal(b.system, auth.LocalProject, "warehouse", "password")
 	require.NoError(t, err)
-	require.Equal(t, hush, got)
+	require.Equal(t, secretValue, got)
 }
 
 func TestUsesOfConnectionsAreAudited(t *testing.T) {

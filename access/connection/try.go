@@ -105,15 +105,15 @@ func (s *Service) try(ctx context.Context, c Connection, secrets map[string]stri
 	for _, value := range secrets {
 		values = append(values, value)
 	}
-	begun := s.Now()
-	a := &attempt{Connection: c, secrets: secrets, dialer: s.Dialer, masker: masking.New(values...), at: begun}
+	started := s.Now()
+	a := &attempt{Connection: c, secrets: secrets, dialer: s.Dialer, masker: masking.New(values...), at: started}
 	if kind, _ := KindNamed(c.Kind); kind.Channel {
 		a.channel(ctx)
 	} else {
 		map[string]func(context.Context){Postgres: a.postgres, ClickHouse: a.clickHouse, S3: a.s3, HTTP: a.http, HuggingFace: a.huggingFace}[c.Kind](ctx)
 	}
 	ok := !slices.ContainsFunc(a.steps, func(step Step) bool { return !step.OK })
-	return Result{OK: ok, Steps: a.steps, Duration: s.Now().Sub(begun)}
+	return Result{OK: ok, Steps: a.steps, Duration: s.Now().Sub(started)}
 }
 
 // step adds a step and reports whether it succeeded. Texts from outside are cut and masked.

@@ -24,7 +24,7 @@ func (b *testBundle) try(t *testing.T, kind string, v values) connection.Result 
 	require.NoError(t, err)
 	result, err := b.service.Test(b.admin, kind)
 	require.NoError(t, err)
-	require.NotContains(t, fmt.Sprint(result), hush, "no result has a secret")
+	require.NotContains(t, fmt.Sprint(result), secretValue, "no result has a secret")
 	require.NotEmpty(t, result.Steps)
 	return result
 }
@@ -40,7 +40,7 @@ func TestTryHTTP(t *testing.T) {
 		switch {
 		case r.URL.Path == "/v1/moved":
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
-		case r.Header.Get("Authorization") == "Bearer "+hush, user == "me" && password == hush:
+		case r.Header.Get("Authorization") == "Bearer "+secretValue, user == "me" && password == secretValue:
 			fmt.Fprint(w, "ok")
 		default:
 			w.WriteHeader(http.StatusUnauthorized)
@@ -49,13 +49,13 @@ func TestTryHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	base := server.URL + "/v1"
-	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "bearer", "token": hush}).OK)
-	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "basic", "username": "me", "password": hush}).OK)
+	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "bearer", "token": secretValue}).OK)
+	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "basic", "username": "me", "password": secretValue}).OK)
 	refused := b.try(t, "http", values{"base_url": base, "authentication": "none"})
 	require.False(t, refused.OK)
 	require.True(t, refused.Steps[0].OK, "the server was reached")
 	require.Contains(t, last(refused), "401 Unauthorized. Check the credentials")
-	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "bearer", "token": hush, "test_path": "/moved"}).OK, "a redirect is an answer, and not followed")
+	require.True(t, b.try(t, "http", values{"base_url": base, "authentication": "bearer", "token": secretValue, "test_path": "/moved"}).OK, "a redirect is an answer, and not followed")
 
 	server.Close()
 	gone := b.try(t, "http", values{"base_url": base})
@@ -70,10 +70,10 @@ func TestTryReachesNoPrivateAddress(t *testing.T) {
 	b.service = connection.NewService(connection.Config{Pool: b.pool, Keys: keyring(t, 'a'), Now: time.Now, Dialer: outgoing.Dialer{}})
 	for kind, v := range map[string]values{
 		"http":        {"base_url": "http://169.254.169.254/latest/meta-data"},
-		"postgres":    {"host": "127.0.0.1", "database": "d", "user": "u", "password": hush},
-		"clickhouse":  {"endpoint": "http://127.0.0.1:8123", "password": hush},
-		"s3":          {"bucket": "b", "endpoint": "http://10.0.0.1:9000", "access_key_id": "AKIA", "secret_access_key": hush},
-		"huggingface": {"token": hush, "endpoint": "http://localhost:1"},
+		"postgres":    {"host": "127.0.0.1", "database": "d", "user": "u", "password": secretValue},
+		"clickhouse":  {"endpoint": "http://127.0.0.1:8123", "password": secretValue},
+		"s3":          {"bucket": "b", "endpoint": "http://10.0.0.1:9000", "access_key_id": "AKIA", "secret_access_key": secretValue},
+		"huggingface": {"token": secretValue, "endpoint": "http://localhost:1"},
 	} {
 		result := b.try(t, kind, v)
 		require.False(t, result.OK, kind)
@@ -110,14 +110,14 @@ func TestTryHuggingFace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/whoami-v2" || r.Header.Get("Authorization") != "Bearer "+hush {
+		if r.URL.Path != "/api/whoami-v2" || r.Header.Get("Authorization") != "Bearer "+secretValue {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		fmt.Fprintf(w, `{"name": "mei %s", "type": "user"}`, hush) // a hostile server echoes the token
+		fmt.Fprintf(w, `{"name": "mei %s", "type": "user"}`, secretValue) // a hostile server echoes the token
 	}))
 	defer hub.Close()
-	ok := b.try(t, "huggingface", values{"token": hush, "endpoint": hub.URL})
+	ok := b.try(t, "huggingface", values{"token": secretValue, "endpoint": hub.URL})
 	require.True(t, ok.OK)
 	require.Contains(t, last(ok), "The token belongs to mei")
 	require.Contains(t, last(b.try(t, "huggingface", values{"token": "another-token", "endpoint": hub.URL})), "401")
@@ -163,7 +163,7 @@ func TestTryPostgresBoundsMessages(t *testing.T) {
 		}
 	}()
 	result := b.try(t, "postgres", values{
-		"host": "127.0.0.1", "port": listener.Addr().(*net.TCPAddr).Port, "database": "d", "user": "u", "password": hush, "sslmode": "disable",
+		"host": "127.0.0.1", "port": listener.Addr().(*net.TCPAddr).Port, "database": "d", "user": "u", "password": secretValue, "sslmode": "disable",
 	})
 	require.False(t, result.OK)
 	require.Contains(t, last(result), "invalid body length")
@@ -207,7 +207,7 @@ func TestTryS3(t *testing.T) {
 		}
 	}))
 	defer store.Close()
-	v := values{"bucket": "lake", "prefix": "raw", "endpoint": store.URL, "access_key_id": "AKIAMEI", "secret_access_key": hush}
+	v := values{"bucket": "lake", "prefix": "raw", "endpoint": store.URL, "access_key_id": "AKIAMEI", "secret_access_key": secretValue}
 	require.True(t, b.try(t, "s3", v).OK)
 	v["access_key_id"] = "AKIAOTHER"
 	refused := b.try(t, "s3", v)

@@ -177,8 +177,8 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (s *server) channelOf(ctx context.Context, id string, o *outcome) error {
 	var edges struct {
 		Inputs []struct {
-			Text string `json:"text"`
-			Came *struct {
+			Text    string `json:"text"`
+			Channel *struct {
 				Channel string `json:"channel"`
 				Moved   int64  `json:"bytes_moved"`
 				Copied  int64  `json:"bytes_copied"`
@@ -188,11 +188,11 @@ func (s *server) channelOf(ctx context.Context, id string, o *outcome) error {
 	if err := s.call(ctx, http.MethodGet, "/api/v1/executions/"+id+"/nodes/read/inputs", "", nil, &edges); err != nil {
 		return err
 	}
-	if len(edges.Inputs) != 1 || edges.Inputs[0].Came == nil {
+	if len(edges.Inputs) != 1 || edges.Inputs[0].Channel == nil {
 		return fmt.Errorf("the runner did not report the channel of the file: %+v", edges)
 	}
-	came := edges.Inputs[0].Came
-	o.channel, o.moved, o.copied = came.Channel, came.Moved, came.Copied
+	channel := edges.Inputs[0].Channel
+	o.channel, o.moved, o.copied = channel.Channel, channel.Moved, channel.Copied
 	fmt.Fprintf(os.Stderr, "%s (%.2f s, %.2f s, %.2f s)\n", edges.Inputs[0].Text, o.both.Seconds(), o.began.Seconds(), o.read.Seconds())
 	return nil
 }

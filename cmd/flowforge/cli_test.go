@@ -326,9 +326,9 @@ func (s *site) testTrouble(t *testing.T) {
 		require.Contains(t, r.err, want)
 		require.Less(t, strings.Count(r.err, "\n"), 6, "a message, no heap of lines: %s", r.err)
 	}
-	away := "FLOWFORGE_SERVER=http://127.0.0.1:1"
+	unreachable := "FLOWFORGE_SERVER=http://127.0.0.1:1"
 	for _, args := range [][]string{{"get", "executions"}, {"logs", "-f", "01900000-0000-7000-8000-00000000ffff"}, {"launch", "x"}} {
-		fails([]string{away}, "cannot reach a server at http://127.0.0.1:1", args...)
+		fails([]string{unreachable}, "cannot reach a server at http://127.0.0.1:1", args...)
 	}
 	fails([]string{"FLOWFORGE_DATA_DIR=" + t.TempDir()}, "no API key: run `flowforge login", "get", "workflows")
 	fails([]string{"FLOWFORGE_TOKEN=wrong"}, "The API token is not valid.", "get", "workflows")

@@ -46,7 +46,7 @@ func answer(w http.ResponseWriter, status int, body string) {
 	_, _ = fmt.Fprint(w, body)
 }
 
-func TestLaunchWaitsForAServerThatIsAway(t *testing.T) {
+func TestLaunchWaitsForAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	answers := []struct {
 		status int

@@ -38,7 +38,7 @@ func TestMuchOutputArrivesOnce(t *testing.T) {
 	}
 }
 
-func TestServerAwayLosesNothing(t *testing.T) {
+func TestUnreachableServerLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	gate := filepath.Join(t.TempDir(), "gate")

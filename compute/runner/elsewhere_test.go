@@ -80,7 +80,7 @@ func TestResultIsBounded(t *testing.T) {
 func TestMaskedResultIsTruncated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.secrets = map[string]string{"tracker": hush}
+	b.server.secrets = map[string]string{"tracker": secretValue}
 	spec := secretive("masked", `yes "$FLOWFORGE_PARAM_K0" | head -n 20000`, "tracker")
 	spec.Outputs = []*flowforgev1.OutputSpec{{Name: "result", Kind: "String", Inline: true, Stdout: true}}
 	f := b.run(t, spec)

@@ -63,7 +63,7 @@ func TestExpand(t *testing.T) {
 func TestVariablesNameEarlierOnes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.secrets = map[string]string{"db.password": hush}
+	b.server.secrets = map[string]string{"db.password": secretValue}
 	seen := filepath.Join(t.TempDir(), "seen")
 	spec := shell("expand", "")
 	spec.Env = map[string]string{"EARLY": "$(HOST)", "HOST": "db", "URL": "//me:$(PASSWORD)@$(HOST)", "LITERAL": "$$(HOST)", "NONE": "$(NONE) $(NOTHING)", "PYTHONPATH": "/lib/$(HOST)"}
@@ -76,7 +76,7 @@ func TestVariablesNameEarlierOnes(t *testing.T) {
 	wantOutcome(t, b.run(t, spec), flowforgev1.Outcome_OUTCOME_SUCCEEDED)
 	got, err := os.ReadFile(seen)
 	require.NoError(t, err)
-	url := "//me:" + hush + "@db"
+	url := "//me:" + secretValue + "@db"
 	require.Regexp(t, `^`+regexp.QuoteMeta(url+"|$(NOTHING)|$(HOST)|$(HOST)|"+url+"|$(HOST)|$(NONE) $(NOTHING)|/lib/db|")+`[0-9]+\|$`, string(got))
 
 	plain := shell("plain", "")

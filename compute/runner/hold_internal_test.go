@@ -22,7 +22,7 @@ func TestStartsThatOthersWaitForAreNotHeld(t *testing.T) {
 		"producer": {&flowforgev1.AttemptSpec{Outputs: []*flowforgev1.OutputSpec{{Storage: channel.HintStreaming}}}, startedHold},
 	} {
 		a := &attempt{s: s, spec: c.spec, box: &outbox{}}
-		a.begun(1)
+		a.started(1)
 		if at, ok := a.box.due(); !ok || at.Sub(a.begin) != c.want || a.box.started.Awaited != (name != "alone") {
 			t.Errorf("%s: due %v after the start, %v", name, at.Sub(a.begin), ok)
 		}

@@ -15,12 +15,12 @@ import (
 func TestSecretVariables(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.secrets = map[string]string{"db.password": hush}
+	b.server.secrets = map[string]string{"db.password": secretValue}
 	seen := filepath.Join(t.TempDir(), "seen")
 	spec := shell("variable", fmt.Sprintf(`printf %%s "$PASSWORD" > %s; echo "it is $PASSWORD"`, seen))
 	spec.Secrets = []*flowforgev1.InputSecret{{Grant: &flowforgev1.SecretGrant{Name: "db.password", Mac: []byte("good")}, Variable: "PASSWORD"}}
 	wantOutcome(t, b.run(t, spec), flowforgev1.Outcome_OUTCOME_SUCCEEDED)
-	if got, err := os.ReadFile(seen); err != nil || string(got) != hush {
+	if got, err := os.ReadFile(seen); err != nil || string(got) != secretValue {
 		t.Errorf("the task saw %q, %v", got, err)
 	}
 	if log := strings.Join(b.server.lines("variable", "stdout"), "\n"); log != "it is ***" {

@@ -11,7 +11,7 @@ import (
 )
 
 // ImageVariable passes the default command of a container's image, an ImageCommand as
-// JSON, when the container has no command of its own.
+// JSON, when the container sets no command.
 const ImageVariable = "FLOWFORGE_IMAGE_COMMAND"
 
 // ImageCommand is the default command of an image.
@@ -67,7 +67,7 @@ func (a *attempt) imageCommand(work *flowforgev1.Process) (*flowforgev1.Process,
 }
 
 // passImageCommand adds the image's default command to the environment of an attempt with
-// several members: members may have no command of their own.
+// several members: members may set no command.
 func (a *attempt) passImageCommand(work *flowforgev1.Process, env environ) error {
 	pod := a.s.config.Pod
 	if pod == nil || pod.Image == nil || work.ImageCommand {

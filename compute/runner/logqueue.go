@@ -28,7 +28,7 @@ const (
 type logQueue struct {
 	taskID, token string
 	path          string // of the overflow file, next to its head file; "": none yet
-	away          func() bool
+	unreachable   func() bool
 	appended      func() // called after every append, without the lock
 
 	mu       sync.Mutex
@@ -44,8 +44,8 @@ type logQueue struct {
 	dropped  int  // entries that could not be written
 }
 
-func newLogQueue(taskID, token string, away func() bool, appended func()) *logQueue {
-	q := &logQueue{taskID: taskID, token: token, away: away, appended: appended}
+func newLogQueue(taskID, token string, unreachable func() bool, appended func()) *logQueue {
+	q := &logQueue{taskID: taskID, token: token, unreachable: unreachable, appended: appended}
 	q.room = sync.NewCond(&q.mu)
 	return q
 }
@@ -70,7 +70,7 @@ func (q *logQueue) append(entries []*flowforgev1.LogEntry) {
 	switch {
 	case q.gone:
 		q.dropped += len(entries)
-	case q.written > q.read || q.bytes >= logMemory || q.away():
+	case q.written > q.read || q.bytes >= logMemory || q.unreachable():
 		if err := q.appendFile(entries); err != nil {
 			// The disk is full: fall back to memory.
 			q.appendMemory(entries)
@@ -245,9 +245,9 @@ func (q *logQueue) removeFile() {
 }
 
 // openLogQueue reads the queue that persist wrote; nil when there is none.
-func openLogQueue(path string, away func() bool, appended func()) (*logQueue, error) {
+func openLogQueue(path string, unreachable func() bool, appended func()) (*logQueue, error) {
 	var head flowforgev1.SpooledLog
-	q := newLogQueue("", "", away, appended)
+	q := newLogQueue("", "", unreachable, appended)
 	q.path = path
 	if err := readMessage(q.headPath(), &head); errors.Is(err, os.ErrNotExist) {
 		return nil, nil

@@ -145,11 +145,11 @@ func (c *containers) heartbeat(ctx context.Context, name string) {
 // await waits for the start signal and for the dependencies of m; it returns false when
 // one failed.
 func (c *containers) await(ctx context.Context, m Member) bool {
-	begun := func() bool {
+	started := func() bool {
 		_, err := os.Stat(filepath.Join(c.Dir, memberBegin))
 		return err == nil
 	}
-	for !begun() {
+	for !started() {
 		if !sleepContext(ctx, memberPoll) {
 			return false
 		}

@@ -27,7 +27,7 @@ func inMemory(t *testing.T, links bool) *testBundle {
 	return b
 }
 
-func TestMemoryHandsFilesOver(t *testing.T) {
+func TestFilesAreSharedThroughMemory(t *testing.T) {
 	t.Parallel()
 	for _, links := range []bool{true, false} {
 		b := inMemory(t, links)
@@ -119,7 +119,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestMemoryOfKilledRunnersIsGivenBack(t *testing.T) {
+func TestMemoryOfKilledRunnersIsReleased(t *testing.T) {
 	t.Parallel()
 	killed, alive := newMemoryPool("/dev/shm", t.TempDir()), newMemoryPool("/dev/shm", t.TempDir())
 	defer alive.close()

@@ -111,7 +111,7 @@ func TestUploadThatTheServerRefuses(t *testing.T) {
 	}
 }
 
-func TestOutputsOfAFailureAreNotTaken(t *testing.T) {
+func TestOutputsOfAFailureAreNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	spec := shell("fails", `echo 1 > "$FLOWFORGE_OUTPUTS/x"; exit 1`)

@@ -45,7 +45,7 @@ func during(t *testing.T, s *Supervisor, server *taskServer, spec *flowforgev1.A
 	return end
 }
 
-func TestDeletedPodAsksWhy(t *testing.T) {
+func TestDeletedPodRequestsItsStopReason(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answer func(server *taskServer)
@@ -78,7 +78,7 @@ func TestDeletedPodAsksWhy(t *testing.T) {
 	}
 }
 
-func TestDeletedPodGivesUpInTime(t *testing.T) {
+func TestDeletedPodStopsRetryingInTime(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)
 	s := inPod(t, server, Pod{Grace: 4 * time.Second}, oftenBeats)

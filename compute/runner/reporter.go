@@ -265,8 +265,8 @@ func holdOf(commands, processors int) time.Duration {
 	return min(startedHold*time.Duration(max(each, 1)), startedHoldMost)
 }
 
-// begun reports that the command is running, after all preparation.
-func (a *attempt) begun(pid int) {
+// started reports that the command is running, after all preparation.
+func (a *attempt) started(pid int) {
 	a.begin = time.Now()
 	if !a.gang.reports() {
 		return

@@ -16,7 +16,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-const hush = `hush/"hush"+4711`
+const secretValue = `hush/"hush"+4711`
 
 // GetSecrets returns what was granted with the mac "good" to the right attempt.
 func (s *taskServer) GetSecrets(_ context.Context, req *connect.Request[flowforgev1.GetSecretsRequest]) (*connect.Response[flowforgev1.GetSecretsResponse], error) {
@@ -54,7 +54,7 @@ func secretive(id, script string, names ...string) *flowforgev1.AttemptSpec {
 func TestSecretsReachTheTaskAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.secrets = map[string]string{"tracker": hush}
+	b.server.secrets = map[string]string{"tracker": secretValue}
 	seen := filepath.Join(t.TempDir(), "seen")
 	spec := secretive("a", fmt.Sprintf(`
 		printf '%%s\n' "$FLOWFORGE_PARAM_K0" > %[1]s; cat "$FLOWFORGE_INPUTS" >> %[1]s; ls -l "$FLOWFORGE_INPUTS" | cut -c1-10 >> %[1]s
@@ -68,7 +68,7 @@ func TestSecretsReachTheTaskAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := hush + "\n" + `{"k0":"hush/\"hush\"+4711"}` + "-rw-------\n"; string(got) != want {
+	if want := secretValue + "\n" + `{"k0":"hush/\"hush\"+4711"}` + "-rw-------\n"; string(got) != want {
 		t.Errorf("the task saw %q, not %q", got, want)
 	}
 	if v := f.Outputs[0].GetValue(); v != `"***"` {
@@ -77,7 +77,7 @@ func TestSecretsReachTheTaskAlone(t *testing.T) {
 	failing := secretive("b", `echo "no good: $FLOWFORGE_PARAM_K0" >&2; exit 3`, "tracker")
 	arrival := b.run(t, failing).Message + strings.Join(append(b.server.lines("a", "stdout"), b.server.lines("a", "stderr")...), "\n") +
 		strings.Join(b.server.lines("b", "stderr"), "\n")
-	for _, form := range []string{hush, "4711", base64.StdEncoding.EncodeToString([]byte("me:" + hush))[4:14]} {
+	for _, form := range []string{secretValue, "4711", base64.StdEncoding.EncodeToString([]byte("me:" + secretValue))[4:14]} {
 		if strings.Contains(arrival, form) {
 			t.Errorf("%q is reported in %s", form, arrival)
 		}
@@ -85,7 +85,7 @@ func TestSecretsReachTheTaskAlone(t *testing.T) {
 	if n := strings.Count(arrival, "***"); n != 6 {
 		t.Errorf("%d marks in %s", n, arrival)
 	}
-	b.noTrace(t, hush)
+	b.noTrace(t, secretValue)
 }
 
 // noTrace checks that no file of the runner contains value.
@@ -111,7 +111,7 @@ func (b *testBundle) noTrace(t *testing.T, value string) {
 func TestSplitSecretsAreMasked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.secrets = map[string]string{"tracker": hush, "long": strings.Repeat("0a1b2c3d", 40)}
+	b.server.secrets = map[string]string{"tracker": secretValue, "long": strings.Repeat("0a1b2c3d", 40)}
 	spec := secretive("a", `
 		s="$FLOWFORGE_PARAM_K0"; half="${s%4711}"
 		printf 'one %s' "$half"; printf '4711 two\n'
@@ -130,7 +130,7 @@ func TestSplitSecretsAreMasked(t *testing.T) {
 func TestASecretThatIsGoneFailsTheStart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.secrets = map[string]string{"tracker": hush}
+	b.server.secrets = map[string]string{"tracker": secretValue}
 	f := b.run(t, secretive("a", "true", "deleted"))
 	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_START_FAILED)
 	if !strings.Contains(f.Message, `no secret called "deleted"`) {

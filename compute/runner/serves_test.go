@@ -9,9 +9,9 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// TestOutputsOfAServerAreTakenWhenItIsStopped: it ends no other way. What else is stopped has
+// TestOutputsOfAServerAreStoredWhenItIsStopped: it ends no other way. What else is stopped has
 // no outputs.
-func TestOutputsOfAServerAreTakenWhenItIsStopped(t *testing.T) {
+func TestOutputsOfAServerAreStoredWhenItIsStopped(t *testing.T) {
 	t.Parallel()
 	for name, serves := range map[string]bool{"server": true, "task": false} {
 		t.Run(name, func(t *testing.T) {

@@ -257,9 +257,9 @@ func TestReaderThatFails(t *testing.T) {
 	wantOutcome(t, b.server.awaitFinished(t, "w"), succeeded)
 }
 
-// TestServerIsAwayWhileAStreamIsRead: the data continues to flow, and the end waits for
+// TestServerIsUnreachableWhileAStreamIsRead: the data continues to flow, and the end waits for
 // the server.
-func TestServerIsAwayWhileAStreamIsRead(t *testing.T) {
+func TestServerIsUnreachableWhileAStreamIsRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	writer, reader := inTurn(t.TempDir())

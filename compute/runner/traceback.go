@@ -8,7 +8,7 @@ import (
 
 const (
 	tracebackFile = "traceback"
-	maxTraceback  = 32 << 10 // bytes; the SDK writes no more
+	maxTraceback  = 32 << 10 // bytes; the limit of the SDK
 )
 
 // traceback reads the description of the exception that ended the command. The task can write

@@ -34,7 +34,7 @@ func TestTracebackIsReported(t *testing.T) {
 func TestTracebackOfPython(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.secrets = map[string]string{"tracker": hush}
+	b.server.secrets = map[string]string{"tracker": secretValue}
 	spec := secretive("traceback", "", "tracker")
 	spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Interpreter: "python", Script: `from flowforge import _traceback, client
 

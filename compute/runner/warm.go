@@ -23,7 +23,7 @@ const (
 	warmMeasure      = 10 * time.Second // between measurements of the parents' memory
 	warmEnvironments = 1000             // environments whose modules are remembered
 	warmModules      = 5000             // modules that a parent loads
-	warmReported     = 2000             // modules of one report that count; the SDK sends no more
+	warmReported     = 2000             // modules of one report that count; the limit of the SDK
 	// warmPodShare is the fraction of a pod's memory that its parents may use.
 	warmPodShare = 8
 )
@@ -130,7 +130,7 @@ type warmPool struct {
 	measured time.Time
 }
 
-// environmentModules is what is known about an environment, whether or not it has a parent.
+// environmentModules records the modules of an environment, with or without a parent process.
 type environmentModules struct {
 	used    time.Time
 	until   time.Time   // no parent is started before; zero: none has failed

@@ -144,7 +144,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.mu.Unlock()
 	a.s.commands.Add(1)
 	defer a.s.commands.Add(-1)
-	a.begun(child.pid)
+	a.started(child.pid)
 	defer a.sampleEarly(child)()
 	a.streams.begin(a.ctx)
 	liveUploads := a.uploadChunks()
@@ -261,7 +261,7 @@ func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeoutError{limit})
 		defer cancel()
 	}
-	a.begun(0)
+	a.started(0)
 	err := a.s.requester.do(ctx, work, a.paths.outputs, a.spec.Outputs, a.system)
 	if cause := context.Cause(ctx); cause != nil {
 		return stopped(cause, -1)

@@ -24,9 +24,9 @@ import (
 // files for the store to adopt without copying.
 const handover = "handover"
 
-// handedOver is the maximum number of hard links of a file: the one in handover and the
+// bothStores is the maximum number of hard links of a file: the one in handover and the
 // task's own. Through any other link, the file could be modified.
-const handedOver = 2
+const bothStores = 2
 
 // adopter is a Store that adopts files of its machine without copying them.
 type adopter interface {
@@ -120,7 +120,7 @@ func unshared(file *os.File) error {
 		return err //nolint:wrapcheck // adoptError does
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.Mode().IsRegular() || stat.Nlink > handedOver {
+	if !ok || !info.Mode().IsRegular() || stat.Nlink > bothStores {
 		return errNames
 	}
 	// The kernel grants a read lease only while no process has the file open for

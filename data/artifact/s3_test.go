@@ -169,9 +169,9 @@ func TestS3NoticesDamage(t *testing.T) {
 	require.ErrorIs(t, Verify(t.Context(), s, helloHash), ErrDamaged)
 }
 
-// TestS3Away: while the store is down, all operations return Unavailable, which callers
+// TestUnreachableS3: while the store is down, all operations return Unavailable, which callers
 // retry; after it returns, all blobs exist.
-func TestS3Away(t *testing.T) {
+func TestUnreachableS3(t *testing.T) {
 	t.Parallel()
 	s, server := newS3(t)
 	_, err := s.Put(t.Context(), strings.NewReader("hello"), "")

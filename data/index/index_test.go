@@ -310,7 +310,7 @@ func TestPagesColumnsGroupsAndFacets(t *testing.T) {
 	}
 }
 
-func TestNamesBeyondTheLimitAreSaidToBeMissing(t *testing.T) {
+func TestNamesBeyondTheLimitAreReported(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for batch := range 3 {

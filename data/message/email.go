@@ -43,11 +43,11 @@ func email(ctx context.Context, d Dialer, c Channel, m Message) (string, error) 
 	if err != nil {
 		return "", &SendError{Reason: "The settings of the mail server are not valid. Edit the connection.", Permanent: true, Err: err}
 	}
-	begun := time.Now()
+	started := time.Now()
 	if err := client.DialAndSendWithContext(ctx, letter); err != nil {
 		return "", refusedMail(ctx, err)
 	}
-	return fmt.Sprintf("accepted by %s after %s", c.text("host"), units.Duration(time.Since(begun))), nil
+	return fmt.Sprintf("accepted by %s after %s", c.text("host"), units.Duration(time.Since(started))), nil
 }
 
 // compose writes the e-mail. Its Message-ID follows from the message, so a repetition is recognized.

@@ -33,14 +33,14 @@ func post(ctx context.Context, d Dialer, build func() (*http.Request, error)) (s
 		return "", &SendError{Reason: "The address of the channel is not valid. Edit the connection.", Permanent: true, Err: err}
 	}
 	req.Header.Set("User-Agent", "FlowForge")
-	begun := time.Now()
+	started := time.Now()
 	res, err := d.Client(Limit).Do(req)
 	if err != nil {
 		return "", unreachable(ctx, err)
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // an answer without a body is an answer
-	answer := fmt.Sprintf("%d %s after %s", res.StatusCode, http.StatusText(res.StatusCode), units.Duration(time.Since(begun)))
+	answer := fmt.Sprintf("%d %s after %s", res.StatusCode, http.StatusText(res.StatusCode), units.Duration(time.Since(started)))
 	if res.StatusCode < http.StatusMultipleChoices {
 		return answer, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Axis is what curves are drawn over.
+// Axis is the horizontal axis of curves.
 type Axis string
 
 // The axes. Points without a step are at step 0.

@@ -6,7 +6,7 @@ import "math"
 // same line: Largest-Triangle-Three-Buckets (Sveinn Steinarsson, Downsampling Time
 // Series for Visual Representation, University of Iceland 2013). Fed with the
 // extremes of buckets it is MinMaxLTTB (Van Der Donckt et al., IEEE VIS 2023),
-// which is what a long series is thinned out by: ClickHouse picks the extremes.
+// which downsamples long series: ClickHouse picks the extremes.
 // The first and the last point always stay.
 func lttb[P any](points []P, xy func(*P) (x, y float64), n int) []P {
 	if n >= len(points) || len(points) < 3 {

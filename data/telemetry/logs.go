@@ -45,11 +45,11 @@ func (s *Service) Logs(ctx context.Context, q LogQuery) (LogPage, error) {
 		return LogPage{}, err
 	}
 	f.upTo, f.strict = now, s.cfg.PollInterval > 0 && !partial
-	lines, more, away, err := s.page(ctx, f, span)
+	lines, more, unreachable, err := s.page(ctx, f, span)
 	if err != nil {
 		return LogPage{}, err
 	}
-	page := LogPage{Lines: lines, Partial: partial || away}
+	page := LogPage{Lines: lines, Partial: partial || unreachable}
 	for i := range lines {
 		lines[i].marks = now
 	}
@@ -133,7 +133,7 @@ func (s *Service) unlessUnavailable(ctx context.Context, err error) error {
 //
 // It reads the spool before ClickHouse, so that a line that is being moved is seen at
 // least once.
-func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []LogLine, more, away bool, err error) {
+func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []LogLine, more, unreachable bool, err error) {
 	refs := s.spool.Pending(f.ExecutionID)
 	fetch := span
 	fetch.limit++
@@ -146,7 +146,7 @@ func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []Lo
 		if err := s.unlessUnavailable(ctx, err); err != nil {
 			return nil, false, false, err
 		}
-		away = s.store != nil
+		unreachable = s.store != nil
 	}
 	lines = mergeLines(spooled, stored, span)
 	// Rows that are not merged yet may have displaced others.
@@ -155,7 +155,7 @@ func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []Lo
 	if span.desc {
 		slices.Reverse(lines)
 	}
-	return lines, more, away, nil
+	return lines, more, unreachable, nil
 }
 
 // readPending reads the frames; frames that were committed and dropped in the meantime
@@ -257,11 +257,11 @@ func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
 	f.upTo = marks{s.spool.Writer(): s.spool.Durable()} // a fixed end, even while lines are appended
 	out := bufio.NewWriterSize(w, 1<<16)
 	for {
-		lines, more, away, err := s.page(ctx, f, span)
+		lines, more, unreachable, err := s.page(ctx, f, span)
 		if err != nil {
 			return err
 		}
-		if away {
+		if unreachable {
 			return apperr.New(apperr.Unavailable, "ClickHouse is not responding, so the complete log cannot be read right now.")
 		}
 		for i := range lines {

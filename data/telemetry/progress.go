@@ -109,7 +109,7 @@ func (p *Progress) finish(q ProgressQuery) {
 }
 
 // stored adds the points in ClickHouse, grouped by the steps between which they are. Points without
-// a step are a group of their own. It needs no FINAL, because a repeated point changes nothing.
+// a step are a separate group. It needs no FINAL, because a repeated point changes nothing.
 func (r *progressReader) stored(ctx context.Context, s *Service, executions, projects []uuid.UUID) error {
 	var c conditions
 	c.add("execution_id IN (?)", executions)

@@ -133,11 +133,11 @@ func (t *tail) begin(ctx context.Context) error {
 func (t *tail) readHistory(ctx context.Context, yield func([]LogLine, error) bool) error {
 	f := *t.filter
 	f.upTo, f.strict = t.marks, t.s.cfg.PollInterval > 0
-	lines, more, away, err := t.s.page(ctx, &f, t.span)
+	lines, more, unreachable, err := t.s.page(ctx, &f, t.span)
 	if err != nil {
 		return err
 	}
-	if away && !t.fresh {
+	if unreachable && !t.fresh {
 		return pause(ctx) // continuing would lose lines: retry the same page
 	}
 	t.history = more && !t.span.desc && len(lines) > 0

@@ -2,13 +2,13 @@
 -- Claims the keys without a claim for the given nodes. Returns the claimant of each key and
 -- the state of that node; fresh means that the key was unclaimed. The rows remain locked until
 -- the transaction ends.
-WITH asked AS (
+WITH requested AS (
     SELECT decode(t.a ->> 'k', 'hex') AS key, (t.a ->> 'i')::int AS i, t.a ->> 'node' AS node, t.a -> 'parts' AS parts
     FROM jsonb_array_elements(@keys::jsonb) AS t(a)
 ), claimed AS (
     INSERT INTO cached_results AS c (project_id, key, workflow_id, node, execution_id, node_index, parts, claimed_at)
     SELECT @project_id::uuid, a.key, @workflow_id::uuid, a.node, @execution_id::uuid, a.i, a.parts, @at::timestamptz
-    FROM asked a ORDER BY a.key
+    FROM requested a ORDER BY a.key
     ON CONFLICT ON CONSTRAINT cached_results_pkey DO UPDATE SET key = EXCLUDED.key
     RETURNING c.key, c.execution_id, c.node_index, c.claimed_at, (c.xmax = 0)::bool AS fresh
 )

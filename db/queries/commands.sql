@@ -27,7 +27,7 @@ ORDER BY node_index LIMIT @max_rows;
 
 -- name: CountPendingApprovals :one
 -- Counts the nodes of a project that wait for a user.
-SELECT count(*)::integer AS asked
+SELECT count(*)::integer AS requested
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
 WHERE e.project_id = @project_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0;

@@ -210,13 +210,13 @@ WHERE id = @id AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until I
 RETURNING owner_epoch;
 
 -- name: RequestCancel :execrows
-WITH asked AS (
+WITH requested AS (
     UPDATE executions SET cancel_requested_at = @at::timestamptz, cancel_reason = @reason, event_seq = event_seq + 1
     WHERE id = @id AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND cancel_requested_at IS NULL
     RETURNING id, event_seq
 )
 INSERT INTO events (execution_id, seq, at, kind, message, data)
-SELECT id, event_seq, @at::timestamptz, 'execution.cancel_requested', @reason, sqlc.narg('data') FROM asked;
+SELECT id, event_seq, @at::timestamptz, 'execution.cancel_requested', @reason, sqlc.narg('data') FROM requested;
 
 -- name: FlushExecution :one
 -- Writes one batch of a drive loop, or nothing if the fence fails. moved must equal the number
@@ -306,7 +306,7 @@ WITH fence AS (
 SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved,
     coalesce((SELECT event_seq FROM fence), 0)::bigint AS seq;
 
--- name: FlushBegun :exec
+-- name: FlushStarted :exec
 -- Records the attempts that have started. It is the second statement of a flush and relies on
 -- the fence that the first one locked.
 WITH begun AS (

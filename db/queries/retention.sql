@@ -186,12 +186,12 @@ SELECT sha256, size, used_at FROM project_blobs WHERE project_id = @project_id A
 
 -- name: TouchProjectBlobs :many
 -- Records a lookup of blobs and returns those that still exist.
-WITH asked AS (
+WITH requested AS (
     SELECT p.project_id, p.sha256 FROM project_blobs p
     WHERE p.project_id = @project_id AND p.sha256 = ANY (@sha256s::bytea[]) ORDER BY p.sha256 FOR UPDATE
 )
-UPDATE project_blobs p SET used_at = greatest(p.used_at, @used_at::timestamptz) FROM asked
-WHERE p.project_id = asked.project_id AND p.sha256 = asked.sha256
+UPDATE project_blobs p SET used_at = greatest(p.used_at, @used_at::timestamptz) FROM requested
+WHERE p.project_id = requested.project_id AND p.sha256 = requested.sha256
 RETURNING p.sha256;
 
 -- name: ClaimBlob :exec

@@ -183,9 +183,9 @@ func TestValuesAreUsed(t *testing.T) {
 	}
 }
 
-// TestRegistriesAreAskedByThoseThatStartPods checks that only servers that start pods have the
+// TestComponentsThatStartPodsReadRegistries checks that only servers that start pods have the
 // registry credentials and the default commands of images.
-func TestRegistriesAreAskedByThoseThatStartPods(t *testing.T) {
+func TestComponentsThatStartPodsReadRegistries(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for _, o := range render(t, "forge-system", "--values", filepath.Join(chart, "ci", "external.yaml")) {

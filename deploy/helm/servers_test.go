@@ -48,19 +48,19 @@ type process struct {
 	dir     string
 	address string
 	mu      sync.Mutex
-	said    bytes.Buffer
+	output  bytes.Buffer
 }
 
 func (p *process) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said.Write(text)
+	return p.output.Write(text)
 }
 
 func (p *process) log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said.String()
+	return p.output.String()
 }
 
 // install starts every Deployment of the production-like values.

@@ -155,7 +155,7 @@ func TestServersOfTheChart(t *testing.T) {
 	require.Equal(t, whole.GetSpanId(), node.GetParentSpanId())
 	require.Equal(t, strings.Split(traceparent, "-")[2], hex.EncodeToString(node.GetSpanId()), "what the task tells is below its attempt")
 
-	in.bucketAway(t)
+	in.bucketUnreachable(t)
 	for name, s := range in.servers {
 		for line := range strings.Lines(s.log()) {
 			require.NotContains(t, line, "forbidden", "%s lacks a right", name)
@@ -205,9 +205,9 @@ func (in *installation) runAsKubelet(t *testing.T, p corev1.Pod) {
 	in.spawn(t, task, environ, args...)
 }
 
-// bucketAway checks that servers report an unavailable bucket and stay ready, and that they use
+// bucketUnreachable checks that servers report an unavailable bucket and stay ready, and that they use
 // the bucket as soon as it is available again.
-func (in *installation) bucketAway(t *testing.T) {
+func (in *installation) bucketUnreachable(t *testing.T) {
 	t.Helper()
 	var content strings.Builder
 	for i := 1; i <= 100000; i++ {

@@ -99,8 +99,8 @@ spec:
 	}
 }
 
-// TestTemplateAsks: a template may read parameters that a launch provides.
-func TestTemplateAsks(t *testing.T) {
+// TestUnknownTemplateKind: a template may read parameters that a launch provides.
+func TestUnknownTemplateKind(t *testing.T) {
 	t.Parallel()
 	doc := `
 apiVersion: argoproj.io/v1alpha1

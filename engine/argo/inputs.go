@@ -22,19 +22,19 @@ func (t *translator) orderOwn(list []workflow.Input, s *source) []workflow.Input
 		return list
 	}
 	ordered := make([]workflow.Input, 0, len(list))
-	const begun, done = 1, 2
+	const visiting, done = 1, 2
 	state := map[string]int{}
 	var visit func(in workflow.Input)
 	visit = func(in workflow.Input) {
 		switch state[in.Name] {
-		case begun:
+		case visiting:
 			at := slices.IndexFunc(s.Inputs.Parameters, func(p parameter) bool { return p.Name == in.Name })
 			t.add(fmt.Sprintf("%s.inputs.parameters[%d]", s.path, at), "The input %q reads itself, directly or through other inputs.", in.Name)
 			return
 		case done:
 			return
 		}
-		state[in.Name] = begun
+		state[in.Name] = visiting
 		for _, name := range reads[in.Name] {
 			if i := slices.IndexFunc(list, func(other workflow.Input) bool { return other.Name == name }); i >= 0 {
 				visit(list[i])

@@ -99,9 +99,9 @@ templates:
 	require.Equal(t, workflow.TypeCommand, op.Type)
 }
 
-// TestNothingSaid: clients write null for all that they know of, also for what is newer than
+// TestPodWithoutSettings: clients write null for all that they know of, also for what is newer than
 // this server.
-func TestNothingSaid(t *testing.T) {
+func TestPodWithoutSettings(t *testing.T) {
 	t.Parallel()
 	d, problems := parse(t, `
 apiVersion: argoproj.io/v1alpha1

@@ -63,7 +63,7 @@ func (r *Run) Halted(i int) bool {
 }
 
 // Stopped reports whether node i was cancelled after it had begun.
-func (r *Run) Stopped(i int) bool { return r.nodes[i].state == Cancelled && r.nodes[i].begun }
+func (r *Run) Stopped(i int) bool { return r.nodes[i].state == Cancelled && r.nodes[i].active }
 
 // RootHalted reports whether the whole run was halted.
 func (r *Run) RootHalted() bool { return r.scopes[Root].halted }

@@ -76,7 +76,7 @@ func (r *Run) reopen(i int, s *scope) {
 		}
 		r.levels[node.Level]++
 	}
-	*n = member{state: Pending, scope: n.scope, inner: n.inner, begun: n.begun}
+	*n = member{state: Pending, scope: n.scope, inner: n.inner, active: n.active}
 }
 
 // open counts the open dependencies of node i.

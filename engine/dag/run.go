@@ -26,8 +26,8 @@ func (s State) Ended() bool {
 // Active reports whether an attempt of a node in s may be alive.
 func (s State) Active() bool { return s == Queued || s == Running }
 
-// begun reports whether a node in s counts towards the limit of its scope.
-func (s State) begun() bool { return s != Pending && !s.Ended() }
+// active reports whether a node in s counts towards the limit of its scope.
+func (s State) active() bool { return s != Pending && !s.Ended() }
 
 // Root is the scope of the plan itself, and NoNode no node at all.
 const (
@@ -59,7 +59,7 @@ type member struct {
 	inner   int // the scope that it last expanded into, or NoNode
 	pending int // dependencies that have not ended as required, and are not read while they run; with a rule, that have not ended
 	omitted bool
-	begun   bool // it has been active at least once
+	active  bool // it has been active at least once
 	errored bool
 	passed  bool // its condition was true
 	serving bool
@@ -193,12 +193,12 @@ func (r *Run) Set(i int, s State) {
 	r.counts[from]--
 	r.counts[s]++
 	n.state = s
-	n.begun = n.begun || s.Active()
+	n.active = n.active || s.Active()
 	in, t := &r.scopes[n.scope], r.traits(i)
 	r.stream(i, in, from)
-	if begun := s.begun(); begun != from.begun() && !n.serving {
+	if active := s.active(); active != from.active() && !n.serving {
 		by := 1
-		if !begun {
+		if !active {
 			by = -1
 		}
 		if !t.Shares {
@@ -266,7 +266,7 @@ func (r *Run) Omit(i int) {
 }
 
 // Begin records that an attempt of node i was active earlier, such as before a restart.
-func (r *Run) Begin(i int) { r.nodes[i].begun = true }
+func (r *Run) Begin(i int) { r.nodes[i].active = true }
 
 // Fail ends node i as failed. errored means that the system failed, not the task.
 func (r *Run) Fail(i int, errored bool) {

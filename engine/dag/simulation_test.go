@@ -61,7 +61,7 @@ func (s *simulation) crash() {
 		s.run.Expand(x.node, x.e)
 	}
 	for i := range before.nodes {
-		if before.nodes[i].begun {
+		if before.nodes[i].active {
 			s.run.Begin(i)
 		}
 		switch {

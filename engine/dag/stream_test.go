@@ -100,8 +100,8 @@ func TestAWriterThatFailsTakesItsReaderWithIt(t *testing.T) {
 	}
 }
 
-// TestARecalledReaderGivesItsPlaceBack: a waiting node gets the free slot.
-func TestARecalledReaderGivesItsPlaceBack(t *testing.T) {
+// TestARecalledReaderReleasesItsSlot: a waiting node gets the free slot.
+func TestARecalledReaderReleasesItsSlot(t *testing.T) {
 	t.Parallel()
 	plan, problems := Compile([]Spec{{Name: "make"}, {Name: "read", Dependencies: []Dependency{{Name: "make", Streams: true}}}, {Name: "other"}})
 	require.Empty(t, problems)

@@ -155,8 +155,8 @@ func TestConfigMapOfDriver(t *testing.T) {
 	require.Contains(t, e.Error.Message, "inputs.gone: {{workflow.parameters.none}} has no value at launch")
 }
 
-// TestConfigMapAway: while the cluster does not respond a node waits; it does not fail.
-func TestConfigMapAway(t *testing.T) {
+// TestConfigMapsAreReadAgainAfterAFailure: while the cluster does not respond a node waits; it does not fail.
+func TestConfigMapsAreReadAgainAfterAFailure(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	b := argoSetup(t, func(c *execution.Config) {

@@ -22,13 +22,13 @@ type batchPart struct {
 	events   []eventRow
 	claims   []claimRow
 	added    []int // nodes that the execution did not have before
-	begun    map[attemptKey]startedRow
+	started  map[attemptKey]startedRow
 	ended    []endedRow
 	finished bool // the execution has ended
 }
 
 func (b *batch) pending() bool {
-	return len(b.nodes)+len(b.events)+len(b.claims)+len(b.added)+len(b.begun)+len(b.ended) > 0 || b.finished
+	return len(b.nodes)+len(b.events)+len(b.claims)+len(b.added)+len(b.started)+len(b.ended) > 0 || b.finished
 }
 
 func (b *batch) write(ctx context.Context, q *db.Queries) error {
@@ -36,7 +36,7 @@ func (b *batch) write(ctx context.Context, q *db.Queries) error {
 }
 
 func (b *batch) reset() {
-	b.batchPart = batchPart{nodes: map[int]*nodeRow{}, begun: map[attemptKey]startedRow{}}
+	b.batchPart = batchPart{nodes: map[int]*nodeRow{}, started: map[attemptKey]startedRow{}}
 }
 
 func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) {
@@ -119,7 +119,7 @@ type endedRow struct {
 
 // onlyBegins reports whether the batch contains only begins of attempts.
 func (p *batchPart) onlyBegins() bool {
-	return len(p.begun) > 0 && len(p.nodes) == len(p.begun) && len(p.events) == len(p.begun) && len(p.added)+len(p.ended)+len(p.claims) == 0 && !p.finished
+	return len(p.started) > 0 && len(p.nodes) == len(p.started) && len(p.events) == len(p.started) && len(p.added)+len(p.ended)+len(p.claims) == 0 && !p.finished
 }
 
 // full reports whether the batch is to be written before it grows further.

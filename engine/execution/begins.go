@@ -17,11 +17,11 @@ type begins struct {
 
 // write writes which attempts have begun.
 func (be *begins) write(ctx context.Context, q *db.Queries) error {
-	if len(be.loop.batch.begun) == 0 {
+	if len(be.loop.batch.started) == 0 {
 		return nil
 	}
-	rows := slices.Collect(maps.Values(be.loop.batch.begun))
-	if err := q.FlushBegun(ctx, be.loop.id, indexes(rows, func(r startedRow) int { return r.Node }), recordSet(rows)); err != nil {
+	rows := slices.Collect(maps.Values(be.loop.batch.started))
+	if err := q.FlushStarted(ctx, be.loop.id, indexes(rows, func(r startedRow) int { return r.Node }), recordSet(rows)); err != nil {
 		return fmt.Errorf("flush begins: %w", err)
 	}
 	return nil

@@ -107,7 +107,7 @@ operators: [{name: a, type: shell, code: {script: "exit 1"}, retry: {limit: 2, i
 	require.Equal(t, 3, b.node(id, "a").Attempt)
 }
 
-func TestDeadLettersAreRequeuedAndPutAway(t *testing.T) {
+func TestDeadLettersAreRequeuedAndDismissed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	dir := t.TempDir()

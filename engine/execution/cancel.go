@@ -127,20 +127,20 @@ func (s *CommandService) stopHandlers(ctx context.Context, q *db.Queries, e db.E
 // handlersOf returns the open nodes that a cancellation ends because exit handlers run.
 func handlersOf(version workflow.Version, open []db.Node, first bool) []int32 {
 	var last, hooks []int32
-	others, begun := false, false
+	others, started := false, false
 	for _, n := range open {
 		op, ok := query.OperatorAt(version, n)
 		waits := dag.State(n.State) == dag.Pending
 		switch {
 		case !ok:
 		case n.ParentIndex == nil && op.Final:
-			last, begun = append(last, n.NodeIndex), begun || !waits
+			last, started = append(last, n.NodeIndex), started || !waits
 		case op.Exit && !first && !waits && n.ItemIndex == nil:
 			hooks = append(hooks, n.NodeIndex)
 		}
 		others = others || n.ParentIndex == nil && (!ok || !op.Final)
 	}
-	if others || !begun {
+	if others || !started {
 		return hooks
 	}
 	return last

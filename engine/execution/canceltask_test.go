@@ -60,7 +60,7 @@ func TestAWaitingNodeIsCancelled(t *testing.T) {
 	b.finish(first)
 }
 
-func TestAWaitingNodeAsksOtherwise(t *testing.T) {
+func TestRequestsOfAWaitingNodeChange(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *execution.Config) { c.Capacity.CPUMillis = 2000 })
 	doc := func(name, cpu, script string) string {

@@ -88,7 +88,7 @@ func TestEdgesOnOneMachine(t *testing.T) {
 	require.Equal(t, "from make.far, artifact store: its output sets storage: distributed, 5 B", edges["far"].Text(bytesOf))
 }
 
-func TestEdgesSayWhatReallyCame(t *testing.T) {
+func TestEdgesReportTheUsedChannel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *execution.Config) { c.StoreDir = "/store" })
 	_, edges := requestedInputs(t, b, &flowforgev1.PlacedInput{

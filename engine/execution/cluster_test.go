@@ -20,22 +20,22 @@ import (
 
 // podLauncher is a cluster whose events the test controls.
 type podLauncher struct {
-	mu       sync.Mutex
-	pods     map[string]launcher.Attempt
-	starts   map[string]int
-	stopped  map[string]bool
-	refuse   func(launcher.Attempt) error
-	admits   func(launcher.Attempt) bool // nil: all
-	changes  chan struct{}
-	calls    int
-	away     bool
-	awayCall chan struct{} // receives a value with every call while it is away
+	mu              sync.Mutex
+	pods            map[string]launcher.Attempt
+	starts          map[string]int
+	stopped         map[string]bool
+	refuse          func(launcher.Attempt) error
+	admits          func(launcher.Attempt) bool // nil: all
+	changes         chan struct{}
+	calls           int
+	unreachable     bool
+	unreachableCall chan struct{} // receives a value with every call while it is away
 }
 
 func newPodLauncher() *podLauncher {
 	return &podLauncher{
 		pods: map[string]launcher.Attempt{}, starts: map[string]int{}, stopped: map[string]bool{},
-		changes: make(chan struct{}, 1), awayCall: make(chan struct{}, 100),
+		changes: make(chan struct{}, 1), unreachableCall: make(chan struct{}, 100),
 	}
 }
 
@@ -43,9 +43,9 @@ func (p *podLauncher) Start(_ context.Context, attempts []launcher.Attempt) erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls++
-	if p.away {
+	if p.unreachable {
 		select {
-		case p.awayCall <- struct{}{}:
+		case p.unreachableCall <- struct{}{}:
 		default:
 		}
 		return fmt.Errorf("dial: %w", launcher.ErrUnreachable)
@@ -81,7 +81,7 @@ func (p *podLauncher) Start(_ context.Context, attempts []launcher.Attempt) erro
 func (p *podLauncher) Stop(_ context.Context, refs []launcher.Ref, _ time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away {
+	if p.unreachable {
 		return fmt.Errorf("dial: %w", launcher.ErrUnreachable)
 	}
 	for _, r := range refs {
@@ -97,7 +97,7 @@ func (p *podLauncher) Stop(_ context.Context, refs []launcher.Ref, _ time.Durati
 func (p *podLauncher) List(context.Context) ([]launcher.Status, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away {
+	if p.unreachable {
 		return nil, launcher.ErrUnreachable
 	}
 	list := make([]launcher.Status, 0, len(p.pods))
@@ -107,10 +107,10 @@ func (p *podLauncher) List(context.Context) ([]launcher.Status, error) {
 	return list, nil
 }
 
-func (p *podLauncher) setAway(away bool) {
+func (p *podLauncher) setUnreachable(unreachable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.away = away
+	p.unreachable = unreachable
 }
 
 // pod waits for the pod of an attempt and returns it.

@@ -38,7 +38,7 @@ func (es *attemptEnds) applyStarted(m message) {
 		deadline := m.begun.At.Add(timeout + es.loop.driver.config.Timing.StopGrace + es.loop.driver.config.Timing.DeadlineGrace)
 		row.DeadlineAt = &deadline
 	}
-	es.loop.batch.begun[row.attemptKey] = row
+	es.loop.batch.started[row.attemptKey] = row
 	es.loop.nodeEvent(m.node, m.begun.At, query.EventNodeStarted, "", nil)
 	es.loop.serving.serve(m.node, m.begun.At)
 }
@@ -141,9 +141,9 @@ func (es *attemptEnds) endAttempt(i int, e ending) {
 		Traceback: e.Traceback,
 	}
 	// One statement changes a row once: the end includes the begin of its batch.
-	if b, ok := es.loop.batch.begun[row.attemptKey]; ok {
+	if b, ok := es.loop.batch.started[row.attemptKey]; ok {
 		row.Host, row.PID = b.Host, b.PID
-		delete(es.loop.batch.begun, row.attemptKey)
+		delete(es.loop.batch.started, row.attemptKey)
 	}
 	es.loop.batch.ended = append(es.loop.batch.ended, row)
 	es.loop.admission.release(i, n.reserved)

@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// core is what all services of the engine share: what they were configured with, the drive loops of
+// core contains what all services of the engine share: their configuration, the drive loops of
 // this process, and the notifications of drivers and watchers.
 type core struct {
 	config    Config

@@ -242,11 +242,11 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		}
 		foreign[i] = r.Launcher != l.driver.config.LauncherName
 	}
-	begun, err := l.driver.queries.StartedAttempts(ctx, l.id)
+	started, err := l.driver.queries.StartedAttempts(ctx, l.id)
 	if err != nil {
 		return fmt.Errorf("load attempts: %w", err)
 	}
-	for _, a := range begun {
+	for _, a := range started {
 		l.ends.applyStarted(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &startedRow{At: *a.StartedAt, Host: a.Host}})
 		foreign[int(a.NodeIndex)] = true
 	}
@@ -257,11 +257,11 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 // loadUpdates applies what other processes have stored for this loop.
 func (l *loop) loadUpdates(ctx context.Context) error {
 	if l.progress.Count(dag.Queued) > 0 {
-		begun, err := l.driver.queries.StartedAttempts(ctx, l.id)
+		started, err := l.driver.queries.StartedAttempts(ctx, l.id)
 		if err != nil {
 			return fmt.Errorf("load attempts: %w", err)
 		}
-		for _, a := range begun {
+		for _, a := range started {
 			l.ends.applyStarted(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &startedRow{At: *a.StartedAt, Host: a.Host}})
 		}
 	}
@@ -286,8 +286,8 @@ func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 		}
 		waiting, err := q.HasReports(ctx, l.id)
 		if err == nil && !waiting && l.progress.Count(dag.Queued) > 0 {
-			begun, readErr := q.StartedWhileQueued(ctx, l.id)
-			waiting, err = len(begun) > 0, readErr
+			started, readErr := q.StartedWhileQueued(ctx, l.id)
+			waiting, err = len(started) > 0, readErr
 		}
 		if err != nil || waiting || (row.CancelRequestedAt != nil && !l.cancelled) {
 			l.cancelled = l.cancelled || row.CancelRequestedAt != nil

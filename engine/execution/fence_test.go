@@ -94,7 +94,7 @@ func (b *testBundle) leased(id uuid.UUID) (leased bool) {
 
 // The term ends while an execution is being acquired, after its loop was admitted: the loop
 // checks again before it does anything.
-func TestATermEndsWhileAnExecutionIsTaken(t *testing.T) {
+func TestATermEndsWhileAnExecutionIsAcquired(t *testing.T) {
 	t.Parallel()
 	var bundle atomic.Pointer[testBundle]
 	var over atomic.Bool

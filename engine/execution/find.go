@@ -37,7 +37,7 @@ type snapshots struct {
 	views  views
 }
 
-// view returns the execution of row as it was when node i had begun, or its current state.
+// view returns the execution of row when node i started, or its current state.
 func (s *snapshots) view(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
 	s.views.mu.Lock()
 	v, ok := s.views.known[row.ID]

@@ -243,10 +243,10 @@ func TestKillPoints(t *testing.T) {
 	}
 }
 
-// TestKillPointsOfRest crashes the server where an idle loop releases its lease and a later
+// TestKillPointsOfRelease crashes the server where an idle loop releases its lease and a later
 // report starts the next one. A loop that something else has started in between takes the report
 // itself, so that a try may not reach its point; the execution succeeds all the same.
-func TestKillPointsOfRest(t *testing.T) {
+func TestKillPointsOfRelease(t *testing.T) {
 	t.Parallel()
 	const tries = 10
 	for _, point := range []string{"rest.before_release:1", "rest.released:1", "deliver.stored:1", "drive.acquired:2"} {

@@ -195,18 +195,18 @@ operators:
 	require.Equal(t, dag.Succeeded, b.node(id, "good").State)
 }
 
-// TestClusterAway: nothing fails while the cluster does not respond, and it is not polled in
+// TestUnreachableCluster: nothing fails while the cluster does not respond, and it is not polled in
 // a tight loop.
-func TestClusterAway(t *testing.T) {
+func TestUnreachableCluster(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
-	b.cluster.setAway(true)
+	b.cluster.setUnreachable(true)
 	id := b.launch(onePod, nil)
 	n := b.nodeIs(id, "train", "the reason", func(n query.NodeDetail) bool { return n.Reason != nil && n.Reason.Code == launcher.WaitCluster })
 	require.Equal(t, dag.Queued, n.State)
-	<-b.cluster.awayCall
-	<-b.cluster.awayCall
-	b.cluster.setAway(false)
+	<-b.cluster.unreachableCall
+	<-b.cluster.unreachableCall
+	b.cluster.setUnreachable(false)
 	a := b.cluster.pod(t, query.TaskID(id, 0, 1))
 	b.nodeIs(id, "train", "the reason to go", func(n query.NodeDetail) bool { return n.Reason == nil })
 	b.ends(a, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
@@ -217,11 +217,11 @@ func TestClusterAway(t *testing.T) {
 	require.Less(t, b.cluster.calls, 20)
 }
 
-// TestCancelWhileClusterIsAway: attempts that the cluster never received end immediately.
-func TestCancelWhileClusterIsAway(t *testing.T) {
+// TestCancelWhileClusterIsUnreachable: attempts that the cluster never received end immediately.
+func TestCancelWhileClusterIsUnreachable(t *testing.T) {
 	t.Parallel()
 	b := setupPods(t)
-	b.cluster.setAway(true)
+	b.cluster.setUnreachable(true)
 	id := b.launch(onePod, nil)
 	b.nodeIs(id, "train", "the reason", func(n query.NodeDetail) bool { return n.Reason != nil })
 	require.NoError(t, b.engine.Commands.Cancel(b.ctx, id, "enough"))

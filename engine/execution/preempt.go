@@ -55,10 +55,10 @@ type preemption struct {
 }
 
 type preemptionPart struct {
-	asked []attemptKey // attempts whose preemption request was applied
+	requested []attemptKey // attempts whose preemption request was applied
 }
 
-func (pr *preemption) pending() bool { return len(pr.part.asked) > 0 }
+func (pr *preemption) pending() bool { return len(pr.part.requested) > 0 }
 
 func (pr *preemption) reset() { pr.part = preemptionPart{} }
 
@@ -93,7 +93,7 @@ func (pr *preemption) loadUpdates(ctx context.Context) error {
 		grace := pr.loop.operator(i).Grace()
 		n.reason = &query.Reason{Code: fair.Preempted, Message: fmt.Sprintf("Being preempted: the task has %s to save a checkpoint. %s", grace, n.preempted.Message)}
 		pr.stops = append(pr.stops, i)
-		pr.part.asked = append(pr.part.asked, attemptKey{i, n.attempt})
+		pr.part.requested = append(pr.part.requested, attemptKey{i, n.attempt})
 		pr.loop.nodeEvent(i, now, query.EventNodePreempting, n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
 	}
 	return nil
@@ -141,10 +141,10 @@ func (pr *preemption) yield(i int, e ending) {
 
 // write records which attempts were asked to end.
 func (pr *preemption) write(ctx context.Context, q *db.Queries) error {
-	if len(pr.part.asked) == 0 {
+	if len(pr.part.requested) == 0 {
 		return nil
 	}
-	if err := q.TakePreempted(ctx, pr.loop.driver.now(), pr.loop.id, mustJSON(pr.part.asked)); err != nil {
+	if err := q.TakePreempted(ctx, pr.loop.driver.now(), pr.loop.id, mustJSON(pr.part.requested)); err != nil {
 		return fmt.Errorf("record preempted attempts: %w", err)
 	}
 	return nil

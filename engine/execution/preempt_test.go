@@ -16,9 +16,9 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// TestExecutionRestsWhileItsAttemptMakesRoom: after the preemption request the loop becomes
+// TestExecutionIsIdleWhileItsAttemptIsPreempted: after the preemption request the loop becomes
 // idle until the attempt ends.
-func TestExecutionRestsWhileItsAttemptMakesRoom(t *testing.T) {
+func TestExecutionIsIdleWhileItsAttemptIsPreempted(t *testing.T) {
 	t.Parallel()
 	all := setup(t, func(c *execution.Config) { c.Timing.StopGrace = time.Minute })
 	b := all.as(all.team("vision", fair.Vector{fair.CPU: 2000}, nil))

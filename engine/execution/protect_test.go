@@ -72,7 +72,7 @@ operators:
 	}
 }
 
-func TestFinalMessageTellsOfEveryAttempt(t *testing.T) {
+func TestFinalMessageListsEveryAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tries := t.TempDir() + "/tries"
@@ -202,8 +202,8 @@ operators:
 	require.Equal(t, "breaker.reset mended", action+" "+reason)
 }
 
-// TestBreakerGivesLocksBack: a withheld node releases its mutex for others.
-func TestBreakerGivesLocksBack(t *testing.T) {
+// TestBreakerReleasesLocks: a withheld node releases its mutex for others.
+func TestBreakerReleasesLocks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	dir := t.TempDir()

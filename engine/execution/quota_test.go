@@ -75,9 +75,9 @@ func TestALimitOfExecutionsHoldsTheNextBack(t *testing.T) {
 	require.Equal(t, []string{"execution.launched", "execution.waiting", "execution.started"}, b.kinds(second)[:3])
 }
 
-// TestGPUsAreGivenOutByIndex: no two attempts see the same GPU, and attempts without a
+// TestGPUsAreAllocatedByIndex: no two attempts see the same GPU, and attempts without a
 // request see none.
-func TestGPUsAreGivenOutByIndex(t *testing.T) {
+func TestGPUsAreAllocatedByIndex(t *testing.T) {
 	t.Parallel()
 	devices, err := quota.ParseGPUs("A100:2,H100:1")
 	require.NoError(t, err)
@@ -136,8 +136,8 @@ operators:
      code: {script: 'trap "echo saved >> %[1]s/saved; exit 3" TERM; echo "${TASK##*.} $RETRY" >> %[1]s/lent; while [ ! -e %[1]s/stop ]; do sleep 0.01; done'}}
 `, dir), nil)
 	borrower.until(id, "both running", func(e query.Execution) bool { return e.Counts.Running == 2 })
-	wants := owner.launch("name: wants\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 2}, code: {script: 'true'}}]", nil)
-	require.Equal(t, query.Succeeded, owner.finish(wants).Status, "it did not wait for the end of the borrower")
+	blocked := owner.launch("name: wants\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {cpu: 2}, code: {script: 'true'}}]", nil)
+	require.Equal(t, query.Succeeded, owner.finish(blocked).Status, "it did not wait for the end of the borrower")
 	borrower.until(id, "running again", func(e query.Execution) bool { return e.Counts.Running == 2 })
 	touch(t, dir+"/stop")
 	require.Equal(t, query.Succeeded, borrower.finish(id).Status)

@@ -63,7 +63,7 @@ func TestResourcesForAllThatRun(t *testing.T) {
 	require.Contains(t, apperr.FieldsOf(err)[0].Message, "The workflow has no operator that runs tasks")
 }
 
-func TestALaunchSaysHowLongItIsKept(t *testing.T) {
+func TestRetentionOfALaunch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	hours := func(n int) *time.Duration { return new(time.Duration(n) * time.Hour) }
@@ -93,7 +93,7 @@ func TestALaunchSaysHowLongItIsKept(t *testing.T) {
 	require.Equal(t, 7*time.Hour, e.ExpiresAt.Sub(*e.FinishedAt))
 }
 
-func TestAResumeSettlesTheLettersOfWhatRunsAgain(t *testing.T) {
+func TestAResumeSettlesDeadLettersOfRerunNodes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.keepFiles()
@@ -131,7 +131,7 @@ operators:
 	require.Equal(t, e.ID, as)
 }
 
-func TestHowLongAResumeTookSaysNothing(t *testing.T) {
+func TestDurationOfAResumeIsNoEstimate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.keepFiles()

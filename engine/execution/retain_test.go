@@ -41,7 +41,7 @@ func (b *testBundle) untilEndDelivered() {
 	}, 20*time.Second, 20*time.Millisecond)
 }
 
-func TestTheDefinitionSaysHowLongAnExecutionIsKept(t *testing.T) {
+func TestRetentionOfADefinition(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	b := setup(t, func(c *execution.Config) { c.Retention = workflow.TTL{Completion: &day} })
@@ -61,7 +61,7 @@ func TestTheDefinitionSaysHowLongAnExecutionIsKept(t *testing.T) {
 	}
 }
 
-func TestResultsThatWereTakenOverOutliveTheirExecution(t *testing.T) {
+func TestReusedResultsOutliveTheirExecution(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.keepFiles()

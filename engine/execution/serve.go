@@ -126,7 +126,7 @@ func (sv *serving) loadUpdates(ctx context.Context) error {
 	return nil
 }
 
-// dismiss ends the attempt of node i, which no node needs any more.
+// dismiss ends the attempt of node i, because no node uses it.
 func (sv *serving) dismiss(i int, now time.Time) {
 	reason := &query.Reason{Code: ReasonServing, Message: "All its dependents have ended, so it was asked to stop."}
 	sv.loop.stopAs(i, now, reason, reason.Message)

@@ -83,9 +83,9 @@ func TestDaemonInACluster(t *testing.T) {
 	}
 }
 
-// TestDaemonIsHeardOfElsewhere: a report to a process without the execution reaches the loop
+// TestDaemonReportsToAnotherServer: a report to a process without the execution reaches the loop
 // that drives it, also after a restart.
-func TestDaemonIsHeardOfElsewhere(t *testing.T) {
+func TestDaemonReportsToAnotherServer(t *testing.T) {
 	t.Parallel()
 	b, id, db := daemonPods(t)
 	b.begins(db)
@@ -129,8 +129,8 @@ func TestCancelEndsDaemons(t *testing.T) {
 	require.Equal(t, dag.Cancelled, b.node(id, "db").State)
 }
 
-// TestDaemonComesBack: it restarts for a dependent that a user retries.
-func TestDaemonComesBack(t *testing.T) {
+// TestDaemonRestarts: it restarts for a dependent that a user retries.
+func TestDaemonRestarts(t *testing.T) {
 	t.Parallel()
 	b, id, db := daemonPods(t, `      - {name: aside, template: use, arguments: {parameters: [{name: at, value: nowhere}]}}`+"\n")
 	aside := b.cluster.pod(t, query.TaskID(id, 2, 1))

@@ -272,9 +272,9 @@ func TestStreamIsCancelled(t *testing.T) {
 	require.Equal(t, dag.Cancelled, b.node(b.id, "read").State)
 }
 
-// TestNoRoomForAReader: a writer never waits for its reader, so capacity for one is enough
+// TestNoCapacityForAReader: a writer never waits for its reader, so capacity for one is enough
 // for both, one after the other.
-func TestNoRoomForAReader(t *testing.T) {
+func TestNoCapacityForAReader(t *testing.T) {
 	t.Parallel()
 	for name, doc := range map[string]string{"quota": streams, "parallelism": strings.Replace(streams, "version: 1.0.0", "version: 1.0.0\nparallelism: 1", 1)} {
 		t.Run(name, func(t *testing.T) {

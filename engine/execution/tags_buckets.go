@@ -28,7 +28,7 @@ func (as *attemptSpecs) bucketOfInput(i int, input workflow.Input, value any) ma
 		if written, _ := tagged.Value.(map[string]any); written[workflow.RawBucket] != nil {
 			return place
 		}
-		// The graph around the node may pass on an input of its own.
+		// The enclosing graph may pass on its own input.
 		text, _ := tagged.Value.(string)
 		name, passedOn := strings.CutPrefix(text, "inputs.")
 		if i = as.loop.progress.Parent(as.loop.home(i)); i == dag.NoNode || !passedOn || tagged.As != workflow.TaggedName {

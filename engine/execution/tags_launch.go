@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// identity is what tags in the inputs of a launch can read about its execution.
+// identity contains the fields of an execution that tags in the inputs of its launch can read.
 type identity struct {
 	id uuid.UUID
 	at time.Time
@@ -82,7 +82,7 @@ type replacement struct {
 
 // replace replaces the tags in one input.
 func (t *inputTags) replace(name string) error {
-	if state, begun := t.state[name]; begun {
+	if state, visited := t.state[name]; visited {
 		if !state.ended {
 			return apperr.New(apperr.Invalid, "The tags of this value read the value itself.")
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // settleOperator computes the settings of node i that depend on its inputs: the node then
-// has an operator of its own.
+// has its own operator.
 func (l *loop) settleOperator(ctx context.Context, i int) error {
 	n := &l.nodes[i]
 	if !n.op.Tags.Settles(n.op.Foreach != nil, n.index >= 0) {

@@ -76,10 +76,10 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	require.Equal(t, query.Reason{Code: launcher.WaitUnschedulable, Message: "0/4 nodes are available."}, w.Reason)
 	require.WithinDuration(t, time.Now(), w.Since, time.Hour)
 
-	b.handedOver(id, 2, 29*time.Second)
+	b.setDispatched(id, 2, 29*time.Second)
 	_, names = b.inCluster(uuid.Nil, 0)
 	require.NotContains(t, names, "c")
-	b.handedOver(id, 2, 31*time.Second)
+	b.setDispatched(id, 2, 31*time.Second)
 	_, names = b.inCluster(auth.LocalTenant, 0)
 	require.Len(t, names, 3)
 	require.Equal(t, "c", names[0], "the longest first")
@@ -102,8 +102,8 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	require.Equal(t, execution.ReasonStopping, n.Reason.Code)
 }
 
-// handedOver sets how long ago a node was submitted to the cluster.
-func (b *podBundle) handedOver(id uuid.UUID, node int, ago time.Duration) {
+// setDispatched sets how long ago a node was submitted to the cluster.
+func (b *podBundle) setDispatched(id uuid.UUID, node int, ago time.Duration) {
 	b.t.Helper()
 	tag, err := b.pool.Exec(b.ctx, "UPDATE reservations SET created_at = $3 WHERE execution_id = $1 AND node_index = $2", id, node, time.Now().Add(-ago))
 	require.NoError(b.t, err)

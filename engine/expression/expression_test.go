@@ -153,7 +153,7 @@ func evaluate(text string) error {
 	return err
 }
 
-func TestBoolWantsABool(t *testing.T) {
+func TestBoolRequiresABool(t *testing.T) {
 	t.Parallel()
 	e, err := Parse(`inputs.name`)
 	if err != nil {

@@ -115,7 +115,7 @@ func TestRetriesAndCircuit(t *testing.T) {
 	require.Nil(t, channels[0].OpenUntil)
 }
 
-func TestMessageIsGivenUp(t *testing.T) {
+func TestMessageIsDroppedAfterItsLastAttempt(t *testing.T) {
 	t.Parallel()
 	b, r := setup(t), newReceiver(t)
 	b.webhook("portal", r)

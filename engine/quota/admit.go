@@ -164,7 +164,7 @@ func (s *Service) Victims() []fair.Victim {
 func (s *Service) CancelPreemption(keys []fair.Key) { s.fair.CancelPreemption(keys) }
 
 // MarkPreempted records that the attempt of v is being preempted. It returns false when
-// the attempt holds no reservation any more.
+// the attempt no longer holds a reservation.
 func (s *Service) MarkPreempted(ctx context.Context, q *db.Queries, v fair.Victim) (bool, error) {
 	reason, err := json.Marshal(v.Reason)
 	if err != nil {

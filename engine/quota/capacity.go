@@ -41,7 +41,7 @@ func (c Capacity) inUse() fair.Vector {
 	return c.InUse.vector()
 }
 
-// vector is c by resource. Each type of GPU is a resource of its own.
+// vector is c by resource. Each type of GPU is a separate resource.
 func (c Capacity) vector() fair.Vector {
 	v := fair.Vector{
 		fair.CPU: int64(c.CPUMillis), fair.Memory: int64(c.MemoryMiB), fair.Pods: int64(c.Pods), fair.GPU: int64(len(c.GPUs)),

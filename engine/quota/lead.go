@@ -38,7 +38,7 @@ func (s *Service) forgetQueue() {
 	}
 }
 
-// maintain is what Run does every minute.
+// maintain runs every minute.
 func (s *Service) maintain(ctx context.Context) error {
 	if s.follower.Load() {
 		return errors.Join(s.refreshStorage(ctx), s.refresh(ctx))

@@ -37,13 +37,13 @@ func (o *Overview) Find(id uuid.UUID) *Node {
 type Node struct {
 	fair.LevelState
 
-	Path     []fair.LevelRef // from the topmost node that the reader may see to the node itself
-	Most     fair.Vector     // its maximum use; absent: no bound above it either
-	Bounds   map[fair.Resource]fair.LevelRef
-	Handed   fair.Vector // the sum of its children's guarantees
-	Children int
-	Version  int64 // of its limits; 0 without any
-	Writable bool  // the reader may change its limits
+	Path        []fair.LevelRef // from the topmost node that the reader may see to the node itself
+	Most        fair.Vector     // its maximum use; absent: no bound above it either
+	Bounds      map[fair.Resource]fair.LevelRef
+	Distributed fair.Vector // the sum of its children's guarantees
+	Children    int
+	Version     int64 // of its limits; 0 without any
+	Writable    bool  // the reader may change its limits
 }
 
 // Overview returns a node and everything below it with limits and use, or, for
@@ -152,11 +152,11 @@ func arrange(levels []fair.LevelState) []Node {
 	nodes := make([]Node, 0, len(levels))
 	var add func(l fair.LevelState, most fair.Vector, bounds map[fair.Resource]fair.LevelRef)
 	add = func(l fair.LevelState, most fair.Vector, bounds map[fair.Resource]fair.LevelRef) {
-		n := Node{LevelState: l, Children: len(children[l.ID]), Handed: fair.Vector{}}
+		n := Node{LevelState: l, Children: len(children[l.ID]), Distributed: fair.Vector{}}
 		n.Most, n.Bounds = ceiling(l.Level, most, bounds)
 		for _, c := range children[l.ID] {
 			for r, v := range c.Limits.Limit {
-				n.Handed[r] += v
+				n.Distributed[r] += v
 			}
 		}
 		nodes = append(nodes, n)

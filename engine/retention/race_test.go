@@ -35,12 +35,12 @@ func stores(t *testing.T) map[string]func(t *testing.T) artifact.Remover {
 // it unless do waits for the sweep.
 func (b *testBundle) atPoint(point string, do func() error) (result func() error) {
 	done := make(chan error, 1)
-	begun := false
+	reached := false
 	b.crash = func(at string) {
-		if at != point || begun {
+		if at != point || reached {
 			return
 		}
-		begun = true
+		reached = true
 		go func() { done <- do() }()
 		select {
 		case err := <-done:
@@ -50,7 +50,7 @@ func (b *testBundle) atPoint(point string, do func() error) (result func() error
 	}
 	return func() error {
 		b.crash = func(string) {}
-		require.True(b.t, begun, "the sweep never reached %s", point)
+		require.True(b.t, reached, "the sweep never reached %s", point)
 		return <-done
 	}
 }

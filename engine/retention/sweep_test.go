@@ -204,10 +204,10 @@ func TestTheInstallationsRuleHoldsWhereNoDefinitionSpeaks(t *testing.T) {
 
 func TestWithoutClickHouseExecutionsStay(t *testing.T) {
 	t.Parallel()
-	away := true
+	unreachable := true
 	b := setup(t, nil, func(c *Config) {
 		c.Telemetry = func(context.Context, []uuid.UUID) error {
-			if away {
+			if unreachable {
 				return apperr.New(apperr.Unavailable, "ClickHouse does not answer.")
 			}
 			return nil
@@ -223,7 +223,7 @@ func TestWithoutClickHouseExecutionsStay(t *testing.T) {
 	require.EqualValues(t, 1, b.count(`SELECT count(*) FROM nodes WHERE execution_id = $1`, id))
 	b.gone(p, loose, "the other steps continue")
 	require.True(t, apperr.Is(b.Keep(b.ctx, id), apperr.Conflict), "its logs may be deleted")
-	away = false
+	unreachable = false
 	require.EqualValues(t, 1, b.sweep().Executions)
 }
 

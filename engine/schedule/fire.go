@@ -36,8 +36,8 @@ const (
 // fireDue does the steps of a schedule that is due, until it no longer is or others must have their
 // turn. The next look continues.
 func (s *Service) fireDue(ctx context.Context, id uuid.UUID) error {
-	begun := time.Now()
-	for n := 0; n < turnSteps && time.Since(begun) < turnTime && ctx.Err() == nil; n++ {
+	start := time.Now()
+	for n := 0; n < turnSteps && time.Since(start) < turnTime && ctx.Err() == nil; n++ {
 		more, err := s.fireOnce(ctx, id)
 		if errors.Is(err, errNotDue) {
 			return nil

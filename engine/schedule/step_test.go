@@ -48,7 +48,7 @@ func TestDecideIsBounded(t *testing.T) {
 		for _, text := range []string{"@every 1s", "* * * * * *"} {
 			sp := Spec{When: When{Expressions: []string{text}, Anchor: long}, Misfire: misfire, CatchUpMax: 7}
 			timing := timingOf(t, &sp, now)
-			begun := time.Now()
+			start := time.Now()
 			st, err := decide(t.Context(), timing, sp, long, now, 0)
 			require.NoError(t, err)
 			require.Equal(t, want, *st.fire, "%s %s", misfire, text)
@@ -56,7 +56,7 @@ func TestDecideIsBounded(t *testing.T) {
 			require.Contains(t, st.missed.message(), "More than 100000 runs")
 			require.Equal(t, want.Add(-time.Second), st.start)
 			require.Equal(t, want.Add(time.Second), st.next)
-			t.Logf("%s %s took %s", misfire, text, time.Since(begun))
+			t.Logf("%s %s took %s", misfire, text, time.Since(start))
 		}
 	}
 }

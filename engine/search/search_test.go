@@ -207,7 +207,7 @@ func TestPeople(t *testing.T) {
 	require.Empty(t, e.(search.Compare).Values[0].ID)
 }
 
-func TestWhatIsWantedAtTheCursor(t *testing.T) {
+func TestExpectedTokenAtTheCursor(t *testing.T) {
 	t.Parallel()
 	for before, want := range map[string]string{
 		"":                      "name '' 0 ",

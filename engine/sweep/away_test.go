@@ -15,11 +15,11 @@ import (
 func TestMissingPointsDecideNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	away, err := telemetry.New(telemetry.Config{SpoolDir: t.TempDir(), ClickHouseURL: "http://127.0.0.1:1", Log: b.config.Logger, Now: time.Now})
+	unreachable, err := telemetry.New(telemetry.Config{SpoolDir: t.TempDir(), ClickHouseURL: "http://127.0.0.1:1", Log: b.config.Logger, Now: time.Now})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, away.Close()) })
+	t.Cleanup(func() { require.NoError(t, unreachable.Close()) })
 	near := b.telemetry
-	b.telemetry, b.config.Telemetry = away, away
+	b.telemetry, b.config.Telemetry = unreachable, unreachable
 	b.sweeps = sweep.New(b.config)
 	stop := b.drive()
 	sw, runs := b.waiting(2, func(s *sweep.Spec) {

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-func TestWhatAnOperatorSaysOfItsRoom(t *testing.T) {
+func TestPreemptionFieldsOfAnOperator(t *testing.T) {
 	t.Parallel()
 	d := mustParse(t, `
 name: rooms
@@ -50,7 +50,7 @@ operators:
 	}
 }
 
-func TestRoomsThatMakeNoSense(t *testing.T) {
+func TestInvalidPreemptionFields(t *testing.T) {
 	t.Parallel()
 	_, problems := Parse([]byte(`
 name: rooms

@@ -23,7 +23,7 @@ type edgeBody struct {
 	Compression   string       `json:"compression" enum:"none,lz4,zstd" doc:"Compression of the transfer; none if compressing the first megabyte saves too little"`
 	Reason        string       `json:"reason" doc:"Reason why this channel was chosen"`
 	Text          string       `json:"text" doc:"Human-readable summary"`
-	Came          *arrivalBody `json:"came,omitempty" doc:"How the latest attempt received the input; absent for plain values, and before the first attempt"`
+	Arrival       *arrivalBody `json:"came,omitempty" doc:"How the latest attempt received the input; absent for plain values, and before the first attempt"`
 }
 
 type arrivalBody struct {
@@ -61,7 +61,7 @@ func toEdgeBody(e execution.Edge) edgeBody {
 		Serialization: string(e.Serialization), Compression: cmp.Or(string(e.Compression), "none"), Reason: e.Reason, Text: e.Text(units.Bytes),
 	}
 	if c := e.Came; c != nil {
-		out.Came = &arrivalBody{
+		out.Arrival = &arrivalBody{
 			Attempt: c.Attempt, Channel: string(c.Channel), Compression: cmp.Or(string(c.Compression), "none"),
 			Moved: c.Moved, Copied: c.Copied, Seconds: c.Took.Seconds(), Note: c.Note,
 		}

@@ -233,14 +233,14 @@ func (h *tableAPI) routes(r chi.Router) {
 		if format == table.Notebook {
 			return h.exportNotebook(w, r, q)
 		}
-		begun := false
+		streaming := false
 		err = h.Table.Export(r.Context(), q, format, func() io.Writer {
-			begun = true
+			streaming = true
 			w.Header().Set("Content-Type", exportTypes()[format])
 			w.Header().Set("Content-Disposition", `attachment; filename="executions.`+format+`"`)
 			return w
 		})
-		if err != nil && begun {
+		if err != nil && streaming {
 			h.Log.Warn("an export of executions ended early", "error", err)
 			panic(http.ErrAbortHandler) // so that a part does not look complete
 		}

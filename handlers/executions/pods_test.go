@@ -16,7 +16,7 @@ import (
 
 // Equal events share one row with their number and latest time. Warnings come first only until
 // the pod has started.
-func TestEventsOfPodsAreToldOnce(t *testing.T) {
+func TestPodEventsAreListedOnce(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	events := []query.PodEvent{

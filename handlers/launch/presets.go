@@ -109,7 +109,7 @@ func (f filled) note(d *draft, p *views.Provenance) *views.Provenance {
 		p.Text = "It was saved for version " + f.source.Version + ". " + units.Plural(n, "value no longer fits", "values no longer fit") + " version " + d.version.Version + " and " + verb(n) + " left out:"
 	}
 	for _, m := range f.fitted.Incompatible {
-		p.Misfits = append(p.Misfits, incompatibleLine(d.schema, m))
+		p.Incompatible = append(p.Incompatible, incompatibleLine(d.schema, m))
 	}
 	if len(f.fitted.Added) > 0 {
 		p.Text = strings.TrimSpace("New since version " + f.source.Version + ": " + strings.Join(f.fitted.Added, ", ") + ". " + p.Text)

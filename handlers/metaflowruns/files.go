@@ -111,7 +111,7 @@ func (h *Pages) log(w http.ResponseWriter, r *http.Request) error {
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("download of a log: %w", err)
 	}
-	to := &begun{w: w}
+	to := &download{w: w}
 	err = datastore.WriteLog(r.Context(), store, t, attempt, to)
 	if err != nil && to.any {
 		panic(http.ErrAbortHandler) // so that a part does not look complete
@@ -122,14 +122,14 @@ func (h *Pages) log(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// begun remembers whether it has written.
-type begun struct {
+// download remembers whether it has written.
+type download struct {
 	w   io.Writer
 	any bool
 }
 
 // Write implements io.Writer.
-func (b *begun) Write(p []byte) (int, error) {
+func (b *download) Write(p []byte) (int, error) {
 	b.any = true
 	return b.w.Write(p) //nolint:wrapcheck // a pass-through
 }

@@ -248,10 +248,10 @@ func (f *quotaForm) allocatedText(r fair.Resource) string {
 		return ""
 	}
 	u, name := amount.Unit(r), levelName(parent.Ref())
-	promised := u.Amount(parent.Handed[r]) + " guaranteed to the levels below"
+	promised := u.Amount(parent.Distributed[r]) + " guaranteed to the levels below"
 	if limit, ok := parent.Limits.Limit[r]; ok {
 		text := fmt.Sprintf("%s has %s, %s.", name, u.Amount(limit), promised)
-		if parent.Handed[r] > limit {
+		if parent.Distributed[r] > limit {
 			text = fmt.Sprintf("%s has %s, %s: the guarantees exceed the capacity.", name, u.Amount(limit), promised)
 		}
 		return text

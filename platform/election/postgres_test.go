@@ -78,7 +78,7 @@ func (c *candidate) idle() {
 	}
 }
 
-func TestGivenBackLeaseGoesToTheNext(t *testing.T) {
+func TestReleasedLeaseGoesToTheNext(t *testing.T) {
 	t.Parallel()
 	url := dbtest.NewURL(t)
 	a := run(t, url, "a", election.Timing{})

@@ -37,10 +37,10 @@ function setUpPalette(palette) {
   palette.addEventListener("htmx:after:swap", () => (searching = false));
   input.addEventListener("input", () => {
     searching = input.value.trim() !== "";
-    const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const item of palette.querySelectorAll("[data-keywords]")) {
       const known = item.dataset.keywords.split(" ");
-      item.hidden = !wanted.every((word) => known.some((k) => k.startsWith(word)));
+      item.hidden = !words.every((word) => known.some((k) => k.startsWith(word)));
     }
   });
   palette.addEventListener("click", (event) => {

@@ -34,7 +34,7 @@ class Renderer {
     this.themes = new MutationObserver(changed);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
     if (this.text().length > MAX_VALUE) {
-      this.say("The value is too large for the type's custom view.");
+      this.showMessage("The value is too large for the type's custom view.");
       return;
     }
     this.begin();
@@ -186,7 +186,7 @@ class Renderer {
       this.control.value = text;
       this.setting = false;
     }
-    this.say(errors.join(" "), true);
+    this.showMessage(errors.join(" "), true);
     this.send({ type: "checked", id, errors });
     const { next } = this;
     this.next = null;
@@ -215,7 +215,7 @@ class Renderer {
     (back ? all[at - 1] : all[at])?.focus();
   }
 
-  say(text, error = false) {
+  showMessage(text, error = false) {
     this.note.textContent = text;
     this.note.hidden = text === "";
     this.note.classList.toggle("error", error && text !== "");
@@ -230,7 +230,7 @@ class Renderer {
     this.builtIn.hidden = false;
     const button = this.place.querySelector("[data-renderer-switch]");
     if (button) button.hidden = true;
-    this.say(`The custom view for ${this.place.dataset.type} ${what}. The built-in view is shown instead.`);
+    this.showMessage(`The custom view for ${this.place.dataset.type} ${what}. The built-in view is shown instead.`);
   }
 }
 

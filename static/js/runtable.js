@@ -43,7 +43,7 @@ function place(table) {
 }
 
 // go shows the page of an address in place of this one and returns the focus to a column.
-async function go(url, { column, tool, said }) {
+async function go(url, { column, tool, announcement }) {
   const old = document.getElementById("run-page");
   const wrap = old.querySelector(".table-wrap");
   const left = wrap?.scrollLeft ?? 0;
@@ -63,9 +63,9 @@ async function go(url, { column, tool, said }) {
   const table = now.querySelector(".table-wrap");
   if (table) table.scrollLeft = left;
   const inside = now.querySelector(`${inChooser ? "#column-choice" : "thead"} [data-column="${CSS.escape(column)}"]`);
-  const wanted = inside?.querySelector(tool) ?? inside?.querySelector("[data-column-tool]:not([data-column-tool=drop])");
-  (wanted ?? now.querySelector("#column-choice > summary"))?.focus({ preventScroll: Boolean(table) && !inChooser });
-  if (said) status.textContent = said;
+  const focusTarget = inside?.querySelector(tool) ?? inside?.querySelector("[data-column-tool]:not([data-column-tool=drop])");
+  (focusTarget ?? now.querySelector("#column-choice > summary"))?.focus({ preventScroll: Boolean(table) && !inChooser });
+  if (announcement) status.textContent = announcement;
 }
 
 function onTool(event) {
@@ -73,7 +73,7 @@ function onTool(event) {
   if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   const { column } = link.closest("[data-column]").dataset;
-  go(link.href, { column, tool: `[data-column-tool="${link.dataset.columnTool}"]`, said: `${link.getAttribute("aria-label")}: done` });
+  go(link.href, { column, tool: `[data-column-tool="${link.dataset.columnTool}"]`, announcement: `${link.getAttribute("aria-label")}: done` });
 }
 
 // withEntries is the address with these columns.
@@ -94,8 +94,8 @@ function resizeTo(handle, width) {
     const kept = entry.split("~").filter((part, i) => i === 0 || part === "pin").join("~");
     return width ? `${kept}~${width}` : kept;
   });
-  const said = width ? `${head.dataset.column}: ${width} pixels wide` : `${head.dataset.column}: as wide as its values`;
-  go(withEntries(entries), { column: head.dataset.column, tool: ".grid-resize", said });
+  const announcement = width ? `${head.dataset.column}: ${width} pixels wide` : `${head.dataset.column}: as wide as its values`;
+  go(withEntries(entries), { column: head.dataset.column, tool: ".grid-resize", announcement });
 }
 
 const within = (handle, width) => Math.round(Math.min(Number(handle.ariaValueMax), Math.max(Number(handle.ariaValueMin), width)));
@@ -186,7 +186,7 @@ function setUpDrag() {
     const others = entriesOf(head.closest("table")).filter((entry) => entry !== dragged.dataset.entry);
     const at = others.indexOf(head.dataset.entry) + (isBefore(event, head) ? 0 : 1);
     others.splice(at, 0, dragged.dataset.entry);
-    go(withEntries(others), { column: dragged.dataset.column, tool: ".sort", said: `${dragged.dataset.column}: column ${at + 1} of ${others.length}` });
+    go(withEntries(others), { column: dragged.dataset.column, tool: ".sort", announcement: `${dragged.dataset.column}: column ${at + 1} of ${others.length}` });
   });
   document.addEventListener("dragend", () => {
     dragged?.classList.remove("dragged");

@@ -151,7 +151,7 @@ func TestPaint(t *testing.T) {
 	}
 }
 
-func TestGroupTellsItsStates(t *testing.T) {
+func TestGroupLabelsItsStates(t *testing.T) {
 	t.Parallel()
 	items := []Item{{Name: "list"}}
 	states := []NodeState{{State: "SUCCEEDED"}}

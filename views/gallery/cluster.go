@@ -13,7 +13,7 @@ import (
 func clusterEntries() []Entry {
 	return []Entry{
 		{"cluster", "Cluster", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, cluster())) }},
-		{"cluster-away", "Cluster: the API server is unreachable", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterAway())) }},
+		{"cluster-away", "Cluster: the API server is unreachable", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterUnreachable())) }},
 		{"cluster-local", "Cluster: one machine", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterLocal())) }},
 		{"cluster-new", "Cluster: not read yet", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterNew())) }},
 		{"node-pod", "Node: pods, out of memory before", func(f views.Page) templ.Component { return views.NodePage(nodePod(f)) }},
@@ -65,7 +65,7 @@ func cluster() views.Cluster {
 	}
 }
 
-func clusterAway() views.Cluster {
+func clusterUnreachable() views.Cluster {
 	m := cluster()
 	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Running tasks continue. New tasks start when it is back. Last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
 	return m

@@ -67,9 +67,9 @@ func launchPreset(f views.Page) views.LaunchPage {
 	page := launchWith(f, nil)
 	page.Origin = &views.Provenance{
 		Kind: "warn", From: "Filled in from the preset “Quick check on 1 GPU”.", URL: views.PresetURL("digits.train", "1"),
-		Text:    "New since version 2.3.1: seed. It was saved for version 2.3.1. 2 values no longer fit version 2.4.0 and were left out:",
-		Misfits: []forms.ErrorLine{{Target: "f-holdout", Label: "Hold out", Text: "60 is more than 50. Enter 0 to 50."}, {Label: "momentum", Text: "this version does not have this input."}},
-		Reset:   views.LaunchPresetURL("digits.train", "", "2.4.0"),
+		Text:         "New since version 2.3.1: seed. It was saved for version 2.3.1. 2 values no longer fit version 2.4.0 and were left out:",
+		Incompatible: []forms.ErrorLine{{Target: "f-holdout", Label: "Hold out", Text: "60 is more than 50. Enter 0 to 50."}, {Label: "momentum", Text: "this version does not have this input."}},
+		Reset:        views.LaunchPresetURL("digits.train", "", "2.4.0"),
 	}
 	page.Presets = views.PresetPanel{Rows: presetRows(), More: 3, URL: views.PresetsURL("digits.train"), Current: "1", Update: "Quick check on 1 GPU", Form: presetForm()}
 	return page

@@ -241,8 +241,8 @@ func TestWordsOfAProvider(t *testing.T) {
 	require.False(t, present)
 }
 
-// TestProviderAway: an unreachable provider is retried, without blocking anything else.
-func TestProviderAway(t *testing.T) {
+// TestUnreachableProvider: an unreachable provider is retried, without blocking anything else.
+func TestUnreachableProvider(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	c := b.provider.cfg
@@ -250,12 +250,12 @@ func TestProviderAway(t *testing.T) {
 	require.NoError(t, err)
 	c.Issuer = "http://" + listener.Addr().String()
 	require.NoError(t, listener.Close())
-	away := b.open(t, c)
-	require.False(t, away.Unreachable(), "it was not contacted yet")
-	_, _, err = away.Begin(t.Context(), "/")
+	unreachable := b.open(t, c)
+	require.False(t, unreachable.Unreachable(), "it was not contacted yet")
+	_, _, err = unreachable.Begin(t.Context(), "/")
 	require.True(t, apperr.Is(err, apperr.Unavailable))
 	require.Contains(t, apperr.MessageOf(err), "Meridian SSO is not responding")
-	require.True(t, away.Unreachable())
+	require.True(t, unreachable.Unreachable())
 
 	require.NoError(t, b.provider.Run(t.Context()))
 	require.False(t, b.provider.Unreachable())

@@ -68,7 +68,7 @@ func (c *Controller) event(e *corev1.Event) {
 		return
 	}
 	c.reports.events(taskOf(p), []launcher.Event{seen})
-	if seen.Warning && preventsStart(seen.Reason) && !begun(p) {
+	if seen.Warning && preventsStart(seen.Reason) && !started(p) {
 		c.change(uid, func(n *note) { n.warning = seen.Message })
 		c.queue.Add(keyOf(p))
 	}

@@ -169,10 +169,10 @@ func TestJobSetsAreNotGuessed(t *testing.T) {
 	cluster, _, client := jobSetCluster()
 	all := gangs(1, 4)
 	require.NoError(t, client().Start(t.Context(), all))
-	var away atomic.Bool
-	away.Store(true)
+	var unreachable atomic.Bool
+	unreachable.Store(true)
 	cluster.on("get", "resource", func(ktesting.Action) (bool, runtime.Object, error) {
-		return away.Load(), nil, apierrors.NewServiceUnavailable("not now")
+		return unreachable.Load(), nil, apierrors.NewServiceUnavailable("not now")
 	})
 	next := client()
 	var failed *launcher.StartError
@@ -180,7 +180,7 @@ func TestJobSetsAreNotGuessed(t *testing.T) {
 	require.Equal(t, launcher.WaitCluster, failed.Waiting[all[0].GetTaskId()].Code)
 	require.Error(t, next.Stop(t.Context(), []launcher.Ref{{TaskID: all[0].GetTaskId(), ProjectID: projectID}}, 0))
 	require.Empty(t, cluster.pods(t))
-	away.Store(false)
+	unreachable.Store(false)
 	require.NoError(t, next.Start(t.Context(), all))
 	require.Empty(t, cluster.pods(t))
 }

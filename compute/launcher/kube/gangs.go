@@ -15,7 +15,7 @@ type gangs map[types.UID]gangPod
 
 type gangPod struct {
 	task, rank string
-	begun      bool
+	started    bool
 	waiting    launcher.Waiting
 }
 
@@ -31,14 +31,14 @@ func (g gangs) waiting(p *corev1.Pod, rank string, own *launcher.Waiting) *launc
 		return nil
 	}
 	task := taskOf(p)
-	g[p.UID] = gangPod{task: task, rank: rank, begun: begun(p), waiting: *own}
+	g[p.UID] = gangPod{task: task, rank: rank, started: started(p), waiting: *own}
 	var worst *gangPod
 	for _, one := range g {
 		if one.task == task && (worst == nil || one.before(worst)) {
 			worst = &one
 		}
 	}
-	if worst.begun {
+	if worst.started {
 		return &launcher.Waiting{Code: launcher.WaitGang, Message: "The pods of the gang are running and waiting for each other."}
 	}
 	return &launcher.Waiting{Code: worst.waiting.Code, Message: "Pod " + worst.rank + " of the gang: " + worst.waiting.Message}
@@ -46,8 +46,8 @@ func (g gangs) waiting(p *corev1.Pod, rank string, own *launcher.Waiting) *launc
 
 // before orders pods by the severity of their reasons, then by rank.
 func (p *gangPod) before(other *gangPod) bool {
-	if p.begun != other.begun {
-		return other.begun
+	if p.started != other.started {
+		return other.started
 	}
 	mine, others := slices.Index(gangOrder, p.waiting.Code), slices.Index(gangOrder, other.waiting.Code)
 	if mine != others {

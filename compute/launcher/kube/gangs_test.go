@@ -27,11 +27,11 @@ import (
 )
 
 // ranked returns a pod of a gang; once started, it runs its task's container.
-func ranked(task, rank string, begun bool) *corev1.Pod {
+func ranked(task, rank string, started bool) *corev1.Pod {
 	p := podOfTask(task)
 	p.Name, p.UID = pod.Name(task)+"-"+rank, types.UID(task+rank)
 	p.Labels[pod.LabelGang], p.Labels[pod.LabelRank] = "true", rank
-	if begun {
+	if started {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
 			Name: pod.Container, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		}}

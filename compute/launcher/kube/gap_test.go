@@ -82,7 +82,7 @@ func TestReportsSurvive(t *testing.T) {
 	r.pause = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	taken := make(chan string, 10)
+	started := make(chan string, 10)
 	refusals := 0
 	observe := func(_ context.Context, all []launcher.Observation) error {
 		refusals++
@@ -92,7 +92,7 @@ func TestReportsSurvive(t *testing.T) {
 			}
 		}
 		for _, o := range all {
-			taken <- o.TaskID
+			started <- o.TaskID
 		}
 		return nil
 	}
@@ -101,7 +101,7 @@ func TestReportsSurvive(t *testing.T) {
 		delete(r.said, "uid-1")
 	}
 	go func() { defer close(done); r.flush(ctx, observe, slog.New(slog.DiscardHandler)) }()
-	if task := <-taken; task != "good" {
+	if task := <-started; task != "good" {
 		t.Errorf("took %q", task)
 	}
 	cancel()
@@ -137,8 +137,8 @@ func TestLeases(t *testing.T) {
 	}
 	// The API is unreachable for a minute, so no machine could renew its lease.
 	h.answered(nil, now.Add(12*time.Second), 0)
-	away := errors.New("connection refused")
-	if h.answered(away, now.Add(13*time.Second), 20*time.Second) || !h.answered(away, now.Add(20*time.Second), 20*time.Second) || h.unreachableReason() == "" {
+	unreachable := errors.New("connection refused")
+	if h.answered(unreachable, now.Add(13*time.Second), 20*time.Second) || !h.answered(unreachable, now.Add(20*time.Second), 20*time.Second) || h.unreachableReason() == "" {
 		t.Error("the API is not reported as unreachable")
 	}
 	back := now.Add(80 * time.Second)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	leaseNamespace = "kube-node-lease"
-	awayAfter      = 5 * time.Second  // after which an API without response counts as unreachable
-	leaseTerm      = 40 * time.Second // default term of a machine's lease
+	leaseNamespace   = "kube-node-lease"
+	unreachableAfter = 5 * time.Second  // after which an API without response counts as unreachable
+	leaseTerm        = 40 * time.Second // default term of a machine's lease
 )
 
 // health is the state of the API and of the machines.
@@ -106,7 +106,7 @@ func (h *health) answered(err error, now time.Time, settle time.Duration) bool {
 		return changed
 	}
 	h.failure = err.Error()
-	changed := !h.unreachable && now.Sub(h.last) >= awayAfter
+	changed := !h.unreachable && now.Sub(h.last) >= unreachableAfter
 	h.unreachable = h.unreachable || changed
 	return changed
 }
@@ -265,7 +265,7 @@ func (c *Controller) evaluateMachine(machine string) {
 // evaluateUnstarted reevaluates all pods that have not started.
 func (c *Controller) evaluateUnstarted() {
 	for _, obj := range c.pods.GetStore().List() {
-		if p, ok := obj.(*corev1.Pod); ok && !begun(p) {
+		if p, ok := obj.(*corev1.Pod); ok && !started(p) {
 			c.enqueue(p)
 		}
 	}

@@ -165,9 +165,9 @@ func TestArchitectureOfPods(t *testing.T) {
 	}
 }
 
-// TestImagesThatTellNothing: the attempt fails with a message that names the image and
+// TestImagesWithoutACommand: the attempt fails with a message that names the image and
 // the remedy.
-func TestImagesThatTellNothing(t *testing.T) {
+func TestImagesWithoutACommand(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)
 	bare := b.push("bare:1", v1.Config{})

@@ -56,8 +56,8 @@ func (c *Controller) evaluate(ctx context.Context, key string) error {
 		Object: pod, Gone: gone, NamespaceGoing: c.namespaceGoing(pod.Namespace),
 		MachineLost: lost, Warning: known.warning, Overdue: known.overdue,
 	}, c.timeouts, c.now())
-	if away := c.health.unreachableReason(); away != "" && v.End == nil && !begun(pod) {
-		v.Waiting = &launcher.Waiting{Code: launcher.WaitCluster, Message: away}
+	if unreachable := c.health.unreachableReason(); unreachable != "" && v.End == nil && !started(pod) {
+		v.Waiting = &launcher.Waiting{Code: launcher.WaitCluster, Message: unreachable}
 	}
 	if v.End != nil && v.Log != "" && !gone {
 		v.End.Message = withLog(v.End.Message, c.logOf(ctx, pod, v.Log))

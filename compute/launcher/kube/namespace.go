@@ -45,7 +45,7 @@ func (k *keeper) errorOf(namespace string) string {
 	return k.errors[namespace]
 }
 
-// applied is what was applied to a namespace, and the result.
+// applied contains the objects that were applied to a namespace, and the result.
 type applied struct {
 	desired string
 	results map[string]string // by kind

@@ -198,7 +198,7 @@ func (s *ResidentScaler) failedPools(dead map[string]launcher.End) map[string]la
 		if !ok {
 			continue
 		}
-		if end, isDead := dead[p.Name]; isDead && !end.Class.Outside() && !outcome.Begun(p, s.timeouts) {
+		if end, isDead := dead[p.Name]; isDead && !end.Class.Outside() && !outcome.Started(p, s.timeouts) {
 			pools[poolOf(p)] = end
 		}
 	}

@@ -34,8 +34,8 @@ func (s *snapshots) take(ctx context.Context, c *Controller, others map[string]c
 	if c.config.Snapshot == nil || !s.at.IsZero() && now.Sub(s.at) < snapshotMost {
 		return
 	}
-	away := c.health.unreachableReason()
-	if answers := away == ""; answers != s.answers || s.since.IsZero() {
+	unreachable := c.health.unreachableReason()
+	if answers := unreachable == ""; answers != s.answers || s.since.IsZero() {
 		s.answers, s.since = answers, now
 	}
 	if s.version == "" && s.answers {
@@ -44,7 +44,7 @@ func (s *snapshots) take(ctx context.Context, c *Controller, others map[string]c
 		}
 	}
 	snapshot := launcher.ClusterState{
-		Cluster: c.config.Cluster, Version: s.version, Answers: s.answers, Since: s.since.UTC(), Error: away,
+		Cluster: c.config.Cluster, Version: s.version, Answers: s.answers, Since: s.since.UTC(), Error: unreachable,
 	}
 	used := c.usedByMachine(&snapshot, others)
 	for _, obj := range c.machines.GetStore().List() {

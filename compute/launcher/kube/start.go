@@ -31,7 +31,7 @@ func (v verdict) started() bool { return v.end == nil && v.waiting == nil && v.e
 // those that it has not admitted yet.
 func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	verdicts := make([]verdict, len(attempts))
-	var away, answered atomic.Bool // when the cluster does not respond, the others are skipped
+	var unreachable, answered atomic.Bool // when the cluster does not respond, the others are skipped
 	var group sync.WaitGroup
 	begin := func(i int, commands map[string]pod.ImageCommand) {
 		defer c.release()
@@ -40,7 +40,7 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 			c.recent.add(attempts[i].GetTaskId())
 		}
 		if v.waiting != nil && v.waiting.Code == launcher.WaitCluster && silent(v.err) {
-			away.Store(true)
+			unreachable.Store(true)
 		} else {
 			answered.Store(true)
 		}
@@ -69,7 +69,7 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 			verdicts[i] = verdict{err: err}
 			continue
 		}
-		if away.Load() && !answered.Load() {
+		if unreachable.Load() && !answered.Load() {
 			c.release()
 			verdicts[i] = verdict{err: errSkipped}
 			continue

@@ -135,7 +135,7 @@ func TestStopDeletesWithGrace(t *testing.T) {
 	require.NoError(t, client.Stop(t.Context(), []launcher.Ref{{TaskID: all[0].GetTaskId(), ProjectID: projectID}}, 0), "stopping twice does no harm")
 }
 
-func TestStopAndListSayThatTheClusterIsAway(t *testing.T) {
+func TestStopAndListReportAnUnreachableCluster(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), attempts(1)
 	cluster.on("*", "pods", fails(context.DeadlineExceeded))
@@ -146,7 +146,7 @@ func TestStopAndListSayThatTheClusterIsAway(t *testing.T) {
 	require.ErrorIs(t, err, launcher.ErrUnreachable)
 }
 
-func TestListTellsWhatEnded(t *testing.T) {
+func TestListReportsEndedAttempts(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), attempts(2)
 	all[1].Pods = 2

@@ -185,5 +185,5 @@ func slimNamespace(obj any) (any, error) {
 	return &corev1.Namespace{ObjectMeta: slimMeta(&n.ObjectMeta), Status: corev1.NamespaceStatus{Phase: n.Status.Phase}}, nil
 }
 
-// begun reports whether a pod's task was started.
-func begun(p *corev1.Pod) bool { return outcome.Begun(p, outcome.Config{Container: pod.Container}) }
+// started reports whether a pod's task was started.
+func started(p *corev1.Pod) bool { return outcome.Started(p, outcome.Config{Container: pod.Container}) }

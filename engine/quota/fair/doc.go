@@ -1,6 +1,6 @@
 // Package fair decides which requests may start: hierarchical quotas, fair sharing,
 // preemption and the placement of GPUs, purely and in memory. It reads no clock, no
-// database and no network of its own; package quota stores the rows and calls it.
+// database or network; package quota stores the rows and calls it.
 //
 // The rules, and where they come from:
 //

@@ -121,7 +121,7 @@ func (s *state) startTimes(keys []Key) map[Key]time.Time {
 // simulate starts and ends running and waiting work until begun returns true or no further
 // end is known: work without a history never ends. It returns the smallest number of
 // attempts behind an estimate.
-func (s *state) simulate(took func(Estimate) time.Duration, begun func(Key) bool) (basis int) {
+func (s *state) simulate(took func(Estimate) time.Duration, started func(Key) bool) (basis int) {
 	var ends endings
 	enter := func(h *holding) {
 		switch {
@@ -143,7 +143,7 @@ func (s *state) simulate(took func(Estimate) time.Duration, begun func(Key) bool
 		if c, ok := s.choose(); ok {
 			key := c.head.Key
 			enter(s.begin(c))
-			if !begun(key) {
+			if !started(key) {
 				return basis
 			}
 			continue

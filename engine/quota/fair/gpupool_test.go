@@ -87,9 +87,9 @@ func TestNeverTogether(t *testing.T) {
 	require.Equal(t, "The scheduler has not loaded the project yet.", b.Forecast([]Request{r}).Message)
 }
 
-// TestRoomTogetherIsKept: small requests do not prevent a machine from becoming free
+// TestCapacityForPodsTogetherIsReserved: small requests do not prevent a machine from becoming free
 // for a request that needs all of it.
-func TestRoomTogetherIsKept(t *testing.T) {
+func TestCapacityForPodsTogetherIsReserved(t *testing.T) {
 	t.Parallel()
 	b := grow(gpus(8)).tenant("a", Limits{}).project("a/p", Limits{}).schedule(t)
 	b.SetMachines([]Machine{machine("m1", "A100", 4), machine("m2", "A100", 4)})

@@ -67,7 +67,7 @@ func (b *Ledger) clone() *Ledger {
 	return &Ledger{tree: b.tree, axes: b.axes.clone(), alone: b.alone, used: rows(b.used), unlent: rows(b.unlent), unused: rows(b.unused)}
 }
 
-// reservedFor is what the parent of level i reserves for it on axis a: the part that it
+// reservedFor is the amount that the parent of level i reserves for it on axis a: the part that it
 // neither uses nor lends, or, with all, everything it does not use.
 func (b *Ledger) reservedFor(i, a int, all bool) int64 {
 	n := &b.tree.levels[i]
@@ -84,7 +84,7 @@ func (b *Ledger) reservedFor(i, a int, all bool) int64 {
 	}
 }
 
-// reservedForOthers is what level parent reserves for the children other than child.
+// reservedForOthers is the amount that level parent reserves for its children except child.
 func (b *Ledger) reservedForOthers(parent, child, a int, all bool) int64 {
 	sums := b.unlent
 	if all {

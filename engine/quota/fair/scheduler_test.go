@@ -143,9 +143,9 @@ func TestSmallOnesPassForAWhileOnly(t *testing.T) {
 	require.Equal(t, []int{1, 3}, b.release(e, 0))
 }
 
-// TestKeepingRoomLeavesNoTrace: capacity reserved on some levels for one request and on
+// TestReservedCapacityIsReleased: capacity reserved on some levels for one request and on
 // all levels for another is released completely.
-func TestKeepingRoomLeavesNoTrace(t *testing.T) {
+func TestReservedCapacityIsReleased(t *testing.T) {
 	t.Parallel()
 	b := grow(Vector{CPU: 12, GPU: 4, Memory: 10}).
 		tenant("a", Limits{Limit: Vector{CPU: 8, GPU: 2}, Lend: Vector{CPU: 0}}).project("a/p", Limits{}).
@@ -214,9 +214,9 @@ func TestReleasesAreForgotten(t *testing.T) {
 	require.Zero(t, b.used(CPU))
 }
 
-// TestMissedOfferComesBack: a request that missed its offer gets another one when its
+// TestMissedOfferIsRepeated: a request that missed its offer gets another one when its
 // execution calls soon, and is dropped otherwise.
-func TestMissedOfferComesBack(t *testing.T) {
+func TestMissedOfferIsRepeated(t *testing.T) {
 	t.Parallel()
 	b, holder, e := one(t), uuid.New(), uuid.New()
 	all := Amount{CPUMillis: 4000}

@@ -17,7 +17,7 @@ type simulation struct {
 	*bundle
 
 	ends    endings
-	begun   map[Key]time.Time
+	started map[Key]time.Time
 	ended   func(Request)
 	running map[uuid.UUID]map[int]time.Duration // by execution and node
 	seconds map[uuid.UUID]float64               // of one pod, by project, from zero on
@@ -26,7 +26,7 @@ type simulation struct {
 
 func play(b *bundle) *simulation {
 	return &simulation{
-		bundle: b, begun: map[Key]time.Time{}, ended: func(Request) {}, running: map[uuid.UUID]map[int]time.Duration{},
+		bundle: b, started: map[Key]time.Time{}, ended: func(Request) {}, running: map[uuid.UUID]map[int]time.Duration{},
 		seconds: map[uuid.UUID]float64{}, zero: b.clock.now,
 	}
 }
@@ -50,7 +50,7 @@ func (g *simulation) start(granted []Grant, refused []Refusal) {
 		require.NotEmpty(g.t, r.Reason.Message)
 	}
 	for _, grant := range granted {
-		g.begun[grant.Key] = g.clock.now
+		g.started[grant.Key] = g.clock.now
 		h := &holding{Held: Held{Request: grant.Request, Granted: g.clock.now}}
 		heap.Push(&g.ends, ending{g.clock.now.Add(g.running[grant.Execution][grant.Node]), h})
 	}
@@ -175,9 +175,9 @@ func TestFloodDelaysNobody(t *testing.T) {
 	}
 	g.until(g.clock.now.Add(3 * task))
 	for key, at := range requested {
-		begun, ok := g.begun[key]
+		started, ok := g.started[key]
 		require.True(t, ok)
-		require.LessOrEqual(t, begun.Sub(at), task)
+		require.LessOrEqual(t, started.Sub(at), task)
 	}
 	require.Equal(t, int64(40_000), g.used(CPU), "and the flood still fills the rest")
 }
@@ -209,6 +209,6 @@ func TestLargeOneIsNotStarved(t *testing.T) {
 	large := uuid.New()
 	g.submit("a/large", large, Amount{CPUMillis: 6000}, time.Minute, 0)
 	g.until(g.clock.now.Add(10 * time.Minute))
-	_, begun := g.begun[Key{large, 0}]
-	require.True(t, begun)
+	_, started := g.started[Key{large, 0}]
+	require.True(t, started)
 }

@@ -46,7 +46,7 @@ type LevelState struct {
 // below it. Guaranteed + Borrowed = Used. Guaranteed + Lent + Free = Limit, when there
 // is one.
 type ResourceState struct {
-	Limit   *int64 // nil: no limit of its own
+	Limit   *int64 // nil: no own limit
 	Borrow  int64  // at most
 	Lend    *int64 // at most; nil without a limit
 	Used    int64  // by what runs, and by offers

@@ -103,7 +103,7 @@ func (s *state) members(i, axis int) (list []int) {
 	return list
 }
 
-// aboveGuarantee is what level i uses above its guarantee.
+// aboveGuarantee is the usage of level i above its guarantee.
 func (s *state) aboveGuarantee(i, axis int) int64 {
 	used, limit := s.ledger.used[i].at(axis), s.tree().levels[i].limitOn(axis)
 	if limit == noLimit {

@@ -159,7 +159,7 @@ func TestLowestPriorityThenNewestAndNoMoreThanNeeded(t *testing.T) {
 	require.Equal(t, 3, victims[0].Amount.GPUs)
 }
 
-func TestSparedRunsOn(t *testing.T) {
+func TestExemptAttemptKeepsRunning(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	b.fill(ranking, 4)

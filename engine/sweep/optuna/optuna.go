@@ -181,7 +181,7 @@ func (p *Program) install(ctx context.Context, dir string) error {
 		return fmt.Errorf("create the folder of the environment: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	begun := time.Now()
+	started := time.Now()
 	p.config.Log.Info("Installing Optuna for sweeps with tpe.", "version", Version, "folder", dir)
 	list := filepath.Join(scratch, "requirements.txt")
 	if err := os.WriteFile(list, []byte(requirements), 0o600); err != nil {
@@ -204,7 +204,7 @@ func (p *Program) install(ctx context.Context, dir string) error {
 			return fmt.Errorf("place the environment: %w", err)
 		}
 	}
-	p.config.Log.Info("Optuna is installed.", "took", time.Since(begun).Round(time.Second))
+	p.config.Log.Info("Optuna is installed.", "took", time.Since(started).Round(time.Second))
 	return nil
 }
 

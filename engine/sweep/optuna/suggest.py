@@ -51,8 +51,8 @@ def main():
     study.add_trials([trial(t, distributions) for t in request["trials"]])
     suggestions = []
     for _ in range(request["n"]):
-        asked = study.ask(distributions)
-        suggestions.append([asked.params[name] for name in distributions])
+        next_trial = study.ask(distributions)
+        suggestions.append([next_trial.params[name] for name in distributions])
     json.dump(suggestions, sys.stdout)
 
 

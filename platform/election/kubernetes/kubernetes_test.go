@@ -83,7 +83,7 @@ func TestLeaseOfTheCluster(t *testing.T) {
 
 // A holder that could not renew its Lease, and still comes to its end, does not give
 // it back before it has: others wait until it runs out.
-func TestLeaseIsNotGivenBackWhileItsHolderWorks(t *testing.T) {
+func TestLeaseIsNotReleasedWhileItsHolderWorks(t *testing.T) {
 	t.Parallel()
 	pool, client := dbtest.New(t), fake.NewClientset()
 	var refuse, given atomic.Bool

@@ -92,7 +92,7 @@ func TestSupervisorStartsAgainUntilClose(t *testing.T) {
 	_ = again.Close()
 }
 
-func TestSupervisorThatCannotStartGivesUpTheLock(t *testing.T) {
+func TestSupervisorThatCannotStartReleasesTheLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	for range 2 {

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Sequence
 
 from ._schema import Type, article
 from ._signature import Parameter
-from ._wire import constant_misfit
+from ._wire import constant_mismatch
 from ._workflow import Workflow
 
 
@@ -52,7 +52,7 @@ def _reader(t: Type) -> Callable[[str], Any]:
 
     def read(text: str) -> Any:
         value = _json(t, text)
-        why = constant_misfit(value, t)
+        why = constant_mismatch(value, t)
         if why:
             raise argparse.ArgumentTypeError(why)
         if t.blob:

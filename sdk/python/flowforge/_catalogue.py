@@ -10,7 +10,7 @@ from . import _download
 from ._api import Server, quoted
 from .exceptions import InputError
 
-_SHELVES = {"Model": "/models", "Dataset": "/datasets"}
+_PATHS = {"Model": "/models", "Dataset": "/datasets"}
 _REGISTRIES = {"Model": "/model-registry", "Dataset": "/datasets"}
 
 
@@ -106,7 +106,7 @@ class CatalogueVersion:
     def _of_dataset(self, part: str, **query: Any) -> Any:
         if self._kind != "Dataset":
             raise InputError(f"{self.ref} is a model, and only datasets have {part[1:]}")
-        return self._server.get(f"{_SHELVES[self._kind]}/{quoted(self.ref)}{part}", **query)
+        return self._server.get(f"{_PATHS[self._kind]}/{quoted(self.ref)}{part}", **query)
 
 
 def _json(value: Any) -> bytes:
@@ -133,7 +133,7 @@ def dataset(ref: str) -> CatalogueVersion:
 
 def _find(kind: str, ref: str) -> CatalogueVersion:
     server = Server()
-    entry = server.find(f"{_SHELVES[kind]}/{quoted(ref)}")
+    entry = server.find(f"{_PATHS[kind]}/{quoted(ref)}")
     if entry is None:
         raise InputError(f"the catalogue of {server.url} has no {kind.lower()} {ref!r}")
     return CatalogueVersion(kind, entry, server)
@@ -200,7 +200,7 @@ def _register(
         except OSError as err:
             raise InputError(f"{ref}: {err}; pass the path of a file or the ID of an artifact") from None
     sent = {k: v for k, v in body.items() if v not in ("", [], {})}
-    return CatalogueVersion(kind, server.post(_SHELVES[kind], sent), server)
+    return CatalogueVersion(kind, server.post(_PATHS[kind], sent), server)
 
 
 def _strings(tags: Sequence[str]) -> List[str]:

@@ -14,7 +14,7 @@ from ._future import Future, Group
 from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
 from ._operator import add_node
 from ._place import error
-from ._schema import JSON, Type, article, list_of, misfit, optional_of
+from ._schema import JSON, Type, article, list_of, mismatch, optional_of
 from ._times import span
 
 if TYPE_CHECKING:
@@ -127,9 +127,9 @@ def _common(items: List[Any]) -> Type:
     real = [i for i in items if i is not None]
     types = [_type(i) for i in sorted(real, key=lambda i: not isinstance(i, Future))]  # a constant has a narrow type
     for t in types:
-        if not any(misfit(other, t) for other in types):
+        if not any(mismatch(other, t) for other in types):
             return optional_of(t) if len(real) < len(items) else t
-    first, other = next((a, b) for a in real for b in real if misfit(_type(b), _type(a)))
+    first, other = next((a, b) for a in real for b in real if mismatch(_type(b), _type(a)))
     raise error(f"foreach: the items have different types: {_named(first)} and {_named(other)}; use one foreach for each type, or convert the items in an operator")
 
 
@@ -332,8 +332,8 @@ def _fields(returned: Any) -> Optional[Dict[str, Any]]:
 
 def _either(condition: Value, first: Any, second: Any) -> Future:
     types = [_type(v) for v in (first, second) if v is not None]
-    t = types[0] if len(types) == 1 or not misfit(types[1], types[0]) else types[1]
-    if len(types) == 2 and misfit(types[0], t):
+    t = types[0] if len(types) == 1 or not mismatch(types[1], types[0]) else types[1]
+    if len(types) == 2 and mismatch(types[0], t):
         raise error(f"the branches of when return different types: `{types[0].shown}` and `{types[1].shown}`")
     if first is None or second is None:
         t = optional_of(t)

@@ -62,7 +62,7 @@ class _Watched:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.files = [file]
-        self._said = ""
+        self._reported = ""
         self.list()
 
     def list(self) -> _State:
@@ -72,9 +72,9 @@ class _Watched:
             self.files = _pack.near(self.file)
         except (FlowForgeError, OSError) as err:
             problem = str(err)
-        if problem and problem != self._said:
+        if problem and problem != self._reported:
             print(f"flowforge: {problem}", file=sys.stderr, flush=True)
-        self._said = problem
+        self._reported = problem
         return _state(self.files)
 
     def wait(self, registered: _State) -> Set[Path]:

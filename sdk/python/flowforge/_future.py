@@ -75,9 +75,9 @@ class Future(_Unknown):
         if value.type.kind == "JSON" and value.type.python != "Any":
             return Future(part(value, name, JSON))
         fields = [f.name for f in value.type.fields]
-        asked = _habits.of_result(value.label, name)
-        if asked:
-            raise error(asked)
+        advice = _habits.of_result(value.label, name)
+        if advice:
+            raise error(advice)
         if fields:
             raise error(f"{value.label} is {article(value.type)}, which has no field {name!r}; its fields are: {', '.join(fields)}")
         raise error(

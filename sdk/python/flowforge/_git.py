@@ -29,8 +29,8 @@ def _git(folder: Path, *args: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as err:
         raise _Failed(str(err)) from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise _Failed((said or f"exit code {done.returncode}").splitlines()[0])
+        message = done.stderr.decode("utf-8", "replace").strip()
+        raise _Failed((message or f"exit code {done.returncode}").splitlines()[0])
     return os.fsdecode(done.stdout)
 
 

@@ -20,8 +20,8 @@ from ._schema import Type, literal
 _RESERVED = {"inputs", "item", "index"}
 
 
-def _identifier(wanted: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", wanted).lstrip("_0123456789-")[:55]
+def _identifier(preferred: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", preferred).lstrip("_0123456789-")[:55]
 
 
 def numbered(name: str, taken: Iterable[str]) -> str:
@@ -55,9 +55,9 @@ class Scope:
     def home(self) -> "Scope":
         return self.inlined.home if self.inlined is not None else self
 
-    def unique(self, wanted: str) -> str:
-        """Return a name for a node: wanted, or wanted_2, …"""
-        name = _identifier(wanted) or "node"
+    def unique(self, preferred: str) -> str:
+        """Return a name for a node: preferred, or preferred_2, …"""
+        name = _identifier(preferred) or "node"
         return numbered(f"{name}_" if name in _RESERVED else name, [n.name for n in self.nodes])
 
     def around(self, other: "Scope") -> bool:
@@ -217,8 +217,8 @@ class Tracer:
         finally:
             self.scope = before
 
-    def graph_name(self, wanted: str) -> str:
-        return numbered(_identifier(wanted) or "graph", self.graphs)
+    def graph_name(self, preferred: str) -> str:
+        return numbered(_identifier(preferred) or "graph", self.graphs)
 
 
 _TRACER: contextvars.ContextVar[Optional[Tracer]] = contextvars.ContextVar("flowforge_tracer", default=None)

@@ -47,6 +47,6 @@ def of_result(label: str, attribute: str) -> str:
 
 def of_import(err: ImportError) -> str:
     """Return what to import instead of a name of another system; "" if there is nothing."""
-    wanted = str(err).partition("cannot import name '")[2].partition("'")[0]
-    instead = _MODULE.get(wanted) if err.name == "flowforge" else None
+    missing = str(err).partition("cannot import name '")[2].partition("'")[0]
+    instead = _MODULE.get(missing) if err.name == "flowforge" else None
     return f"; use {instead}" if instead else ""

@@ -58,14 +58,14 @@ def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Ser
     """
     server = server or Server()
     d = workflow.definition()
-    wanted = version or workflow.version
+    requested = version or workflow.version
     latest = _latest(server, d.name)
-    if latest.version and latest.content == d.content() and wanted in ("", latest.version):
+    if latest.version and latest.content == d.content() and requested in ("", latest.version):
         server.put(f"/workflows/{quoted(d.name)}/schedules", {"schedules": d.schedules})
         announce(f"{d.name} {latest.version} has the same content. Nothing to register.")
         return Deployment(d.name, latest.version, _form(server, d.name), "unchanged")
     change = _change(latest, d)
-    chosen = wanted or (_versions.following(latest.version, change.level) if latest.version else "1.0.0")
+    chosen = requested or (_versions.following(latest.version, change.level) if latest.version else "1.0.0")
     if not latest.version:
         announce(f"{d.name} {chosen}: {change.reason}.")
     else:
@@ -90,8 +90,8 @@ def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
 
 def _register(server: Server, d: Definition, version: str, change: _versions.Change, before: str) -> Deployment:
     package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
-    told = {**change._asdict(), **({"from": before} if before else {})}
-    answer = server.post("/workflows", d.registered("sha256:" + package, version, told))
+    origin = {**change._asdict(), **({"from": before} if before else {})}
+    answer = server.post("/workflows", d.registered("sha256:" + package, version, origin))
     return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"], change.reason)
 
 

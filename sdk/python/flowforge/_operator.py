@@ -120,8 +120,8 @@ class Operator(Signed, Generic[P, R]):
         script = f"from flowforge._task import run\n\nrun({name!r}{arguments})\n"
         code: Dict[str, Any] = {"package": ".", "script": script}
         file = self.function.__code__.co_filename
-        wanted = _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), file)
-        requirements = wanted or tracer.requirements
+        packages = _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), file)
+        requirements = packages or tracer.requirements
         if requirements:
             code["requirements"] = list(requirements)
         if self._options.get("image"):

@@ -8,7 +8,7 @@ from . import _wire
 from ._future import Future, Group
 from ._graph import Output, Scope, Value, constant_text, expression
 from ._place import error
-from ._schema import JSON, Field, Type, misfit
+from ._schema import JSON, Field, Type, mismatch
 from ._signature import Signature
 
 
@@ -32,7 +32,7 @@ def read(scope: Scope, returned: Any, signature: Optional[Signature] = None) -> 
     for index, (name, value) in enumerate(values.items()):
         declared = signature.results[index] if signature is not None and signature.annotated else None
         if declared is not None:
-            why = misfit(value.type, declared.type)
+            why = mismatch(value.type, declared.type)
             if why:
                 raise error(f"{scope.name} returns {value.label} as {name}: {why}")
         outputs.append(Output(name, declared.type if declared else value.type, value, declared.description if declared else ""))
@@ -52,7 +52,7 @@ def _assembled(t: Type, returned: Any) -> Any:
         if isinstance(value, (dict, list)):
             value = _assembled(of, value)
         if isinstance(value, Future):
-            why = misfit(value._ff.type, of)
+            why = mismatch(value._ff.type, of)
             if why:
                 raise error(f"the result{'' if key is None else f' {key}'}: {why}")
         elif _wire._holds_future(value):

@@ -221,70 +221,70 @@ def optional_of(elem: Type) -> Type:
     )
 
 
-def misfit(given: Type, wanted: Type) -> str:
-    """Return why a value of type given cannot be used as wanted, or "" if it can."""
-    if wanted.custom:
-        return "" if given.custom == wanted.custom else f"{_shown(given)} is not {_shown(wanted)}"
-    if wanted.kind == "JSON":
+def mismatch(given: Type, expected: Type) -> str:
+    """Return why a value of type given cannot be used as expected, or "" if it can."""
+    if expected.custom:
+        return "" if given.custom == expected.custom else f"{_shown(given)} is not {_shown(expected)}"
+    if expected.kind == "JSON":
         return f"{_shown(given)} is a file, not a value" if given.blob else ""
-    if wanted.optional:
-        assert wanted.elem is not None
-        return misfit(given.inner, wanted.elem)
+    if expected.optional:
+        assert expected.elem is not None
+        return mismatch(given.inner, expected.elem)
     if given.optional:
-        return f"the value may be absent ({_shown(given)}), but {_shown(wanted)} is required"
-    if wanted.kind == "Union":
+        return f"the value may be absent ({_shown(given)}), but {_shown(expected)} is required"
+    if expected.kind == "Union":
         if given.kind == "Union":
-            return next((why for _, t in given.variants for why in [misfit(t, wanted)] if why), "")
-        fits = any(not misfit(given, t) for _, t in wanted.variants)
-        return "" if fits else f"{_shown(given)} is none of the types of {_shown(wanted)}"
+            return next((why for _, t in given.variants for why in [mismatch(t, expected)] if why), "")
+        fits = any(not mismatch(given, t) for _, t in expected.variants)
+        return "" if fits else f"{_shown(given)} is none of the types of {_shown(expected)}"
     if given.kind == "Enum":
-        return _enum_misfit(given, wanted)
-    if given.kind != wanted.kind and given.kind not in _ALSO.get(wanted.kind, ()):
-        return "" if given.kind == "JSON" and given.python == "Any" else f"{_shown(given)} is not {article(wanted)}"
-    return _inner_misfit(given, wanted)
+        return _enum_mismatch(given, expected)
+    if given.kind != expected.kind and given.kind not in _ALSO.get(expected.kind, ()):
+        return "" if given.kind == "JSON" and given.python == "Any" else f"{_shown(given)} is not {article(expected)}"
+    return _inner_mismatch(given, expected)
 
 
-def _enum_misfit(given: Type, wanted: Type) -> str:
+def _enum_mismatch(given: Type, expected: Type) -> str:
     accepts: Dict[str, Tuple[type, ...]] = {"String": (str,), "Text": (str,), "Integer": (int,), "Float": (int, float)}
     for option in given.options:
-        if wanted.kind == "Enum":
-            fits = option in wanted.options
+        if expected.kind == "Enum":
+            fits = option in expected.options
         else:
-            fits = isinstance(option, accepts.get(wanted.kind, ()))
+            fits = isinstance(option, accepts.get(expected.kind, ()))
         if not fits:
-            return f"the option {literal(option)} does not fit {_shown(wanted)}"
+            return f"the option {literal(option)} does not fit {_shown(expected)}"
     return ""
 
 
-def _inner_misfit(given: Type, wanted: Type) -> str:
-    if given.elem and wanted.elem:
-        why = misfit(given.elem, wanted.elem)
-        return f"its {'entries' if wanted.kind == 'List' else 'values'}: {why}" if why else ""
-    if wanted.fields:
-        return _fields_misfit(given, wanted)
-    low, high = wanted.params.get("min"), wanted.params.get("max")
+def _inner_mismatch(given: Type, expected: Type) -> str:
+    if given.elem and expected.elem:
+        why = mismatch(given.elem, expected.elem)
+        return f"its {'entries' if expected.kind == 'List' else 'values'}: {why}" if why else ""
+    if expected.fields:
+        return _fields_mismatch(given, expected)
+    low, high = expected.params.get("min"), expected.params.get("max")
     most, least = given.params.get("max"), given.params.get("min")
     if isinstance(low, (int, float)) and isinstance(most, (int, float)) and most < low:
         return f"it is at most {most}, but at least {low} is required"
     if isinstance(high, (int, float)) and isinstance(least, (int, float)) and least > high:
         return f"it is at least {least}, but at most {high} is allowed"
-    a, b = wanted.params.get("format"), given.params.get("format")
+    a, b = expected.params.get("format"), given.params.get("format")
     if a and b and a != b:
         return f"its format is {b}, but {a} is required"
     return ""
 
 
-def _fields_misfit(given: Type, wanted: Type) -> str:
+def _fields_mismatch(given: Type, expected: Type) -> str:
     for f in given.fields:
-        if wanted.field_named(f.name) is None:
-            return f"{_shown(wanted)} has no field {f.name}"
-    for f in wanted.fields:
+        if expected.field_named(f.name) is None:
+            return f"{_shown(expected)} has no field {f.name}"
+    for f in expected.fields:
         mine = given.field_named(f.name)
         if mine is None:
             if not f.has_default and not f.type.optional:
                 return f"its field {f.name} is missing"
             continue
-        why = misfit(mine.type, f.type)
+        why = mismatch(mine.type, f.type)
         if why:
             return f"its field {f.name}: {why}"
     return ""

@@ -38,7 +38,7 @@ class Sender:
         self._messages: Deque[Message] = deque()
         self._latest: Dict[str, Dict[str, Any]] = {}  # method → latest message
         self._in_flight = False
-        self._hurry = False  # send without waiting for a fuller batch
+        self._flush_now = False  # send without waiting for a fuller batch
         self._closing = threading.Event()
         self._deadline: Optional[float] = None  # set by close
         self._thread: Optional[threading.Thread] = None
@@ -73,14 +73,14 @@ class Sender:
         """Wait up to timeout seconds until all messages are sent."""
         end = time.monotonic() + timeout
         with self._wake:
-            self._hurry = True
+            self._flush_now = True
             self._wake.notify()
             while self._messages or self._latest or self._in_flight:
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
                 self._wake.wait(min(left, 0.05))
-            self._hurry = False
+            self._flush_now = False
         return True
 
     def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
@@ -145,7 +145,7 @@ class Sender:
     def _gather(self) -> None:
         """Wait for more messages to fill a batch."""
         end = time.monotonic() + INTERVAL
-        while len(self._messages) < BATCH and self._deadline is None and not self._hurry:
+        while len(self._messages) < BATCH and self._deadline is None and not self._flush_now:
             left = end - time.monotonic()
             if left <= 0:
                 return

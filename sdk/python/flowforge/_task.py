@@ -71,7 +71,7 @@ def _argument(t: Type, assembly: Any, pickle: bool) -> Any:
 
 def _zipped(t: Type, parts: Mapping[str, str], pickle: bool) -> Any:
     """Return a list of values whose fields come from lists."""
-    wanted = t.inner
+    requested = t.inner
     columns = {name: client.inputs[port] for name, port in parts.items()}
     rows: List[Any] = []
     for row in zip(*columns.values()):
@@ -79,7 +79,7 @@ def _zipped(t: Type, parts: Mapping[str, str], pickle: bool) -> Any:
             rows.append(None)
             continue
         fields = dict(zip(columns, row))
-        rows.append(_built(wanted, {n: _decode(_field(wanted, n), v, n, pickle) for n, v in fields.items()}))
+        rows.append(_built(requested, {n: _decode(_field(requested, n), v, n, pickle) for n, v in fields.items()}))
     return rows
 
 

@@ -11,7 +11,7 @@ import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from . import _times
-from ._schema import Columns, Field, Type, literal, misfit
+from ._schema import Columns, Field, Type, literal, mismatch
 
 LEVELS = ("patch", "minor", "major")
 
@@ -117,8 +117,8 @@ def _defaults(t: Type) -> List[Any]:
 
 def _accepts(wide: Type, narrow: Type) -> bool:
     """Whether every value of narrow is one of wide, at every depth."""
-    if wide.custom or narrow.custom or misfit(narrow, wide):
-        return wide.custom == narrow.custom and not misfit(narrow, wide)
+    if wide.custom or narrow.custom or mismatch(narrow, wide):
+        return wide.custom == narrow.custom and not mismatch(narrow, wide)
     if wide.optional and wide.elem is not None:
         return _accepts(wide.elem, narrow.inner)
     if wide.kind == "Union" or narrow.kind == "Union":  # a value names its variant
@@ -186,7 +186,7 @@ def _outputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[Change]:
     for name, entry in old.items():
         if name not in new:
             found.append(Change("major", f"output {name} removed"))
-        elif entry["type"]["text"] != new[name]["type"]["text"] and misfit(_restored(new[name]["type"]), _restored(entry["type"])):
+        elif entry["type"]["text"] != new[name]["type"]["text"] and mismatch(_restored(new[name]["type"]), _restored(entry["type"])):
             found.append(Change("major", f"type of output {name} changed from {entry['type']['text']} to {new[name]['type']['text']}"))
     found += [Change("minor", f"adds output {name}") for name in new if name not in old]
     return found

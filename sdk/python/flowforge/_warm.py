@@ -51,7 +51,7 @@ class _Server:
     def __init__(self, control: socket.socket, order: Mapping[str, Any], folder: str, startup: Set[str]) -> None:
         self.control = control
         self.runner = int(order["runner"])
-        self.wanted: List[str] = order["modules"]
+        self.requested: List[str] = order["modules"]
         self.startup = startup
         self.given: Dict[str, str] = order["environment"]
         self.added: Dict[str, str] = {}
@@ -65,7 +65,7 @@ class _Server:
         for name in ("_task", "_sender", *flowforge._LATER):
             importlib.import_module("flowforge." + name)
         _ending.remember_libraries()
-        for name in self.wanted:
+        for name in self.requested:
             if name in sys.modules:
                 continue
             problem = _preload.preload(name)

@@ -11,7 +11,7 @@ from . import _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
-from ._schema import Type, article, misfit
+from ._schema import Type, article, mismatch
 from ._signature import Parameter, Signature
 
 # How an argument is assembled of inputs: the name of one, a constant, or parts of these.
@@ -77,16 +77,16 @@ class _Wiring:
         value = future._ff
         if value.kind == "node":
             raise self._error(f"{value.name} returns nothing; to run after it, use .options(after=…)")
-        why = misfit(value.type, t)
+        why = mismatch(value.type, t)
         if why:
             raise self._error(why + _suggestion(value, t))
         return self._add(Port(name, t, value))
 
     def _group(self, name: str, t: Type, group: Group) -> Assembly:
-        wanted, kind = t, "parts"
+        expected, kind = t, "parts"
         if group._ff_depth == 1 and t.kind == "List" and t.elem is not None:
-            wanted, kind = t.elem, "zip"
-        outer = wanted.inner
+            expected, kind = t.elem, "zip"
+        outer = expected.inner
         values = list(group._ff_values.items())
         if group._ff_depth != (kind == "zip") or len(outer.fields) != len(values):
             raise self._error(f"`{group._ff_type}` is not {article(t)}" + _suggestion(group, t))
@@ -95,9 +95,9 @@ class _Wiring:
             port_type = future._ff.type if kind == "zip" else f.type
             element = future._ff.type.elem if kind == "zip" else future._ff.type
             assert element is not None
-            if kind == "zip" and wanted.optional and element.optional and element.elem:
+            if kind == "zip" and expected.optional and element.optional and element.elem:
                 element = element.elem
-            why = misfit(element, f.type)
+            why = mismatch(element, f.type)
             if why:
                 raise self._error(f"its value {f.name}: {why}")
             parts[f.name] = self._add(Port(f"{name}_{f.name}", port_type, future._ff))
@@ -126,7 +126,7 @@ class _Wiring:
             constant = t.encode(argument)
         except Exception as err:  # encoders raise what their value raises
             raise self._error(f"{argument!r} is not {article(t)}: {err}") from None
-        why = constant_misfit(constant, t)
+        why = constant_mismatch(constant, t)
         if why:
             raise self._error(why)
         return self._add(Port(name, t, None, constant))
@@ -144,22 +144,22 @@ def _holds_future(argument: Any) -> bool:
     return isinstance(argument, (list, tuple)) and any(map(_holds_future, argument))
 
 
-def constant_misfit(value: Any, t: Type) -> str:
+def constant_mismatch(value: Any, t: Type) -> str:
     """Return why a JSON value is not of type t, or "" if it is, or if only the server can decide."""
     if not _finite(value):
         return f"{value!r} contains a number that JSON does not have (NaN or infinity); use None or a large number"
     if t.optional:
-        return "" if value is None or t.elem is None else constant_misfit(value, t.elem)
+        return "" if value is None or t.elem is None else constant_mismatch(value, t.elem)
     kinds: Dict[str, Tuple[type, ...]] = {
         "Integer": (int,), "Float": (int, float), "String": (str,), "Boolean": (bool,), "List": (list,), "Struct": (dict,), "Map": (dict,),
     }  # fmt: skip
-    wanted = kinds.get(t.kind)
-    if wanted and (not isinstance(value, wanted) or isinstance(value, bool) and bool not in wanted):
+    expected = kinds.get(t.kind)
+    if expected and (not isinstance(value, expected) or isinstance(value, bool) and bool not in expected):
         return f"{value!r} is not {article(t)}"
     if t.kind == "Enum" and value not in t.options:
         return f"{value!r} is not one of {', '.join(map(repr, t.options))}"
     if t.kind == "List" and t.elem is not None:
-        return next((why for v in value for why in [constant_misfit(v, t.elem)] if why), "")
+        return next((why for v in value for why in [constant_mismatch(v, t.elem)] if why), "")
     low, high = t.params.get("min"), t.params.get("max")
     if t.kind in ("Integer", "Float"):
         if low is not None and value < low:
@@ -176,16 +176,16 @@ def _finite(value: Any) -> bool:
     return all(map(_finite, inner))
 
 
-def _suggestion(given: Any, wanted: Type) -> str:
+def _suggestion(given: Any, expected: Type) -> str:
     """Name a value of the user's function that would fit."""
     node = given._ff_node if isinstance(given, Group) else given.node
     for same_node in (True, False):
         for text, value in _variables():
-            if (value.node is node) == same_node and value is not given and not misfit(value.type, wanted):
+            if (value.node is node) == same_node and value is not given and not mismatch(value.type, expected):
                 return f"; did you mean `{text}`?"
     if isinstance(given, Group):
         for name, future in given._ff_values.items():
-            if not misfit(future._ff.type, wanted):
+            if not mismatch(future._ff.type, expected):
                 return f"; did you mean its value `.{name}`?"
     return ""
 

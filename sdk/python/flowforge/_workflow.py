@@ -217,7 +217,7 @@ def _entry(p: Parameter) -> Dict[str, Any]:
             entry["default"] = p.type.encode(p.default)
         except Exception as err:  # encoders raise what their value raises
             raise error(f"the default of {p.name}, {p.default!r}, is not {article(p.type)}: {err}") from None
-        why = _wire.constant_misfit(entry["default"], p.type)
+        why = _wire.constant_mismatch(entry["default"], p.type)
         if why:
             raise error(f"the default of {p.name}: {why}")
     if p.description:

@@ -88,16 +88,16 @@ class Author:
 
     def plain(self, name: str) -> str:
         """Run an example on this machine; return the path of the run."""
-        said = self.flow(name, "run", *RUNS[name], METAFLOW_DEFAULT_METADATA="local")
-        found = re.search(r"run-id (\w+)", said)
-        assert found, said
+        output = self.flow(name, "run", *RUNS[name], METAFLOW_DEFAULT_METADATA="local")
+        found = re.search(r"run-id (\w+)", output)
+        assert found, output
         return f"{FLOW_NAMES[name]}/{found.group(1)}"
 
     def forged(self, name: str) -> str:
         """Run an example on the server; return the path of the run."""
-        said = self.flow(name, "flowforge", "run", *RUNS[name])
-        found = re.search(r"run-id (flowforge-[\w-]+)", said)
-        assert found, said
+        output = self.flow(name, "flowforge", "run", *RUNS[name])
+        found = re.search(r"run-id (flowforge-[\w-]+)", output)
+        assert found, output
         return f"{FLOW_NAMES[name]}/{found.group(1)}"
 
     def read(self, paths: List[str], metadata: str) -> Dict[str, Any]:

@@ -240,8 +240,8 @@ def test_a_failure_saves_a_checkpoint_first(server: Server, config: Config, capf
     assert process.returncode == 1
     saved = [json.loads(body["data"]) for method, body in server.calls if method == "SaveCheckpoint"]
     assert saved == [{"epoch": 7}]
-    said = capfd.readouterr().err
-    assert "RuntimeError: out of luck" in said and "on_failure: ValueError" in said
+    stderr = capfd.readouterr().err
+    assert "RuntimeError: out of luck" in stderr and "on_failure: ValueError" in stderr
 
 
 def test_a_signal_during_a_write_ends_the_program(server: Server, config: Config) -> None:

@@ -55,22 +55,22 @@ def test_dev_registers_every_save(server: Server, tmp_path: Path) -> None:
         assert first in line
 
         file.write_text(text.replace("one(rate)", "one(oops)"))
-        said = watching.stdout.readline()
-        while not said.startswith("flowforge:"):
-            assert said, "the command ended"
-            said = watching.stdout.readline()
-        assert "oops" in said
+        line = watching.stdout.readline()
+        while not line.startswith("flowforge:"):
+            assert line, "the command ended"
+            line = watching.stdout.readline()
+        assert "oops" in line
         assert server.get("/workflows/tests.tuned/development")["version"] == first
 
         (tmp_path / "helper.py").write_text("factor = 2\n")
         file.write_text(text.replace("rate: float = 0.5", "rate: float = 0.5, momentum: float = 0.9"))
-        while "tests.tuned 1.0.0-dev.h" not in said:
-            assert said, "the command ended"
-            said = watching.stdout.readline()
+        while "tests.tuned 1.0.0-dev.h" not in line:
+            assert line, "the command ended"
+            line = watching.stdout.readline()
         second = server.get("/workflows/tests.tuned/development")["version"]
-        while second not in said:  # each file that was saved can be one registration
-            said = watching.stdout.readline()
-            assert said, "the command ended"
+        while second not in line:  # each file that was saved can be one registration
+            line = watching.stdout.readline()
+            assert line, "the command ended"
         assert second != first
         watching.send_signal(signal.SIGINT)
         assert watching.wait(30) == 0

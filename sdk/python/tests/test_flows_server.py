@@ -106,9 +106,9 @@ def test_a_launch_takes_the_values_of_a_preset(server: Server) -> None:
 def test_a_launch_by_name(server: Server) -> None:
     version = server.get(f"/executions/{trouble.metrics.launch(1, 1).id}")["version"]
     run = launch(f"sdk.metrics@{version}", {"short": 2, "long": 3}, name="by name", tags=["one", "two"], note="by hand", priority="HIGH", cache="off", ttl="2d").wait(120)
-    told = server.get(f"/executions/{run.id}")
-    assert (told["inputs"], told["name"], told["version"]) == ({"short": 2, "long": 3}, "by name", version)
-    assert (told["tags"], told["note"]) == (["one", "two"], "by hand")
+    execution = server.get(f"/executions/{run.id}")
+    assert (execution["inputs"], execution["name"], execution["version"]) == ({"short": 2, "long": 3}, "by name", version)
+    assert (execution["tags"], execution["note"]) == (["one", "two"], "by hand")
     assert run.label(add="best", remove=["one"], note="") == ["best", "two"]
     assert not server.get(f"/executions/{run.id}").get("note")
     with pytest.raises(ServerError, match="priority"):

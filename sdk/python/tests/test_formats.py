@@ -119,11 +119,11 @@ def test_formats_follow_types_and_sizes() -> None:
 
 
 def test_torch_reads_no_code(folders: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: Dict[str, Any] = {}
+    options_used: Dict[str, Any] = {}
     torch = types.ModuleType("torch")
 
     def load(path: str, **options: Any) -> str:
-        asked.update(options)
+        options_used.update(options)
         return Path(path).read_text()
 
     setattr(torch, "save", lambda value, path: Path(path).write_text(value))
@@ -131,4 +131,4 @@ def test_torch_reads_no_code(folders: Config, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "torch", torch)
     path = Client(folders).save("x", "weights", format="torch")
     assert again(folders, path) == "weights"
-    assert asked["weights_only"] is True
+    assert options_used["weights_only"] is True

@@ -64,7 +64,7 @@ def test_async_functions_are_refused() -> None:
 def test_an_import_of_another_system_names_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "habit_flow.py").write_text("from flowforge import flow\n")
     assert main(["export", str(tmp_path / "habit_flow.py")]) == 1
-    assert "cannot import name 'flow'" in (said := capsys.readouterr().err) and "; use workflow" in said
+    assert "cannot import name 'flow'" in (printed := capsys.readouterr().err) and "; use workflow" in printed
 
 
 class Fitted:

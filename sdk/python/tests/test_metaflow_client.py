@@ -85,9 +85,9 @@ class Client:
 
     def run(self, *args: str, ends: int = 0) -> str:
         """Run the flow and return the ID of the run."""
-        said = self.flow(*args, ends=ends)
-        found = re.search(r"run-id (\w+)", said)
-        assert found, said
+        output = self.flow(*args, ends=ends)
+        found = re.search(r"run-id (\w+)", output)
+        assert found, output
         return found.group(1)
 
     def read(self, program: str) -> Any:

@@ -17,7 +17,7 @@ import pytest
 
 from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit
 from flowforge._annotations import Unmapped, read
-from flowforge._schema import misfit
+from flowforge._schema import mismatch
 from flowforge._times import duration, moment, span
 
 
@@ -176,7 +176,7 @@ def test_what_has_no_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted", "why"),
+    ("given", "expected", "why"),
     [
         (int, float, ""),
         (float, int, "`float` is not an `int`"),
@@ -193,6 +193,6 @@ def test_what_has_no_type() -> None:
         (Model, RankingModel, "`Model` is not `RankingModel`"),
     ],
 )
-def test_what_fits(given: Any, wanted: Any, why: str) -> None:
-    found = misfit(read(given).type, read(wanted).type)
+def test_what_fits(given: Any, expected: Any, why: str) -> None:
+    found = mismatch(read(given).type, read(expected).type)
     assert found == why if not why else found.startswith(why)

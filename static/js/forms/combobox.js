@@ -20,7 +20,7 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
 
   let at = -1;
   let timer = 0;
-  let asked = 0;
+  let requests = 0;
   let loading = false; // the list does not show the options of the input's text yet
   let typed = false; // since the last option was taken
   let waiting = []; // what the keys pressed while loading do
@@ -32,16 +32,16 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
   };
   const close = () => {
     clearTimeout(timer);
-    asked++;
+    requests++;
     loading = false;
     waiting = [];
     deactivate();
     input.setAttribute("aria-expanded", "false");
   };
   const load = async () => {
-    const mine = ++asked;
+    const request = ++requests;
     const found = await offer(input.value.trim(), { typed, after: "" });
-    if (mine !== asked) return;
+    if (request !== requests) return;
     const keys = waiting;
     loading = false;
     waiting = [];
@@ -53,10 +53,10 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
   };
   const number = () => [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
   const extend = async (last) => {
-    const mine = ++asked;
+    const request = ++requests;
     last.setAttribute("aria-busy", "true");
     const found = await offer(input.value.trim(), { typed, after: last.dataset.more });
-    if (mine !== asked) return;
+    if (request !== requests) return;
     const place = options().indexOf(last);
     last.replaceWith(...found);
     number();

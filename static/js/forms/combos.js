@@ -71,10 +71,10 @@ function settle(select, input) {
 }
 
 function matches(select, query) {
-  const wanted = query.toLowerCase();
+  const needle = query.toLowerCase();
   const current = select.selectedOptions[0]?.textContent.trim().toLowerCase();
   const all = [...select.options].filter((option) => option.value !== "");
-  const found = wanted === current ? all : all.filter((option) => option.textContent.toLowerCase().includes(wanted));
+  const found = needle === current ? all : all.filter((option) => option.textContent.toLowerCase().includes(needle));
   const shown = found.slice(0, 50).map((option) => optionOf(option.textContent.trim(), option.value));
   if (shown.length === 0) {
     const none = optionOf(`No matches for “${query}”`, "");

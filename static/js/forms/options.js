@@ -19,16 +19,16 @@ export function setUpOptions() {
 
 const reads = (box) => box.dataset.reads.split(" ").filter(Boolean);
 const isBelow = (name, parent) => name === parent || name.startsWith(`${parent}.`);
-const beside = (box, selector) => box.parentElement.querySelector(`:scope > ${selector}`);
+const partOf = (box, selector) => box.parentElement.querySelector(`:scope > ${selector}`);
 
 function forget(box) {
-  tell(box, "");
-  beside(box, "[data-option-note]").replaceChildren();
+  describe(box, "");
+  partOf(box, "[data-option-note]").replaceChildren();
 }
 
-// tell describes the value below its control.
-function tell(box, text) {
-  const about = beside(box, "[data-option-about]");
+// describe shows the description of the value below its control.
+function describe(box, text) {
+  const about = partOf(box, "[data-option-about]");
   about.textContent = text;
   about.hidden = text === "";
 }
@@ -47,18 +47,18 @@ function complete(box) {
       failed = parts.some((part) => part.matches("[data-retry]"));
       if (recovered && !failed) input.dispatchEvent(new Event("change", { bubbles: true })); // the value can be checked now
       const note = parts.findIndex((part) => part.matches("[data-note]"));
-      const [said] = note < 0 ? [] : parts.splice(note, 1);
-      beside(box, "[data-option-note]").replaceChildren(...(said?.childNodes ?? []));
-      if (said?.matches("[data-waits]")) timer = setTimeout(() => combo.reload(), 1500);
+      const [statusPart] = note < 0 ? [] : parts.splice(note, 1);
+      partOf(box, "[data-option-note]").replaceChildren(...(statusPart?.childNodes ?? []));
+      if (statusPart?.matches("[data-waits]")) timer = setTimeout(() => combo.reload(), 1500);
       return parts;
     },
     take: (option) => {
       input.value = option.dataset.value;
-      tell(box, option.dataset.about);
+      describe(box, option.dataset.about);
       input.dispatchEvent(new Event("change", { bubbles: true }));
     },
   });
-  input.addEventListener("input", () => tell(box, ""));
+  input.addEventListener("input", () => describe(box, ""));
 }
 
 // request returns the elements of a page of options, or one that explains why there are none.
@@ -66,8 +66,8 @@ async function request(box, query, after) {
   const { form } = box.querySelector("input");
   const body = new FormData();
   for (const [name, value] of new FormData(form)) {
-    const wanted = reads(box).some((parent) => isBelow(name, parent));
-    if (wanted && !(value instanceof File)) body.append(name, value);
+    const dependsOn = reads(box).some((parent) => isBelow(name, parent));
+    if (dependsOn && !(value instanceof File)) body.append(name, value);
   }
   body.set("$input", box.dataset.input);
   body.set("$q", query);

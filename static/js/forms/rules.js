@@ -21,12 +21,12 @@ export function applyRules({ typing = false, checked = false } = {}) {
   const source = document.querySelector("[data-rules]");
   if (!source) return;
   const form = source.closest("form");
-  const told = JSON.parse(document.getElementById("form-states")?.dataset.states ?? "{}");
+  const serverStates = JSON.parse(document.getElementById("form-states")?.dataset.states ?? "{}");
   const settled = checked || (!typing && asDrawn(form));
   const values = new Map();
   const hidden = new Set(form.elements.$hidden.value.split(",").filter(Boolean));
   for (const field of compile(source.dataset.rules)) {
-    const known = typing ? null : (told[field.name] ?? null);
+    const known = typing ? null : (serverStates[field.name] ?? null);
     const state = !field.rules ? {} : settled ? known : evaluate(field, values, known);
     values.set(field.name, state === null ? Unread : valueOf(form, field, state));
     if (!field.rules || state === null) continue;
@@ -56,8 +56,8 @@ function compile(text) {
   return fields;
 }
 
-// evaluate returns the state of a field; if only the server can, what it told.
-function evaluate(field, values, told) {
+// evaluate returns the state of a field; if only the server can evaluate it, its state in serverStates.
+function evaluate(field, values, serverStates) {
   const read = (name) => {
     const value = values.has(name) ? values.get(name) : Unread;
     if (value === Unread) throw new Unread();
@@ -69,7 +69,7 @@ function evaluate(field, values, told) {
       if (!rule) throw new Unread();
       set(state, key, rule(read));
     } catch (error) {
-      if (error instanceof Unread) return told;
+      if (error instanceof Unread) return serverStates;
     }
     if (state.hidden) break;
   }

@@ -24,7 +24,7 @@ export function setUpUploads() {
     const running = event.target.querySelector?.("[data-uploading]");
     if (!running || event.submitter?.name) return;
     event.preventDefault();
-    say(running, "This file is still uploading. Launch again when the upload is complete, or stop it.");
+    showMessage(running, "This file is still uploading. Launch again when the upload is complete, or stop it.");
   }, true);
 }
 
@@ -48,11 +48,11 @@ function upload(drop, input) {
   stop.addEventListener("click", () => request.abort());
   request.upload.addEventListener("progress", (event) => { if (event.lengthComputable) bar.value = (event.loaded / event.total) * 100; });
   request.addEventListener("abort", () => { end(); input.value = ""; input.focus(); });
-  request.addEventListener("error", () => { end(); say(drop, "The connection was lost. Choose the file again."); });
+  request.addEventListener("error", () => { end(); showMessage(drop, "The connection was lost. Choose the file again."); });
   request.addEventListener("load", () => {
     end();
     if (request.status === 201) replace(drop, request.responseText);
-    else say(drop, messageOf(request) ?? "The server rejected this file. Choose another one.");
+    else showMessage(drop, messageOf(request) ?? "The server rejected this file. Choose another one.");
   });
   request.open("POST", drop.dataset.upload);
   request.setRequestHeader("Accept", "application/problem+json, text/html");
@@ -79,7 +79,7 @@ function messageOf(request) {
   }
 }
 
-function say(drop, text) {
+function showMessage(drop, text) {
   drop.querySelector(".error")?.remove();
   const message = document.createElement("p");
   message.className = "error";

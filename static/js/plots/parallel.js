@@ -190,10 +190,10 @@ export function parallel(view, figure) {
     const line = lines[view.pointed];
     line?.setAttribute("data-pointed", "");
     line?.parentNode.append(line);
-    say();
+    showMessage();
   };
 
-  function say() {
+  function showMessage() {
     const { frame, pointed } = view;
     const out = figure.querySelector("[data-say]");
     const count = view.chosen.filter(Boolean).length;

@@ -88,7 +88,7 @@ type Lookup struct {
 
 // flight is a lookup in progress. Its result is set when done is closed.
 type flight struct {
-	begun   time.Time
+	started time.Time
 	done    chan struct{}
 	command Command
 	err     error
@@ -151,7 +151,7 @@ func (l *Lookup) Find(ctx context.Context, image, architecture string, wait time
 			l.mu.Unlock()
 			return Command{}, ErrPending
 		}
-		f = &flight{begun: time.Now(), done: make(chan struct{})}
+		f = &flight{started: time.Now(), done: make(chan struct{})}
 		l.flights[key] = f
 		l.busy[host]++
 		go l.fly(context.WithoutCancel(ctx), f, key, query{image: image, ref: ref, architecture: architecture})
@@ -161,7 +161,7 @@ func (l *Lookup) Find(ctx context.Context, image, architecture string, wait time
 }
 
 func (f *flight) await(ctx context.Context, wait time.Duration) (Command, error) {
-	timer := time.NewTimer(time.Until(f.begun.Add(wait)))
+	timer := time.NewTimer(time.Until(f.started.Add(wait)))
 	defer timer.Stop()
 	select {
 	case <-f.done:

@@ -192,9 +192,9 @@ func TestBusyRegistry(t *testing.T) {
 	require.Equal(t, "its registry 127.0.0.1:1 is not responding", e.Reason)
 }
 
-// TestOwnMachineIsNotAsked: the server's own machine is not accessed unless a setting
+// TestLocalRegistryIsNotRequested: the server's own machine is not accessed unless a setting
 // names it, because users choose image names.
-func TestOwnMachineIsNotAsked(t *testing.T) {
+func TestLocalRegistryIsNotRequested(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
 	l, _ := h.lookup(func(c *image.Config) { c.Insecure = nil })

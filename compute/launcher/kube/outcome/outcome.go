@@ -86,8 +86,8 @@ func Ended(pod *corev1.Pod, c Config) bool {
 	return task != nil && task.State.Terminated != nil
 }
 
-// Begun reports whether the task's container was started.
-func Begun(pod *corev1.Pod, c Config) bool {
+// Started reports whether the task's container was started.
+func Started(pod *corev1.Pod, c Config) bool {
 	task := status(pod.Status.ContainerStatuses, c.container())
 	return task != nil && (task.State.Running != nil || task.State.Terminated != nil)
 }

@@ -24,14 +24,14 @@ class Reused:
 def reused() -> Reused:
     """Ask the server what this execution reuses."""
     url = os.environ["METAFLOW_SERVICE_URL"].rstrip("/") + "/flowforge/reused"
-    found = _ask(Request(url, headers=json.loads(os.environ["METAFLOW_SERVICE_HEADERS"])))
+    found = _request(Request(url, headers=json.loads(os.environ["METAFLOW_SERVICE_HEADERS"])))
     return Reused(str(found.get("origin") or ""), list(found.get("tasks") or ()))
 
 
 _PAUSES = (0.5, 1, 2, 4, 8, 15, 30, 30)  # seconds, between requests to a server that does not answer
 
 
-def _ask(request: Request) -> Any:
+def _request(request: Request) -> Any:
     """Return the answer of the server. A server that restarts is asked again."""
     for pause in (*_PAUSES, None):
         try:
@@ -39,16 +39,16 @@ def _ask(request: Request) -> Any:
                 return json.load(answer)
         except HTTPError as err:
             with err:
-                said = f"the server responded with status {err.code}: {err.read(500).decode('utf-8', 'replace')}"
+                problem = f"the server responded with status {err.code}: {err.read(500).decode('utf-8', 'replace')}"
             if err.code < 500 and err.code != 429:
                 break
         except (OSError, HTTPException, ValueError) as err:  # no connection, or an answer that ends early
-            said = str(err)
+            problem = str(err)
         if pause is None:
             break
-        print(f"{request.full_url}: {said}. Retrying in {pause} s.", file=sys.stderr)
+        print(f"{request.full_url}: {problem}. Retrying in {pause} s.", file=sys.stderr)
         time.sleep(pause)
-    raise RuntimeError(f"{request.full_url}: {said}")
+    raise RuntimeError(f"{request.full_url}: {problem}")
 
 
 # Metadata of the first reused task with which tasks agree on the one that copies.
