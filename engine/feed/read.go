@@ -146,7 +146,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	until := min(state.Position, after+scanned)
 	rows, err := s.queries.ReadFeed(ctx, db.ReadFeedParams{
 		After: after, Until: until, Projects: may.projects, Audited: may.audited, Everything: may.everything, Tenants: may.tenants,
-		Topics: orEmpty(f.Topics), Types: likes(f.Types), ExecutionID: f.ExecutionID, RowLimit: int32(limit), //nolint:gosec // at most MaxPage
+		Topics: orEmpty(f.Topics), Types: likes(f.Types), ExecutionID: f.ExecutionID, RowLimit: int32(limit),
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("read the feed: %w", err)

@@ -91,7 +91,7 @@ func (s *Service) receive(ctx context.Context, row db.Trigger, e db.EventFeed) e
 	if err != nil {
 		return err
 	}
-	if !matches(row, e, env) {
+	if !matches(row, env) {
 		return nil
 	}
 	ev := event{key: "event/" + e.ID, subject: e.Type + " " + e.Subject, env: env, source: e.ExecutionID, depth: 1}
@@ -121,7 +121,7 @@ func (s *Service) receive(ctx context.Context, row db.Trigger, e db.EventFeed) e
 }
 
 // matches reports whether a trigger waits for an event of its type with this name.
-func matches(row db.Trigger, e db.EventFeed, env map[string]any) bool {
+func matches(row db.Trigger, env map[string]any) bool {
 	kind := Kind(row.Kind)
 	if kind == OnEvent {
 		return true

@@ -116,7 +116,7 @@ func (h *feedAPI) follow(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 			if err := stream.Send("", e.Cursor, data); err != nil {
-				return nil //nolint:nilerr // the client disconnected
+				return nil // the client disconnected
 			}
 		}
 		f.After = page.Next
