@@ -10,7 +10,7 @@ import (
 )
 
 // TestNamesMeanPeopleOfTheProject: a name means users with a role in the project or above it and users
-// who have launched in it, and nobody else with this name.
+// who have launched in it, and no other user with this name.
 func TestNamesMeanPeopleOfTheProject(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
