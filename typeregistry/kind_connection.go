@@ -13,7 +13,9 @@ import (
 type connectionKind struct{ single }
 
 // ConnectionKinds are the possible values of the parameter kind of a Connection.
-func ConnectionKinds() []string { return []string{"postgres", "clickhouse", "s3", "http", "huggingface", "custom"} }
+func ConnectionKinds() []string {
+	return []string{"postgres", "clickhouse", "s3", "http", "huggingface", "custom"}
+}
 
 func (connectionKind) entry() Entry {
 	return Entry{Name: "Connection", Group: "reference", Summary: "A connection of the project to a database, bucket or API.", Example: `Connection(kind="postgres")`}

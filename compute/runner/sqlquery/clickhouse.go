@@ -108,7 +108,9 @@ func (c *clickHouse) settings(id string) (url.Values, error) {
 	return settings, nil
 }
 
-var escapeParameter = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
+func escapeParameter(text string) string {
+	return strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`).Replace(text)
+}
 
 // clickHouseValue writes the value of a parameter in the format TabSeparated, which the server decodes.
 func clickHouseValue(value any) (string, error) {
@@ -117,17 +119,19 @@ func clickHouseValue(value any) (string, error) {
 	}
 	if _, object := value.(map[string]any); object {
 		encoded, err := document(value)
-		return escapeParameter.Replace(encoded), err
+		return escapeParameter(encoded), err
 	}
 	if list, ok := value.([]any); ok {
 		literal, err := clickHouseList(list)
-		return escapeParameter.Replace(literal), err
+		return escapeParameter(literal), err
 	}
 	t, _ := text(value)
-	return escapeParameter.Replace(t), nil
+	return escapeParameter(t), nil
 }
 
-var quoteLiteral = strings.NewReplacer("\\", `\\`, "'", `\'`)
+func quoteLiteral(text string) string {
+	return strings.NewReplacer("\\", `\\`, "'", `\'`).Replace(text)
+}
 
 func clickHouseList(list []any) (string, error) {
 	parts := make([]string, len(list))
@@ -136,7 +140,7 @@ func clickHouseList(list []any) (string, error) {
 		case nil:
 			parts[i] = "NULL"
 		case string:
-			parts[i] = "'" + quoteLiteral.Replace(v) + "'"
+			parts[i] = "'" + quoteLiteral(v) + "'"
 		case json.Number, bool:
 			parts[i], _ = text(v)
 		default:
@@ -222,4 +226,3 @@ func changedRows(summary string) (int64, error) {
 	}
 	return strconv.ParseInt(s.Written, 10, 64)
 }
-
