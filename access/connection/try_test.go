@@ -86,9 +86,9 @@ func TestTryClickHouse(t *testing.T) {
 	b := setup(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.Header.Get("X-ClickHouse-User") != "reader" || r.Header.Get("X-ClickHouse-Key") != hush:
+		case r.Header.Get("X-ClickHouse-User") != "reader" || r.Header.Get("X-ClickHouse-Key") != secretValue:
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(w, "Code: 516. Authentication failed for %s: password is incorrect", hush)
+			fmt.Fprintf(w, "Code: 516. Authentication failed for %s: password is incorrect", secretValue)
 		case r.URL.Query().Get("query") == "SELECT version()" && r.URL.Query().Get("database") == "sales":
 			fmt.Fprintln(w, "25.8.1")
 		default:
@@ -96,7 +96,7 @@ func TestTryClickHouse(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	works := b.try(t, "clickhouse", values{"endpoint": server.URL, "database": "sales", "user": "reader", "password": hush})
+	works := b.try(t, "clickhouse", values{"endpoint": server.URL, "database": "sales", "user": "reader", "password": secretValue})
 	require.True(t, works.OK, works)
 	require.Equal(t, "ClickHouse 25.8.1.", last(works))
 	refused := b.try(t, "clickhouse", values{"endpoint": server.URL, "user": "other"})

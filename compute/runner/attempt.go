@@ -289,7 +289,7 @@ func (a *attempt) alreadyEnded() bool {
 // though it did not succeed.
 func (a *attempt) collectsAfterFailure(o flowforgev1.Outcome) bool {
 	stopped := a.spec.GetServes() && o == flowforgev1.Outcome_OUTCOME_CANCELLED // a daemon ends only by being stopped
-	return a.spec.GetSalvage() && (o == flowforgev1.Outcome_OUTCOME_FAILED || stopped)
+	return a.spec.GetCollectAfterFailure() && (o == flowforgev1.Outcome_OUTCOME_FAILED || stopped)
 }
 
 // collecting is the context in which outputs are read and sent: the attempt's own, unless the

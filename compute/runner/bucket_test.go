@@ -193,7 +193,7 @@ func TestUploadsThatFail(t *testing.T) {
 		t.Error(f.Message)
 	}
 	spec := b.withOutput("failed", "echo text > "+file+"; exit 3", file)
-	spec.Salvage = true
+	spec.CollectAfterFailure = true
 	f = b.run(t, spec)
 	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_FAILED)
 	if f.ExitCode != 3 || len(f.Outputs) != 1 {
@@ -211,7 +211,7 @@ func TestUploadsOfFailedCommands(t *testing.T) {
 	store, _ := b.withBucket(t, "data")
 	file := filepath.Join(t.TempDir(), "out")
 	spec := b.withOutput("failed", "echo text > "+file+"; exit 3", file)
-	spec.Salvage = true
+	spec.CollectAfterFailure = true
 	wantOutcome(t, b.run(t, spec), flowforgev1.Outcome_OUTCOME_FAILED)
 	if data, err := os.ReadFile(filepath.Join(store.Dir, "others", "data")); err != nil || string(data) != "text\n" {
 		t.Errorf("%q, %v", data, err)

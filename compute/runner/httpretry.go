@@ -50,17 +50,17 @@ func (r *requester) send(req *http.Request, work *flowforgev1.Http, note func(le
 // date; the request is not sent earlier.
 func pauseAfter(header http.Header, sent int, limit time.Duration, now time.Time) (time.Duration, error) {
 	value := strings.TrimSpace(header.Get("Retry-After"))
-	asked := time.Duration(-1)
+	requested := time.Duration(-1)
 	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil && seconds >= 0 {
-		asked = time.Duration(seconds) * time.Second
+		requested = time.Duration(seconds) * time.Second
 	} else if at, err := http.ParseTime(value); err == nil {
-		asked = max(at.Sub(now), 0)
+		requested = max(at.Sub(now), 0)
 	}
 	switch {
-	case asked > limit:
-		return 0, fmt.Errorf("asks to wait %s, which is longer than max_delay (%s)", asked.Round(time.Second), limit)
-	case asked >= 0:
-		return asked, nil
+	case requested > limit:
+		return 0, fmt.Errorf("requests a wait of %s, which is longer than max_delay (%s)", requested.Round(time.Second), limit)
+	case requested >= 0:
+		return requested, nil
 	}
 	return min(firstPause<<min(sent-1, 20), limit), nil
 }

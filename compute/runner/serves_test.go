@@ -19,7 +19,7 @@ func TestOutputsOfAServerAreStoredWhenItIsStopped(t *testing.T) {
 			b := setup(t)
 			spec := shell(name, `cd "$FLOWFORGE_OUTPUTS"; trap 'mkdir data; echo last > data/rows; echo 7 > count; exit 143' TERM
 				echo ready; while :; do sleep 0.02; done`)
-			spec.Serves, spec.Salvage = serves, true
+			spec.Serves, spec.CollectAfterFailure = serves, true
 			spec.Outputs = []*flowforgev1.OutputSpec{blob("data", "Folder"), inline("count", "Integer"), blob("absent", "File")}
 			if err := b.Start(spec); err != nil {
 				t.Fatal(err)

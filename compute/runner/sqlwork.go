@@ -24,7 +24,7 @@ func (a *attempt) runSQL(work *flowforgev1.Sql) ending {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeoutError{limit})
 		defer cancel()
 	}
-	a.begun(0)
+	a.started(0)
 	request, err := a.sqlRequest(ctx, work)
 	if err == nil {
 		err = a.runStatement(ctx, request)

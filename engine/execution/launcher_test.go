@@ -169,7 +169,7 @@ func (p *processLauncher) run(a launcher.Attempt) {
 		finished.Outcome, finished.Message, finished.ExitCode = flowforgev1.Outcome_OUTCOME_START_FAILED, err.Error(), 127
 	}
 	served := a.GetServes() && finished.Outcome == flowforgev1.Outcome_OUTCOME_CANCELLED
-	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.GetSalvage() && (finished.Outcome == flowforgev1.Outcome_OUTCOME_FAILED || served) {
+	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.GetCollectAfterFailure() && (finished.Outcome == flowforgev1.Outcome_OUTCOME_FAILED || served) {
 		for _, o := range a.GetOutputs() {
 			switch value := bytes.TrimSpace(out.Bytes()); {
 			case o.GetStdout() || o.GetPath() != "":

@@ -75,7 +75,7 @@ func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) 
 		Secrets:          inputs.secrets,
 		Outputs:          as.loop.streams.outputsOf(i, op),
 		TimeoutMs:        op.Timeout.Milliseconds(),
-		Salvage:          op.Tags != nil,
+		CollectAfterFailure: op.Tags != nil,
 		GraceMs:          config.Timing.StopGrace.Milliseconds(),
 		PreemptGraceMs:   op.Grace().Milliseconds(),
 		ApiEndpoint:      config.Endpoint,

@@ -212,7 +212,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestARestoredDatabase goes on: in another cluster, transaction numbers begin anew.
+// TestARestoredDatabase checks that the feed continues in another cluster, where transaction numbers start again.
 func TestARestoredDatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -21,17 +21,17 @@ import (
 	"github.com/flowforge/flowforge/engine/options"
 )
 
-// quick lists two options at once; asked waits for a user, who lists them.
+// quick lists two options at once; review waits for a user, who lists them.
 const (
 	quick = `{name: quick, version: 1.0.0, inputs: [{name: kind, type: String}], operators: [{name: one, type: noop}],
 		outputs: [{name: found, type: "List<String>", expression: '[inputs.kind + "-1", inputs.kind + "-2"]'}]}`
-	asked = `{name: asked, version: 1.0.0, inputs: [{name: kind, type: String, default: x}], outputs: [{name: found, type: "List<String>", from: ask.found}],
+	review = `{name: review, version: 1.0.0, inputs: [{name: kind, type: String, default: x}], outputs: [{name: found, type: "List<String>", from: ask.found}],
 		operators: [{name: ask, type: approval, approval: {form: [{name: found, type: "List<String>", required: true}]}}]}`
 	train = `{name: train, version: 1.0.0, operators: [{name: one, type: noop}], inputs: [
 		{name: kind, type: String, default: svc},
 		{name: fast, type: "String?", options: {workflow: quick, inputs: {kind: "{{kind}}"}}},
-		{name: slow, type: "String?", options: {workflow: asked, inputs: {kind: "of {{kind}}"}, cache: 1m, timeout: 20s}},
-		{name: late, type: "String?", options: {workflow: asked, inputs: {kind: late}, timeout: 100ms}},
+		{name: slow, type: "String?", options: {workflow: review, inputs: {kind: "of {{kind}}"}, cache: 1m, timeout: 20s}},
+		{name: late, type: "String?", options: {workflow: review, inputs: {kind: late}, timeout: 100ms}},
 		{name: none, type: "String?", options: {workflow: missing}}]}`
 )
 
@@ -49,7 +49,7 @@ func list(t *testing.T) *listing {
 	l.service = options.New(options.Config{Now: func() time.Time { return time.Now().UTC().Add(time.Duration(l.later.Load()) * time.Second) }})
 	l.service.RunWith(db.New(l.Pool), l.Workflows, l.Service)
 	l.Run()
-	l.Register(quick, asked, train)
+	l.Register(quick, review, train)
 	return l
 }
 
@@ -170,13 +170,13 @@ func TestOneRunAnswersEveryone(t *testing.T) {
 			assert.Equal(t, []any{"a", "b"}, values(page), "%v", err)
 		})
 	}
-	run := l.untilRuns("asked", 1)[0]
+	run := l.untilRuns("review", 1)[0]
 	e, err := l.Service.Get(l.Ctx, run)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"kind": "of svc"}, e.Inputs)
 	l.answer(run, "a", "b")
 	all.Wait()
-	require.Len(t, l.runs("asked"), 1)
+	require.Len(t, l.runs("review"), 1)
 
 	l.later.Store(120)
 	for range 3 {
@@ -185,19 +185,19 @@ func TestOneRunAnswersEveryone(t *testing.T) {
 		require.True(t, page.Stale)
 		require.Equal(t, []any{"a", "b"}, values(page))
 	}
-	second := l.untilRuns("asked", 2)[1]
+	second := l.untilRuns("review", 2)[1]
 	l.command(second, execution.NodeCommand{Command: execution.CommandReject, Reason: "no disk"})
 	l.untilEnded(second)
 	page, err := l.get(l.Ctx, "slow", nil)
 	require.NoError(t, err)
 	require.True(t, page.Stale && page.Unrefreshed)
-	require.Contains(t, page.Note, "The last refresh failed. The run of asked that lists the options failed.")
-	require.Len(t, l.runs("asked"), 2, "the next run waits after a failure")
+	require.Contains(t, page.Note, "The last refresh failed. The run of review that lists the options failed.")
+	require.Len(t, l.runs("review"), 2, "the next run waits after a failure")
 
 	l.later.Store(240)
 	_, err = l.get(l.Ctx, "slow", nil)
 	require.NoError(t, err)
-	third := l.untilRuns("asked", 3)[2]
+	third := l.untilRuns("review", 3)[2]
 	l.answer(third, "c")
 	l.untilEnded(third)
 	l.later.Store(0)
@@ -215,13 +215,13 @@ func TestSlowAndFailedRunsSaySo(t *testing.T) {
 	_, err := l.get(l.Ctx, "late", nil)
 	require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
 	require.ErrorContains(t, err, "did not end within")
-	run := l.untilRuns("asked", 1)[0]
+	run := l.untilRuns("review", 1)[0]
 	require.ErrorContains(t, err, run.String())
 	l.command(run, execution.NodeCommand{Command: execution.CommandReject, Reason: "no disk"})
 	l.untilEnded(run)
 	_, err = l.get(l.Ctx, "late", nil)
 	require.ErrorContains(t, err, "no disk")
-	require.Len(t, l.runs("asked"), 1)
+	require.Len(t, l.runs("review"), 1)
 }
 
 // TestRunsOfOptionsAreLimited: a project runs at most five at once, whatever the inputs; others wait
@@ -230,8 +230,8 @@ func TestRunsOfOptionsAreLimited(t *testing.T) {
 	t.Parallel()
 	l := list(t)
 	l.Register(`{name: many, version: 1.0.0, operators: [{name: one, type: noop}], inputs: [{name: n, type: Integer},
-		{name: x, type: "String?", options: {workflow: asked, inputs: {kind: "run {{n}}"}, timeout: 1m}},
-		{name: hurry, type: "String?", options: {workflow: asked, inputs: {kind: "run {{n}}"}, timeout: 100ms}}]}`)
+		{name: x, type: "String?", options: {workflow: review, inputs: {kind: "run {{n}}"}, timeout: 1m}},
+		{name: hurry, type: "String?", options: {workflow: review, inputs: {kind: "run {{n}}"}, timeout: 100ms}}]}`)
 	v, err := l.Workflows.Version(l.Ctx, "many", "")
 	require.NoError(t, err)
 	request := func(input string, n int) (options.Page, error) {
@@ -244,10 +244,10 @@ func TestRunsOfOptionsAreLimited(t *testing.T) {
 			assert.NoError(t, err)
 		})
 	}
-	first := l.untilRuns("asked", options.MaxRunning)
+	first := l.untilRuns("review", options.MaxRunning)
 	_, err = request("hurry", 100)
 	require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
-	require.Len(t, l.runs("asked"), options.MaxRunning)
+	require.Len(t, l.runs("review"), options.MaxRunning)
 
 	all.Go(func() {
 		page, err := request("x", 101)
@@ -257,6 +257,6 @@ func TestRunsOfOptionsAreLimited(t *testing.T) {
 	for _, id := range first {
 		l.answer(id, "a")
 	}
-	l.answer(l.untilRuns("asked", options.MaxRunning+1)[options.MaxRunning], "last")
+	l.answer(l.untilRuns("review", options.MaxRunning+1)[options.MaxRunning], "last")
 	all.Wait()
 }
