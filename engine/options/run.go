@@ -32,6 +32,7 @@ const (
 )
 
 var (
+	errLate    = errors.New("the run did not end in time")
 	errClaimed = errors.New("another request has started the run")
 	errBusy    = apperr.New(apperr.Unavailable, "%d runs in this project already list options. Try again when one of them has ended.", MaxRunning)
 )
@@ -76,11 +77,11 @@ func (s *Service) answered(ctx context.Context, source typeregistry.Resolved, in
 	}
 	limited, cancel := context.WithTimeout(ctx, source.Limit())
 	defer cancel()
-	row, stale, err := s.runs.outputs(limited, l)
+	row, stale, err := s.runs.outputs(ctx, limited, l)
+	if errors.Is(err, errLate) {
+		return list{}, late(l, row)
+	}
 	if err != nil {
-		if limited.Err() != nil && ctx.Err() == nil && !apperr.Is(err, apperr.Unavailable) {
-			err = late(l, row)
-		}
 		return list{}, err
 	}
 	out, err := readOutputs(row.Outputs, source, t)
@@ -99,11 +100,7 @@ func joinNotes(a, b string) string {
 }
 
 func late(l listing, row db.OptionRun) error {
-	text := fmt.Sprintf("The run of %s that lists the options did not end within %s. Try again later.", l.source.Workflow, units.Duration(l.source.Limit()))
-	if row.ExecutionID != uuid.Nil {
-		text += " Execution: " + row.ExecutionID.String() + "."
-	}
-	return apperr.New(apperr.Unavailable, "%s", text)
+	return apperr.New(apperr.Unavailable, "The run of %s that lists the options did not end within %s. Try again later. Execution: %s.", l.source.Workflow, units.Duration(l.source.Limit()), row.ExecutionID)
 }
 
 // listing finds the workflow of a source in the project of the caller.
@@ -127,8 +124,9 @@ func (r *runs) listing(ctx context.Context, source typeregistry.Resolved, input 
 	return listing{source: source, input: input, version: version, project: subject.ProjectID, key: hash[:]}, nil
 }
 
-// outputs returns a row with outputs. It starts a run if there are none, or only old ones.
-func (r *runs) outputs(ctx context.Context, l listing) (row db.OptionRun, stale bool, err error) {
+// outputs returns a row with outputs. It starts a run if there are none, or only old ones. limited ends
+// the wait for a run and nothing else, so that a short timeout does not prevent the run.
+func (r *runs) outputs(ctx, limited context.Context, l listing) (row db.OptionRun, stale bool, err error) {
 	for {
 		row, err = r.settled(ctx, l)
 		switch {
@@ -144,10 +142,10 @@ func (r *runs) outputs(ctx context.Context, l listing) (row db.OptionRun, stale 
 		if db.IsNoRows(err) || row.Ended {
 			err = r.start(ctx, l, row)
 			if errors.Is(err, errBusy) {
-				err = r.awaitSlot(ctx)
+				err = awaitSlot(limited)
 			}
 		} else {
-			err = r.await(ctx, row.ExecutionID)
+			err = r.await(ctx, limited, row.ExecutionID)
 		}
 		if err != nil && !errors.Is(err, errClaimed) {
 			return row, false, err
@@ -215,9 +213,10 @@ func (r *runs) claim(ctx context.Context, q *db.Queries, l listing, known db.Opt
 	return nil
 }
 
-// await returns after the end of an execution.
-func (r *runs) await(ctx context.Context, id uuid.UUID) error {
-	ctx = auth.AsSystem(ctx)
+// await returns after the end of an execution, or errLate when limited ends.
+func (r *runs) await(ctx, limited context.Context, id uuid.UUID) error {
+	ctx, cancel := context.WithCancel(auth.AsSystem(ctx))
+	defer cancel()
 	changes, err := r.engine.Watches.Watch(ctx, id)
 	for err == nil {
 		var e query.Execution
@@ -225,8 +224,8 @@ func (r *runs) await(ctx context.Context, id uuid.UUID) error {
 			break
 		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for execution %s: %w", id, ctx.Err())
+		case <-limited.Done():
+			return errLate
 		case <-changes:
 		}
 	}
@@ -237,9 +236,9 @@ func (r *runs) await(ctx context.Context, id uuid.UUID) error {
 }
 
 // awaitSlot returns when it is worth another try.
-func (r *runs) awaitSlot(ctx context.Context) error {
+func awaitSlot(limited context.Context) error {
 	select {
-	case <-ctx.Done():
+	case <-limited.Done():
 		return errBusy
 	case <-time.After(slotPoll):
 		return nil
