@@ -54,7 +54,7 @@ func TestHTTPRequestIsSentAgain(t *testing.T) {
 	}
 	f = b.run(t, request("later", "/later"))
 	wantOutcome(t, f, failed)
-	if !strings.Contains(f.Message, "answered 503 Service Unavailable and asks to wait 2h0m0s, which is longer than max_delay (1m0s).") {
+	if !strings.Contains(f.Message, "answered 503 Service Unavailable and requests a wait of 2h0m0s, which is longer than max_delay (1m0s).") {
 		t.Errorf("message %q", f.Message)
 	}
 }

@@ -132,15 +132,15 @@ func (o NodeOrder) check(op *workflow.Operator) error {
 		fields = append(fields, apperr.Field{Path: "priority", Message: fmt.Sprintf("Enter a priority from 0 to %d.", query.MaxPriority)})
 	}
 	for _, amount := range []struct {
-		path            string
+		path                string
 		requested, declared int
-		unit            string
+		unit                string
 	}{
 		{"resources.cpu", o.CPUMillis, op.Resources.CPUMillis, "m"},
 		{"resources.memory", o.MemoryMiB, op.Resources.MemoryMiB, " MiB"},
 		{"resources.gpu", o.GPUs, op.Resources.GPUs, ""},
 	} {
-		if amount.requested < 0 || amount.asked > amount.declared {
+		if amount.requested < 0 || amount.requested > amount.declared {
 			fields = append(fields, apperr.Field{
 				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s. A task can request less, but not %d%s.", op.Name, amount.declared, amount.unit, amount.requested, amount.unit),
 			})

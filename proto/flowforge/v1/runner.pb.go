@@ -670,14 +670,14 @@ type AttemptSpec struct {
 	StoreDir string `protobuf:"bytes,32,opt,name=store_dir,json=storeDir,proto3" json:"store_dir,omitempty"`
 	// Names of checkpoint folders of the node in the executions that this one resumes, latest first.
 	// The runner copies one if there is no folder for checkpoint_key.
-	CheckpointFrom []string   `protobuf:"bytes,33,rep,name=checkpoint_from,json=checkpointFrom,proto3" json:"checkpoint_from,omitempty"`
-	Serves         bool       `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`   // other nodes use it when its pod is ready
-	Salvage        bool       `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // also collect the existing outputs of a failed command
-	Scratch        []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`  // empty folders of the attempt if it runs without a pod
-	Fresh          bool       `protobuf:"varint,37,opt,name=fresh,proto3" json:"fresh,omitempty"`     // a Python script starts its own interpreter instead of being a fork of a warm process
-	Retries        int32      `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"` // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	CheckpointFrom      []string   `protobuf:"bytes,33,rep,name=checkpoint_from,json=checkpointFrom,proto3" json:"checkpoint_from,omitempty"`
+	Serves              bool       `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`                                                        // other nodes use it when its pod is ready
+	CollectAfterFailure bool       `protobuf:"varint,35,opt,name=collect_after_failure,json=collectAfterFailure,proto3" json:"collect_after_failure,omitempty"` // also collect the existing outputs of a failed command
+	Scratch             []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`                                                       // empty folders of the attempt if it runs without a pod
+	Fresh               bool       `protobuf:"varint,37,opt,name=fresh,proto3" json:"fresh,omitempty"`                                                          // a Python script starts its own interpreter instead of being a fork of a warm process
+	Retries             int32      `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                      // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *AttemptSpec) Reset() {
@@ -968,9 +968,9 @@ func (x *AttemptSpec) GetServes() bool {
 	return false
 }
 
-func (x *AttemptSpec) GetSalvage() bool {
+func (x *AttemptSpec) GetCollectAfterFailure() bool {
 	if x != nil {
-		return x.Salvage
+		return x.CollectAfterFailure
 	}
 	return false
 }
@@ -2268,7 +2268,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\x94\v\n" +
+	"\x10ShutdownResponse\"\xae\v\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2309,8 +2309,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\asecrets\x18\x1e \x03(\v2\x19.flowforge.v1.InputSecretR\asecrets\x12\x1b\n" +
 	"\tstore_dir\x18  \x01(\tR\bstoreDir\x12'\n" +
 	"\x0fcheckpoint_from\x18! \x03(\tR\x0echeckpointFrom\x12\x16\n" +
-	"\x06serves\x18\" \x01(\bR\x06serves\x12\x18\n" +
-	"\asalvage\x18# \x01(\bR\asalvage\x12/\n" +
+	"\x06serves\x18\" \x01(\bR\x06serves\x122\n" +
+	"\x15collect_after_failure\x18# \x01(\bR\x13collectAfterFailure\x12/\n" +
 	"\ascratch\x18$ \x03(\v2\x15.flowforge.v1.ScratchR\ascratch\x12\x14\n" +
 	"\x05fresh\x18% \x01(\bR\x05fresh\x12\x18\n" +
 	"\aretries\x18& \x01(\x05R\aretries\x1a6\n" +
