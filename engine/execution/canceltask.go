@@ -132,17 +132,17 @@ func (o NodeOrder) check(op *workflow.Operator) error {
 		fields = append(fields, apperr.Field{Path: "priority", Message: fmt.Sprintf("Enter a priority from 0 to %d.", query.MaxPriority)})
 	}
 	for _, amount := range []struct {
-		path            string
-		asked, declared int
-		unit            string
+		path                string
+		requested, declared int
+		unit                string
 	}{
 		{"resources.cpu", o.CPUMillis, op.Resources.CPUMillis, "m"},
 		{"resources.memory", o.MemoryMiB, op.Resources.MemoryMiB, " MiB"},
 		{"resources.gpu", o.GPUs, op.Resources.GPUs, ""},
 	} {
-		if amount.asked < 0 || amount.asked > amount.declared {
+		if amount.requested < 0 || amount.requested > amount.declared {
 			fields = append(fields, apperr.Field{
-				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s. A task can request less, but not %d%s.", op.Name, amount.declared, amount.unit, amount.asked, amount.unit),
+				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s. A task can request less, but not %d%s.", op.Name, amount.declared, amount.unit, amount.requested, amount.unit),
 			})
 		}
 	}

@@ -98,7 +98,7 @@ func TestReportsSurvive(t *testing.T) {
 	}
 	for _, task := range []string{"bad", "good"} {
 		r.put(podOfTask(task), outcome.Verdict{Waiting: &launcher.Waiting{Code: launcher.WaitImage}})
-		delete(r.said, "uid-1")
+		delete(r.printed, "uid-1")
 	}
 	go func() { defer close(done); r.flush(ctx, observe, slog.New(slog.DiscardHandler)) }()
 	if task := <-started; task != "good" {

@@ -27,14 +27,14 @@ type reports struct {
 	mu      sync.Mutex
 	pending map[string]*launcher.Observation
 	order   []string
-	said    map[types.UID]string // fingerprint of the last report of each pod
+	printed map[types.UID]string // fingerprint of the last report of each pod
 	gangs   gangs
 	wake    chan struct{}
 	pause   time.Duration // after a failure; it doubles
 }
 
 func newReports() *reports {
-	return &reports{pending: map[string]*launcher.Observation{}, said: map[types.UID]string{}, gangs: gangs{}, wake: make(chan struct{}, 1), pause: reportTries}
+	return &reports{pending: map[string]*launcher.Observation{}, printed: map[types.UID]string{}, gangs: gangs{}, wake: make(chan struct{}, 1), pause: reportTries}
 }
 
 // put records the verdict on a pod unless it is unchanged.
@@ -52,10 +52,10 @@ func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
 		v.End.Message = "Pod " + rank + " of the gang: " + v.End.Message
 	}
 	print := fingerprint(v)
-	if r.said[p.UID] == print {
+	if r.printed[p.UID] == print {
 		return
 	}
-	r.said[p.UID] = print
+	r.printed[p.UID] = print
 	o := r.of(taskOf(p))
 	if v.Location != nil {
 		o.Location = v.Location
@@ -95,7 +95,7 @@ func (r *reports) of(task string) *launcher.Observation {
 func (r *reports) forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.said, uid)
+	delete(r.printed, uid)
 	r.gangs.remove(uid)
 }
 

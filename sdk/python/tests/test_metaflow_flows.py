@@ -181,9 +181,9 @@ if __name__ == "__main__":
 
 def test_a_step_ends_before_a_process_that_it_leaves(author: Author) -> None:
     (author.folder / "left.py").write_text(LEFT)
-    said = author.flow("left", "flowforge", "run")
-    found = re.search(r"run-id (flowforge-([\w-]+))", said)
-    assert found, said
+    output = author.flow("left", "flowforge", "run")
+    found = re.search(r"run-id (flowforge-([\w-]+))", output)
+    assert found, output
     log = author.flow("left", "flowforge", "logs", found.group(1))
     assert "the step is done" in log and "no line end" in log and "after the busy step" in log
     assert log.count("busy") < 100  # the process writes 200 lines
@@ -224,5 +224,5 @@ print(json.dumps([a for a in found if "retr" in a]))
 @pytest.mark.parametrize(("attempt", "spent", "most"), [("1", "0", 1), ("3", "0", 3), ("4", "1", 3), ("2", "1", 1), ("3", "2", 1)])
 def test_attempts_that_spend_no_retry_do_not_count_for_catch(author: Author, attempt: str, spent: str, most: int) -> None:
     env = {"FLOWFORGE_INPUTS": "inputs.json", "FLOWFORGE_WORKFLOW_ID": "e", "FLOWFORGE_NODE": "start", "FLOWFORGE_ATTEMPT": attempt, "FLOWFORGE_RETRY": spent}
-    said = author.call("-c", ENDED, ends=0, **env)
-    assert json.loads(said.strip().splitlines()[-1]) == [f"--retry-count={int(attempt) - 1}", f"--max-user-code-retries={most}"]
+    output = author.call("-c", ENDED, ends=0, **env)
+    assert json.loads(output.strip().splitlines()[-1]) == [f"--retry-count={int(attempt) - 1}", f"--max-user-code-retries={most}"]

@@ -44,9 +44,9 @@ if __name__ == "__main__":
 def test_a_resumed_execution_is_a_complete_run(author: Author) -> None:
     ready = author.folder / "ready"
     (author.folder / "again.py").write_text(f"PATH = {str(ready)!r}\n" + AGAIN)
-    said = author.flow("again", "flowforge", "run", ends=1)
-    failed = re.search(r"run-id (flowforge-([\w-]+))", said)
-    assert failed and "ValueError: not yet" in said, said
+    output = author.flow("again", "flowforge", "run", ends=1)
+    failed = re.search(r"run-id (flowforge-([\w-]+))", output)
+    assert failed and "ValueError: not yet" in output, output
     assert "FAILED" in author.flow("again", "flowforge", "status", failed.group(1)).splitlines()
     assert "ValueError: not yet" in author.flow("again", "flowforge", "logs", failed.group(1), "--step", "join")
     ready.touch()
@@ -157,8 +157,8 @@ def test_a_resumed_run_has_all_tasks_of_a_parallel_step(author: Author) -> None:
     ready, worker = author.folder / "nodes-ready", author.folder / "nodes-ready-worker"
     (author.folder / "nodes.py").write_text(f"PATH = {str(ready)!r}\n" + NODES)
     worker.touch()
-    said = author.flow("nodes", "flowforge", "run", ends=1)
-    assert "the worker fails" in said and "node 1 of 2" in said, said
+    output = author.flow("nodes", "flowforge", "run", ends=1)
+    assert "the worker fails" in output and "node 1 of 2" in output, output
     worker.unlink()
     failed = re.search(r"run-id (flowforge-([\w-]+))", author.flow("nodes", "flowforge", "run", ends=1))
     assert failed

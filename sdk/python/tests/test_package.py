@@ -264,8 +264,8 @@ def test_help_shows_defaults_as_they_are_entered(capsys: pytest.CaptureFixture[s
 
     with pytest.raises(SystemExit):
         _arguments.read(flow, ["-h"], "run")
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"default: {values.Colour.GREEN.value} " in said and "default: a, b; repeat the option for each value" in said and "default: 0.5" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert f"default: {values.Colour.GREEN.value} " in output and "default: a, b; repeat the option for each value" in output and "default: 0.5" in output
 
 
 def test_a_wrong_argument_names_the_parameters() -> None:
