@@ -47,7 +47,7 @@ func betterWords() map[string]string {
 		"tells": "reports, lists", "said": "present, message, described", "wanted": "requested, expected, selected",
 		"misfit": "incompatible, mismatch", "misfits": "incompatible, mismatches", "doer": "producer", "doers": "producers",
 		"gist": "summary", "hush": "secret value", "deed": "action", "deeds": "actions", "culprit": "failure source",
-		"salvage": "store after a failure", "lessons": "recorded values",
+		"lessons": "recorded values",
 	}
 }
 

@@ -32,9 +32,9 @@ func handoverPath(dir, task, sha string, size int64) string {
 	return filepath.Join(dir, "handover", task+"."+sha)
 }
 
-// submit lets the store of this machine adopt the file without a copy. It returns false
+// offerFile lets the store of this machine adopt the file without a copy. It returns false
 // when the file must be sent.
-func (s *server) submit(ctx context.Context, token string, f outgoing) (bool, error) {
+func (s *server) offerFile(ctx context.Context, token string, f outgoing) (bool, error) {
 	_ = os.Remove(f.handover) // left by an interrupted try
 	if err := os.Link(f.path, f.handover); err != nil {
 		return false, nil //nolint:nilerr // another file system, or no such folder: send it

@@ -171,7 +171,7 @@ func (s *server) uploadThrough(ctx context.Context, token string, f outgoing) er
 		return err
 	}
 	if f.handover != "" {
-		if taken, err := s.submit(ctx, token, f); taken || err != nil {
+		if taken, err := s.offerFile(ctx, token, f); taken || err != nil {
 			return err
 		}
 	}

@@ -28,88 +28,88 @@ func (a artifact) fetched() bool {
 
 // bucketOf describes where an artifact is in a bucket. Credentials are secrets of the
 // project; a bucket without credentials is public.
-func (t *translator) bucketOf(a artifact, in scope, path string) map[string]any {
+func (f *fileSources) bucketOf(a artifact, in scope, path string) map[string]any {
 	switch {
 	case a.OSS != nil:
-		return t.oss(a.OSS, in, path+".oss")
+		return f.oss(a.OSS, in, path+".oss")
 	case a.Azure != nil:
-		return t.azure(a.Azure, in, path+".azure")
+		return f.azure(a.Azure, in, path+".azure")
 	case a.GCS != nil:
-		return t.gcs(a.GCS, in, path+".gcs")
+		return f.gcs(a.GCS, in, path+".gcs")
 	case a.Artifactory != nil:
-		return t.artifactory(a.Artifactory, in, path+".artifactory")
+		return f.artifactory(a.Artifactory, in, path+".artifactory")
 	case a.HTTP != nil:
-		return t.web(a.HTTP, in, path+".http")
+		return f.web(a.HTTP, in, path+".http")
 	}
-	return t.s3(a.S3, in, path+".s3")
+	return f.s3(a.S3, in, path+".s3")
 }
 
-func (t *translator) s3(s *s3File, in scope, path string) map[string]any {
-	t.refuse(s.Bucket == "", path+".bucket", "Set the bucket. A key without a bucket and an endpoint refers to a file of this execution.")
-	t.refuse(s.Key == "", path+".key", "Set the object.")
-	out := t.location("s3", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint, "region": s.Region}, in, path)
+func (f *fileSources) s3(s *s3File, in scope, path string) map[string]any {
+	f.refuse(s.Bucket == "", path+".bucket", "Set the bucket. A key without a bucket and an endpoint refers to a file of this execution.")
+	f.refuse(s.Key == "", path+".key", "Set the object.")
+	out := f.location("s3", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint, "region": s.Region}, in, path)
 	if s.Insecure {
 		out["insecure"] = "true"
 	}
-	t.keyPair(out, s.AccessKeySecret, s.SecretKeySecret, path)
-	t.credential(out, "sessionTokenSecret", s.SessionToken, path)
+	f.keyPair(out, s.AccessKeySecret, s.SecretKeySecret, path)
+	f.credential(out, "sessionTokenSecret", s.SessionToken, path)
 	return out
 }
 
-func (t *translator) oss(s *ossFile, in scope, path string) map[string]any {
-	t.refuse(s.Bucket == "", path+".bucket", "Set the bucket.")
-	t.refuse(s.Key == "", path+".key", "Set the object.")
-	t.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the bucket, such as oss-cn-hangzhou.aliyuncs.com.")
-	out := t.location("oss", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint}, in, path)
-	t.keyPair(out, s.AccessKeySecret, s.SecretKeySecret, path)
+func (f *fileSources) oss(s *ossFile, in scope, path string) map[string]any {
+	f.refuse(s.Bucket == "", path+".bucket", "Set the bucket.")
+	f.refuse(s.Key == "", path+".key", "Set the object.")
+	f.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the bucket, such as oss-cn-hangzhou.aliyuncs.com.")
+	out := f.location("oss", map[string]string{"bucket": s.Bucket, "key": s.Key, "endpoint": s.Endpoint}, in, path)
+	f.keyPair(out, s.AccessKeySecret, s.SecretKeySecret, path)
 	return out
 }
 
-func (t *translator) azure(s *azureFile, in scope, path string) map[string]any {
-	t.refuse(s.Container == "", path+".container", "Set the container.")
-	t.refuse(s.Blob == "", path+".blob", "Set the blob.")
-	t.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the account, such as https://account.blob.core.windows.net.")
-	out := t.location("azure", map[string]string{"bucket": s.Container, "key": s.Blob, "endpoint": s.Endpoint}, in, path)
-	t.credential(out, "accountKeySecret", s.AccountKeySecret, path)
+func (f *fileSources) azure(s *azureFile, in scope, path string) map[string]any {
+	f.refuse(s.Container == "", path+".container", "Set the container.")
+	f.refuse(s.Blob == "", path+".blob", "Set the blob.")
+	f.refuse(s.Endpoint == "", path+".endpoint", "Set the endpoint of the account, such as https://account.blob.core.windows.net.")
+	out := f.location("azure", map[string]string{"bucket": s.Container, "key": s.Blob, "endpoint": s.Endpoint}, in, path)
+	f.credential(out, "accountKeySecret", s.AccountKeySecret, path)
 	return out
 }
 
-func (t *translator) gcs(s *gcsFile, in scope, path string) map[string]any {
-	t.refuse(s.Bucket == "", path+".bucket", "Set the bucket.")
-	t.refuse(s.Key == "", path+".key", "Set the object.")
-	out := t.location("gcs", map[string]string{"bucket": s.Bucket, "key": s.Key}, in, path)
-	t.credential(out, "serviceAccountKeySecret", s.ServiceAccountKey, path)
+func (f *fileSources) gcs(s *gcsFile, in scope, path string) map[string]any {
+	f.refuse(s.Bucket == "", path+".bucket", "Set the bucket.")
+	f.refuse(s.Key == "", path+".key", "Set the object.")
+	out := f.location("gcs", map[string]string{"bucket": s.Bucket, "key": s.Key}, in, path)
+	f.credential(out, "serviceAccountKeySecret", s.ServiceAccountKey, path)
 	return out
 }
 
 // location is where an object is; the engine replaces the tags in its texts.
-func (t *translator) location(store string, texts map[string]string, in scope, path string) map[string]any {
+func (f *fileSources) location(store string, texts map[string]string, in scope, path string) map[string]any {
 	out := map[string]any{"store": store}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		t.checkText(texts[name], in, path+"."+name)
+		f.checks.checkText(texts[name], in, path+"."+name)
 		out[name] = texts[name]
 	}
 	return out
 }
 
-func (t *translator) keyPair(out map[string]any, access, secret *secretKey, path string) {
-	t.refuse((access == nil) != (secret == nil), path, "Set both accessKeySecret and secretKeySecret, or neither for a public bucket.")
-	t.credential(out, "accessKeySecret", access, path)
-	t.credential(out, "secretKeySecret", secret, path)
+func (f *fileSources) keyPair(out map[string]any, access, secret *secretKey, path string) {
+	f.refuse((access == nil) != (secret == nil), path, "Set both accessKeySecret and secretKeySecret, or neither for a public bucket.")
+	f.credential(out, "accessKeySecret", access, path)
+	f.credential(out, "secretKeySecret", secret, path)
 }
 
 // credential adds the name of the project's secret that has a credential.
-func (t *translator) credential(out map[string]any, field string, ref *secretKey, path string) {
+func (f *fileSources) credential(out map[string]any, field string, ref *secretKey, path string) {
 	if ref == nil {
 		return
 	}
-	t.refuse(ref.Name == "" || ref.Key == "", path+"."+field, "Set the name and the key of the secret.")
-	t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), path+"."+field, "The name of a secret cannot contain tags.")
+	f.refuse(ref.Name == "" || ref.Key == "", path+"."+field, "Set the name and the key of the secret.")
+	f.refuse(strings.Contains(ref.Name+ref.Key, "{{"), path+"."+field, "The name of a secret cannot contain tags.")
 	out[field] = ref.Name + "." + ref.Key
 }
 
 // archiveOf is how the object of an artifact is packed.
-func (t *translator) archiveOf(a artifact, path string) workflow.Archive {
+func (f *fileSources) archiveOf(a artifact, path string) workflow.Archive {
 	packed := workflow.Archive{Format: workflow.ArchiveTar}
 	if a.Archive == nil {
 		return packed
@@ -120,7 +120,7 @@ func (t *translator) archiveOf(a artifact, path string) workflow.Archive {
 			kinds++
 		}
 	}
-	t.refuse(kinds > 1, path+".archive", "Set one of none, tar and zip.")
+	f.refuse(kinds > 1, path+".archive", "Set one of none, tar and zip.")
 	switch {
 	case a.Archive.None != nil:
 		packed.Format = workflow.ArchiveNone
@@ -129,20 +129,20 @@ func (t *translator) archiveOf(a artifact, path string) workflow.Archive {
 	case a.Archive.Tar != nil && a.Archive.Tar.CompressionLevel != nil:
 		level := *a.Archive.Tar.CompressionLevel
 		packed.Level = new(int32(level)) //nolint:gosec // checked below
-		t.refuse(level < -1 || level > 9, path+".archive.tar.compressionLevel", "Set a level of gzip from -1 to 9.")
+		f.refuse(level < -1 || level > 9, path+".archive.tar.compressionLevel", "Set a level of gzip from -1 to 9.")
 	}
 	return packed
 }
 
 // bucketOutput makes an output that is also uploaded to a bucket.
-func (t *translator) bucketOutput(o *workflow.OperatorOutput, a artifact, own scope, path string) {
-	o.Bucket, o.Archive = t.bucketOf(a, own, path), t.archiveOf(a, path)
+func (f *fileSources) bucketOutput(o *workflow.OperatorOutput, a artifact, own scope, path string) {
+	o.Bucket, o.Archive = f.bucketOf(a, own, path), f.archiveOf(a, path)
 	private := a.HTTP != nil // its URL or its headers can also authorise the upload
 	for _, field := range []string{"accessKeySecret", "accountKeySecret", "serviceAccountKeySecret", "passwordSecret"} {
 		private = private || o.Bucket[field] != nil
 	}
-	t.refuse(!private, path, "Set the secrets with the credentials. FlowForge does not upload to public buckets.")
+	f.refuse(!private, path, "Set the secrets with the credentials. FlowForge does not upload to public buckets.")
 	key, _ := o.Bucket["key"].(string)
-	t.refuse(strings.HasSuffix(key, "/") && o.Archive.Format != workflow.ArchiveNone, path,
+	f.refuse(strings.HasSuffix(key, "/") && o.Archive.Format != workflow.ArchiveNone, path,
 		"Set the key of one object, because the output is uploaded as an archive; or set archive to none: {}.")
 }

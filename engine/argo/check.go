@@ -12,61 +12,61 @@ import (
 )
 
 // checkText reports tags in a text that can never have a value.
-func (t *translator) checkText(text string, in scope, path string) {
+func (c *checks) checkText(text string, in scope, path string) {
 	if !strings.Contains(text, "{{") {
 		return
 	}
 	parsed, err := expression.ParseTemplate(text)
 	if err != nil {
-		t.add(path, "%s", err)
+		c.add(path, "%s", err)
 		return
 	}
 	for _, tag := range parsed.Tags() {
 		switch {
 		case tag.Err != nil:
-			t.add(path, "%s", tag.Err)
+			c.add(path, "%s", tag.Err)
 		case tag.Expression != nil:
 			for _, r := range tag.Expression.References() {
-				t.checkReference(r.Path, in, path)
+				c.checkReference(r.Path, in, path)
 			}
 		case strings.Contains(tag.Name, "{{"):
 			// the name is known only when the inner tag is replaced
 		default:
-			t.checkName(tag.Name, in, path)
+			c.checkName(tag.Name, in, path)
 		}
 	}
 }
 
-func (t *translator) checkTexts(list []string, in scope, path string) {
+func (c *checks) checkTexts(list []string, in scope, path string) {
 	for i, text := range list {
-		t.checkText(text, in, fmt.Sprintf("%s[%d]", path, i))
+		c.checkText(text, in, fmt.Sprintf("%s[%d]", path, i))
 	}
 }
 
 // checkValue checks every text of a value.
-func (t *translator) checkValue(v any, in scope, path string) {
+func (c *checks) checkValue(v any, in scope, path string) {
 	switch v := v.(type) {
 	case string:
-		t.checkText(v, in, path)
+		c.checkText(v, in, path)
 	case []any:
 		for i, e := range v {
-			t.checkValue(e, in, fmt.Sprintf("%s[%d]", path, i))
+			c.checkValue(e, in, fmt.Sprintf("%s[%d]", path, i))
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			t.checkValue(v[k], in, path+"."+k)
+			c.checkValue(v[k], in, path+"."+k)
 		}
 	}
 }
 
 // checkCondition checks the tags of a condition, and the syntax of one without tags.
-func (t *translator) checkCondition(text string, in scope, path string) {
-	t.checkText(text, in, path)
+func (c *checks) checkCondition(text string, in scope, path string) {
+	c.checkText(text, in, path)
 	if strings.Contains(text, "{{") {
 		return
 	}
 	if _, err := expression.When(text); err != nil {
-		t.add(path, "%s", err)
+		c.add(path, "%s", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func readsItem(text string) bool {
 
 // checkReference is checkName for a path that an expression reads. It does not see names that
 // the expression builds when it runs.
-func (t *translator) checkReference(path []string, in scope, at string) {
+func (c *checks) checkReference(path []string, in scope, at string) {
 	switch path[0] {
 	case "inputs", "tasks", "steps":
 		if len(path) == 2 && path[0] != "inputs" && path[1] == "name" && in.tasks["name"] == nil { // its own name
@@ -100,51 +100,51 @@ func (t *translator) checkReference(path []string, in scope, at string) {
 		}
 		if len(path) < 3 || path[0] == "inputs" && path[1] != "parameters" && path[1] != "artifacts" {
 			if len(path) == 2 && path[0] != "inputs" {
-				t.checkName(path[0]+"."+path[1]+".status", in, at)
+				c.checkName(path[0]+"."+path[1]+".status", in, at)
 			}
 			return
 		}
 		in.before = nil // an expression can test whether the value exists
-		t.checkName(strings.Join(path, "."), in, at)
+		c.checkName(strings.Join(path, "."), in, at)
 	case "workflow":
 		if len(path) > 2 && path[1] == "parameters" {
-			t.checkName(strings.Join(path[:3], "."), in, at)
+			c.checkName(strings.Join(path[:3], "."), in, at)
 		}
 	case "item":
-		t.checkName("item", in, at)
+		c.checkName("item", in, at)
 	case "retries", "pod", "node", "outputs", "lastRetry", "response", "env", "execution":
 	default:
-		t.add(at, "%q is not available here; expressions can read inputs, tasks, steps, workflow and item.", strings.Join(path, "."))
+		c.add(at, "%q is not available here; expressions can read inputs, tasks, steps, workflow and item.", strings.Join(path, "."))
 	}
 }
 
 // checkName reports a tag that can never have a value.
-func (t *translator) checkName(name string, in scope, at string) {
+func (c *checks) checkName(name string, in scope, at string) {
 	first, rest, _ := strings.Cut(name, ".")
 	switch first {
 	case "inputs":
-		t.checkInput(rest, in, at)
+		c.checkInput(rest, in, at)
 	case "tasks", "steps":
-		t.checkTask(name, rest, in, at)
+		c.checkTask(name, rest, in, at)
 	case "item":
-		t.refuse(!in.item, at, "Items are available only in the arguments and condition of a task with withItems, withParam or withSequence; pass the item as a parameter.")
+		c.refuse(!in.item, at, "Items are available only in the arguments and condition of a task with withItems, withParam or withSequence; pass the item as a parameter.")
 	case "workflow":
-		t.checkWorkflow(name, rest, at)
+		c.checkWorkflow(name, rest, at)
 	case "outputs":
-		t.refuse(!in.leaf || !hasOutputPath(in.own, name), at, "There is no %s here.", name)
+		c.refuse(!in.leaf || !hasOutputPath(in.own, name), at, "There is no %s here.", name)
 	case "pod", "node", "retries", "lastRetry":
-		t.refuse(!in.leaf, at, "%s is available only in a container or script.", name)
-		t.refuse(name == "lastRetry.duration", at, "The duration of the last attempt is available only in retryStrategy.expression.")
+		c.refuse(!in.leaf, at, "%s is available only in a container or script.", name)
+		c.refuse(name == "lastRetry.duration", at, "The duration of the last attempt is available only in retryStrategy.expression.")
 	default: // braces of another language, such as Go's or Jinja's, stay as they are, as in Argo
 		near := apperr.Nearest(first, []string{"inputs", "outputs", "tasks", "steps", "workflow", "item", "pod", "node", "retries"})
-		t.refuse(near != "" && rest != "", at, "There is no {{%s}}. Did you mean %q?", shorten(name), near)
-		t.refuse(in.number, at, "The tag {{%s}} is not an Argo tag.", shorten(name))
+		c.refuse(near != "" && rest != "", at, "There is no {{%s}}. Did you mean %q?", shorten(name), near)
+		c.refuse(in.number, at, "The tag {{%s}} is not an Argo tag.", shorten(name))
 	}
 }
 
-func (t *translator) checkInput(rest string, in scope, at string) {
+func (c *checks) checkInput(rest string, in scope, at string) {
 	if in.own == nil {
-		t.add(at, "The workflow itself has no inputs; use workflow.parameters.<name>.")
+		c.add(at, "The workflow itself has no inputs; use workflow.parameters.<name>.")
 		return
 	}
 	kind, name, _ := strings.Cut(rest, ".")
@@ -154,7 +154,7 @@ func (t *translator) checkInput(rest string, in scope, at string) {
 		for _, p := range in.own.Inputs.Parameters {
 			known = append(known, p.Name)
 		}
-		if name == "" || in.root && slices.ContainsFunc(t.spec.Arguments.Parameters, func(p parameter) bool { return p.Name == name }) {
+		if name == "" || in.root && slices.ContainsFunc(c.spec.Arguments.Parameters, func(p parameter) bool { return p.Name == name }) {
 			return
 		}
 	case "artifacts":
@@ -163,18 +163,18 @@ func (t *translator) checkInput(rest string, in scope, at string) {
 		}
 		name = strings.TrimSuffix(name, ".path")
 	default:
-		t.add(at, "Inputs are parameters or artifacts, not %q.", kind)
+		c.add(at, "Inputs are parameters or artifacts, not %q.", kind)
 		return
 	}
 	if !slices.Contains(known, name) {
-		t.add(at, "The template %q has no input %s.%s.%s", in.own.Name, kind, name, suggestion(name, known))
+		c.add(at, "The template %q has no input %s.%s.%s", in.own.Name, kind, name, suggestion(name, known))
 	}
 }
 
 var taskFields = regexp.MustCompile(`^(status|id|ip|name|startedAt|finishedAt|exitCode|hostNodeName|outputs\.(result|exitCode|parameters|parameters\.[A-Za-z0-9_-]+|artifacts\.[A-Za-z0-9_-]+))$`)
 
 // checkTask checks tasks.<name>.<field> and steps.<name>.<field>.
-func (t *translator) checkTask(tag, rest string, in scope, at string) {
+func (c *checks) checkTask(tag, rest string, in scope, at string) {
 	name, field, _ := strings.Cut(rest, ".")
 	if tag == "tasks.name" || tag == "steps.name" { // what Argo has for it is the node's own name
 		return
@@ -182,35 +182,35 @@ func (t *translator) checkTask(tag, rest string, in scope, at string) {
 	s, ok := in.tasks[name]
 	switch {
 	case in.leaf:
-		t.add(at, "A template can read only its own inputs; pass %s as an argument.", tag)
+		c.add(at, "A template can read only its own inputs; pass %s as an argument.", tag)
 	case !ok:
-		t.add(at, "There is no task %q in this template.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
+		c.add(at, "There is no task %q in this template.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
 	case in.before != nil && !in.before[name]:
-		t.add(at, "The task %q may not have ended by then, because this task does not depend on it.", name)
-	case t.dagSpec && s != nil && outputByName.MatchString(field) && (t.keepsAll(s) || t.declares(s, field)):
+		c.add(at, "The task %q may not have ended by then, because this task does not depend on it.", name)
+	case c.dagSpec && s != nil && outputByName.MatchString(field) && (c.keepsAll(s) || c.declares(s, field)):
 		// it is known when the task has ended
 	case !taskFields.MatchString(field):
-		t.add(at, "A task has status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
+		c.add(at, "A task has status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
 	case field == "hostNodeName":
-		t.add(at, "FlowForge does not report the machine that a task runs on.")
+		c.add(at, "FlowForge does not report the machine that a task runs on.")
 	case s != nil && field == "ip" && !s.serves():
-		t.add(at, "Only daemon tasks have an address.")
+		c.add(at, "Only daemon tasks have an address.")
 	case s != nil && s.serves() && strings.HasPrefix(field, "outputs."):
-		t.add(at, "The outputs of the daemon %q are collected when it stops, after all other tasks have ended. Other tasks can read only its ip.", name)
+		c.add(at, "The outputs of the daemon %q are collected when it stops, after all other tasks have ended. Other tasks can read only its ip.", name)
 	case s != nil:
-		t.checkOutput(s, field, at)
+		c.checkOutput(s, field, at)
 	}
 }
 
-func (t *translator) checkOutput(s *source, field, at string) {
+func (c *checks) checkOutput(s *source, field, at string) {
 	if name, ok := strings.CutPrefix(field, "outputs.parameters."); ok {
 		if !slices.ContainsFunc(s.Outputs.Parameters, func(p parameter) bool { return p.Name == name }) {
-			t.add(at, "The template %q has no output parameter %q.", s.Name, name)
+			c.add(at, "The template %q has no output parameter %q.", s.Name, name)
 		}
 	}
 	if name, ok := strings.CutPrefix(field, "outputs.artifacts."); ok {
 		if !slices.ContainsFunc(s.Outputs.Artifacts, func(a artifact) bool { return a.Name == name }) {
-			t.add(at, "The template %q has no output artifact %q.", s.Name, name)
+			c.add(at, "The template %q has no output artifact %q.", s.Name, name)
 		}
 	}
 }
@@ -224,30 +224,30 @@ func hasOutputPath(s *source, name string) bool {
 
 var workflowFields = regexp.MustCompile(`^(name|namespace|uid|status|failures|priority|duration|serviceAccountName|mainEntrypoint|parameters|labels|annotations|scheduledTime|creationTimestamp|creationTimestamp\.(RFC3339|[YmdHMSyBbAaIpZjLs])|outputs\.(parameters|artifacts)\.[A-Za-z0-9_-]+)$`)
 
-func (t *translator) checkWorkflow(name, rest, at string) {
+func (c *checks) checkWorkflow(name, rest, at string) {
 	if parameterName, ok := strings.CutPrefix(rest, "parameters."); ok {
 		var known []string
-		for _, p := range t.spec.Arguments.Parameters {
+		for _, p := range c.spec.Arguments.Parameters {
 			known = append(known, p.Name)
 		}
 		if parameterName == "json" && !slices.Contains(known, parameterName) { // all of them
 			return
 		}
-		if !slices.Contains(known, parameterName) && t.isTemplate() && t.declareParameter(parameterName) {
+		if !slices.Contains(known, parameterName) && c.isTemplate() && c.declareParameter(parameterName) {
 			return
 		}
-		if !slices.Contains(known, parameterName) && t.spec.Entrypoint != "" {
-			t.add(at, "spec.arguments has no parameter %q.%s", parameterName, suggestion(parameterName, known))
+		if !slices.Contains(known, parameterName) && c.spec.Entrypoint != "" {
+			c.add(at, "spec.arguments has no parameter %q.%s", parameterName, suggestion(parameterName, known))
 		}
 		return
 	}
 	for _, kind := range []string{"labels.", "annotations."} {
 		if strings.HasPrefix(rest, kind) {
-			_, ok := t.def.Constants[name]
-			_, computed := t.spec.WorkflowMetadata.LabelsFrom[strings.TrimPrefix(rest, "labels.")]
-			t.refuse(!ok && !computed, at, "The workflow has no such label or annotation.")
+			_, ok := c.def.Constants[name]
+			_, computed := c.spec.WorkflowMetadata.LabelsFrom[strings.TrimPrefix(rest, "labels.")]
+			c.refuse(!ok && !computed, at, "The workflow has no such label or annotation.")
 			return
 		}
 	}
-	t.refuse(!workflowFields.MatchString(rest), at, "There is no %s.", name)
+	c.refuse(!workflowFields.MatchString(rest), at, "There is no %s.", name)
 }

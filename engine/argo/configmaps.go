@@ -8,23 +8,23 @@ import (
 )
 
 // configMapValue returns the value of a parameter that is read from a ConfigMap when the node starts.
-func (t *translator) configMapValue(p parameter, in scope, at string) workflow.Tagged {
+func (vs *values) configMapValue(p parameter, in scope, at string) workflow.Tagged {
 	ref := p.ValueFrom.ConfigMapKeyRef
 	at += ".valueFrom.configMapKeyRef"
-	t.checkConfigMap(ref, at)
-	t.checkText(ref.Name, in, at+".name")
-	t.checkText(ref.Key, in, at+".key")
+	vs.checkConfigMap(ref, at)
+	vs.checks.checkText(ref.Name, in, at+".name")
+	vs.checks.checkText(ref.Key, in, at+".key")
 	return workflow.Tagged{
 		Value:   map[string]any{"name": ref.Name, "key": ref.Key, "at": at},
 		As:      workflow.TaggedConfigMap,
-		Default: t.withoutConfigMap(p),
+		Default: vs.withoutConfigMap(p),
 	}
 }
 
 // withoutConfigMap is the value of a parameter whose ConfigMap or key is not in the cluster:
 // that of the ConfigMap that was registered with the document, or else a default; nil when
 // a missing ConfigMap is an error.
-func (t *translator) withoutConfigMap(p parameter) *string {
+func (t *translation) withoutConfigMap(p parameter) *string {
 	if own := t.storedValue(p.ValueFrom.ConfigMapKeyRef); own != nil {
 		return own
 	}
@@ -39,22 +39,22 @@ func (t *translator) withoutConfigMap(p parameter) *string {
 	return nil
 }
 
-func (t *translator) checkConfigMap(ref *configMapKey, at string) {
-	t.refuse(ref.Name == "", at+".name", "Set the name of the ConfigMap.")
-	t.refuse(ref.Key == "", at+".key", "Set the key of the ConfigMap.")
+func (vs *values) checkConfigMap(ref *configMapKey, at string) {
+	vs.refuse(ref.Name == "", at+".name", "Set the name of the ConfigMap.")
+	vs.refuse(ref.Key == "", at+".key", "Set the key of the ConfigMap.")
 }
 
 // fromConfigMap returns the field of a parameter of the launch form whose default is the value of a
 // ConfigMap.
-func (t *translator) fromConfigMap(p parameter, at string) map[string]any {
+func (vs *values) fromConfigMap(p parameter, at string) map[string]any {
 	ref := p.ValueFrom.ConfigMapKeyRef
 	at += ".valueFrom.configMapKeyRef"
-	t.checkConfigMap(ref, at)
-	t.refuse(strings.Contains(ref.Name+ref.Key, "{{"), at, "This ConfigMap is read at launch, when tags have no values yet.")
-	if t.def.FromConfigMaps == nil {
-		t.def.FromConfigMaps = map[string]workflow.ConfigMapKey{}
+	vs.checkConfigMap(ref, at)
+	vs.refuse(strings.Contains(ref.Name+ref.Key, "{{"), at, "This ConfigMap is read at launch, when tags have no values yet.")
+	if vs.def.FromConfigMaps == nil {
+		vs.def.FromConfigMaps = map[string]workflow.ConfigMapKey{}
 	}
-	t.def.FromConfigMaps[p.Name] = workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, Default: t.withoutConfigMap(p), At: at}
+	vs.def.FromConfigMaps[p.Name] = workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, Default: vs.withoutConfigMap(p), At: at}
 	field := formField(p, nil)
 	field["type"], field["required"] = "String(min_length=0)", false
 	about := fmt.Sprintf("Defaults to %s in the ConfigMap %s.", ref.Key, ref.Name)

@@ -6,27 +6,27 @@ import "github.com/flowforge/flowforge/engine/workflow"
 func (s *source) serves() bool { return s.Daemon != nil && *s.Daemon }
 
 // checkDaemon refuses fields that a daemon cannot have.
-func (t *translator) checkDaemon(s *source) {
+func (l *leaves) checkDaemon(s *source) {
 	if !s.serves() {
 		return
 	}
-	t.refuse(s.Container == nil && s.Script == nil, s.path+".daemon", "Only a container or a script can be a daemon.")
-	t.refuse(s.Memoize != nil, s.path+".memoize", "A daemon cannot be memoized.")
+	l.refuse(s.Container == nil && s.Script == nil, s.path+".daemon", "Only a container or a script can be a daemon.")
+	l.refuse(s.Memoize != nil, s.path+".memoize", "A daemon cannot be memoized.")
 }
 
 // lastOutputs returns the outputs of a daemon. They are optional, because it can be stopped before it
 // has written them.
-func (t *translator) lastOutputs(outputs []workflow.OperatorOutput) []workflow.OperatorOutput {
+func (vs *values) lastOutputs(outputs []workflow.OperatorOutput) []workflow.OperatorOutput {
 	for i := range outputs {
 		if o := &outputs[i]; o.Required() {
-			o.Type = t.optional(o.Type)
+			o.Type = vs.optional(o.Type)
 		}
 	}
 	return outputs
 }
 
 // checkServes refuses fields that a task cannot have if its template is a daemon.
-func (t *translator) checkServes(run *task, s *source, path string) {
+func (t *tasks) checkServes(run *task, s *source, path string) {
 	if !s.serves() {
 		return
 	}

@@ -155,7 +155,7 @@ func DagSpec(document json.RawMessage) (map[string]any, bool) {
 }
 
 // keepsAll reports whether tasks that run s keep outputs that it does not declare.
-func (t *translator) keepsAll(s *source) bool {
+func (t *translation) keepsAll(s *source) bool {
 	return t.dagSpec && (s.Container != nil || s.Script != nil) && !s.serves()
 }
 
@@ -163,13 +163,13 @@ func (t *translator) keepsAll(s *source) bool {
 var outputByName = regexp.MustCompile(`^outputs\.(parameters\.)?[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // declares reports whether s has the output that field names.
-func (t *translator) declares(s *source, field string) bool {
+func (t *translation) declares(s *source, field string) bool {
 	name := strings.TrimPrefix(strings.TrimPrefix(field, "outputs."), "parameters.")
 	return slices.ContainsFunc(s.Outputs.Parameters, func(p parameter) bool { return p.Name == name })
 }
 
 // dagSpecPolicy reads a retry policy of a dag_spec, where OnError means any exit code except 0.
-func (t *translator) dagSpecPolicy(out *workflow.Retry, name string) bool {
+func (p *policies) dagSpecPolicy(out *workflow.Retry, name string) bool {
 	switch name {
 	case "OnError":
 		out.Policy = protect.OnError
@@ -184,7 +184,7 @@ func (t *translator) dagSpecPolicy(out *workflow.Retry, name string) bool {
 }
 
 // dependencyRule returns the condition of a dependency on its task.
-func (t *translator) dependencyRule(d dependency, on *task, path string) string {
+func (t *tasks) dependencyRule(d dependency, on *task, path string) string {
 	t.refuse(!t.dagSpec && d != dependency{Task: d.Task}, path, "A dependency must be the name of a task; to require a result, use depends.")
 	switch d.Type {
 	case "", "success":

@@ -63,10 +63,9 @@ func (Format) Parse(doc map[string]any, in workflow.Surroundings) (*workflow.Def
 }
 
 func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, []apperr.Field) {
-	t := &translator{
+	t := newTranslator(&translation{
 		problems: &problems{}, types: in.Types, find: in.Find, templates: map[string]*source{}, libraries: map[string]*library{},
-		graphs: map[string]workflow.Graph{}, visited: map[string]bool{}, metrics: map[string][]workflow.Metric{}, firstMetrics: map[string]workflow.Metric{},
-	}
+	})
 	t.read(doc, in)
 	if len(t.list) > 0 && len(t.spec.Templates) == 0 {
 		return nil, t.located()
@@ -183,7 +182,7 @@ func (t *translator) decodeSpec(object map[string]any, path, of string) spec {
 			t.add(found.path+".name", "The name %q is already in use.", found.Name)
 		}
 		t.templates[found.key()] = found
-		t.checkTemplate(found)
+		t.leaves.checkTemplate(found)
 	}
 	return s
 }

@@ -76,7 +76,7 @@ func configMapsNamed(v any, found []string) []string {
 
 // keepConfigMaps adds the ConfigMaps in the status of a document. The first document takes
 // precedence: the workflow is read before the templates that it refers to.
-func (t *translator) keepConfigMaps(status any) {
+func (t *translation) keepConfigMaps(status any) {
 	fields, _ := status.(map[string]any)
 	stored, _ := fields[storedConfigMaps].(map[string]any)
 	if t.configMaps == nil && len(stored) > 0 {
@@ -91,7 +91,7 @@ func (t *translator) keepConfigMaps(status any) {
 
 // storedValue is the value of a key of a ConfigMap that was registered with the document; nil
 // for none.
-func (t *translator) storedValue(ref *configMapKey) *string {
+func (t *translation) storedValue(ref *configMapKey) *string {
 	data, _ := t.configMaps[ref.Name].(map[string]any)
 	if text, ok := data[ref.Key].(string); ok {
 		return &text
@@ -101,7 +101,7 @@ func (t *translator) storedValue(ref *configMapKey) *string {
 
 // storedPermits is how many may hold a semaphore that reads the ConfigMap ref; 1 when it was
 // not registered with the document.
-func (t *translator) storedPermits(ref workflow.ConfigMapKey) int {
+func (t *translation) storedPermits(ref workflow.ConfigMapKey) int {
 	text := t.storedValue(&configMapKey{Name: ref.Name, Key: ref.Key})
 	if text == nil {
 		return 1

@@ -14,15 +14,15 @@ import (
 const needsCluster = "This server runs tasks as local processes, which have no pods. "
 
 // host returns what a container needs from the machine, and the fields that need a pod.
-func (t *translator) host(s *source, c *container, at string) workflow.Host {
+func (p *pods) host(s *source, c *container, at string) workflow.Host {
 	h := &hostReader{at: at}
 	h.environment(c)
-	h.volumes(t.hostVolumes(s), c)
+	h.volumes(p.hostVolumes(s), c)
 	h.refuse(len(c.EnvFrom) > 0, at+".envFrom", "Name each variable in env.")
 	h.refuse(len(s.InitContainers) > 0, s.path+".initContainers", "Do this work in an earlier task.")
 	h.refuse(len(s.Sidecars) > 0, s.path+".sidecars", "Make it a template with daemon: true, which other tasks use.")
-	of := t.settingsOf(s)
-	for path, settings := range map[string]*podSettings{s.path: &s.podSettings, t.settingsPath(s): of} {
+	of := p.settingsOf(s)
+	for path, settings := range map[string]*podSettings{s.path: &s.podSettings, p.settingsPath(s): of} {
 		h.refuse(settings.PodSpecPatch != "", path+".podSpecPatch", "Omit it, or run this workflow in a cluster.")
 		h.refuse(len(settings.HostAliases) > 0, path+".hostAliases", "Use addresses in the command instead.")
 		h.refuse(len(settings.ResourceClaims) > 0, path+".resourceClaims", "Run this workflow in a cluster.")
@@ -32,7 +32,7 @@ func (t *translator) host(s *source, c *container, at string) workflow.Host {
 }
 
 // settingsPath is the path of settingsOf in the document.
-func (t *translator) settingsPath(s *source) string {
+func (p *pods) settingsPath(s *source) string {
 	if s.library != "" {
 		return "status.storedTemplates." + s.library
 	}
@@ -46,7 +46,7 @@ type hostVolume struct {
 }
 
 // hostVolumes are the volumes of a template and of the workflow, by name.
-func (t *translator) hostVolumes(s *source) map[string]hostVolume {
+func (p *pods) hostVolumes(s *source) map[string]hostVolume {
 	found := map[string]hostVolume{}
 	read := func(list []raw, path string) {
 		for i, v := range list {
@@ -56,9 +56,9 @@ func (t *translator) hostVolumes(s *source) map[string]hostVolume {
 			found[name] = hostVolume{fmt.Sprintf("%s[%d]", path, i), empty}
 		}
 	}
-	read(t.settingsOf(s).Volumes, t.settingsPath(s)+".volumes")
+	read(p.settingsOf(s).Volumes, p.settingsPath(s)+".volumes")
 	read(s.Volumes, s.path+".volumes")
-	for i, v := range t.spec.VolumeClaimTemplates {
+	for i, v := range p.spec.VolumeClaimTemplates {
 		fields, _ := v.(map[string]any)
 		meta, _ := fields["metadata"].(map[string]any)
 		name, _ := meta["name"].(string)

@@ -11,7 +11,7 @@ import (
 
 // orderOwn sorts the inputs of a template so that each own value comes after the inputs
 // that it reads. Inputs that read each other in a circle are a problem.
-func (t *translator) orderOwn(list []workflow.Input, s *source) []workflow.Input {
+func (vs *values) orderOwn(list []workflow.Input, s *source) []workflow.Input {
 	reads := make(map[string][]string, len(list))
 	for _, in := range list {
 		if in.Source.Tagged.Own {
@@ -29,7 +29,7 @@ func (t *translator) orderOwn(list []workflow.Input, s *source) []workflow.Input
 		switch state[in.Name] {
 		case visiting:
 			at := slices.IndexFunc(s.Inputs.Parameters, func(p parameter) bool { return p.Name == in.Name })
-			t.add(fmt.Sprintf("%s.inputs.parameters[%d]", s.path, at), "The input %q reads itself, directly or through other inputs.", in.Name)
+			vs.add(fmt.Sprintf("%s.inputs.parameters[%d]", s.path, at), "The input %q reads itself, directly or through other inputs.", in.Name)
 			return
 		case done:
 			return

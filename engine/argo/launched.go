@@ -40,7 +40,7 @@ func (t *translator) computedLabels() map[string]*expression.Expression {
 			if r.Path[0] == "workflow" {
 				t.refuse(len(r.Path) > 1 && slices.Contains([]string{"status", "duration", "failures", "outputs"}, r.Path[1]), at,
 					"A label is computed at launch, when %s has no value yet.", strings.Join(r.Path, "."))
-				t.checkReference(r.Path, scope{}, at)
+				t.checks.checkReference(r.Path, scope{}, at)
 			}
 		}
 		labels[name] = e
@@ -69,7 +69,7 @@ func (t *translator) checkArguments() {
 			_, computed := t.spec.WorkflowMetadata.LabelsFrom[label]
 			t.refuse(isLabel && computed, path, "{{%s}} has no value yet: labelsFrom computes this label from the arguments.", name)
 		}
-		t.checkText(string(*value), scope{}, path)
+		t.checks.checkText(string(*value), scope{}, path)
 	}
 	if cycle := workflow.InputCycle(texts); cycle != nil {
 		t.add(paths[cycle[0]], "The tags of these parameters read each other: %s.", strings.Join(cycle, ", "))

@@ -29,18 +29,18 @@ var (
 )
 
 // checkTemplate checks that a template has one kind, and unique inputs.
-func (t *translator) checkTemplate(s *source) {
+func (l *leaves) checkTemplate(s *source) {
 	kinds := 0
 	for _, is := range []bool{s.Container != nil, s.Script != nil, s.Steps != nil, s.DAG != nil, s.Suspend != nil, s.HTTP != nil, s.ContainerSet != nil, s.Resource != nil, s.Data != nil, s.Plugin != nil} {
 		if is {
 			kinds++
 		}
 	}
-	t.refuse(kinds != 1, s.path, "A template is one of container, script, containerSet, steps, dag, suspend and http; this is %s.", numberOf(kinds))
-	t.checkDaemon(s)
+	l.refuse(kinds != 1, s.path, "A template is one of container, script, containerSet, steps, dag, suspend and http; this is %s.", numberOf(kinds))
+	l.checkDaemon(s)
 	names := map[string]bool{}
 	for i, p := range s.Inputs.Parameters {
-		t.refuse(p.Name == "" || names[p.Name], fmt.Sprintf("%s.inputs.parameters[%d].name", s.path, i), "An input must have a unique name.")
+		l.refuse(p.Name == "" || names[p.Name], fmt.Sprintf("%s.inputs.parameters[%d].name", s.path, i), "An input must have a unique name.")
 		names[p.Name] = true
 	}
 }
@@ -53,12 +53,12 @@ func numberOf(kinds int) string {
 }
 
 // leaf builds the operator of a template that runs something itself.
-func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Operator {
+func (l *leaves) leaf(run *task, s *source, in scope, at string) workflow.Operator {
 	own := scope{own: s, leaf: true}
-	op := workflow.Operator{Tags: &workflow.Tags{Names: map[string]string{}, Open: t.keepsAll(s)}, Outputs: t.ownOutputs(s, own)}
-	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only templates of steps or tasks have parallelism.")
-	t.set(&op, s)
-	op.Cache = t.memo(s)
+	op := workflow.Operator{Tags: &workflow.Tags{Names: map[string]string{}, Open: l.keepsAll(s)}, Outputs: l.values.ownOutputs(s, own)}
+	l.refuse(s.Parallelism != nil, s.path+".parallelism", "Only templates of steps or tasks have parallelism.")
+	l.policies.set(&op, s)
+	op.Cache = l.policies.memo(s)
 	op.Serves = s.serves()
 	for _, a := range s.Inputs.Artifacts {
 		op.Tags.Names["inputs.artifacts."+a.Name+".path"] = a.Path
@@ -66,66 +66,66 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 	for i, p := range s.Outputs.Parameters {
 		if p.ValueFrom != nil && p.ValueFrom.Path != "" {
 			op.Tags.Names["outputs.parameters."+p.Name+".path"] = p.ValueFrom.Path
-			t.checkPath(p.ValueFrom.Path, own, fmt.Sprintf("%s.outputs.parameters[%d].valueFrom.path", s.path, i))
+			l.checks.checkPath(p.ValueFrom.Path, own, fmt.Sprintf("%s.outputs.parameters[%d].valueFrom.path", s.path, i))
 		}
 	}
 	for i, a := range s.Outputs.Artifacts {
 		op.Tags.Names["outputs.artifacts."+a.Name+".path"] = a.Path
-		t.checkPath(a.Path, own, fmt.Sprintf("%s.outputs.artifacts[%d].path", s.path, i))
+		l.checks.checkPath(a.Path, own, fmt.Sprintf("%s.outputs.artifacts[%d].path", s.path, i))
 	}
 	switch {
 	case s.Container != nil:
-		t.process(&op, s, s.Container, s.path+".container", own)
+		l.process(&op, s, s.Container, s.path+".container", own)
 	case s.Script != nil:
-		t.process(&op, s, s.Script, s.path+".script", own)
+		l.process(&op, s, s.Script, s.path+".script", own)
 	case s.ContainerSet != nil:
-		t.containerSet(&op, s, own)
+		l.containerSet(&op, s, own)
 	case s.Suspend != nil:
-		t.approval(&op, s)
+		l.approval(&op, s)
 	case s.HTTP != nil:
-		t.request(&op, s, own)
+		l.request(&op, s, own)
 	}
 	if in.unused { // the problems of its inputs would not be found otherwise
-		t.taskInputs(run, s, in, at)
+		l.values.taskInputs(run, s, in, at)
 	}
 	return op
 }
 
-func (t *translator) checkPath(name string, in scope, at string) {
-	t.checkText(name, in, at)
+func (c *checks) checkPath(name string, in scope, at string) {
+	c.checkText(name, in, at)
 	if !path.IsAbs(name) && !strings.HasPrefix(name, "{{") {
-		t.add(at, "This must be an absolute path.")
+		c.add(at, "This must be an absolute path.")
 	}
 }
 
 // process makes op run a container or a script.
-func (t *translator) process(op *workflow.Operator, s *source, c *container, at string, own scope) {
+func (l *leaves) process(op *workflow.Operator, s *source, c *container, at string, own scope) {
 	op.Type, op.CodeAt = workflow.TypeCommand, at
 	op.Code = workflow.Code{Image: c.Image, Command: texts(c.Command), Args: texts(c.Args), Folder: c.WorkingDir}
-	t.refuse(c.Image == "", at+".image", "Set the image.")
+	l.refuse(c.Image == "", at+".image", "Set the image.")
 	if s.Script != nil {
-		t.refuse(len(c.Command) == 0 && c.Source != "", at+".command", "Set command, the interpreter of the script.")
+		l.refuse(len(c.Command) == 0 && c.Source != "", at+".command", "Set command, the interpreter of the script.")
 		op.Code.Script = c.Source // without a source, a script is a container
 	} else {
-		t.refuse(c.Source != "", at+".source", "A container has no source; make it a script.")
+		l.refuse(c.Source != "", at+".source", "A container has no source; make it a script.")
 	}
-	t.checkText(c.Image, own, at+".image")
-	t.checkText(c.Source, own, at+".source")
-	t.checkText(c.WorkingDir, own, at+".workingDir")
-	t.checkTexts(op.Code.Command, own, at+".command")
-	t.checkTexts(op.Code.Args, own, at+".args")
+	l.checks.checkText(c.Image, own, at+".image")
+	l.checks.checkText(c.Source, own, at+".source")
+	l.checks.checkText(c.WorkingDir, own, at+".workingDir")
+	l.checks.checkTexts(op.Code.Command, own, at+".command")
+	l.checks.checkTexts(op.Code.Args, own, at+".args")
 	op.Environment, op.Code.Variables = map[string]string{}, []string{}
 	for i, e := range c.Env {
 		where := fmt.Sprintf("%s.env[%d]", at, i)
 		op.Code.Variables = append(op.Code.Variables, e.Name)
-		t.refuse(strings.HasPrefix(e.Name, "FLOWFORGE_"), where+".name", "Names that begin with FLOWFORGE_ are reserved for the task contract.")
+		l.refuse(strings.HasPrefix(e.Name, "FLOWFORGE_"), where+".name", "Names that begin with FLOWFORGE_ are reserved for the task contract.")
 		if e.ValueFrom == nil {
-			t.checkText(string(e.Value), own, where+".value")
+			l.checks.checkText(string(e.Value), own, where+".value")
 			op.Environment[e.Name] = string(e.Value)
 		}
 	}
-	op.Resources = t.resources(s, c, at)
-	op.Pod, op.Host = t.pod(s, c, at, own), t.host(s, c, at)
+	op.Resources = l.pods.resources(s, c, at)
+	op.Pod, op.Host = l.pods.pod(s, c, at, own), l.pods.host(s, c, at)
 }
 
 func texts(list []Text) []string {
@@ -140,16 +140,16 @@ func texts(list []Text) []string {
 }
 
 // ownOutputs returns the outputs of a template that runs something itself.
-func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput {
+func (vs *values) ownOutputs(s *source, own scope) []workflow.OperatorOutput {
 	var outputs []workflow.OperatorOutput
 	if s.Suspend != nil {
-		return t.answers(s)
+		return vs.answers(s)
 	}
 	for i, p := range s.Outputs.Parameters {
 		at := fmt.Sprintf("%s.outputs.parameters[%d]", s.path, i)
-		o := workflow.OperatorOutput{Name: p.Name, Type: t.text, Description: string(p.Description), Storage: workflow.StorageDisk}
+		o := workflow.OperatorOutput{Name: p.Name, Type: vs.text, Description: string(p.Description), Storage: workflow.StorageDisk}
 		if p.GlobalName != "" {
-			t.checkText(p.GlobalName, scope{own: s}, s.path+".outputs")
+			vs.checks.checkText(p.GlobalName, scope{own: s}, s.path+".outputs")
 			o.Global = "parameters." + p.GlobalName
 		}
 		o.Default = p.whenSkipped()
@@ -157,13 +157,13 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 		case p.ValueFrom != nil && p.ValueFrom.Path != "":
 			if o.Path = p.ValueFrom.Path; p.ValueFrom.Default != nil {
 				text := string(*p.ValueFrom.Default)
-				t.checkText(text, own, at+".valueFrom.default")
-				o.Else, o.Type = &text, t.optional(t.text)
+				vs.checks.checkText(text, own, at+".valueFrom.default")
+				o.Else, o.Type = &text, vs.optional(vs.text)
 			}
 		case p.ValueFrom != nil && p.ValueFrom.Supplied != nil:
-			t.add(at+".valueFrom.supplied", "Only a suspend template accepts supplied values.")
+			vs.add(at+".valueFrom.supplied", "Only a suspend template accepts supplied values.")
 		default:
-			tagged, ok := t.outputValue(p, own, at)
+			tagged, ok := vs.outputValue(p, own, at)
 			if !ok {
 				continue
 			}
@@ -173,47 +173,47 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 	}
 	for i, a := range s.Outputs.Artifacts {
 		at := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
-		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: t.file, Path: a.Path, Storage: workflow.StorageDisk}
-		t.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks can pass on artifacts; write the file to a path.")
-		t.refuse(a.Raw != nil || a.Git != nil, at, "FlowForge stores files itself; omit the location, or set an s3 key.")
-		t.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
-		o.GC = t.gcOf(a, at)
+		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: vs.file, Path: a.Path, Storage: workflow.StorageDisk}
+		vs.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks can pass on artifacts; write the file to a path.")
+		vs.refuse(a.Raw != nil || a.Git != nil, at, "FlowForge stores files itself; omit the location, or set an s3 key.")
+		vs.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
+		o.GC = vs.sources.gcOf(a, at)
 		switch {
 		case a.inBucket() || a.HTTP != nil:
-			t.bucketOutput(&o, a, own, at)
+			vs.sources.bucketOutput(&o, a, own, at)
 		case a.S3 != nil:
-			t.checkText(a.S3.Key, own, at+".s3.key")
+			vs.checks.checkText(a.S3.Key, own, at+".s3.key")
 			o.Key = a.S3.Key
 		}
 		if a.Optional {
-			o.Type = t.optional(t.file)
+			o.Type = vs.optional(vs.file)
 		}
 		if a.GlobalName != "" {
-			t.checkText(a.GlobalName, scope{own: s}, s.path+".outputs")
+			vs.checks.checkText(a.GlobalName, scope{own: s}, s.path+".outputs")
 			o.Global = "artifacts." + a.GlobalName
 		}
 		outputs = append(outputs, o)
 	}
 	if s.serves() {
-		return t.lastOutputs(outputs)
+		return vs.lastOutputs(outputs)
 	}
-	if t.results && !(t.keepsAll(s) && t.declares(s, "result")) {
-		outputs = append(outputs, workflow.OperatorOutput{Name: resultPort, Type: t.optional(t.text), Stdout: true, Storage: workflow.StorageDisk})
+	if vs.results && !(vs.keepsAll(s) && vs.declares(s, "result")) {
+		outputs = append(outputs, workflow.OperatorOutput{Name: resultPort, Type: vs.optional(vs.text), Stdout: true, Storage: workflow.StorageDisk})
 	}
 	return outputs
 }
 
 // answers returns the outputs of a suspend template.
-func (t *translator) answers(s *source) []workflow.OperatorOutput {
+func (vs *values) answers(s *source) []workflow.OperatorOutput {
 	var outputs []workflow.OperatorOutput
 	for i, p := range s.Outputs.Parameters {
 		if p.ValueFrom == nil || p.ValueFrom.Supplied == nil {
-			t.add(fmt.Sprintf("%s.outputs.parameters[%d].valueFrom", s.path, i), "The outputs of a suspend template must have valueFrom.supplied: {}.")
+			vs.add(fmt.Sprintf("%s.outputs.parameters[%d].valueFrom", s.path, i), "The outputs of a suspend template must have valueFrom.supplied: {}.")
 			continue
 		}
-		o := workflow.OperatorOutput{Name: p.Name, Type: t.text, Storage: workflow.StorageDisk, Default: p.whenSkipped()}
+		o := workflow.OperatorOutput{Name: p.Name, Type: vs.text, Storage: workflow.StorageDisk, Default: p.whenSkipped()}
 		if p.GlobalName != "" {
-			t.checkText(p.GlobalName, scope{own: s}, s.path+".outputs")
+			vs.checks.checkText(p.GlobalName, scope{own: s}, s.path+".outputs")
 			o.Global = "parameters." + p.GlobalName
 		}
 		outputs = append(outputs, o)
@@ -222,7 +222,7 @@ func (t *translator) answers(s *source) []workflow.OperatorOutput {
 }
 
 // approval makes op wait for a user, as a suspend template.
-func (t *translator) approval(op *workflow.Operator, s *source) {
+func (l *leaves) approval(op *workflow.Operator, s *source) {
 	op.Type = workflow.TypeApproval
 	var fields []any
 	defaults := map[string]any{}
@@ -245,8 +245,8 @@ func (t *translator) approval(op *workflow.Operator, s *source) {
 		}
 		fields = append(fields, formField(shown, value))
 	}
-	schema, found := t.types.ParseSchema(fields, s.path+".outputs.parameters")
-	t.append(found)
+	schema, found := l.types.ParseSchema(fields, s.path+".outputs.parameters")
+	l.append(found)
 	for i, f := range schema.Fields {
 		if i < len(op.Outputs) {
 			op.Outputs[i].Type = f.Type
@@ -256,47 +256,47 @@ func (t *translator) approval(op *workflow.Operator, s *source) {
 	if s.Suspend.Duration == "" {
 		return
 	}
-	t.refuse(len(defaults) < len(fields), s.path+".suspend.duration", "Each supplied value needs a default, which applies after the timeout.")
+	l.refuse(len(defaults) < len(fields), s.path+".suspend.duration", "Each supplied value needs a default, which applies after the timeout.")
 	op.Approval.Default = defaults
 }
 
 // request makes op send a request, as an http template.
-func (t *translator) request(op *workflow.Operator, s *source, own scope) {
+func (l *leaves) request(op *workflow.Operator, s *source, own scope) {
 	at := s.path + ".http"
 	h := s.HTTP
 	op.Type = workflow.TypeHTTP
 	op.HTTP = &workflow.HTTP{Method: cmp.Or(h.Method, "GET"), URL: h.URL, Body: h.Body, Headers: map[string]string{}}
-	t.checkText(h.URL, own, at+".url")
-	t.checkText(h.Body, own, at+".body")
-	t.refuse(h.URL == "", at+".url", "Set url.")
+	l.checks.checkText(h.URL, own, at+".url")
+	l.checks.checkText(h.Body, own, at+".body")
+	l.refuse(h.URL == "", at+".url", "Set url.")
 	for i, header := range h.Headers {
-		t.checkText(header.Value, own, fmt.Sprintf("%s.headers[%d].value", at, i))
+		l.checks.checkText(header.Value, own, fmt.Sprintf("%s.headers[%d].value", at, i))
 		op.HTTP.Headers[header.Name] = header.Value
 	}
 	if h.SuccessCondition != "" {
-		t.successCondition(op, h.SuccessCondition, at+".successCondition")
+		l.successCondition(op, h.SuccessCondition, at+".successCondition")
 	}
 }
 
 // successCondition reads when a response counts as a success: as status codes if the condition
 // reads nothing else, or as a condition on the response.
-func (t *translator) successCondition(op *workflow.Operator, condition, at string) {
+func (l *leaves) successCondition(op *workflow.Operator, condition, at string) {
 	e, err := expression.ParseArgo(condition)
 	if err != nil {
-		t.add(at, "%s", err)
+		l.add(at, "%s", err)
 		return
 	}
 	codesAlone := true
 	for _, r := range e.References() {
 		name := strings.Join(r.Path[:min(len(r.Path), 2)], ".")
 		if name != "response.statusCode" && name != "response.body" && name != "response.headers" {
-			t.add(at, "A condition can read response.statusCode, response.body and response.headers, but not %s.", strings.Join(r.Path, "."))
+			l.add(at, "A condition can read response.statusCode, response.body and response.headers, but not %s.", strings.Join(r.Path, "."))
 			return
 		}
 		codesAlone = codesAlone && name == "response.statusCode"
 	}
 	if codesAlone {
-		op.HTTP.Success = t.successCodes(e, at)
+		op.HTTP.Success = l.successCodes(e, at)
 		return
 	}
 	op.HTTP.Condition = e
@@ -305,9 +305,9 @@ func (t *translator) successCondition(op *workflow.Operator, condition, at strin
 	}
 	status, headers := workflow.HTTPOutputs()
 	kept := []workflow.OperatorOutput{
-		{Name: resultPort, Type: t.optional(t.text), Stdout: true, Storage: workflow.StorageDisk},
-		{Name: status, Type: t.typed("Integer"), Storage: workflow.StorageDisk},
-		{Name: headers, Type: t.typed("JSON"), Storage: workflow.StorageDisk},
+		{Name: resultPort, Type: l.optional(l.text), Stdout: true, Storage: workflow.StorageDisk},
+		{Name: status, Type: l.typed("Integer"), Storage: workflow.StorageDisk},
+		{Name: headers, Type: l.typed("JSON"), Storage: workflow.StorageDisk},
 	}
 	for _, o := range kept {
 		if !slices.ContainsFunc(op.Outputs, func(own workflow.OperatorOutput) bool { return own.Name == o.Name }) {
@@ -316,40 +316,40 @@ func (t *translator) successCondition(op *workflow.Operator, condition, at strin
 	}
 }
 
-func (t *translator) typed(name string) *typeregistry.Type {
+func (t *translation) typed(name string) *typeregistry.Type {
 	of, _ := t.types.Parse(name)
 	return of
 }
 
 // successCodes returns the status codes that meet a condition.
-func (t *translator) successCodes(e *expression.Expression, at string) []int {
+func (l *leaves) successCodes(e *expression.Expression, at string) []int {
 	var codes []int
 	for code := 100; code < 600; code++ {
 		ok, err := e.Bool(map[string]any{"response": map[string]any{"statusCode": code}})
 		if err != nil {
-			t.add(at, "%s", err)
+			l.add(at, "%s", err)
 			return nil
 		}
 		if ok {
 			codes = append(codes, code)
 		}
 	}
-	t.refuse(len(codes) == 0, at, "No status code meets this condition.")
+	l.refuse(len(codes) == 0, at, "No status code meets this condition.")
 	return codes
 }
 
 // timeout returns the time limit of an attempt of a template, or of a user's answer.
-func (t *translator) timeout(s *source) time.Duration {
+func (p *policies) timeout(s *source) time.Duration {
 	switch {
 	case s.Suspend != nil && s.Suspend.Duration != "":
-		return max(t.pause(s.Suspend.Duration, s.path+".suspend.duration"), time.Millisecond) // 0 means immediately
+		return max(p.pause(s.Suspend.Duration, s.path+".suspend.duration"), time.Millisecond) // 0 means immediately
 	case s.HTTP != nil && s.HTTP.TimeoutSeconds != nil:
 		return seconds(s.HTTP.TimeoutSeconds)
 	}
-	limit := t.pause(s.Timeout, s.path+".timeout")
-	if s.ActiveDeadline != nil && !t.hasTags(string(*s.ActiveDeadline)) {
+	limit := p.pause(s.Timeout, s.path+".timeout")
+	if s.ActiveDeadline != nil && !p.hasTags(string(*s.ActiveDeadline)) {
 		n, err := strconv.ParseInt(string(*s.ActiveDeadline), 10, 32)
-		t.refuse(err != nil || n <= 0, s.path+".activeDeadlineSeconds", "This must be a number of seconds, not %q.", shorten(string(*s.ActiveDeadline)))
+		p.refuse(err != nil || n <= 0, s.path+".activeDeadlineSeconds", "This must be a number of seconds, not %q.", shorten(string(*s.ActiveDeadline)))
 		if d := time.Duration(n) * time.Second; limit == 0 || d < limit {
 			limit = d
 		}

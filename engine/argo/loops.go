@@ -12,7 +12,7 @@ import (
 )
 
 // foreach returns the fan-out of a task; nil if it has none.
-func (t *translator) foreach(run *task, in scope, path string) *workflow.Foreach {
+func (t *tasks) foreach(run *task, in scope, path string) *workflow.Foreach {
 	given := 0
 	f := &workflow.Foreach{Limit: workflow.DefaultItems}
 	outer := in
@@ -22,11 +22,11 @@ func (t *translator) foreach(run *task, in scope, path string) *workflow.Foreach
 		f.Items = workflow.Source{Kind: workflow.SourceTags, Tagged: workflow.Tagged{Value: value, As: as}}
 	}
 	if run.WithItems != nil {
-		t.checkValue(run.WithItems, outer, path+".withItems")
+		t.checks.checkValue(run.WithItems, outer, path+".withItems")
 		tagged(run.WithItems, workflow.TaggedList)
 	}
 	if run.WithParam != "" {
-		t.checkText(run.WithParam, outer, path+".withParam")
+		t.checks.checkText(run.WithParam, outer, path+".withParam")
 		tagged(run.WithParam, workflow.TaggedList)
 	}
 	if s := run.WithSequence; s != nil {
@@ -51,7 +51,7 @@ func (t *translator) foreach(run *task, in scope, path string) *workflow.Foreach
 	return f
 }
 
-func (t *translator) checkSequence(s *sequence, in scope, path string) {
+func (t *tasks) checkSequence(s *sequence, in scope, path string) {
 	t.refuse(s.Count == nil && s.End == nil, path, "Set count or end.")
 	t.refuse(s.Count != nil && s.End != nil, path, "Set either count or end.")
 	for name, v := range map[string]*Text{"count": s.Count, "start": s.Start, "end": s.End} {
@@ -63,7 +63,7 @@ func (t *translator) checkSequence(s *sequence, in scope, path string) {
 				t.add(path+"."+name, "This must be a whole number.")
 			}
 		}
-		t.checkText(string(*v), in, path+"."+name)
+		t.checks.checkText(string(*v), in, path+"."+name)
 	}
 	if s.Format != "" && !sequenceFormat.MatchString(s.Format) {
 		t.add(path+".format", "A format must have exactly one placeholder for a number, such as %%02d or testuser%%02X.")
@@ -71,7 +71,7 @@ func (t *translator) checkSequence(s *sequence, in scope, path string) {
 }
 
 // hooks builds the operators of the hooks of a task.
-func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator {
+func (t *tasks) hooks(run *task, in scope, path string) []workflow.Operator {
 	hooks := maps.Clone(run.Hooks)
 	if hooks == nil {
 		hooks = map[string]*hook{}
@@ -136,7 +136,7 @@ const onlyOneExit = "Set either onExit or hooks.exit; Argo runs onExit alone."
 
 // exitArguments returns the arguments of an exit handler that runs s: its own, or else the
 // parameters of the workflow.
-func (t *translator) exitArguments(given arguments, s *source) arguments {
+func (t *tasks) exitArguments(given arguments, s *source) arguments {
 	if s == nil || len(given.Parameters) > 0 || len(given.Artifacts) > 0 {
 		return given
 	}
@@ -145,7 +145,7 @@ func (t *translator) exitArguments(given arguments, s *source) arguments {
 
 // attachHook makes the operator of a hook begin when its task has ended, or else when it
 // begins, which it then sees as running.
-func (t *translator) attachHook(op *workflow.Operator, run *task, ended bool) {
+func (t *tasks) attachHook(op *workflow.Operator, run *task, ended bool) {
 	op.Watches, op.AllowFailure = true, true
 	if ended {
 		op.Late = true
@@ -158,12 +158,12 @@ func (t *translator) attachHook(op *workflow.Operator, run *task, ended bool) {
 }
 
 // restrictToTarget makes a dag run only the tasks of its target and their dependencies.
-func (t *translator) restrictToTarget(s *source, operators []workflow.Operator) {
+func (t *tasks) restrictToTarget(s *source, operators []workflow.Operator) {
 	target := strings.TrimSpace(s.DAG.Target)
 	if target == "" {
 		return
 	}
-	t.checkText(target, scope{own: s}, s.path+".dag.target")
+	t.checks.checkText(target, scope{own: s}, s.path+".dag.target")
 	names := map[string]bool{}
 	for _, op := range operators {
 		names[op.Name] = true

@@ -21,65 +21,65 @@ const (
 )
 
 // metricsOf returns the metrics of a template. It reads and checks them once.
-func (t *translator) metricsOf(s *source) []workflow.Metric {
+func (ms *metricSet) metricsOf(s *source) []workflow.Metric {
 	if s.Metrics == nil {
 		return nil
 	}
 	key := s.library + "\n" + s.path
-	if _, known := t.metrics[key]; !known {
-		t.metrics[key] = t.metricList(s.Metrics, s, s.path+".metrics.prometheus")
+	if _, known := ms.lists[key]; !known {
+		ms.lists[key] = ms.metricList(s.Metrics, s, s.path+".metrics.prometheus")
 	}
-	return t.metrics[key]
+	return ms.lists[key]
 }
 
 // metricList reads metrics of a template, or of the workflow when s is nil.
-func (t *translator) metricList(m *metrics, s *source, path string) []workflow.Metric {
+func (ms *metricSet) metricList(m *metrics, s *source, path string) []workflow.Metric {
 	if m == nil {
 		return nil
 	}
-	t.refuse(len(m.Prometheus) > workflow.MaxMetrics, path, "There are %d metrics; at most %d are allowed in one place.", len(m.Prometheus), workflow.MaxMetrics)
+	ms.refuse(len(m.Prometheus) > workflow.MaxMetrics, path, "There are %d metrics; at most %d are allowed in one place.", len(m.Prometheus), workflow.MaxMetrics)
 	list := make([]workflow.Metric, len(m.Prometheus))
 	for i := range m.Prometheus {
-		list[i] = t.metric(&m.Prometheus[i], s, fmt.Sprintf("%s[%d]", path, i))
+		list[i] = ms.metric(&m.Prometheus[i], s, fmt.Sprintf("%s[%d]", path, i))
 	}
 	return list
 }
 
 // metric reads one metric.
-func (t *translator) metric(p *prometheus, s *source, at string) workflow.Metric {
+func (ms *metricSet) metric(p *prometheus, s *source, at string) workflow.Metric {
 	m := workflow.Metric{Name: metricPrefix + p.Name, Help: p.Help, When: p.When, At: at}
-	value := t.metricKind(&m, p, at)
-	c := metricCheck{translator: t, own: s}
+	value := ms.metricKind(&m, p, at)
+	c := metricCheck{checks: ms.checks, own: s}
 	if m.Live {
-		t.refuse(m.Value != "{{"+c.durationTag()+"}}", value, "A realtime gauge cannot have the value {{%s}}: only durations are known while a node runs.", c.durationTag())
+		ms.refuse(m.Value != "{{"+c.durationTag()+"}}", value, "A realtime gauge cannot have the value {{%s}}: only durations are known while a node runs.", c.durationTag())
 		c.live = true
 	} else {
 		c.text(m.Value, value)
 		if !strings.Contains(m.Value, "{{") {
 			_, problem := workflow.MetricValue(m.Value, m.Kind)
-			t.refuse(problem != "" && m.Kind != "", value, "%s", problem)
+			ms.refuse(problem != "" && m.Kind != "", value, "%s", problem)
 		}
 	}
-	t.refuse(p.Name == "", at+".name", "A metric must have a name.")
+	ms.refuse(p.Name == "", at+".name", "A metric must have a name.")
 	c.name(p.Name, m.Name, at+".name")
-	t.refuse(m.Help == "", at+".help", "Set help; Prometheus requires it for every metric.")
+	ms.refuse(m.Help == "", at+".help", "Set help; Prometheus requires it for every metric.")
 	c.checked(m.Help, at+".help", workflow.MetricTextProblem)
 	c.condition(m.When, at+".when")
 	m.Labels = c.labels(p.Labels, m.Kind, at+".labels")
-	t.checkSameMetric(&m)
+	ms.checkSameMetric(&m)
 	return m
 }
 
 // metricKind reads the counter, gauge or histogram, and returns the
 // path of its value.
-func (t *translator) metricKind(m *workflow.Metric, p *prometheus, at string) string {
+func (ms *metricSet) metricKind(m *workflow.Metric, p *prometheus, at string) string {
 	given := 0
 	for _, is := range []bool{p.Counter != nil, p.Gauge != nil, p.Histogram != nil} {
 		if is {
 			given++
 		}
 	}
-	t.refuse(given != 1, at, "A metric is one of counter, gauge and histogram; this is %s.", numberOf(given))
+	ms.refuse(given != 1, at, "A metric is one of counter, gauge and histogram; this is %s.", numberOf(given))
 	switch {
 	case p.Counter != nil:
 		m.Kind, m.Value = workflow.MetricCounter, string(p.Counter.Value)
@@ -87,27 +87,27 @@ func (t *translator) metricKind(m *workflow.Metric, p *prometheus, at string) st
 		m.Kind, m.Value, m.Live = workflow.MetricGauge, string(p.Gauge.Value), p.Gauge.Realtime
 		m.Change = workflow.GaugeChange(strings.ToLower(cmp.Or(p.Gauge.Operation, "Set")))
 		known := []string{"", "Set", "Add", "Sub"}
-		t.refuse(!slices.Contains(known, p.Gauge.Operation), at+".gauge.operation", "The operations are Set, Add and Sub, not %q.%s", shorten(p.Gauge.Operation), suggestion(p.Gauge.Operation, known[1:]))
-		t.refuse(m.Live && m.Change != workflow.GaugeSet, at+".gauge.operation", "A realtime gauge is always set; omit operation.")
+		ms.refuse(!slices.Contains(known, p.Gauge.Operation), at+".gauge.operation", "The operations are Set, Add and Sub, not %q.%s", shorten(p.Gauge.Operation), suggestion(p.Gauge.Operation, known[1:]))
+		ms.refuse(m.Live && m.Change != workflow.GaugeSet, at+".gauge.operation", "A realtime gauge is always set; omit operation.")
 	case p.Histogram != nil:
 		m.Kind, m.Value = workflow.MetricHistogram, string(p.Histogram.Value)
-		m.Bounds = t.buckets(p.Histogram.Buckets, at+".histogram.buckets")
+		m.Bounds = ms.buckets(p.Histogram.Buckets, at+".histogram.buckets")
 	}
 	return at + "." + string(m.Kind) + ".value"
 }
 
 // buckets returns the upper bounds of the buckets of a histogram.
-func (t *translator) buckets(list []Text, at string) []float64 {
-	t.refuse(len(list) == 0 || len(list) > workflow.MaxBuckets, at, "A histogram has 1 to %d buckets.", workflow.MaxBuckets)
+func (ms *metricSet) buckets(list []Text, at string) []float64 {
+	ms.refuse(len(list) == 0 || len(list) > workflow.MaxBuckets, at, "A histogram has 1 to %d buckets.", workflow.MaxBuckets)
 	var bounds []float64
 	for i, text := range list {
 		n, problem := workflow.MetricValue(string(text), workflow.MetricHistogram)
 		where := fmt.Sprintf("%s[%d]", at, i)
 		switch {
 		case problem != "":
-			t.add(where, "A bucket must be a number without tags, not %q.", shorten(string(text)))
+			ms.add(where, "A bucket must be a number without tags, not %q.", shorten(string(text)))
 		case len(bounds) > 0 && n <= bounds[len(bounds)-1]:
-			t.add(where, "Buckets must increase; %s is not greater than the one before.", strconv.FormatFloat(n, 'g', -1, 64))
+			ms.add(where, "Buckets must increase; %s is not greater than the one before.", strconv.FormatFloat(n, 'g', -1, 64))
 		}
 		bounds = append(bounds, n)
 	}
@@ -115,23 +115,23 @@ func (t *translator) buckets(list []Text, at string) []float64 {
 }
 
 // checkSameMetric compares a metric with others of the same name in the document.
-func (t *translator) checkSameMetric(m *workflow.Metric) {
+func (ms *metricSet) checkSameMetric(m *workflow.Metric) {
 	if strings.Contains(m.Name, "{{") || strings.Contains(m.Help, "{{") || m.Kind == "" {
 		return // known when it is reported
 	}
-	first, known := t.firstMetrics[m.Name]
+	first, known := ms.first[m.Name]
 	if !known {
-		t.firstMetrics[m.Name] = *m
+		ms.first[m.Name] = *m
 		return
 	}
 	if why := m.Agrees(&first); why != "" {
-		t.add(m.At, "The metric %s is at %s too, where %s; metrics of one name have the same type, help and buckets.", strings.TrimPrefix(m.Name, metricPrefix), first.At, why)
+		ms.add(m.At, "The metric %s is at %s too, where %s; metrics of one name have the same type, help and buckets.", strings.TrimPrefix(m.Name, metricPrefix), first.At, why)
 	}
 }
 
 // metricCheck checks the texts of one metric.
 type metricCheck struct {
-	*translator
+	*checks
 	own  *source // nil: a metric of the workflow
 	live bool    // it is reported from the start
 }

@@ -44,7 +44,7 @@ func (t *translator) writtenName() string {
 }
 
 // kindOf is the kind of the document that has a name in the project; "" for none.
-func (t *translator) kindOf(name string) string {
+func (t *translation) kindOf(name string) string {
 	if t.find == nil { // a stored document has its final name
 		return ""
 	}
@@ -63,7 +63,7 @@ func (t *translator) kindOf(name string) string {
 
 // isTemplate reports whether the document is a template, whose arguments come from the workflows
 // that use it.
-func (t *translator) isTemplate() bool { return isTemplate(t.doc.Kind) }
+func (t *translation) isTemplate() bool { return isTemplate(t.doc.Kind) }
 
 func isTemplate(kind string) bool { return kind == kindTemplate || kind == kindClusterTemplate }
 

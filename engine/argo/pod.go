@@ -18,9 +18,9 @@ const mainContainer = "task"
 
 // pod returns the pod fields of the workflow, the template and its container, in the form that the
 // launcher reads.
-func (t *translator) pod(s *source, c *container, at string, own scope) json.RawMessage {
+func (p *pods) pod(s *source, c *container, at string, own scope) json.RawMessage {
 	fields := map[string]any{}
-	of := t.settingsOf(s)
+	of := p.settingsOf(s)
 	of.write(fields)
 	s.podSettings.write(fields)
 	merge(fields, "labels", s.Metadata.Labels)
@@ -35,26 +35,26 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 		fields["containerSecurityContext"] = c.SecurityContext
 	}
 	put(fields, "containerClaims", c.Resources.Claims)
-	t.shared(fields)
-	put(fields, "initContainers", t.otherContainers(s.InitContainers, c, s.path+".initContainers", own))
-	put(fields, "sidecars", t.otherContainers(s.Sidecars, c, s.path+".sidecars", own))
-	if patch := t.environmentPatch(c, at); patch != "" {
-		t.refuse(fields["podSpecPatch"] != nil, at+".env", "valueFrom cannot be combined with podSpecPatch; set the variables in the patch.")
+	p.shared(fields)
+	put(fields, "initContainers", p.otherContainers(s.InitContainers, c, s.path+".initContainers", own))
+	put(fields, "sidecars", p.otherContainers(s.Sidecars, c, s.path+".sidecars", own))
+	if patch := p.environmentPatch(c, at); patch != "" {
+		p.refuse(fields["podSpecPatch"] != nil, at+".env", "valueFrom cannot be combined with podSpecPatch; set the variables in the patch.")
 		fields["podSpecPatch"] = patch
 	}
-	t.refuse(c.RestartPolicy != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil, at,
+	p.refuse(c.RestartPolicy != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil, at,
 		"restartPolicy, lifecycle and liveness and startup probes are for sidecars and init containers; omit them.")
 	if c.ReadinessProbe != nil {
 		fields["readinessProbe"] = c.ReadinessProbe
 	}
-	t.refuse(c.MirrorVolumeMounts, at+".mirrorVolumeMounts", "This is for sidecars and init containers; omit it.")
-	t.checkValue(fields, own, s.path)
+	p.refuse(c.MirrorVolumeMounts, at+".mirrorVolumeMounts", "This is for sidecars and init containers; omit it.")
+	p.checks.checkValue(fields, own, s.path)
 	if len(fields) == 0 {
 		return nil
 	}
 	data, err := json.Marshal(withoutNulls(fields))
 	if err != nil {
-		t.add(at, "The fields of the pod cannot be written as JSON.")
+		p.add(at, "The fields of the pod cannot be written as JSON.")
 	}
 	return data
 }
@@ -81,22 +81,22 @@ func withoutNulls(v any) any {
 }
 
 // shared writes the fields that all pods of an execution share.
-func (t *translator) shared(fields map[string]any) {
-	put(fields, "volumeClaimTemplates", t.spec.VolumeClaimTemplates)
-	if t.spec.VolumeClaimGC != nil && t.spec.VolumeClaimGC.Strategy != "" && len(t.spec.VolumeClaimTemplates) > 0 {
-		fields["volumeClaimGC"] = t.spec.VolumeClaimGC.Strategy
+func (p *pods) shared(fields map[string]any) {
+	put(fields, "volumeClaimTemplates", p.spec.VolumeClaimTemplates)
+	if p.spec.VolumeClaimGC != nil && p.spec.VolumeClaimGC.Strategy != "" && len(p.spec.VolumeClaimTemplates) > 0 {
+		fields["volumeClaimGC"] = p.spec.VolumeClaimGC.Strategy
 	}
-	if t.spec.PodDisruptionBudget != nil {
-		fields["podDisruptionBudget"] = t.spec.PodDisruptionBudget
+	if p.spec.PodDisruptionBudget != nil {
+		fields["podDisruptionBudget"] = p.spec.PodDisruptionBudget
 	}
 }
 
 // settingsOf returns the pod settings of the document that contains the template.
-func (t *translator) settingsOf(s *source) *podSettings {
-	if l := t.libraries[s.library]; s.library != "" && l != nil {
+func (p *pods) settingsOf(s *source) *podSettings {
+	if l := p.libraries[s.library]; s.library != "" && l != nil {
 		return &l.spec.podSettings
 	}
-	return &t.spec.podSettings
+	return &p.spec.podSettings
 }
 
 // write adds the settings to the fields of a pod. It appends to lists and replaces other values.
@@ -156,13 +156,13 @@ func merge(fields map[string]any, name string, more map[string]Text) {
 
 // otherContainers returns the containers alongside that of the command, with the field names of
 // Kubernetes.
-func (t *translator) otherContainers(list []container, main *container, at string, own scope) []any {
+func (p *pods) otherContainers(list []container, main *container, at string, own scope) []any {
 	var out []any
 	for i, c := range list {
 		where := fmt.Sprintf("%s[%d]", at, i)
 		o := map[string]any{"name": c.Name, "image": c.Image}
-		t.refuse(c.Name == "", where+".name", "It must have a name.")
-		t.refuse(c.Source != "", where+".source", "Only a script has a source.")
+		p.refuse(c.Name == "", where+".name", "It must have a name.")
+		p.refuse(c.Source != "", where+".source", "Only a script has a source.")
 		if c.MirrorVolumeMounts {
 			c.VolumeMounts = slices.Concat(main.VolumeMounts, c.VolumeMounts)
 		}
@@ -193,7 +193,7 @@ func (t *translator) otherContainers(list []container, main *container, at strin
 		if len(amounts) > 0 {
 			o["resources"] = amounts
 		}
-		t.checkValue(o, own, where)
+		p.checks.checkValue(o, own, where)
 		out = append(out, o)
 	}
 	return out
@@ -222,14 +222,14 @@ func environment(list []envVar) []any {
 }
 
 // environmentPatch returns a pod patch with the variables whose values the cluster provides.
-func (t *translator) environmentPatch(c *container, at string) string {
+func (p *pods) environmentPatch(c *container, at string) string {
 	var list []envVar
 	for i, e := range c.Env {
 		if e.ValueFrom == nil {
 			continue
 		}
 		if _, ok := e.ValueFrom.(map[string]any); !ok {
-			t.add(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "This must be a mapping.")
+			p.add(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "This must be a mapping.")
 			continue
 		}
 		list = append(list, e)
@@ -239,24 +239,24 @@ func (t *translator) environmentPatch(c *container, at string) string {
 	}
 	patch, err := json.Marshal(map[string]any{"containers": []any{map[string]any{"name": mainContainer, "env": environment(list)}}})
 	if err != nil {
-		t.add(at+".env", "The variables cannot be written as JSON.")
+		p.add(at+".env", "The variables cannot be written as JSON.")
 	}
 	return string(patch)
 }
 
 // resources returns the requests of a container. podResources become requests of the container,
 // because quotas count only that one.
-func (t *translator) resources(s *source, c *container, at string) workflow.Resources {
-	out := t.amounts(c.Resources, at+".resources")
+func (p *pods) resources(s *source, c *container, at string) workflow.Resources {
+	out := p.amounts(c.Resources, at+".resources")
 	whole, path := s.PodResources, s.path+".podResources"
 	if whole == nil && s.library == "" {
-		whole, path = t.spec.PodResources, "spec.podResources"
+		whole, path = p.spec.PodResources, "spec.podResources"
 	}
 	if whole == nil {
 		return out
 	}
-	t.refuse(len(whole.Claims) > 0, path+".claims", "Set the claims on the container.")
-	of := t.amounts(*whole, path)
+	p.refuse(len(whole.Claims) > 0, path+".claims", "Set the claims on the container.")
+	of := p.amounts(*whole, path)
 	out.CPUMillis, out.MemoryMiB = max(out.CPUMillis, of.CPUMillis), max(out.MemoryMiB, of.MemoryMiB)
 	out.StorageMiB, out.GPUs = max(out.StorageMiB, of.StorageMiB), max(out.GPUs, of.GPUs)
 	return out
@@ -264,13 +264,13 @@ func (t *translator) resources(s *source, c *container, at string) workflow.Reso
 
 // amounts returns the resources of a container: its requests, or else its limits. Of memory it is
 // the larger one, because the request of a pod of FlowForge is also its limit.
-func (t *translator) amounts(r resources, at string) workflow.Resources {
+func (p *pods) amounts(r resources, at string) workflow.Resources {
 	var out workflow.Resources
 	read := func(kind string, of map[string]Text) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			where := at + "." + kind + "." + name
 			n, ok := quantity(string(of[name]))
-			t.refuse(!ok, where, "This must be an amount such as 500m, 2 or 1Gi, without tags.")
+			p.refuse(!ok, where, "This must be an amount such as 500m, 2 or 1Gi, without tags.")
 			switch name {
 			case "cpu":
 				if kind == "requests" || out.CPUMillis == 0 {
@@ -283,7 +283,7 @@ func (t *translator) amounts(r resources, at string) workflow.Resources {
 			case "nvidia.com/gpu":
 				out.GPUs = max(out.GPUs, int(n))
 			default:
-				t.add(where, "FlowForge counts cpu, memory, ephemeral-storage and nvidia.com/gpu; write other resources in podSpecPatch.")
+				p.add(where, "FlowForge counts cpu, memory, ephemeral-storage and nvidia.com/gpu; write other resources in podSpecPatch.")
 			}
 		}
 	}

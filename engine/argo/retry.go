@@ -13,16 +13,16 @@ import (
 
 // retryStrategy returns the strategy of a template, or else that of the workflow, which applies to
 // templates that run something themselves.
-func (t *translator) retryStrategy(s *source) *retryStrategy {
+func (p *policies) retryStrategy(s *source) *retryStrategy {
 	if s.RetryStrategy == nil && !s.isGraph() && s.library == "" {
-		return t.spec.RetryStrategy
+		return p.spec.RetryStrategy
 	}
 	return s.RetryStrategy
 }
 
 // retry returns the retry policy of a template.
-func (t *translator) retry(s *source) workflow.Retry {
-	r, path := t.retryStrategy(s), s.path+".retryStrategy"
+func (p *policies) retry(s *source) workflow.Retry {
+	r, path := p.retryStrategy(s), s.path+".retryStrategy"
 	if r != nil && s.RetryStrategy == nil {
 		path = "spec.retryStrategy"
 	}
@@ -31,14 +31,14 @@ func (t *translator) retry(s *source) workflow.Retry {
 		return out
 	}
 	out.Limit, out.Factor = math.MaxInt32, 1
-	if r.Limit != nil && !t.hasTags(string(*r.Limit)) {
+	if r.Limit != nil && !p.hasTags(string(*r.Limit)) {
 		n, err := strconv.ParseUint(string(*r.Limit), 10, 31)
-		t.refuse(err != nil, path+".limit", "This must be a whole number, not %q.", shorten(string(*r.Limit)))
+		p.refuse(err != nil, path+".limit", "This must be a whole number, not %q.", shorten(string(*r.Limit)))
 		out.Limit = int(n)
 	}
-	t.policy(&out, r, path)
+	p.policy(&out, r, path)
 	condition := r.Expression
-	if r.RetryPolicy == "OnError" && !t.dagSpec {
+	if r.RetryPolicy == "OnError" && !p.dagSpec {
 		condition = "lastRetry.status == \"Error\""
 		out.Declines = "Its retry policy OnError retries errors around the command, not failures of the command itself."
 		if r.Expression != "" {
@@ -46,10 +46,10 @@ func (t *translator) retry(s *source) workflow.Retry {
 			condition = "(" + r.Expression + ") && " + condition
 		}
 	}
-	if condition != "" && !t.hasTags(condition) {
+	if condition != "" && !p.hasTags(condition) {
 		e, err := expression.ParseArgo(condition)
 		if err != nil {
-			t.add(path+".expression", "%s", err)
+			p.add(path+".expression", "%s", err)
 		}
 		out.Condition = e
 	}
@@ -57,19 +57,19 @@ func (t *translator) retry(s *source) workflow.Retry {
 		return out
 	}
 	b, path := r.Backoff, path+".backoff"
-	out.InitialDelay = t.pause(b.Duration, path+".duration")
-	out.MaxDelay = t.pause(b.Cap, path+".cap")
-	if out.MaxDuration = t.pause(b.MaxDuration, path+".maxDuration"); b.Factor != nil && !t.hasTags(string(*b.Factor)) {
+	out.InitialDelay = p.pause(b.Duration, path+".duration")
+	out.MaxDelay = p.pause(b.Cap, path+".cap")
+	if out.MaxDuration = p.pause(b.MaxDuration, path+".maxDuration"); b.Factor != nil && !p.hasTags(string(*b.Factor)) {
 		n, err := strconv.ParseFloat(string(*b.Factor), 64)
-		t.refuse(err != nil || n < 0 || n > 1000, path+".factor", "This must be a number, not %q.", shorten(string(*b.Factor)))
+		p.refuse(err != nil || n < 0 || n > 1000, path+".factor", "This must be a number, not %q.", shorten(string(*b.Factor)))
 		out.Factor = max(n, 1)
 	}
 	return out
 }
 
 // policy reads which failures are retried.
-func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) {
-	if t.dagSpec && t.dagSpecPolicy(out, r.RetryPolicy) {
+func (p *policies) policy(out *workflow.Retry, r *retryStrategy, path string) {
+	if p.dagSpec && p.dagSpecPolicy(out, r.RetryPolicy) {
 		return
 	}
 	switch r.RetryPolicy {
@@ -87,18 +87,18 @@ func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) 
 		out.Policy = protect.Always // the condition excludes failures of the task itself
 	default:
 		names := []string{"Always", "OnFailure", "OnError", "OnTransientError"}
-		if t.dagSpec {
+		if p.dagSpec {
 			names = []string{"Always", "OnError", "OnTransient", "Never"}
 		}
-		t.add(path+".retryPolicy", "Unknown policy %q; the policies are %s.%s", r.RetryPolicy, strings.Join(names, ", "), suggestion(r.RetryPolicy, names))
+		p.add(path+".retryPolicy", "Unknown policy %q; the policies are %s.%s", r.RetryPolicy, strings.Join(names, ", "), suggestion(r.RetryPolicy, names))
 	}
 }
 
-func (t *translator) pause(text Text, path string) time.Duration {
-	if text == "" || t.hasTags(string(text)) {
+func (p *policies) pause(text Text, path string) time.Duration {
+	if text == "" || p.hasTags(string(text)) {
 		return 0
 	}
 	d, ok := duration(string(text))
-	t.refuse(!ok, path, "A duration is a number of seconds, or a value such as 2h or 30m, not %q.", shorten(string(text)))
+	p.refuse(!ok, path, "A duration is a number of seconds, or a value such as 2h or 30m, not %q.", shorten(string(text)))
 	return d
 }

@@ -23,10 +23,10 @@ type settings struct {
 
 // set gives op the settings of its template. Those that have tags are read again,
 // with their values, when the operator is about to begin.
-func (t *translator) set(op *workflow.Operator, s *source) {
-	now := t.settings(s)
+func (p *policies) set(op *workflow.Operator, s *source) {
+	now := p.settings(s)
 	op.Timeout, op.Retry, op.Locks = now.Timeout, now.Retry, now.Locks
-	given := settings{s.Timeout, s.ActiveDeadline, s.Suspend, t.retryStrategy(s), s.Synchronization}
+	given := settings{s.Timeout, s.ActiveDeadline, s.Suspend, p.retryStrategy(s), s.Synchronization}
 	encoded, err := json.Marshal(given)
 	if err != nil || !bytes.Contains(encoded, []byte("{{")) {
 		return
@@ -35,11 +35,11 @@ func (t *translator) set(op *workflow.Operator, s *source) {
 	d := json.NewDecoder(bytes.NewReader(encoded))
 	d.UseNumber()
 	if err := d.Decode(&fields); err != nil {
-		t.add(s.path, "The settings cannot be written as JSON.")
+		p.add(s.path, "The settings cannot be written as JSON.")
 		return
 	}
-	op.Tags.Timeout, op.Tags.Retries = t.taggedTexts(s)
-	t.checkValue(fields, scope{own: s, leaf: !s.isGraph()}, s.path)
+	op.Tags.Timeout, op.Tags.Retries = p.taggedTexts(s)
+	p.checks.checkValue(fields, scope{own: s, leaf: !s.isGraph()}, s.path)
 	op.Tags.Settle = func(render func(v any, strict bool) (any, error)) (workflow.Settings, error) {
 		values := make(map[string]any, len(fields))
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -56,16 +56,16 @@ func (t *translator) set(op *workflow.Operator, s *source) {
 
 // taggedTexts returns the timeout and the number of retries of a template as written, if they have
 // tags.
-func (t *translator) taggedTexts(s *source) (timeout, retries string) {
+func (p *policies) taggedTexts(s *source) (timeout, retries string) {
 	for _, text := range []*Text{&s.Timeout, s.ActiveDeadline} {
-		if text != nil && t.hasTags(string(*text)) {
+		if text != nil && p.hasTags(string(*text)) {
 			timeout = string(*text)
 		}
 	}
-	if s.Suspend != nil && t.hasTags(string(s.Suspend.Duration)) {
+	if s.Suspend != nil && p.hasTags(string(s.Suspend.Duration)) {
 		timeout = string(s.Suspend.Duration)
 	}
-	if r := t.retryStrategy(s); r != nil && r.Limit != nil && t.hasTags(string(*r.Limit)) {
+	if r := p.retryStrategy(s); r != nil && r.Limit != nil && p.hasTags(string(*r.Limit)) {
 		retries = string(*r.Limit)
 	}
 	return timeout, retries
@@ -73,12 +73,12 @@ func (t *translator) taggedTexts(s *source) (timeout, retries string) {
 
 // readSettings reads settings after their tags were replaced.
 func readSettings(fields any, s *source) (workflow.Settings, error) {
-	t := &translator{problems: &problems{}, rendered: true}
+	t := newTranslator(&translation{problems: &problems{}, rendered: true})
 	var now settings
 	decoder{t.problems}.decode(fields, &now, s.path)
 	own := *s.template
 	own.Timeout, own.ActiveDeadline, own.Suspend, own.RetryStrategy, own.Synchronization = now.Timeout, now.ActiveDeadline, now.Suspend, now.RetryStrategy, now.Synchronization
-	out := t.settings(&source{template: &own, library: s.library, path: s.path})
+	out := t.policies.settings(&source{template: &own, library: s.library, path: s.path})
 	problems := make([]error, len(t.list))
 	for i, p := range t.list {
 		problems[i] = fmt.Errorf("%s (%s)", strings.TrimSuffix(p.Message, "."), p.Path)
@@ -86,9 +86,9 @@ func readSettings(fields any, s *source) (workflow.Settings, error) {
 	return out, errors.Join(problems...)
 }
 
-func (t *translator) settings(s *source) workflow.Settings {
-	return workflow.Settings{Timeout: t.timeout(s), Retry: t.retry(s), Locks: t.locks(s.Synchronization, s.path+".synchronization")}
+func (p *policies) settings(s *source) workflow.Settings {
+	return workflow.Settings{Timeout: p.timeout(s), Retry: p.retry(s), Locks: p.locks(s.Synchronization, s.path+".synchronization")}
 }
 
 // hasTags reports whether a setting can be read only after its tags were replaced.
-func (t *translator) hasTags(text string) bool { return !t.rendered && strings.Contains(text, "{{") }
+func (t *translation) hasTags(text string) bool { return !t.rendered && strings.Contains(text, "{{") }

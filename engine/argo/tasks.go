@@ -26,7 +26,7 @@ type scope struct {
 }
 
 // graph builds the graph of a template once.
-func (t *translator) graph(s *source) {
+func (t *tasks) graph(s *source) {
 	if t.visited[s.key()] {
 		return
 	}
@@ -37,8 +37,8 @@ func (t *translator) graph(s *source) {
 }
 
 // body builds the operators and outputs of a template of steps or tasks.
-func (t *translator) body(s *source, in scope) workflow.Graph {
-	g := workflow.Graph{Inputs: t.inputFields(s)}
+func (t *tasks) body(s *source, in scope) workflow.Graph {
+	g := workflow.Graph{Inputs: t.values.inputFields(s)}
 	if s.Parallelism != nil {
 		g.Parallelism = int(max(*s.Parallelism, 0))
 	}
@@ -50,12 +50,12 @@ func (t *translator) body(s *source, in scope) workflow.Graph {
 	} else {
 		g.Operators = t.steps(s, in)
 	}
-	g.Outputs = t.graphOutputs(s, in)
+	g.Outputs = t.values.graphOutputs(s, in)
 	return g
 }
 
 // dag builds the operators of the tasks of a template.
-func (t *translator) dag(s *source, in scope) []workflow.Operator {
+func (t *tasks) dag(s *source, in scope) []workflow.Operator {
 	path := s.path + ".dag.tasks"
 	if len(s.DAG.Tasks) == 0 {
 		t.add(path, "A dag must have at least one task.")
@@ -110,7 +110,7 @@ func addDependencies(name string, waits map[string][]string, found map[string]bo
 
 // steps builds the operators of the steps of a template. Each group waits for the group before
 // it.
-func (t *translator) steps(s *source, in scope) []workflow.Operator {
+func (t *tasks) steps(s *source, in scope) []workflow.Operator {
 	for g, group := range s.Steps {
 		for i := range group {
 			run, at := &group[i], fmt.Sprintf("%s.steps[%d][%d]", s.path, g, i)
@@ -170,7 +170,7 @@ func (s *source) errs() workflow.Errs {
 }
 
 // addTask adds a task to the scope, with the template that it runs.
-func (t *translator) addTask(run *task, s *source, in *scope, path string) {
+func (t *tasks) addTask(run *task, s *source, in *scope, path string) {
 	if !taskName.MatchString(run.Name) {
 		t.add(path+".name", "A name can have up to 128 letters, digits, _ and -, and must begin with a letter or digit.")
 	}
@@ -185,7 +185,7 @@ func (t *translator) addTask(run *task, s *source, in *scope, path string) {
 }
 
 // resolve returns the template that a task runs; nil, with a problem, if there is none.
-func (t *translator) resolve(run *task, s *source, path string) *source {
+func (t *tasks) resolve(run *task, s *source, path string) *source {
 	given := 0
 	for _, is := range []bool{run.Template != "", run.TemplateRef != nil, run.Inline != nil} {
 		if is {
@@ -207,7 +207,7 @@ func (t *translator) resolve(run *task, s *source, path string) *source {
 		}
 		inline.Name = name
 		found := &source{template: &inline, library: library, path: path + ".inline"}
-		t.checkTemplate(found)
+		t.leaves.checkTemplate(found)
 		return found
 	case run.TemplateRef != nil:
 		key := run.TemplateRef.library() + "/" + run.TemplateRef.Template
@@ -255,7 +255,7 @@ func successRule(run *task) string {
 }
 
 // rule returns the condition for a task of a dag to start; "" for no condition.
-func (t *translator) rule(run *task, in scope, path string) string {
+func (t *tasks) rule(run *task, in scope, path string) string {
 	depends := strings.TrimSpace(run.Depends)
 	if depends == "" {
 		rules := make([]string, len(run.Dependencies))
@@ -299,7 +299,7 @@ func expandRule(rule string) string {
 }
 
 // operators builds the operator of a task, and those of its hooks.
-func (t *translator) operators(run *task, in scope, path string) []workflow.Operator {
+func (t *tasks) operators(run *task, in scope, path string) []workflow.Operator {
 	s := in.tasks[run.Name]
 	if s == nil {
 		if in.tasks != nil {
@@ -314,20 +314,20 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 	var op workflow.Operator
 	if s.isGraph() {
 		t.graph(s)
-		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Outputs: t.outputs(s), Tags: &workflow.Tags{Errs: s.errs()}}
-		t.set(&op, s)
-		op.Cache = t.memo(s)
+		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Outputs: t.values.outputs(s), Tags: &workflow.Tags{Errs: s.errs()}}
+		t.policies.set(&op, s)
+		op.Cache = t.policies.memo(s)
 	} else {
-		op = t.leaf(run, s, in, path)
+		op = t.leaves.leaf(run, s, in, path)
 	}
 	op.Name, op.At = run.Name, path
 	op.Tags.Template = s.Name
-	op.Metrics = t.metricsOf(s)
-	op.Inputs = t.taskInputs(run, s, in, path)
+	op.Metrics = t.metrics.metricsOf(s)
+	op.Inputs = t.values.taskInputs(run, s, in, path)
 	op.Tags.Allows = run.ContinueOn.allows()
 	op.Foreach = t.foreach(run, in, path)
 	if run.When != "" {
-		t.checkCondition(run.When, in, path+".when")
+		t.checks.checkCondition(run.When, in, path+".when")
 		op.Tags.When, op.Tags.WhenOfItem = run.When, in.item && readsItem(run.When)
 	}
 	in.before = nil // hooks can read their task

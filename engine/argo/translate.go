@@ -35,38 +35,13 @@ func (s *source) key() string {
 // isGraph reports whether the template runs other templates.
 func (s *source) isGraph() bool { return s.DAG != nil || s.Steps != nil }
 
-// translator builds the definition of one document.
-type translator struct {
-	*problems
-	types        *typeregistry.Registry
-	doc          document
-	spec         spec
-	scheduled    ownMetadata         // the metadata that a CronWorkflow gives to its workflows
-	templates    map[string]*source  // by key
-	cron         *cronSpec           // nil for other kinds
-	ofCron       int                 // how many of the first problems are those of the CronWorkflow's own fields
-	libraries    map[string]*library // by the names under which they are registered
-	text         *typeregistry.Type  // of parameters
-	file         *typeregistry.Type  // of artifacts
-	results      bool                // some text reads outputs.result
-	graphs       map[string]workflow.Graph
-	visited      map[string]bool              // templates whose graph is made or being made
-	metrics      map[string][]workflow.Metric // of templates, by their paths
-	firstMetrics map[string]workflow.Metric   // the first metric with each name
-	configMaps   map[string]any               // registered with the documents, by name
-	find         func(name string) (json.RawMessage, bool)
-	rendered     bool // the tags in the settings are replaced
-	dagSpec      bool // the document was built from a dag_spec; see dagSpecAnnotation
-	def          *workflow.Definition
-}
-
 // library is a document that another one refers to.
 type library struct {
 	raw  any // its spec
 	spec spec
 }
 
-func (t *translator) optional(of *typeregistry.Type) *typeregistry.Type {
+func (t *translation) optional(of *typeregistry.Type) *typeregistry.Type {
 	return typeregistry.OptionalOf(of)
 }
 
@@ -79,12 +54,12 @@ func (t *translator) translate() {
 		t.def.Parallelism = int(max(*t.spec.Parallelism, 0))
 	}
 	t.def.Timeout = seconds(t.spec.ActiveDeadline)
-	t.def.Locks = t.locks(t.spec.Synchronization, "spec.synchronization")
+	t.def.Locks = t.policies.locks(t.spec.Synchronization, "spec.synchronization")
 	for _, l := range t.def.Locks {
 		t.refuse(strings.Contains(l.Name, "{{"), "spec.synchronization", "A lock of the workflow as a whole needs a name without tags; those of templates may have them.")
 	}
-	t.def.TTL, t.def.Priority, t.def.Labels = t.ttl(), t.spec.priority(), t.computedLabels()
-	t.def.Metrics = t.metricList(t.spec.Metrics, nil, "spec.metrics.prometheus")
+	t.def.TTL, t.def.Priority, t.def.Labels = t.policies.ttl(), t.spec.priority(), t.computedLabels()
+	t.def.Metrics = t.metrics.metricList(t.spec.Metrics, nil, "spec.metrics.prometheus")
 	t.declareEntryInputs()
 	t.def.Inputs, t.def.InputTags = t.launchForm(), true
 	t.checkArguments()
@@ -92,21 +67,21 @@ func (t *translator) translate() {
 	for _, key := range slices.Sorted(maps.Keys(t.templates)) { // unused templates are checked, too
 		s := t.templates[key]
 		if s.library == "" {
-			t.metricsOf(s)
+			t.metrics.metricsOf(s)
 		}
 		if s.isGraph() {
-			t.graph(s)
+			t.tasks.graph(s)
 		} else if s.library == "" {
-			t.leaf(&task{Name: s.Name}, s, scope{own: s, unused: true}, s.path)
+			t.leaves.leaf(&task{Name: s.Name}, s, scope{own: s, unused: true}, s.path)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(t.graphs)) {
-		t.def.Graphs = append(t.def.Graphs, t.graphs[key])
+	for _, key := range slices.Sorted(maps.Keys(t.tasks.graphs)) {
+		t.def.Graphs = append(t.def.Graphs, t.tasks.graphs[key])
 	}
 }
 
 // constants returns the tags that have the same value in every operator.
-func (t *translator) constants() map[string]string {
+func (t *translation) constants() map[string]string {
 	c := map[string]string{
 		"workflow.serviceAccountName": cmp.Or(t.spec.ServiceAccountName, "default"), "workflow.mainEntrypoint": t.spec.Entrypoint,
 	}
@@ -153,7 +128,7 @@ func (t *translator) declareEntryInputs() {
 }
 
 // declareParameter adds a parameter that a template reads without declaring it to the launch form.
-func (t *translator) declareParameter(name string) bool {
+func (t *translation) declareParameter(name string) bool {
 	schema, found := t.types.ParseSchema([]any{formField(parameter{Name: name}, nil)}, "spec.arguments.parameters")
 	if len(found) > 0 {
 		return false
@@ -172,7 +147,7 @@ func (t *translator) launchForm() typeregistry.Schema {
 			t.add(path+".valueFrom", "This value is set at launch; use value.")
 		}
 		if p.Value == nil && p.readsConfigMap() {
-			fields = append(fields, t.fromConfigMap(p, path))
+			fields = append(fields, t.values.fromConfigMap(p, path))
 			continue
 		}
 		value, _ := p.launchValue()
@@ -199,9 +174,9 @@ func (t *translator) launchForm() typeregistry.Schema {
 	return schema
 }
 
-func (t *translator) append(found []apperr.Field) { t.list = append(t.list, found...) }
+func (t *translation) append(found []apperr.Field) { t.list = append(t.list, found...) }
 
-func (t *translator) refuse(given bool, path, format string, args ...any) {
+func (t *translation) refuse(given bool, path, format string, args ...any) {
 	if given {
 		t.add(path, format, args...)
 	}
@@ -251,14 +226,14 @@ func (t *translator) root() {
 		t.add("spec.entrypoint", "There is no template %q.%s", t.spec.Entrypoint, suggestion(t.spec.Entrypoint, slices.Sorted(maps.Keys(t.templates))))
 		return
 	}
-	main := &task{Name: entry.Name, Template: entry.Name, Arguments: t.entryArguments(entry)}
+	main := &task{Name: entry.Name, Template: entry.Name, Arguments: t.tasks.entryArguments(entry)}
 	var operators []workflow.Operator
 	if t.replacesRoot(entry) {
-		g := t.body(entry, scope{own: entry, root: true})
+		g := t.tasks.body(entry, scope{own: entry, root: true})
 		operators, t.def.Outputs, t.def.Errs = g.Operators, g.Outputs, entry.errs()
 		t.addMissingInputs(entry)
 	} else {
-		operators = t.operators(main, scope{tasks: map[string]*source{main.Name: entry}, list: []*task{main}, root: true}, "spec.entrypoint")
+		operators = t.tasks.operators(main, scope{tasks: map[string]*source{main.Name: entry}, list: []*task{main}, root: true}, "spec.entrypoint")
 		t.def.Outputs, t.def.Errs = t.rootOutputs(entry), workflow.ErrsFirst
 	}
 	t.def.Operators = slices.Concat(operators, t.exits())
@@ -276,7 +251,7 @@ func (t *translator) replacesRoot(s *source) bool {
 
 // entryArguments returns the arguments of the entry point: the parameters and files of the workflow
 // with the same names.
-func (t *translator) entryArguments(entry *source) arguments {
+func (t *tasks) entryArguments(entry *source) arguments {
 	var args arguments
 	for _, p := range entry.Inputs.Parameters {
 		given := slices.ContainsFunc(t.spec.Arguments.Parameters, func(a parameter) bool { return a.Name == p.Name })
@@ -304,7 +279,7 @@ func (t *translator) addMissingInputs(entry *source) {
 			continue
 		}
 		if p.readsConfigMap() {
-			fields = append(fields, t.fromConfigMap(p, fmt.Sprintf("%s.inputs.parameters[%d]", entry.path, i)))
+			fields = append(fields, t.values.fromConfigMap(p, fmt.Sprintf("%s.inputs.parameters[%d]", entry.path, i)))
 			continue
 		}
 		value := cmp.Or(p.Value, p.Default)
@@ -318,7 +293,7 @@ func (t *translator) addMissingInputs(entry *source) {
 // rootOutputs are the outputs of the entry point as those of the workflow.
 func (t *translator) rootOutputs(entry *source) []workflow.Output {
 	var outputs []workflow.Output
-	for _, o := range t.outputs(entry) {
+	for _, o := range t.values.outputs(entry) {
 		if o.Name != resultPort {
 			outputs = append(outputs, workflow.Output{
 				Name: o.Name, Type: o.Type, Description: o.Description, From: workflow.Reference{Operator: entry.Name, Output: o.Name},
@@ -340,7 +315,7 @@ func (t *translator) exits() []workflow.Operator {
 				t.spec.OnExit, suggestion(t.spec.OnExit, known), strings.Join(known, ", "))
 			return nil
 		}
-		run := &task{Name: "onExit", Template: t.spec.OnExit, Arguments: t.exitArguments(arguments{}, t.templates[t.spec.OnExit])}
+		run := &task{Name: "onExit", Template: t.spec.OnExit, Arguments: t.tasks.exitArguments(arguments{}, t.templates[t.spec.OnExit])}
 		operators = append(operators, t.final(run, in, "spec.onExit")...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.spec.Hooks)) {
@@ -354,13 +329,13 @@ func (t *translator) exits() []workflow.Operator {
 		}
 		switch {
 		case name == "exit":
-			run.Arguments = t.exitArguments(run.Arguments, t.templates[h.key()])
+			run.Arguments = t.tasks.exitArguments(run.Arguments, t.templates[h.key()])
 			operators = append(operators, t.final(run, in, path)...)
 		case !strings.Contains(h.Expression, "Running"):
 			t.refuse(h.Expression == "", path+".expression", "Set the condition of the hook.")
 			operators = append(operators, mayFail(t.final(run, in, path))...)
 		default:
-			operators = append(mayFail(t.operators(run, in, path)), operators...)
+			operators = append(mayFail(t.tasks.operators(run, in, path)), operators...)
 		}
 	}
 	return operators
@@ -376,7 +351,7 @@ func mayFail(operators []workflow.Operator) []workflow.Operator {
 
 // final builds operators that run after all others have ended.
 func (t *translator) final(run *task, in scope, path string) []workflow.Operator {
-	ops := t.operators(run, in, path)
+	ops := t.tasks.operators(run, in, path)
 	for i := range ops {
 		t.refuse(ops[i].Serves, path, "An exit handler cannot be a daemon. Omit daemon.")
 		ops[i].Final = true

@@ -46,7 +46,7 @@ func TestSweepTakesWhatNothingNames(t *testing.T) {
 	require.Zero(t, r.ProjectBlobs, "recent uploads stay")
 	b.there(p, loose, "within the grace period")
 	b.clock.add(aWhile)
-	forecast, err := b.Sweep(b.ctx, true)
+	preview, err := b.Sweep(b.ctx, true)
 	require.NoError(t, err)
 	b.there(p, loose, "a dry run removes nothing")
 	r = b.sweep()
@@ -57,7 +57,7 @@ func TestSweepTakesWhatNothingNames(t *testing.T) {
 	require.EqualValues(t, 1, r.Blobs)
 	require.EqualValues(t, len("loose"), r.Bytes)
 	require.Equal(t, before-int64(len("loose")), b.stored(p), "the counters of the storage")
-	require.Equal(t, []int64{r.ProjectBlobs, r.ProjectBytes, r.Blobs, r.Bytes}, []int64{forecast.ProjectBlobs, forecast.ProjectBytes, forecast.Blobs, forecast.Bytes})
+	require.Equal(t, []int64{r.ProjectBlobs, r.ProjectBytes, r.Blobs, r.Bytes}, []int64{preview.ProjectBlobs, preview.ProjectBytes, preview.Blobs, preview.Bytes})
 	require.Zero(t, b.sweep().ProjectBlobs)
 }
 
@@ -107,10 +107,10 @@ func TestExpiredExecutionsGoWithEverything(t *testing.T) {
 	b.exec(`UPDATE executions SET expires_at = $2 WHERE id = $1`, later, b.clock.Now().Add(365*24*time.Hour))
 	b.clock.add(aWhile)
 
-	forecast, err := b.Sweep(b.ctx, true)
+	preview, err := b.Sweep(b.ctx, true)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, forecast.Executions)
-	require.EqualValues(t, 3, forecast.Bytes, "the dry run includes the execution's bytes")
+	require.EqualValues(t, 1, preview.Executions)
+	require.EqualValues(t, 3, preview.Bytes, "the dry run includes the execution's bytes")
 	r := b.sweep()
 	require.EqualValues(t, 1, r.Executions)
 	require.EqualValues(t, 1, r.Artifacts)

@@ -149,10 +149,10 @@ func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit
 		return QueuePage{}, err
 	}
 	entries := make([]QueueEntry, len(page.Entries))
-	estimates := 0
+	estimated := 0
 	for i, e := range page.Entries {
-		if !e.Hidden() && !e.Offered && after == "" && estimates < maxEstimates {
-			estimates++
+		if !e.Hidden() && !e.Offered && after == "" && estimated < maxEstimates {
+			estimated++
 			if reason, ok := q.quota.Why(e.Key); ok {
 				reason.Position, reason.Holders = e.Position, e.Reason.Holders
 				e.Reason = reason

@@ -35,7 +35,7 @@ const maxTimes = 6
 // clockWords are the times of a day: "at 02:30", "every 15 minutes from 09:00 to 17:59". daily: they
 // are single times.
 func clockWords(minute, hour string) (text string, daily bool) {
-	hours, minutes := integers(hour, 23), integers(minute, 59)
+	hours, minutes := numbersOf(hour, 23), numbersOf(minute, 59)
 	if len(hours) > 0 && len(minutes) > 0 && len(hours)*len(minutes) <= maxTimes {
 		var times []string
 		for _, h := range hours {
@@ -85,7 +85,7 @@ func hourWords(hour string) (hoursInWords, bool) {
 		}
 		return hoursInWords{}, false
 	}
-	if hours := integers(hour, 23); len(hours) > 0 && len(hours) <= maxTimes {
+	if hours := numbersOf(hour, 23); len(hours) > 0 && len(hours) <= maxTimes {
 		names := make([]string, len(hours))
 		for i, h := range hours {
 			names[i] = fmt.Sprintf("%02d:00", h)
@@ -253,8 +253,8 @@ func monthWords(month string) (string, bool) {
 	return "in " + enumerate(names), true
 }
 
-// integers are the numbers of a list, nil for anything else.
-func integers(field string, most int) []int {
+// numbersOf are the numbers of a list, nil for anything else.
+func numbersOf(field string, most int) []int {
 	var out []int
 	for part := range strings.SplitSeq(field, ",") {
 		n, err := strconv.Atoi(part)

@@ -87,9 +87,9 @@ def test_everything_a_task_says(running: Running) -> None:
     assert node["progress"]["message"] == "nearly half"
 
     path = "/executions/" + execution["execution_id"]
-    lines: List[Dict[str, Any]] = [line for line in running.call("GET", path + "/logs")["lines"] if line["stream"] == "sdk"]
-    assert [(line["attempt"], line["level"], line["message"]) for line in lines] == [(1, "WARN", "begins"), (2, "WARN", "begins")]
-    assert [line["fields"] for line in lines] == [{"rate": 0.5, "attempt": 1}, {"rate": 0.5, "attempt": 2}]
+    logged: List[Dict[str, Any]] = [line for line in running.call("GET", path + "/logs")["lines"] if line["stream"] == "sdk"]
+    assert [(line["attempt"], line["level"], line["message"]) for line in logged] == [(1, "WARN", "begins"), (2, "WARN", "begins")]
+    assert [line["fields"] for line in logged] == [{"rate": 0.5, "attempt": 1}, {"rate": 0.5, "attempt": 2}]
 
     series = {(s["name"], s["attempt"]): s for s in running.call("GET", path + "/metrics")["series"]}
     assert sorted(series) == [("images", 1), ("images", 2), ("loss", 1), ("loss", 2)]
