@@ -212,7 +212,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestARestoredDatabase goes on: in another cluster, transaction numbers begin anew.
+// TestARestoredDatabase continues: in another cluster, transaction numbers start again at a low number.
 func TestARestoredDatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
