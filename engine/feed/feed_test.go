@@ -212,7 +212,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestARestoredDatabase checks that the feed continues in another cluster, where transaction numbers start again.
+// TestARestoredDatabase continues: in another cluster, transaction numbers start again at a low number.
 func TestARestoredDatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -28,7 +28,7 @@ type Filter struct {
 	Limit       int
 }
 
-// Page is a page of events in their order. Next is the cursor after it, even if the page is empty. More means
+// Page is a page of events in their order. Next is the cursor after it, even if it is empty. More means
 // that the next page can be read at once.
 type Page struct {
 	Events []Event

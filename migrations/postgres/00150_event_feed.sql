@@ -98,8 +98,8 @@ FROM audit_log l;
 -- relay_events copies the rows that became visible since the horizon, moves the horizon, and returns
 -- how many it copied. Positions follow the time, and the number of an event within its execution. The
 -- numbers of an execution are given under the lock of its row, so that no lower one becomes visible
--- later. A restored database is in another cluster, where transaction numbers start again: rows since
--- the last copy are new there, and the numbers from the former cluster are removed.
+-- later. A restored database is in another cluster, where transaction numbers start again at a low
+-- number: rows since the last copy are new there, and the numbers from the former cluster are removed.
 -- +goose StatementBegin
 CREATE FUNCTION relay_events(moment timestamptz) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
