@@ -2,6 +2,7 @@ package executions
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -23,7 +24,7 @@ func TestRowsShowPartsThatDiffer(t *testing.T) {
 	inputs := []map[string]any{parts(list[0].Inputs), parts(list[1].Inputs)}
 	names := differingInputs(list, inputs)[uuid.Nil]
 	require.Equal(t, []string{"params.lr"}, names)
-	many := append(list, run("0.3"))
+	many := slices.Concat(list, []query.Execution{run("0.3")})
 	many[0].Inputs["epochs"] = json.Number("5")
 	inputs = []map[string]any{parts(many[0].Inputs), parts(many[1].Inputs), parts(many[2].Inputs)}
 	require.Equal(t, []string{"params.lr", "epochs"}, differingInputs(many, inputs)[uuid.Nil], "the input with the most values comes first")
