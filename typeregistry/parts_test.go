@@ -30,6 +30,8 @@ func TestDottedNamesSetParts(t *testing.T) {
 		"a part of a given part":  {`{"deep.inner": {"a": 5}, "deep.inner.b": 7}`, `{"deep":{"inner":{"a":5,"b":7}},"epochs":2,"params":{"lr":0.5,"size":8}}`, ""},
 		"a part of no object":     {`{"deep.other.b": 7}`, "", "deep.other.b: There is no field “deep.other.b”. The fields are epochs, params, deep."},
 		"an unknown name":         {`{"rate": 1}`, "", "rate: There is no field “rate”. The fields are epochs, params, deep."},
+		"the name of a part":      {`{"lr": 1}`, "", "lr: There is no field “lr”. Did you mean “params.lr”?"},
+		"the name of a deep part": {`{"b": 1}`, "", "b: There is no field “b”. Did you mean “deep.inner.b”?"},
 		"a wrong value of a part": {`{"params.lr": "fast"}`, "", "params.lr: "},
 	} {
 		t.Run(name, func(t *testing.T) {

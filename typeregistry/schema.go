@@ -35,7 +35,7 @@ func normalizeFields(c *checker, fields []Field, path string, values map[string]
 func checkTogether(c *checker, fields []Field, path string, values, out map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := fieldNamed(fields, name); !ok {
-			c.problem(join(path, name), "There is no field "+quote(name)+"."+cmp.Or(suggest(name, fieldNames(fields)), fieldList(fields)))
+			c.problem(join(path, name), "There is no field "+quote(name)+"."+cmp.Or(suggest(name, fieldNames(fields)), suggestPart(name, path, fields), fieldList(fields)))
 		}
 	}
 	for _, f := range fields {
@@ -56,6 +56,30 @@ func fieldList(fields []Field) string {
 		return ""
 	}
 	return " The fields are " + strings.Join(fieldNames(fields), ", ") + "."
+}
+
+// suggestPart suggests the only part of an object that has the name, such as
+// “hyperparameters.learning_rate” for learning_rate.
+func suggestPart(name, path string, fields []Field) string {
+	if found := partsNamed(name, path, fields); len(found) == 1 {
+		return " Did you mean " + quote(found[0]) + "?"
+	}
+	return ""
+}
+
+// partsNamed returns the paths of the fields with a name, at any depth.
+func partsNamed(name, path string, fields []Field) (found []string) {
+	for _, f := range fields {
+		inner, at := f.Type, join(path, f.Name)
+		if strings.EqualFold(f.Name, name) {
+			found = append(found, at)
+		}
+		if inner.Kind == KindOptional {
+			inner = inner.Elem
+		}
+		found = append(found, partsNamed(name, at, inner.Fields)...)
+	}
+	return found
 }
 
 func fieldNames(fields []Field) []string {
