@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/views"
 )
 
 func TestTheTableOfExecutions(t *testing.T) {
@@ -86,6 +88,14 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Equal(t, http.StatusOK, down.member.get(t, "/executions").status)
 	empty := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"tag"}, "id": {one}}.Encode())
 	require.Equal(t, http.StatusUnprocessableEntity, empty.status)
+
+	compared := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"compare"}, "id": {one, two}}.Encode())
+	require.Equal(t, http.StatusSeeOther, compared.status)
+	require.Equal(t, views.CompareURL(one, two), compared.header.Get("Location"))
+	many := slices.Repeat([]string{one}, 51)
+	tooMany := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"compare"}, "id": many}.Encode())
+	require.Equal(t, http.StatusUnprocessableEntity, tooMany.status)
+	require.Contains(t, tooMany.body, "Select at most 50 executions to compare. 51 are selected.")
 }
 
 // TestExecutionsOfAPerson: a name means users and not the name that an execution shows, and the ID

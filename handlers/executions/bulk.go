@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/table"
@@ -36,6 +37,25 @@ func bulkVerbs(action string) (verb, done string) {
 	return "", ""
 }
 
+// actionCompare opens the comparison of the selected executions. It changes nothing, so it has no preview.
+const actionCompare = "compare"
+
+func compareSelected(w http.ResponseWriter, r *http.Request) error {
+	ids, err := bulkIDs(r.PostForm["id"])
+	if err != nil {
+		return err
+	}
+	if len(ids) > comparison.Most {
+		return apperr.New(apperr.Invalid, "Select at most %d executions to compare. %d are selected.", comparison.Most, len(ids))
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	http.Redirect(w, r, views.CompareURL(texts...), http.StatusSeeOther)
+	return nil
+}
+
 // bulk previews a command for many executions; with step=apply it runs the command and sends the
 // browser to its results, so that a reload runs nothing again. The key of the preview makes a second
 // press of its button resume nothing again; without one, the command is only previewed.
@@ -45,6 +65,9 @@ func (h *lists) bulk(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := r.PostForm
 	action, tag := f.Get("action"), strings.TrimSpace(f.Get("tag"))
+	if action == actionCompare {
+		return compareSelected(w, r)
+	}
 	verb, _ := bulkVerbs(action)
 	if verb == "" {
 		return apperr.New(apperr.Invalid, "%s is not a command.", strconv.Quote(action))
