@@ -39,6 +39,7 @@ func TestARefusedRegistrationKeepsWhatWasTyped(t *testing.T) {
 	require.Contains(t, compared, "2 against 1")
 	require.Contains(t, compared, "/compare?executions="+first+"%2C"+second)
 	require.Contains(t, compared, "Compare the artifacts")
+	require.Contains(t, compared, `href="/executions/`+second+`">train `, "the page of a version links to the execution that produced it")
 
 	_, data := made("Dataset", "a\n1\n")
 	answer := b.member.submit(t, "/artifacts/"+data.ID.String()+"/register", "name", "rows", "version", "1")

@@ -216,7 +216,7 @@ func runBackfillShow(cmd *cobra.Command, args []string) error {
 	out := cmd.OutOrStdout()
 	printBackfill(out, b)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nFIRE\tSTATE\tEXECUTION\tWHY")
+	fmt.Fprintln(table, "\nSCHEDULED\tSTATE\tEXECUTION\tREASON")
 	for q := (url.Values{"limit": {"1000"}}); ; {
 		var list contract.BackfillSlots
 		if err := c.call(cmd.Context(), http.MethodGet, path+"/slots?"+q.Encode(), nil, &list); err != nil {

@@ -233,6 +233,8 @@ func (s *site) testLaunch(t *testing.T, dir string) string {
 	t.Helper()
 	rows := write(t, filepath.Join(dir, "rows.csv"), "a,b\n1,2\n")
 	out := s.ok(t, "launch", "cli.flow@1.0.0", "-i", "count=3", "-i", "word=good day", "-i", "rows=@"+rows, "--name", "by hand", "--wait")
+	require.Regexp(t, `(?m)LAUNCHED +NAME$`, s.ok(t, "list"))
+	require.Regexp(t, `(?m) by hand$`, s.ok(t, "list"))
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	id := lines[0]
 	require.Regexp(t, `^[0-9a-f-]{36}$`, id)

@@ -70,12 +70,19 @@ func (c *client) listTable(cmd *cobra.Command) error {
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	head := []string{"EXECUTION", "WORKFLOW", "STATUS", "LAUNCHED"}
+	named := slices.ContainsFunc(page.Executions, func(e contract.ExecutionBody) bool { return e.Name != "" })
+	if named {
+		head = append(head, "NAME")
+	}
 	for _, column := range page.Columns {
 		head = append(head, strings.ToUpper(column.Path))
 	}
 	fmt.Fprintln(w, strings.Join(head, "\t"))
 	for _, e := range page.Executions {
 		row := []string{e.ExecutionID.String(), e.WorkflowName + "@" + e.Version, e.Status, e.CreatedAt.Local().Format("2006-01-02 15:04:05")}
+		if named {
+			row = append(row, e.Name)
+		}
 		for _, column := range page.Columns {
 			row = append(row, tableCell(e.Values[column.Path]))
 		}

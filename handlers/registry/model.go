@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -57,10 +58,16 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 	if err := h.versus(r, x); err != nil {
 		return err
 	}
+	chosen := x.row(*x.version)
+	source, err := h.source(r.Context(), *x.version)
+	if err != nil {
+		return err
+	}
+	chosen.Facts = append(chosen.Facts, source...)
 	m := views.Model{
 		Page: h.Page.Base(r, model.Name, views.SectionModels, views.Crumb{Name: "Models", URL: views.ModelsURL()}),
 		Name: model.Name, Versions: units.Plural(len(model.Versions), "version", "versions"), Failed: t.failed, Done: doneWords(r.URL.Query().Get("done")),
-		Stages: x.stages(), Chosen: x.row(*x.version), Compared: x.compared(), Signature: x.signature(), Requests: x.requests(), Aliases: x.aliases(),
+		Stages: x.stages(), Chosen: chosen, Compared: x.compared(), Signature: x.signature(), Requests: x.requests(), Aliases: x.aliases(),
 		History: x.history(), Policy: x.policy(t), Reason: t.reason, LineageURL: views.LineageURL("model:"+model.Name+"@"+x.version.Version, nil),
 	}
 	for _, v := range model.Versions {
@@ -79,6 +86,21 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 		m.MoveTo = moveOptions(x.version.Stage, t.stage)
 	}
 	return web.Render(w, r, status, views.ModelPage(m))
+}
+
+// source names the execution that produced a version, if the caller may read its artifact.
+func (h *Pages) source(ctx context.Context, v registry.Version) ([]ui.Fact, error) {
+	if v.From == nil {
+		return nil, nil
+	}
+	a, err := h.Artifacts.Get(ctx, *v.From)
+	if apperr.Is(err, apperr.NotFound) || apperr.Is(err, apperr.Forbidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []ui.Fact{{Name: "Execution", Value: a.WorkflowName + " " + label.ShortID(a.ExecutionID), URL: views.ExecutionURL(a.ExecutionID.String())}}, nil
 }
 
 func doneWords(done string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
@@ -19,8 +20,9 @@ import (
 
 // Config contains the dependencies of the pages.
 type Config struct {
-	Registry *registry.Service
-	Page     *page.Shell
+	Registry  *registry.Service
+	Artifacts *artifact.Service
+	Page      *page.Shell
 }
 
 // Pages are the pages of models. They are safe for concurrent use.
