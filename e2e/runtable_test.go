@@ -36,6 +36,7 @@ func TestColumnsMoveStayAndTakeAWidth(t *testing.T) {
 	visible(t, head("inputs.epochs"))
 	audit(t, page)
 
+	require.NoError(t, head("user").Hover())
 	click(t, page.GetByLabel("Move user left")) // by a link, in place
 	columnsOf(t, page, "user", "inputs.epochs", "created", "state", "duration", "version")
 	require.NoError(t, expect().Locator(page.GetByLabel("Move user right")).ToBeFocused())
