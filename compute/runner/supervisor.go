@@ -230,11 +230,11 @@ func (s *Supervisor) forget(a *attempt) {
 		delete(s.attempts, a.spec.TaskId)
 		s.recent.add(a.spec.TaskId)
 	}
+	close(a.delivered) // before announce, because the goroutines that it wakes read it
 	s.announce()
 	s.mu.Unlock()
 	a.box.log.close()
 	a.cancel(nil)
-	close(a.delivered)
 }
 
 // announce wakes the goroutines that wait for attempts; it requires the lock.
