@@ -50,6 +50,7 @@ async function load(figure) {
     if (chart?.text === text) return;
     charts.set(figure, { ...chart, text, frame: JSON.parse(text) });
     draw(figure);
+    for (const details of figure.querySelectorAll("[data-values][open]")) fillTable(details); // opened before the curves arrived, or older values
     if (!charts.get(figure).frame.live) figure.closest("[data-compare]").querySelector("[data-live]")?.remove();
   } catch {
     if (!charts.has(figure)) holder.textContent = "The curves could not be loaded. Reload the page to try again.";

@@ -42,7 +42,7 @@ function begin(root) {
     for (const part of view.parts) part.point();
   };
   for (const [selector, part] of kinds) for (const figure of root.querySelectorAll(selector)) view.parts.push(part(view, figure));
-  root.addEventListener("toggle", (event) => event.target.matches("[data-values]") && event.target.open && table(view, event.target), true);
+  root.addEventListener("toggle", (event) => event.target.matches("[data-values]") && event.target.open && view.frame && table(view, event.target), true);
   root.addEventListener("click", (event) => {
     const kind = event.target.closest("[data-save]")?.dataset.save;
     const figure = event.target.closest("figure"), drawing = figure?.querySelector("[data-plot] > svg");
