@@ -41,7 +41,7 @@ func TestTheFeedOfEvents(t *testing.T) {
 	require.Empty(t, b.events(t, b.member, query+"&after="+page.Next).Events)
 	require.Empty(t, b.events(t, b.member, "?type=audit.*").Events, "a member may not read the audit log")
 	require.NotEmpty(t, b.events(t, b.admin, "?type=audit.*&all_projects=true").Events)
-	for query, field := range map[string]string{"?topic=moon": "topic", "?type=A": "type", "?after=x": "after", "?execution_id=x": "execution_id"} {
+	for query, field := range map[string]string{"?topic=moon": "topic[0]", "?type=A": "type", "?after=x": "after", "?execution_id=x": "execution_id"} {
 		b.member.get(t, "/api/v1/events"+query).problem(t, http.StatusUnprocessableEntity)
 		require.Contains(t, b.member.get(t, "/api/v1/events"+query).body, `"path":"`+field+`"`)
 	}
