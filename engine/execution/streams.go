@@ -184,6 +184,9 @@ func (st *streams) recallReason(writer int) *query.Reason {
 func (st *streams) ends(i int, e *ending) {
 	if r := st.loop.nodes[i].recalled; r != nil && e.Outcome.outside() {
 		e.Message = r.Message
+		if e.Outcome == interrupted { // the runner noticed it in the stream before the command to stop arrived
+			e.Outcome = cancelled
+		}
 	}
 	if e.Outcome != succeeded {
 		return

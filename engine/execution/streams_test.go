@@ -211,22 +211,34 @@ func TestWriterIsTriedAgain(t *testing.T) {
 	require.Equal(t, query.Succeeded, b.finish(b.id).Status)
 }
 
-// TestWriterFails: its reader ends with it and reports that, regardless of fail-fast.
+// TestWriterFails: its reader ends with it and reports that, regardless of fail-fast, and of whether its
+// runner learned it from the command to stop or from the stream.
 func TestWriterFails(t *testing.T) {
 	t.Parallel()
-	for name, retry := range map[string]string{"everything stops": "{limit: 0}", "the rest continues": "{limit: 0, fail_fast: false}"} {
+	const stream = flowforgev1.Outcome_OUTCOME_INTERRUPTED
+	for name, test := range map[string]struct {
+		retry   string
+		outcome flowforgev1.Outcome
+		class   string
+	}{
+		"everything stops":                  {"{limit: 0}", flowforgev1.Outcome_OUTCOME_CANCELLED, ""},
+		"the rest continues":                {"{limit: 0, fail_fast: false}", flowforgev1.Outcome_OUTCOME_CANCELLED, ""},
+		"everything stops, by the stream":   {"{limit: 0}", stream, "stream"},
+		"the rest continues, by the stream": {"{limit: 0, fail_fast: false}", stream, "stream"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setupStream(t, "{limit: 1, initial_delay: 10ms}", retry)
+			b := setupStream(t, "{limit: 1, initial_delay: 10ms}", test.retry)
 			b.ends(b.make0, flowforgev1.Outcome_OUTCOME_FAILED, "error")
 			b.stops(b.read0.GetTaskId())
-			b.ends(b.read0, flowforgev1.Outcome_OUTCOME_CANCELLED, "")
+			b.ends(b.read0, test.outcome, test.class)
 			e := b.finish(b.id)
 			require.Equal(t, query.Failed, e.Status)
 			require.Equal(t, "make", e.Error.Node)
 			n := b.node(b.id, "read")
 			require.Equal(t, dag.Skipped, n.State)
 			require.Equal(t, "make did not succeed.", n.Reason.Message)
+			require.EqualValues(t, "CANCELLED", n.Attempts[0].Outcome)
 			require.Contains(t, n.Attempts[0].Message, "It read the output of make, which failed: ")
 		})
 	}
