@@ -40,8 +40,8 @@ func (r *requester) send(req *http.Request, work *flowforgev1.Http, note func(le
 			return nil, fmt.Errorf("%s answered %s and %w", at, resp.Status, err)
 		}
 		note(levelWarn, fmt.Sprintf("%s: %s. The request is sent again in %s (retry %d of %d).", at, resp.Status, pause.Round(time.Millisecond), sent, work.RetryLimit))
-		if err := wait(req.Context(), pause); err != nil {
-			return nil, err
+		if !sleepContext(req.Context(), pause) {
+			return nil, context.Cause(req.Context())
 		}
 	}
 }
@@ -63,15 +63,4 @@ func pauseAfter(header http.Header, sent int, limit time.Duration, now time.Time
 		return requested, nil
 	}
 	return min(firstPause<<min(sent-1, 20), limit), nil
-}
-
-func wait(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -17,26 +17,13 @@ import (
 
 // runSQL runs the statement of an sql operator.
 func (a *attempt) runSQL(work *flowforgev1.Sql) ending {
-	ctx := a.ctx
-	if a.spec.TimeoutMs > 0 {
-		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeoutError{limit})
-		defer cancel()
-	}
-	a.started(0)
-	request, err := a.sqlRequest(ctx, work)
-	if err == nil {
-		err = a.runStatement(ctx, request)
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		return stopped(cause, -1)
-	}
-	if err != nil {
-		message := strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
-		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, class: classError, message: message, code: 1}
-	}
-	return ending{outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
+	return a.runCall(func(ctx context.Context) error {
+		request, err := a.sqlRequest(ctx, work)
+		if err != nil {
+			return err
+		}
+		return a.runStatement(ctx, request)
+	})
 }
 
 // sqlRequest reads the inputs of an sql operator, with the secrets of its connection.

@@ -254,6 +254,13 @@ func (a *attempt) memoryMessage() string {
 
 // runHTTP sends the request of an http operator.
 func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
+	return a.runCall(func(ctx context.Context) error {
+		return a.s.requester.do(ctx, work, a.paths.outputs, a.spec.Outputs, a.system)
+	})
+}
+
+// runCall runs the work of an operator that calls another system, within the timeout of the attempt.
+func (a *attempt) runCall(call func(context.Context) error) ending {
 	ctx := a.ctx
 	if a.spec.TimeoutMs > 0 {
 		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
@@ -262,7 +269,7 @@ func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 		defer cancel()
 	}
 	a.started(0)
-	err := a.s.requester.do(ctx, work, a.paths.outputs, a.spec.Outputs, a.system)
+	err := call(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		return stopped(cause, -1)
 	}
