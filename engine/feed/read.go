@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Latest is the cursor after the newest event.
@@ -80,6 +81,9 @@ func (s *Service) authorize(ctx context.Context, all bool) (scope, error) {
 
 var typeForm = regexp.MustCompile(`^[a-z0-9_.*-]{1,100}$`)
 
+// IsType reports whether text is a type of events, or a pattern of types with *.
+func IsType(text string) bool { return typeForm.MatchString(text) }
+
 // check returns Invalid with the fields at fault.
 func (f *Filter) check() error {
 	var fields []apperr.Field
@@ -89,7 +93,7 @@ func (f *Filter) check() error {
 		}
 	}
 	for _, t := range f.Types {
-		if !typeForm.MatchString(t) {
+		if !IsType(t) {
 			fields = append(fields, apperr.Field{Path: "type", Message: fmt.Sprintf("%q is not a type of events or a pattern such as execution.*", t)})
 		}
 	}
@@ -111,17 +115,9 @@ func (s *Service) position(cursor string, state db.FeedStateRow) (int64, error) 
 	}
 	if n < state.Removed {
 		return 0, apperr.New(apperr.Gone, "Events after this cursor have been removed, because the feed keeps events for %s. "+
-			"Leave out the cursor to start with the oldest event that is kept.", s.keeps())
+			"Leave out the cursor to start with the oldest event that is kept.", units.Period(s.config.Keep))
 	}
 	return n, nil
-}
-
-// keeps is the retention in words.
-func (s *Service) keeps() string {
-	if hours := int(s.config.Keep.Hours()); hours%24 == 0 {
-		return strconv.Itoa(hours/24) + " days"
-	}
-	return s.config.Keep.String()
 }
 
 // List returns the events after a cursor that the caller may read. Errors: Invalid, and Gone for a cursor

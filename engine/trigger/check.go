@@ -17,8 +17,6 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-var typeForm = regexp.MustCompile(`^[a-z0-9_.*-]{1,100}$`)
-
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // states returns the states in which an execution ends.

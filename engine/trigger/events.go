@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/feed"
 )
 
 const (
@@ -173,7 +174,7 @@ func (sp *Spec) eventProblems(refuse func(when bool, field, format string, args 
 	refuse(len(sp.Sources) > maxList, "sources", "Enter at most %d names.", maxList)
 	for _, source := range sp.Sources {
 		if sp.Kind == OnEvent {
-			refuse(!typeForm.MatchString(source), "sources", "%q is not a type of events or a pattern such as execution.*", source)
+			refuse(!feed.IsType(source), "sources", "%q is not a type of events or a pattern such as execution.*", source)
 			refuse(strings.HasPrefix(source, "audit."), "sources", "Triggers do not receive events of the audit log, because everyone in the project can read deliveries.")
 			continue
 		}
