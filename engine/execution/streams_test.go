@@ -238,7 +238,7 @@ func TestWriterFails(t *testing.T) {
 			n := b.node(b.id, "read")
 			require.Equal(t, dag.Skipped, n.State)
 			require.Equal(t, "make did not succeed.", n.Reason.Message)
-			require.EqualValues(t, "CANCELLED", n.Attempts[0].Outcome)
+			require.Equal(t, "CANCELLED", n.Attempts[0].Outcome)
 			require.Contains(t, n.Attempts[0].Message, "It read the output of make, which failed: ")
 		})
 	}
