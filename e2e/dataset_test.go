@@ -14,18 +14,7 @@ import (
 // version an alias, and leads to its lineage.
 func TestADataset(t *testing.T) {
 	t.Parallel()
-	register := func(version, csv string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shared.server.base+"/api/v1/blobs?filename=writers.csv", strings.NewReader(csv))
-		require.NoError(t, err)
-		req.Header.Set("Authorization", "Bearer "+shared.server.token)
-		req.Header.Set("Content-Type", "text/csv")
-		res, err := shared.server.client.Do(req)
-		require.NoError(t, err)
-		defer res.Body.Close()
-		var ref map[string]any
-		require.NoError(t, json.NewDecoder(res.Body).Decode(&ref))
-		shared.server.api(t, http.MethodPost, "/datasets", map[string]any{"name": "writers", "version": version, "file": ref}, nil)
-	}
+	register := func(version, csv string) { shared.server.registerDataset(t, "writers", version, csv) }
 	register("1", "slant,source\n"+strings.Repeat("2.5,form\n7.5,scan\n", 500))
 	register("2", "slant,source\n"+strings.Repeat("2.5,form\n7.5,tablet\n", 500))
 	page := open(t, options{tolerates: []string{"422"}})
@@ -48,4 +37,19 @@ func TestADataset(t *testing.T) {
 	holds(t, page.Locator("#h-version"), "Version 2")
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Lineage", Exact: new(true)}))
 	holds(t, page.Locator("h1"), "writers")
+}
+
+// registerDataset uploads a CSV file and registers it as a version of a dataset.
+func (s *server) registerDataset(t *testing.T, name, version, csv string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/api/v1/blobs?filename="+name+".csv", strings.NewReader(csv))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Content-Type", "text/csv")
+	res, err := s.client.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	var ref map[string]any
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&ref))
+	s.api(t, http.MethodPost, "/datasets", map[string]any{"name": name, "version": version, "file": ref}, nil)
 }

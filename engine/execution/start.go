@@ -155,8 +155,14 @@ func (s *Driver) writeWaitReasons(ctx context.Context, execution uuid.UUID, atte
 
 // startAgain starts the attempts of queued nodes that may not have been started. A cluster
 // receives them in chunks, so that the loop handles other events in between, and one at a
-// time while it does not answer.
+// time while it does not answer. What was decided before is written first: an attempt may read
+// files of attempts whose end is not written yet.
 func (la *launches) startAgain(ctx context.Context) error {
+	if len(la.uncertain) > 0 && la.loop.unwritten() {
+		if err := la.loop.flush(ctx); err != nil {
+			return err
+		}
+	}
 	specs, rest := la.uncertainSpecs(ctx)
 	if len(specs) == 0 {
 		la.uncertain = rest

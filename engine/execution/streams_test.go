@@ -100,6 +100,27 @@ func (b *streamBundle) edge() execution.Edge {
 	return edges[0]
 }
 
+// TestReaderStartsAgainAfterItsWriterEnded: the writer ends while no loop drives the execution, and the
+// reader's start is uncertain. The next loop starts the reader again, with the file that the writer left.
+func TestReaderStartsAgainAfterItsWriterEnded(t *testing.T) {
+	t.Parallel()
+	b := setupPods(t, func(c *execution.Config) { c.Cluster = false })
+	id := b.launch(streams, nil)
+	writer := b.pod(t, query.TaskID(id, 0, 1))
+	b.begins(writer)
+	reader := b.pod(t, query.TaskID(id, 1, 1))
+	b.until(id, "no loop drives it", func(query.Execution) bool {
+		var driven bool
+		require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT lease_until IS NOT NULL FROM executions WHERE id = $1`, id).Scan(&driven))
+		return !driven
+	})
+	b.leaves(writer, "rows", b.upload("rows"))
+	b.nodeIs(id, "make", "its end is written", func(n query.NodeDetail) bool { return n.State == dag.Succeeded })
+	b.begins(reader)
+	b.leaves(reader, "sum", b.upload("sum"))
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
+}
+
 // stops waits until the engine requests the end of an attempt.
 func (b *podBundle) stops(task string) {
 	b.t.Helper()
