@@ -85,7 +85,7 @@ func (s *state) mark(victims []Victim) {
 func (s *state) reclaim() (victims []Victim) {
 	s.releaseEnding()
 	s.real = s.ledger.clone()
-	hopeless := map[*line]bool{}
+	hopeless, outdated := map[*line]bool{}, false
 	for range maxReclaims {
 		for {
 			c, ok := s.choose()
@@ -95,6 +95,11 @@ func (s *state) reclaim() (victims []Victim) {
 			s.begin(c)
 		}
 		c := s.nextEntitled(hopeless)
+		if c == nil && outdated {
+			clear(hopeless)
+			outdated = false
+			c = s.nextEntitled(hopeless)
+		}
 		if c == nil {
 			return victims
 		}
@@ -104,6 +109,7 @@ func (s *state) reclaim() (victims []Victim) {
 			victims = append(victims, s.victim(h, c))
 		}
 		s.begin(c.candidate)
+		outdated = len(hopeless) > 0 // their levels use less now, so their requests may be within their guarantee
 	}
 	return victims
 }

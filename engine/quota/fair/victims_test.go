@@ -213,3 +213,38 @@ func TestExcessAfterALimitWasLowered(t *testing.T) {
 	granted, _ := b.admit(speech, uuid.New(), Amount{GPUs: 1}, 0)
 	require.Empty(t, granted)
 }
+
+// TestPreemptionBringsAnotherRequestWithinItsGuarantee: the attempt that ends for the first request also
+// held CPU of the second one's team, which is within its guarantee without it.
+func TestPreemptionBringsAnotherRequestWithinItsGuarantee(t *testing.T) {
+	t.Parallel()
+	cpu := Limits{Limit: Vector{CPU: 4000}, Borrow: Vector{CPU: 4000}}
+	gpu := Limits{Limit: gpus(4), Borrow: gpus(4)}
+	b := grow(Vector{CPU: 8000, GPU: 8}).
+		tenant("a", cpu).team("a/p", gpu).project("a/p/p", Limits{}).team("a/q", gpu).project("a/q/q", Limits{}).
+		tenant("b", cpu).project("b/p", Limits{}).
+		schedule(t)
+	start := func(project string, amount Amount, preemptible bool) uuid.UUID {
+		b.clock.pass(time.Second)
+		e := uuid.New()
+		r := b.request(project, e, 0, amount)
+		r.Preemptible = preemptible
+		granted, _ := b.Admit(e, nil, []Request{r})
+		require.Len(t, granted, 1)
+		return e
+	}
+	start("a/p/p", Amount{GPUs: 4}, false)
+	start("a/p/p", Amount{CPUMillis: 2000}, false)
+	borrowed := start("a/p/p", Amount{CPUMillis: 1000, GPUs: 4}, true)
+	var lent uuid.UUID
+	for range 5 {
+		lent = start("b/p", Amount{CPUMillis: 1000}, true)
+	}
+	_, refused := b.admit("a/q/q", uuid.New(), Amount{CPUMillis: 2000}, 0)
+	require.Len(t, refused, 1)
+	b.clock.pass(time.Second)
+	_, refused = b.admit("a/q/q", uuid.New(), Amount{GPUs: 4}, 0) // admitted after the older one
+	require.Len(t, refused, 1)
+	require.Equal(t, []uuid.UUID{borrowed, lent}, executionsOf(b.Victims()))
+	require.Empty(t, b.Victims(), "not again while they are ending")
+}
