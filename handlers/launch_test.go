@@ -21,6 +21,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -55,6 +56,7 @@ type launchBundle struct {
 	server     *httptest.Server
 	executions *execution.Service
 	artifacts  *artifact.Service
+	index      *index.Service
 }
 
 func setupLaunch(t *testing.T) *launchBundle {
@@ -88,15 +90,17 @@ func setupLaunch(t *testing.T) *launchBundle {
 	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Tokens: auth.TokenChain{auth.NewLocalToken("secret")}, ErrorPage: func(_ *http.Request, v web.ErrorView) templ.Component {
 		return views.ErrorPage(views.Page{Title: v.Title}, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message})
 	}})
+	labels := index.New(index.Config{Pool: pool, Log: log, Now: now})
 	server := httptest.NewServer(handlers.New(handlers.Deps{
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now),
 		Workflows: workflows, Executions: executions, Artifacts: artifacts, Catalogue: entries,
 		Retention: retention.New(retention.Config{Pool: pool, Store: store, Now: now, Logger: log}),
 		Presets:   preset.NewService(pool, workflows, now),
+		Index:     labels,
 		Sweeps:    sweep.New(sweep.Config{Pool: pool, Workflows: workflows, Executions: executions, Logger: log, Now: now}),
 	}))
 	t.Cleanup(server.Close)
-	return &launchBundle{server: server, executions: executions, artifacts: artifacts}
+	return &launchBundle{server: server, executions: executions, artifacts: artifacts, index: labels}
 }
 
 // engineCatalogue is the catalogue as the engine uses it.

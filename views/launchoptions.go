@@ -16,6 +16,9 @@ type LaunchOptions struct {
 	Keep, KeepSuccess, KeepFailure                string
 	KeepError, KeepSuccessError, KeepFailureError string
 
+	Tags, TagsError string // separated by commas
+	Note, NoteError string
+
 	More bool // the advanced options start expanded
 }
 

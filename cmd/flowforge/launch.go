@@ -92,14 +92,16 @@ func (c *client) launchRequest(cmd *cobra.Command, args []string) (request contr
 	if len(args) > 0 {
 		file.Workflow, file.Version, _ = strings.Cut(args[0], "@")
 	}
-	for flag, value := range map[string]*string{"priority": &file.Priority, "name": &file.Name, "idempotency-key": &file.Key, "preset": &file.Preset} {
+	for flag, value := range map[string]*string{"priority": &file.Priority, "name": &file.Name, "note": &file.Note, "idempotency-key": &file.Key, "preset": &file.Preset} {
 		if text, _ := cmd.Flags().GetString(flag); text != "" {
 			*value = text
 		}
 	}
 	request = contract.LaunchBody{Workflow: file.Workflow, Version: file.Version, Priority: file.Priority, Name: file.Name, Preset: file.Preset, IdempotencyKey: file.Key, TTL: ttlFlags(cmd)}
-	request.Tags, _ = cmd.Flags().GetStringArray("tag")
-	request.Note, _ = cmd.Flags().GetString("note")
+	request.Tags, request.Note = file.Tags, file.Note
+	if tags, _ := cmd.Flags().GetStringArray("tag"); len(tags) > 0 {
+		request.Tags = tags
+	}
 	if request.TTL == nil && len(file.TTL) > 0 {
 		request.TTL = file.TTL
 	}

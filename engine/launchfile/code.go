@@ -34,7 +34,7 @@ func (f File) Python() string {
 		}
 	}
 	for _, t := range f.fields(true) {
-		if t.name == "cache" || t.name == "ttl" {
+		if slices.Contains([]string{"tags", "note", "cache", "ttl"}, t.name) {
 			fmt.Fprintf(&b, "    %s=%s,\n", t.name, literal(t.value, 4))
 		}
 	}
@@ -123,6 +123,10 @@ func (f File) Command() string {
 	flag("--name", f.Name)
 	flag("--priority", f.Priority)
 	flag("--preset", f.Preset)
+	for _, tag := range f.Tags {
+		flag("--tag", tag)
+	}
+	flag("--note", f.Note)
 	flag("--cache", f.Cache)
 	for _, name := range slices.Sorted(maps.Keys(f.CacheOf)) {
 		flag("--cache-node", name+"="+f.CacheOf[name])

@@ -31,6 +31,8 @@ type File struct {
 	Name     string
 	Priority string // LOW, NORMAL, HIGH or a number; "": that of the definition
 	Preset   string
+	Tags     []string
+	Note     string
 	Key      string // idempotency_key
 	Inputs   map[string]any
 	Order    []string // names of inputs in the order in which they are written
@@ -101,7 +103,7 @@ func (r *reader) fail(path, format string, args ...any) {
 func (r *reader) file(root map[string]any) File {
 	f := File{Inputs: map[string]any{}}
 	texts := map[string]*string{
-		"workflow": &f.Workflow, "version": &f.Version, "name": &f.Name, "priority": &f.Priority, "preset": &f.Preset, "idempotency_key": &f.Key,
+		"workflow": &f.Workflow, "version": &f.Version, "name": &f.Name, "priority": &f.Priority, "preset": &f.Preset, "note": &f.Note, "idempotency_key": &f.Key,
 	}
 	for _, name := range slices.Sorted(maps.Keys(root)) {
 		v := root[name]
@@ -118,12 +120,14 @@ func (r *reader) file(root map[string]any) File {
 			}
 		case name == "inputs":
 			f.Inputs = r.object(name, v)
+		case name == "tags":
+			f.Tags = r.tags(v)
 		case name == "cache":
 			f.Cache, f.CacheOf = r.cache(v)
 		case name == "ttl":
 			f.TTL = r.ttl(v)
 		default:
-			r.fail(name, "There is no key %q. The keys are kind, workflow, version, name, priority, preset, inputs, cache, ttl and idempotency_key.", name)
+			r.fail(name, "There is no key %q. The keys are kind, workflow, version, name, priority, preset, tags, note, inputs, cache, ttl and idempotency_key.", name)
 		}
 	}
 	if f.Workflow == "" {
@@ -160,6 +164,21 @@ func (r *reader) object(path string, v any) map[string]any {
 		r.fail(path, "Enter a mapping of names to values.")
 	}
 	return map[string]any{}
+}
+
+// tags reads a list of texts, or one text.
+func (r *reader) tags(v any) []string {
+	items, ok := v.([]any)
+	if !ok && v != nil {
+		items = []any{v}
+	}
+	var tags []string
+	for i, item := range items {
+		if text := r.text(fmt.Sprintf("tags.%d", i), item); text != "" {
+			tags = append(tags, text)
+		}
+	}
+	return tags
 }
 
 // cache reads a mode, or a mapping with mode and nodes.
@@ -232,6 +251,7 @@ func (f File) fields(short bool) ordered {
 			out = append(out, t)
 		}
 	}
+	out = append(out, f.labels()...)
 	if len(f.Inputs) > 0 {
 		out = append(out, field{"inputs", f.inputs()})
 	}
@@ -253,6 +273,22 @@ func (f File) fields(short bool) ordered {
 	}
 	if f.Key != "" {
 		out = append(out, field{"idempotency_key", f.Key})
+	}
+	return out
+}
+
+// labels lists the tags and the note, if there are any.
+func (f File) labels() ordered {
+	var out ordered
+	if len(f.Tags) > 0 {
+		tags := make([]any, len(f.Tags))
+		for i, tag := range f.Tags {
+			tags[i] = tag
+		}
+		out = append(out, field{"tags", tags})
+	}
+	if f.Note != "" {
+		out = append(out, field{"note", f.Note})
 	}
 	return out
 }

@@ -25,6 +25,7 @@ func TestYAMLAndBack(t *testing.T) {
 	t.Parallel()
 	f := launchfile.File{
 		Workflow: "digits.train", Version: "1.10", Name: "yes", Priority: "70", Preset: "fast", Key: "nightly",
+		Tags: []string{"baseline", "yes", "1.0"}, Note: "two lines:\n- it's # one",
 		Inputs: awkward(t), Order: []string{"n", "a"}, Cache: "off", CacheOf: map[string]string{"fit": "refresh"}, TTL: map[string]string{"after_completion": "3d"},
 	}
 	text := f.YAML()
@@ -52,14 +53,14 @@ func TestYAMLAndBack(t *testing.T) {
 // TestPythonAndShell runs what is written: Python and a shell get the values.
 func TestPythonAndShell(t *testing.T) {
 	t.Parallel()
-	f := launchfile.File{Workflow: "w", Version: "1.0.0", Name: "it's", Priority: "HIGH", Inputs: awkward(t), TTL: map[string]string{"after_failure": "1d"}, Cache: "refresh"}
+	f := launchfile.File{Workflow: "w", Version: "1.0.0", Name: "it's", Priority: "HIGH", Inputs: awkward(t), TTL: map[string]string{"after_failure": "1d"}, Cache: "refresh", Tags: []string{"it's", "b c"}, Note: "first\nsecond"}
 	program := "import json, types, sys\nclass Run:\n    def wait(self): pass\ndef launch(workflow, inputs, **more):\n    print(json.dumps([workflow, inputs, more]))\n    return Run()\n" +
 		"sys.modules['flowforge'] = types.SimpleNamespace(launch=launch)\n" + f.Python()
 	out, err := exec.CommandContext(t.Context(), "python3", "-c", program).CombinedOutput()
 	require.NoError(t, err, "%s\n%s", out, f.Python())
 	inputs, err := json.Marshal(f.Inputs)
 	require.NoError(t, err)
-	require.JSONEq(t, `["w@1.0.0", `+string(inputs)+`, {"name": "it's", "priority": "HIGH", "cache": {"mode": "refresh"}, "ttl": {"after_failure": "1d"}}]`, string(out))
+	require.JSONEq(t, `["w@1.0.0", `+string(inputs)+`, {"name": "it's", "priority": "HIGH", "tags": ["it's", "b c"], "note": "first\nsecond", "cache": {"mode": "refresh"}, "ttl": {"after_failure": "1d"}}]`, string(out))
 
 	shell := func(script string) string {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", `flowforge() { for v in "$@"; do printf '<%s>' "$v"; done; }; curl() { for v in "$@"; do last=$v; done; printf %s "$last"; }; `+script)
@@ -72,7 +73,7 @@ func TestPythonAndShell(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), shell(f.Curl("http://h")))
 	command := shell(f.Command())
-	for _, arg := range []string{`<launch><w@1.0.0><-i><a=yes>`, `<-i><n="12">`, `<-i><m="@file">`, "<-i><e=two\nlines\n>", `<-i><d=it's "5" # $HOME>`, `<--name><it's><--priority><HIGH><--cache><refresh><--ttl-failure><1d>`} {
+	for _, arg := range []string{`<launch><w@1.0.0><-i><a=yes>`, `<-i><n="12">`, `<-i><m="@file">`, "<-i><e=two\nlines\n>", `<-i><d=it's "5" # $HOME>`, "<--name><it's><--priority><HIGH><--tag><it's><--tag><b c><--note><first\nsecond>", `<--cache><refresh><--ttl-failure><1d>`} {
 		require.Contains(t, command, arg)
 	}
 }
@@ -88,6 +89,7 @@ func TestProblemsHaveLines(t *testing.T) {
 		"workflow: w\nttl:\n  later: 1d":   {Path: "ttl.later", Line: 3},
 		"kind: Workflow\nworkflow: w":      {Path: "kind", Line: 1, Message: "The kind of a launch is Execution."},
 		"inputs: {}":                       {Path: "workflow", Message: "The file needs the key workflow."},
+		"workflow: w\ntags: [a, {b: c}]":   {Path: "tags.1", Line: 2, Message: "Enter text."},
 		"workflow: w\nname: [a]":           {Path: "name", Line: 2, Message: "Enter text."},
 	} {
 		_, _, problems := launchfile.Parse(text)

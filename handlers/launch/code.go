@@ -40,7 +40,7 @@ func (d *draft) readFile() {
 		return
 	}
 	d.name, d.priority = f.Name, f.Priority
-	d.options = launchOptions{cache: f.Cache, cacheOf: f.CacheOf, kept: f.TTL, faults: map[string]string{}}
+	d.options = launchOptions{cache: f.Cache, cacheOf: f.CacheOf, kept: f.TTL, tags: f.Tags, note: f.Note, faults: map[string]string{}}
 	fail := func(path, format string, args ...any) {
 		d.file.problems = append(d.file.problems, forms.Problem{Path: ofFile + path, Message: fmt.Sprintf(format, args...)})
 	}
@@ -63,6 +63,7 @@ func (d *draft) launchFile(inputs map[string]any) launchfile.File {
 	f := launchfile.File{
 		Workflow: d.version.Name, Version: d.version.Version, Name: d.name, Priority: strings.ToUpper(d.priority),
 		Inputs: forms.Plain(d.schema, forms.Given(d.schema, inputs)), CacheOf: d.options.cacheOf, TTL: d.options.kept,
+		Tags: d.options.tags, Note: d.options.note,
 	}
 	if f.Priority == query.Normal.String() && d.version.Definition.Priority == nil {
 		f.Priority = ""

@@ -85,6 +85,9 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return h.renderDraft(w, r, status, d)
 	case sent.Has("$check"):
+		if err := h.label(r, d, &execution.LaunchRequest{}); err != nil {
+			return err
+		}
 		return h.renderDraft(w, r, d.checked(h.Forms.Env(r)), d)
 	}
 	if d.edit() {
@@ -101,22 +104,36 @@ func (h *Pages) launch(w http.ResponseWriter, r *http.Request) error {
 	return h.launchDraft(w, r, d)
 }
 
+// label adds the tags and the note of the draft to a launch. Invalid ones become errors in the draft.
+func (h *Pages) label(r *http.Request, d *draft, launch *execution.LaunchRequest) (err error) {
+	launch.Within, err = h.Index.AtLaunch(r.Context(), d.options.labels())
+	if apperr.Is(err, apperr.Invalid) {
+		d.options.blame(err)
+		return nil
+	}
+	return err
+}
+
 // launchDraft launches the execution, or responds with the form and its errors.
 func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) error {
 	inputs, problems := d.check(h.Forms.Env(r))
 	use, ttl := d.options.options()
+	request := execution.LaunchRequest{
+		Workflow: d.workflow.ID.String(), Version: d.version.Version, Inputs: inputs, Name: d.name,
+		IdempotencyKey: d.idempotencyKey(inputs), RelaunchOf: d.from, Cache: use, TTL: ttl,
+	}
+	if err := h.label(r, d, &request); err != nil {
+		return err
+	}
 	if len(problems)+len(d.options.faults) > 0 {
 		d.fail(problems)
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
-	priority, err := d.requestedPriority()
-	if err != nil {
+	var err error
+	if request.Priority, err = d.requestedPriority(); err != nil {
 		return err
 	}
-	e, _, err := h.Executions.Launches.Launch(r.Context(), execution.LaunchRequest{
-		Workflow: d.workflow.ID.String(), Version: d.version.Version, Inputs: inputs, Name: d.name, Priority: priority,
-		IdempotencyKey: d.idempotencyKey(inputs), RelaunchOf: d.from, Cache: use, TTL: ttl,
-	})
+	e, _, err := h.Executions.Launches.Launch(r.Context(), request)
 	if err == nil {
 		if d.presetID != "" {
 			err = h.Presets.Used(r.Context(), d.workflow.ID.String(), d.presetID)

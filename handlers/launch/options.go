@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/platform/units"
@@ -23,6 +24,8 @@ type launchOptions struct {
 	cache   string            // mode for all operators
 	cacheOf map[string]string // and for single ones, by name
 	kept    map[string]string // retention, by the name of the definition's field
+	tags    []string
+	note    string
 	faults  map[string]string // errors by the path of the API
 }
 
@@ -36,6 +39,7 @@ func keptFields() map[string]string {
 // takeOptions reads the submitted options.
 func takeOptions(sent url.Values) launchOptions {
 	o := launchOptions{cache: sent.Get("cache"), cacheOf: map[string]string{}, kept: map[string]string{}, faults: map[string]string{}}
+	o.tags, o.note = splitTags(sent.Get("tags")), strings.TrimSpace(sent.Get("note"))
 	for name := range sent {
 		if operator, ok := strings.CutPrefix(name, cachePrefix); ok && sent.Get(name) != "" {
 			o.cacheOf[operator] = sent.Get(name)
@@ -49,12 +53,26 @@ func takeOptions(sent url.Values) launchOptions {
 	return o
 }
 
+// splitTags reads the control of the tags, which separates them with commas.
+func splitTags(text string) []string {
+	var tags []string
+	for tag := range strings.SplitSeq(text, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// labels are the tags and the note of the launch.
+func (o *launchOptions) labels() index.Labels { return index.Labels{Tags: o.tags, Note: o.note} }
+
 // options decodes the options and stores errors in faults.
 func (o *launchOptions) options() (execution.CacheUse, workflow.TTL) {
 	use, err := execution.ParseCacheUse(o.cache, o.cacheOf)
 	o.blame(err)
 	ttl, fields := workflow.ParseTTL(toAny(o.kept))
-	o.note(fields)
+	o.record(fields)
 	return use, ttl
 }
 
@@ -67,9 +85,9 @@ func toAny(texts map[string]string) map[string]any {
 }
 
 // blame stores the errors of options in err.
-func (o *launchOptions) blame(err error) { o.note(apperr.FieldsOf(err)) }
+func (o *launchOptions) blame(err error) { o.record(apperr.FieldsOf(err)) }
 
-func (o *launchOptions) note(fields []apperr.Field) {
+func (o *launchOptions) record(fields []apperr.Field) {
 	for _, f := range fields {
 		if isOption(f.Path) {
 			o.faults[f.Path] = f.Message
@@ -80,12 +98,16 @@ func (o *launchOptions) note(fields []apperr.Field) {
 // isOption reports whether a path of a request is an option.
 func isOption(path string) bool {
 	root, _, _ := strings.Cut(path, ".")
-	return slices.Contains([]string{"ttl", "cache", "resources"}, root)
+	return slices.Contains([]string{"ttl", "cache", "resources", "tags", "note"}, root)
 }
 
 // optionControl is the control of an option and its label.
 func optionControl(path string) (id, label string) {
 	switch path {
+	case "tags":
+		return "execution-tags", "Tags"
+	case "note":
+		return "execution-note", "Note"
 	case "ttl.after_success":
 		return "execution-ttl-success", "After a success"
 	case "ttl.after_failure":
@@ -121,7 +143,7 @@ func (o *launchOptions) errorLines() []forms.ErrorLine {
 func (o *launchOptions) faultPaths() []string { return slices.Sorted(maps.Keys(o.faults)) }
 
 // key distinguishes the options of two requests.
-func (o *launchOptions) key() any { return []any{o.cache, o.cacheOf, o.kept} }
+func (o *launchOptions) key() any { return []any{o.cache, o.cacheOf, o.kept, o.tags, o.note} }
 
 // offeredCaches is the maximum number of operators with their own cache setting on the page.
 const offeredCaches = 50
@@ -131,6 +153,7 @@ func (o *launchOptions) view(v workflow.Version, keeps string) views.LaunchOptio
 	out := views.LaunchOptions{
 		KeepHelp: keeps, Keep: o.kept["after_completion"], KeepSuccess: o.kept["after_success"], KeepFailure: o.kept["after_failure"],
 		KeepError: cmp.Or(o.faults["ttl.after_completion"], o.faults["ttl"]), KeepSuccessError: o.faults["ttl.after_success"], KeepFailureError: o.faults["ttl.after_failure"],
+		Tags: strings.Join(o.tags, ", "), TagsError: o.faults["tags"], Note: o.note, NoteError: o.faults["note"],
 	}
 	var names []string
 	for _, op := range v.Definition.EveryOperator() {

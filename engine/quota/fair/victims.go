@@ -97,7 +97,6 @@ func (s *state) reclaim() (victims []Victim) {
 		c := s.nextEntitled(hopeless)
 		if c == nil && outdated {
 			clear(hopeless)
-			outdated = false
 			c = s.nextEntitled(hopeless)
 		}
 		if c == nil {
