@@ -201,7 +201,7 @@ func LineagePage(m Lineage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = dagview.Viewer(m.Picture, dagview.Frame{Name: "Lineage", ListURL: "#h-list"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = dagview.Viewer(m.Picture, dagview.Frame{Name: "Lineage", ListURL: "#h-list", Around: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

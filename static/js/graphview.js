@@ -1,7 +1,7 @@
 // The frame of a graph: zoom, fit, pan, minimap, search and full screen. The frame
 // scrolls as it does without JavaScript; zooming changes the size of the drawing in it,
 // so scroll bars, keyboard and touch keep working.
-const least = 0.1, most = 2.5, mapWidth = 176, mapHeight = 120, lowest = 200;
+const least = 0.1, most = 2.5, mapWidth = 176, mapHeight = 120, lowest = 200, legible = 0.7, margin = 16;
 
 export function setUpView(view) {
   const frame = view.querySelector(".dag-wrap"), svg = view.querySelector(".dag");
@@ -11,6 +11,7 @@ export function setUpView(view) {
   if (frame.clientHeight) frame.style.blockSize = `${frame.offsetHeight}px`;
   svg.classList.remove("dag-fit", "dag-fit-wide", "dag-full");
   resize(state, state.scale);
+  if (view.hasAttribute("data-dag-around")) fitAround(state);
   setUpButtons(state);
   setUpPan(state);
   setUpMap(state);
@@ -56,6 +57,18 @@ function fit(state, smallest) {
   if (!frame.clientWidth) return;
   const whole = document.fullscreenElement || smallest === least ? Math.min(frame.clientWidth / size.width, frame.clientHeight / size.height) : frame.clientWidth / size.width;
   resize(state, Math.max(smallest, Math.min(1, whole)));
+}
+
+// fitAround shows the current box and the columns next to it, at a scale that stays legible.
+function fitAround(state) {
+  const { frame, svg } = state, current = svg.querySelector(".node[aria-current] .node-box")?.getBBox();
+  if (!current || !frame.clientWidth) return;
+  const boxes = [...svg.querySelectorAll(".node-box")].map((box) => box.getBBox());
+  const before = boxes.filter((box) => box.x < current.x).map((box) => box.x), after = boxes.filter((box) => box.x > current.x).map((box) => box.x + box.width);
+  const left = before.length ? Math.max(...before) : current.x, right = after.length ? Math.min(...after) : current.x + current.width;
+  resize(state, Math.max(legible, Math.min(1, frame.clientWidth / (right - left + 2 * margin))));
+  state.touched = true;
+  frame.scrollTo(((left + right) / 2) * state.scale - frame.clientWidth / 2, (current.y + current.height / 2) * state.scale - frame.clientHeight / 2);
 }
 
 // zoom keeps the point at (x, y) of the window in place, or the centre of the frame if no

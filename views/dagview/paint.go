@@ -45,6 +45,7 @@ type Picture struct {
 type Frame struct {
 	Name    string // accessible name: "Graph"
 	ListURL string // list in which to search the nodes of a group, or ""
+	Around  bool   // starts with the current box and the columns next to it
 }
 
 // size is the class that lets the picture shrink to its frame while staying legible.
