@@ -26,6 +26,7 @@ func channelKinds() []Kind {
 			{Name: "host", Type: "String(max_length=253)", Required: true, Help: "Name of the mail server, such as smtp.example.com."},
 			{Name: "port", Type: "Integer(min=1, max=65535)", Default: 587},
 			{Name: "security", Type: `Enum("starttls": "STARTTLS", "tls": "TLS", "none": "None")`, Default: message.StartTLS, Help: "Port 587 usually requires STARTTLS, and port 465 TLS."},
+			{Name: "ca_certificate", Label: "CA certificate", Type: "String(multiline=true, max_length=20000)", Help: "PEM certificates to trust for this server, in addition to those of the system."},
 			{Name: "username", Label: "User name", Type: "String(max_length=320)", Help: "Empty for a server without sign-in."},
 			{Name: "password", Type: "String", Secret: true},
 		}},
@@ -71,6 +72,9 @@ func checkChannel(kind string, settings map[string]any, secrets map[string]strin
 			if _, err := mail.ParseAddress(address); err != nil {
 				add("to", address+" is not an e-mail address.")
 			}
+		}
+		if err := message.CheckCertificates(text("ca_certificate")); err != nil {
+			add("ca_certificate", "Enter certificates in PEM format, which begin with -----BEGIN CERTIFICATE-----.")
 		}
 		if text("username") != "" && secrets["password"] == "" {
 			add("password", "Enter the user's password.")

@@ -3,6 +3,8 @@ package message
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"html/template"
@@ -120,7 +122,11 @@ func mailer(d Dialer, c Channel) (*mail.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("port: %w", err)
 	}
-	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	roots, err := trusted(c.text("ca_certificate"))
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: roots}
 	options := []mail.Option{mail.WithPort(port), mail.WithTimeout(Limit), mail.WithTLSConfig(config), mail.WithDialContextFunc(d.DialContext)}
 	method := mail.SMTPAuthAutoDiscover
 	switch c.text("security") {
@@ -139,6 +145,44 @@ func mailer(d Dialer, c Channel) (*mail.Client, error) {
 		options = append(options, mail.WithSMTPAuth(method), mail.WithUsername(user), mail.WithPassword(c.Secrets["password"]))
 	}
 	return mail.NewClient(host, options...)
+}
+
+// CheckCertificates returns an error unless text is empty or has only certificates in PEM format.
+func CheckCertificates(text string) error {
+	_, err := certificates(text)
+	return err
+}
+
+func certificates(text string) ([]*x509.Certificate, error) {
+	var list []*x509.Certificate
+	for rest := []byte(strings.TrimSpace(text)); len(rest) > 0; {
+		block, after := pem.Decode(rest)
+		if block == nil || block.Type != "CERTIFICATE" {
+			return nil, errors.New("the text is not a certificate in PEM format")
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("parse certificate: %w", err)
+		}
+		list, rest = append(list, certificate), after
+	}
+	return list, nil
+}
+
+// trusted returns the certificates of the system and those in text, or nil for the system's alone.
+func trusted(text string) (*x509.CertPool, error) {
+	list, err := certificates(text)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // the system has none
+	}
+	for _, certificate := range list {
+		pool.AddCert(certificate)
+	}
+	return pool, nil
 }
 
 func dialTLS(ctx context.Context, d Dialer, config *tls.Config, network, address string) (net.Conn, error) {
