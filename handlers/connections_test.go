@@ -1,8 +1,11 @@
 package handlers_test
 
 import (
+	"encoding/pem"
 	"fmt"
+	"html"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -61,6 +64,26 @@ func TestConnectionPages(t *testing.T) {
 	deleted := lead.send(t, http.MethodPost, "/connections/api/delete", "", "")
 	require.Contains(t, lead.get(t, deleted.header.Get("Location")).body, "The connection api was deleted.")
 	requireHidden(t, b.dump(t), secretValue)
+}
+
+// TestConnectionWithACertificate: its lines survive the form, also with an error elsewhere.
+func TestConnectionWithACertificate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	lead := b.signIn(t, b.person(t, "lea", auth.TeamAdmin, auth.LocalProject))
+	server := httptest.NewTLSServer(nil)
+	server.Close()
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	require.Regexp(t, `<textarea [^>]*name="values.ca_certificate"`, lead.get(t, "/connections/new?kind=email").body)
+	typed := []string{"kind", "email", "name", "mail", "values.host", "smtp.example.com", "values.from", "flowforge@example.com", "values.ca_certificate", strings.ReplaceAll(certificate, "\n", "\r\n")}
+	refused := lead.send(t, http.MethodPost, "/connections", formType, formOf(append(typed, "values.to", "nobody")...))
+	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
+	require.Contains(t, refused.body, strings.Split(certificate, "\n")[1])
+	added := lead.send(t, http.MethodPost, "/connections", formType, formOf(append(typed, "values.to", "ada@example.com")...))
+	require.Equal(t, http.StatusSeeOther, added.status, added.body)
+	page := html.UnescapeString(lead.get(t, "/connections/mail").body)
+	require.Contains(t, strings.ReplaceAll(page, "\r\n", "\n"), strings.TrimSpace(certificate))
+	require.Contains(t, b.member.get(t, "/connections/mail").body, fmt.Sprintf("%d lines", strings.Count(certificate, "\n")))
 }
 
 func TestCustomConnectionPage(t *testing.T) {

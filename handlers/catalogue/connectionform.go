@@ -122,7 +122,7 @@ func connectionInput(f connection.Field, c connection.Connection, typed url.Valu
 	if err != nil {
 		return in
 	}
-	in.Lines = t.Kind == typeregistry.KindText
+	in.Lines = t.Kind == typeregistry.KindText || t.Params.Multiline
 	if f.Secret {
 		return in
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
@@ -111,6 +112,9 @@ func (h *Pages) renderConnection(w http.ResponseWriter, r *http.Request, status 
 		value := c.Text(f.Name)
 		if f.Secret {
 			value = map[bool]string{true: "Hidden", false: ""}[slices.Contains(c.Secrets, f.Name)]
+		}
+		if n := strings.Count(strings.TrimSpace(value), "\n"); n > 0 {
+			value = units.Plural(n+1, "line", "lines") // the form has the whole text
 		}
 		if value != "" {
 			m.Facts = append(m.Facts, views.ConnectionFact{Label: f.Title(), Value: value})
