@@ -20,7 +20,7 @@ name: stories.study
 version: 1.0.0
 description: Fits a model in a moment
 inputs:
-  - {name: data, type: Dataset, default: study-digits@1}
+  - {name: data, type: Dataset, default: study-samples@1}
   - {name: rate, type: "Float(min=0, max=1)", default: 0.1}
   - {name: kind, type: "Enum(tree, net)", default: tree}
 outputs:
@@ -51,7 +51,7 @@ const ofStudy = "workflow = stories.study"
 func launchStudy(t *testing.T) []string {
 	t.Helper()
 	s := shared.server
-	s.registerDataset(t, "study-digits", "1", "pixel,digit\n0.5,7\n") // a dataset of its own, so that its lineage shows only the study
+	s.registerDataset(t, "study-samples", "1", "pixel,digit\n0.5,7\n") // a dataset of its own, so that its lineage shows only the study
 	s.register(t, studyDocument)
 	var ids []string
 	for i, kind := range []string{"tree", "net", "tree", "net"} {
@@ -238,12 +238,12 @@ func storyLineage(t *testing.T, ids []string) {
 	click(t, link(page, "View lineage"))
 	holds(t, page.Locator("h1"), "model")
 	list := page.Locator(`section[aria-labelledby="h-list"]`)
-	data := list.Locator("tbody tr").Filter(playwright.LocatorFilterOptions{HasText: "study-digits"})
+	data := list.Locator("tbody tr").Filter(playwright.LocatorFilterOptions{HasText: "study-samples"})
 	visible(t, data.First())
 	audit(t, page)
 	noSidewaysScroll(t, page)
-	click(t, page.Locator("svg a").Filter(playwright.LocatorFilterOptions{HasText: "study-digits"}).First())
-	holds(t, page.Locator("h1"), "study-digits")
+	click(t, page.Locator("svg a").Filter(playwright.LocatorFilterOptions{HasText: "study-samples"}).First())
+	holds(t, page.Locator("h1"), "study-samples")
 	visible(t, list.Locator("tbody tr").Filter(playwright.LocatorFilterOptions{HasText: "Model"}).First())
 	audit(t, page)
 }

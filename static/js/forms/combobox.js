@@ -40,16 +40,21 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
   };
   const load = async () => {
     const request = ++requests;
+    const slow = setTimeout(() => { if (request === requests) present([loadingLine()]); }, 400);
     const found = await offer(input.value.trim(), { typed, after: "" });
+    clearTimeout(slow);
     if (request !== requests) return;
     const keys = waiting;
     loading = false;
     waiting = [];
-    if (!found) return;
-    list.replaceChildren(...found);
+    if (found) present(found);
+    else if (list.querySelector("[aria-busy]")) present([]);
+    if (found) keys.forEach((key) => key());
+  };
+  const present = (lines) => {
+    list.replaceChildren(...lines);
     number();
     input.setAttribute("aria-expanded", String(list.children.length > 0 && document.activeElement === input));
-    keys.forEach((key) => key());
   };
   const number = () => [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
   const extend = async (last) => {
@@ -121,4 +126,13 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
     if (option) pick(option);
   });
   return { reload: () => input.getAttribute("aria-expanded") === "true" && show() };
+}
+
+// loadingLine is shown while a list takes long.
+function loadingLine() {
+  const line = document.createElement("div");
+  line.className = "option";
+  line.textContent = "Loading…";
+  for (const [name, value] of Object.entries({ role: "option", "aria-selected": "false", "aria-disabled": "true", "aria-busy": "true" })) line.setAttribute(name, value);
+  return line;
 }

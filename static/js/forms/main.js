@@ -38,6 +38,8 @@ export function setUp() {
     if (event.target.matches("[data-version]")) event.target.form.querySelector("[name='$version']").click();
   });
   addEventListener("pageshow", (event) => event.persisted && renewKeys());
+  const active = document.activeElement;
+  if (active.matches("[role=combobox]:not([autofocus])")) active.click(); // its first click came before this script
 }
 
 // enhance initialises new parts of a form. It is idempotent.
