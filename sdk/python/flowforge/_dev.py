@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import importlib.util
 import os
 import subprocess
 import sys
@@ -50,10 +52,20 @@ def watch(path: str, options: List[str]) -> int:
         while True:
             registered = watched.list()
             subprocess.run([sys.executable, "-m", "flowforge", "dev", path, "--once", *options], check=False)
-            changed = [os.fsencode(path.name).decode("utf-8", "replace") for path in sorted(watched.wait(registered))]
+            saved = sorted(watched.wait(registered))
+            _forget_bytecode(saved)
+            changed = [os.fsencode(path.name).decode("utf-8", "replace") for path in saved]
             print(f"{_now()} {', '.join(changed[:3])}{' and others' if len(changed) > 3 else ''} changed", flush=True)
     except KeyboardInterrupt:
         return 0
+
+
+def _forget_bytecode(saved: Iterable[Path]) -> None:
+    """Remove the cached bytecode of files. Python compares only the size and the second of the modification time."""
+    for path in saved:
+        if path.suffix == ".py":
+            with contextlib.suppress(OSError, NotImplementedError):
+                os.unlink(importlib.util.cache_from_source(str(path)))
 
 
 class _Watched:

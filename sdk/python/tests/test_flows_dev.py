@@ -32,6 +32,9 @@ def test_documents_of_development_versions(server: Server, project: Path) -> Non
         sys.path.remove(str(project))
 
 
+SECOND = 1_700_000_000_000_000_000  # a time in ns
+
+
 def heed_interrupts() -> None:
     """Undo what a shell does for commands in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -41,7 +44,9 @@ def test_dev_registers_every_save(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "tuned.py"
     text = "from flowforge import operator, workflow\n\n\n@operator\ndef one(rate: float) -> float:\n    return rate\n\n\n@workflow(name='tests.tuned')\ndef tuned(rate: float = 0.5) -> float:\n    return one(rate)\n"
     file.write_text(text)
+    os.utime(file, ns=(SECOND, SECOND))
     env = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONUNBUFFERED": "1"}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     watching = subprocess.Popen([sys.executable, "-m", "flowforge", "dev", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, preexec_fn=heed_interrupts)
     limit = threading.Timer(120, watching.kill)
     limit.start()
@@ -54,7 +59,8 @@ def test_dev_registers_every_save(server: Server, tmp_path: Path) -> None:
         first = server.get("/workflows/tests.tuned/development")["version"]
         assert first in line
 
-        file.write_text(text.replace("one(rate)", "one(oops)"))
+        file.write_text(text.replace("one(rate)", "one(oops)"))  # as long as before
+        os.utime(file, ns=(SECOND + 1, SECOND + 1))  # in the same second
         line = watching.stdout.readline()
         while not line.startswith("flowforge:"):
             assert line, "the command ended"
