@@ -64,6 +64,7 @@ def run(ctx: Any, step: str, settings: Dict[str, Any]) -> None:
     args = _step_arguments(attempt, step, settings, paths, reused.origin)
     if ctx.obj.graph[step].parallel_step:
         args += [f"--ubf-context={UBF_CONTROL}", "--split-index=0"]
+        _workers_use_this_interpreter(ctx.obj.environment)
     stdout, stderr = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -77,6 +78,12 @@ def run(ctx: Any, step: str, settings: Dict[str, Any]) -> None:
     for _, writer in (stdout, stderr):
         os.close(writer)
     _supervise(ctx.obj, attempt, step, child, stdout[0], stderr[0])
+
+
+def _workers_use_this_interpreter(environment: Any) -> None:
+    """Metaflow starts the workers of a parallel step with the command python, which Debian does not have."""
+    base = getattr(environment, "base_env", environment)
+    base.executable = lambda step, default=None: default or sys.executable
 
 
 def _step_arguments(attempt: Attempt, step: str, settings: Dict[str, Any], paths: Sequence[str], origin: str) -> List[str]:
