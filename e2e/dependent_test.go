@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -145,6 +146,24 @@ func TestTheServerDecidesWhichFieldsApply(t *testing.T) {
 	inputs := shared.server.inputsOf(t, launchNow(t, page))
 	require.Empty(t, inputs["text"])
 	require.Nil(t, inputs["limit"])
+}
+
+// TestAValueBeforeTheScriptsOfTheForm is checked as soon as they run.
+func TestAValueBeforeTheScriptsOfTheForm(t *testing.T) {
+	t.Parallel()
+	document, err := yaml.YAMLToJSON([]byte(strings.Replace(differentDocument, "forms.different", "forms.early", 1)))
+	require.NoError(t, err)
+	shared.server.api(t, http.MethodPost, "/workflows", json.RawMessage(document), nil)
+	page := open(t, options{})
+	typed := make(chan struct{})
+	require.NoError(t, page.Route("**/js/forms/main.js", func(r playwright.Route) {
+		<-typed
+		_ = r.Continue()
+	}))
+	visit(t, page, "/workflows/forms.early/launch")
+	fill(t, input(page, "n"), "3")
+	close(typed)
+	visible(t, page.Locator(`[data-field="small"]`))
 }
 
 // TestBrowsersReadRulesAsTheServer evaluates the same expressions with both.

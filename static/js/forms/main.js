@@ -18,6 +18,7 @@ import { setUpRules, applyRules } from "./rules.js";
 let done = false;
 
 export function setUp() {
+  const early = done ? null : changedEarly();
   enhance(document);
   if (done) return;
   done = true;
@@ -38,8 +39,15 @@ export function setUp() {
     if (event.target.matches("[data-version]")) event.target.form.querySelector("[name='$version']").click();
   });
   addEventListener("pageshow", (event) => event.persisted && renewKeys());
+  early?.dispatchEvent(new Event("input", { bubbles: true }));
   const active = document.activeElement;
   if (active.matches("[role=combobox]:not([autofocus])")) active.click(); // its first click came before this script
+}
+
+// changedEarly returns a control that was changed before this script ran.
+function changedEarly() {
+  const controls = document.querySelectorAll("[data-launch] :is(input, textarea)");
+  return [...controls].find((control) => control.value !== control.defaultValue || control.checked !== control.defaultChecked);
 }
 
 // enhance initialises new parts of a form. It is idempotent.
