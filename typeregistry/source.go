@@ -39,7 +39,7 @@ type Source struct {
 	Cache   string `json:"cache,omitempty"`   // a duration; see Fresh
 	Free    bool   `json:"free,omitempty"`    // other values are possible, too
 
-	tagged map[string]tagged // texts with tags, by their key; those of Inputs by themselves
+	tagged map[string]*expression.Text // texts with tags, by their key; those of Inputs by themselves
 }
 
 // SourceValue is an option of a list.
@@ -134,14 +134,14 @@ func (s *Source) Resolve(inputs map[string]any, query string) (Resolved, error) 
 		env["inputs"] = inputs
 	}
 	var err error
-	if out.Where, err = s.tagged["where"].text(env, searchText); err != nil {
+	if out.Where, err = fillText(s.tagged["where"], env, searchText); err != nil {
 		return out, err
 	}
 	if out.Run, err = s.runInputs(env); err != nil {
 		return out, err
 	}
 	env = withQuery(env, query)
-	if out.URL, err = s.tagged["http"].text(env, addressText); err != nil {
+	if out.URL, err = fillText(s.tagged["http"], env, addressText); err != nil {
 		return out, err
 	}
 	return out, nil
@@ -159,11 +159,8 @@ func withQuery(env map[string]any, query string) map[string]any {
 func (s *Source) references() []expression.Reference {
 	var out []expression.Reference
 	for key, t := range s.tagged {
-		for _, p := range t {
-			if p.expression == nil {
-				continue
-			}
-			for _, ref := range p.expression.References() {
+		for _, tag := range t.Tags() {
+			for _, ref := range tag.References() {
 				if key != "http" || ref.Path[0] != queryTag {
 					out = append(out, ref)
 				}

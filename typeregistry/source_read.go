@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/platform/units"
 )
 
@@ -83,10 +84,10 @@ func readValues(list []any) ([]SourceValue, error) {
 
 // readTags parses the texts that can have tags.
 func (s *Source) readTags() error {
-	s.tagged = map[string]tagged{}
+	s.tagged = map[string]*expression.Text{}
 	texts := map[string]string{"where": s.Where, "http": s.HTTP}
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		parsed, err := readTagged(texts[key])
+		parsed, err := expression.ParseText(texts[key])
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -184,16 +185,12 @@ func (s *Source) checkTable() error {
 
 // checkAddress refuses addresses whose host depends on values.
 func (s *Source) checkAddress() error {
-	parts := s.tagged["http"]
-	first := ""
-	if len(parts) > 0 {
-		first = parts[0].plain
-	}
-	parsed, err := url.Parse(first)
+	address := s.tagged["http"]
+	parsed, err := url.Parse(address.Start())
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		return fmt.Errorf("http is not a valid address; use one such as https://api.example.com/search?q={{query}}, with tags after the host only")
 	}
-	if len(parts) > 1 && parsed.Path == "" && parsed.RawQuery == "" {
+	if len(address.Tags()) > 0 && parsed.Path == "" && parsed.RawQuery == "" {
 		return fmt.Errorf("the host of http cannot contain tags; add a / after the host")
 	}
 	if parsed.User != nil {

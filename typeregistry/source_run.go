@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/expression"
 )
 
 // Limits of the inputs of a workflow that lists options.
@@ -22,13 +23,11 @@ const (
 func (s *Source) readRunTags() error {
 	s.Inputs, _ = Plain(s.Inputs).(map[string]any)
 	return eachText(s.Inputs, "inputs", func(path, text string) error {
-		parsed, err := readTagged(text)
+		parsed, err := expression.ParseText(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if len(parsed) > 0 {
-			s.tagged[runTag+text] = parsed
-		}
+		s.tagged[runTag+text] = parsed
 		return nil
 	})
 }
@@ -85,11 +84,11 @@ func (s *Source) fill(v any, env map[string]any) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case string:
-		tags := s.tagged[runTag+v]
-		if len(tags) == 1 && tags[0].expression != nil {
-			return tags[0].evaluate(env)
+		text := s.tagged[runTag+v]
+		if tag := text.Only(); tag != nil {
+			return evaluateTag(tag, env)
 		}
-		return tags.text(env, plainText)
+		return fillText(text, env, plainText)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {

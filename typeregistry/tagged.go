@@ -13,68 +13,29 @@ import (
 // queryTag is the name of what users type in the address of an HTTP source.
 const queryTag = "query"
 
-// tagged is a text with tags: its parts in order.
-type tagged []taggedPart
-
-// taggedPart is a plain text, or an expression between {{ and }}.
-type taggedPart struct {
-	plain      string
-	expression *expression.Expression
-}
-
-// readTagged parses the tags of a text.
-func readTagged(text string) (tagged, error) {
-	var out tagged
-	for text != "" {
-		plain, rest, found := strings.Cut(text, "{{")
-		if plain != "" {
-			out = append(out, taggedPart{plain: plain})
-		}
-		if !found {
-			break
-		}
-		inner, after, closed := strings.Cut(rest, "}}")
-		if !closed {
-			return nil, fmt.Errorf("the tag {{%s is not closed; add }}", rest)
-		}
-		parsed, err := expression.Parse(strings.TrimSpace(inner))
-		if err != nil {
-			return nil, err
-		}
-		out, text = append(out, taggedPart{expression: parsed}), after
+// fillText fills the tags of a text, which may be nil; write gives each value the form of its
+// surroundings.
+func fillText(t *expression.Text, env map[string]any, write func(any) (string, error)) (string, error) {
+	if t == nil {
+		return "", nil
 	}
-	return out, nil
-}
-
-// text fills the tags; write gives each value the form of its surroundings.
-func (t tagged) text(env map[string]any, write func(any) (string, error)) (string, error) {
-	var b strings.Builder
-	for _, p := range t {
-		if p.expression == nil {
-			b.WriteString(p.plain)
-			continue
-		}
-		v, err := p.evaluate(env)
+	return t.Fill(func(tag *expression.Expression) (string, error) {
+		v, err := evaluateTag(tag, env)
 		if err != nil {
 			return "", err
 		}
-		text, err := write(v)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(text)
-	}
-	return b.String(), nil
+		return write(v)
+	})
 }
 
-// evaluate returns the value of a tag. Null is an error that names the inputs without a value.
-func (p taggedPart) evaluate(env map[string]any) (any, error) {
-	v, err := p.expression.Value(env)
+// evaluateTag returns the value of a tag. Null is an error that names the inputs without a value.
+func evaluateTag(tag *expression.Expression, env map[string]any) (any, error) {
+	v, err := tag.Value(env)
 	if err == nil && v != nil {
 		return Plain(v), nil
 	}
 	var missing []string
-	for _, ref := range p.expression.References() {
+	for _, ref := range tag.References() {
 		if valueAt(env, ref.Path) == nil {
 			missing = append(missing, ref.Path[len(ref.Path)-1])
 		}
@@ -83,9 +44,9 @@ func (p taggedPart) evaluate(env map[string]any) (any, error) {
 	case len(missing) > 0:
 		return nil, apperr.New(apperr.Invalid, "The options depend on %s. Enter that value first.", listed(missing))
 	case err != nil:
-		return nil, apperr.New(apperr.Invalid, "The tag {{%s}} of the options cannot be evaluated: %s", p.expression, apperr.MessageOf(err))
+		return nil, apperr.New(apperr.Invalid, "The tag {{%s}} of the options cannot be evaluated: %s", tag, apperr.MessageOf(err))
 	}
-	return nil, apperr.New(apperr.Invalid, "The tag {{%s}} of the options has no value.", p.expression)
+	return nil, apperr.New(apperr.Invalid, "The tag {{%s}} of the options has no value.", tag)
 }
 
 // valueAt follows a path in nested objects; nil without a value.
