@@ -114,6 +114,17 @@ type ConnectionInput struct {
 	Number            bool
 	Lines             bool // several lines of text
 	Options           []ui.Option
+	For               string // the authentication that reads the field; empty: all
+}
+
+// authenticationOf is the authentication that reads a field of the form; empty: all.
+func (f ConnectionForm) authenticationOf(field string) string {
+	for _, in := range f.Fields {
+		if "values."+in.Name == field {
+			return in.For
+		}
+	}
+	return ""
 }
 
 // described lists the texts about a control.

@@ -133,6 +133,8 @@ func TestSecretsStayWithTheirHost(t *testing.T) {
 		"huggingface": {"huggingface", "token", "endpoint", values{}, []any{"https://huggingface.co", "https://huggingface.co:443/x"}, []any{"https://evil.example", "http://huggingface.co"}},
 		"http": {"http", "token", "base_url", values{"base_url": "https://api.example.com/v1", "authentication": "bearer"}, []any{"https://api.example.com/v2"},
 			[]any{"https://api.example.com.evil.example/v1", "http://api.example.com/v1", "https://api.example.com:8443/v1"}},
+		"token": {"http", "client_secret", "token_url", values{"base_url": "https://api.example.com", "authentication": "oauth2", "client_id": "me", "token_url": "https://login.example.com/token"},
+			[]any{"https://login.example.com/v2/token"}, []any{"https://evil.example/token"}},
 	} {
 		put := func(change any, secret any) error {
 			v := maps.Clone(tt.values)
@@ -241,6 +243,9 @@ func TestWhatIsNoConnection(t *testing.T) {
 		"scheme":           {http(values{"base_url": "ftp://x"}), "values.base_url"},
 		"user in the URL":  {http(values{"base_url": "https://me:password@x"}), "values.base_url"},
 		"no token":         {http(values{"base_url": "https://x", "authentication": "bearer"}), "values.token"},
+		"no client secret": {http(values{"base_url": "https://x", "authentication": "oauth2", "client_id": "me", "token_url": "https://y/token"}), "values.client_secret"},
+		"no token URL":     {http(values{"base_url": "https://x", "authentication": "oauth2", "client_id": "me", "client_secret": secretValue}), "values.token_url"},
+		"token URL":        {http(values{"base_url": "https://x", "token_url": "login"}), "values.token_url"},
 		"no user":          {http(values{"base_url": "https://x", "authentication": "basic", "password": secretValue}), "values.username"},
 		"another host":     {http(values{"base_url": "https://x", "test_path": "//evil.example"}), "values.test_path"},
 		"no key":           {connection.Edit{Name: "lake", Kind: "s3", Values: values{"bucket": "b", "access_key_id": "AKIA"}}, "values.secret_access_key"},

@@ -22,6 +22,7 @@ type Field struct {
 	Secret   bool   `json:"secret,omitempty"`
 	Required bool   `json:"required,omitempty"`
 	Default  any    `json:"default,omitempty"`
+	For      string `json:"for,omitempty"` // the authentication that reads the field; empty: all
 }
 
 // Title is the label of a field in forms.
@@ -57,6 +58,7 @@ const (
 	NoAuthentication = "none"
 	Bearer           = "bearer"
 	Basic            = "basic"
+	OAuth2           = "oauth2" // client credentials, RFC 6749 section 4.4
 )
 
 // Kinds returns all kinds in display order.
@@ -110,10 +112,15 @@ func s3Kind() Kind {
 func httpKind() Kind {
 	return Kind{Name: HTTP, Label: "HTTP", Summary: "An HTTP API.", Tested: true, Fields: []Field{
 		{Name: "base_url", Label: "Base URL", Type: "String(max_length=2000)", Required: true, Help: "Such as https://api.example.com/v1."},
-		{Name: "authentication", Type: `Enum("none": "None", "bearer": "Bearer token", "basic": "User name and password")`, Default: NoAuthentication},
-		{Name: "token", Type: "String", Secret: true, Help: "For a bearer token."},
-		{Name: "username", Label: "User name", Type: "String(max_length=200)"},
-		{Name: "password", Type: "String", Secret: true},
+		{Name: "authentication", Type: `Enum("none": "None", "bearer": "Bearer token", "basic": "User name and password", "oauth2": "OAuth 2.0 client credentials")`, Default: NoAuthentication},
+		{Name: "token", Type: "String", Secret: true, Help: "For a bearer token.", For: Bearer},
+		{Name: "username", Label: "User name", Type: "String(max_length=200)", For: Basic},
+		{Name: "password", Type: "String", Secret: true, For: Basic},
+		{Name: "token_url", Label: "Token URL", Type: "String(max_length=2000)", Help: "Endpoint that issues access tokens, such as https://login.example.com/oauth2/token.", For: OAuth2},
+		{Name: "client_id", Label: "Client ID", Type: "String(max_length=500)", For: OAuth2},
+		{Name: "client_secret", Type: "String", Secret: true, For: OAuth2},
+		{Name: "scope", Type: "String(max_length=1000)", Help: "Scopes, separated by spaces.", For: OAuth2},
+		{Name: "audience", Type: "String(max_length=1000)", Help: "Only if the token endpoint requires it.", For: OAuth2},
 		{Name: "test_path", Type: "String(max_length=500)", Help: "Path below the base URL. The connection test sends a GET request to it."},
 	}}
 }
@@ -156,6 +163,8 @@ func (f Field) check(seen map[string]bool) string {
 		return fmt.Sprintf("%q is not a valid field name. Start with a lower-case letter; use lower-case letters, digits and _, at most 40 characters.", f.Name)
 	case slices.Contains(reserved(), f.Name):
 		return fmt.Sprintf("%q is reserved. Choose another name.", f.Name)
+	case f.For != "":
+		return f.Name + ": Only fields of kind http depend on the authentication."
 	case seen[f.Name]:
 		return fmt.Sprintf("%q is declared twice.", f.Name)
 	}
@@ -203,7 +212,7 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 	var problems []apperr.Field
 	add := func(path, message string) { problems = append(problems, apperr.Field{Path: path, Message: message}) }
 	text := func(name string) string { value, _ := settings[name].(string); return value }
-	for _, name := range map[string][]string{HTTP: {"base_url"}, HuggingFace: {"endpoint"}, S3: {"endpoint"}, ClickHouse: {"endpoint"}}[kind] {
+	for _, name := range map[string][]string{HTTP: {"base_url", "token_url"}, HuggingFace: {"endpoint"}, S3: {"endpoint"}, ClickHouse: {"endpoint"}}[kind] {
 		if text(name) != "" && !webAddress(text(name)) {
 			add(name, "Enter an http or https address without a user name, query or fragment, such as https://example.com.")
 		}
@@ -217,6 +226,16 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 			add("username", "Enter the user name, or choose another authentication.")
 		case text("authentication") == Basic && !has("password"):
 			add("password", "Enter the password, or choose another authentication.")
+		}
+		if text("authentication") == OAuth2 {
+			for _, name := range []string{"token_url", "client_id"} {
+				if text(name) == "" {
+					add(name, "Enter a value, or choose another authentication.")
+				}
+			}
+			if !has("client_secret") {
+				add("client_secret", "Enter the client secret, or choose another authentication.")
+			}
 		}
 		if path := text("test_path"); strings.Contains(path, "://") || strings.HasPrefix(path, "//") {
 			add("test_path", "Enter a path below the base URL, such as /health.")
@@ -249,9 +268,17 @@ func host(kind string, settings map[string]any) string {
 	case kind == S3 && address.Text(name) == "":
 		return "Amazon S3"
 	}
-	u, err := url.Parse(address.Text(name))
+	if token := address.Text("token_url"); kind == HTTP && token != "" { // it gets the client secret
+		return serverOf(address.Text(name)) + " and " + serverOf(token)
+	}
+	return serverOf(address.Text(name))
+}
+
+// serverOf is the scheme, host and port of an address.
+func serverOf(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
-		return address.Text(name)
+		return address
 	}
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))

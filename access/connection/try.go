@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
@@ -229,6 +231,12 @@ func (a *attempt) http(ctx context.Context) {
 		req := http.Request{Header: http.Header{}}
 		req.SetBasicAuth(a.Text("username"), a.secrets["password"])
 		header["Authorization"] = req.Header.Get("Authorization")
+	case OAuth2:
+		token := a.accessToken(ctx)
+		if token == nil {
+			return
+		}
+		header["Authorization"] = token.Type() + " " + token.AccessToken
 	}
 	a.request(ctx, target, header, "GET "+target, func(status int, _ []byte) (string, error) {
 		if status < http.StatusBadRequest {
@@ -236,6 +244,26 @@ func (a *attempt) http(ctx context.Context) {
 		}
 		return "", answered(status, "")
 	})
+}
+
+// accessToken requests a token with the client credentials; nil after an error.
+func (a *attempt) accessToken(ctx context.Context) *oauth2.Token {
+	config := clientcredentials.Config{
+		ClientID: a.Text("client_id"), ClientSecret: a.secrets["client_secret"], TokenURL: a.Text("token_url"), Scopes: strings.Fields(a.Text("scope")),
+	}
+	if audience := a.Text("audience"); audience != "" {
+		config.EndpointParams = url.Values{"audience": {audience}}
+	}
+	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, a.dialer.Client(testLimit)))
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) && refused.Response != nil {
+		err = answered(refused.Response.StatusCode, strings.TrimSpace(refused.ErrorCode+" "+refused.ErrorDescription))
+	}
+	a.step("Access token from "+a.Text("token_url"), err, "The server issued an access token.")
+	if err != nil {
+		return nil
+	}
+	return token
 }
 
 func (a *attempt) huggingFace(ctx context.Context) {

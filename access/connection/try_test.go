@@ -64,6 +64,33 @@ func TestTryHTTP(t *testing.T) {
 	require.Contains(t, last(b.try(t, "http", values{"base_url": "http://no-such-host.invalid", "token": nil, "password": nil})), "cannot be resolved")
 }
 
+func TestTryOAuth2(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, secret, _ := r.BasicAuth()
+		switch {
+		case r.URL.Path == "/token" && r.FormValue("grant_type") == "client_credentials" && r.FormValue("scope") == "read write" && id == "me" && secret == secretValue:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"access_token": "issued", "token_type": "Bearer", "expires_in": 60}`)
+		case r.URL.Path == "/token":
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"error": "invalid_client"}`)
+		case r.Header.Get("Authorization") != "Bearer issued":
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	defer server.Close()
+	given := values{"base_url": server.URL + "/v1", "authentication": "oauth2", "token_url": server.URL + "/token", "client_id": "me", "client_secret": secretValue, "scope": "read write"}
+	result := b.try(t, "http", given)
+	require.True(t, result.OK, "%v", result)
+	given["scope"] = "all"
+	refused := b.try(t, "http", given)
+	require.False(t, refused.OK)
+	require.Contains(t, last(refused), "401 Unauthorized. invalid_client")
+}
+
 func TestTryReachesNoPrivateAddress(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -116,7 +116,7 @@ func connectionForm(kind connection.Kind, c connection.Connection, typed url.Val
 
 func connectionInput(f connection.Field, c connection.Connection, typed url.Values) views.ConnectionInput {
 	in := views.ConnectionInput{
-		Name: f.Name, Label: f.Title(), Help: f.Help, Secret: f.Secret, Required: f.Required, Kept: f.Secret && slices.Contains(c.Secrets, f.Name),
+		Name: f.Name, Label: f.Title(), Help: f.Help, Secret: f.Secret, Required: f.Required, Kept: f.Secret && slices.Contains(c.Secrets, f.Name), For: f.For,
 	}
 	t, err := typeregistry.Builtin().Parse(f.Type)
 	if err != nil {
